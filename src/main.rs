@@ -1,0 +1,2 @@
+//! teetap.
+fn main() {}
