@@ -1,0 +1,315 @@
+//! What the core tells its watchers.
+//!
+//! An event owns right-sized bytes and says what was done; it is not decoded. Watchers decode what they show.
+
+use std::{fmt, net::SocketAddr, time::Duration};
+
+use teetap_wire::{Dir, Notes, Proto, Seq, Side};
+
+use super::{SessionId, Time};
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// When.
+    pub at: Time,
+    /// In which session, when it belongs to one.
+    pub session: Option<SessionId>,
+    /// What.
+    pub what: What,
+}
+
+/// The kinds of event.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A session changed its state.
+    Session(SessionChange),
+    /// A datagram of a session arrived, left, or both.
+    Datagram(Datagram),
+    /// A connless datagram (server browser, master server) passed.
+    Connless(Connless),
+    /// Something worth telling that is no traffic.
+    Remark(Remark),
+}
+
+/// State of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The client knocked; the server has not let it in yet.
+    Opening,
+    /// Both legs carry messages.
+    Online,
+    /// One side has closed; late datagrams are swallowed.
+    Closing,
+    /// Gone.
+    Closed,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Opening => "opening",
+            Self::Online => "online",
+            Self::Closing => "closing",
+            Self::Closed => "closed",
+        })
+    }
+}
+
+/// A change of state.
+#[derive(Clone, Debug)]
+pub struct SessionChange {
+    /// The new state.
+    pub state: State,
+    /// Protocol of the legs, as far as the server has decided it; before that, what the client asked for.
+    pub proto: Proto,
+    /// The client's address.
+    pub client: SocketAddr,
+    /// Our own address towards the server, when the socket is open.
+    pub upstream: Option<SocketAddr>,
+    /// Who ended it, for `Closing` and `Closed`: a side, or nobody but the proxy.
+    pub by: Option<Side>,
+    /// The reason given, raw as it was on the wire or our own words.
+    pub reason: Option<Box<[u8]>>,
+}
+
+/// Whose doing a datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A peer sent it.
+    Peer,
+    /// A rule made its messages or let them go.
+    Rule,
+    /// A person did.
+    User,
+    /// The proxy needed it: handshake, keepalive, resend of what it owns.
+    Proxy,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Peer => "peer",
+            Self::Rule => "rule",
+            Self::User => "user",
+            Self::Proxy => "proxy",
+        })
+    }
+}
+
+/// One datagram of a session.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    /// Where it was going.
+    pub dir: Dir,
+    /// Protocol of its bytes.
+    pub proto: Proto,
+    /// Whose doing it is.
+    pub origin: Origin,
+    /// The one leg it belongs to: handshakes, refused datagrams and what the proxy sends on its own.
+    /// `None` = it went from one leg to the other.
+    pub leg: Option<Side>,
+    /// Ordinal in the session and direction, from 1, counting what peers sent; 0 when no peer sent it.
+    pub ordinal: u64,
+    /// The bytes: as received, then as sent.
+    bytes: Box<[u8]>,
+    /// Lengths of the parts of `bytes`; the first is what was received (0 = nothing).
+    parts: Box<[u16]>,
+    /// What became of each chunk, in order. Empty: every one passed as it was, under its own number.
+    pub placed: Box<[Placed]>,
+    /// Oddities.
+    pub notes: Notes,
+}
+
+impl Datagram {
+    /// Joins what came in and what went out into one event.
+    #[must_use]
+    pub fn new<'a>(
+        dir: Dir,
+        proto: Proto,
+        origin: Origin,
+        received: &[u8],
+        sent: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Self {
+        let total = received.len() + sent.clone().map(<[u8]>::len).sum::<usize>();
+        let mut bytes = Vec::with_capacity(total);
+        let mut parts = Vec::with_capacity(2);
+        for part in std::iter::once(received).chain(sent) {
+            bytes.extend_from_slice(part);
+            parts.push(u16::try_from(part.len()).unwrap_or(u16::MAX));
+        }
+        Self {
+            dir,
+            proto,
+            origin,
+            leg: None,
+            ordinal: 0,
+            bytes: bytes.into_boxed_slice(),
+            parts: parts.into_boxed_slice(),
+            placed: Box::default(),
+            notes: Notes::default(),
+        }
+    }
+
+    /// The bytes as a peer sent them; `None` when no peer did.
+    #[must_use]
+    pub fn received(&self) -> Option<&[u8]> {
+        let len = self.parts.first().copied().unwrap_or(0);
+        self.bytes.get(..usize::from(len)).filter(|bytes| !bytes.is_empty())
+    }
+
+    /// The datagrams that left because of it, in order; none when it was refused or swallowed.
+    pub fn sent(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest: &[u8] = &self.bytes;
+        self.parts.iter().enumerate().filter_map(move |(index, len)| {
+            let (part, behind) = rest.split_at_checked(usize::from(*len))?;
+            rest = behind;
+            (index > 0).then_some(part)
+        })
+    }
+}
+
+/// What became of one chunk of a received datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its number as sent on; `None` = not sent, or not vital.
+    pub seq_out: Option<Seq>,
+    /// What was done.
+    pub action: Action,
+}
+
+/// What was done with one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Sent on.
+    Pass,
+    /// Sent on with other bytes.
+    Edit,
+    /// A retransmission of a message that was sent on before: sent on as it was then.
+    Repeat,
+    /// A retransmission that the receiver needs no more: left out.
+    Known,
+    /// Ahead of a message that is missing: left out, and asked for again.
+    Gap,
+    /// Dropped by a rule.
+    Drop,
+    /// This transmission was suppressed by a rule.
+    Lose,
+    /// Waits in the proxy's custody.
+    Hold,
+    /// No room to hold it: left out and not acked; its sender sends it again.
+    Refuse,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pass => "pass",
+            Self::Edit => "edit",
+            Self::Repeat => "repeat",
+            Self::Known => "known",
+            Self::Gap => "gap",
+            Self::Drop => "drop",
+            Self::Lose => "lose",
+            Self::Hold => "hold",
+            Self::Refuse => "refuse",
+        })
+    }
+}
+
+/// A connless datagram that passed.
+#[derive(Clone, Debug)]
+pub struct Connless {
+    /// Where it was going.
+    pub dir: Dir,
+    /// The asking client.
+    pub client: SocketAddr,
+    /// As received.
+    pub bytes: Box<[u8]>,
+    /// Whether it went on.
+    pub forwarded: bool,
+}
+
+/// Something worth telling that is no traffic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// The server has not answered for so long while a session opens.
+    ServerSilent(Duration),
+    /// The server's host says that nothing listens there, or the network fails.
+    Unreachable(Box<str>),
+    /// No upstream socket could be opened.
+    NoSocket(Box<str>),
+    /// A datagram from an address without a session that starts none.
+    Stray(SocketAddr, Box<[u8]>),
+    /// A client asked for a protocol that `--proto` refuses.
+    Refused(SocketAddr, Proto),
+    /// A CONNECT or TOKEN on a living session that waits beside it until it proves itself.
+    Candidate,
+    /// The client restarted on its port; the candidate took the session's place.
+    Restart,
+    /// The join of a legacy or anti-spoof handshake: nothing is touched until it is over.
+    LegacyJoin,
+    /// The lone ACCEPT of a DDNet client was sent to the server once more.
+    AcceptRepeated,
+    /// A direction is renumbered from now on.
+    Armed(Dir),
+    /// The hold queue of a direction is full; its sender's own clock runs.
+    HoldFull(Dir),
+    /// CLOSE within a second of CONNECT: 0.6.4 and 0.7 servers ban the address for it.
+    EarlyClose,
+    /// Too many half-open sessions: the oldest gave way.
+    HalfOpenLimit,
+    /// A peer of 0.7 changed its token.
+    NewToken(Side),
+}
+
+/// How loud a remark is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// For those who look closely.
+    Info,
+    /// Something is probably wrong.
+    Warning,
+}
+
+impl Remark {
+    /// How loud it is.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Candidate | Self::Restart | Self::LegacyJoin | Self::Armed(_) | Self::NewToken(_) | Self::Stray(..) => {
+                Level::Info
+            }
+            _ => Level::Warning,
+        }
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ServerSilent(time) => write!(f, "the server has not answered for {} s", time.as_secs()),
+            Self::Unreachable(error) => write!(f, "the server is unreachable: {error}"),
+            Self::NoSocket(error) => write!(f, "no socket towards the server: {error}"),
+            Self::Stray(address, bytes) => write!(
+                f,
+                "{address} sent {} bytes that belong to no session and start none (a session from before the proxy started?)",
+                bytes.len()
+            ),
+            Self::Refused(address, proto) => write!(f, "{address} asked for {proto}, which --proto refuses"),
+            Self::Candidate => f.write_str("CONNECT on a living session: kept beside it until it proves itself"),
+            Self::Restart => f.write_str("the client restarted on the same port: its new session takes over"),
+            Self::LegacyJoin => {
+                f.write_str("tokenless join: nothing is renumbered or injected until the server acks the client")
+            }
+            Self::AcceptRepeated => f.write_str("nothing came back from the server: ACCEPT sent once more"),
+            Self::Armed(dir) => write!(f, "{dir} is renumbered from now on"),
+            Self::HoldFull(dir) => write!(f, "the hold queue of {dir} is full: messages are refused, their sender's clock runs"),
+            Self::EarlyClose => {
+                f.write_str("CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)")
+            }
+            Self::HalfOpenLimit => f.write_str("too many half-open sessions: the oldest gave way"),
+            Self::NewToken(side) => write!(f, "the {side} changed its token"),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The sans-IO session core.
+//!
+//! # How it is driven
+//!
+//! ```text
+//! hub.handle(time, input)                  once for everything that happened
+//! while let Some(output) = hub.poll() {}   until None: transmits first, then events
+//! hub.deadline()                           when to call handle(time, Input::Timeout) next
+//! ```
+//!
+//! # Its law
+//!
+//! Time, the secret that tokens are made of, rules and commands are inputs. Nothing here reads a clock, draws
+//! randomness, touches a socket or depends on the order of a hash map, so the same inputs give the same outputs.
+//! Bytes of peers never become an `Err` and never panic: oddities become notes on events.
+
+mod event;
+mod time;
+
+use std::net::SocketAddr;
+
+use teetap_rules::{Decide, Made};
+use teetap_wire::{Proto, Side};
+
+pub use event::{
+    Action, Connless, Datagram, Event, Level, Origin, Placed, Remark, SessionChange, State, What,
+};
+pub use time::Time;
+
+/// Number of a session, from 1, in order of their first datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub u32);
+
+/// Number of an upstream socket, from 1; never used twice in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UpstreamId(pub u32);
+
+/// What a [`Hub`] is made of.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What all tokens of our own are derived from; from the operating system in a live run, never shown.
+    pub secret: [u8; 16],
+    /// The one protocol that clients may ask for; `None` = all.
+    pub proto: Option<Proto>,
+    /// Whether anybody watches: without watchers no event is made.
+    pub events: bool,
+}
+
+/// Something that happened.
+pub enum Input<'a> {
+    /// A datagram on the listen socket.
+    FromClient {
+        /// Who sent it.
+        addr: SocketAddr,
+        /// Its bytes.
+        bytes: &'a [u8],
+    },
+    /// A datagram on an upstream socket (which is connected, so it is the server's).
+    FromServer {
+        /// The socket.
+        upstream: UpstreamId,
+        /// Its bytes.
+        bytes: &'a [u8],
+    },
+    /// The socket asked for with [`Output::OpenUpstream`] is open.
+    UpstreamOpened {
+        /// The socket.
+        upstream: UpstreamId,
+        /// Its own address.
+        local: SocketAddr,
+    },
+    /// The socket could not be opened.
+    UpstreamFailed {
+        /// The socket.
+        upstream: UpstreamId,
+        /// What the operating system said.
+        error: &'a str,
+    },
+    /// The network reported an error on an upstream socket (ICMP port unreachable and the like).
+    Unreachable {
+        /// The socket.
+        upstream: UpstreamId,
+        /// What the operating system said.
+        error: &'a str,
+    },
+    /// Time has passed.
+    Timeout,
+    /// New rules; `None` = none.
+    Program(Option<Box<dyn Decide>>),
+    /// A person, or the end of the program, wants something.
+    Command(Command),
+}
+
+/// What a person can ask for.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Send one more message.
+    Inject {
+        /// In which session.
+        session: SessionId,
+        /// What.
+        message: Made,
+    },
+    /// Let go what rules hold under this key.
+    Release {
+        /// In which session.
+        session: SessionId,
+        /// The key that [`teetap_rules::Fate::Hold`] named.
+        key: u64,
+    },
+    /// Close one or both legs with a reason.
+    Close {
+        /// Which session; `None` = all.
+        session: Option<SessionId>,
+        /// Which leg is sent the CLOSE; `None` = both.
+        side: Option<Side>,
+        /// The reason that the peers show; empty = none.
+        reason: Box<[u8]>,
+    },
+}
+
+/// What the driver has to do.
+#[derive(Debug)]
+pub enum Output<'a> {
+    /// Open a fresh socket, connected to the server; answer with `UpstreamOpened` or `UpstreamFailed`.
+    /// Datagrams for it may follow in the same drain.
+    OpenUpstream(UpstreamId),
+    /// Send from the listen socket.
+    ToClient {
+        /// To whom.
+        addr: SocketAddr,
+        /// What.
+        bytes: &'a [u8],
+    },
+    /// Send from an upstream socket.
+    ToServer {
+        /// From which socket.
+        upstream: UpstreamId,
+        /// What.
+        bytes: &'a [u8],
+    },
+    /// Close a socket. What was to be sent on it has come before.
+    CloseUpstream(UpstreamId),
+    /// Tell the watchers.
+    Event(Event),
+}
