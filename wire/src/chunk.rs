@@ -1,0 +1,233 @@
+//! Chunks: the messages inside a packet, each with its own small header.
+//!
+//! Law: read what the reference unpacker reads and nothing else. It stops after the announced number of chunks, ignores
+//! what follows, and at the first chunk that does not fit gives up on all that follow (Teeworlds 0.6.5 network.cpp,
+//! `CNetRecvUnpacker::FetchChunk`). What it ignores is reported, not hidden.
+//!
+//! What it is not: the vital state machine; a sequence number here is just a field.
+
+use crate::note::{Code, Note, Notes};
+use crate::{Proto, Seq};
+
+const RESEND: u8 = 0x80;
+const VITAL: u8 = 0x40;
+
+/// The header of a chunk: 2 bytes, 3 if vital.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkHeader {
+    /// The sequence number, if the chunk is to be acked.
+    pub vital: Option<Seq>,
+    /// The sender marks it as sent before. Informational: no reference receiver looks at it.
+    pub resend: bool,
+    /// Bytes of data: up to 1023 in 0.6, up to 4095 by the field in 0.7.
+    pub size: u16,
+}
+
+impl ChunkHeader {
+    /// Reads a header and its length in bytes. `None` if `bytes` ends before the header does.
+    ///
+    /// In 0.6 bits 7 and 6 of the sequence are sent twice; as the reference does, both copies are or-ed.
+    #[must_use]
+    pub fn decode(proto: Proto, bytes: &[u8]) -> Option<(Self, usize)> {
+        let split = proto.layout().chunk_split;
+        let (&[first, second], rest) = bytes.split_first_chunk()?;
+        let low_mask = (1u8 << split) - 1;
+        let size = u16::from(first & 0x3f) << split | u16::from(second & low_mask);
+        let resend = first & RESEND != 0;
+        if first & VITAL == 0 {
+            return Some((
+                Self {
+                    vital: None,
+                    resend,
+                    size,
+                },
+                2,
+            ));
+        }
+        let &third = rest.first()?;
+        let seq = Seq::new(u16::from(second & !low_mask) << 2 | u16::from(third));
+        Some((
+            Self {
+                vital: Some(seq),
+                resend,
+                size,
+            },
+            3,
+        ))
+    }
+
+    /// Appends the header. Of `size` only as many bits are written as the field has.
+    pub fn encode(self, proto: Proto, out: &mut Vec<u8>) {
+        let split = proto.layout().chunk_split;
+        let low_mask = (1u8 << split) - 1;
+        let [_, size_low] = self.size.to_be_bytes();
+        let [_, size_high] = (self.size >> split).to_be_bytes();
+        let resend = if self.resend { RESEND } else { 0 };
+        let first = size_high & 0x3f | resend;
+        let second = size_low & low_mask;
+        match self.vital {
+            None => out.extend_from_slice(&[first, second]),
+            Some(seq) => {
+                let [_, high] = (seq.get() >> 2).to_be_bytes();
+                out.extend_from_slice(&[first | VITAL, second | high & !low_mask, seq.low()]);
+            }
+        }
+    }
+
+    /// Bytes of a header.
+    #[must_use]
+    pub const fn header_len(vital: bool) -> usize {
+        if vital { 3 } else { 2 }
+    }
+}
+
+/// One chunk of a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// Its header.
+    pub header: ChunkHeader,
+    /// Its message.
+    pub data: &'a [u8],
+    /// Offset of its header in the payload.
+    pub at: usize,
+}
+
+impl Chunk<'_> {
+    /// Offset of the first byte behind it in the payload.
+    #[must_use]
+    pub const fn end(&self) -> usize {
+        self.at + ChunkHeader::header_len(self.header.vital.is_some()) + self.data.len()
+    }
+}
+
+/// The chunks of a payload, in order. After the last one it tells what a receiver did not see.
+#[derive(Debug, Clone)]
+pub struct Chunks<'a> {
+    proto: Proto,
+    rest: &'a [u8],
+    at: usize,
+    left: u8,
+    broken: bool,
+}
+
+impl<'a> Chunks<'a> {
+    /// The chunks of the clear `payload` (without a payload-tail token) of a packet that announces `num_chunks`.
+    #[must_use]
+    pub const fn new(proto: Proto, payload: &'a [u8], num_chunks: u8) -> Self {
+        Self {
+            proto,
+            rest: payload,
+            at: 0,
+            left: num_chunks,
+            broken: false,
+        }
+    }
+
+    /// The bytes not yet read; at the end those that no chunk covers.
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Chunks announced and not yet read; at the end those that are not there.
+    #[must_use]
+    pub const fn missing(&self) -> u8 {
+        self.left
+    }
+
+    /// What was odd, once the iterator has ended; before that, nothing.
+    #[must_use]
+    pub fn notes(&self) -> Notes {
+        let mut notes = Notes::new();
+        let (at, len) = (self.at, self.rest.len());
+        if self.broken && len > 0 {
+            notes.push(Note {
+                code: Code::ChunkTruncated,
+                at,
+                len,
+            });
+        } else if self.broken {
+            // The third header byte is the count.
+            notes.push(Note {
+                code: Code::ChunkCountTooHigh,
+                at: 2,
+                len: 1,
+            });
+        } else if self.left == 0 && len > 0 {
+            notes.push(Note {
+                code: Code::TrailingBytes,
+                at,
+                len,
+            });
+        }
+        notes
+    }
+}
+
+impl<'a> Iterator for Chunks<'a> {
+    type Item = Chunk<'a>;
+
+    fn next(&mut self) -> Option<Chunk<'a>> {
+        if self.left == 0 || self.broken {
+            return None;
+        }
+        let found = ChunkHeader::decode(self.proto, self.rest).and_then(|(header, len)| {
+            let (data, rest) = self.rest.get(len..)?.split_at_checked(usize::from(header.size))?;
+            Some((
+                Chunk {
+                    header,
+                    data,
+                    at: self.at,
+                },
+                rest,
+            ))
+        });
+        let Some((chunk, rest)) = found else {
+            self.broken = true;
+            return None;
+        };
+        self.at = chunk.end();
+        self.rest = rest;
+        self.left -= 1;
+        Some(chunk)
+    }
+}
+
+impl std::iter::FusedIterator for Chunks<'_> {}
+
+/// A message that no chunk of the variant can carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a message of {size} bytes does not fit a chunk, {max} are the most")]
+pub struct ChunkTooLarge {
+    /// Bytes of the message.
+    pub size: usize,
+    /// Most bytes of the variant.
+    pub max: usize,
+}
+
+/// Appends a chunk, header and data.
+///
+/// # Errors
+/// [`ChunkTooLarge`] beyond 1023 bytes in 0.6 (the size field) or 1388 in 0.7 (a payload); nothing is appended then.
+pub fn write_chunk(
+    proto: Proto,
+    vital: Option<Seq>,
+    resend: bool,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), ChunkTooLarge> {
+    let max = proto.layout().max_chunk;
+    let size = data.len();
+    let field = u16::try_from(size)
+        .ok()
+        .filter(|_| size <= max)
+        .ok_or(ChunkTooLarge { size, max })?;
+    ChunkHeader {
+        vital,
+        resend,
+        size: field,
+    }
+    .encode(proto, out);
+    out.extend_from_slice(data);
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Datagrams outside a connection: server browser and master server.
+//!
+//! Law: only the framing is told apart here, by bit `0x20` of byte 0, and the messages by their first eight bytes. What a
+//! message says stays opaque, and the browser's own small tokens inside it are nobody's business.
+
+use crate::Token;
+
+/// The bit of byte 0 that marks a datagram outside a connection, the same in all variants.
+const CONNLESS: u8 = 0x20;
+const HEADER_LEN: usize = 6;
+const EXTENDED: [u8; 2] = *b"xe";
+const V7_FIRST: u8 = 0x21;
+const V7_HEADER_LEN: usize = 9;
+const VERSION_MASK: u8 = 0x03;
+const V7_VERSION: u8 = 0x01;
+
+/// The bytes with which every message outside a connection begins.
+const MAGIC: [u8; 4] = [0xff; 4];
+
+/// A datagram outside a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connless<'a> {
+    /// 0.6: six bytes of header that say nothing.
+    Plain {
+        /// The message.
+        data: &'a [u8],
+    },
+    /// DDNet's 0.6: header `xe` and four bytes more.
+    Extended {
+        /// Two bytes of browser token, two of zero.
+        extra: [u8; 4],
+        /// The message.
+        data: &'a [u8],
+    },
+    /// 0.7: two tokens.
+    V7 {
+        /// The receiver's token.
+        token: Token,
+        /// The sender's own token, for the reply.
+        response_token: Token,
+        /// The message.
+        data: &'a [u8],
+    },
+}
+
+impl<'a> Connless<'a> {
+    /// Reads a datagram outside a connection. `None` if it is not one, or too short.
+    #[must_use]
+    pub fn parse(datagram: &'a [u8]) -> Option<Self> {
+        if !is_connless(datagram) {
+            return None;
+        }
+        let (header, data) = datagram.split_first_chunk::<HEADER_LEN>()?;
+        let &[first, second, a, b, c, d] = header;
+        if [first, second] == EXTENDED {
+            return Some(Self::Extended {
+                extra: [a, b, c, d],
+                data,
+            });
+        }
+        if first & VERSION_MASK == V7_VERSION
+            && let Some((header, data)) = datagram.split_first_chunk::<V7_HEADER_LEN>()
+        {
+            let &[_, t0, t1, t2, t3, r0, r1, r2, r3] = header;
+            let (token, response_token) = (Token([t0, t1, t2, t3]), Token([r0, r1, r2, r3]));
+            return Some(Self::V7 {
+                token,
+                response_token,
+                data,
+            });
+        }
+        Some(Self::Plain { data })
+    }
+
+    /// The message.
+    #[must_use]
+    pub const fn data(&self) -> &'a [u8] {
+        match self {
+            Self::Plain { data } | Self::Extended { data, .. } | Self::V7 { data, .. } => data,
+        }
+    }
+}
+
+/// Whether byte 0 says that the datagram is outside a connection.
+#[must_use]
+pub fn is_connless(datagram: &[u8]) -> bool {
+    datagram.first().is_some_and(|first| first & CONNLESS != 0)
+}
+
+/// Replaces `out` by a 0.7 datagram: the receiver's `token`, the sender's own `response_token`, the message.
+pub fn write_v7(token: Token, response_token: Token, data: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.push(V7_FIRST);
+    out.extend_from_slice(&token.0);
+    out.extend_from_slice(&response_token.0);
+    out.extend_from_slice(data);
+}
+
+/// The name of a message by its first eight bytes.
+#[must_use]
+pub fn name(data: &[u8]) -> Option<&'static str> {
+    let kind = kind(data)?;
+    NAMES
+        .iter()
+        .find(|(known, _)| *known == kind)
+        .map(|&(_, name)| name)
+}
+
+/// What to show for a message: its name, or `connless.` and its four-letter word (in hex unless it is printable
+/// ASCII), or `connless.raw` if it does not begin as messages do.
+#[must_use]
+pub fn tag(data: &[u8]) -> String {
+    match (name(data), kind(data)) {
+        (Some(name), _) => name.to_owned(),
+        (None, Some(kind)) if kind.iter().all(u8::is_ascii_graphic) => {
+            format!("connless.{}", kind.map(char::from).iter().collect::<String>())
+        }
+        (None, Some(kind)) => format!("connless.{:08x}", u32::from_be_bytes(kind)),
+        (None, None) => "connless.raw".to_owned(),
+    }
+}
+
+/// The four-letter word after the magic.
+fn kind(data: &[u8]) -> Option<[u8; 4]> {
+    data.strip_prefix(&MAGIC)?.first_chunk().copied()
+}
+
+/// Sources: mastersrv.h of Teeworlds 0.6.5 and 0.7.5, DDNet 20 mastersrv.h.
+const NAMES: [([u8; 4], &str); 25] = [
+    (*b"gie3", "request_info"),
+    (*b"inf3", "info"),
+    (*b"fstd", "request_info_64"),
+    (*b"dtsf", "info_64"),
+    (*b"iext", "info_extended"),
+    (*b"iex+", "info_extended_more"),
+    (*b"chal", "challenge"),
+    (*b"req2", "request_list"),
+    (*b"lis2", "list"),
+    (*b"cou2", "request_count"),
+    (*b"siz2", "count"),
+    (*b"bea2", "heartbeat"),
+    (*b"fw??", "forward_check"),
+    (*b"fw!!", "forward_response"),
+    (*b"fwok", "forward_ok"),
+    (*b"fwer", "forward_error"),
+    (*b"verg", "request_version"),
+    (*b"vers", "version"),
+    (*b"vmlg", "request_map_list"),
+    (*b"vmls", "map_list"),
+    (*b"beat", "heartbeat_legacy"),
+    (*b"reqt", "request_list_legacy"),
+    (*b"list", "list_legacy"),
+    (*b"coun", "request_count_legacy"),
+    (*b"size", "count_legacy"),
+];

@@ -1,0 +1,275 @@
+//! The game's Huffman coding of a packet's payload.
+//!
+//! One fixed tree, code words sent least significant bit first, an end-of-stream code at the end, zero bits up to the
+//! byte. Law: clear bytes in, the same bytes as the reference writes out; compressed bytes in, exactly what the
+//! reference reads, plus what a byte-exact proxy has to know about how they were written.
+//!
+//! What it is not: it does not know whether a packet is compressed, nor what the clear bytes mean.
+
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use tables::{CODES, Code, EOF, EOF_BITS, WINDOW, descend, is_leaf, step};
+
+/// How a writer ends a stream whose bits end on a byte boundary. Otherwise both forms are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trailing {
+    /// One more byte, zero: `bits / 8 + 1` bytes. All releases before DDNet 20.
+    Always,
+    /// Nothing: `bits / 8` bytes, rounded up. DDNet 20 and later.
+    WhenPartial,
+}
+
+/// What was read of a compressed input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inflated {
+    /// Clear bytes written.
+    pub len: usize,
+    /// Compressed bits read, the 15 of the end-of-stream code included.
+    pub bits: usize,
+    /// The form of the end. `None` where both are the same, or the byte after the last bit is not zero.
+    pub trailing: Option<Trailing>,
+    /// Bytes after the end in that form; all receivers ignore them.
+    pub surplus: usize,
+}
+
+/// Why an input cannot be inflated. Receivers drop the datagram in both cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HuffmanError {
+    /// More clear bytes than the output holds.
+    #[error("inflates to more than a payload")]
+    OutputFull,
+    /// The input ends without the end-of-stream code. (Before DDNet 20 receivers read on in zeros until their output is
+    /// full, which ends in the same way, unless just the last two bits of the code, zeros, are missing.)
+    #[error("compressed data without an end")]
+    EndOfInput,
+}
+
+/// Appends `input` compressed to `out`.
+pub fn compress(input: &[u8], trailing: Trailing, out: &mut Vec<u8>) {
+    compress_parts(&[input], trailing, out);
+}
+
+/// Appends the compressed concatenation of `parts` to `out`.
+pub(crate) fn compress_parts(parts: &[&[u8]], trailing: Trailing, out: &mut Vec<u8>) {
+    let mut bits = BitWriter::new(out);
+    parts.iter().for_each(|part| bits.put_all(part));
+    bits.finish(trailing);
+}
+
+/// Inflates `input` into the start of `out`.
+///
+/// # Errors
+/// [`HuffmanError::OutputFull`] if there are more clear bytes than `out` holds, [`HuffmanError::EndOfInput`] if the
+/// end-of-stream code is missing.
+pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError> {
+    let mut reader = Reader {
+        input,
+        at: 0,
+        bits: 0,
+        have: 0,
+    };
+    let mut len = 0;
+    let ended = fast(&mut reader, out, &mut len);
+    if !ended {
+        careful(&mut reader, out, &mut len)?;
+    }
+    let bits = reader.position();
+    let used = bits / 8;
+    let (trailing, end) = match (bits % 8, input.get(used)) {
+        (0, None) => (Some(Trailing::WhenPartial), used),
+        (0, Some(0)) => (Some(Trailing::Always), used + 1),
+        (0, Some(_)) => (None, used),
+        _ => (None, used + 1),
+    };
+    Ok(Inflated {
+        len,
+        bits,
+        trailing,
+        surplus: input.len().saturating_sub(end),
+    })
+}
+
+/// Appends to `out` the stream `compressed` with the codes of `old_tail`, its last clear bytes, replaced by those of
+/// `new_tail`. `bits` is [`Inflated::bits`] of `compressed`. All codes before the tail stay bit for bit.
+///
+/// `old_tail` must be what the stream ends in; otherwise the result inflates to something, but not to what was meant.
+pub fn replace_tail(
+    compressed: &[u8],
+    bits: usize,
+    old_tail: &[u8],
+    new_tail: &[u8],
+    trailing: Trailing,
+    out: &mut Vec<u8>,
+) {
+    let tail: usize = old_tail.iter().map(|&byte| usize::from(code(byte).len)).sum();
+    let start = bits.min(compressed.len() * 8).saturating_sub(EOF_BITS + tail);
+    let (whole, rest) = compressed
+        .split_at_checked(start / 8)
+        .unwrap_or((compressed, &[]));
+    out.extend_from_slice(whole);
+    let mut writer = BitWriter::new(out);
+    let partial = u32::try_from(start % 8).unwrap_or(0);
+    let kept = rest.first().copied().unwrap_or(0);
+    writer.put(u64::from(kept) & ((1 << partial) - 1), partial);
+    writer.put_all(new_tail);
+    writer.finish(trailing);
+}
+
+fn code(byte: u8) -> Code {
+    CODES.get(usize::from(byte)).copied().unwrap_or(CODES[EOF])
+}
+
+/// Inflates while eight bytes can be read and written without looking. Returns whether the stream ended.
+fn fast(reader: &mut Reader<'_>, out: &mut [u8], len: &mut usize) -> bool {
+    while reader.refill_eight() {
+        // A code has at most 15 bits, and the refill leaves 56 or more.
+        while reader.have >= 15 {
+            let found = step(reader.bits);
+            if found.count() == 0 {
+                let Some(room) = out.get_mut(*len) else {
+                    return false;
+                };
+                let (node, bits) = long_code(found.node(), found.bits(), reader.bits);
+                let Ok(symbol) = u8::try_from(node) else {
+                    reader.skip(bits);
+                    return true;
+                };
+                reader.skip(bits);
+                *room = symbol;
+                *len += 1;
+                continue;
+            }
+            let Some(room) = out.get_mut(*len..).and_then(<[u8]>::first_chunk_mut::<8>) else {
+                return false;
+            };
+            *room = found.symbols();
+            reader.skip(found.bits());
+            *len += found.count();
+        }
+    }
+    false
+}
+
+/// Inflates symbol by symbol, with every check.
+fn careful(reader: &mut Reader<'_>, out: &mut [u8], len: &mut usize) -> Result<(), HuffmanError> {
+    loop {
+        reader.refill();
+        let found = step(reader.bits);
+        let (node, bits) = match found.count() {
+            0 => long_code(found.node(), found.bits(), reader.bits),
+            _ => (u16::from(found.symbols()[0]), found.first_bits()),
+        };
+        if bits > reader.have {
+            return Err(HuffmanError::EndOfInput);
+        }
+        reader.skip(bits);
+        let Ok(symbol) = u8::try_from(node) else {
+            return Ok(());
+        };
+        *out.get_mut(*len).ok_or(HuffmanError::OutputFull)? = symbol;
+        *len += 1;
+    }
+}
+
+/// Follows a code that starts with the `used` low bits of `bits` and leads to `node`; the leaf, and all its bits.
+fn long_code(mut node: u16, mut used: u32, bits: u64) -> (u16, u32) {
+    while !is_leaf(node) {
+        node = descend(node, bits >> used);
+        used += 1;
+    }
+    (node, used)
+}
+
+/// A bit stream: `have` valid bits in `bits`, next bit lowest; `at` = next input byte. Bits above `have` are either
+/// the input that follows or zeros.
+struct Reader<'a> {
+    input: &'a [u8],
+    at: usize,
+    bits: u64,
+    have: u32,
+}
+
+impl Reader<'_> {
+    /// Fills up to 56 bits or more in one load. False when fewer than eight bytes are left.
+    fn refill_eight(&mut self) -> bool {
+        let Some(word) = self.input.get(self.at..).and_then(<[u8]>::first_chunk::<8>) else {
+            return false;
+        };
+        self.bits |= u64::from_le_bytes(*word) << self.have;
+        self.at += ((63 - self.have) >> 3) as usize;
+        self.have |= 56;
+        true
+    }
+
+    fn refill(&mut self) {
+        while self.have <= 56 {
+            let Some(&byte) = self.input.get(self.at) else {
+                return;
+            };
+            self.bits |= u64::from(byte) << self.have;
+            self.at += 1;
+            self.have += 8;
+        }
+    }
+
+    fn skip(&mut self, bits: u32) {
+        self.bits >>= bits;
+        self.have -= bits;
+    }
+
+    /// Bits read so far.
+    fn position(&self) -> usize {
+        self.at * 8 - self.have as usize
+    }
+}
+
+/// Appends bits to bytes, lowest first.
+struct BitWriter<'a> {
+    out: &'a mut Vec<u8>,
+    bits: u64,
+    have: u32,
+}
+
+impl<'a> BitWriter<'a> {
+    fn new(out: &'a mut Vec<u8>) -> Self {
+        Self {
+            out,
+            bits: 0,
+            have: 0,
+        }
+    }
+
+    /// Appends at most 32 bits.
+    fn put(&mut self, bits: u64, count: u32) {
+        self.bits |= bits << self.have;
+        self.have += count;
+        if self.have >= 32 {
+            let [a, b, c, d, ..] = self.bits.to_le_bytes();
+            self.out.extend_from_slice(&[a, b, c, d]);
+            self.bits >>= 32;
+            self.have -= 32;
+        }
+    }
+
+    fn put_all(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            let Code { bits, len } = code(byte);
+            self.put(u64::from(bits), u32::from(len));
+        }
+    }
+
+    fn finish(mut self, trailing: Trailing) {
+        let Code { bits, len } = CODES[EOF];
+        self.put(u64::from(bits), u32::from(len));
+        let bytes = match trailing {
+            Trailing::Always => self.have / 8 + 1,
+            Trailing::WhenPartial => self.have.div_ceil(8),
+        };
+        self.out
+            .extend(self.bits.to_le_bytes().iter().take(bytes as usize));
+    }
+}
+
+const _: () = assert!(WINDOW < 15, "the end-of-stream code must not fit a window");

@@ -1,0 +1,451 @@
+//! The game's Huffman tree, and the tables made from it. Everything here is evaluated by the compiler.
+//!
+//! The tree comes from 256 byte frequencies and an end-of-stream symbol of frequency 1: join the two rarest nodes until
+//! one is left, where among equals the order of a stable descending sort decides (Teeworlds 0.6.5 huffman.cpp). It is
+//! the same in all versions.
+
+/// The end-of-stream symbol.
+pub(super) const EOF: usize = 256;
+/// Bits of its code.
+pub(super) const EOF_BITS: usize = 15;
+
+const SYMBOLS: usize = 257;
+const NODES: usize = 2 * SYMBOLS - 1;
+const ROOT: u16 = 512;
+const _: () = assert!(ROOT as usize == NODES - 1 && codes()[EOF].len as usize == EOF_BITS);
+
+/// Bits one table look-up covers. 11 bits of 8 bytes are 16 KiB, half of a first-level cache.
+pub(super) const WINDOW: u32 = 11;
+/// Entries of the table.
+pub(super) const WINDOW_SIZE: usize = 1 << WINDOW;
+/// Most symbols one look-up yields.
+pub(super) const BATCH: usize = 6;
+
+/// How often a byte occurs in the game's traffic, as measured by its authors. Zero is counted as 2^30.
+const FREQUENCIES: [u32; 256] = [
+    1 << 30,
+    4545,
+    2657,
+    431,
+    1950,
+    919,
+    444,
+    482,
+    2244,
+    617,
+    838,
+    542,
+    715,
+    1814,
+    304,
+    240, // 0
+    754,
+    212,
+    647,
+    186,
+    283,
+    131,
+    146,
+    166,
+    543,
+    164,
+    167,
+    136,
+    179,
+    859,
+    363,
+    113, // 16
+    157,
+    154,
+    204,
+    108,
+    137,
+    180,
+    202,
+    176,
+    872,
+    404,
+    168,
+    134,
+    151,
+    111,
+    113,
+    109, // 32
+    120,
+    126,
+    129,
+    100,
+    41,
+    20,
+    16,
+    22,
+    18,
+    18,
+    17,
+    19,
+    16,
+    37,
+    13,
+    21, // 48
+    362,
+    166,
+    99,
+    78,
+    95,
+    88,
+    81,
+    70,
+    83,
+    284,
+    91,
+    187,
+    77,
+    68,
+    52,
+    68, // 64
+    59,
+    66,
+    61,
+    638,
+    71,
+    157,
+    50,
+    46,
+    69,
+    43,
+    11,
+    24,
+    13,
+    19,
+    10,
+    12, // 80
+    12,
+    20,
+    14,
+    9,
+    20,
+    20,
+    10,
+    10,
+    15,
+    15,
+    12,
+    12,
+    7,
+    19,
+    15,
+    14, // 96
+    13,
+    18,
+    35,
+    19,
+    17,
+    14,
+    8,
+    5,
+    15,
+    17,
+    9,
+    15,
+    14,
+    18,
+    8,
+    10, // 112
+    2173,
+    134,
+    157,
+    68,
+    188,
+    60,
+    170,
+    60,
+    194,
+    62,
+    175,
+    71,
+    148,
+    67,
+    167,
+    78, // 128
+    211,
+    67,
+    156,
+    69,
+    1674,
+    90,
+    174,
+    53,
+    147,
+    89,
+    181,
+    51,
+    174,
+    63,
+    163,
+    80, // 144
+    167,
+    94,
+    128,
+    122,
+    223,
+    153,
+    218,
+    77,
+    200,
+    110,
+    190,
+    73,
+    174,
+    69,
+    145,
+    66, // 160
+    277,
+    143,
+    141,
+    60,
+    136,
+    53,
+    180,
+    57,
+    142,
+    57,
+    158,
+    61,
+    166,
+    112,
+    152,
+    92, // 176
+    26,
+    22,
+    21,
+    28,
+    20,
+    26,
+    30,
+    21,
+    32,
+    27,
+    20,
+    17,
+    23,
+    21,
+    30,
+    22, // 192
+    22,
+    21,
+    27,
+    25,
+    17,
+    27,
+    23,
+    18,
+    39,
+    26,
+    15,
+    21,
+    12,
+    18,
+    18,
+    27, // 208
+    20,
+    18,
+    15,
+    19,
+    11,
+    17,
+    33,
+    12,
+    18,
+    15,
+    19,
+    18,
+    16,
+    26,
+    17,
+    18, // 224
+    9,
+    10,
+    25,
+    22,
+    22,
+    17,
+    20,
+    16,
+    6,
+    16,
+    15,
+    20,
+    14,
+    18,
+    24,
+    335, // 240
+];
+
+/// A code word: `len` bits, the first one sent in bit 0.
+#[derive(Clone, Copy)]
+pub(super) struct Code {
+    pub(super) bits: u16,
+    pub(super) len: u8,
+}
+
+/// The code word of every symbol.
+pub(super) static CODES: [Code; SYMBOLS] = codes();
+
+/// What the next [`WINDOW`] bits of a stream mean.
+pub(super) static STEPS: [Step; WINDOW_SIZE] = steps();
+
+/// Children of the nodes by the next bit. Nodes below [`SYMBOLS`] are leaves, their number is the symbol.
+static TREE: [[u16; 2]; NODES] = grow();
+
+/// What a window of bits holds: up to [`BATCH`] whole symbols, or the start of one that is longer than the window.
+///
+/// From bit 0: bits of all symbols (4), number of symbols (4), bits of the first symbol (8), then the symbols, one byte
+/// each. With no whole symbol, the node reached stands where the symbols stand.
+#[derive(Clone, Copy)]
+pub(super) struct Step(u64);
+
+impl Step {
+    /// Bits of all its symbols; [`WINDOW`] if it has none.
+    pub(super) const fn bits(self) -> u32 {
+        (self.0 & 0x0f) as u32
+    }
+
+    /// Whole symbols, 0 to [`BATCH`].
+    pub(super) const fn count(self) -> usize {
+        (self.0 >> 4 & 0x0f) as usize
+    }
+
+    /// Bits of the first symbol.
+    pub(super) const fn first_bits(self) -> u32 {
+        (self.0 >> 8 & 0xff) as u32
+    }
+
+    /// The symbols, then zeros.
+    pub(super) const fn symbols(self) -> [u8; 8] {
+        (self.0 >> 16).to_le_bytes()
+    }
+
+    /// The tree node that a window without a whole symbol leads to.
+    pub(super) const fn node(self) -> u16 {
+        (self.0 >> 16 & 0xffff) as u16
+    }
+}
+
+/// The step for the low [`WINDOW`] bits of `bits`.
+pub(super) fn step(bits: u64) -> Step {
+    STEPS
+        .get((bits & (WINDOW_SIZE as u64 - 1)) as usize)
+        .copied()
+        .unwrap_or(Step(0))
+}
+
+/// The child of the inner node `node` for the lowest bit of `bits`.
+pub(super) fn descend(node: u16, bits: u64) -> u16 {
+    let [zero, one] = TREE.get(usize::from(node)).copied().unwrap_or_default();
+    if bits & 1 == 0 { zero } else { one }
+}
+
+/// Whether `node` is a symbol.
+pub(super) const fn is_leaf(node: u16) -> bool {
+    (node as usize) < SYMBOLS
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "runs in the compiler, on constants"
+)]
+const fn grow() -> [[u16; 2]; NODES] {
+    let mut tree = [[0; 2]; NODES];
+    // The nodes still to be joined, most frequent first; among equals the older first.
+    let mut open = [(0u32, 0u16); SYMBOLS];
+    let mut count = 0;
+    while count < SYMBOLS {
+        let frequency = if count == EOF { 1 } else { FREQUENCIES[count] };
+        insert(&mut open, count, (frequency, count as u16));
+        count += 1;
+    }
+    let mut node = SYMBOLS;
+    while count > 1 {
+        let (rare, rarest) = (open[count - 2], open[count - 1]);
+        tree[node] = [rarest.1, rare.1];
+        insert(&mut open, count - 2, (rare.0 + rarest.0, node as u16));
+        count -= 1;
+        node += 1;
+    }
+    tree
+}
+
+/// Puts `item` behind all of the first `count` that are as frequent or more.
+#[expect(clippy::indexing_slicing, reason = "runs in the compiler, on constants")]
+const fn insert(open: &mut [(u32, u16); SYMBOLS], count: usize, item: (u32, u16)) {
+    let mut at = count;
+    while at > 0 && open[at - 1].0 < item.0 {
+        open[at] = open[at - 1];
+        at -= 1;
+    }
+    open[at] = item;
+}
+
+#[expect(clippy::indexing_slicing, reason = "runs in the compiler, on constants")]
+const fn codes() -> [Code; SYMBOLS] {
+    let tree = grow();
+    let mut all = [Code { bits: 0, len: 0 }; NODES];
+    let mut codes = [Code { bits: 0, len: 0 }; SYMBOLS];
+    // A parent has a higher number than its children.
+    let mut node = NODES - 1;
+    while node >= SYMBOLS {
+        let Code { bits, len } = all[node];
+        let [zero, one] = tree[node];
+        all[zero as usize] = Code { bits, len: len + 1 };
+        all[one as usize] = Code {
+            bits: bits | 1 << len,
+            len: len + 1,
+        };
+        node -= 1;
+    }
+    let mut symbol = 0;
+    while symbol < SYMBOLS {
+        codes[symbol] = all[symbol];
+        symbol += 1;
+    }
+    codes
+}
+
+#[expect(clippy::indexing_slicing, reason = "runs in the compiler, on constants")]
+const fn steps() -> [Step; WINDOW_SIZE] {
+    let tree = grow();
+    let mut steps = [Step(0); WINDOW_SIZE];
+    let mut window = 0;
+    while window < WINDOW_SIZE {
+        steps[window] = step_of(&tree, window);
+        window += 1;
+    }
+    steps
+}
+
+#[expect(clippy::indexing_slicing, reason = "runs in the compiler, on constants")]
+const fn step_of(tree: &[[u16; 2]; NODES], window: usize) -> Step {
+    let (mut symbols, mut count, mut total, mut first) = (0u64, 0u64, 0u64, 0u64);
+    let mut node = ROOT;
+    let mut used = 0;
+    while used < WINDOW && count < BATCH as u64 {
+        node = tree[node as usize][window >> used & 1];
+        used += 1;
+        if (node as usize) == EOF {
+            break;
+        }
+        if is_leaf(node) {
+            symbols |= (node as u64) << (8 * count);
+            count += 1;
+            total = used as u64;
+            first = if count == 1 { total } else { first };
+            node = ROOT;
+        }
+    }
+    if count == 0 {
+        symbols = node as u64;
+        total = used as u64;
+    }
+    Step(symbols << 16 | first << 8 | count << 4 | total)
+}

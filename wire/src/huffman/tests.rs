@@ -1,0 +1,170 @@
+use super::*;
+use proptest::prelude::*;
+
+const FORMS: [Trailing; 2] = [Trailing::Always, Trailing::WhenPartial];
+
+fn compressed(input: &[u8], trailing: Trailing) -> Vec<u8> {
+    let mut out = Vec::new();
+    compress(input, trailing, &mut out);
+    out
+}
+
+fn inflated(input: &[u8]) -> Result<(Vec<u8>, Inflated), HuffmanError> {
+    let mut out = [0; 2000];
+    decompress(input, &mut out).map(|told| (out[..told.len].to_vec(), told))
+}
+
+/// Game-like bytes: many zeros, some small numbers, anything.
+fn payload() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![3 => Just(0u8), 2 => 0u8..0x20, 2 => any::<u8>()];
+    prop::collection::vec(byte, 0..1390)
+}
+
+#[test]
+fn check_vectors() {
+    let clear = [0x00, 0x01, 0x00, 0x02, 0x00, 0x80, 0x00];
+    assert_eq!(
+        compressed(&clear, Trailing::Always),
+        [0xb1, 0x08, 0x2a, 0x6e, 0x00]
+    );
+    assert_eq!(
+        compressed(&clear, Trailing::WhenPartial),
+        [0xb1, 0x08, 0x2a, 0x6e]
+    );
+    for form in FORMS {
+        assert_eq!(compressed(&[], form), [0x8a, 0x1b]);
+    }
+    let told = Inflated {
+        len: 7,
+        bits: 32,
+        trailing: Some(Trailing::Always),
+        surplus: 0,
+    };
+    assert_eq!(
+        inflated(&[0xb1, 0x08, 0x2a, 0x6e, 0x00]),
+        Ok((clear.to_vec(), told))
+    );
+    let told = Inflated {
+        len: 0,
+        bits: 15,
+        trailing: None,
+        surplus: 0,
+    };
+    assert_eq!(inflated(&[0x8a, 0x1b]), Ok((Vec::new(), told)));
+}
+
+#[test]
+fn code_lengths() {
+    assert_eq!((code(0).bits, code(0).len), (1, 1));
+    assert_eq!((code(0x80).bits, code(0x80).len), (0, 5));
+    assert_eq!(CODES.iter().map(|code| code.len).max(), Some(15));
+    let longest: Vec<_> = (0..CODES.len())
+        .filter(|&symbol| CODES[symbol].len == 15)
+        .collect();
+    assert_eq!(longest, [0x77, EOF]);
+    let eof: String = (0..15)
+        .map(|bit| if CODES[EOF].bits >> bit & 1 == 1 { '1' } else { '0' })
+        .collect();
+    assert_eq!(eof, "010100011101100");
+    // A full binary tree: no bit pattern is without meaning.
+    let kraft: u32 = CODES.iter().map(|code| 1 << (15 - code.len)).sum();
+    assert_eq!(kraft, 1 << 15);
+}
+
+#[test]
+fn ends_are_told() {
+    let mut stream = compressed(&[0, 1, 0, 2, 0, 0x80, 0], Trailing::WhenPartial);
+    assert_eq!(
+        inflated(&stream).map(|(_, told)| (told.trailing, told.surplus)),
+        Ok((Some(Trailing::WhenPartial), 0))
+    );
+    stream.push(9);
+    assert_eq!(
+        inflated(&stream).map(|(_, told)| (told.trailing, told.surplus)),
+        Ok((None, 1))
+    );
+    stream.insert(4, 0);
+    assert_eq!(
+        inflated(&stream).map(|(_, told)| (told.trailing, told.surplus)),
+        Ok((Some(Trailing::Always), 1))
+    );
+    assert_eq!(
+        inflated(&[0x8a, 0x1b, 1, 2]).map(|(_, told)| (told.bits, told.surplus)),
+        Ok((15, 2))
+    );
+}
+
+#[test]
+fn refuses_streams_without_end_and_too_long_ones() {
+    assert_eq!(inflated(&[]), Err(HuffmanError::EndOfInput));
+    assert_eq!(inflated(&[0x8a]), Err(HuffmanError::EndOfInput));
+    assert_eq!(inflated(&[0; 100]), Err(HuffmanError::EndOfInput));
+    assert_eq!(inflated(&[0xff; 1400]), Err(HuffmanError::OutputFull));
+    let stream = compressed(&[7; 40], Trailing::Always);
+    assert_eq!(decompress(&stream, &mut [0; 39]), Err(HuffmanError::OutputFull));
+    assert_eq!(decompress(&stream, &mut [0; 40]).map(|told| told.len), Ok(40));
+}
+
+/// One bit at a time, from the code words alone: what [`decompress`] must say.
+fn reference(input: &[u8], room: usize) -> Result<(Vec<u8>, usize), HuffmanError> {
+    let (mut clear, mut word, mut len) = (Vec::new(), 0u16, 0u8);
+    for at in 0..input.len() * 8 {
+        word |= u16::from(input[at / 8] >> (at % 8) & 1) << len;
+        len += 1;
+        let Some(symbol) = CODES.iter().position(|code| code.len == len && code.bits == word) else {
+            continue;
+        };
+        match u8::try_from(symbol) {
+            Err(_) => return Ok((clear, at + 1)),
+            Ok(_) if clear.len() == room => return Err(HuffmanError::OutputFull),
+            Ok(byte) => clear.push(byte),
+        }
+        (word, len) = (0, 0);
+    }
+    Err(HuffmanError::EndOfInput)
+}
+
+proptest! {
+    #[test]
+    fn decompress_undoes_compress(clear in payload(), always in any::<bool>()) {
+        let form = FORMS[usize::from(always)];
+        let stream = compressed(&clear, form);
+        let (got, told) = inflated(&stream).unwrap();
+        prop_assert_eq!(got, clear);
+        prop_assert_eq!(told.surplus, 0);
+        prop_assert_eq!(told.trailing, (told.bits % 8 == 0).then_some(form));
+        let len = if form == Trailing::Always { told.bits / 8 + 1 } else { told.bits.div_ceil(8) };
+        prop_assert_eq!(stream.len(), len);
+    }
+
+    #[test]
+    fn any_bytes_read_as_bit_by_bit(input in prop::collection::vec(any::<u8>(), 0..300), room in 0usize..200) {
+        let mut out = vec![0; room];
+        let got = decompress(&input, &mut out).map(|told| (out[..told.len].to_vec(), told.bits));
+        prop_assert_eq!(got, reference(&input, room));
+    }
+
+    #[test]
+    fn a_replaced_tail_is_what_compressing_gives(
+        head in payload(),
+        old in prop::collection::vec(any::<u8>(), 0..9),
+        new in prop::collection::vec(any::<u8>(), 0..9),
+        forms in any::<[bool; 2]>(),
+    ) {
+        let [from, to] = forms.map(|form| FORMS[usize::from(form)]);
+        let stream = compressed(&[&head[..], &old].concat(), from);
+        let bits = decompress(&stream, &mut [0; 2000]).unwrap().bits;
+        let mut out = vec![0xaa];
+        replace_tail(&stream, bits, &old, &new, to, &mut out);
+        prop_assert_eq!(&out[1..], compressed(&[&head[..], &new].concat(), to));
+    }
+
+    #[test]
+    fn a_wrong_tail_never_panics(
+        stream in prop::collection::vec(any::<u8>(), 0..20),
+        bits in any::<usize>(),
+        tail in prop::collection::vec(any::<u8>(), 0..20),
+    ) {
+        replace_tail(&stream, bits, &tail, &tail, Trailing::Always, &mut Vec::new());
+    }
+}

@@ -1,0 +1,261 @@
+//! Oddities found in bytes that could still be read.
+//!
+//! Law: a note never changes what is done with a datagram. It says where the bytes differ from what a reference
+//! sender writes, or which peers will drop them, and nothing else. Notes are kept inline and bounded, because hostile
+//! bytes decide how many there are.
+//!
+//! What it is not: a parse error. Where nothing could be read the error types of the modules speak.
+
+/// How much a note matters to somebody who debugs a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Harmless, every receiver reads it the same way.
+    Info,
+    /// Receivers differ, or ignore a part.
+    Warning,
+    /// Some or all receivers drop the datagram, or a part that was meant to arrive.
+    Error,
+}
+
+/// What the byte range of a note counts in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The datagram as received.
+    Datagram,
+    /// The clear (inflated) payload of the packet.
+    Payload,
+    /// The data of one chunk.
+    Message,
+}
+
+/// One oddity: what, and which bytes. [`Code::place`] says in what the range counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Note {
+    /// The kind of oddity.
+    pub code: Code,
+    /// First byte.
+    pub at: usize,
+    /// Bytes; 0 when something is missing there.
+    pub len: usize,
+}
+
+macro_rules! codes {
+    ($($variant:ident $name:literal $severity:ident $place:ident $text:literal)*) => {
+        /// The kinds of oddities. One table gives name, severity, place and text.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $(#[doc = $text] $variant,)*
+        }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            const fn row(self) -> (&'static str, Severity, Place, &'static str) {
+                match self {
+                    $(Self::$variant => ($name, Severity::$severity, Place::$place, $text),)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    OverlongInt       "overlong-int"         Info    Message  "an int takes more bytes than needed"
+    IntPadding        "int-padding"          Warning Message  "the fifth byte of an int has bits that versions read differently"
+    UnknownFlags      "unknown-flags"        Warning Datagram "header bits that no sender of this version sets"
+    Oversized         "oversized"            Error   Datagram "longer than 1400 bytes: receivers see only the first 1400"
+    PayloadOversized  "payload-oversized"    Error   Payload  "more payload than receivers of this version take"
+    HuffmanSurplus    "huffman-surplus"      Warning Datagram "bytes after the end of the compressed data"
+    ControlCompressed "control-compressed"   Warning Datagram "a compressed control packet: DDNet drops it"
+    ControlWithChunks "control-with-chunks"  Warning Datagram "a control packet that announces chunks: DDNet drops it, others read chunks from it"
+    ControlEmpty      "control-empty"        Error   Payload  "a control packet without id: DDNet drops it, others read an old byte"
+    UnknownControl    "unknown-control"      Warning Payload  "a control id that this version does not have"
+    EmptyNoResend     "empty-without-resend" Warning Datagram "announces no chunks and requests no resend: DDNet drops it"
+    ChunkTruncated    "chunk-truncated"      Error   Payload  "a chunk runs past the end of the payload: it and all after it are lost"
+    ChunkCountTooHigh "chunk-count-too-high" Error   Datagram "fewer chunks than the header announces"
+    TrailingBytes     "trailing-bytes"       Warning Payload  "bytes behind the last announced chunk: receivers ignore them"
+    MissingToken      "missing-token"        Error   Payload  "no token where this version has one"
+    WrongToken        "wrong-token"          Error   Datagram "the token is not the one of this leg: the receiver drops the datagram"
+    AckAhead          "ack-ahead"            Error   Datagram "acks a chunk that was never sent: the receiver drops the datagram"
+    AckBehind         "ack-behind"           Error   Datagram "acks less than before: the receiver drops the datagram"
+}
+
+impl Code {
+    /// Its kebab-case name, stable for scripts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// How much it matters.
+    #[must_use]
+    pub const fn severity(self) -> Severity {
+        self.row().1
+    }
+
+    /// In what the byte range of its notes counts.
+    #[must_use]
+    pub const fn place(self) -> Place {
+        self.row().2
+    }
+
+    /// One line for people.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        self.row().3
+    }
+}
+
+/// Notes kept inline, without allocation: the first [`Notes::CAPACITY`], and whether there were more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notes {
+    // Ranges are kept in 16 bits: they count within one UDP datagram, and a packet is moved about often.
+    items: [(Code, u16, u16); Self::CAPACITY],
+    len: u8,
+    overflowed: bool,
+}
+
+impl Notes {
+    /// Notes kept; later ones only set [`Notes::overflowed`].
+    pub const CAPACITY: usize = 8;
+
+    /// No notes.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            items: [(Code::OverlongInt, 0, 0); Self::CAPACITY],
+            len: 0,
+            overflowed: false,
+        }
+    }
+
+    /// Adds a note, or remembers that there was one too many. Ranges saturate at 65535.
+    pub fn push(&mut self, note: Note) {
+        let short = |value: usize| u16::try_from(value).unwrap_or(u16::MAX);
+        match self.items.get_mut(usize::from(self.len)) {
+            Some(slot) => {
+                *slot = (note.code, short(note.at), short(note.len));
+                self.len += 1;
+            }
+            None => self.overflowed = true,
+        }
+    }
+
+    /// Adds all notes of `other`.
+    pub fn extend(&mut self, other: &Self) {
+        other.iter().for_each(|note| self.push(note));
+        self.overflowed |= other.overflowed;
+    }
+
+    /// The notes in the order in which they were found.
+    pub fn iter(&self) -> impl Iterator<Item = Note> + '_ {
+        let kept = self.items.iter().take(usize::from(self.len));
+        kept.map(|&(code, at, len)| Note {
+            code,
+            at: usize::from(at),
+            len: usize::from(len),
+        })
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Notes kept, 0 to [`Notes::CAPACITY`].
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Whether there were more than could be kept.
+    #[must_use]
+    pub const fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    /// Whether a kept note has this code.
+    #[must_use]
+    pub fn contains(&self, code: Code) -> bool {
+        self.iter().any(|note| note.code == code)
+    }
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kebab_case_and_unique() {
+        let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert!(
+            names
+                .iter()
+                .all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+        );
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Code::ALL.len());
+    }
+
+    #[test]
+    fn keeps_eight_and_tells_of_more() {
+        let mut notes = Notes::new();
+        assert!(notes.is_empty());
+        for at in 0..8 {
+            notes.push(Note {
+                code: Code::TrailingBytes,
+                at,
+                len: 1,
+            });
+        }
+        assert!(!notes.overflowed());
+        notes.push(Note {
+            code: Code::WrongToken,
+            at: 0,
+            len: 4,
+        });
+        assert!(notes.overflowed() && notes.len() == 8 && !notes.contains(Code::WrongToken));
+        assert_eq!(
+            notes.iter().map(|note| note.at).collect::<Vec<_>>(),
+            (0..8).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn extend_keeps_order_and_overflow() {
+        let mut one = Notes::new();
+        one.push(Note {
+            code: Code::AckAhead,
+            at: 0,
+            len: 2,
+        });
+        let mut two = Notes::new();
+        two.push(Note {
+            code: Code::AckBehind,
+            at: 70_000,
+            len: 2,
+        });
+        one.extend(&two);
+        let got: Vec<_> = one.iter().map(|note| (note.code, note.at)).collect();
+        assert_eq!(got, [(Code::AckAhead, 0), (Code::AckBehind, 65_535)]);
+        let mut full = Notes::new();
+        (0..9).for_each(|at| {
+            full.push(Note {
+                code: Code::TrailingBytes,
+                at,
+                len: 0,
+            })
+        });
+        one.extend(&full);
+        assert!(one.overflowed() && one.len() == 8);
+    }
+}

@@ -1,0 +1,289 @@
+//! Packets: the datagrams of a connection.
+//!
+//! Law: parse never alters, and says as notes what some receivers would object to; [`rewrite`] changes the token, the
+//! ack and the resend flag and keeps every other bit that can be kept; [`write`](write()) makes what a reference sender
+//! would make. None of them allocates, apart from the growth of an output buffer.
+//!
+//! What it is not: a check of tokens or acks, which need the state of a connection.
+
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use write::{rewrite, write};
+
+use bitflags::bitflags;
+
+use crate::connless::is_connless;
+use crate::control::{self, Control};
+use crate::huffman::{self, HuffmanError, Inflated};
+use crate::note::{Code, Note, Notes};
+use crate::proto::{Layout, TokenPlace};
+use crate::{Chunks, Proto, Seq, Token};
+
+/// Longest datagram a receiver reads, in bytes; of a longer one it sees the start (`recvfrom` truncates).
+pub const MAX_DATAGRAM: usize = 1400;
+/// Most payload, in bytes, that every receiver takes in a packet of our own making, whatever the variant, a token of
+/// four bytes beside it.
+pub const MAX_COMPOSED_PAYLOAD: usize = 1386;
+/// Most chunks in a packet: the header counts them in one byte.
+pub const MAX_CHUNKS: usize = 255;
+
+/// Largest [`Layout::max_inflated`].
+const MAX_INFLATED: usize = 1397;
+/// Bytes of header that all variants have: flags and ack, ack, number of chunks.
+const BASE: usize = 3;
+const ACK_HIGH: u8 = 0x03;
+
+bitflags! {
+    /// The flags of a packet, the same in all variants however they are sent.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub struct Flags: u8 {
+        /// The payload is one control message.
+        const CONTROL = 1;
+        /// The sender wants everything unacked again.
+        const RESEND = 2;
+        /// The payload is compressed.
+        const COMPRESSION = 4;
+    }
+}
+
+/// The header of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The flags.
+    pub flags: Flags,
+    /// The last vital chunk that the sender received in order.
+    pub ack: Seq,
+    /// Chunks in the payload; 0 for control packets.
+    pub num_chunks: u8,
+    /// The token, wherever the variant carries it.
+    pub token: Option<Token>,
+}
+
+/// A packet as read.
+#[derive(Debug, Clone)]
+pub struct Packet<'a> {
+    /// The variant it was read as.
+    pub proto: Proto,
+    /// Its header.
+    pub header: Header,
+    /// The clear payload, without a payload-tail token.
+    pub payload: &'a [u8],
+    /// How the payload was compressed, if it was. Its `len` counts a payload-tail token.
+    pub inflated: Option<Inflated>,
+    /// What is odd about the packet itself; [`Chunks::notes`] has more.
+    pub notes: Notes,
+}
+
+/// A reusable buffer for inflating, as large as the largest payload buffer of a receiver.
+#[derive(Debug, Clone)]
+pub struct Scratch([u8; MAX_INFLATED]);
+
+impl Scratch {
+    /// An empty buffer.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self([0; MAX_INFLATED])
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Why a datagram is no packet. Receivers drop such datagrams silently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PacketError {
+    /// Shorter than its header.
+    #[error("{have} bytes, a header has {need}")]
+    TooShort {
+        /// Bytes of the header.
+        need: usize,
+        /// Bytes of the datagram.
+        have: usize,
+    },
+    /// Outside a connection, see [`Connless`](crate::Connless).
+    #[error("outside a connection")]
+    Connless,
+    /// The payload cannot be inflated.
+    #[error(transparent)]
+    Huffman(#[from] HuffmanError),
+}
+
+impl<'a> Packet<'a> {
+    /// Reads a datagram of a connection that speaks `proto`. Of more than 1400 bytes only the first 1400 are read.
+    ///
+    /// # Errors
+    /// [`PacketError`] when nothing can be read, in the order in which receivers check.
+    pub fn parse(proto: Proto, datagram: &'a [u8], scratch: &'a mut Scratch) -> Result<Self, PacketError> {
+        let layout = proto.layout();
+        let mut notes = Notes::new();
+        let have = datagram.len();
+        let datagram = seen(datagram);
+        if have > datagram.len() {
+            notes.push(Note {
+                code: Code::Oversized,
+                at: MAX_DATAGRAM,
+                len: have - MAX_DATAGRAM,
+            });
+        }
+        let too_short = |need| PacketError::TooShort { need, have };
+        let (&[first, ack_low, num_chunks], rest) =
+            datagram.split_first_chunk::<BASE>().ok_or(too_short(BASE))?;
+        if is_connless(datagram) {
+            return Err(PacketError::Connless);
+        }
+        let flags = read_flags(layout, first);
+        let ack = Seq::new(u16::from_be_bytes([first & ACK_HIGH, ack_low]));
+        let (mut token, rest) = if has_header_token(layout, first) {
+            let (token, rest) = rest.split_first_chunk().ok_or(too_short(BASE + 4))?;
+            (Some(Token(*token)), rest)
+        } else {
+            (None, rest)
+        };
+        if first & layout.unused != 0 {
+            notes.push(Note {
+                code: Code::UnknownFlags,
+                at: 0,
+                len: 1,
+            });
+        }
+        let (clear, inflated) = if flags.contains(Flags::COMPRESSION) {
+            inflate(layout, rest, datagram.len(), scratch, &mut notes)?
+        } else {
+            (rest, None)
+        };
+        if clear.len() > layout.max_payload {
+            let len = clear.len() - layout.max_payload;
+            notes.push(Note {
+                code: Code::PayloadOversized,
+                at: layout.max_payload,
+                len,
+            });
+        }
+        let payload = match layout.token {
+            TokenPlace::PayloadTail => take_tail(clear, &mut token, &mut notes),
+            _ => clear,
+        };
+        let header = Header {
+            flags,
+            ack,
+            num_chunks,
+            token,
+        };
+        note_rules(proto, &header, payload, &mut notes);
+        Ok(Self {
+            proto,
+            header,
+            payload,
+            inflated,
+            notes,
+        })
+    }
+
+    /// The chunks of the payload. A control packet has none, even if it announces some.
+    #[must_use]
+    pub fn chunks(&self) -> Chunks<'a> {
+        let control = self.header.flags.contains(Flags::CONTROL);
+        if control {
+            return Chunks::new(self.proto, &[], 0);
+        }
+        Chunks::new(self.proto, self.payload, self.header.num_chunks)
+    }
+
+    /// The control message of a control packet; `None` for other packets, and if the payload is empty.
+    #[must_use]
+    pub fn control(&self) -> Option<Control<'a>> {
+        let control = self.header.flags.contains(Flags::CONTROL);
+        control
+            .then(|| Control::parse(self.proto, self.payload))
+            .flatten()
+    }
+}
+
+/// The part of a datagram that receivers see.
+fn seen(datagram: &[u8]) -> &[u8] {
+    datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
+}
+
+/// Whether bytes 3 to 6 are a token, given byte 0.
+fn has_header_token(layout: &Layout, first: u8) -> bool {
+    match layout.token {
+        TokenPlace::Header => true,
+        TokenPlace::HeaderWhenFlag(bit) => first & bit != 0,
+        TokenPlace::Nowhere | TokenPlace::PayloadTail => false,
+    }
+}
+
+fn read_flags(layout: &Layout, first: u8) -> Flags {
+    let mut flags = Flags::empty();
+    flags.set(Flags::CONTROL, first & layout.control != 0);
+    flags.set(Flags::RESEND, first & layout.resend != 0);
+    flags.set(Flags::COMPRESSION, first & layout.compression != 0);
+    flags
+}
+
+type Clear<'a> = (&'a [u8], Option<Inflated>);
+
+/// Inflates `rest`, the last bytes of a datagram of `end` bytes.
+fn inflate<'a>(
+    layout: &Layout,
+    rest: &[u8],
+    end: usize,
+    scratch: &'a mut Scratch,
+    notes: &mut Notes,
+) -> Result<Clear<'a>, HuffmanError> {
+    let room = scratch
+        .0
+        .get_mut(..layout.max_inflated)
+        .ok_or(HuffmanError::OutputFull)?;
+    let inflated = huffman::decompress(rest, room)?;
+    if inflated.surplus > 0 {
+        let at = end.saturating_sub(inflated.surplus);
+        notes.push(Note {
+            code: Code::HuffmanSurplus,
+            at,
+            len: inflated.surplus,
+        });
+    }
+    let clear: &[u8] = room;
+    Ok((clear.get(..inflated.len).unwrap_or(clear), Some(inflated)))
+}
+
+fn take_tail<'a>(clear: &'a [u8], token: &mut Option<Token>, notes: &mut Notes) -> &'a [u8] {
+    let Some((payload, tail)) = clear.split_last_chunk() else {
+        notes.push(Note {
+            code: Code::MissingToken,
+            at: clear.len(),
+            len: 0,
+        });
+        return clear;
+    };
+    *token = Some(Token(*tail));
+    payload
+}
+
+/// What DDNet drops, and others read in their own way (DDNet 20 network.cpp, `IsValidConnectionOrientedPacket`).
+fn note_rules(proto: Proto, header: &Header, payload: &[u8], notes: &mut Notes) {
+    let mut push = |code, at, len| notes.push(Note { code, at, len });
+    if !header.flags.contains(Flags::CONTROL) {
+        if header.num_chunks == 0 && !header.flags.contains(Flags::RESEND) {
+            push(Code::EmptyNoResend, 0, BASE);
+        }
+        return;
+    }
+    if header.flags.contains(Flags::COMPRESSION) {
+        push(Code::ControlCompressed, 0, 1);
+    }
+    if header.num_chunks != 0 {
+        push(Code::ControlWithChunks, 2, 1);
+    }
+    match payload.first() {
+        None => push(Code::ControlEmpty, 0, 0),
+        Some(&id) if !control::is_known(proto, id) => push(Code::UnknownControl, 0, 1),
+        Some(_) => {}
+    }
+}

@@ -1,0 +1,119 @@
+//! Making packets: new ones, and received ones with another token, ack and resend flag.
+
+use super::{ACK_HIGH, BASE, Flags, Header, MAX_DATAGRAM, Packet, has_header_token, seen};
+use crate::huffman::{self, Trailing};
+use crate::proto::{Layout, TokenPlace};
+use crate::{Proto, Seq, Token};
+
+/// Replaces `out` by one datagram, as a reference sender makes it.
+///
+/// [`Flags::COMPRESSION`] of `header` is ignored: the payload is compressed if `compress` says in which form, the
+/// packet is no control packet, and the result is strictly smaller. A payload-tail token is appended before that. A
+/// token that the variant always has and `header` lacks is written as [`Token::NONE`] in 0.7, and left out in DDNet's
+/// 0.6. `payload` is written as it is, even if no receiver would take so much.
+pub fn write(proto: Proto, header: &Header, payload: &[u8], compress: Option<Trailing>, out: &mut Vec<u8>) {
+    let layout = proto.layout();
+    out.clear();
+    let flags = header.flags.difference(Flags::COMPRESSION);
+    let mut first = flag_bits(layout, flags) | header.ack.high();
+    let (mut header_token, mut tail) = (None, None);
+    match layout.token {
+        TokenPlace::Nowhere => {}
+        TokenPlace::PayloadTail => tail = header.token,
+        TokenPlace::Header => header_token = Some(header.token.unwrap_or(Token::NONE)),
+        TokenPlace::HeaderWhenFlag(bit) => {
+            header_token = header.token;
+            first |= header_token.map_or(0, |_| bit);
+        }
+    }
+    out.extend_from_slice(&[first, header.ack.low(), header.num_chunks]);
+    if let Some(token) = header_token {
+        out.extend_from_slice(&token.0);
+    }
+    let tail: &[u8] = tail.as_ref().map_or(&[], |token| &token.0);
+    let start = out.len();
+    if let Some(trailing) = compress
+        && !flags.contains(Flags::CONTROL)
+    {
+        huffman::compress_parts(&[payload, tail], trailing, out);
+        if out.len() - start < payload.len() + tail.len() {
+            set_bits(out, layout.compression, layout.compression);
+            return;
+        }
+        out.truncate(start);
+    }
+    out.extend_from_slice(payload);
+    out.extend_from_slice(tail);
+}
+
+/// Replaces `out` by the received `datagram`, of which `packet` was parsed, with another token, ack and resend flag.
+///
+/// Every other byte stays: unknown header bits, oversized counts, bytes nobody reads. Beyond 1400 bytes the rest is cut
+/// off, as no receiver would have seen it. Where the packet has no token none is put in, and with `token` = `None` the
+/// old one stays. A compressed DDNet packet keeps all codes before the token, its end the form it had; if that would
+/// not be smaller than the clear payload, the clear payload is sent.
+pub fn rewrite(
+    packet: &Packet<'_>,
+    datagram: &[u8],
+    token: Option<Token>,
+    ack: Seq,
+    resend: bool,
+    out: &mut Vec<u8>,
+) {
+    let layout = packet.proto.layout();
+    let datagram = seen(datagram);
+    let old = packet.header.token;
+    let replaced = token.zip(old).filter(|(new, old)| new != old);
+    out.clear();
+    match (replaced, layout.token) {
+        (Some((new, old)), TokenPlace::PayloadTail) => retail(packet, datagram, old, new, out),
+        _ => out.extend_from_slice(datagram),
+    }
+    let Some((first, rest)) = out.split_first_mut() else {
+        return;
+    };
+    if let (Some((new, _)), true) = (replaced, has_header_token(layout, *first))
+        && let Some(place) = rest.get_mut(BASE - 1..).and_then(<[u8]>::first_chunk_mut)
+    {
+        *place = new.0;
+    }
+    let resend = if resend { layout.resend } else { 0 };
+    *first = *first & !(ACK_HIGH | layout.resend) | ack.high() | resend;
+    if let Some(low) = rest.first_mut() {
+        *low = ack.low();
+    }
+}
+
+/// Writes a packet whose token ends the payload, with `new` instead of `old`.
+fn retail(packet: &Packet<'_>, datagram: &[u8], old: Token, new: Token, out: &mut Vec<u8>) {
+    let Some((header, body)) = datagram.split_at_checked(BASE) else {
+        return;
+    };
+    out.extend_from_slice(header);
+    if let Some(inflated) = packet.inflated {
+        let trailing = inflated.trailing.unwrap_or(Trailing::Always);
+        huffman::replace_tail(body, inflated.bits, &old.0, &new.0, trailing, out);
+        if out.len() - BASE < inflated.len {
+            let surplus = body.len().saturating_sub(inflated.surplus);
+            out.extend_from_slice(body.get(surplus..).unwrap_or(&[]));
+            out.truncate(MAX_DATAGRAM);
+            return;
+        }
+        out.truncate(BASE);
+        set_bits(out, packet.proto.layout().compression, 0);
+    }
+    out.extend_from_slice(packet.payload);
+    out.extend_from_slice(&new.0);
+}
+
+fn flag_bits(layout: &Layout, flags: Flags) -> u8 {
+    let bit = |flag, bit| if flags.contains(flag) { bit } else { 0 };
+    bit(Flags::CONTROL, layout.control) | bit(Flags::RESEND, layout.resend)
+}
+
+/// Sets the bits of `mask` in byte 0 to those of `bits`.
+fn set_bits(datagram: &mut [u8], mask: u8, bits: u8) {
+    if let Some(first) = datagram.first_mut() {
+        *first = *first & !mask | bits;
+    }
+}

@@ -1,0 +1,341 @@
+//! The variants of the protocol, and the table of everything in which their framing differs.
+//!
+//! Law: a difference between variants is a field of [`Layout`]. Code that frames packets, chunks and control
+//! messages reads those fields and never asks which variant it has.
+//!
+//! What it is not: the messages inside chunks; which of those exist is not framing.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A variant of the connection protocol, as it is spoken on one leg.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Proto {
+    /// 0.6.0 to 0.6.4, and every later 0.6 peer that fell back to it: no token anywhere.
+    V6,
+    /// 0.6.5: a token in the packet header, announced by a flag.
+    V65,
+    /// DDNet's 0.6: the token is the last four bytes of the payload, negotiated with the word `TKEN`.
+    Ddnet,
+    /// 0.7, and DDNet speaking 0.7: always a token in the packet header.
+    V7,
+}
+
+/// Where a connected packet carries its token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TokenPlace {
+    /// Nowhere.
+    Nowhere,
+    /// Header bytes 3 to 6, if this bit of byte 0 is set.
+    HeaderWhenFlag(u8),
+    /// Header bytes 3 to 6, always.
+    Header,
+    /// The last four bytes of the clear payload, hence inside the compression.
+    PayloadTail,
+}
+
+/// How a client of this variant asks for a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ConnectForm {
+    /// Offset of the client's own token in the control payload (the id is byte 0), if there is one.
+    pub token_at: Option<usize>,
+    /// Bytes of control payload from which on a server reads that token (0.6.5: 513, else the legacy handshake).
+    pub token_from_len: usize,
+    /// Bytes of control payload the client sends, padded with zeros; a payload-tail token not counted.
+    pub len: usize,
+}
+
+/// Everything in which the framing of the variants differs. Bit masks apply to byte 0 of a datagram.
+///
+/// Sources: Teeworlds 0.6.4 network.cpp, 0.6.5 network.h, 0.7.5 network.h, DDNet 20 network.h.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Bit: the payload is one control message.
+    pub control: u8,
+    /// Bit: the sender of this packet wants all its peer's unacked chunks again.
+    pub resend: u8,
+    /// Bit: the payload is Huffman compressed.
+    pub compression: u8,
+    /// Bits that no sender of this variant sets. 0.6.4 would read `0x0c` as ack bits 11 and 10.
+    pub unused: u8,
+    /// Where the token is.
+    pub token: TokenPlace,
+    /// Bytes of header before an optional token: 3, or 7 where the token is always there.
+    pub header_len: usize,
+    /// Bits of the chunk size in the second byte of a chunk header: 4 or 6. The bits above belong to the sequence.
+    pub chunk_split: u32,
+    /// Largest chunk a sender may make, in bytes of data (0.6: by field width; 0.7: what fits a payload).
+    pub max_chunk: usize,
+    /// Largest clear payload, payload-tail token included, that the reference receiver of the variant takes.
+    pub max_payload: usize,
+    /// Clear bytes at which the most generous receiver that speaks the variant stops inflating.
+    pub max_inflated: usize,
+    /// The control ids that exist.
+    pub control_ids: &'static [u8],
+    /// How CONNECT looks.
+    pub connect: ConnectForm,
+    /// Offset of the server's token in the payload of CONNECTACCEPT, if it may have one.
+    pub accept_token_at: Option<usize>,
+    /// Whether the accepting side of the variant writes that token (0.7 servers proper do not).
+    pub accept_writes_token: bool,
+    /// Whether CONNECT and CONNECTACCEPT carry the word `TKEN` after the id.
+    pub tken: bool,
+}
+
+const V6: Layout = Layout {
+    control: 0x10,
+    resend: 0x40,
+    compression: 0x80,
+    unused: 0x0c,
+    token: TokenPlace::Nowhere,
+    header_len: 3,
+    chunk_split: 4,
+    max_chunk: 1023,
+    max_payload: 1394,
+    max_inflated: 1397,
+    control_ids: &[0, 1, 2, 3, 4],
+    connect: ConnectForm {
+        token_at: None,
+        token_from_len: 0,
+        len: 1,
+    },
+    accept_token_at: None,
+    accept_writes_token: false,
+    tken: false,
+};
+
+const V65: Layout = Layout {
+    unused: 0x04,
+    token: TokenPlace::HeaderWhenFlag(0x08),
+    max_payload: 1390,
+    max_inflated: 1390,
+    connect: ConnectForm {
+        token_at: Some(5),
+        token_from_len: 513,
+        len: 513,
+    },
+    accept_token_at: Some(1),
+    accept_writes_token: true,
+    ..V6
+};
+
+const DDNET: Layout = Layout {
+    token: TokenPlace::PayloadTail,
+    max_payload: 1397,
+    connect: ConnectForm {
+        token_at: None,
+        token_from_len: 0,
+        len: 5,
+    },
+    tken: true,
+    ..V6
+};
+
+const V7: Layout = Layout {
+    control: 0x04,
+    resend: 0x08,
+    compression: 0x10,
+    unused: 0xc0,
+    token: TokenPlace::Header,
+    header_len: 7,
+    chunk_split: 6,
+    max_chunk: 1388,
+    max_payload: 1391,
+    max_inflated: 1397,
+    control_ids: &[0, 1, 2, 4, 5],
+    connect: ConnectForm {
+        token_at: Some(1),
+        token_from_len: 5,
+        len: 513,
+    },
+    accept_token_at: Some(1),
+    accept_writes_token: false,
+    tken: false,
+};
+
+impl Proto {
+    /// Every variant, oldest first.
+    pub const ALL: [Self; 4] = [Self::V6, Self::V65, Self::Ddnet, Self::V7];
+
+    /// The framing data of this variant.
+    #[must_use]
+    pub const fn layout(self) -> &'static Layout {
+        match self {
+            Self::V6 => &V6,
+            Self::V65 => &V65,
+            Self::Ddnet => &DDNET,
+            Self::V7 => &V7,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::V6 => "0.6",
+            Self::V65 => "0.6.5",
+            Self::Ddnet => "ddnet",
+            Self::V7 => "0.7",
+        }
+    }
+}
+
+impl fmt::Display for Proto {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A text that names no [`Proto`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of 0.6, 0.6.5, ddnet, 0.7")]
+pub struct ParseProtoError;
+
+impl FromStr for Proto {
+    type Err = ParseProtoError;
+
+    fn from_str(text: &str) -> Result<Self, ParseProtoError> {
+        Self::ALL
+            .into_iter()
+            .find(|proto| proto.name() == text)
+            .ok_or(ParseProtoError)
+    }
+}
+
+/// One of the two ends of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The end that asked for the connection.
+    Client,
+    /// The end that runs the game.
+    Server,
+}
+
+impl Side {
+    /// The opposite end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        })
+    }
+}
+
+/// A direction of travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dir {
+    /// From the client to the server.
+    C2s,
+    /// From the server to the client.
+    S2c,
+}
+
+impl Dir {
+    /// The way back.
+    #[must_use]
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::C2s => Self::S2c,
+            Self::S2c => Self::C2s,
+        }
+    }
+
+    /// The direction in which `side` sends.
+    #[must_use]
+    pub const fn from_sender(side: Side) -> Self {
+        match side {
+            Side::Client => Self::C2s,
+            Side::Server => Self::S2c,
+        }
+    }
+
+    /// The side that sends in this direction.
+    #[must_use]
+    pub const fn sender(self) -> Side {
+        match self {
+            Self::C2s => Side::Client,
+            Self::S2c => Side::Server,
+        }
+    }
+
+    /// The side that receives in this direction.
+    #[must_use]
+    pub const fn receiver(self) -> Side {
+        self.sender().other()
+    }
+}
+
+impl fmt::Display for Dir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::C2s => "c2s",
+            Self::S2c => "s2c",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_back() {
+        for proto in Proto::ALL {
+            assert_eq!(proto.to_string().parse(), Ok(proto));
+        }
+        assert_eq!("0.5".parse::<Proto>(), Err(ParseProtoError));
+        assert_eq!(
+            Proto::ALL.map(|p| p.to_string()),
+            ["0.6", "0.6.5", "ddnet", "0.7"]
+        );
+    }
+
+    #[test]
+    fn no_flag_bit_has_two_meanings_within_a_variant() {
+        for proto in Proto::ALL {
+            let layout = proto.layout();
+            let flag = match layout.token {
+                TokenPlace::HeaderWhenFlag(bit) => bit,
+                _ => 0,
+            };
+            let bits = [
+                layout.control,
+                layout.resend,
+                layout.compression,
+                layout.unused,
+                flag,
+                0x20,
+                0x03,
+            ];
+            assert_eq!(bits.iter().fold(0, |all, bit| all ^ bit), 0xff, "{proto}");
+            assert_eq!(bits.iter().map(|bit| bit.count_ones()).sum::<u32>(), 8, "{proto}");
+        }
+    }
+
+    #[test]
+    fn directions_and_sides_agree() {
+        for side in [Side::Client, Side::Server] {
+            let dir = Dir::from_sender(side);
+            assert_eq!(dir.sender(), side);
+            assert_eq!(dir.receiver(), side.other());
+            assert_eq!(dir.reverse().sender(), side.other());
+            assert_eq!(dir.reverse().reverse(), dir);
+        }
+        assert_eq!(
+            (Dir::C2s.to_string(), Dir::S2c.to_string()),
+            ("c2s".to_owned(), "s2c".to_owned())
+        );
+        assert_eq!(
+            Side::Client.to_string() + "/" + &Side::Server.to_string(),
+            "client/server"
+        );
+    }
+}
