@@ -1,0 +1,80 @@
+//! The npm client `teeworlds` (0.6 with security tokens), driven by `tests/peers/bot.js`.
+//!
+//! Its law: the bot is the npm package, unchanged, at the version of the lock file; the script only turns lines into calls
+//! and events into lines.
+
+use std::net::SocketAddr;
+
+use anyhow::{Result, ensure};
+use tempfile::TempDir;
+
+use super::{Launch, Log, PATIENCE, Player, Program, home, peers};
+
+/// A running bot.
+#[derive(Debug)]
+pub struct NpmBot {
+    program: Program,
+    name: String,
+    _home: TempDir,
+}
+
+impl NpmBot {
+    /// Starts a bot that connects to `server`.
+    ///
+    /// # Errors
+    /// The npm package is not installed in `tests/peers`.
+    pub fn start(name: &str, server: SocketAddr) -> Result<Self> {
+        let package = peers("node_modules/teeworlds/package.json");
+        ensure!(
+            package.exists(),
+            "{} is missing: run npm ci there (tests/run does)",
+            package.display()
+        );
+        let home = home("npm-bot")?;
+        let launch = Launch::new(&format!("npm bot ({name})"), "node", home.path()).arg(peers("bot.js"));
+        let launch = launch
+            .arg(server.ip().to_string())
+            .arg(server.port().to_string())
+            .arg(name);
+        Ok(Self {
+            program: launch.start()?,
+            name: name.to_owned(),
+            _home: home,
+        })
+    }
+
+    /// Waits until the game runs.
+    ///
+    /// # Errors
+    /// It does not come to that.
+    pub fn joined(self) -> Result<Self> {
+        self.log()
+            .wait_for(&format!("^joined {}$", self.name), PATIENCE)?;
+        Ok(self)
+    }
+}
+
+impl Player for NpmBot {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn log(&self) -> &Log {
+        self.program.log()
+    }
+
+    fn command(&mut self, line: &str) -> Result<()> {
+        self.program.feed(line)
+    }
+
+    fn quit(&mut self) -> Result<()> {
+        self.command("quit")?;
+        let status = self.program.wait_end(PATIENCE)?;
+        ensure!(
+            status.success(),
+            "the bot ended with {status}:\n{}",
+            self.log().tail()
+        );
+        Ok(())
+    }
+}

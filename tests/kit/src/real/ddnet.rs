@@ -1,0 +1,191 @@
+//! Debian's DDNet 16.4: the server (0.6 with security tokens, and 0.7) and the client (0.6 only).
+//!
+//! Traps of these programs: the server wants `sv_ipv4only 1` to bind 127.0.0.1, and its econ has no such switch, so it is
+//! controlled by its input FIFO; it refuses 0.7 clients unless the map has a twin in `maps7`; it writes its database into the
+//! working directory. The client needs an X server (GLX) and asks the project's web servers at its start, which goes
+//! nowhere in the network namespace of `tests/run` and does no harm elsewhere.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use rustix::fs::OFlags;
+use tempfile::TempDir;
+
+use super::{
+    Display, Launch, Log, PATIENCE, Player, Program, Server, free_udp_port, home, installed, write_config,
+};
+
+/// Starts on a fresh port before the launcher gives up: another process may take a port in between.
+const ATTEMPTS: usize = 5;
+/// The 0.7 form of the map that the server plays.
+const MAP7: &str = "/usr/share/games/teeworlds/data/maps/dm1.map";
+
+/// A running `DDNet-Server` 16.4 that takes 0.6 and 0.7 clients.
+#[derive(Debug)]
+pub struct DdnetServer {
+    program: Program,
+    addr: SocketAddr,
+    home: TempDir,
+}
+
+impl DdnetServer {
+    /// Starts a server with `settings` (console lines) behind the shared ones.
+    ///
+    /// # Errors
+    /// The package is missing, or the server does not come up.
+    pub fn start(settings: &[&str]) -> Result<Self> {
+        Self::start_with(settings, |_| Ok(()))
+    }
+
+    /// As [`DdnetServer::start`]; `prepare` gets the server's data folder (`maps`, `maps7`) first.
+    ///
+    /// # Errors
+    /// As for [`DdnetServer::start`], or those of `prepare`.
+    pub fn start_with(settings: &[&str], prepare: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
+        let home = home("ddnet-server")?;
+        let data = home.path().join(".local/share/ddnet");
+        std::fs::create_dir_all(data.join("maps"))?;
+        std::fs::create_dir_all(data.join("maps7"))?;
+        std::fs::copy(installed(MAP7, "teeworlds-data")?, data.join("maps7/dm1.map"))?;
+        prepare(&data)?;
+        for _ in 0..ATTEMPTS {
+            let port = free_udp_port()?;
+            let mut lines: Vec<String> = settings.iter().map(|&line| line.to_owned()).collect();
+            lines.push(format!("sv_port {port}"));
+            write_config(home.path(), "ddnet-server.cfg", &lines)?;
+            let path = installed("/usr/games/DDNet-Server", "ddnet-server")?;
+            let launch = Launch::new("DDNet-Server", path, home.path());
+            let mut program = launch.arg("-f").arg("ddnet-server.cfg").start()?;
+            // The version line comes last, when the socket is open. Econ is not configured, so the complaint is the game's.
+            program
+                .log()
+                .wait_for(r"server: version 16\.4|couldn't open socket", PATIENCE)?;
+            if program.log().contains("couldn't open socket") {
+                program.wait_end(PATIENCE)?;
+                continue;
+            }
+            return Ok(Self {
+                program,
+                addr: (Ipv4Addr::LOCALHOST, port).into(),
+                home,
+            });
+        }
+        bail!("DDNet-Server found no free port in {ATTEMPTS} attempts")
+    }
+
+    /// Its home folder.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+}
+
+impl Server for DdnetServer {
+    fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn log(&self) -> &Log {
+        self.program.log()
+    }
+
+    fn command(&mut self, line: &str) -> Result<()> {
+        write_fifo(&self.home.path().join("server.fifo"), line)
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        self.program.stop().map(drop)
+    }
+}
+
+/// A running `DDNet` 16.4 client on an X server of its own, controlled by its input FIFO.
+#[derive(Debug)]
+pub struct DdnetClient {
+    program: Program,
+    name: String,
+    home: TempDir,
+    _display: Display,
+}
+
+impl DdnetClient {
+    /// Starts a client that connects to `server`.
+    ///
+    /// # Errors
+    /// The package or xvfb is missing.
+    pub fn start(name: &str, server: SocketAddr) -> Result<Self> {
+        let (home, display) = (home("ddnet-client")?, Display::start()?);
+        write_config(
+            home.path(),
+            "ddnet-client.cfg",
+            &[format!("player_name \"{name}\"")],
+        )?;
+        let path = installed("/usr/games/DDNet", "ddnet")?;
+        let launch = Launch::new(&format!("DDNet ({name})"), path, home.path())
+            .env("SDL_AUDIODRIVER", "dummy")
+            .env("LIBGL_ALWAYS_SOFTWARE", "1")
+            .env("DISPLAY", display.name())
+            .arg("-f")
+            .arg("ddnet-client.cfg")
+            .arg(format!("connect {server}"));
+        Ok(Self {
+            program: launch.start()?,
+            name: name.to_owned(),
+            home,
+            _display: display,
+        })
+    }
+
+    /// Waits until it is told of its own entrance.
+    ///
+    /// # Errors
+    /// It does not come to that.
+    pub fn joined(self) -> Result<Self> {
+        self.log()
+            .wait_for(&format!("chat: .*'{}' entered", self.name), PATIENCE)?;
+        Ok(self)
+    }
+
+    /// Its home folder.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+}
+
+impl Player for DdnetClient {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn log(&self) -> &Log {
+        self.program.log()
+    }
+
+    fn command(&mut self, line: &str) -> Result<()> {
+        write_fifo(&self.home.path().join("client.fifo"), line)
+    }
+
+    fn quit(&mut self) -> Result<()> {
+        self.command("quit")?;
+        let status = self.program.wait_end(PATIENCE)?;
+        ensure!(
+            status.success(),
+            "DDNet ended with {status}:\n{}",
+            self.log().tail()
+        );
+        Ok(())
+    }
+}
+
+/// Writes one line to a FIFO that somebody reads; without a reader this is an error instead of a wait for ever.
+fn write_fifo(path: &Path, line: &str) -> Result<()> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).context("O_NONBLOCK")?;
+    let opened = OpenOptions::new().write(true).custom_flags(flags).open(path);
+    let mut fifo = opened.with_context(|| format!("nobody reads {}", path.display()))?;
+    fifo.write_all(format!("{line}\n").as_bytes())
+        .with_context(|| format!("write {}", path.display()))
+}

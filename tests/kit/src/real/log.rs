@@ -1,0 +1,211 @@
+//! What a peer printed, line by line, with the moment each line came.
+//!
+//! Its law: a line is never lost and never waited for twice; who waits for a line that cannot come any more (the peer is
+//! gone) hears so at once, with the end of the log. It does not interpret the lines.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use regex::Regex;
+
+/// Lines shown of a log in an error.
+const TAIL: usize = 40;
+
+/// One printed line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// When it was read from the pipe; the peers flush each line.
+    pub at: Instant,
+    /// The text without its line end; bytes that are no UTF-8 are replaced.
+    pub text: String,
+}
+
+/// A place in a log: lines before it have been seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mark(usize);
+
+/// The growing log of one peer; clones share it.
+#[derive(Clone, Debug)]
+pub struct Log {
+    name: Arc<str>,
+    shared: Arc<(Mutex<State>, Condvar)>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: Vec<Line>,
+    open_pipes: usize,
+}
+
+impl Log {
+    /// An empty log of the peer called `name` (as errors show it).
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            shared: Arc::default(),
+        }
+    }
+
+    /// Reads `pipe` to its end on a thread of its own.
+    pub fn follow(&self, pipe: impl Read + Send + 'static) {
+        self.state().open_pipes += 1;
+        let log = self.clone();
+        thread::spawn(move || {
+            let mut reader = BufReader::new(pipe);
+            let mut raw = Vec::new();
+            // A read error means the same as the end: the peer's side of the pipe is gone.
+            while reader.read_until(b'\n', &mut raw).is_ok_and(|read| read > 0) {
+                let text = String::from_utf8_lossy(&raw).trim_end().to_owned();
+                raw.clear();
+                log.state().lines.push(Line {
+                    at: Instant::now(),
+                    text,
+                });
+                log.shared.1.notify_all();
+            }
+            log.state().open_pipes -= 1;
+            log.shared.1.notify_all();
+        });
+    }
+
+    /// The first line of the whole log that matches `pattern`, waiting up to `patience` for it.
+    ///
+    /// # Errors
+    /// The pattern is no regular expression, the time is over, or the peer closed its output without such a line.
+    pub fn wait_for(&self, pattern: &str, patience: Duration) -> Result<Line> {
+        self.wait_after(Mark(0), pattern, patience)
+    }
+
+    /// As [`Log::wait_for`], but only lines after `mark` count.
+    ///
+    /// # Errors
+    /// As for [`Log::wait_for`].
+    pub fn wait_after(&self, mark: Mark, pattern: &str, patience: Duration) -> Result<Line> {
+        let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
+        let deadline = Instant::now() + patience;
+        let mut seen = mark.0;
+        let mut state = self.state();
+        loop {
+            if let Some(line) = state
+                .lines
+                .iter()
+                .skip(seen)
+                .find(|line| regex.is_match(&line.text))
+            {
+                return Ok(line.clone());
+            }
+            seen = seen.max(state.lines.len());
+            let left = deadline.saturating_duration_since(Instant::now());
+            let ended = state.open_pipes == 0;
+            if ended || left.is_zero() {
+                let why = if ended { "ended" } else { "did not come to it" };
+                let tail = tail(&state.lines);
+                bail!(
+                    "{} {why}: no line matches {pattern:?} after {patience:?}; its log ends with\n{tail}",
+                    self.name
+                );
+            }
+            state = self
+                .shared
+                .1
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// Waits until the peer has closed all its output, so that the log is whole.
+    ///
+    /// # Errors
+    /// It does not within `patience`.
+    pub fn drain(&self, patience: Duration) -> Result<()> {
+        let deadline = Instant::now() + patience;
+        let mut state = self.state();
+        while state.open_pipes > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                bail!("the output of {} is still open after {patience:?}", self.name);
+            }
+            state = self
+                .shared
+                .1
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        Ok(())
+    }
+
+    /// The place behind the newest line.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark(self.state().lines.len())
+    }
+
+    /// All lines so far.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Line> {
+        self.state().lines.clone()
+    }
+
+    /// How many lines so far contain `text`.
+    #[must_use]
+    pub fn count(&self, text: &str) -> usize {
+        self.state()
+            .lines
+            .iter()
+            .filter(|line| line.text.contains(text))
+            .count()
+    }
+
+    /// Whether a line so far contains `text`.
+    #[must_use]
+    pub fn contains(&self, text: &str) -> bool {
+        self.count(text) > 0
+    }
+
+    /// The last lines, for an error.
+    #[must_use]
+    pub fn tail(&self) -> String {
+        tail(&self.state().lines)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tail(lines: &[Line]) -> String {
+    let last = lines.iter().skip(lines.len().saturating_sub(TAIL));
+    last.map(|line| format!("    {}\n", line.text)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(20);
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn finds_a_line_and_honours_the_mark() {
+        let log = Log::new("peer");
+        log.follow(&b"one\ntwo\none\n"[..]);
+        assert_eq!(log.wait_for("^one$", LONG).unwrap().text, "one");
+        log.wait_after(Mark(1), "^one$", LONG).unwrap();
+        assert!(log.wait_after(Mark(2), "two", SHORT).is_err());
+        assert_eq!(log.count("one"), 2);
+    }
+
+    #[test]
+    fn an_ended_log_is_not_waited_for() {
+        let log = Log::new("peer");
+        log.follow(&b"bye\n"[..]);
+        let error = log.wait_for("never", LONG).unwrap_err().to_string();
+        assert!(error.contains("ended") && error.contains("bye"), "{error}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Real servers and clients that this project did not write, started for one test each.
+//!
+//! Debian packages (`teeworlds`, `teeworlds-server`, `ddnet`, `ddnet-server`, `xvfb`, `xdotool`) and the npm package
+//! `teeworlds`. Each peer has its own folder, ports and log, and ends with its handle. Scenarios are written against
+//! [`Server`] and [`Player`] and run [`Via::Direct`] and [`Via::Proxy`]; what the peers say must not differ.
+//! Nothing here knows the wire format: the judges of the proxy are the peers themselves.
+
+mod bot;
+mod ddnet;
+mod display;
+mod log;
+mod maps;
+mod process;
+mod route;
+mod scenario;
+mod teetap;
+mod teeworlds;
+mod transcript;
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+
+pub use bot::NpmBot;
+pub use ddnet::{DdnetClient, DdnetServer};
+pub use display::Display;
+pub use log::{Line, Log, Mark};
+pub use maps::{BigMap, downloaded};
+pub use process::{Launch, Program, home};
+pub use route::{Route, Via};
+pub use scenario::{chat_between, entered, kick, left, visit};
+pub use teetap::Teetap;
+pub use teeworlds::{TeeworldsClient, TeeworldsServer};
+pub use transcript::{server_transcript, show_difference};
+
+/// How long anything that must happen may take on a busy machine; what is waited for normally comes in a second.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running game server.
+pub trait Server {
+    /// Where it listens (IPv4 loopback).
+    fn addr(&self) -> SocketAddr;
+    /// What it prints.
+    fn log(&self) -> &Log;
+    /// Runs a line in its console.
+    ///
+    /// # Errors
+    /// The server is gone.
+    fn command(&mut self, line: &str) -> Result<()>;
+    /// Asks it to end, and waits for that.
+    ///
+    /// # Errors
+    /// It was gone already, or does not end.
+    fn stop(&mut self) -> Result<()>;
+}
+
+/// A game client that has joined a server.
+pub trait Player {
+    /// The name it plays under.
+    fn name(&self) -> &str;
+    /// What it prints.
+    fn log(&self) -> &Log;
+    /// Runs a line of the game's console: `say`, `rcon_auth`, `rcon`, `kill`.
+    ///
+    /// # Errors
+    /// The client is gone, or does not take the line.
+    fn command(&mut self, line: &str) -> Result<()>;
+    /// Quits the way a player does, and waits for the end.
+    ///
+    /// # Errors
+    /// The client does not end, or not with exit code 0.
+    fn quit(&mut self) -> Result<()>;
+}
+
+/// A file under `tests/peers`.
+fn peers(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers").join(file)
+}
+
+/// The shared settings of a peer with the lines of this run behind them, as `name` in the peer's own folder.
+fn write_config(home: &Path, name: &str, lines: &[String]) -> Result<()> {
+    let shared = peers(name);
+    let mut text = std::fs::read_to_string(&shared).with_context(|| format!("read {}", shared.display()))?;
+    for line in lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    std::fs::write(home.join(name), text).with_context(|| format!("write {name}"))
+}
+
+/// A UDP port of IPv4 loopback that nobody uses now. Somebody may take it before the server does: the launchers retry.
+fn free_udp_port() -> Result<u16> {
+    Ok(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|socket| socket.local_addr())?
+        .port())
+}
+
+/// As [`free_udp_port`], for TCP.
+fn free_tcp_port() -> Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|socket| socket.local_addr())?
+        .port())
+}
+
+/// The path of an installed program, or an error that names the package it comes from.
+fn installed(path: &'static str, package: &str) -> Result<&'static str> {
+    ensure!(
+        Path::new(path).exists(),
+        "{path} is missing: install the Debian package {package} (tests/run does)"
+    );
+    Ok(path)
+}

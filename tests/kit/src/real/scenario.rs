@@ -1,0 +1,125 @@
+//! What players do, the same for every client, server and way.
+//!
+//! Its law: a step is proved by the other side's log before the next one begins, so no scenario needs a pause. Vital
+//! messages arrive in order: where something must *not* happen, a chat line behind it proves that its time has passed.
+
+use anyhow::{Result, ensure};
+use regex::escape;
+
+use super::{PATIENCE, Player, Server};
+
+/// One player's whole visit, after it joined: entrance, chat both ways, rcon refused, granted and used, a death, a clean quit.
+///
+/// # Errors
+/// Anything did not happen, or happened that must not.
+pub fn visit(server: &mut impl Server, mut player: impl Player) -> Result<()> {
+    let name = player.name().to_owned();
+    entered(server, &name)?;
+    says(server, &mut player, "hello from the player")?;
+    server.command("say hello from the server")?;
+    hears(&player, r"\*\*\* hello from the server$|: hello from the server$")?;
+
+    player.command("rcon_auth wrong-rcon")?;
+    player.command("rcon say nobody may say this")?;
+    says(server, &mut player, "after the wrong password")?;
+    for forbidden in ["authed", "nobody may say this"] {
+        ensure!(
+            !server.log().contains(forbidden),
+            "{forbidden:?} in the server's log:\n{}",
+            server.log().tail()
+        );
+    }
+    player.command("rcon_auth right-rcon")?;
+    server.log().wait_for(r"ClientID=\d+ authed", PATIENCE)?;
+    player.command("rcon say only an admin says this")?;
+    server
+        .log()
+        .wait_for("rcon='say only an admin says this'", PATIENCE)?;
+    hears(&player, "only an admin says this$")?;
+
+    player.command("kill")?;
+    says(server, &mut player, "after the end of a tee")?;
+    player.quit()?;
+    left(server, &name)
+}
+
+/// The server kicks the joined `player` with a reason, which both sides then name.
+///
+/// # Errors
+/// One of them does not.
+pub fn kick(server: &mut impl Server, player: &impl Player) -> Result<()> {
+    let name = player.name();
+    entered(server, name)?;
+    let entrance = server
+        .log()
+        .wait_for(r"player has entered the game\. ClientID=\d+", PATIENCE)?
+        .text;
+    let id: String = entrance
+        .split("ClientID=")
+        .skip(1)
+        .flat_map(str::chars)
+        .take_while(char::is_ascii_digit)
+        .collect();
+    server.command(&format!("kick {id} the reason is shown"))?;
+    hears(
+        player,
+        r"(offline error=|disconnected by server )'Kicked \(the reason is shown\)'",
+    )?;
+    server
+        .log()
+        .wait_for(r"Kicked \(the reason is shown\)", PATIENCE)?;
+    server
+        .log()
+        .wait_for(&format!(r"leave player='\d+:{}'", escape(name)), PATIENCE)?;
+    Ok(())
+}
+
+/// Two joined players: both are in the game, and what `speaker` says reaches the server and `listener`.
+///
+/// # Errors
+/// It does not.
+pub fn chat_between(
+    server: &impl Server,
+    speaker: &mut impl Player,
+    listener: &impl Player,
+    text: &str,
+) -> Result<()> {
+    entered(server, speaker.name())?;
+    entered(server, listener.name())?;
+    says(server, speaker, text)?;
+    hears(listener, &format!(": {}$", escape(text)))
+}
+
+/// The server's log says that the player is in the game.
+///
+/// # Errors
+/// It does not come to that.
+pub fn entered(server: &impl Server, name: &str) -> Result<()> {
+    let name = escape(name);
+    let pattern = format!(r"team_join player='\d+:{name}'|'{name}' entered and joined the game");
+    server.log().wait_for(&pattern, PATIENCE).map(drop)
+}
+
+/// The server's log says that the player left by its own wish: no reason, so neither a timeout nor an error.
+///
+/// # Errors
+/// It does not, or names a reason.
+pub fn left(server: &impl Server, name: &str) -> Result<()> {
+    let name = escape(name);
+    server
+        .log()
+        .wait_for(&format!(r"leave player='\d+:{name}'"), PATIENCE)?;
+    // Teeworlds 0.7.5 gives the reason in its own line, DDNet in the chat line.
+    let clean = format!(r"client dropped\. cid=\d+ addr=\S+ reason=''$|'{name}' has left the game$");
+    server.log().wait_for(&clean, PATIENCE).map(drop)
+}
+
+fn says(server: &impl Server, player: &mut impl Player, text: &str) -> Result<()> {
+    player.command(&format!("say {text}"))?;
+    let line = format!(r"chat.*{}: {}$", escape(player.name()), escape(text));
+    server.log().wait_for(&line, PATIENCE).map(drop)
+}
+
+fn hears(player: &impl Player, pattern: &str) -> Result<()> {
+    player.log().wait_for(pattern, PATIENCE).map(drop)
+}

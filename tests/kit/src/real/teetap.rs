@@ -1,0 +1,136 @@
+//! The built `teetap` binary as a user runs it, read through `--json`.
+//!
+//! Its law: every line of standard output is one JSON object with `v`, `t` and `event`; anything else is an error of the run.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Launch, Log, PATIENCE, Program, home};
+
+/// How often the objects are looked through while waiting.
+const STEP: Duration = Duration::from_millis(10);
+
+/// A running proxy.
+#[derive(Debug)]
+pub struct Teetap {
+    program: Program,
+    listen: SocketAddr,
+    _home: TempDir,
+}
+
+impl Teetap {
+    /// Starts the binary at `path` in front of `server` on a free port, with more `options` behind its own.
+    ///
+    /// # Errors
+    /// It does not say where it listens.
+    pub fn start(path: &Path, server: SocketAddr, options: &[&str]) -> Result<Self> {
+        let home = home("teetap")?;
+        let launch = Launch::new("teetap", path, home.path()).arg(server.to_string());
+        let own = ["--listen", "127.0.0.1:0", "--json"];
+        let program = own
+            .iter()
+            .chain(options)
+            .fold(launch, Launch::arg)
+            .split_errors()
+            .start()?;
+        let first = program.log().wait_for("", PATIENCE);
+        let first = first.map_err(|error| anyhow!("{error}\n{}", program.errors().tail()))?;
+        let start = object(&first.text)?;
+        ensure!(
+            text(&start, "event") == "start",
+            "the first object is not `start`: {start}"
+        );
+        let listen = text(&start, "listen")
+            .parse()
+            .with_context(|| format!("`listen` of {start}"))?;
+        Ok(Self {
+            program,
+            listen,
+            _home: home,
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn listen(&self) -> SocketAddr {
+        self.listen
+    }
+
+    /// Its standard error.
+    #[must_use]
+    pub fn errors(&self) -> &Log {
+        self.program.errors()
+    }
+
+    /// All objects so far.
+    ///
+    /// # Errors
+    /// A line is not an object of schema version 1.
+    pub fn objects(&self) -> Result<Vec<Value>> {
+        self.program
+            .log()
+            .lines()
+            .iter()
+            .map(|line| object(&line.text))
+            .collect()
+    }
+
+    /// The first object for which `wanted` holds, waiting up to the usual patience.
+    ///
+    /// # Errors
+    /// None comes, or a line is not an object.
+    pub fn wait_for(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = self.objects()?.into_iter().find(&wanted) {
+                return Ok(found);
+            }
+            if Instant::now() >= deadline {
+                let (out, errors) = (self.program.log().tail(), self.errors().tail());
+                bail!("teetap never said {what}; its output ends with\n{out}\nand its errors with\n{errors}");
+            }
+            thread::sleep(STEP);
+        }
+    }
+
+    /// Ends it with SIGTERM; its exit code and all its objects.
+    ///
+    /// # Errors
+    /// It was gone before, does not end, dies of the signal instead of exiting, or printed what is no object.
+    pub fn stop(mut self) -> Result<(i32, Vec<Value>)> {
+        self.program
+            .signal(Signal::TERM)
+            .map_err(|error| anyhow!("{error}\n{}", self.errors().tail()))?;
+        let status = self.program.wait_end(PATIENCE)?;
+        let code = status
+            .code()
+            .ok_or_else(|| anyhow!("teetap died: {status}\n{}", self.errors().tail()))?;
+        // The pipe may still hold lines after the exit; the readers end it.
+        self.program.log().drain(PATIENCE)?;
+        Ok((code, self.objects()?))
+    }
+}
+
+/// The text under `key`; empty when there is none.
+pub(super) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn object(line: &str) -> Result<Value> {
+    let value: Value = serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))?;
+    let version = value.get("v").and_then(Value::as_u64);
+    ensure!(version == Some(1), "not schema version 1: {line}");
+    let timed = value.get("t").is_some_and(Value::is_number);
+    ensure!(
+        timed && !text(&value, "event").is_empty(),
+        "without `t` or `event`: {line}"
+    );
+    Ok(value)
+}

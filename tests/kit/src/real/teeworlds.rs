@@ -1,0 +1,244 @@
+//! Debian's Teeworlds 0.7.5: server and client, protocol 0.7 only.
+//!
+//! Traps of these programs: `-f` takes a path relative to the working directory only (an absolute one is ignored, and the
+//! server starts with defaults); console commands on the command line run before the connection exists, so a client acts
+//! by a bound key; the server frees its port only when it is gone.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use tempfile::TempDir;
+
+use super::{
+    Display, Launch, Log, PATIENCE, Player, Program, Server, free_tcp_port, free_udp_port, home, installed,
+    write_config,
+};
+
+/// Starts on fresh ports before the launcher gives up: another process may take a port in between.
+const ATTEMPTS: usize = 5;
+/// How long a key press may take to be executed before it is pressed again (the focus may have been elsewhere).
+const KEY: Duration = Duration::from_secs(5);
+
+/// A running `teeworlds-server` 0.7.5, controlled by its econ.
+#[derive(Debug)]
+pub struct TeeworldsServer {
+    program: Program,
+    addr: SocketAddr,
+    econ: TcpStream,
+    home: TempDir,
+}
+
+impl TeeworldsServer {
+    /// Starts a server with `settings` (console lines) behind the shared ones.
+    ///
+    /// # Errors
+    /// The package is missing, or the server does not come up.
+    pub fn start(settings: &[&str]) -> Result<Self> {
+        Self::start_with(settings, |_| Ok(()))
+    }
+
+    /// As [`TeeworldsServer::start`]; `prepare` gets the server's data folder (`maps` and so on) first.
+    ///
+    /// # Errors
+    /// As for [`TeeworldsServer::start`], or those of `prepare`.
+    pub fn start_with(settings: &[&str], prepare: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
+        let home = home("teeworlds-server")?;
+        let data = home.path().join(".local/share/teeworlds");
+        std::fs::create_dir_all(data.join("maps"))?;
+        prepare(&data)?;
+        for _ in 0..ATTEMPTS {
+            let (port, econ) = (free_udp_port()?, free_tcp_port()?);
+            let mut lines: Vec<String> = settings.iter().map(|&line| line.to_owned()).collect();
+            lines.extend([format!("sv_port {port}"), format!("ec_port {econ}")]);
+            write_config(home.path(), "teeworlds-server.cfg", &lines)?;
+            let path = installed("/usr/games/teeworlds-server", "teeworlds-server")?;
+            let launch = Launch::new("teeworlds-server", path, home.path());
+            let program = launch.arg("-f").arg("teeworlds-server.cfg").start()?;
+            // Econ is bound before the version line, which comes last, when the game socket is open.
+            program
+                .log()
+                .wait_for(r"\[server\]: version 0\.7 |couldn't open socket", PATIENCE)?;
+            if program.log().contains("couldn't open socket") {
+                continue;
+            }
+            let econ = open_econ(econ)?;
+            return Ok(Self {
+                program,
+                addr: (Ipv4Addr::LOCALHOST, port).into(),
+                econ,
+                home,
+            });
+        }
+        bail!("teeworlds-server found no free port in {ATTEMPTS} attempts")
+    }
+
+    /// Its home folder.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+}
+
+impl Server for TeeworldsServer {
+    fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn log(&self) -> &Log {
+        self.program.log()
+    }
+
+    fn command(&mut self, line: &str) -> Result<()> {
+        self.econ
+            .write_all(format!("{line}\n").as_bytes())
+            .context("econ of teeworlds-server")
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        self.program.stop().map(drop)
+    }
+}
+
+/// Logs in to the server's console, which takes one line at a time and says when it is ready for the next.
+fn open_econ(port: u16) -> Result<TcpStream> {
+    let mut econ = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).context("connect to econ")?;
+    econ.set_read_timeout(Some(PATIENCE))?;
+    expect(&mut econ, "Enter password:")?;
+    econ.write_all(b"right-econ\n")?;
+    expect(&mut econ, "Authentication successful")?;
+    let mut rest = econ.try_clone()?;
+    rest.set_read_timeout(None)?;
+    // Its output goes to the log as well; read it away, or the server's send buffer fills. Ends with the connection.
+    thread::spawn(move || std::io::copy(&mut rest, &mut std::io::sink()));
+    Ok(econ)
+}
+
+fn expect(econ: &mut TcpStream, wanted: &str) -> Result<()> {
+    let (mut heard, mut chunk) = (Vec::new(), [0; 512]);
+    while !String::from_utf8_lossy(&heard).contains(wanted) {
+        let size = econ
+            .read(&mut chunk)
+            .with_context(|| format!("econ never said {wanted:?}"))?;
+        ensure!(
+            size > 0,
+            "econ closed before {wanted:?}: {:?}",
+            String::from_utf8_lossy(&heard)
+        );
+        heard.extend(chunk.iter().take(size));
+    }
+    Ok(())
+}
+
+/// A running `teeworlds` 0.7.5 client.
+#[derive(Debug)]
+pub struct TeeworldsClient {
+    program: Program,
+    name: String,
+    display: Option<Display>,
+    home: TempDir,
+}
+
+impl TeeworldsClient {
+    /// Starts a client that draws into memory: it joins, stays, hears and quits, but cannot act (there is no keyboard).
+    ///
+    /// # Errors
+    /// The package (or `libegl1`) is missing.
+    pub fn offscreen(name: &str, server: SocketAddr) -> Result<Self> {
+        Self::start(name, server, None)
+    }
+
+    /// Starts a client on an X server of its own; it runs any console line.
+    ///
+    /// # Errors
+    /// The package, xvfb or xdotool is missing.
+    pub fn on_display(name: &str, server: SocketAddr) -> Result<Self> {
+        Self::start(name, server, Some(Display::start()?))
+    }
+
+    /// Waits until the map is loaded and the game runs.
+    ///
+    /// # Errors
+    /// It does not come to that.
+    pub fn joined(self) -> Result<Self> {
+        self.log().wait_for(r"client/network\]: loading done", PATIENCE)?;
+        Ok(self)
+    }
+
+    /// Its home folder.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    fn start(name: &str, server: SocketAddr, display: Option<Display>) -> Result<Self> {
+        let home = home("teeworlds-client")?;
+        write_config(
+            home.path(),
+            "teeworlds-client.cfg",
+            &[format!("player_name \"{name}\"")],
+        )?;
+        let path = installed("/usr/games/teeworlds", "teeworlds")?;
+        let launch = Launch::new(&format!("teeworlds ({name})"), path, home.path())
+            .env("SDL_AUDIODRIVER", "dummy")
+            .env("LIBGL_ALWAYS_SOFTWARE", "1");
+        let launch = match &display {
+            Some(display) => launch.env("DISPLAY", display.name()),
+            None => launch.env("SDL_VIDEODRIVER", "offscreen"),
+        };
+        let launch = launch
+            .arg("-f")
+            .arg("teeworlds-client.cfg")
+            .arg(format!("connect {server}"));
+        Ok(Self {
+            program: launch.start()?,
+            name: name.to_owned(),
+            display,
+            home,
+        })
+    }
+}
+
+impl Player for TeeworldsClient {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn log(&self) -> &Log {
+        self.program.log()
+    }
+
+    /// Writes the line to the file that F5 executes; the client's log tells that it did.
+    fn command(&mut self, line: &str) -> Result<()> {
+        let Some(display) = &self.display else {
+            bail!("an offscreen client cannot act: {line}")
+        };
+        std::fs::write(self.home.path().join("act.cfg"), format!("{line}\n"))?;
+        let mark = self.log().mark();
+        display.press("Teeworlds", "F5")?;
+        if self.log().wait_after(mark, r"executing 'act\.cfg'", KEY).is_err() {
+            display.press("Teeworlds", "F5")?;
+            self.log().wait_after(mark, r"executing 'act\.cfg'", PATIENCE)?;
+        }
+        Ok(())
+    }
+
+    /// By the console's `quit`; the offscreen client by SIGTERM, which it takes for a closed window.
+    fn quit(&mut self) -> Result<()> {
+        let status = if self.display.is_some() {
+            self.command("quit")?;
+            self.program.wait_end(PATIENCE)?
+        } else {
+            self.program.stop()?
+        };
+        ensure!(
+            status.success(),
+            "teeworlds ended with {status}:\n{}",
+            self.log().tail()
+        );
+        Ok(())
+    }
+}

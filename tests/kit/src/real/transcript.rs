@@ -1,0 +1,72 @@
+//! A server's log without what two runs of the same scenario may differ in: times, the client's address.
+//!
+//! Its law: only what cannot be equal is taken out. Lines of the database thread of DDNet (`sql:`) come at their own time and are
+//! left out; every other line counts, in its order.
+
+use anyhow::{Context as _, Result, ensure};
+use regex::Regex;
+
+use super::Log;
+
+/// The lines of a server's log after its start, comparable between runs.
+///
+/// # Errors
+/// The log has no start.
+pub fn server_transcript(log: &Log) -> Result<Vec<String>> {
+    let stamp = Regex::new(r"^\[?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\]| [A-Z] )")?;
+    let address = Regex::new(r"127\.0\.0\.1:\d+")?;
+    let ready = Regex::new(r"server\]?: version ")?;
+    let lines = log.lines();
+    let start = lines
+        .iter()
+        .position(|line| ready.is_match(&line.text))
+        .context("a server log without a start")?;
+    let plain = lines
+        .iter()
+        .skip(start + 1)
+        .map(|line| stamp.replace(&line.text, "").into_owned());
+    let plain = plain.filter(|line| !line.starts_with("sql: "));
+    Ok(plain
+        .map(|line| address.replace_all(&line, "ADDRESS").into_owned())
+        .collect())
+}
+
+/// Fails with both texts and the first different line when they are not the same.
+///
+/// # Errors
+/// They differ.
+pub fn show_difference(direct: &[String], proxied: &[String]) -> Result<()> {
+    let both = direct.len().max(proxied.len());
+    let first = (0..both).find(|&at| direct.get(at) != proxied.get(at));
+    let (left, right) = (direct.join("\n    "), proxied.join("\n    "));
+    let Some(first) = first else { return Ok(()) };
+    ensure!(
+        false,
+        "the logs differ at line {first}\ndirect:\n    {left}\nthrough the proxy:\n    {right}"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::real::PATIENCE;
+
+    #[test]
+    fn keeps_what_matters() {
+        let log = Log::new("server");
+        log.follow(
+            &b"2026-11-20 10:00:20 I server: starting...\n\
+               2026-11-20 10:00:20 I server: version 16.4 on linux amd64\n\
+               2026-11-20 10:00:25 I sql: load player data done on read database 0\n\
+               2026-11-20 10:00:25 I server: player has entered the game. ClientID=1 addr=<{127.0.0.1:3998}> sixup=0\n\
+               [2026-11-20 10:00:30][game]: leave player='0:rig07'\n"[..],
+        );
+        log.drain(PATIENCE).unwrap();
+        let entered = "server: player has entered the game. ClientID=1 addr=<{ADDRESS}> sixup=0";
+        let wanted = [entered, "[game]: leave player='0:rig07'"].map(str::to_owned);
+        assert_eq!(server_transcript(&log).unwrap(), wanted);
+        show_difference(&wanted, &wanted).unwrap();
+        assert!(show_difference(&wanted, &wanted[..1]).is_err());
+    }
+}
