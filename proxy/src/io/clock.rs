@@ -1,0 +1,45 @@
+//! The one place that reads the clock.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::session::Time;
+
+/// The clock of a run: microseconds since its start, and when that was.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Instant,
+    wall: SystemTime,
+}
+
+impl Clock {
+    /// A run starts now.
+    #[must_use]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the clock"
+    )]
+    pub fn start() -> Self {
+        Self {
+            start: Instant::now(),
+            wall: SystemTime::now(),
+        }
+    }
+
+    /// Time since the start.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        Time::ZERO + self.start.elapsed()
+    }
+
+    /// Wall-clock time of the start.
+    #[must_use]
+    pub fn wall(&self) -> SystemTime {
+        self.wall
+    }
+
+    /// The moment at which [`Clock::now`] gives `time`; `None` when it is too far away to be expressed.
+    #[must_use]
+    pub fn instant(&self, time: Time) -> Option<Instant> {
+        self.start.checked_add(Duration::from_micros(time.0))
+    }
+}

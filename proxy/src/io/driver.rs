@@ -1,0 +1,347 @@
+//! The data thread: sockets in, core, sockets out.
+//!
+//! Law: one thread, no locks, no waiting inside. After every input the core is drained, what it sends is sent at
+//! once, and only then are the watchers told. A socket is read at most [`BURST`] datagrams at a time, so that a flood
+//! on one does not starve the others.
+
+use std::{cell::RefCell, io, rc::Rc, time::Duration};
+
+use teetap_rules::Decide;
+use tokio::{
+    net::UdpSocket,
+    sync::{Notify, mpsc, watch},
+    task::{spawn_local, yield_now},
+    time::{sleep, sleep_until, timeout},
+};
+
+use super::{
+    bus::Bus,
+    clock::Clock,
+    sockets::{News, Sockets, Which},
+    start::Ended,
+    udp,
+};
+use crate::session::{Command, Event, Hub, Input, UpstreamId};
+
+/// Datagrams read from one socket before the others have their turn.
+const BURST: usize = 32;
+
+/// News handed in after one input, at most; the rest follows with the next one. Bounds a network that answers every
+/// datagram with an error.
+const NEWS: usize = 64;
+
+/// How long the end waits for datagrams that the kernel has no room for.
+const LINGER: Duration = Duration::from_millis(400);
+
+/// A pause after a socket has failed, so that a lasting error does not burn the thread.
+const AFTER_ERROR: Duration = Duration::from_millis(1);
+
+/// Bytes of the largest UDP datagram.
+const LARGEST: usize = 65_535;
+
+/// What may be asked of a running proxy.
+pub enum Request {
+    /// A person's command.
+    Command(Command),
+    /// New rules; `None` = none.
+    Program(Option<Box<dyn Decide>>),
+}
+
+/// What the sockets counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Datagrams that were not sent: no room, refused by the kernel, or no socket.
+    pub unsent: u64,
+    /// Errors met while receiving, ICMP included.
+    pub receive_errors: u64,
+}
+
+/// What the data thread is made of.
+pub(super) struct Parts {
+    pub(super) hub: Hub,
+    pub(super) clock: Clock,
+    pub(super) sockets: Sockets,
+    pub(super) bus: Bus,
+    pub(super) requests: mpsc::Receiver<Request>,
+    pub(super) stop: watch::Receiver<Option<Box<[u8]>>>,
+}
+
+/// Runs until it is told to stop, with the reason that the peers are shown.
+pub(super) async fn run(parts: Parts) -> Ended {
+    let Parts {
+        hub,
+        clock,
+        sockets,
+        bus,
+        requests,
+        stop,
+    } = parts;
+    let driver = Shared::new(RefCell::new(Driver {
+        hub,
+        clock,
+        sockets,
+        bus,
+        events: Vec::new(),
+        buffer: vec![0; LARGEST],
+        timer: Rc::default(),
+        armed: None,
+    }));
+    start_reading(&driver, Which::Listen);
+    spawn_local(keep_time(Rc::clone(&driver)));
+    let reason = serve(&driver, requests, stop).await;
+    handle(
+        &driver,
+        Input::Command(Command::Close {
+            session: None,
+            side: None,
+            reason,
+        }),
+    );
+    let _out_of_time = timeout(LINGER, async {
+        while !driver.borrow().sockets.is_idle() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    let driver = driver.borrow();
+    Ended {
+        stats: driver.hub.stats(),
+        counters: driver.sockets.counters,
+    }
+}
+
+/// The driver and its tasks, all on one thread. Never borrowed across an await.
+type Shared = Rc<RefCell<Driver>>;
+
+struct Driver {
+    hub: Hub,
+    clock: Clock,
+    sockets: Sockets,
+    bus: Bus,
+    /// Events of the current input, published after everything was sent.
+    events: Vec<Event>,
+    /// Where datagrams are received.
+    buffer: Vec<u8>,
+    /// Tells the timekeeper that the deadline has moved ahead.
+    timer: Rc<Notify>,
+    /// When the timekeeper wakes up, in microseconds since the start.
+    armed: Option<crate::session::Time>,
+}
+
+/// How reading a socket ended.
+enum Drained {
+    /// Nothing more is there.
+    Empty,
+    /// There may be more: the others first.
+    More,
+    /// The network or the kernel reported an error.
+    Error,
+    /// The socket is closed.
+    Closed,
+}
+
+impl Driver {
+    /// One input, and everything that follows from it.
+    fn handle(&mut self, input: Input<'_>) {
+        self.step(input);
+        for _ in 0..NEWS {
+            let Some(news) = self.sockets.news.pop_front() else {
+                break;
+            };
+            match news {
+                News::Opened(upstream, local) => self.step(Input::UpstreamOpened { upstream, local }),
+                News::Failed(upstream, error) => {
+                    self.step(Input::UpstreamFailed {
+                        upstream,
+                        error: &error.to_string(),
+                    });
+                }
+                News::Unreachable(upstream, error) => {
+                    self.step(Input::Unreachable {
+                        upstream,
+                        error: &error.to_string(),
+                    });
+                }
+            }
+        }
+        for event in self.events.drain(..) {
+            self.bus.publish(event);
+        }
+        // A deadline that moves back is left alone: the timekeeper wakes up early and looks again.
+        if let Some(deadline) = self.hub.deadline()
+            && self.armed.is_none_or(|armed| deadline < armed)
+        {
+            self.armed = Some(deadline);
+            self.timer.notify_one();
+        }
+    }
+
+    fn step(&mut self, input: Input<'_>) {
+        self.hub.handle(self.clock.now(), input);
+        while let Some(output) = self.hub.poll() {
+            self.sockets.carry_out(output, &mut self.events);
+        }
+    }
+
+    fn on_time(&mut self) {
+        if self
+            .hub
+            .deadline()
+            .is_some_and(|deadline| deadline <= self.clock.now())
+        {
+            self.handle(Input::Timeout);
+        }
+    }
+
+    /// Reads a socket until it is empty or the others should have their turn.
+    fn read(&mut self, which: Which, socket: &UdpSocket) -> Drained {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let drained = self.read_into(&mut buffer, which, socket);
+        self.buffer = buffer;
+        drained
+    }
+
+    fn read_into(&mut self, buffer: &mut [u8], which: Which, socket: &UdpSocket) -> Drained {
+        for _ in 0..BURST {
+            if self.sockets.socket(which).is_none() {
+                return Drained::Closed;
+            }
+            let (len, addr) = match socket.try_recv_from(buffer) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Drained::Empty,
+                Err(error) => {
+                    self.on_error(which, &error);
+                    return Drained::Error;
+                }
+            };
+            let bytes = buffer.get(..len).unwrap_or_default();
+            self.handle(match which {
+                Which::Listen => Input::FromClient {
+                    addr: udp::canonical(addr),
+                    bytes,
+                },
+                Which::Upstream(upstream) => Input::FromServer { upstream, bytes },
+            });
+        }
+        Drained::More
+    }
+
+    /// On the listen socket an error says that some client is gone, not which: it is counted. On a connected socket
+    /// it is about the server.
+    fn on_error(&mut self, which: Which, error: &io::Error) {
+        self.sockets.counters.receive_errors += 1;
+        if let Which::Upstream(upstream) = which {
+            self.handle(Input::Unreachable {
+                upstream,
+                error: &error.to_string(),
+            });
+        }
+    }
+}
+
+/// One input from outside a reading task, and the tasks for sockets that it opened.
+fn handle(driver: &Shared, input: Input<'_>) {
+    driver.borrow_mut().handle(input);
+    start_tasks(driver);
+}
+
+/// Starts what sockets need that were opened, or have begun to fill, since the last time.
+fn start_tasks(driver: &Shared) {
+    let (fresh, filling): (Vec<UpstreamId>, Vec<Which>) = {
+        let sockets = &mut driver.borrow_mut().sockets;
+        if sockets.fresh.is_empty() && sockets.filling.is_empty() {
+            return;
+        }
+        (
+            std::mem::take(&mut sockets.fresh),
+            std::mem::take(&mut sockets.filling),
+        )
+    };
+    for upstream in fresh {
+        start_reading(driver, Which::Upstream(upstream));
+    }
+    for which in filling {
+        let Some(socket) = driver.borrow().sockets.socket(which) else {
+            continue;
+        };
+        let task = spawn_local(keep_flushing(Rc::clone(driver), which, socket));
+        driver.borrow_mut().sockets.adopt(which, task.abort_handle());
+    }
+}
+
+fn start_reading(driver: &Shared, which: Which) {
+    let Some(socket) = driver.borrow().sockets.socket(which) else {
+        return;
+    };
+    let task = spawn_local(keep_reading(Rc::clone(driver), which, socket));
+    driver.borrow_mut().sockets.adopt(which, task.abort_handle());
+}
+
+async fn keep_reading(driver: Shared, which: Which, socket: Rc<UdpSocket>) {
+    loop {
+        if socket.readable().await.is_err() {
+            sleep(AFTER_ERROR).await;
+        }
+        let drained = driver.borrow_mut().read(which, &socket);
+        start_tasks(&driver);
+        match drained {
+            Drained::Empty => {}
+            Drained::More => yield_now().await,
+            Drained::Error => sleep(AFTER_ERROR).await,
+            Drained::Closed => return,
+        }
+    }
+}
+
+async fn keep_flushing(driver: Shared, which: Which, socket: Rc<UdpSocket>) {
+    loop {
+        if socket.writable().await.is_err() {
+            sleep(AFTER_ERROR).await;
+        }
+        if driver.borrow_mut().sockets.flush(which) {
+            return;
+        }
+    }
+}
+
+async fn keep_time(driver: Shared) {
+    let timer = Rc::clone(&driver.borrow().timer);
+    loop {
+        let wake = {
+            let driver = &mut *driver.borrow_mut();
+            driver.armed = driver.hub.deadline();
+            driver.armed.and_then(|deadline| driver.clock.instant(deadline))
+        };
+        match wake {
+            None => timer.notified().await,
+            Some(instant) => tokio::select! {
+                () = sleep_until(instant.into()) => {
+                    driver.borrow_mut().on_time();
+                    start_tasks(&driver);
+                }
+                () = timer.notified() => {}
+            },
+        }
+    }
+}
+
+/// Hands in what is asked for; gives the reason to stop.
+async fn serve(
+    driver: &Shared,
+    mut requests: mpsc::Receiver<Request>,
+    mut stop: watch::Receiver<Option<Box<[u8]>>>,
+) -> Box<[u8]> {
+    loop {
+        tokio::select! {
+            biased;
+            // An error says that everybody who could ever stop the run is gone.
+            reason = stop.wait_for(Option::is_some) => {
+                return reason.ok().and_then(|reason| reason.clone()).unwrap_or_default();
+            }
+            Some(request) = requests.recv() => match request {
+                Request::Command(command) => handle(driver, Input::Command(command)),
+                Request::Program(program) => handle(driver, Input::Program(program)),
+            },
+        }
+    }
+}

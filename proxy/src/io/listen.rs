@@ -1,0 +1,142 @@
+//! Where clients connect to.
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr, UdpSocket},
+};
+
+use super::udp;
+
+/// The game's port.
+pub const DEFAULT_PORT: u16 = 8303;
+
+/// Ports tried from [`DEFAULT_PORT`] on.
+const TRIES: u16 = 100;
+
+/// The address that the proxy listens on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// 127.0.0.1:8303, or the next free port after it.
+    Default,
+    /// Exactly this one; port 0 = any free one.
+    At(SocketAddr),
+}
+
+/// Why a proxy did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Somebody else listens there.
+    #[error(
+        "{0} is taken by another program: choose another address with --listen, or port 0 for any free one"
+    )]
+    Taken(SocketAddr),
+    /// The address is not usable.
+    #[error("cannot listen on {addr}: {error}")]
+    Bind {
+        /// The address.
+        addr: SocketAddr,
+        /// What the operating system said.
+        error: io::Error,
+    },
+    /// All ports that are tried by default are taken.
+    #[error("127.0.0.1 has no free port from {DEFAULT_PORT} to {last}: choose one with --listen", last = DEFAULT_PORT + TRIES - 1)]
+    NoFreePort,
+    /// The proxy would talk to itself.
+    #[error(
+        "the server's address {target} is the one that teetap would listen on ({listen}): it would talk to itself"
+    )]
+    Loop {
+        /// The server.
+        target: SocketAddr,
+        /// The listen address.
+        listen: SocketAddr,
+    },
+    /// The operating system gave no thread, timer or random bytes.
+    #[error("cannot start: {0}")]
+    System(#[from] io::Error),
+}
+
+impl Listen {
+    /// Opens the socket for a proxy in front of `target`.
+    ///
+    /// # Errors
+    /// [`StartError::Taken`], [`StartError::Bind`], [`StartError::NoFreePort`], [`StartError::Loop`].
+    pub(super) fn open(self, target: SocketAddr) -> Result<UdpSocket, StartError> {
+        match self {
+            Self::At(addr) if is_same(addr, target) => Err(StartError::Loop { target, listen: addr }),
+            Self::At(addr) => udp::bind(addr).map_err(|error| match error.kind() {
+                io::ErrorKind::AddrInUse => StartError::Taken(addr),
+                _ => StartError::Bind { addr, error },
+            }),
+            Self::Default => next_free(target),
+        }
+    }
+}
+
+fn next_free(target: SocketAddr) -> Result<UdpSocket, StartError> {
+    for port in DEFAULT_PORT..DEFAULT_PORT + TRIES {
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        // The server may just not run yet; its port is its own.
+        if is_same(addr, target) {
+            continue;
+        }
+        match udp::bind(addr) {
+            Ok(socket) => return Ok(socket),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(StartError::Bind { addr, error }),
+        }
+    }
+    Err(StartError::NoFreePort)
+}
+
+/// Whether what is sent to `target` would arrive at a socket bound to `listen`.
+fn is_same(listen: SocketAddr, target: SocketAddr) -> bool {
+    if listen.port() != target.port() || listen.port() == 0 {
+        return false;
+    }
+    let (listen, target) = (listen.ip().to_canonical(), target.ip().to_canonical());
+    listen == target
+        || target.is_unspecified() && listen.is_loopback()
+        // Bound to every address: only an address of this machine can be bound.
+        || listen.is_unspecified() && UdpSocket::bind((target, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addr(text: &str) -> SocketAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_proxy_never_listens_where_it_sends_to() {
+        for (listen, target, same) in [
+            ("127.0.0.1:8303", "127.0.0.1:8303", true),
+            ("127.0.0.1:8303", "127.0.0.1:8304", false),
+            ("127.0.0.1:8303", "127.0.0.2:8303", false),
+            ("0.0.0.0:8303", "127.0.0.1:8303", true),
+            ("0.0.0.0:8303", "192.0.2.1:8303", false),
+            ("127.0.0.1:8303", "0.0.0.0:8303", true),
+            ("127.0.0.1:8303", "[::ffff:127.0.0.1]:8303", true),
+            ("127.0.0.1:0", "127.0.0.1:0", false),
+        ] {
+            assert_eq!(is_same(addr(listen), addr(target)), same, "{listen} {target}");
+        }
+    }
+
+    #[test]
+    fn the_default_leaves_the_port_of_a_local_server_alone() {
+        let target = addr("127.0.0.1:8303");
+        let socket = Listen::Default.open(target).unwrap();
+        assert_ne!(socket.local_addr().unwrap(), target);
+    }
+
+    #[test]
+    fn an_explicit_address_that_is_taken_is_an_error() {
+        let first = udp::bind(addr("127.0.0.1:0")).unwrap();
+        let taken = first.local_addr().unwrap();
+        let error = Listen::At(taken).open(addr("127.0.0.1:9")).unwrap_err();
+        assert!(matches!(error, StartError::Taken(addr) if addr == taken));
+    }
+}

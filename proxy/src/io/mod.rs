@@ -1,0 +1,35 @@
+//! Sockets, the clock and the bus: everything of the proxy that touches the machine.
+//!
+//! Law: no decision about the protocol is taken here. [`Proxy::start`] opens the listen socket and one data thread
+//! that owns the sockets and the [`Hub`](crate::session::Hub); nobody else touches either, so there are no locks.
+//! Watchers hang on the [`Bus`] and can be late: the data thread never wakes them and never waits for them.
+
+mod bus;
+mod clock;
+mod driver;
+mod listen;
+mod outbox;
+pub mod probe;
+mod resolve;
+mod sockets;
+mod start;
+mod udp;
+
+use rand::{TryRng as _, rngs::SysRng};
+
+pub use bus::{Bus, Seen, Watcher};
+pub use clock::Clock;
+pub use driver::{Counters, Request};
+pub use listen::{DEFAULT_PORT, Listen, StartError};
+pub use resolve::{ResolveError, Target};
+pub use start::{Commands, Ended, Proxy, Running, Settings};
+
+/// Random bytes from the operating system: the secret of a run, a seed nobody chose.
+///
+/// # Errors
+/// When the operating system has none.
+pub fn entropy<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(bytes)
+}

@@ -1,0 +1,329 @@
+//! Asks a server once what it is, as a server browser does, so that a wrong address shows at once.
+//!
+//! One socket, one second, three datagrams at most: DDNet's extended info request (which a 0.6 server answers in its
+//! own form), a 0.7 token request and, with its answer, a 0.7 info request. Nothing depends on the finding: some
+//! servers do not answer browsers.
+
+use std::{
+    fmt, io,
+    net::{SocketAddr, UdpSocket},
+    time::Duration,
+};
+
+use teetap_wire::{
+    Connless, Control, Flags, Header, Packet, Proto, Scratch, Seq, Token, connless, control, packet,
+    printable, varint,
+};
+
+use super::{clock::Clock, entropy, udp};
+use crate::session::Time;
+
+/// How long the server may take.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Word of an info request, with the four bytes before every word outside a connection.
+const REQUEST_INFO: &[u8] = b"\xff\xff\xff\xffgie3";
+
+/// What the server said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The address asked.
+    pub target: SocketAddr,
+    /// Its answers, at most one per [`Family`].
+    pub answers: Vec<Answer>,
+    /// What the network or the operating system said instead.
+    pub error: Option<String>,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// To what.
+    pub family: Family,
+    /// How long after the question.
+    pub after: Duration,
+    /// What it says about itself, when it was readable.
+    pub info: Option<Info>,
+}
+
+/// What was asked for: the two incompatible protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// 0.6, with or without tokens, and DDNet's.
+    Six,
+    /// 0.7.
+    Seven,
+}
+
+/// What a server says about itself. Texts are printable: no control characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Version as it calls itself.
+    pub version: String,
+    /// Its name.
+    pub name: String,
+    /// The map.
+    pub map: String,
+    /// Game type.
+    pub game_type: String,
+    /// Clients on it, spectators included.
+    pub clients: i32,
+    /// Clients at most.
+    pub max_clients: i32,
+}
+
+/// Asks. Blocks for at most [`PATIENCE`]; with `proto` only about that protocol.
+#[must_use]
+pub fn probe(target: SocketAddr, proto: Option<Proto>, clock: &Clock) -> Finding {
+    let mut finding = Finding {
+        target,
+        answers: Vec::new(),
+        error: None,
+    };
+    if let Err(error) = ask(&mut finding, proto, clock) {
+        finding.error = Some(match error.kind() {
+            io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
+            _ => error.to_string(),
+        });
+    }
+    finding
+}
+
+impl Finding {
+    /// Whether the server said anything.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    fn add(&mut self, family: Family, after: Duration, info: Option<Info>) {
+        match self.answers.iter_mut().find(|answer| answer.family == family) {
+            None => self.answers.push(Answer { family, after, info }),
+            Some(answer) => answer.info = info.or(answer.info.take()),
+        }
+    }
+
+    fn has_info(&self, family: Family) -> bool {
+        self.answers
+            .iter()
+            .any(|answer| answer.family == family && answer.info.is_some())
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = self.target;
+        if self.answers.is_empty() {
+            return match &self.error {
+                Some(error) => write!(f, "the server {target} did not answer: {error}"),
+                None => {
+                    let patience = PATIENCE.as_secs();
+                    write!(
+                        f,
+                        "the server {target} did not answer within {patience} s: down, filtered, or no game server"
+                    )
+                }
+            };
+        }
+        f.write_str("the server answers ")?;
+        for (index, answer) in self.answers.iter().enumerate() {
+            let and = if index > 0 { " and " } else { "" };
+            write!(f, "{and}{answer}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.after.as_secs_f64() * 1000.0;
+        write!(f, "{} in {ms:.1} ms", self.family)?;
+        if let Some(Info {
+            version,
+            name,
+            map,
+            game_type,
+            clients,
+            max_clients,
+        }) = &self.info
+        {
+            write!(
+                f,
+                " (\"{name}\", version {version}, {game_type} on {map}, {clients}/{max_clients} players)"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Six => "0.6",
+            Self::Seven => "0.7",
+        })
+    }
+}
+
+fn ask(finding: &mut Finding, proto: Option<Proto>, clock: &Clock) -> io::Result<()> {
+    let socket = udp::connect(finding.target)?;
+    socket.set_nonblocking(false)?;
+    let [own @ .., byte, extra] = entropy::<6>()?;
+    let own = Token(own);
+    let asked: Vec<Family> = match proto {
+        None => vec![Family::Six, Family::Seven],
+        Some(Proto::V7) => vec![Family::Seven],
+        Some(_) => vec![Family::Six],
+    };
+    let start = clock.now();
+    for family in &asked {
+        socket.send(&match family {
+            Family::Six => info_request(byte, extra),
+            Family::Seven => token_request(own),
+        })?;
+    }
+    let mut buffer = [0; 2048];
+    while !asked.iter().all(|family| finding.has_info(*family)) {
+        let Some(len) = receive(&socket, &mut buffer, start + PATIENCE, clock)? else {
+            break;
+        };
+        let datagram = buffer.get(..len).unwrap_or_default();
+        let after = clock.now() - start;
+        if let Some(token) = token_reply(datagram) {
+            finding.add(Family::Seven, after, None);
+            let mut request = Vec::new();
+            let message: Vec<u8> = [REQUEST_INFO, &[byte & 0x3f]].concat();
+            connless::write_v7(token, own, &message, &mut request);
+            socket.send(&request)?;
+        } else if let Some((family, info)) = read_info(datagram) {
+            finding.add(family, after, info);
+        }
+    }
+    Ok(())
+}
+
+/// One datagram until `deadline`; `None` = it came to nothing.
+fn receive(
+    socket: &UdpSocket,
+    buffer: &mut [u8],
+    deadline: Time,
+    clock: &Clock,
+) -> io::Result<Option<usize>> {
+    loop {
+        let left = deadline - clock.now();
+        if left.is_zero() {
+            return Ok(None);
+        }
+        socket.set_read_timeout(Some(left))?;
+        match socket.recv(buffer) {
+            Ok(len) => return Ok(Some(len)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
+/// DDNet's extended request; a 0.6 server that does not know it reads a plain one.
+fn info_request(byte: u8, extra: u8) -> Vec<u8> {
+    [b"xe", &[0, extra, 0, 0][..], REQUEST_INFO, &[byte]].concat()
+}
+
+fn token_request(own: Token) -> Vec<u8> {
+    let mut payload = Vec::new();
+    control::token_request(own, &mut payload);
+    let header = Header {
+        flags: Flags::CONTROL,
+        ack: Seq::ZERO,
+        num_chunks: 0,
+        token: Some(Token::NONE),
+    };
+    let mut datagram = Vec::new();
+    packet::write(Proto::V7, &header, &payload, None, &mut datagram);
+    datagram
+}
+
+/// The server's token in the answer to a token request.
+fn token_reply(datagram: &[u8]) -> Option<Token> {
+    let mut scratch = Scratch::new();
+    match Packet::parse(Proto::V7, datagram, &mut scratch).ok()?.control()? {
+        Control::Token { token, .. } => token,
+        _ => None,
+    }
+}
+
+/// Whether the datagram is server info, and what it says as far as it can be read.
+fn read_info(datagram: &[u8]) -> Option<(Family, Option<Info>)> {
+    let message = Connless::parse(datagram)?;
+    let (family, data) = match message {
+        Connless::V7 { data, .. } => (Family::Seven, data),
+        Connless::Plain { data } | Connless::Extended { data, .. } => (Family::Six, data),
+    };
+    let body = data.get(REQUEST_INFO.len()..)?;
+    let info = match (family, connless::name(data)?) {
+        (Family::Seven, "info") => info_07(body),
+        (Family::Six, "info") => info_06(body, 0),
+        // The extended form has the map's checksum and size behind its name.
+        (Family::Six, "info_extended") => info_06(body, 2),
+        _ => return None,
+    };
+    Some((family, info))
+}
+
+/// 0.6: strings, numbers in decimal. `map_facts` = strings between map and game type.
+fn info_06(body: &[u8], map_facts: usize) -> Option<Info> {
+    let mut strings = body.split(|byte| *byte == 0);
+    let mut text = || strings.next().map(printable);
+    text()?;
+    let (version, name, map) = (text()?, text()?, text()?);
+    for _ in 0..map_facts {
+        text()?;
+    }
+    let game_type = text()?;
+    let (_flags, _players, _max_players) = (text()?, text()?, text()?);
+    let mut number = || text()?.parse().ok();
+    Some(Info {
+        version,
+        name,
+        map,
+        game_type,
+        clients: number()?,
+        max_clients: number()?,
+    })
+}
+
+/// 0.7: packed ints and strings.
+fn info_07(body: &[u8]) -> Option<Info> {
+    let mut rest = body;
+    int(&mut rest)?;
+    let (version, name, _hostname) = (string(&mut rest)?, string(&mut rest)?, string(&mut rest)?);
+    let (map, game_type) = (string(&mut rest)?, string(&mut rest)?);
+    let (_flags, _skill, _players, _max_players) =
+        (int(&mut rest)?, int(&mut rest)?, int(&mut rest)?, int(&mut rest)?);
+    Some(Info {
+        version,
+        name,
+        map,
+        game_type,
+        clients: int(&mut rest)?,
+        max_clients: int(&mut rest)?,
+    })
+}
+
+fn int(rest: &mut &[u8]) -> Option<i32> {
+    let int = varint::decode(rest)?;
+    *rest = rest.get(int.len..)?;
+    Some(int.value)
+}
+
+fn string(rest: &mut &[u8]) -> Option<String> {
+    let end = rest.iter().position(|byte| *byte == 0)?;
+    let (text, behind) = rest.split_at_checked(end)?;
+    *rest = behind.get(1..)?;
+    Some(printable(text))
+}
+
+#[cfg(test)]
+#[path = "probe_tests.rs"]
+mod tests;

@@ -1,0 +1,175 @@
+//! Starting and ending the data thread.
+
+use std::{
+    net::SocketAddr,
+    thread::{self, JoinHandle},
+};
+
+use tokio::{
+    net::UdpSocket,
+    runtime,
+    sync::{mpsc, watch},
+    task::LocalSet,
+};
+
+use super::{
+    bus::Bus,
+    clock::Clock,
+    driver::{self, Counters, Parts, Request},
+    listen::{DEFAULT_PORT, Listen, StartError},
+    sockets::Sockets,
+};
+use crate::session::{Config, Hub, Stats};
+
+/// Requests that may wait for the data thread.
+const REQUESTS: usize = 1024;
+
+/// What a proxy is started with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The server.
+    pub target: SocketAddr,
+    /// Where clients connect to.
+    pub listen: Listen,
+    /// For the core.
+    pub config: Config,
+    /// Where events go. Watch it before the start and nothing is missed.
+    pub bus: Bus,
+    /// The clock of the run.
+    pub clock: Clock,
+}
+
+/// The proxy: a namespace for its start.
+#[derive(Debug)]
+pub struct Proxy;
+
+impl Proxy {
+    /// Opens the listen socket and starts the data thread.
+    ///
+    /// # Errors
+    /// See [`StartError`]; nothing runs then.
+    pub fn start(settings: Settings) -> Result<Running, StartError> {
+        let Settings {
+            target,
+            listen,
+            config,
+            bus,
+            clock,
+        } = settings;
+        let socket = listen.open(target)?;
+        let addr = socket.local_addr()?;
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let socket = {
+            let _inside = runtime.enter();
+            UdpSocket::from_std(socket)?
+        };
+        let (request_sender, requests) = mpsc::channel(REQUESTS);
+        let (stop_sender, stop) = watch::channel(None);
+        let thread = thread::Builder::new().name("data".into()).spawn(move || {
+            let parts = Parts {
+                hub: Hub::new(config),
+                clock,
+                sockets: Sockets::new(socket, target),
+                bus,
+                requests,
+                stop,
+            };
+            LocalSet::new().block_on(&runtime, driver::run(parts))
+        })?;
+        Ok(Running {
+            addr,
+            moved: listen == Listen::Default && addr.port() != DEFAULT_PORT,
+            commands: Commands {
+                requests: request_sender,
+                stop: stop_sender,
+            },
+            thread,
+        })
+    }
+}
+
+/// A proxy that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// Whether the default port was taken, or the server's own, so that the next free one was used.
+    pub moved: bool,
+    commands: Commands,
+    thread: JoinHandle<Ended>,
+}
+
+impl Running {
+    /// A handle that asks things of the proxy; the proxy ends when the last one is gone.
+    #[must_use]
+    pub fn commands(&self) -> Commands {
+        self.commands.clone()
+    }
+
+    /// Whether the data thread has ended, by itself or because it was told to.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Waits for the end; call [`Commands::stop`] first. Takes at most half a second from then on.
+    ///
+    /// # Errors
+    /// [`Crashed`] when the data thread died of a bug.
+    pub fn join(self) -> Result<Ended, Crashed> {
+        let Self { commands, thread, .. } = self;
+        drop(commands);
+        thread.join().map_err(|_| Crashed)
+    }
+}
+
+/// Asks things of a running proxy; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    requests: mpsc::Sender<Request>,
+    stop: watch::Sender<Option<Box<[u8]>>>,
+}
+
+impl Commands {
+    /// Asks for something.
+    ///
+    /// # Errors
+    /// [`Busy`] when the proxy has ended or a thousand requests already wait.
+    pub fn send(&self, request: Request) -> Result<(), Busy> {
+        self.requests.try_send(request).map_err(|_| Busy)
+    }
+
+    /// Ends the run: CLOSE with `reason` to both legs of every session. Only the first reason counts.
+    pub fn stop(&self, reason: &str) {
+        self.stop.send_if_modified(|asked| {
+            let first = asked.is_none();
+            if first {
+                *asked = Some(reason.as_bytes().into());
+            }
+            first
+        });
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// What the core counted.
+    pub stats: Stats,
+    /// What the sockets counted.
+    pub counters: Counters,
+}
+
+/// The request was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the proxy takes no more requests")]
+pub struct Busy;
+
+/// The data thread died of a bug; its message is on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the data thread crashed: this is a bug in teetap")]
+pub struct Crashed;
+
+#[cfg(test)]
+#[path = "start_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! Tests of the data thread with real sockets on the loopback.
+
+use std::{net::UdpSocket, thread, time::Duration};
+
+use super::*;
+use crate::{io::Seen, session::What};
+
+/// A 0.6 server browser request, and an answer to it.
+const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
+const ANSWER: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffinf37\0version\0name\0";
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    socket
+}
+
+fn start(target: SocketAddr, bus: &Bus) -> Running {
+    Proxy::start(Settings {
+        target,
+        listen: Listen::At("127.0.0.1:0".parse().unwrap()),
+        config: Config {
+            secret: [7; 16],
+            proto: None,
+            events: true,
+        },
+        bus: bus.clone(),
+        clock: Clock::start(),
+    })
+    .unwrap()
+}
+
+#[test]
+fn datagrams_go_both_ways_and_the_watcher_is_told() {
+    let (server, client, bus) = (socket(), socket(), Bus::default());
+    let mut watcher = bus.watch();
+    let proxy = start(server.local_addr().unwrap(), &bus);
+    let mut buffer = [0; 2048];
+    client.send_to(REQUEST, proxy.addr).unwrap();
+    let (len, upstream) = server.recv_from(&mut buffer).unwrap();
+    assert_eq!(buffer[..len], *REQUEST);
+    assert_ne!(upstream, client.local_addr().unwrap());
+    server.send_to(ANSWER, upstream).unwrap();
+    let (len, from) = client.recv_from(&mut buffer).unwrap();
+    assert_eq!((&buffer[..len], from), (ANSWER, proxy.addr));
+    let before = Instant::now();
+    proxy.commands().stop("end of the test");
+    proxy.join().unwrap();
+    assert!(
+        before.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        before.elapsed()
+    );
+    let mut traffic = 0;
+    while let Some(seen) = watcher.poll() {
+        match seen {
+            Seen::Event(event) => {
+                traffic += u32::from(matches!(event.what, What::Connless(_) | What::Datagram(_)))
+            }
+            Seen::Gap(lost) => panic!("{lost} events lost"),
+        }
+    }
+    assert_eq!(traffic, 2);
+}
+
+#[test]
+fn a_server_that_is_not_there_yet_ends_nothing() {
+    let (first, client, bus) = (socket(), socket(), Bus::default());
+    let target = first.local_addr().unwrap();
+    drop(first);
+    let mut watcher = bus.watch();
+    let proxy = start(target, &bus);
+    // Each of these is answered by the kernel with an ICMP error, which the next call on the socket reports.
+    for _ in 0..20 {
+        client.send_to(REQUEST, proxy.addr).unwrap();
+        while watcher.poll().is_none() {
+            assert!(!proxy.is_finished());
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let server = UdpSocket::bind(target).unwrap();
+    server.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    let mut buffer = [0; 64];
+    let arrived = (0..200).any(|_| {
+        client.send_to(REQUEST, proxy.addr).unwrap();
+        server.recv_from(&mut buffer).is_ok()
+    });
+    assert!(arrived);
+    assert!(!proxy.is_finished());
+    proxy.commands().stop("");
+    let ended = proxy.join().unwrap();
+    assert!(
+        ended.counters.receive_errors + ended.counters.unsent > 0,
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn the_proxy_ends_when_nobody_holds_it_any_more() {
+    let server = socket();
+    let proxy = start(server.local_addr().unwrap(), &Bus::default());
+    proxy.join().unwrap();
+}
