@@ -43,14 +43,8 @@ fn datagrams_go_both_ways_and_the_watcher_is_told() {
     server.send_to(ANSWER, upstream).unwrap();
     let (len, from) = client.recv_from(&mut buffer).unwrap();
     assert_eq!((&buffer[..len], from), (ANSWER, proxy.addr));
-    let before = Instant::now();
     proxy.commands().stop("end of the test");
     proxy.join().unwrap();
-    assert!(
-        before.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        before.elapsed()
-    );
     let mut traffic = 0;
     while let Some(seen) = watcher.poll() {
         match seen {
