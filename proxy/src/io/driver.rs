@@ -52,8 +52,8 @@ pub enum Request {
 pub struct Counters {
     /// Datagrams that were not sent: no room, refused by the kernel, or no socket.
     pub unsent: u64,
-    /// Errors met while receiving, ICMP included.
-    pub receive_errors: u64,
+    /// Errors that the network or the kernel reported, ICMP included.
+    pub errors: u64,
 }
 
 /// What the data thread is made of.
@@ -229,7 +229,7 @@ impl Driver {
     /// On the listen socket an error says that some client is gone, not which: it is counted. On a connected socket
     /// it is about the server.
     fn on_error(&mut self, which: Which, error: &io::Error) {
-        self.sockets.counters.receive_errors += 1;
+        self.sockets.counters.errors += 1;
         if let Which::Upstream(upstream) = which {
             self.handle(Input::Unreachable {
                 upstream,

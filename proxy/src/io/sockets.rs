@@ -129,11 +129,15 @@ impl Sockets {
         };
         match line.outbox.send(&line.socket, None, bytes) {
             Sent::Now(None) | Sent::Behind => {}
-            Sent::Now(Some(error)) => self.news.push_back(News::Unreachable(upstream, error)),
+            Sent::Now(Some(error)) => {
+                self.counters.errors += 1;
+                self.news.push_back(News::Unreachable(upstream, error));
+            }
             Sent::First => self.filling.push(Which::Upstream(upstream)),
             Sent::Dropped => self.counters.unsent += 1,
             Sent::Failed(error) => {
                 self.counters.unsent += 1;
+                self.counters.errors += 1;
                 self.news.push_back(News::Unreachable(upstream, error));
             }
         }
