@@ -231,3 +231,6 @@ pub fn write_chunk(
     out.extend_from_slice(data);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

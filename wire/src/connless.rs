@@ -153,3 +153,71 @@ const NAMES: [([u8; 4], &str); 25] = [
     (*b"coun", "request_count_legacy"),
     (*b"size", "count_legacy"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GIE3: &[u8] = b"\xff\xff\xff\xffgie3\x07";
+
+    #[test]
+    fn the_three_framings() {
+        let plain = [&[0xff; 6], GIE3].concat();
+        assert_eq!(Connless::parse(&plain), Some(Connless::Plain { data: GIE3 }));
+        let extended = [b"xe\x12\x34\0\0", GIE3].concat();
+        let told = Connless::Extended {
+            extra: [0x12, 0x34, 0, 0],
+            data: GIE3,
+        };
+        assert_eq!(Connless::parse(&extended), Some(told));
+        let (token, response_token) = (Token([1, 2, 3, 4]), Token([5, 6, 7, 8]));
+        let mut v7 = vec![9];
+        write_v7(token, response_token, GIE3, &mut v7);
+        assert_eq!(v7, [b"\x21\x01\x02\x03\x04\x05\x06\x07\x08", GIE3].concat());
+        assert_eq!(
+            Connless::parse(&v7),
+            Some(Connless::V7 {
+                token,
+                response_token,
+                data: GIE3
+            })
+        );
+        assert_eq!(Connless::parse(&v7).map(|connless| connless.data()), Some(GIE3));
+    }
+
+    #[test]
+    fn what_is_none() {
+        assert_eq!(Connless::parse(&[0xff; 5]), None);
+        assert_eq!(Connless::parse(&[0x10, 0, 0, 1, 2, 3, 4]), None);
+        assert_eq!(Connless::parse(&[]), None);
+        // Too short for two tokens, but a 0.6 server would read it.
+        assert_eq!(
+            Connless::parse(&[0x21; 8]),
+            Some(Connless::Plain { data: &[0x21; 2] })
+        );
+        assert!(is_connless(&[0x20]) && !is_connless(&[0x1f]) && !is_connless(&[]));
+    }
+
+    #[test]
+    fn names_and_tags() {
+        assert_eq!(name(GIE3), Some("request_info"));
+        assert_eq!(name(b"\xff\xff\xff\xffiex+1"), Some("info_extended_more"));
+        assert_eq!((name(b"\xff\xff\xff\xffgie"), name(b"gie3gie3")), (None, None));
+        assert_eq!(tag(GIE3), "request_info");
+        assert_eq!(tag(b"\xff\xff\xff\xffabc?"), "connless.abc?");
+        assert_eq!(tag(b"\xff\xff\xff\xff\x1b[2J"), "connless.1b5b324a");
+        assert_eq!(tag(b"abc"), "connless.raw");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_framed_or_not(datagram in prop::collection::vec(any::<u8>(), 0..1500)) {
+            match Connless::parse(&datagram) {
+                Some(connless) => prop_assert!(datagram.ends_with(connless.data())),
+                None => prop_assert!(!is_connless(&datagram) || datagram.len() < HEADER_LEN),
+            }
+            tag(&datagram);
+        }
+    }
+}

@@ -218,3 +218,6 @@ pub fn printable(bytes: &[u8]) -> String {
         .map(|c| if hidden(c) { char::REPLACEMENT_CHARACTER } else { c })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

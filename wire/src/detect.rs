@@ -97,3 +97,85 @@ fn connect6(datagram: &[u8]) -> First<'_> {
     };
     First::Connect { proto, token }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SERVER: Token = Token([0x92, 0x3a, 0xf3, 0x6c]);
+    const CLIENT: Token = Token([0x24, 0x05, 0xcd, 0xfd]);
+
+    fn padded(start: &[u8], len: usize) -> Vec<u8> {
+        let mut datagram = start.to_vec();
+        datagram.resize(len, 0);
+        datagram
+    }
+
+    #[test]
+    fn requests_of_0_7() {
+        let request = b"\x04\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd";
+        for (len, padded_enough) in [(520, true), (519, true), (518, false), (12, false)] {
+            let told = First::TokenRequest {
+                token: CLIENT,
+                header_token: Token::NONE,
+                padded: padded_enough,
+            };
+            assert_eq!(detect(&padded(request, len)), told, "{len} bytes");
+        }
+        let told = First::TokenRequest {
+            token: Token::NONE,
+            header_token: Token::NONE,
+            padded: false,
+        };
+        assert_eq!(detect(&request[..11]), told);
+        let connect = b"\x04\0\0\x92\x3a\xf3\x6c\x01\x24\x05\xcd\xfd";
+        assert_eq!(
+            detect(&padded(connect, 520)),
+            First::Connect7 {
+                header_token: SERVER,
+                token: CLIENT
+            }
+        );
+        assert_eq!(detect(b"\x04\0\0\x92\x3a\xf3\x6c\x04bye\0"), First::Close);
+        assert_eq!(detect(b"\x04\0\0\x92\x3a\xf3\x6c\x00"), First::MidSession);
+        assert_eq!(detect(&connect[..7]), First::MidSession);
+    }
+
+    #[test]
+    fn connects_of_0_6() {
+        let connect = |proto, token| First::Connect { proto, token };
+        assert_eq!(detect(b"\x10\0\0\x01"), connect(Proto::V6, None));
+        let tken = b"\x10\0\0\x01TKEN\xff\xff\xff\xff";
+        assert_eq!(detect(tken), connect(Proto::Ddnet, Some(Token::NONE)));
+        assert_eq!(detect(&tken[..11]), connect(Proto::V6, None));
+        let v65 = b"\x10\0\0\x01\0\0\0\0\x24\x05\xcd\xfd";
+        assert_eq!(detect(&padded(v65, 516)), connect(Proto::V65, Some(CLIENT)));
+        assert_eq!(detect(&padded(v65, 515)), connect(Proto::V6, None));
+        assert_eq!(detect(b"\x10\0\0\x04"), First::Close);
+        assert_eq!(detect(b"\x10\0\0\x03\x01\x02\x03\x04"), First::MidSession);
+        assert_eq!(detect(b"\x10\0\0"), First::MidSession);
+    }
+
+    #[test]
+    fn the_rest() {
+        assert_eq!(detect(b""), First::Noise);
+        assert_eq!(detect(b"\xff\xff"), First::Noise);
+        assert_eq!(detect(b"\xff\xff\xff\xff\xff"), First::Noise);
+        assert_eq!(detect(b"\x00\x01\x01\x40\x01\x01\x03"), First::MidSession);
+        assert_eq!(
+            detect(b"\xff\xff\xff\xff\xff\xffa"),
+            First::Connless(Connless::Plain { data: b"a" })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_something(datagram in prop::collection::vec(any::<u8>(), 0..1500), first in 0u8..0x30) {
+            let odd = [&[first], &datagram[..]].concat();
+            for bytes in [&datagram, &odd] {
+                prop_assert_eq!(detect(bytes) == First::Noise, bytes.len() < 3 || is_connless(bytes) && bytes.len() < 6);
+            }
+        }
+    }
+}

@@ -68,3 +68,51 @@ impl fmt::Display for MessageId {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn told(data: &[u8]) -> Option<(String, usize)> {
+        identify(data).map(|(id, len)| (id.to_string(), len))
+    }
+
+    #[test]
+    fn plain_and_extended_ids() {
+        assert_eq!(told(&[0x09]), Some(("sys.4".to_owned(), 1)));
+        assert_eq!(told(&[0x84, 0x01, 0x55]), Some(("game.34".to_owned(), 2)));
+        let uuid = *b"\x12\x81\x0e\x1f\xa1\xdb\x33\x78\xb4\xfb\x16\x4e\xd6\x50\x59\x26";
+        let system = [&[0x01], &uuid[..], &[0]].concat();
+        assert_eq!(
+            told(&system),
+            Some(("sys.ex.12810e1f-a1db-3378-b4fb-164ed6505926".to_owned(), 17))
+        );
+        let game = [&[0x00], &uuid[..]].concat();
+        let id = MessageId {
+            layer: Layer::Game,
+            id: 0,
+            uuid: Some(uuid),
+        };
+        assert_eq!(identify(&game), Some((id, 17)));
+    }
+
+    #[test]
+    fn odd_ids() {
+        assert_eq!(told(&[]), None);
+        assert_eq!(told(&[0x80]), None);
+        // Id 0 without room for a UUID.
+        assert_eq!(told(&[0x01; 16]), Some(("sys.0".to_owned(), 1)));
+        assert_eq!(told(&[0x40]), Some(("sys.-1".to_owned(), 1)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_have_an_id_within_them(data in prop::collection::vec(any::<u8>(), 0..1500)) {
+            if let Some((id, len)) = identify(&data) {
+                prop_assert!(len <= data.len());
+                prop_assert_eq!(id.uuid.is_some(), id.id == 0 && len > 16);
+            }
+        }
+    }
+}

@@ -23,34 +23,23 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 #[test]
 fn check_vectors() {
     let clear = [0x00, 0x01, 0x00, 0x02, 0x00, 0x80, 0x00];
-    assert_eq!(
-        compressed(&clear, Trailing::Always),
-        [0xb1, 0x08, 0x2a, 0x6e, 0x00]
-    );
-    assert_eq!(
-        compressed(&clear, Trailing::WhenPartial),
-        [0xb1, 0x08, 0x2a, 0x6e]
-    );
     for form in FORMS {
+        assert_eq!(compressed(&clear, form), [0xb1, 0x08, 0x2a, 0x6e, 0x00]);
         assert_eq!(compressed(&[], form), [0x8a, 0x1b]);
     }
     let told = Inflated {
         len: 7,
-        bits: 32,
-        trailing: Some(Trailing::Always),
+        bits: 33,
+        trailing: None,
         surplus: 0,
     };
     assert_eq!(
         inflated(&[0xb1, 0x08, 0x2a, 0x6e, 0x00]),
         Ok((clear.to_vec(), told))
     );
-    let told = Inflated {
-        len: 0,
-        bits: 15,
-        trailing: None,
-        surplus: 0,
-    };
-    assert_eq!(inflated(&[0x8a, 0x1b]), Ok((Vec::new(), told)));
+    // One bit of data and 15 of end: the two forms differ.
+    assert_eq!(compressed(&[0], Trailing::Always), [0x15, 0x37, 0x00]);
+    assert_eq!(compressed(&[0], Trailing::WhenPartial), [0x15, 0x37]);
 }
 
 #[test]
@@ -73,25 +62,13 @@ fn code_lengths() {
 
 #[test]
 fn ends_are_told() {
-    let mut stream = compressed(&[0, 1, 0, 2, 0, 0x80, 0], Trailing::WhenPartial);
-    assert_eq!(
-        inflated(&stream).map(|(_, told)| (told.trailing, told.surplus)),
-        Ok((Some(Trailing::WhenPartial), 0))
-    );
-    stream.push(9);
-    assert_eq!(
-        inflated(&stream).map(|(_, told)| (told.trailing, told.surplus)),
-        Ok((None, 1))
-    );
-    stream.insert(4, 0);
-    assert_eq!(
-        inflated(&stream).map(|(_, told)| (told.trailing, told.surplus)),
-        Ok((Some(Trailing::Always), 1))
-    );
-    assert_eq!(
-        inflated(&[0x8a, 0x1b, 1, 2]).map(|(_, told)| (told.bits, told.surplus)),
-        Ok((15, 2))
-    );
+    let end = |stream: &[u8]| inflated(stream).map(|(_, told)| (told.bits, told.trailing, told.surplus));
+    assert_eq!(end(&[0x15, 0x37]), Ok((16, Some(Trailing::WhenPartial), 0)));
+    assert_eq!(end(&[0x15, 0x37, 0]), Ok((16, Some(Trailing::Always), 0)));
+    assert_eq!(end(&[0x15, 0x37, 0, 0]), Ok((16, Some(Trailing::Always), 1)));
+    assert_eq!(end(&[0x15, 0x37, 9]), Ok((16, None, 1)));
+    assert_eq!(end(&[0x8a, 0x1b]), Ok((15, None, 0)));
+    assert_eq!(end(&[0x8a, 0x9b, 1, 2]), Ok((15, None, 2)));
 }
 
 #[test]
