@@ -1,0 +1,418 @@
+//! A bot that plays: handshake, join, inputs, snapshots, chat, pings, and a quit with a reason.
+//!
+//! Law: no socket and no clock. It judges nothing; what it saw is in its report. It starts to talk when it sees
+//! another player, so that every line said can be heard, and stops a quarter of its time before it quits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use teetap_wire::{Control, Packet, Proto, Scratch, Seq, Token, control};
+
+use super::endpoint::{Endpoint, Message, Received, control_datagram};
+use super::message::{Fields, Kind, Packed, VERSION_6, VERSION_7};
+use super::report::BotReport;
+use super::snap::Snap;
+use super::world;
+
+/// Between two tries to connect.
+const RETRY: Duration = Duration::from_millis(500);
+/// For the handshake, and for another player to turn up.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Between two lines of chat.
+const TALK: Duration = Duration::from_millis(400);
+/// Between two pings.
+const PING: Duration = Duration::from_secs(1);
+
+/// Who a bot is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Persona {
+    /// [`Proto::V7`] or [`Proto::Ddnet`].
+    pub(super) proto: Proto,
+    pub(super) name: &'static str,
+    /// Why it quits.
+    pub(super) farewell: &'static str,
+    /// Between two inputs: 20 to 40 ms.
+    pub(super) input_every: Duration,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// 0.7: waits for the server's token. DDNet: for CONNECTACCEPT.
+    Knocking,
+    /// 0.7: has the server's token, waits for ACCEPT.
+    Connecting(Token),
+    Online(Box<Endpoint>),
+    Over,
+}
+
+/// The bot.
+#[derive(Debug)]
+pub(super) struct Bot {
+    persona: Persona,
+    /// Its own token, 0.7 only.
+    own: Token,
+    /// How long to play once it has met another player.
+    duration: Duration,
+    phase: Phase,
+    out: VecDeque<Vec<u8>>,
+    retry_at: Duration,
+    started: Option<Duration>,
+    met: Option<Duration>,
+    input_at: Duration,
+    talk_at: Duration,
+    ping_at: Duration,
+    pinged: Option<Duration>,
+    snaps: BTreeMap<i32, Snap>,
+    acked: i32,
+    acked_at: Duration,
+    /// Tick that the last input was meant for.
+    intended: i32,
+    report: BotReport,
+}
+
+impl Bot {
+    /// A bot that has sent nothing yet.
+    pub(super) fn new(persona: Persona, own: Token, duration: Duration) -> Self {
+        let report = BotReport::new(persona.proto, persona.name);
+        Self {
+            persona,
+            own,
+            duration,
+            phase: Phase::Knocking,
+            out: VecDeque::new(),
+            retry_at: Duration::ZERO,
+            started: None,
+            met: None,
+            input_at: Duration::ZERO,
+            talk_at: Duration::ZERO,
+            ping_at: Duration::ZERO,
+            pinged: None,
+            snaps: BTreeMap::new(),
+            acked: -1,
+            acked_at: Duration::ZERO,
+            intended: 0,
+            report,
+        }
+    }
+
+    /// Whether it has nothing more to do than to have its last datagrams sent.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// What it saw so far.
+    pub(super) fn report(&self) -> &BotReport {
+        &self.report
+    }
+
+    /// The next datagram to send.
+    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+        if let Phase::Online(endpoint) = &mut self.phase {
+            self.out.extend(std::iter::from_fn(|| endpoint.take()));
+        }
+        self.out.pop_front()
+    }
+
+    /// Takes a datagram of the server.
+    pub(super) fn handle(&mut self, now: Duration, datagram: &[u8]) {
+        let Phase::Online(endpoint) = &mut self.phase else {
+            return self.shake_hands(now, datagram);
+        };
+        let received = endpoint.feed(now, datagram);
+        self.report.counters = endpoint.counters();
+        match received {
+            Received::Dropped | Received::Control => {}
+            Received::Closed(reason) => self.end(&format!("closed by the server: {reason}")),
+            Received::Messages(messages) => {
+                for message in messages {
+                    self.message(now, &message);
+                }
+            }
+        }
+    }
+
+    /// Runs timers and plays.
+    pub(super) fn tick(&mut self, now: Duration) {
+        let started = *self.started.get_or_insert(now);
+        let late = now.saturating_sub(started) > PATIENCE;
+        match &mut self.phase {
+            Phase::Over => {}
+            Phase::Knocking | Phase::Connecting(_) if late => self.end("no answer from the server"),
+            Phase::Knocking | Phase::Connecting(_) => {
+                if now >= self.retry_at {
+                    self.retry_at = now + RETRY;
+                    self.knock();
+                }
+            }
+            Phase::Online(endpoint) => {
+                let alive = endpoint.tick(now);
+                self.report.counters = endpoint.counters();
+                match alive {
+                    Err(reason) => self.end(reason),
+                    Ok(()) if late && self.met.is_none() => self.quit(now, "nobody else came", false),
+                    Ok(()) => self.play(now),
+                }
+            }
+        }
+    }
+
+    fn knock(&mut self) {
+        let mut payload = Vec::new();
+        let token = match (self.persona.proto, &self.phase) {
+            (Proto::V7, Phase::Connecting(server)) => {
+                control::connect(Proto::V7, self.own, &mut payload);
+                *server
+            }
+            (Proto::V7, _) => {
+                control::token_request(self.own, &mut payload);
+                Token::NONE
+            }
+            (proto, _) => {
+                control::connect(proto, Token::NONE, &mut payload);
+                Token::NONE
+            }
+        };
+        self.out
+            .push_back(control_datagram(self.persona.proto, token, Seq::ZERO, &payload));
+    }
+
+    fn shake_hands(&mut self, now: Duration, datagram: &[u8]) {
+        let mut scratch = Scratch::default();
+        let Ok(packet) = Packet::parse(self.persona.proto, datagram, &mut scratch) else {
+            return;
+        };
+        let header = packet.header.token;
+        if self.persona.proto == Proto::V7 && header != Some(self.own) {
+            return;
+        }
+        match (self.persona.proto, &self.phase, packet.control()) {
+            (
+                Proto::V7,
+                Phase::Knocking,
+                Some(Control::Token {
+                    token: Some(server), ..
+                }),
+            ) => {
+                self.phase = Phase::Connecting(server);
+                self.retry_at = now + RETRY;
+                self.knock();
+            }
+            (Proto::V7, Phase::Connecting(server), Some(Control::ConnectAccept { .. })) => {
+                let endpoint = Endpoint::new(Proto::V7, self.own, *server, now);
+                self.go_online(now, endpoint);
+            }
+            (Proto::Ddnet, Phase::Knocking, Some(Control::ConnectAccept { tken: true, .. })) => {
+                let Some(server) = header else { return };
+                let mut endpoint = Endpoint::new(Proto::Ddnet, server, server, now);
+                let mut accept = Vec::new();
+                control::accept(&mut accept);
+                // Once and never again: in a session it would reset the server's counters.
+                endpoint.control(now, &accept);
+                self.go_online(now, endpoint);
+            }
+            (_, Phase::Knocking | Phase::Connecting(_), Some(Control::Close { reason })) => {
+                let reason = reason.map(control::printable).unwrap_or_default();
+                self.end(&format!("refused by the server: {reason}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn go_online(&mut self, now: Duration, endpoint: Endpoint) {
+        self.report.token = Some(endpoint.token());
+        self.phase = Phase::Online(Box::new(endpoint));
+        let proto = self.persona.proto;
+        let info = Packed::new(proto, Kind::Info);
+        if proto == Proto::V7 {
+            self.send(now, info.map(|packed| packed.str(VERSION_7).str("").int(0x0705)));
+        } else {
+            let version = Packed::new(proto, Kind::ClientVersion);
+            let id = [self.own.0; 4].concat();
+            self.send(
+                now,
+                version.map(|packed| packed.raw(&id).int(16_040).str("DDNet 16.4, demo")),
+            );
+            self.send(now, info.map(|packed| packed.str(VERSION_6).str("")));
+        }
+    }
+
+    fn message(&mut self, now: Duration, message: &Message) {
+        let proto = self.persona.proto;
+        let Some((kind, mut fields)) = Fields::open(proto, message.vital, &message.data) else {
+            return;
+        };
+        match kind {
+            Kind::MapChange => {
+                if fields.str().as_deref() == Some("dm1") {
+                    self.send(now, Packed::new(proto, Kind::Ready));
+                } else {
+                    self.quit(now, "a map that I do not have", false);
+                }
+            }
+            Kind::ConReady => {
+                let info = Packed::new(proto, Kind::ClStartInfo);
+                let info = info.map(|packed| packed.str(self.persona.name).str("demo").int(-1));
+                self.send(
+                    now,
+                    info.map(|packed| match proto {
+                        Proto::V7 => world::skin_parts(packed),
+                        _ => packed.str("default").ints(&[0, 0, 0]),
+                    }),
+                );
+            }
+            Kind::SvReadyToEnter => self.send(now, Packed::new(proto, Kind::EnterGame)),
+            Kind::SnapSingle | Kind::SnapEmpty => self.snapshot(now, kind, &mut fields),
+            Kind::InputTiming => self.report.timings += 1,
+            Kind::PingReply => {
+                if let Some(sent) = self.pinged.take() {
+                    self.report.pongs += 1;
+                    self.report.slowest_pong = self.report.slowest_pong.max(now.saturating_sub(sent));
+                }
+            }
+            Kind::SvChat => {
+                // 0.6: team, client, text. 0.7: mode, client, target, text. Client -1 is the server.
+                let (Some(_), Some(client)) = (fields.int(), fields.int()) else {
+                    return;
+                };
+                let skipped = proto != Proto::V7 || fields.int().is_some();
+                if let Some(text) = fields.str().filter(|_| skipped && client >= 0) {
+                    self.report.heard.push(text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn snapshot(&mut self, now: Duration, kind: Kind, fields: &mut Fields<'_>) {
+        let (Some(tick), Some(delta)) = (fields.int(), fields.int()) else {
+            self.report.damaged += 1;
+            return;
+        };
+        if self.snaps.last_key_value().is_some_and(|(last, _)| tick <= *last) {
+            return;
+        }
+        let base = tick.wrapping_sub(delta);
+        let empty = Snap::default();
+        let Some(old) = self.snaps.get(&base).or((base == -1).then_some(&empty)) else {
+            self.report.baseless += 1;
+            self.acked = -1;
+            return;
+        };
+        let new = if kind == Kind::SnapEmpty {
+            Some(old.clone())
+        } else {
+            read_delta(self.persona.proto, old, fields)
+        };
+        let Some(new) = new else {
+            self.report.damaged += 1;
+            return;
+        };
+        if self.met.is_none() && new.of_type(world::player_info(self.persona.proto)).count() > 1 {
+            self.met = Some(now);
+            self.talk_at = now;
+        }
+        self.report.snapshots += 1;
+        self.report.joined = self.report.snapshots >= 2;
+        self.snaps = self.snaps.split_off(&base);
+        self.snaps.insert(tick, new);
+        self.acked = tick;
+        self.acked_at = now;
+    }
+
+    fn play(&mut self, now: Duration) {
+        if !self.report.joined {
+            return;
+        }
+        if now >= self.input_at {
+            self.input(now);
+        }
+        if now >= self.ping_at {
+            self.ping_at = now + PING;
+            self.report.pings += 1;
+            self.pinged = Some(now);
+            self.send(now, Packed::new(self.persona.proto, Kind::Ping));
+        }
+        let Some(met) = self.met else { return };
+        let played = now.saturating_sub(met);
+        if played >= self.duration {
+            self.quit(now, self.persona.farewell, true);
+        } else if now >= self.talk_at && played < self.duration * 3 / 4 {
+            self.talk_at = now + TALK;
+            let text = format!("line {} of {}", self.report.said.len() + 1, self.persona.name);
+            let packed = Packed::new(self.persona.proto, Kind::ClSay);
+            let seven = self.persona.proto == Proto::V7;
+            let packed = packed.map(|packed| {
+                if seven {
+                    packed.int(1).int(-1)
+                } else {
+                    packed.int(0)
+                }
+                .str(&text)
+            });
+            self.send(now, packed);
+            self.report.said.push(text);
+        }
+    }
+
+    fn input(&mut self, now: Duration) {
+        self.input_at = now + self.persona.input_every;
+        self.report.inputs += 1;
+        // A few ticks ahead of the server, as the clients' prediction is.
+        let since = i32::try_from(now.saturating_sub(self.acked_at).as_millis() / 20).unwrap_or(0);
+        self.intended = self
+            .intended
+            .saturating_add(1)
+            .max(self.acked.saturating_add(3).saturating_add(since));
+        let direction = if now.as_secs().is_multiple_of(2) { 1 } else { -1 };
+        let Some(packed) = Packed::new(self.persona.proto, Kind::Input) else {
+            return;
+        };
+        let packed = packed.ints(&[self.acked, self.intended, 40]);
+        let packed = packed.ints(&[direction, 200 * direction, -40, 0, 0, 0, 1, 0, 0, 0]);
+        // 0.7 adds its ping correction.
+        self.send(
+            now,
+            Some(if self.persona.proto == Proto::V7 {
+                packed.int(0)
+            } else {
+                packed
+            }),
+        );
+    }
+
+    fn send(&mut self, now: Duration, packed: Option<Packed>) {
+        let (Phase::Online(endpoint), Some(packed)) = (&mut self.phase, packed) else {
+            return;
+        };
+        if endpoint
+            .send(now, packed.vital, &packed.data, packed.flush)
+            .is_err()
+        {
+            self.quit(now, "too weak connection (out of buffer)", false);
+        }
+    }
+
+    fn quit(&mut self, now: Duration, reason: &str, finished: bool) {
+        if let Phase::Online(endpoint) = &mut self.phase {
+            endpoint.close(now, reason);
+        }
+        self.report.finished = finished;
+        self.end(reason);
+    }
+
+    fn end(&mut self, reason: &str) {
+        if let Phase::Online(endpoint) = &mut self.phase {
+            self.out.extend(std::iter::from_fn(|| endpoint.take()));
+            self.report.counters = endpoint.counters();
+        }
+        self.report.ended = reason.to_owned();
+        self.phase = Phase::Over;
+    }
+}
+
+/// The rest of a snap_single: crc, size, delta.
+fn read_delta(proto: Proto, base: &Snap, fields: &mut Fields<'_>) -> Option<Snap> {
+    let (crc, size) = (fields.int()?, usize::try_from(fields.int()?).ok()?);
+    let new = base.apply(proto, fields.raw(size)?)?;
+    (new.crc() == crc).then_some(new)
+}

@@ -1,0 +1,193 @@
+//! What a demo came to: the two bots' views, the server's, and the judgement over both.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use teetap_wire::{Proto, Token};
+
+use super::endpoint::Counters;
+
+/// Both views of a demo.
+#[derive(Debug, Clone)]
+pub(crate) struct Report {
+    pub(crate) bots: Vec<BotReport>,
+    /// Everybody the server saw.
+    pub(crate) players: Vec<PlayerReport>,
+}
+
+/// What a bot saw.
+#[derive(Debug, Clone)]
+pub(crate) struct BotReport {
+    pub(crate) name: String,
+    pub(crate) proto: Proto,
+    /// The server's token as the bot knows it: what its datagrams carry.
+    pub(crate) token: Option<Token>,
+    /// It was in the game and got snapshots.
+    pub(crate) joined: bool,
+    /// Lines of chat it said.
+    pub(crate) said: Vec<String>,
+    /// Lines of chat of players, its own among them, in order.
+    pub(crate) heard: Vec<String>,
+    /// Snapshots that were complete and had the right crc.
+    pub(crate) snapshots: u64,
+    /// Snapshots that could not be read or had a wrong crc.
+    pub(crate) damaged: u64,
+    /// Snapshots whose base the bot no longer had.
+    pub(crate) baseless: u64,
+    /// Inputs sent.
+    pub(crate) inputs: u64,
+    /// Inputs the server answered with their timing.
+    pub(crate) timings: u64,
+    pub(crate) pings: u64,
+    pub(crate) pongs: u64,
+    /// The longest answer to a ping.
+    pub(crate) slowest_pong: Duration,
+    pub(crate) counters: Counters,
+    /// How it ended.
+    pub(crate) ended: String,
+    /// It ended because its time was up.
+    pub(crate) finished: bool,
+}
+
+/// What the server saw of a player.
+#[derive(Debug, Clone)]
+pub(crate) struct PlayerReport {
+    pub(crate) name: String,
+    pub(crate) proto: Proto,
+    /// Where its datagrams came from.
+    pub(crate) address: SocketAddr,
+    /// The token the server gave it.
+    pub(crate) given: Token,
+    /// Inputs that came in.
+    pub(crate) inputs: u64,
+    pub(crate) counters: Counters,
+    /// Why it left; `None` if it is still there.
+    pub(crate) left: Option<String>,
+}
+
+impl BotReport {
+    /// Of a bot that has seen nothing yet.
+    pub(super) fn new(proto: Proto, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            proto,
+            token: None,
+            joined: false,
+            said: Vec::new(),
+            heard: Vec::new(),
+            snapshots: 0,
+            damaged: 0,
+            baseless: 0,
+            inputs: 0,
+            timings: 0,
+            pings: 0,
+            pongs: 0,
+            slowest_pong: Duration::ZERO,
+            counters: Counters::default(),
+            ended: String::new(),
+            finished: false,
+        }
+    }
+}
+
+impl Report {
+    /// What went wrong, one line each; empty when all is well. `proxied`: something that terminates tokens was
+    /// between the bots and the server, so both must have seen different ones.
+    pub(crate) fn failures(&self, proxied: bool) -> Vec<String> {
+        let mut failures = Vec::new();
+        for bot in &self.bots {
+            let mut fail = |text: String| failures.push(format!("{}: {text}", bot.name));
+            if !bot.joined {
+                fail(format!("did not join ({})", bot.ended));
+                continue;
+            }
+            if !bot.finished {
+                fail(format!("ended early: {}", bot.ended));
+            }
+            if bot.damaged > 0 {
+                fail(format!("{} damaged snapshots", bot.damaged));
+            }
+            if bot.timings == 0 {
+                fail("no input was answered".to_owned());
+            }
+            if bot.pongs == 0 {
+                fail("no ping was answered".to_owned());
+            }
+            for other in &self.bots {
+                let heard = bot.heard.iter().filter(|line| other.said.contains(line));
+                if other.said.is_empty() || !heard.eq(&other.said) {
+                    fail(format!(
+                        "did not hear what {} said, each line once and in order",
+                        other.name
+                    ));
+                }
+            }
+            let mut same = self.players.iter().filter(|player| player.name == bot.name);
+            let (Some(player), None) = (same.next(), same.next()) else {
+                fail("the server did not see exactly one player of this name".to_owned());
+                continue;
+            };
+            if player.left.as_deref() != Some(bot.ended.as_str()) {
+                fail(format!(
+                    "the server took the quit \"{}\" for {:?}",
+                    bot.ended, player.left
+                ));
+            }
+            if proxied && bot.token == Some(player.given) {
+                fail("sends the server's own token: nothing between them terminated it".to_owned());
+            }
+        }
+        failures
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for bot in &self.bots {
+            let token = bot
+                .token
+                .map_or_else(|| "none".to_owned(), |token| token.to_string());
+            writeln!(
+                f,
+                "{} ({}): {}, token {token}, {} snapshots ({} damaged), {} of {} inputs answered, {} of {} pings (slowest {:.1} ms)",
+                bot.name,
+                bot.proto,
+                if bot.joined { "joined" } else { "did not join" },
+                bot.snapshots,
+                bot.damaged,
+                bot.timings,
+                bot.inputs,
+                bot.pongs,
+                bot.pings,
+                bot.slowest_pong.as_secs_f64() * 1000.0,
+            )?;
+            writeln!(
+                f,
+                "  said {} lines, heard {}; {} chunks resent, {} gaps; ended: {}",
+                bot.said.len(),
+                bot.heard.len(),
+                bot.counters.resent,
+                bot.counters.gaps,
+                bot.ended
+            )?;
+        }
+        for player in &self.players {
+            writeln!(
+                f,
+                "server: {} ({}) from {}, token {}, {} inputs, {} chunks resent, {}",
+                player.name,
+                player.proto,
+                player.address,
+                player.given,
+                player.inputs,
+                player.counters.resent,
+                player
+                    .left
+                    .as_deref()
+                    .map_or_else(|| "still there".to_owned(), |why| format!("left: {why}")),
+            )?;
+        }
+        Ok(())
+    }
+}

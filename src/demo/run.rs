@@ -1,0 +1,174 @@
+//! Sockets and time for the demo: a server task and two bots, on tokio.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use teetap_wire::Proto;
+use tokio::net::UdpSocket;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::bot::{Bot, Persona};
+use super::message::token;
+use super::report::{BotReport, PlayerReport, Report};
+use super::server::Server;
+
+/// How often timers are looked at.
+const STEP: Duration = Duration::from_millis(5);
+/// Room for any datagram; more is cut off, as the games do.
+const BUFFER: usize = 1400;
+
+/// The two players of the demo.
+pub(super) const CAST: [Persona; 2] = [
+    Persona {
+        proto: Proto::V7,
+        name: "seven",
+        farewell: "seven has seen enough",
+        input_every: Duration::from_millis(40),
+    },
+    Persona {
+        proto: Proto::Ddnet,
+        name: "ddnet",
+        farewell: "ddnet goes to sleep",
+        input_every: Duration::from_millis(20),
+    },
+];
+
+/// The demo server, running as a task of the current tokio runtime until stopped or dropped.
+#[derive(Debug)]
+pub(crate) struct DemoServer {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<io::Result<Vec<PlayerReport>>>,
+}
+
+impl DemoServer {
+    /// Starts it on a free port of 127.0.0.1. Its tokens are made of the seed.
+    ///
+    /// # Errors
+    /// When the socket cannot be had.
+    pub(crate) async fn start(seed: u64) -> io::Result<Self> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = socket.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(serve(socket, Server::new(seed), stopped));
+        Ok(Self { address, stop, task })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Closes the connections that are left and tells what it saw.
+    ///
+    /// # Errors
+    /// What ended its socket before.
+    pub(crate) async fn stop(self) -> io::Result<Vec<PlayerReport>> {
+        // A server that has failed no longer listens; its error is what the task gives.
+        drop(self.stop);
+        self.task.await.map_err(io::Error::other)?
+    }
+}
+
+/// Lets both bots play through `proxy` for `duration` after they have met, and returns when both are done: at most
+/// 15 s later when they do not meet.
+///
+/// # Errors
+/// When a socket cannot be had or used. That nobody answers is no error: it is in the report.
+pub(crate) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io::Result<Vec<BotReport>> {
+    let [seven, ddnet] = CAST.map(|persona| Bot::new(persona, token(!seed, persona.name), duration));
+    let (seven, ddnet) = tokio::join!(drive(seven, proxy), drive(ddnet, proxy));
+    Ok(vec![seven?, ddnet?])
+}
+
+/// The whole demo: starts the server, has `connect` put a proxy before it and say its address, lets the bots play
+/// through it, stops the server.
+///
+/// # Errors
+/// As [`DemoServer::start`], [`play`], and `connect`'s own.
+pub(crate) async fn run(
+    duration: Duration,
+    seed: u64,
+    connect: impl AsyncFnOnce(SocketAddr) -> io::Result<SocketAddr>,
+) -> io::Result<Report> {
+    let server = DemoServer::start(seed).await?;
+    let proxy = connect(server.address()).await?;
+    let bots = play(proxy, duration, seed).await?;
+    // The quits are on their way through the proxy; the server needs a moment to hear them.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    Ok(Report {
+        bots,
+        players: server.stop().await?,
+    })
+}
+
+async fn serve(
+    socket: UdpSocket,
+    mut server: Server,
+    mut stopped: oneshot::Receiver<()>,
+) -> io::Result<Vec<PlayerReport>> {
+    let start = Instant::now();
+    let mut steps = interval(STEP);
+    steps.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut buffer = [0; BUFFER];
+    let mut running = true;
+    while running {
+        tokio::select! {
+            received = socket.recv_from(&mut buffer) => {
+                if let Some((len, from)) = unless_refused(received)? {
+                    server.handle(start.elapsed(), from, buffer.get(..len).unwrap_or_default());
+                }
+            }
+            _ = steps.tick() => server.tick(start.elapsed()),
+            // Told to stop, or the handle is gone: both end it.
+            _ = &mut stopped => {
+                server.shut_down(start.elapsed());
+                running = false;
+            }
+        }
+        while let Some((to, datagram)) = server.take() {
+            unless_refused(socket.send_to(&datagram, to).await)?;
+        }
+    }
+    Ok(server.players())
+}
+
+async fn drive(mut bot: Bot, proxy: SocketAddr) -> io::Result<BotReport> {
+    let any: SocketAddr = if proxy.is_ipv4() {
+        (Ipv4Addr::UNSPECIFIED, 0).into()
+    } else {
+        (Ipv6Addr::UNSPECIFIED, 0).into()
+    };
+    let socket = UdpSocket::bind(any).await?;
+    socket.connect(proxy).await?;
+    let start = Instant::now();
+    let mut steps = interval(STEP);
+    steps.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut buffer = [0; BUFFER];
+    while !bot.is_over() {
+        tokio::select! {
+            received = socket.recv(&mut buffer) => {
+                if let Some(len) = unless_refused(received)? {
+                    bot.handle(start.elapsed(), buffer.get(..len).unwrap_or_default());
+                }
+            }
+            _ = steps.tick() => bot.tick(start.elapsed()),
+        }
+        while let Some(datagram) = bot.take() {
+            unless_refused(socket.send(&datagram).await)?;
+        }
+    }
+    Ok(bot.report().clone())
+}
+
+/// A refused datagram (ICMP) is a lost one: the timers of the connection deal with it.
+fn unless_refused<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,216 @@
+//! Two endpoints against each other.
+
+use std::time::Duration;
+
+use teetap_wire::{Flags, Header, Packet, Proto, Scratch, Seq, Token, packet};
+
+use super::super::endpoint::{Endpoint, Received};
+use super::{FINE, Link, STEP, Weather};
+
+const HERE: Token = Token(*b"here");
+const THERE: Token = Token(*b"ther");
+
+fn pair(proto: Proto) -> [Endpoint; 2] {
+    let there = if proto == Proto::V7 { THERE } else { HERE };
+    [
+        Endpoint::new(proto, HERE, there, Duration::ZERO),
+        Endpoint::new(proto, there, HERE, Duration::ZERO),
+    ]
+}
+
+/// Sends `count` numbered vital messages both ways and gives what each end received, in order.
+fn exchange(proto: Proto, count: u32, weather: Weather, seed: u64) -> [Vec<u32>; 2] {
+    let mut ends = pair(proto);
+    let mut link = Link::new(weather, seed);
+    let mut sent = [0u32; 2];
+    let mut got = [Vec::new(), Vec::new()];
+    let mut now = Duration::ZERO;
+    while got.iter().any(|got| got.len() < count as usize) {
+        now += STEP;
+        assert!(
+            now < Duration::from_secs(3600),
+            "it does not get through: {} and {}",
+            got[0].len(),
+            got[1].len()
+        );
+        while let Some((to, datagram)) = link.receive(now) {
+            let to: usize = to;
+            if let Received::Messages(messages) = ends[to].feed(now, &datagram) {
+                got[to].extend(
+                    messages
+                        .iter()
+                        .map(|m| u32::from_be_bytes(m.data[..4].try_into().unwrap())),
+                );
+            }
+        }
+        for end in [0, 1] {
+            ends[end].tick(now).unwrap();
+            for _ in 0..4 {
+                let data = [&sent[end].to_be_bytes()[..], &[7; 30]].concat();
+                if sent[end] < count && ends[end].send(now, true, &data, false).is_ok() {
+                    sent[end] += 1;
+                }
+            }
+            if now.as_millis().is_multiple_of(20) {
+                ends[end].flush(now);
+            }
+            while let Some(datagram) = ends[end].take() {
+                link.send(now, 1 - end, datagram);
+            }
+        }
+    }
+    got
+}
+
+#[test]
+fn every_vital_message_arrives_once_and_in_order_over_bad_links_and_wraps() {
+    for proto in [Proto::V7, Proto::Ddnet] {
+        for (seed, (loss, jitter, twice)) in [(0, 1, 0), (10, 1, 0), (0, 60, 0), (10, 60, 5)]
+            .into_iter()
+            .enumerate()
+        {
+            let weather = Weather { loss, jitter, twice };
+            let got = exchange(proto, 2500, weather, seed as u64);
+            let all: Vec<u32> = (0..2500).collect();
+            assert!(
+                got[0] == all && got[1] == all,
+                "{proto} loss {loss} jitter {jitter} twice {twice}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_gap_asks_for_everything_again_and_counts_it() {
+    let [mut a, mut b] = pair(Proto::V7);
+    let now = Duration::from_millis(1);
+    for text in [b"one", b"two"] {
+        a.send(now, true, text, true).unwrap();
+    }
+    a.take().unwrap();
+    assert_eq!(b.feed(now, &a.take().unwrap()), Received::Messages(vec![]));
+    assert_eq!(b.counters().gaps, 1);
+    b.flush(now);
+    let request = b.take().unwrap();
+    // Header only: the flag of 0.7 is 0x08, no chunk, ack 0.
+    assert_eq!(request, [&[8, 0, 0][..], &HERE.0].concat());
+    a.feed(now, &request);
+    a.flush(now);
+    let Received::Messages(messages) = b.feed(now, &a.take().unwrap()) else {
+        panic!("no messages")
+    };
+    assert_eq!(
+        messages.iter().map(|m| m.data.as_slice()).collect::<Vec<_>>(),
+        [b"one", b"two"]
+    );
+    assert_eq!(a.counters().resent, 2);
+}
+
+#[test]
+fn a_datagram_with_a_wrong_token_or_ack_is_dropped() {
+    let [mut a, mut b] = pair(Proto::V7);
+    let now = Duration::from_millis(1);
+    b.send(now, false, b"x", true).unwrap();
+    let good = b.take().unwrap();
+    for (at, what) in [(1, "ack ahead"), (4, "token")] {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        assert_eq!(a.feed(now, &bad), Received::Dropped, "{what}");
+    }
+    assert!(matches!(a.feed(now, &good), Received::Messages(m) if m.len() == 1));
+    // An ack that went back.
+    for number in 1..=2 {
+        a.send(now, true, b"y", true).unwrap();
+        b.feed(now, &a.take().unwrap());
+        b.send(now, false, b"x", true).unwrap();
+        assert_ne!(a.feed(now, &b.take().unwrap()), Received::Dropped, "{number}");
+    }
+    assert_eq!(a.feed(now, &good), Received::Dropped);
+}
+
+#[test]
+fn idle_ends_send_one_keepalive_a_second_and_a_silent_peer_times_out() {
+    let mut ends = pair(Proto::Ddnet);
+    let mut link = Link::new(FINE, 1);
+    let mut now = Duration::ZERO;
+    while now < Duration::from_secs(30) {
+        now += STEP;
+        while let Some((to, datagram)) = link.receive(now) {
+            let to: usize = to;
+            assert_eq!(ends[to].feed(now, &datagram), Received::Control);
+        }
+        for end in [0, 1] {
+            ends[end].tick(now).unwrap();
+            while let Some(datagram) = ends[end].take() {
+                link.send(now, 1 - end, datagram);
+            }
+        }
+    }
+    assert!((58..=60).contains(&link.sent), "{} keepalives", link.sent);
+    let [mut left, _] = ends;
+    let silent = now;
+    let reason = loop {
+        now += STEP;
+        if let Err(reason) = left.tick(now) {
+            break reason;
+        }
+    };
+    assert_eq!(reason, "Timeout");
+    assert!(now - silent > Duration::from_secs(9) && now - silent < Duration::from_secs(11));
+}
+
+#[test]
+fn a_vital_message_that_nobody_acks_ends_the_connection() {
+    let [mut a, mut b] = pair(Proto::V7);
+    a.send(Duration::ZERO, true, b"lost", true).unwrap();
+    let mut now = Duration::ZERO;
+    let mut last = Vec::new();
+    let reason = loop {
+        now += STEP;
+        let _ = b.tick(now);
+        while let Some(datagram) = b.take() {
+            a.feed(now, &datagram);
+        }
+        let ticked = a.tick(now);
+        while let Some(datagram) = a.take() {
+            last = datagram;
+        }
+        // The other end hears nothing but a keepalive now and then.
+        b.send(now, false, b"x", now.as_millis().is_multiple_of(1000))
+            .unwrap();
+        if let Err(reason) = ticked {
+            break reason;
+        }
+    };
+    assert_eq!(reason, "Too weak connection (not acked for 10 seconds)");
+    assert_eq!(b.feed(now, &last), Received::Closed(reason.to_owned()));
+}
+
+#[test]
+fn the_ring_of_unacked_chunks_holds_what_the_reference_holds() {
+    for (size, capacity) in [(8, 455), (32, 341), (100, 195), (512, 56), (1023, 29)] {
+        let [mut a, _] = pair(Proto::V7);
+        let sent = std::iter::from_fn(|| a.send(Duration::ZERO, true, &vec![0; size], false).ok()).count();
+        assert_eq!(sent, capacity, "{size} bytes");
+    }
+}
+
+#[test]
+fn control_messages_carry_the_ack() {
+    let [mut a, mut b] = pair(Proto::Ddnet);
+    a.send(Duration::ZERO, true, b"x", true).unwrap();
+    b.feed(Duration::ZERO, &a.take().unwrap());
+    b.close(Duration::ZERO, "bye");
+    let datagram = b.take().unwrap();
+    let mut expected = Vec::new();
+    let header = Header {
+        flags: Flags::CONTROL,
+        ack: Seq::new(1),
+        num_chunks: 0,
+        token: Some(HERE),
+    };
+    packet::write(Proto::Ddnet, &header, b"\x04bye\0", None, &mut expected);
+    assert_eq!(datagram, expected);
+    assert_eq!(datagram, b"\x10\x01\x00\x04bye\0here");
+    assert!(Packet::parse(Proto::Ddnet, &datagram, &mut Scratch::default()).is_ok());
+}

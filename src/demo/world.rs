@@ -1,0 +1,181 @@
+//! The demo server's little world and the messages that describe it: two-sided packings of what a 0.6 and a 0.7
+//! client is told on the way in, and the snapshot of a tick.
+
+use std::collections::BTreeMap;
+
+use teetap_wire::Proto;
+
+use super::message::{Kind, Packed};
+use super::snap::{Snap, text_ints};
+
+/// Item type of a player's info that lists the players of a snapshot, in 0.6 and 0.7.
+pub(super) const fn player_info(proto: Proto) -> i32 {
+    if matches!(proto, Proto::V7) { 11 } else { 10 }
+}
+
+/// Digest of the standard dm1 of 0.7.
+const DM1_SHA256: [u8; 32] = [
+    0x49, 0x1a, 0xf1, 0x7a, 0x51, 0x02, 0x14, 0x50, 0x62, 0x70, 0x90, 0x4f, 0x14, 0x7a, 0x4c, 0x30, 0xae,
+    0x0a, 0x85, 0xb9, 0x1b, 0xb8, 0x54, 0x39, 0x5b, 0xef, 0x8c, 0x39, 0x7f, 0xc0, 0x78, 0xc3,
+];
+/// Default tuning times 100, in the order of sv_tune_params up to laser_bounce_cost.
+const TUNING: [i32; 30] = [
+    1000, 200, 50, 1320, 1200, 500, 150, 95, 38000, 8000, 300, 1500, 50, 55000, 200_000, 140, 125, 220_000,
+    200, 125, 275_000, 80, 20, 700, 100_000, 200, 80000, 15000, 100, 0,
+];
+/// Where pickups lie on dm1, about.
+const PICKUPS: [(i32, i32); 4] = [(336, 720), (1040, 304), (1552, 912), (2128, 560)];
+
+/// Somebody in the world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tee {
+    pub(super) name: String,
+    pub(super) x: i32,
+    pub(super) direction: i32,
+    pub(super) angle: i32,
+}
+
+impl Tee {
+    /// One tick further: it walks between two walls.
+    pub(super) fn walk(&mut self) {
+        self.x = self.x.wrapping_add(self.direction * 10).clamp(64, 2400);
+    }
+}
+
+/// dm1, the map that everyone has: nobody needs to download it.
+pub(super) fn map_change(proto: Proto) -> Option<Packed> {
+    let packed = Packed::new(proto, Kind::MapChange)?.str("dm1");
+    Some(if proto == Proto::V7 {
+        packed
+            .int(0x6454_8818)
+            .int(6793)
+            .int(8)
+            .int(1384)
+            .raw(&DM1_SHA256)
+    } else {
+        packed.int(0xf215_9e6e_u32.cast_signed()).int(5805)
+    })
+}
+
+/// The default tuning.
+pub(super) fn tune_params(proto: Proto) -> Option<Packed> {
+    let packed = Packed::new(proto, Kind::SvTuneParams)?.ints(&TUNING);
+    // 0.6 has laser_damage before player_collision and player_hooking.
+    Some(
+        if proto == Proto::V7 {
+            packed
+        } else {
+            packed.int(500)
+        }
+        .int(100)
+        .int(100),
+    )
+}
+
+/// What a 0.7 server says of itself on entering.
+pub(super) fn server_info(players: i32) -> Option<Packed> {
+    let packed = Packed::new(Proto::V7, Kind::ServerInfo)?;
+    let packed = packed
+        .str("0.7.5")
+        .str("teetap demo")
+        .str("localhost")
+        .str("dm1")
+        .str("DM")
+        .int(0)
+        .int(1);
+    Some(packed.int(players).int(16).int(players).int(16))
+}
+
+/// 0.7: who a client is.
+pub(super) fn client_info(id: i32, local: bool, name: &str) -> Option<Packed> {
+    let packed = Packed::new(Proto::V7, Kind::SvClientInfo)?;
+    let packed = packed
+        .int(id)
+        .int(i32::from(local))
+        .int(0)
+        .str(name)
+        .str("demo")
+        .int(-1);
+    Some(skin_parts(packed).int(0))
+}
+
+/// Six standard skin parts without custom colours, as 0.7 wants them.
+pub(super) fn skin_parts(packed: Packed) -> Packed {
+    let parts = ["standard", "", "", "standard", "standard", "standard"];
+    parts
+        .iter()
+        .fold(packed, |packed, part| packed.str(part))
+        .ints(&[0; 12])
+}
+
+/// A line of chat to everybody; `id` -1 is the server.
+pub(super) fn chat(proto: Proto, id: i32, text: &str) -> Option<Packed> {
+    let packed = Packed::new(proto, Kind::SvChat)?;
+    Some(
+        if proto == Proto::V7 {
+            packed.int(1).int(id).int(-1)
+        } else {
+            packed.int(0).int(id)
+        }
+        .str(text),
+    )
+}
+
+/// The snapshot of a tick for the client `viewer`.
+pub(super) fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32) -> Snap {
+    let seven = proto == Proto::V7;
+    let mut items = BTreeMap::new();
+    let rules = if seven {
+        vec![0; 3]
+    } else {
+        vec![0, 0, 0, 0, 20, 0, 0, 1]
+    };
+    items.insert((6, 0), rules);
+    for (id, (x, y)) in (0..).zip(PICKUPS) {
+        items.insert((4, id), if seven { vec![x, y, id] } else { vec![x, y, id, 0] });
+    }
+    for (id, tee) in tees {
+        items.insert((if seven { 10 } else { 9 }, *id), character(seven, tick, tee));
+        if seven {
+            items.insert((player_info(proto), *id), vec![0, 0, 1]);
+        } else {
+            items.insert(
+                (player_info(proto), *id),
+                vec![i32::from(*id == viewer), *id, 0, 0, 1],
+            );
+            items.insert((11, *id), looks(&tee.name));
+        }
+    }
+    Snap(items)
+}
+
+fn character(seven: bool, tick: i32, tee: &Tee) -> Vec<i32> {
+    // The core: tick, place, speed, angle, direction, jumped, and a hook at rest.
+    let mut ints = vec![
+        tick,
+        tee.x,
+        497,
+        tee.direction * 2560,
+        0,
+        tee.angle,
+        tee.direction,
+        0,
+    ];
+    ints.extend([-1, 0, 0, tee.x, 497, 0, 0]);
+    let (health, armor, ammo, gun, emote, attack) = (10, 5, 10, 1, 0, 0);
+    if seven {
+        ints.extend([health, armor, ammo, gun, emote, attack, 0]);
+    } else {
+        ints.extend([1, health, armor, ammo, gun, emote, attack]);
+    }
+    ints
+}
+
+fn looks(name: &str) -> Vec<i32> {
+    let mut ints = text_ints(name, 4);
+    ints.extend(text_ints("demo", 3));
+    ints.push(-1);
+    ints.extend(text_ints("default", 6));
+    ints.extend([0, 0, 0]);
+    ints
+}
