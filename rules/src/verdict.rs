@@ -29,9 +29,9 @@ pub struct Message<'a> {
 
 /// Decides what happens to messages.
 pub trait Decide: Send {
-    /// Whether a decision can ever change the numbering of vital messages in `dir`: anything but passing, losing
-    /// and editing. A direction that cannot shift stays in identity mode.
-    fn shifts(&self, dir: Dir) -> bool;
+    /// Whether a decision in `dir` can ever be anything but [`Verdict::PASS`]. A direction in which nothing acts
+    /// stays in identity mode: its numbers are never touched.
+    fn acts(&self, dir: Dir) -> bool;
 
     /// The decision on the first copy of one message.
     fn decide(&mut self, message: &Message<'_>) -> Verdict;
@@ -54,8 +54,13 @@ pub struct Verdict {
 
 impl Verdict {
     /// Pass, untouched.
-    pub const PASS: Self =
-        Self { fate: Fate::Pass, edit: None, before: Vec::new(), after: Vec::new(), copies: Vec::new() };
+    pub const PASS: Self = Self {
+        fate: Fate::Pass,
+        edit: None,
+        before: Vec::new(),
+        after: Vec::new(),
+        copies: Vec::new(),
+    };
 
     /// A verdict of nothing but a fate.
     #[must_use]

@@ -128,7 +128,7 @@ impl Datagram {
         dir: Dir,
         proto: Proto,
         origin: Origin,
-        received: &[u8],
+        received: &'a [u8],
         sent: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Self {
         let total = received.len() + sent.clone().map(<[u8]>::len).sum::<usize>();
@@ -155,7 +155,9 @@ impl Datagram {
     #[must_use]
     pub fn received(&self) -> Option<&[u8]> {
         let len = self.parts.first().copied().unwrap_or(0);
-        self.bytes.get(..usize::from(len)).filter(|bytes| !bytes.is_empty())
+        self.bytes
+            .get(..usize::from(len))
+            .filter(|bytes| !bytes.is_empty())
     }
 
     /// The datagrams that left because of it, in order; none when it was refused or swallowed.
@@ -255,6 +257,8 @@ pub enum Remark {
     Armed(Dir),
     /// The hold queue of a direction is full; its sender's own clock runs.
     HoldFull(Dir),
+    /// A message could not be injected.
+    InjectRefused(&'static str),
     /// CLOSE within a second of CONNECT: 0.6.4 and 0.7 servers ban the address for it.
     EarlyClose,
     /// Too many half-open sessions: the oldest gave way.
@@ -277,9 +281,12 @@ impl Remark {
     #[must_use]
     pub fn level(&self) -> Level {
         match self {
-            Self::Candidate | Self::Restart | Self::LegacyJoin | Self::Armed(_) | Self::NewToken(_) | Self::Stray(..) => {
-                Level::Info
-            }
+            Self::Candidate
+            | Self::Restart
+            | Self::LegacyJoin
+            | Self::Armed(_)
+            | Self::NewToken(_)
+            | Self::Stray(..) => Level::Info,
             _ => Level::Warning,
         }
     }
@@ -297,17 +304,23 @@ impl fmt::Display for Remark {
                 bytes.len()
             ),
             Self::Refused(address, proto) => write!(f, "{address} asked for {proto}, which --proto refuses"),
-            Self::Candidate => f.write_str("CONNECT on a living session: kept beside it until it proves itself"),
-            Self::Restart => f.write_str("the client restarted on the same port: its new session takes over"),
-            Self::LegacyJoin => {
-                f.write_str("tokenless join: nothing is renumbered or injected until the server acks the client")
+            Self::Candidate => {
+                f.write_str("CONNECT on a living session: kept beside it until it proves itself")
             }
+            Self::Restart => f.write_str("the client restarted on the same port: its new session takes over"),
+            Self::LegacyJoin => f.write_str(
+                "tokenless join: nothing is renumbered or injected until the server acks the client",
+            ),
             Self::AcceptRepeated => f.write_str("nothing came back from the server: ACCEPT sent once more"),
             Self::Armed(dir) => write!(f, "{dir} is renumbered from now on"),
-            Self::HoldFull(dir) => write!(f, "the hold queue of {dir} is full: messages are refused, their sender's clock runs"),
-            Self::EarlyClose => {
-                f.write_str("CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)")
-            }
+            Self::HoldFull(dir) => write!(
+                f,
+                "the hold queue of {dir} is full: messages are refused, their sender's clock runs"
+            ),
+            Self::InjectRefused(why) => write!(f, "not injected: {why}"),
+            Self::EarlyClose => f.write_str(
+                "CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)",
+            ),
             Self::HalfOpenLimit => f.write_str("too many half-open sessions: the oldest gave way"),
             Self::NewToken(side) => write!(f, "the {side} changed its token"),
         }

@@ -14,7 +14,15 @@
 //! randomness, touches a socket or depends on the order of a hash map, so the same inputs give the same outputs.
 //! Bytes of peers never become an `Err` and never panic: oddities become notes on events.
 
+mod compose;
 mod event;
+mod handshake;
+mod hub;
+mod leg;
+mod link;
+mod mint;
+mod outbox;
+mod splice;
 mod time;
 
 use std::net::SocketAddr;
@@ -25,6 +33,7 @@ use teetap_wire::{Proto, Side};
 pub use event::{
     Action, Connless, Datagram, Event, Level, Origin, Placed, Remark, SessionChange, State, What,
 };
+pub use hub::{Hub, Stats, Traffic};
 pub use time::Time;
 
 /// Number of a session, from 1, in order of their first datagram.

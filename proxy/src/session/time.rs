@@ -31,7 +31,10 @@ impl Add<Duration> for Time {
     type Output = Self;
 
     fn add(self, later: Duration) -> Self {
-        Self(self.0.saturating_add(u64::try_from(later.as_micros()).unwrap_or(u64::MAX)))
+        Self(
+            self.0
+                .saturating_add(u64::try_from(later.as_micros()).unwrap_or(u64::MAX)),
+        )
     }
 }
 

@@ -1,0 +1,58 @@
+//! Payloads that the proxy composes itself, chunk by chunk, split where a datagram would grow too large.
+
+use teetap_wire::{MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, Proto, Seq, write_chunk};
+
+/// Largest message that fits into a chunk: 10 bits of size in 0.6; in 0.7 its sender refuses more than 1388.
+pub(crate) fn fits(proto: Proto, len: usize) -> bool {
+    len <= proto.layout().max_chunk
+}
+
+/// A payload under construction. Reused, so that composing allocates nothing once it is warm.
+#[derive(Debug, Default)]
+pub(crate) struct Composer {
+    bytes: Vec<u8>,
+    /// End of each payload in `bytes`, and its number of chunks.
+    payloads: Vec<(usize, u8)>,
+}
+
+impl Composer {
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.payloads.clear();
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.payloads.is_empty()
+    }
+
+    /// Adds a chunk; a message too large for any chunk was refused where it came in, see [`fits`].
+    pub(crate) fn push(&mut self, proto: Proto, vital: Option<Seq>, resend: bool, data: &[u8]) {
+        let before = self.bytes.len();
+        if write_chunk(proto, vital, resend, data, &mut self.bytes).is_err() {
+            self.bytes.truncate(before);
+            debug_assert!(false, "a message of {} bytes got past the size check", data.len());
+            return;
+        }
+        let end = self.bytes.len();
+        let start = self.payloads.iter().rev().nth(1).map_or(0, |(end, _)| *end);
+        match self.payloads.last_mut() {
+            Some((last, chunks))
+                if end - start <= MAX_COMPOSED_PAYLOAD && usize::from(*chunks) < MAX_CHUNKS =>
+            {
+                *last = end;
+                *chunks += 1;
+            }
+            _ => self.payloads.push((end, 1)),
+        }
+    }
+
+    /// The payloads and their numbers of chunks.
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = (&[u8], u8)> {
+        let mut start = 0;
+        self.payloads.iter().filter_map(move |(end, chunks)| {
+            let payload = self.bytes.get(start..*end)?;
+            start = *end;
+            Some((payload, *chunks))
+        })
+    }
+}

@@ -1,0 +1,224 @@
+//! The server leg's handshake, where the proxy is the client. A state is a type, a transition consumes it.
+//!
+//! The proxy sends the client's kind of CONNECT; the form of the answer decides what the session speaks
+//! (0.6 servers of all kinds answer a CONNECT of the newer kinds in their own way).
+
+use teetap_wire::{Control, Flags, Header, Packet, Proto, Scratch, Seq, Token, control, write};
+
+/// How far the server leg has come.
+#[derive(Debug)]
+pub(crate) enum Handshake {
+    /// 0.6 of any kind: CONNECT is repeated until the server answers.
+    Connect6(Connect6),
+    /// 0.7: the server's token is asked for.
+    AskToken(AskToken),
+    /// 0.7: CONNECT with that token is repeated until the server accepts.
+    Connect7(Connect7),
+}
+
+/// The server has let us in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    /// What the session speaks on both legs.
+    pub(crate) proto: Proto,
+    /// What the server shows us.
+    pub(crate) token_in: Option<Token>,
+    /// What we show the server.
+    pub(crate) token_out: Option<Token>,
+    /// The datagram is traffic of the session already (a lost ACCEPT of DDNet's 0.7): it has to be relayed.
+    pub(crate) is_traffic: bool,
+}
+
+/// What a datagram did to a handshake.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Nothing.
+    Stay(Handshake),
+    /// One step further: its request goes out at once.
+    Next(Handshake),
+    Accepted(Accepted),
+    /// CLOSE, with the server's reason.
+    Refused(Box<[u8]>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Connect6 {
+    asked: Proto,
+    own: Token,
+}
+
+#[derive(Debug)]
+pub(crate) struct AskToken {
+    own: Token,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connect7 {
+    own: Token,
+    server: Token,
+}
+
+impl Handshake {
+    /// The start for a client that asked for `proto`; `own` is our token on this leg.
+    pub(crate) fn new(proto: Proto, own: Token) -> Self {
+        match proto {
+            Proto::V7 => Self::AskToken(AskToken { own }),
+            Proto::V6 | Proto::V65 | Proto::Ddnet => Self::Connect6(Connect6 { asked: proto, own }),
+        }
+    }
+
+    /// Appends the datagram that has to be sent now, and again every 500 ms.
+    pub(crate) fn request(&self, out: &mut Vec<u8>) {
+        let mut payload = Vec::new();
+        let (proto, token) = match self {
+            Self::Connect6(state) => {
+                control::connect(state.asked, state.own, &mut payload);
+                // A DDNet client that knows no token yet shows ffffffff; 0.6.5 sets no token flag.
+                (state.asked, (state.asked == Proto::Ddnet).then_some(Token::NONE))
+            }
+            Self::AskToken(state) => {
+                control::token_request(state.own, &mut payload);
+                (Proto::V7, Some(Token::NONE))
+            }
+            Self::Connect7(state) => {
+                control::connect(Proto::V7, state.own, &mut payload);
+                (Proto::V7, Some(state.server))
+            }
+        };
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: Seq::ZERO,
+            num_chunks: 0,
+            token,
+        };
+        write(proto, &header, &payload, None, out);
+    }
+
+    /// What we show the server so far, for a CLOSE before it has accepted; `None` = it has no slot for us yet.
+    pub(crate) fn token_out(&self) -> Option<Token> {
+        match self {
+            Self::Connect7(state) => Some(state.server),
+            Self::Connect6(_) | Self::AskToken(_) => None,
+        }
+    }
+
+    /// A datagram of the server's.
+    pub(crate) fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
+        match self {
+            Self::Connect6(state) => state.handle(datagram, scratch),
+            Self::AskToken(state) => state.handle(datagram, scratch),
+            Self::Connect7(state) => state.handle(datagram, scratch),
+        }
+    }
+}
+
+impl Connect6 {
+    /// The three answers: with the token flag in the header (0.6.5), with `TKEN` and a token (DDNet), bare.
+    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
+        let own = self.own;
+        let asked = self.asked;
+        let stay = Step::Stay(Handshake::Connect6(self));
+        let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
+            return stay;
+        };
+        if !packet.header.flags.contains(Flags::CONTROL) {
+            return stay;
+        }
+        if let Some(shown) = packet.header.token {
+            if asked != Proto::V65 || shown != own {
+                return stay;
+            }
+            return match Control::parse(Proto::V65, packet.payload) {
+                Some(Control::ConnectAccept {
+                    token: Some(token), ..
+                }) => accepted(Proto::V65, Some(token)),
+                Some(Control::Close { reason }) => refused(reason),
+                _ => stay,
+            };
+        }
+        match Control::parse(Proto::V6, packet.payload) {
+            Some(Control::ConnectAccept { .. }) => match packet.payload {
+                [_, b'T', b'K', b'E', b'N', a, b, c, d, ..] if asked == Proto::Ddnet => {
+                    accepted(Proto::Ddnet, Some(Token([*a, *b, *c, *d])))
+                }
+                _ => accepted(Proto::V6, None),
+            },
+            Some(Control::Close { reason }) => refused(reason),
+            _ => stay,
+        }
+    }
+}
+
+impl AskToken {
+    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
+        let own = self.own;
+        match seven(datagram, own, scratch) {
+            Some(Seven::Token(server)) => Step::Next(Handshake::Connect7(Connect7 { own, server })),
+            Some(Seven::Close(reason)) => Step::Refused(reason),
+            _ => Step::Stay(Handshake::AskToken(self)),
+        }
+    }
+}
+
+impl Connect7 {
+    /// DDNet sends its ACCEPT once: when it got lost, any valid packet says the same.
+    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
+        let own = self.own;
+        let accept = |is_traffic| {
+            Step::Accepted(Accepted {
+                proto: Proto::V7,
+                token_in: Some(own),
+                token_out: Some(self.server),
+                is_traffic,
+            })
+        };
+        match seven(datagram, own, scratch) {
+            Some(Seven::Accept) => accept(false),
+            Some(Seven::Traffic) => accept(true),
+            Some(Seven::Close(reason)) => Step::Refused(reason),
+            // A repeated answer to a repeated request; a renewed seed gives a newer token.
+            Some(Seven::Token(server)) => Step::Stay(Handshake::Connect7(Self { own, server })),
+            None => Step::Stay(Handshake::Connect7(self)),
+        }
+    }
+}
+
+/// What a 0.7 server can answer.
+enum Seven {
+    Token(Token),
+    Accept,
+    Close(Box<[u8]>),
+    Traffic,
+}
+
+fn seven(datagram: &[u8], own: Token, scratch: &mut Scratch) -> Option<Seven> {
+    let packet = Packet::parse(Proto::V7, datagram, scratch).ok()?;
+    if packet.header.token != Some(own) {
+        return None;
+    }
+    if !packet.header.flags.contains(Flags::CONTROL) {
+        return Some(Seven::Traffic);
+    }
+    match Control::parse(Proto::V7, packet.payload)? {
+        Control::Token {
+            token: Some(token), ..
+        } => Some(Seven::Token(token)),
+        Control::ConnectAccept { .. } => Some(Seven::Accept),
+        Control::Close { reason } => Some(Seven::Close(reason.unwrap_or_default().into())),
+        Control::KeepAlive => Some(Seven::Traffic),
+        _ => None,
+    }
+}
+
+fn accepted(proto: Proto, token: Option<Token>) -> Step {
+    Step::Accepted(Accepted {
+        proto,
+        token_in: token,
+        token_out: token,
+        is_traffic: false,
+    })
+}
+
+fn refused(reason: Option<&[u8]>) -> Step {
+    Step::Refused(reason.unwrap_or_default().into())
+}

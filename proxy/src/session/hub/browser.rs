@@ -1,0 +1,281 @@
+//! Connless traffic: the server browser of a client asks through the proxy as if it were the server.
+//!
+//! Every asking address has one upstream socket of its own, bounded in number and closed when idle, so answers find
+//! their way and games are not disturbed. 0.7 wants a token exchange first; it is made on both legs, and both
+//! tokens of the header are replaced.
+
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+
+use teetap_wire::{
+    Connless as Wire, Control, Dir, Flags, Header, Packet, Proto, Seq, Token, control, write, write_v7,
+};
+
+use super::{Hub, Owner, SessionId, Timer};
+use crate::session::{Connless, Time, UpstreamId, What, mint::Purpose, outbox::Destination};
+
+/// Asking addresses served at once; the one that was silent longest gives way.
+const MAX_RELAYS: usize = 64;
+/// An idle relay is closed after this.
+const IDLE: Duration = Duration::from_secs(10);
+/// Requests that wait for the server's token; the oldest is forgotten.
+const MAX_WAITING: usize = 4;
+/// The server's token is asked for this often, while requests wait.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+/// Requests are forgotten when the server gives no token for so long, as the game's own client does.
+const ASK_FOR: Duration = Duration::from_secs(5);
+/// 0.7 servers renew their token seed every 16 s and honour the one before.
+const TOKEN_AGE: Duration = Duration::from_secs(14);
+
+/// All relays, by asking address.
+#[derive(Debug, Default)]
+pub(super) struct Browser(BTreeMap<SocketAddr, Relay>);
+
+/// The way of one asking address to the server.
+#[derive(Debug)]
+struct Relay {
+    upstream: UpstreamId,
+    last_used: Time,
+    seven: Option<Seven>,
+}
+
+/// The 0.7 side of a relay.
+#[derive(Debug)]
+struct Seven {
+    /// The client's own token, the last it named.
+    client: Token,
+    /// Our own token towards the server.
+    own: Token,
+    /// The server's token and when it came.
+    server: Option<(Token, Time)>,
+    waiting: Vec<Box<[u8]>>,
+    waiting_since: Time,
+    next_ask: Time,
+}
+
+impl Hub {
+    /// A connless datagram from a client's address.
+    pub(super) fn browse(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        let forwarded = match Wire::parse(bytes) {
+            Some(Wire::V7 {
+                token,
+                response_token,
+                data,
+            }) => self.browse_seven(addr, token, response_token, data),
+            Some(Wire::Plain { .. } | Wire::Extended { .. }) => {
+                let upstream = self.relay_for(addr);
+                self.out
+                    .send(Destination::Server(upstream), |out| out.extend_from_slice(bytes));
+                true
+            }
+            None => false,
+        };
+        if !forwarded {
+            self.stats.refused += 1;
+        }
+        self.tell_connless(Dir::C2s, addr, bytes, forwarded);
+    }
+
+    /// A 0.7 request shows the token that we gave for the client's own.
+    fn browse_seven(&mut self, addr: SocketAddr, token: Token, response_token: Token, data: &[u8]) -> bool {
+        if token != self.mint.token(addr, Purpose::Named(response_token)) {
+            return false;
+        }
+        let upstream = self.relay_for(addr);
+        let now = self.now;
+        let own = self.mint.token(addr, Purpose::Upstream(upstream.0));
+        let Some(relay) = self.browser.0.get_mut(&addr) else {
+            return false;
+        };
+        let seven = relay.seven.get_or_insert_with(|| Seven {
+            client: response_token,
+            own,
+            server: None,
+            waiting: Vec::new(),
+            waiting_since: now,
+            next_ask: now,
+        });
+        seven.client = response_token;
+        match seven.server {
+            Some((server, at)) if now.since(at) < TOKEN_AGE => {
+                self.out.send(Destination::Server(upstream), |out| {
+                    write_v7(server, own, data, out)
+                });
+            }
+            _ => {
+                if seven.waiting.is_empty() {
+                    seven.waiting_since = now;
+                    seven.next_ask = now;
+                }
+                if seven.waiting.len() >= MAX_WAITING {
+                    seven.waiting.remove(0);
+                }
+                seven.waiting.push(data.into());
+                self.relay_timeout(addr);
+            }
+        }
+        true
+    }
+
+    /// A datagram of the server's on a relay.
+    pub(super) fn browse_back(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        let Some(relay) = self.browser.0.get_mut(&addr) else {
+            return;
+        };
+        relay.last_used = self.now;
+        let upstream = relay.upstream;
+        let forwarded = match (Wire::parse(bytes), &mut relay.seven) {
+            (Some(Wire::V7 { token, data, .. }), Some(seven)) if token == seven.own => {
+                let ours = self.mint.token(addr, Purpose::Named(seven.client));
+                let client = seven.client;
+                self.out
+                    .send(Destination::Client(addr), |out| write_v7(client, ours, data, out));
+                true
+            }
+            (Some(Wire::Plain { .. } | Wire::Extended { .. }), _) => {
+                self.out
+                    .send(Destination::Client(addr), |out| out.extend_from_slice(bytes));
+                true
+            }
+            (None, Some(seven)) => {
+                let Some(server) = token_reply(bytes, seven.own, &mut self.scratch) else {
+                    return;
+                };
+                seven.server = Some((server, self.now));
+                let own = seven.own;
+                for data in std::mem::take(&mut seven.waiting) {
+                    self.out.send(Destination::Server(upstream), |out| {
+                        write_v7(server, own, &data, out)
+                    });
+                }
+                return;
+            }
+            _ => false,
+        };
+        self.tell_connless(Dir::S2c, addr, bytes, forwarded);
+    }
+
+    /// A connless datagram of the server's to a game socket belongs to that session's client.
+    pub(super) fn connless_from_game(&mut self, id: SessionId, bytes: &[u8]) {
+        let Some(link) = self.links.get(&id) else { return };
+        let addr = link.client_addr();
+        let forwarded = match Wire::parse(bytes) {
+            Some(Wire::V7 { data, .. }) if link.proto() == Proto::V7 => {
+                let (client, ours) = (link.client_token().unwrap_or(Token::NONE), link.token());
+                self.out
+                    .send(Destination::Client(addr), |out| write_v7(client, ours, data, out));
+                true
+            }
+            // What looks like 0.7 to a 0.6 client crashes DDNet 16.4, and the other way round confuses 20.x.
+            Some(Wire::Plain { .. } | Wire::Extended { .. }) if link.proto() != Proto::V7 => {
+                self.out
+                    .send(Destination::Client(addr), |out| out.extend_from_slice(bytes));
+                true
+            }
+            _ => false,
+        };
+        if self.out.is_watched() {
+            let event = Connless {
+                dir: Dir::S2c,
+                client: addr,
+                bytes: bytes.into(),
+                forwarded,
+            };
+            self.out.event(self.now, Some(id), What::Connless(event));
+        }
+    }
+
+    /// Closes an idle relay, or asks the server for its token once more.
+    pub(super) fn relay_timeout(&mut self, addr: SocketAddr) {
+        let now = self.now;
+        let Some(relay) = self.browser.0.get_mut(&addr) else {
+            return;
+        };
+        if now.since(relay.last_used) >= IDLE {
+            self.close_relay(addr);
+            return;
+        }
+        let upstream = relay.upstream;
+        let mut deadline = relay.last_used + IDLE;
+        if let Some(seven) = relay.seven.as_mut().filter(|seven| !seven.waiting.is_empty()) {
+            if now.since(seven.waiting_since) >= ASK_FOR {
+                seven.waiting.clear();
+            } else {
+                if seven.next_ask <= now {
+                    seven.next_ask = now + ASK_EVERY;
+                    let mut payload = Vec::new();
+                    control::token_request(seven.own, &mut payload);
+                    let header = Header {
+                        flags: Flags::CONTROL,
+                        ack: Seq::ZERO,
+                        num_chunks: 0,
+                        token: Some(Token::NONE),
+                    };
+                    self.out.send(Destination::Server(upstream), |out| {
+                        write(Proto::V7, &header, &payload, None, out);
+                    });
+                }
+                deadline = deadline.min(seven.next_ask);
+            }
+        }
+        self.schedule(Timer::Relay(addr), deadline);
+    }
+
+    /// The relay of an asking address, opened when there is none.
+    fn relay_for(&mut self, addr: SocketAddr) -> UpstreamId {
+        let now = self.now;
+        if let Some(relay) = self.browser.0.get_mut(&addr) {
+            relay.last_used = now;
+            return relay.upstream;
+        }
+        if self.browser.0.len() >= MAX_RELAYS {
+            let idlest = self
+                .browser
+                .0
+                .iter()
+                .min_by_key(|(_, relay)| relay.last_used)
+                .map(|(addr, _)| *addr);
+            idlest.into_iter().for_each(|idlest| self.close_relay(idlest));
+        }
+        let upstream = self.next_upstream(Owner::Relay(addr));
+        self.out.open(upstream);
+        self.browser.0.insert(
+            addr,
+            Relay {
+                upstream,
+                last_used: now,
+                seven: None,
+            },
+        );
+        self.schedule(Timer::Relay(addr), now + IDLE);
+        upstream
+    }
+
+    fn close_relay(&mut self, addr: SocketAddr) {
+        if let Some(relay) = self.browser.0.remove(&addr) {
+            self.owners.remove(&relay.upstream);
+            self.out.close(relay.upstream);
+        }
+        self.unschedule(Timer::Relay(addr));
+    }
+
+    fn tell_connless(&mut self, dir: Dir, client: SocketAddr, bytes: &[u8], forwarded: bool) {
+        if self.out.is_watched() {
+            let event = Connless {
+                dir,
+                client,
+                bytes: bytes.into(),
+                forwarded,
+            };
+            self.out.event(self.now, None, What::Connless(event));
+        }
+    }
+}
+
+/// The server's token out of its answer to our request.
+fn token_reply(bytes: &[u8], own: Token, scratch: &mut teetap_wire::Scratch) -> Option<Token> {
+    let packet = Packet::parse(Proto::V7, bytes, scratch).ok()?;
+    match packet.control()? {
+        Control::Token { token, .. } if packet.header.token == Some(own) => token,
+        _ => None,
+    }
+}

@@ -1,0 +1,282 @@
+//! Clients at the door: TOKEN requests, first CONNECTs, repeated ones, and CONNECTs of a client that restarted.
+//!
+//! One late, duplicated or spoofed CONNECT must never kill a good session, and a real restart must play again. So a
+//! CONNECT on a living session is either a repeat, which is answered again, or it opens a candidate beside the
+//! session, which takes its place only when it shows the token it was given.
+
+use std::{collections::VecDeque, net::SocketAddr, time::Duration};
+
+use teetap_wire::{First, Flags, Header, Proto, Seq, Token, control, detect, write};
+
+use super::{Env, Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Owner, Remark, SessionId, Slot, What};
+use crate::session::{link::Opened, mint::Purpose, outbox::Destination};
+
+/// How many clients' own tokens are remembered between their TOKEN request and their CONNECT.
+const MAX_ASKED: usize = 256;
+/// A tokenless session is given up for a CONNECT only after its client has been silent for so long.
+const TOKENLESS_SILENCE: Duration = Duration::from_secs(2);
+
+/// The tokens that 0.7 clients named in their last TOKEN requests. Only one kind of client needs the memory: DDNet's
+/// 0.7 client repeats its CONNECT with `TKEN` where its token should be. Bounded, oldest first out.
+#[derive(Debug, Default)]
+pub(super) struct Asked(VecDeque<(SocketAddr, Token)>);
+
+impl Asked {
+    fn remember(&mut self, client: SocketAddr, token: Token) {
+        self.0.retain(|(addr, _)| *addr != client);
+        if self.0.len() >= MAX_ASKED {
+            self.0.pop_front();
+        }
+        self.0.push_back((client, token));
+    }
+
+    fn recall(&self, client: SocketAddr) -> Option<Token> {
+        self.0
+            .iter()
+            .find(|(addr, _)| *addr == client)
+            .map(|(_, token)| *token)
+    }
+}
+
+/// A CONNECT, as far as the door cares.
+#[derive(Clone, Copy, Debug)]
+struct Knock {
+    proto: Proto,
+    /// The token that the client names.
+    client_token: Option<Token>,
+    /// The token of ours that it shows; 0.7 only.
+    shown: Option<Token>,
+}
+
+impl Hub {
+    /// Whether a datagram has the form of a CONNECT or TOKEN request in the protocol family of a session, where its
+    /// bytes cannot mean anything else.
+    pub(super) fn is_knock_for(&self, id: SessionId, bytes: &[u8]) -> bool {
+        let Some(link) = self.links.get(&id) else {
+            return true;
+        };
+        match link.proto() {
+            Proto::V7 => {
+                bytes.first().is_some_and(|flags| flags & 0xfc == 0x04) && matches!(bytes.get(7), Some(1 | 5))
+            }
+            Proto::V6 | Proto::V65 | Proto::Ddnet => {
+                bytes.first().is_some_and(|flags| flags & 0xfc == 0x10) && bytes.get(3) == Some(&1)
+            }
+        }
+    }
+
+    /// A datagram that may start a session. False when it is nothing of the kind.
+    pub(super) fn knock(
+        &mut self,
+        addr: SocketAddr,
+        slot: Slot,
+        bytes: &[u8],
+        current: Option<SessionId>,
+    ) -> bool {
+        let knock = match detect(bytes) {
+            First::TokenRequest {
+                token,
+                header_token,
+                padded,
+            } => {
+                return self.on_token_request(addr, token, header_token, padded, bytes, current.is_some());
+            }
+            First::Connect7 { header_token, token } => Knock {
+                proto: Proto::V7,
+                client_token: Some(token),
+                shown: Some(header_token),
+            },
+            First::Connect { proto, token } => Knock {
+                proto,
+                client_token: token,
+                shown: None,
+            },
+            First::Close | First::MidSession | First::Noise | First::Connless(_) => {
+                if current.is_none() {
+                    self.stray(addr, bytes);
+                }
+                return false;
+            }
+        };
+        if self.config.proto.is_some_and(|only| only != knock.proto) {
+            self.stats.refused += 1;
+            self.out
+                .event(self.now, None, What::Remark(Remark::Refused(addr, knock.proto)));
+            return true;
+        }
+        for id in [slot.candidate, current].into_iter().flatten() {
+            if self.is_repeat(id, knock) {
+                self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
+                return true;
+            }
+        }
+        self.on_new_connect(addr, slot, knock, bytes)
+    }
+
+    /// 0.7's request for our token. Answered without state, never with more bytes than it has itself.
+    fn on_token_request(
+        &mut self,
+        addr: SocketAddr,
+        token: Token,
+        header_token: Token,
+        padded: bool,
+        bytes: &[u8],
+        in_session: bool,
+    ) -> bool {
+        if header_token != Token::NONE {
+            // With a token of ours it re-keys a living session, which its own packet path does.
+            if !in_session {
+                self.stray(addr, bytes);
+            }
+            return false;
+        }
+        if !padded || self.config.proto.is_some_and(|only| only != Proto::V7) {
+            self.stray(addr, bytes);
+            return true;
+        }
+        self.tokens.remember(addr, token);
+        let ours = self.mint.token(addr, Purpose::Named(token));
+        let mut payload = Vec::new();
+        control::token_reply(ours, &mut payload);
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: Seq::ZERO,
+            num_chunks: 0,
+            token: Some(token),
+        };
+        self.out.send(Destination::Client(addr), |out| {
+            write(Proto::V7, &header, &payload, None, out)
+        });
+        true
+    }
+
+    /// The same CONNECT once more: the same client token, or any before the client's first data.
+    fn is_repeat(&self, id: SessionId, knock: Knock) -> bool {
+        let Some(link) = self.links.get(&id) else {
+            return false;
+        };
+        if link.asked() != knock.proto {
+            return false;
+        }
+        match knock.proto {
+            Proto::V7 => knock.shown == Some(link.token()),
+            Proto::V65 => knock.client_token == link.client_token(),
+            Proto::V6 | Proto::Ddnet => link.is_half_open(),
+        }
+    }
+
+    fn on_new_connect(&mut self, addr: SocketAddr, slot: Slot, knock: Knock, bytes: &[u8]) -> bool {
+        let Some(client_token) = self.verified_token(addr, knock) else {
+            self.stray(addr, bytes);
+            return true;
+        };
+        let current = slot.current.and_then(|id| self.links.get(&id));
+        let mut beside = false;
+        if let (Some(link), Some(id)) = (current, slot.current) {
+            if link.is_closing() || link.is_half_open() && link.asked() != knock.proto {
+                self.with_link(id, |link, _, env| link.leave(env));
+            } else if link.proto() == Proto::V6 && knock.proto == Proto::V6 {
+                // Without tokens nothing can tell a restart from a late copy but the old session's silence.
+                if link.client_silence(self.now) < TOKENLESS_SILENCE {
+                    self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
+                    return true;
+                }
+                self.with_link(id, |link, _, env| link.leave(env));
+            } else {
+                beside = true;
+            }
+        }
+        if let (true, Some(old)) = (beside, slot.candidate) {
+            self.with_link(old, |link, _, env| link.leave(env));
+        }
+        self.open(addr, knock.proto, client_token, beside, bytes);
+        true
+    }
+
+    /// The client's own token, when the knock proves that its address is real where the protocol can.
+    /// `None` = the proof is wrong; `Some(None)` = the protocol names no token.
+    fn verified_token(&self, addr: SocketAddr, knock: Knock) -> Option<Option<Token>> {
+        let (Some(shown), Some(named)) = (knock.shown, knock.client_token) else {
+            return Some(knock.client_token);
+        };
+        let named = if named == Token::TKEN {
+            self.tokens.recall(addr)?
+        } else {
+            named
+        };
+        (self.mint.token(addr, Purpose::Named(named)) == shown).then_some(Some(named))
+    }
+
+    fn open(
+        &mut self,
+        addr: SocketAddr,
+        asked: Proto,
+        client_token: Option<Token>,
+        beside: bool,
+        bytes: &[u8],
+    ) {
+        self.make_room(addr);
+        self.last_session += 1;
+        let id = SessionId(self.last_session);
+        let upstream = self.next_upstream(Owner::Session(id));
+        let purpose = client_token.map_or(Purpose::Session(id.0), Purpose::Named);
+        let opened = Opened {
+            id,
+            client: addr,
+            upstream,
+            asked,
+            client_token,
+            token: self.mint.token(addr, purpose),
+            own: self.mint.token(addr, Purpose::Upstream(upstream.0)),
+            is_candidate: beside,
+        };
+        let mut env = Env {
+            now: self.now,
+            out: &mut self.out,
+            work: &mut self.work,
+            rules: self.rules.as_deref_mut(),
+        };
+        let link = Link::open(opened, bytes, &mut env);
+        let slot = self.slots.entry(addr).or_default();
+        if beside {
+            slot.candidate = Some(id);
+            self.out
+                .event(self.now, slot.current, What::Remark(Remark::Candidate));
+        } else {
+            slot.current = Some(id);
+        }
+        self.links.insert(id, link);
+        self.with_link(id, |_, _, _| ());
+    }
+
+    /// Half-open sessions are bounded: the oldest gives way.
+    fn make_room(&mut self, addr: SocketAddr) {
+        let oldest = |ids: &mut dyn Iterator<Item = &Link>| {
+            let mut oldest: Option<&Link> = None;
+            let mut count = 0;
+            for link in ids.filter(|link| link.is_half_open()) {
+                count += 1;
+                if oldest.is_none_or(|old| link.opened_at() < old.opened_at()) {
+                    oldest = Some(link);
+                }
+            }
+            (count, oldest.map(Link::id))
+        };
+        let (all, first) = oldest(&mut self.links.values());
+        let ip = addr.ip();
+        let (of_ip, first_of_ip) =
+            oldest(&mut self.links.values().filter(|link| link.client_addr().ip() == ip));
+        let out = if !ip.is_loopback() && of_ip >= MAX_HALF_OPEN_PER_IP {
+            first_of_ip
+        } else if all >= MAX_HALF_OPEN {
+            first
+        } else {
+            None
+        };
+        if let Some(id) = out {
+            self.out
+                .event(self.now, Some(id), What::Remark(Remark::HalfOpenLimit));
+            self.with_link(id, |link, _, env| link.leave(env));
+        }
+    }
+}

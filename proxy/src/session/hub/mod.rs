@@ -1,0 +1,435 @@
+//! All sessions of one listen socket.
+
+mod browser;
+mod knock;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    time::Duration,
+};
+
+use teetap_rules::Decide;
+use teetap_wire::{Code, Scratch, Side, is_connless};
+
+use self::browser::Browser;
+use super::{
+    Command, Config, Input, Origin, Output, Remark, SessionId, Time, UpstreamId, What,
+    link::{Env, Link, Taken, Work},
+    mint::Mint,
+    outbox::Outbox,
+};
+
+/// Half-open sessions kept at once.
+const MAX_HALF_OPEN: usize = 256;
+/// Half-open sessions kept for one address; many test clients share the loopback address, so it is exempt.
+const MAX_HALF_OPEN_PER_IP: usize = 32;
+
+/// Who an upstream socket belongs to.
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    Session(SessionId),
+    Relay(SocketAddr),
+}
+
+/// What has to be handled at a deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Session(SessionId),
+    Relay(SocketAddr),
+}
+
+/// The sessions of one client address: the living one, and one that may take its place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    current: Option<SessionId>,
+    candidate: Option<SessionId>,
+}
+
+/// What has passed so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Sessions that came online.
+    pub sessions: u64,
+    /// Datagrams and bytes that came from clients.
+    pub c2s: Traffic,
+    /// Datagrams and bytes that came from the server.
+    pub s2c: Traffic,
+    /// Datagrams that no session took.
+    pub refused: u64,
+}
+
+/// Datagrams and bytes of one direction, as received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Number of datagrams.
+    pub datagrams: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    fn count(&mut self, datagram: &[u8]) {
+        self.datagrams += 1;
+        self.bytes += datagram.len() as u64;
+    }
+}
+
+/// The session core. See the module documentation of [`super`] for how it is driven.
+pub struct Hub {
+    config: Config,
+    mint: Mint,
+    now: Time,
+    links: BTreeMap<SessionId, Link>,
+    slots: BTreeMap<SocketAddr, Slot>,
+    owners: BTreeMap<UpstreamId, Owner>,
+    browser: Browser,
+    tokens: knock::Asked,
+    /// The earliest deadline of each session and relay, or an earlier one that is looked at again then.
+    timers: BTreeSet<(Time, Timer)>,
+    scheduled: BTreeMap<Timer, Time>,
+    rules: Option<Box<dyn Decide>>,
+    last_session: u32,
+    last_upstream: u32,
+    scratch: Scratch,
+    work: Work,
+    out: Outbox,
+    stats: Stats,
+}
+
+impl Hub {
+    /// An empty hub.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            mint: Mint::new(config.secret),
+            out: Outbox::new(config.events),
+            config,
+            now: Time::ZERO,
+            links: BTreeMap::new(),
+            slots: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            browser: Browser::default(),
+            tokens: knock::Asked::default(),
+            timers: BTreeSet::new(),
+            scheduled: BTreeMap::new(),
+            rules: None,
+            last_session: 0,
+            last_upstream: 0,
+            scratch: Scratch::default(),
+            work: Work::default(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Something happened. Time never goes back: an earlier `now` counts as the latest one.
+    pub fn handle(&mut self, now: Time, input: Input<'_>) {
+        self.now = self.now.max(now);
+        self.out.reset();
+        match input {
+            Input::FromClient { addr, bytes } => {
+                self.stats.c2s.count(bytes);
+                self.on_client(addr, bytes);
+            }
+            Input::FromServer { upstream, bytes } => {
+                self.stats.s2c.count(bytes);
+                self.on_server(upstream, bytes);
+            }
+            Input::UpstreamOpened { upstream, local } => {
+                if let Some(Owner::Session(id)) = self.owners.get(&upstream)
+                    && let Some(link) = self.links.get_mut(id)
+                {
+                    link.on_upstream_open(local);
+                }
+            }
+            Input::UpstreamFailed { upstream, error } => self.on_upstream_failed(upstream, error),
+            Input::Unreachable { upstream, error } => self.on_unreachable(upstream, error),
+            Input::Timeout => {}
+            Input::Program(rules) => {
+                self.rules = rules;
+                self.each_link(|link, env| {
+                    if link.is_online() {
+                        link.arm_for_rules(env);
+                    }
+                });
+            }
+            Input::Command(command) => self.on_command(&command),
+        }
+        self.run_timers();
+    }
+
+    /// The next thing to do; `None` when there is nothing left.
+    pub fn poll(&mut self) -> Option<Output<'_>> {
+        self.out.poll()
+    }
+
+    /// When [`Input::Timeout`] has to be handled at the latest.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// What has passed so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// How many sessions exist: opening, online or just closed.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The living session of a client address.
+    #[must_use]
+    pub fn session_of(&self, client: SocketAddr) -> Option<SessionId> {
+        self.slots.get(&client)?.current
+    }
+
+    fn on_client(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        if is_connless(bytes) {
+            self.browse(addr, bytes);
+            return;
+        }
+        let slot = self.slots.get(&addr).copied().unwrap_or_default();
+        let Some(current) = slot.current else {
+            self.knock(addr, slot, bytes, None);
+            return;
+        };
+        if self.is_knock_for(current, bytes) && self.knock(addr, slot, bytes, Some(current)) {
+            return;
+        }
+        if let Some(candidate) = slot.candidate
+            && self
+                .links
+                .get(&candidate)
+                .is_some_and(|link| link.is_shown_own_token(bytes, &mut self.scratch))
+        {
+            self.promote(addr, current, candidate);
+            if let Err(code) = self.client_datagram(candidate, bytes) {
+                self.refuse(candidate, bytes, code);
+            }
+            return;
+        }
+        if let Err(code) = self.client_datagram(current, bytes)
+            && !self.knock(addr, slot, bytes, Some(current))
+        {
+            self.refuse(current, bytes, code);
+        }
+    }
+
+    fn refuse(&mut self, id: SessionId, bytes: &[u8], code: Code) {
+        self.stats.refused += 1;
+        self.with_link(id, |link, _, env| {
+            link.tell_refused(Side::Client, bytes, code, env)
+        });
+    }
+
+    fn client_datagram(&mut self, id: SessionId, bytes: &[u8]) -> Result<(), Code> {
+        let mut online = (false, false);
+        let taken = self.with_link(id, |link, scratch, env| {
+            online.0 = link.is_online();
+            let taken = link.on_client(bytes, scratch, env);
+            online.1 = link.is_online();
+            taken
+        });
+        if online == (false, true) {
+            self.stats.sessions += 1;
+        }
+        match taken {
+            Some(Taken::No(code)) => Err(code),
+            _ => Ok(()),
+        }
+    }
+
+    fn on_server(&mut self, upstream: UpstreamId, bytes: &[u8]) {
+        match self.owners.get(&upstream).copied() {
+            Some(Owner::Session(id)) if is_connless(bytes) => self.connless_from_game(id, bytes),
+            Some(Owner::Session(id)) => {
+                self.with_link(id, |link, scratch, env| link.on_server(bytes, scratch, env));
+            }
+            Some(Owner::Relay(addr)) => self.browse_back(addr, bytes),
+            None => self.stats.refused += 1,
+        }
+    }
+
+    fn on_upstream_failed(&mut self, upstream: UpstreamId, error: &str) {
+        let session = match self.owners.get(&upstream) {
+            Some(Owner::Session(id)) => Some(*id),
+            _ => None,
+        };
+        self.out
+            .event(self.now, session, What::Remark(Remark::NoSocket(error.into())));
+    }
+
+    fn on_unreachable(&mut self, upstream: UpstreamId, error: &str) {
+        match self.owners.get(&upstream).copied() {
+            Some(Owner::Session(id)) => {
+                self.with_link(id, |link, _, env| link.on_unreachable(error, env));
+            }
+            Some(Owner::Relay(_)) => {
+                self.out
+                    .event(self.now, None, What::Remark(Remark::Unreachable(error.into())));
+            }
+            None => {}
+        }
+    }
+
+    fn on_command(&mut self, command: &Command) {
+        match command {
+            Command::Inject { session, message } => {
+                self.with_link(*session, |link, _, env| link.inject(message, Origin::User, env));
+            }
+            Command::Release { session, key } => {
+                self.with_link(*session, |link, _, env| link.release(*key, env));
+            }
+            Command::Close {
+                session: Some(id),
+                side,
+                reason,
+            } => {
+                self.with_link(*id, |link, _, env| link.close(*side, reason, env));
+            }
+            Command::Close {
+                session: None,
+                side,
+                reason,
+            } => {
+                self.each_link(|link, env| link.close(*side, reason, env));
+            }
+        }
+    }
+
+    /// Runs `act` on a session, then looks at what became of it.
+    fn with_link<T>(
+        &mut self,
+        id: SessionId,
+        act: impl FnOnce(&mut Link, &mut Scratch, &mut Env<'_>) -> T,
+    ) -> Option<T> {
+        let link = self.links.get_mut(&id)?;
+        let mut env = Env {
+            now: self.now,
+            out: &mut self.out,
+            work: &mut self.work,
+            rules: self.rules.as_deref_mut(),
+        };
+        let result = act(link, &mut self.scratch, &mut env);
+        let (closed, deadline) = (link.is_closed(), link.deadline());
+        if closed {
+            self.remove(id);
+        } else if let Some(at) = deadline {
+            self.schedule(Timer::Session(id), at);
+        }
+        Some(result)
+    }
+
+    fn each_link(&mut self, mut act: impl FnMut(&mut Link, &mut Env<'_>)) {
+        let ids: Vec<SessionId> = self.links.keys().copied().collect();
+        for id in ids {
+            self.with_link(id, |link, _, env| act(link, env));
+        }
+    }
+
+    fn remove(&mut self, id: SessionId) {
+        let Some(link) = self.links.remove(&id) else {
+            return;
+        };
+        self.owners.remove(&link.upstream());
+        self.unschedule(Timer::Session(id));
+        let addr = link.client_addr();
+        if let Some(slot) = self.slots.get_mut(&addr) {
+            if slot.candidate == Some(id) {
+                slot.candidate = None;
+            }
+            if slot.current == Some(id) {
+                slot.current = slot.candidate.take();
+                if let Some(next) = slot.current {
+                    self.with_link(next, |link, _, env| link.promote(env));
+                }
+            }
+            if self.slots.get(&addr).is_some_and(|slot| slot.current.is_none()) {
+                self.slots.remove(&addr);
+            }
+        }
+    }
+
+    /// The candidate has shown its own token: it was a restart.
+    fn promote(&mut self, addr: SocketAddr, current: SessionId, candidate: SessionId) {
+        self.slots.insert(
+            addr,
+            Slot {
+                current: Some(candidate),
+                candidate: None,
+            },
+        );
+        self.with_link(candidate, |link, _, env| link.promote(env));
+        self.with_link(current, |link, _, env| link.leave(env));
+    }
+
+    /// Keeps at most one timer per session or relay. A later deadline is not moved to at once: the earlier one
+    /// fires, finds nothing due and looks again, which costs less than moving it with every datagram.
+    fn schedule(&mut self, timer: Timer, at: Time) {
+        match self.scheduled.get(&timer) {
+            Some(scheduled) if *scheduled <= at => return,
+            Some(scheduled) => {
+                self.timers.remove(&(*scheduled, timer));
+            }
+            None => {}
+        }
+        self.scheduled.insert(timer, at);
+        self.timers.insert((at, timer));
+    }
+
+    fn unschedule(&mut self, timer: Timer) {
+        if let Some(at) = self.scheduled.remove(&timer) {
+            self.timers.remove(&(at, timer));
+        }
+    }
+
+    fn run_timers(&mut self) {
+        while let Some((at, timer)) = self.timers.first().copied().filter(|(at, _)| *at <= self.now) {
+            self.timers.remove(&(at, timer));
+            self.scheduled.remove(&timer);
+            match timer {
+                Timer::Session(id) => {
+                    self.with_link(id, |link, _, env| link.on_timeout(env));
+                    self.postpone(timer);
+                }
+                Timer::Relay(addr) => self.relay_timeout(addr),
+            }
+        }
+    }
+
+    /// A timer that asks for the same moment again would never let the others run.
+    fn postpone(&mut self, timer: Timer) {
+        const SOON: Duration = Duration::from_millis(1);
+        if let Some(at) = self.scheduled.get(&timer).copied().filter(|at| *at <= self.now) {
+            self.timers.remove(&(at, timer));
+            self.scheduled.insert(timer, self.now + SOON);
+            self.timers.insert((self.now + SOON, timer));
+        }
+    }
+
+    fn next_upstream(&mut self, owner: Owner) -> UpstreamId {
+        self.last_upstream += 1;
+        let upstream = UpstreamId(self.last_upstream);
+        self.owners.insert(upstream, owner);
+        upstream
+    }
+
+    fn stray(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        self.stats.refused += 1;
+        self.out
+            .event(self.now, None, What::Remark(Remark::Stray(addr, bytes.into())));
+    }
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub")
+            .field("now", &self.now)
+            .field("sessions", &self.links.len())
+            .finish_non_exhaustive()
+    }
+}

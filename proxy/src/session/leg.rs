@@ -1,0 +1,55 @@
+//! One leg of a session: the proxy and one peer.
+
+use teetap_wire::{Code, Packet, Proto, Token, Trailing};
+
+use super::Time;
+
+/// What the proxy and one peer have agreed on.
+#[derive(Debug)]
+pub(crate) struct Leg {
+    pub(crate) proto: Proto,
+    /// What the peer has to show. `None` = a tokenless leg, or not known yet.
+    pub(crate) token_in: Option<Token>,
+    /// What we show the peer.
+    pub(crate) token_out: Option<Token>,
+    /// When the peer last sent something valid.
+    pub(crate) last_heard: Time,
+    /// When we last sent to it.
+    pub(crate) last_sent: Time,
+    /// How the peer ends a Huffman stream.
+    pub(crate) trailing: Trailing,
+    /// How many datagrams the peer has sent.
+    pub(crate) ordinal: u64,
+}
+
+impl Leg {
+    pub(crate) fn new(proto: Proto, now: Time) -> Self {
+        Self {
+            proto,
+            token_in: None,
+            token_out: None,
+            last_heard: now,
+            last_sent: now,
+            trailing: Trailing::Always,
+            ordinal: 0,
+        }
+    }
+
+    /// Whether the peer's token is the agreed one.
+    pub(crate) fn check(&self, packet: &Packet<'_>) -> Result<(), Code> {
+        match (self.token_in, packet.header.token) {
+            (None, _) => Ok(()),
+            (Some(wanted), Some(shown)) if wanted == shown => Ok(()),
+            (Some(_), Some(_)) => Err(Code::WrongToken),
+            (Some(_), None) => Err(Code::MissingToken),
+        }
+    }
+
+    /// The peer sent something valid.
+    pub(crate) fn hear(&mut self, packet: &Packet<'_>, now: Time) {
+        self.last_heard = now;
+        if let Some(trailing) = packet.inflated.as_ref().and_then(|inflated| inflated.trailing) {
+            self.trailing = trailing;
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! How a session ends: CLOSE of a peer, silence, custody that nobody acks, or a person.
+
+use std::time::Duration;
+
+use teetap_wire::{Dir, Flags, Header, Proto, Seq, Side, control};
+
+use super::{Env, Link, Phase};
+use crate::session::{Remark, State};
+
+/// A client that says nothing for so long is gone.
+pub(super) const CLIENT_SILENT: Duration = Duration::from_secs(120);
+/// A server that says nothing for so long is worth a remark (it sends a keepalive every second).
+pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
+/// How long late datagrams of a closed session are swallowed.
+const LINGER: Duration = Duration::from_secs(2);
+/// 0.6.4 and 0.7 servers ban an address whose connection ends this soon (transport reference, section 8).
+const EARLY: Duration = Duration::from_secs(1);
+
+impl Link {
+    pub(super) fn online_timeout(&mut self, env: &mut Env<'_>) {
+        if self.client_silence(env.now) >= CLIENT_SILENT {
+            return self.end_by_proxy(b"Timeout", env);
+        }
+        let limit = self.not_acked_limit();
+        if self.c2s.custody_age(env.now) >= limit || self.s2c.custody_age(env.now) >= limit {
+            let reason = format!("Too weak connection (not acked for {} seconds)", limit.as_secs());
+            return self.end_by_proxy(reason.as_bytes(), env);
+        }
+        let silent = env.now.since(self.server.last_heard);
+        if !self.told_silent && silent >= SERVER_SILENT {
+            self.told_silent = true;
+            self.remark(Remark::ServerSilent(silent), env);
+        }
+        self.repeat_lone_accept(env);
+        for dir in [Dir::C2s, Dir::S2c] {
+            self.send_due(dir, crate::session::Origin::Rule, env);
+            self.resend_oldest(dir, env);
+            self.request_resend(dir, env);
+        }
+    }
+
+    /// How long a peer of this kind lets a message go unacked before it closes; the proxy does the same for what
+    /// it answers for.
+    fn not_acked_limit(&self) -> Duration {
+        match self.server.proto {
+            Proto::Ddnet => Duration::from_secs(100),
+            Proto::V6 | Proto::V65 | Proto::V7 => Duration::from_secs(10),
+        }
+    }
+
+    /// A person, a rule or the end of the program closes one leg or both.
+    pub(crate) fn close(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env<'_>) {
+        if self.is_closing() {
+            return;
+        }
+        for leg in [Side::Client, Side::Server] {
+            if side.is_none_or(|side| side == leg) {
+                self.close_leg(leg, reason, env);
+            }
+        }
+        self.begin_closing(None, Some(reason), env);
+    }
+
+    /// The proxy itself ends it: both peers are told.
+    pub(super) fn end_by_proxy(&mut self, reason: &[u8], env: &mut Env<'_>) {
+        self.close(None, reason, env);
+    }
+
+    /// The session that a restarted client left behind: only the server is told.
+    pub(crate) fn leave(&mut self, env: &mut Env<'_>) {
+        if !self.is_closing() {
+            self.close(Some(Side::Server), b"", env);
+        }
+        self.finish(env);
+    }
+
+    fn close_leg(&mut self, leg: Side, reason: &[u8], env: &mut Env<'_>) {
+        match (leg, &self.phase) {
+            (Side::Server, Phase::Opening(_)) => self.close_server_while_opening(reason, env),
+            // A server of a stateless kind has no slot before the client's first packet, but others do.
+            _ => self.send_close(leg, reason, env),
+        }
+    }
+
+    /// CLOSE with the leg's token and an ack inside the peer's window. A client that was not answered yet takes it
+    /// with ack 0, and the older kinds without a token.
+    pub(super) fn send_close(&mut self, to: Side, reason: &[u8], env: &mut Env<'_>) {
+        let (leg, _, back) = self.parts(to);
+        let token = leg.token_out;
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: back.shown(),
+            num_chunks: 0,
+            token,
+        };
+        let untokened = token.is_none() && leg.proto == Proto::Ddnet;
+        let mut payload = Vec::new();
+        control::close(reason, &mut payload);
+        if untokened {
+            // A DDNet client still connecting checks no token; a server's own refusal carries none either.
+            let header = Header {
+                ack: Seq::ZERO,
+                ..header
+            };
+            self.send_untokened(&header, &payload, env);
+        } else {
+            self.send_control(to, &header, &payload, env);
+        }
+    }
+
+    fn send_untokened(&mut self, header: &Header, payload: &[u8], env: &mut Env<'_>) {
+        let mark = env.out.mark();
+        let destination = self.destination(Side::Client);
+        env.out.send(destination, |out| {
+            teetap_wire::write(Proto::V6, header, payload, None, out)
+        });
+        self.tell_made(Side::Client, crate::session::Origin::Proxy, mark, env);
+    }
+
+    pub(super) fn note_early_close(&mut self, from: Side, env: &mut Env<'_>) {
+        let bans = matches!(self.server.proto, Proto::V6 | Proto::V7);
+        if from == Side::Client && bans && env.now.since(self.opened_at) < EARLY {
+            self.remark(Remark::EarlyClose, env);
+        }
+    }
+
+    pub(super) fn begin_closing(&mut self, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env<'_>) {
+        self.phase = Phase::Closing(env.now + LINGER);
+        self.tell_state(State::Closing, by, reason, env);
+    }
+
+    pub(super) fn finish(&mut self, env: &mut Env<'_>) {
+        self.phase = Phase::Closed;
+        env.out.close(self.upstream());
+        self.tell_state(State::Closed, None, None, env);
+    }
+}

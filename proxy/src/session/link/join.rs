@@ -1,0 +1,339 @@
+//! How a session comes online: both handshakes, each with tokens of its own.
+//!
+//! The client's knock opens the server leg in the client's kind; only when the server has answered is the client
+//! answered, in the kind that the server chose. So a refusal reaches the client as the server said it.
+
+use std::time::Duration;
+
+use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Scratch, Seq, Side, Token, control, write};
+
+use super::{Env, Link, LoneAccept, Opened, Opening, Phase, REQUEST_EVERY, Taken};
+use crate::session::{
+    Origin, Remark, State,
+    handshake::{Accepted, Handshake, Step},
+    leg::Leg,
+    outbox::Destination,
+    splice::Splice,
+};
+
+/// A client that repeats its CONNECT no more has given up.
+pub(super) const CLIENT_GONE: Duration = Duration::from_secs(5);
+/// A client that was let in but never came.
+pub(super) const CLIENT_NEVER_CAME: Duration = Duration::from_secs(10);
+/// A silent server is told of after this long, and again each time it doubles.
+const TELL_SILENCE: Duration = Duration::from_secs(2);
+/// Something has to come back after a lone ACCEPT within this, or four times what CONNECT took.
+const ACCEPT_HEARD: Duration = Duration::from_secs(2);
+
+impl Link {
+    /// A client's first CONNECT: opens the server leg.
+    pub(crate) fn open(opened: Opened, datagram: &[u8], env: &mut Env<'_>) -> Self {
+        let now = env.now;
+        let mut client = Leg::new(opened.asked, now);
+        // Before the server has answered, a refusal shows the token that the client named; only a 0.7 client has
+        // got one from us.
+        client.token_out = opened.client_token;
+        client.token_in = (opened.asked == Proto::V7).then_some(opened.token);
+        let handshake = Handshake::new(opened.asked, opened.own);
+        let mut link = Self {
+            opened,
+            opened_at: now,
+            local: None,
+            client,
+            server: Leg::new(opened.asked, now),
+            c2s: Splice::new(),
+            s2c: Splice::new(),
+            phase: Phase::Opening(Opening {
+                handshake: Some(handshake),
+                next_request: now + REQUEST_EVERY,
+                tell_silence: now + TELL_SILENCE,
+            }),
+            announced: !opened.is_candidate,
+            accept: None,
+            asked_at: now,
+            connect_took: Duration::ZERO,
+            arm_pending: true,
+            told_legacy: false,
+            told_silent: false,
+            told_unreachable: None,
+            told_full: [false; 2],
+        };
+        env.out.open(opened.upstream);
+        link.tell_state(State::Opening, None, None, env);
+        link.tell_one_leg(Side::Client, datagram, &teetap_wire::Notes::default(), env);
+        link.send_request(env);
+        link
+    }
+
+    pub(crate) fn on_upstream_open(&mut self, local: std::net::SocketAddr) {
+        self.local = Some(local);
+    }
+
+    /// A CONNECT once more: answered as before, so that a lost answer is healed.
+    pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env<'_>) {
+        self.tell_one_leg(Side::Client, datagram, &teetap_wire::Notes::default(), env);
+        if !self.is_closing() && self.is_half_open() {
+            self.client.last_heard = env.now;
+        }
+        if matches!(self.phase, Phase::Answered | Phase::Online) {
+            self.answer_client(env);
+        }
+    }
+
+    /// The candidate takes the place of the session beside which it waited.
+    pub(crate) fn promote(&mut self, env: &mut Env<'_>) {
+        self.announced = true;
+        self.tell_state(State::Opening, None, None, env);
+        self.remark(Remark::Restart, env);
+    }
+
+    fn send_request(&mut self, env: &mut Env<'_>) {
+        let Phase::Opening(opening) = &mut self.phase else {
+            return;
+        };
+        let Some(handshake) = &opening.handshake else {
+            return;
+        };
+        opening.next_request = env.now + REQUEST_EVERY;
+        self.asked_at = env.now;
+        let mark = env.out.mark();
+        env.out.send(Destination::Server(self.opened.upstream), |out| {
+            handshake.request(out)
+        });
+        self.server.last_sent = env.now;
+        self.tell_made(Side::Server, Origin::Proxy, mark, env);
+    }
+
+    pub(super) fn opening_timeout(&mut self, env: &mut Env<'_>) {
+        if self.client_silence(env.now) >= CLIENT_GONE {
+            self.end_by_proxy(b"the client gave up", env);
+            return;
+        }
+        let silent = env.now.since(self.opened_at);
+        let Phase::Opening(opening) = &mut self.phase else {
+            return;
+        };
+        if opening.tell_silence <= env.now {
+            opening.tell_silence = env.now + silent;
+            self.remark(Remark::ServerSilent(silent), env);
+        }
+        if matches!(&self.phase, Phase::Opening(opening) if opening.next_request <= env.now) {
+            self.send_request(env);
+        }
+    }
+
+    /// Before the server has let us in, a client can only leave.
+    pub(super) fn client_while_opening(
+        &mut self,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        env: &mut Env<'_>,
+    ) -> Taken {
+        if let Err(code) = self.client.check(packet) {
+            return Taken::No(code);
+        }
+        self.tell_one_leg(Side::Client, datagram, &packet.notes, env);
+        if let Some(Control::Close { reason }) = packet.control() {
+            self.close_server_while_opening(reason.unwrap_or_default(), env);
+            self.begin_closing(Some(Side::Client), reason, env);
+        }
+        Taken::Yes
+    }
+
+    /// A server that has a slot for us already is told that the client left.
+    pub(super) fn close_server_while_opening(&mut self, reason: &[u8], env: &mut Env<'_>) {
+        let Phase::Opening(Opening {
+            handshake: Some(handshake),
+            ..
+        }) = &self.phase
+        else {
+            return;
+        };
+        if let Some(token) = handshake.token_out() {
+            self.server.token_out = Some(token);
+            self.send_close(Side::Server, reason, env);
+        }
+    }
+
+    /// A datagram of the server's before it has let us in. True when it is traffic that has to be relayed.
+    pub(super) fn server_while_opening(
+        &mut self,
+        datagram: &[u8],
+        scratch: &mut Scratch,
+        env: &mut Env<'_>,
+    ) -> bool {
+        let Phase::Opening(opening) = &mut self.phase else {
+            return true;
+        };
+        let Some(handshake) = opening.handshake.take() else {
+            return false;
+        };
+        match handshake.handle(datagram, scratch) {
+            Step::Stay(handshake) => {
+                opening.handshake = Some(handshake);
+                self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
+                false
+            }
+            Step::Next(handshake) => {
+                opening.handshake = Some(handshake);
+                self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
+                self.send_request(env);
+                false
+            }
+            Step::Accepted(accepted) => {
+                let is_traffic = accepted.is_traffic;
+                self.on_accepted(&accepted, env);
+                if !is_traffic {
+                    self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
+                }
+                self.answer_client(env);
+                is_traffic
+            }
+            Step::Refused(reason) => {
+                self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
+                self.send_close(Side::Client, &reason, env);
+                self.begin_closing(Some(Side::Server), Some(&reason), env);
+                false
+            }
+        }
+    }
+
+    fn on_accepted(&mut self, accepted: &Accepted, env: &Env<'_>) {
+        self.connect_took = env.now.since(self.asked_at);
+        self.phase = Phase::Answered;
+        self.server.proto = accepted.proto;
+        self.server.token_in = accepted.token_in;
+        self.server.token_out = accepted.token_out;
+        self.server.last_heard = env.now;
+        self.client.proto = accepted.proto;
+        // 0.7: each side shows the other's token. Older kinds share one, and tokenless ones have none.
+        let shared = accepted.token_out.map(|_| self.opened.token);
+        self.client.token_in = shared;
+        self.client.token_out = if accepted.proto == Proto::V7 {
+            self.opened.client_token
+        } else {
+            shared
+        };
+    }
+
+    /// CONNECTACCEPT (ACCEPT in 0.7) to the client.
+    fn answer_client(&mut self, env: &mut Env<'_>) {
+        let mut payload = Vec::new();
+        // 0.6.5 shows the client's own token in this one header, all others what they always show.
+        let token = match self.client.proto {
+            Proto::V65 => self.opened.client_token,
+            Proto::V6 | Proto::Ddnet | Proto::V7 => self.client.token_out,
+        };
+        control::connect_accept(self.client.proto, self.opened.token, &mut payload);
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: Seq::ZERO,
+            num_chunks: 0,
+            token,
+        };
+        self.send_control(Side::Client, &header, &payload, env);
+    }
+
+    /// The client's first packet in a session that the server has accepted.
+    pub(super) fn go_online(&mut self, env: &mut Env<'_>) {
+        self.phase = Phase::Online;
+        self.server.last_heard = env.now;
+        if self.server.proto == Proto::Ddnet {
+            self.send_accept(env);
+            self.accept = Some(LoneAccept {
+                repeat_at: env.now + ACCEPT_HEARD.max(self.connect_took * 4),
+            });
+        }
+        self.tell_state(State::Online, None, None, env);
+    }
+
+    /// DDNet's ACCEPT makes the server's slot. In a living session it would reset the server's numbers, so it is
+    /// sent once, and again only while nothing at all has come back.
+    fn send_accept(&mut self, env: &mut Env<'_>) {
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: Seq::ZERO,
+            num_chunks: 0,
+            token: self.server.token_out,
+        };
+        let mut payload = Vec::new();
+        control::accept(&mut payload);
+        self.send_control(Side::Server, &header, &payload, env);
+    }
+
+    pub(super) fn repeat_lone_accept(&mut self, env: &mut Env<'_>) {
+        let Some(accept) = &mut self.accept else { return };
+        if accept.repeat_at <= env.now {
+            accept.repeat_at = env.now + ACCEPT_HEARD.max(self.connect_took * 4);
+            self.remark(Remark::AcceptRepeated, env);
+            self.send_accept(env);
+        }
+    }
+
+    /// Handshake packets in a living session belong to one leg. True when this was one.
+    pub(super) fn keep_on_leg(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        env: &mut Env<'_>,
+    ) -> bool {
+        let proto = packet.proto;
+        match packet.control() {
+            Some(Control::Accept) if proto == Proto::Ddnet => {}
+            Some(Control::ConnectAccept { .. } | Control::Connect { .. }) => {}
+            Some(Control::Token { token, .. }) => {
+                // What a 0.7 peer does with it: the token is the one to show from now on, none when it is cut off.
+                self.leg(from).token_out = Some(token.unwrap_or(Token::NONE));
+                self.remark(Remark::NewToken(from), env);
+            }
+            _ => return false,
+        }
+        self.tell_one_leg(from, datagram, &packet.notes, env);
+        true
+    }
+
+    pub(super) fn send_control(&mut self, to: Side, header: &Header, payload: &[u8], env: &mut Env<'_>) {
+        let mark = env.out.mark();
+        let proto = self.leg(to).proto;
+        env.out.send(self.destination(to), |out| {
+            write(proto, header, payload, None, out)
+        });
+        self.leg(to).last_sent = env.now;
+        self.tell_made(to, Origin::Proxy, mark, env);
+    }
+
+    /// The legacy and anti-spoof joins hide a token in game messages and start their numbers late: nothing is
+    /// touched before a tokenless server has acked the client.
+    pub(super) fn may_renumber(&self) -> bool {
+        self.server.proto != Proto::V6 || self.c2s.has_been_acked()
+    }
+
+    pub(super) fn label_legacy_join(&mut self, env: &mut Env<'_>) {
+        if !self.told_legacy && self.server.proto == Proto::V6 && matches!(self.phase, Phase::Answered) {
+            self.told_legacy = true;
+            self.remark(Remark::LegacyJoin, env);
+        }
+    }
+
+    /// Arms the directions in which rules act.
+    pub(crate) fn arm_for_rules(&mut self, env: &mut Env<'_>) {
+        self.arm_pending = false;
+        for dir in [Dir::C2s, Dir::S2c] {
+            if !env.rules.as_deref().is_some_and(|rules| rules.acts(dir)) {
+                continue;
+            }
+            if self.may_renumber() {
+                self.arm(dir, env);
+            } else {
+                self.arm_pending = true;
+            }
+        }
+    }
+
+    pub(super) fn arm(&mut self, dir: Dir, env: &mut Env<'_>) {
+        if self.splice(dir).arm() {
+            self.remark(Remark::Armed(dir), env);
+        }
+    }
+}

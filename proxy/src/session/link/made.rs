@@ -1,0 +1,136 @@
+//! Datagrams that the proxy makes: injected and released messages, resends of what it answers for, requests.
+
+use teetap_rules::Made;
+use teetap_wire::{Dir, Flags, Header, Side, write};
+
+use super::{Env, Link};
+use crate::session::{Origin, Remark, compose::fits};
+
+impl Link {
+    /// A message of a person's, or one that a rule made for the other direction.
+    pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env<'_>) {
+        let why = if !self.is_online() {
+            Some("the session is not online")
+        } else if !self.may_renumber() {
+            Some("a tokenless join is not over")
+        } else if !fits(self.server.proto, made.data.len()) {
+            Some("it is larger than a chunk can be")
+        } else if made.vital && !self.splice(made.dir).has_room(made.data.len()) {
+            Some("the hold queue is full")
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            self.remark(Remark::InjectRefused(why), env);
+            return;
+        }
+        if made.vital {
+            self.arm(made.dir, env);
+        }
+        let proto = self.server.proto;
+        env.work.composer.clear();
+        self.splice(made.dir)
+            .inject(made, proto, env.now, &mut env.work.composer);
+        self.send_composed(made.dir, origin, env);
+    }
+
+    /// Lets go what is held under a key.
+    pub(crate) fn release(&mut self, key: u64, env: &mut Env<'_>) {
+        for dir in [Dir::C2s, Dir::S2c] {
+            if self.splice(dir).release_key(key) {
+                self.send_due(dir, Origin::User, env);
+            }
+        }
+    }
+
+    /// What rules made for the direction opposite to the message they saw.
+    pub(super) fn send_crossing(&mut self, env: &mut Env<'_>) {
+        for made in std::mem::take(&mut env.work.crossing) {
+            self.inject(&made, Origin::Rule, env);
+        }
+    }
+
+    /// Everything of a direction that is due and has room.
+    pub(super) fn send_due(&mut self, dir: Dir, origin: Origin, env: &mut Env<'_>) {
+        if self.splice(dir).is_identity() {
+            return;
+        }
+        let proto = self.server.proto;
+        env.work.composer.clear();
+        self.splice(dir).release(proto, env.now, &mut env.work.composer);
+        self.send_composed(dir, origin, env);
+    }
+
+    /// The resend timer of what the proxy answers for.
+    pub(super) fn resend_oldest(&mut self, dir: Dir, env: &mut Env<'_>) {
+        let proto = self.server.proto;
+        env.work.composer.clear();
+        self.splice(dir)
+            .resend_oldest(proto, env.now, &mut env.work.composer);
+        self.send_composed(dir, Origin::Proxy, env);
+    }
+
+    /// A resend request of `side`'s that the proxy answers itself.
+    pub(super) fn answer_resend_request(&mut self, side: Side, env: &mut Env<'_>) {
+        let dir = Dir::from_sender(side.other());
+        let proto = self.server.proto;
+        env.work.composer.clear();
+        self.splice(dir)
+            .resend_all(proto, env.now, &mut env.work.composer);
+        self.send_composed(dir, Origin::Proxy, env);
+    }
+
+    /// Asks the sender of `dir` for what is missing, in a datagram of its own when none came along to carry it.
+    pub(super) fn request_resend(&mut self, dir: Dir, env: &mut Env<'_>) {
+        if self.splice(dir).resend_request_is_due(env.now) {
+            env.work.composer.clear();
+            self.send_with_request(dir.reverse(), Origin::Proxy, env);
+        }
+    }
+
+    /// Sends what has been composed for a direction, if anything.
+    fn send_composed(&mut self, dir: Dir, origin: Origin, env: &mut Env<'_>) {
+        if !env.work.composer.is_empty() {
+            self.send_with_request(dir, origin, env);
+        }
+    }
+
+    /// Seals what has been composed: the ack is the one of this moment, and a resend request rides along.
+    fn send_with_request(&mut self, dir: Dir, origin: Origin, env: &mut Env<'_>) {
+        let to = dir.receiver();
+        let destination = self.destination(to);
+        let (leg, _, back) = self.parts(to);
+        // What comes from `to` is acked to it; what is missing of it is asked for.
+        let ack = back.shown();
+        let mut resend = back.take_resend_request();
+        let (proto, token) = (leg.proto, leg.token_out);
+        leg.last_sent = env.now;
+        let mark = env.out.mark();
+        if env.work.composer.is_empty() && resend {
+            let header = Header {
+                flags: Flags::RESEND,
+                ack,
+                num_chunks: 0,
+                token,
+            };
+            env.out
+                .send(destination, |out| write(proto, &header, &[], None, out));
+        }
+        for (payload, num_chunks) in env.work.composer.payloads() {
+            let flags = if std::mem::take(&mut resend) {
+                Flags::RESEND
+            } else {
+                Flags::empty()
+            };
+            let header = Header {
+                flags,
+                ack,
+                num_chunks,
+                token,
+            };
+            env.out
+                .send(destination, |out| write(proto, &header, payload, None, out));
+        }
+        self.tell_made(to, origin, mark, env);
+    }
+}

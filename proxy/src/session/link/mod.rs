@@ -1,0 +1,372 @@
+//! One client-server pair: two legs, two directions, one phase.
+//!
+//! `join` brings both legs online, `relay` carries datagrams across, `made` sends what the proxy makes itself, `end`
+//! closes. The order of steps for a datagram lives in `relay`.
+
+mod end;
+mod join;
+mod made;
+mod relay;
+
+use std::{net::SocketAddr, time::Duration};
+
+use teetap_rules::{Decide, Made};
+use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
+
+use super::{
+    Datagram, Origin, Placed, Remark, SessionChange, SessionId, State, Time, UpstreamId, What,
+    compose::Composer,
+    handshake::Handshake,
+    leg::Leg,
+    outbox::{Destination, Outbox},
+    splice::Splice,
+};
+
+/// A request of a handshake is repeated this often, as the game does.
+const REQUEST_EVERY: Duration = Duration::from_millis(500);
+
+/// What a link works with while it handles one input.
+pub(crate) struct Env<'a> {
+    pub(crate) now: Time,
+    pub(crate) out: &'a mut Outbox,
+    pub(crate) work: &'a mut Work,
+    pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
+}
+
+/// Reused buffers.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    pub(crate) composer: Composer,
+    pub(crate) placed: Vec<Placed>,
+    pub(crate) crossing: Vec<Made>,
+}
+
+/// How far a session is.
+#[derive(Debug)]
+enum Phase {
+    /// The server has not let us in yet.
+    Opening(Opening),
+    /// It has, and the client was told; the client's first packet makes the session online.
+    Answered,
+    Online,
+    /// Closed by somebody; late datagrams are swallowed until then.
+    Closing(Time),
+    Closed,
+}
+
+#[derive(Debug)]
+struct Opening {
+    /// `None` only while a datagram is being handled.
+    handshake: Option<Handshake>,
+    next_request: Time,
+    /// When the server's silence is worth telling next.
+    tell_silence: Time,
+}
+
+/// The lone ACCEPT of DDNet's handshake towards the server (session decision 14).
+#[derive(Debug)]
+struct LoneAccept {
+    repeat_at: Time,
+}
+
+/// Who a session is for and which tokens it starts with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) id: SessionId,
+    pub(crate) client: SocketAddr,
+    pub(crate) upstream: UpstreamId,
+    /// What the client asked for.
+    pub(crate) asked: Proto,
+    /// The token that the client named, in 0.6.5 and 0.7.
+    pub(crate) client_token: Option<Token>,
+    /// Our token on the client leg.
+    pub(crate) token: Token,
+    /// Our token on the server leg.
+    pub(crate) own: Token,
+    /// It waits beside a living session, unannounced.
+    pub(crate) is_candidate: bool,
+}
+
+/// A session.
+#[derive(Debug)]
+pub(crate) struct Link {
+    opened: Opened,
+    opened_at: Time,
+    local: Option<SocketAddr>,
+    client: Leg,
+    server: Leg,
+    c2s: Splice,
+    s2c: Splice,
+    phase: Phase,
+    announced: bool,
+    accept: Option<LoneAccept>,
+    /// When the last CONNECT went to the server, and how long its answer took.
+    asked_at: Time,
+    connect_took: Duration,
+    /// Rules act but the session may not be renumbered yet.
+    arm_pending: bool,
+    told_legacy: bool,
+    told_silent: bool,
+    told_unreachable: Option<Time>,
+    told_full: [bool; 2],
+}
+
+/// What became of a datagram that was handed to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Yes,
+    /// It is not this session's, or void, for this reason.
+    No(Code),
+}
+
+impl Link {
+    pub(crate) fn id(&self) -> SessionId {
+        self.opened.id
+    }
+
+    pub(crate) fn upstream(&self) -> UpstreamId {
+        self.opened.upstream
+    }
+
+    pub(crate) fn client_addr(&self) -> SocketAddr {
+        self.opened.client
+    }
+
+    pub(crate) fn asked(&self) -> Proto {
+        self.opened.asked
+    }
+
+    pub(crate) fn client_token(&self) -> Option<Token> {
+        self.opened.client_token
+    }
+
+    pub(crate) fn token(&self) -> Token {
+        self.opened.token
+    }
+
+    pub(crate) fn opened_at(&self) -> Time {
+        self.opened_at
+    }
+
+    pub(crate) fn proto(&self) -> Proto {
+        self.client.proto
+    }
+
+    pub(crate) fn is_half_open(&self) -> bool {
+        matches!(self.phase, Phase::Opening(_) | Phase::Answered)
+    }
+
+    pub(crate) fn is_online(&self) -> bool {
+        matches!(self.phase, Phase::Online)
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        matches!(self.phase, Phase::Closing(_) | Phase::Closed)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closed)
+    }
+
+    /// How long the client has said nothing valid.
+    pub(crate) fn client_silence(&self, now: Time) -> Duration {
+        now.since(self.client.last_heard)
+    }
+
+    /// A datagram of the client's that is no CONNECT and no TOKEN request.
+    pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env<'_>) -> Taken {
+        let packet = match Packet::parse(self.client.proto, datagram, scratch) {
+            Ok(packet) => packet,
+            Err(error) => return Taken::No(error.code()),
+        };
+        match self.phase {
+            Phase::Opening(_) => self.client_while_opening(datagram, &packet, env),
+            Phase::Answered | Phase::Online => match self.client.check(&packet) {
+                Ok(()) => {
+                    self.relay(Side::Client, datagram, &packet, env);
+                    Taken::Yes
+                }
+                Err(code) => Taken::No(code),
+            },
+            Phase::Closing(_) | Phase::Closed => match self.client.check(&packet) {
+                Ok(()) => {
+                    self.tell_one_leg(Side::Client, datagram, &packet.notes, env);
+                    Taken::Yes
+                }
+                Err(code) => Taken::No(code),
+            },
+        }
+    }
+
+    /// Whether a datagram shows this session's own token on the client leg.
+    pub(crate) fn is_shown_own_token(&self, datagram: &[u8], scratch: &mut Scratch) -> bool {
+        self.client.token_in.is_some()
+            && Packet::parse(self.client.proto, datagram, scratch)
+                .is_ok_and(|packet| self.client.check(&packet).is_ok())
+    }
+
+    /// A datagram of the server's.
+    pub(crate) fn on_server(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env<'_>) {
+        if matches!(self.phase, Phase::Opening(_)) {
+            if !self.server_while_opening(datagram, scratch, env) {
+                return;
+            }
+        } else if self.is_closing() {
+            self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
+            return;
+        }
+        let refused = match Packet::parse(self.server.proto, datagram, scratch) {
+            Ok(packet) => match self.server.check(&packet) {
+                Ok(()) => return self.relay(Side::Server, datagram, &packet, env),
+                Err(code) => code,
+            },
+            Err(error) => error.code(),
+        };
+        self.tell_refused(Side::Server, datagram, refused, env);
+    }
+
+    /// The network says that the server is not there. It ends nothing.
+    pub(crate) fn on_unreachable(&mut self, error: &str, env: &mut Env<'_>) {
+        const TELL_EVERY: Duration = Duration::from_secs(5);
+        if self.is_closing()
+            || self
+                .told_unreachable
+                .is_some_and(|told| env.now.since(told) < TELL_EVERY)
+        {
+            return;
+        }
+        self.told_unreachable = Some(env.now);
+        self.remark(Remark::Unreachable(error.into()), env);
+    }
+
+    /// When this session has to be handled without a datagram.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let heard = self.client.last_heard;
+        match &self.phase {
+            Phase::Opening(opening) => Some(
+                opening
+                    .next_request
+                    .min(opening.tell_silence)
+                    .min(heard + join::CLIENT_GONE),
+            ),
+            Phase::Answered => Some(heard + join::CLIENT_NEVER_CAME),
+            Phase::Online => {
+                let accept = self.accept.as_ref().map(|accept| accept.repeat_at);
+                let silent = (!self.told_silent).then(|| self.server.last_heard + end::SERVER_SILENT);
+                [
+                    self.c2s.deadline(),
+                    self.s2c.deadline(),
+                    accept,
+                    silent,
+                    Some(heard + end::CLIENT_SILENT),
+                ]
+                .into_iter()
+                .flatten()
+                .min()
+            }
+            Phase::Closing(until) => Some(*until),
+            Phase::Closed => None,
+        }
+    }
+
+    /// Time has passed.
+    pub(crate) fn on_timeout(&mut self, env: &mut Env<'_>) {
+        match self.phase {
+            Phase::Opening(_) => self.opening_timeout(env),
+            Phase::Answered if self.client_silence(env.now) >= join::CLIENT_NEVER_CAME => {
+                self.end_by_proxy(b"the client never came", env);
+            }
+            Phase::Online => self.online_timeout(env),
+            Phase::Closing(until) if until <= env.now => self.finish(env),
+            Phase::Answered | Phase::Closing(_) | Phase::Closed => {}
+        }
+    }
+
+    /// The leg towards `side`, the direction that ends there, and the one that starts there.
+    fn parts(&mut self, side: Side) -> (&mut Leg, &mut Splice, &mut Splice) {
+        match side {
+            Side::Client => (&mut self.client, &mut self.s2c, &mut self.c2s),
+            Side::Server => (&mut self.server, &mut self.c2s, &mut self.s2c),
+        }
+    }
+
+    fn leg(&mut self, side: Side) -> &mut Leg {
+        self.parts(side).0
+    }
+
+    fn splice(&mut self, dir: Dir) -> &mut Splice {
+        match dir {
+            Dir::C2s => &mut self.c2s,
+            Dir::S2c => &mut self.s2c,
+        }
+    }
+
+    fn destination(&self, side: Side) -> Destination {
+        match side {
+            Side::Client => Destination::Client(self.opened.client),
+            Side::Server => Destination::Server(self.opened.upstream),
+        }
+    }
+
+    fn remark(&self, remark: Remark, env: &mut Env<'_>) {
+        env.out.event(env.now, Some(self.id()), What::Remark(remark));
+    }
+
+    fn tell_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env<'_>) {
+        if !self.announced {
+            return;
+        }
+        let change = SessionChange {
+            state,
+            proto: self.client.proto,
+            client: self.opened.client,
+            upstream: self.local,
+            by,
+            reason: reason.map(Into::into),
+        };
+        env.out.event(env.now, Some(self.id()), What::Session(change));
+    }
+
+    /// A datagram that stayed on its leg: handshakes, and late ones of a closed session.
+    fn tell_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env<'_>) {
+        let leg = self.leg(from);
+        leg.ordinal += 1;
+        let (proto, ordinal) = (leg.proto, leg.ordinal);
+        if env.out.is_watched() {
+            let mut event = Datagram::new(
+                Dir::from_sender(from),
+                proto,
+                Origin::Peer,
+                datagram,
+                std::iter::empty(),
+            );
+            event.leg = Some(from);
+            event.ordinal = ordinal;
+            event.notes = *notes;
+            env.out.event(env.now, Some(self.id()), What::Datagram(event));
+        }
+    }
+
+    /// A datagram that the session refuses, and why.
+    pub(crate) fn tell_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env<'_>) {
+        let mut notes = Notes::default();
+        notes.push(Note {
+            code,
+            at: 0,
+            len: datagram.len(),
+        });
+        self.tell_one_leg(from, datagram, &notes, env);
+    }
+
+    /// What the proxy sent on one leg on its own since `mark`.
+    fn tell_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env<'_>) {
+        if !env.out.is_watched() {
+            return;
+        }
+        let proto = self.leg(to).proto;
+        let dir = Dir::from_sender(to.other());
+        let mut event = Datagram::new(dir, proto, origin, &[], env.out.sent_since(mark));
+        event.leg = Some(to);
+        env.out.event(env.now, Some(self.id()), What::Datagram(event));
+    }
+}

@@ -1,0 +1,225 @@
+//! A valid datagram crosses from one leg to the other.
+
+use teetap_wire::{
+    Code, Control, Dir, Flags, Header, Note, Packet, Seq, Side, Trailing, control, rewrite, write,
+};
+
+use super::{Env, Link, Phase, Work};
+use crate::session::{
+    Datagram, Origin, Remark, What,
+    splice::{Acked, Answer, Placing},
+};
+
+impl Link {
+    /// The order of steps for one datagram: ack, handshake packets, resend request, chunks, sending, telling.
+    pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env<'_>) {
+        let (_, back, _) = self.parts(from);
+        let (ack, odd_ack) = match back.on_ack(packet.header.ack) {
+            Acked::Show(ack, odd) => (ack, odd),
+            Acked::Refuse(code) => return self.tell_refused(from, datagram, code, env),
+        };
+        self.leg(from).hear(packet, env.now);
+        match from {
+            Side::Server => {
+                self.accept = None;
+                self.told_silent = false;
+                self.label_legacy_join(env);
+            }
+            Side::Client if matches!(self.phase, Phase::Answered) => self.go_online(env),
+            Side::Client => {}
+        }
+        if self.arm_pending {
+            self.arm_for_rules(env);
+        }
+        let control = packet.control();
+        if control.is_some() && self.keep_on_leg(from, datagram, packet, env) {
+            return;
+        }
+        let (resend, answer) = self.resend_request(from, packet, env);
+        let changed = self.place_chunks(from, packet, env);
+        let mark = env.out.mark();
+        self.forward(from, datagram, packet, changed, ack, resend, env);
+        self.tell_relayed(from, datagram, packet, odd_ack, mark, env);
+        if answer {
+            self.answer_resend_request(from, env);
+        }
+        if let Some(Control::Close { reason }) = control {
+            self.note_early_close(from, env);
+            self.begin_closing(Some(from), reason, env);
+            return;
+        }
+        self.send_crossing(env);
+        self.send_due(Dir::C2s, Origin::Rule, env);
+        self.send_due(Dir::S2c, Origin::Rule, env);
+    }
+
+    /// The RESEND flag asks for what goes *towards* `from`. Gives whether the flag goes on, and whether the proxy
+    /// answers instead: never both for one request.
+    fn resend_request(&mut self, from: Side, packet: &Packet<'_>, env: &Env<'_>) -> (bool, bool) {
+        let (_, back, _) = self.parts(from);
+        let mut resend = packet.header.flags.contains(Flags::RESEND);
+        let mut answer = false;
+        if resend && !back.is_identity() {
+            match back.on_resend_request(env.now) {
+                Answer::Sender => {}
+                Answer::Proxy => (resend, answer) = (false, true),
+                Answer::Merged => resend = false,
+            }
+        }
+        // Our own request for what is missing in that direction leaves with this datagram. Control messages are
+        // not read for it by every peer, so then it waits for its own time.
+        if !packet.header.flags.contains(Flags::CONTROL) && back.take_resend_request() {
+            resend = true;
+        }
+        (resend, answer)
+    }
+
+    /// Reads or places every chunk. True when the payload that goes on differs from the one that came.
+    fn place_chunks(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env<'_>) -> bool {
+        let session = self.id().0;
+        let dir = Dir::from_sender(from);
+        let (_, _, splice) = self.parts(from);
+        let Work {
+            composer,
+            placed,
+            crossing,
+        } = &mut *env.work;
+        composer.clear();
+        placed.clear();
+        if packet.header.flags.contains(Flags::CONTROL) {
+            return false;
+        }
+        if splice.is_identity() {
+            packet
+                .chunks()
+                .filter_map(|chunk| chunk.header.vital)
+                .for_each(|u| splice.observe(u));
+            return false;
+        }
+        let mut changed = false;
+        let mut placing = Placing {
+            session,
+            dir,
+            proto: packet.proto,
+            now: env.now,
+            rules: env.rules.as_deref_mut(),
+            out: composer,
+            crossing,
+            changed: &mut changed,
+        };
+        placed.extend(packet.chunks().map(|chunk| splice.place(&chunk, &mut placing)));
+        changed
+    }
+
+    /// Sends the datagram on: as it was but for token and ack, or composed anew.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of `relay`, all of its findings meet here"
+    )]
+    fn forward(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        changed: bool,
+        ack: Seq,
+        resend: bool,
+        env: &mut Env<'_>,
+    ) {
+        let to = from.other();
+        let destination = self.destination(to);
+        let trailing = self.leg(from).trailing;
+        let leg = self.leg(to);
+        leg.last_sent = env.now;
+        let token = leg.token_out;
+        if !changed {
+            env.out.send(destination, |out| {
+                rewrite(packet, datagram, token, ack, resend, out)
+            });
+            return;
+        }
+        let compress: Option<Trailing> = packet
+            .header
+            .flags
+            .contains(Flags::COMPRESSION)
+            .then_some(trailing);
+        let proto = packet.proto;
+        if env.work.composer.is_empty() {
+            // Nothing is left of it but the ack. An empty data packet is legal only as a resend request.
+            let flags = if resend { Flags::RESEND } else { Flags::CONTROL };
+            let header = Header {
+                flags,
+                ack,
+                num_chunks: 0,
+                token,
+            };
+            let mut payload = Vec::new();
+            if !resend {
+                control::keepalive(&mut payload);
+            }
+            env.out
+                .send(destination, |out| write(proto, &header, &payload, None, out));
+            return;
+        }
+        for (index, (payload, num_chunks)) in env.work.composer.payloads().enumerate() {
+            let flags = if resend && index == 0 {
+                Flags::RESEND
+            } else {
+                Flags::empty()
+            };
+            let header = Header {
+                flags,
+                ack,
+                num_chunks,
+                token,
+            };
+            env.out
+                .send(destination, |out| write(proto, &header, payload, compress, out));
+        }
+    }
+
+    fn tell_relayed(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        odd_ack: Option<Code>,
+        mark: usize,
+        env: &mut Env<'_>,
+    ) {
+        let leg = self.leg(from);
+        leg.ordinal += 1;
+        let ordinal = leg.ordinal;
+        self.tell_full(Dir::from_sender(from), env);
+        if !env.out.is_watched() {
+            return;
+        }
+        let dir = Dir::from_sender(from);
+        let mut event = Datagram::new(
+            dir,
+            packet.proto,
+            Origin::Peer,
+            datagram,
+            env.out.sent_since(mark),
+        );
+        event.ordinal = ordinal;
+        event.placed = env.work.placed.as_slice().into();
+        event.notes = packet.notes;
+        if let Some(code) = odd_ack {
+            event.notes.push(Note { code, at: 0, len: 2 });
+        }
+        env.out.event(env.now, Some(self.id()), What::Datagram(event));
+    }
+
+    /// A full hold queue is told once each time it fills.
+    fn tell_full(&mut self, dir: Dir, env: &mut Env<'_>) {
+        let full = self.splice(dir).is_refusing();
+        let [c2s, s2c] = &mut self.told_full;
+        let told = if dir == Dir::C2s { c2s } else { s2c };
+        let news = full && !*told;
+        *told = full;
+        if news {
+            self.remark(Remark::HoldFull(dir), env);
+        }
+    }
+}

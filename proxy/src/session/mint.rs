@@ -1,0 +1,51 @@
+//! Tokens of our own. All of them derive from one secret, so that the core needs no randomness and a request can be
+//! answered without keeping anything of it.
+
+use std::{
+    hash::{Hash, Hasher},
+    net::SocketAddr,
+};
+
+use siphasher::sip::SipHasher24;
+use teetap_wire::Token;
+
+/// What a token is for; different purposes never give related tokens.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(crate) enum Purpose {
+    /// A client that names a token of its own (0.6.5 CONNECT, 0.7 TOKEN).
+    Named(Token),
+    /// The n-th session of a run, for clients that name none.
+    Session(u32),
+    /// Our own side of the n-th upstream socket.
+    Upstream(u32),
+}
+
+/// Makes tokens: SipHash-2-4 of the purpose and the client's address under the secret.
+#[derive(Clone, Debug)]
+pub(crate) struct Mint {
+    secret: [u8; 16],
+}
+
+impl Mint {
+    pub(crate) fn new(secret: [u8; 16]) -> Self {
+        Self { secret }
+    }
+
+    /// The token for a purpose; never one of the values that mean something else on the wire.
+    pub(crate) fn token(&self, client: SocketAddr, purpose: Purpose) -> Token {
+        let mut hasher = SipHasher24::new_with_key(&self.secret);
+        client.hash(&mut hasher);
+        purpose.hash(&mut hasher);
+        let mut bits = hasher.finish();
+        loop {
+            let [a, b, c, d, ..] = bits.to_be_bytes();
+            let token = Token([a, b, c, d]);
+            if token != Token::NONE && token != Token::TKEN && token != Token([0; 4]) {
+                return token;
+            }
+            bits = bits
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+        }
+    }
+}

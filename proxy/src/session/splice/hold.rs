@@ -1,0 +1,218 @@
+//! Messages that wait in the proxy's custody: acked to their sender, not numbered yet.
+
+use std::collections::VecDeque;
+
+use crate::session::Time;
+
+/// How many messages one direction may hold.
+const MAX_MESSAGES: usize = 300;
+/// How many bytes of messages one direction may hold.
+const MAX_BYTES: usize = 24 * 1024;
+
+/// A waiting message.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) data: Box<[u8]>,
+    pub(crate) vital: bool,
+    pub(crate) release: Release,
+}
+
+/// When a waiting message may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// As soon as everything before it has gone and the window has room.
+    Ready,
+    /// At a time.
+    At(Time),
+    /// When its key is released, at the latest at a time.
+    Key(u64, Time),
+}
+
+impl Release {
+    fn is_due(self, now: Time) -> bool {
+        self.deadline().is_none_or(|at| at <= now)
+    }
+
+    fn deadline(self) -> Option<Time> {
+        match self {
+            Self::Ready => None,
+            Self::At(at) | Self::Key(_, at) => Some(at),
+        }
+    }
+}
+
+/// A message that others of its group overtake.
+#[derive(Debug)]
+struct Overtaken {
+    group: u32,
+    remaining: u32,
+    until: Time,
+    held: Held,
+}
+
+/// All waiting messages of one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Hold {
+    /// Order kept: later vital messages queue behind.
+    ordered: VecDeque<Held>,
+    /// Order free: each goes at its own time.
+    free: Vec<Held>,
+    overtaken: Vec<Overtaken>,
+    /// Release time of the last non-vital message whose order is to be kept.
+    last_loose: Time,
+    bytes: usize,
+    refusing: bool,
+}
+
+impl Hold {
+    /// Whether vital messages have to queue.
+    pub(crate) fn is_queueing(&self) -> bool {
+        !self.ordered.is_empty()
+    }
+
+    /// Whether nothing more is taken until half of it has gone.
+    pub(crate) fn is_refusing(&self) -> bool {
+        self.refusing
+    }
+
+    /// Whether there is room for `len` more bytes; when not, starts refusing.
+    pub(crate) fn has_room(&mut self, len: usize) -> bool {
+        if self.len() >= MAX_MESSAGES || self.bytes + len > MAX_BYTES {
+            self.refusing = true;
+        }
+        !self.refusing
+    }
+
+    /// Ends refusing once half of it has gone. True at that moment.
+    pub(crate) fn has_recovered(&mut self) -> bool {
+        let recovered = self.refusing && self.len() <= MAX_MESSAGES / 2 && self.bytes <= MAX_BYTES / 2;
+        if recovered {
+            self.refusing = false;
+        }
+        recovered
+    }
+
+    pub(crate) fn push_ordered(&mut self, held: Held) {
+        self.bytes += held.data.len();
+        self.ordered.push_back(held);
+    }
+
+    pub(crate) fn push_free(&mut self, held: Held) {
+        self.bytes += held.data.len();
+        self.free.push(held);
+    }
+
+    /// A message outside the numbering that goes after the last one of its kind.
+    pub(crate) fn push_loose(&mut self, data: Box<[u8]>, release: Release) {
+        let release = match release {
+            Release::At(at) => {
+                self.last_loose = self.last_loose.max(at);
+                Release::At(self.last_loose)
+            }
+            other => other,
+        };
+        self.push_free(Held {
+            data,
+            vital: false,
+            release,
+        });
+    }
+
+    pub(crate) fn push_overtaken(&mut self, group: u32, remaining: u32, until: Time, held: Held) {
+        self.bytes += held.data.len();
+        self.overtaken.push(Overtaken {
+            group,
+            remaining,
+            until,
+            held,
+        });
+    }
+
+    /// Whether a message of this group waits to be overtaken.
+    pub(crate) fn awaits(&self, group: u32) -> bool {
+        self.overtaken.iter().any(|waiting| waiting.group == group)
+    }
+
+    /// One message of the group has gone ahead. The one it overtook, when it was the last to do so.
+    pub(crate) fn overtake(&mut self, group: u32) -> Option<Held> {
+        let index = self.overtaken.iter().position(|waiting| waiting.group == group)?;
+        let waiting = self.overtaken.get_mut(index)?;
+        waiting.remaining = waiting.remaining.saturating_sub(1);
+        if waiting.remaining > 0 {
+            return None;
+        }
+        let held = self.overtaken.remove(index).held;
+        self.bytes -= held.data.len();
+        Some(held)
+    }
+
+    /// Makes everything held under `key` due.
+    pub(crate) fn release_key(&mut self, key: u64) -> bool {
+        let mut found = false;
+        for held in self.ordered.iter_mut().chain(&mut self.free) {
+            if matches!(held.release, Release::Key(of, _) if of == key) {
+                held.release = Release::Ready;
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// The next message that may go now; vital ones only when the window has room.
+    pub(crate) fn pop_due(&mut self, now: Time, window_open: bool) -> Option<Held> {
+        if window_open && self.ordered.front().is_some_and(|held| held.release.is_due(now)) {
+            return self
+                .ordered
+                .pop_front()
+                .inspect(|held| self.bytes -= held.data.len());
+        }
+        if let Some(index) = self
+            .overtaken
+            .iter()
+            .position(|waiting| window_open && waiting.until <= now)
+        {
+            let held = self.overtaken.remove(index).held;
+            self.bytes -= held.data.len();
+            return Some(held);
+        }
+        let index = self
+            .free
+            .iter()
+            .enumerate()
+            .filter(|(_, held)| (window_open || !held.vital) && held.release.is_due(now))
+            .min_by_key(|(index, held)| (held.release.deadline(), *index))
+            .map(|(index, _)| index)?;
+        let held = self.free.remove(index);
+        self.bytes -= held.data.len();
+        Some(held)
+    }
+
+    /// When the next one may go; a vital one that only waits for the window has no time.
+    pub(crate) fn deadline(&self, window_open: bool) -> Option<Time> {
+        let ordered = self
+            .ordered
+            .front()
+            .filter(|_| window_open)
+            .map(|held| held.release);
+        let free = self
+            .free
+            .iter()
+            .filter(|held| window_open || !held.vital)
+            .map(|held| held.release);
+        let overtaken = self
+            .overtaken
+            .iter()
+            .filter(|_| window_open)
+            .map(|waiting| waiting.until);
+        ordered
+            .into_iter()
+            .chain(free)
+            .map(|release| release.deadline().unwrap_or(Time::ZERO))
+            .chain(overtaken)
+            .min()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ordered.len() + self.free.len() + self.overtaken.len()
+    }
+}

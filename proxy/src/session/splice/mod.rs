@@ -1,0 +1,320 @@
+//! One direction of a session, sender S to receiver R: the translation between the numbers that S gives (`u`) and
+//! the numbers that R sees (`d`).
+//!
+//! Law: what R gets is a prefix of what was meant, nothing twice, and no ack leaves a peer's window. Numbers are
+//! given at emission, so drop, inject, delay, hold and reorder are one mechanism. A message that is only forwarded
+//! stays its sender's responsibility: S's resend repairs a loss and R's resend requests reach S. What the proxy
+//! swallowed, holds or made is in its *custody*: acked to S and repaired by the proxy.
+//!
+//! A direction starts in identity mode, where nothing is touched and gaps and repeats pass. *Arming* it keeps every
+//! number up to the highest one forwarded so far and translates everything above.
+
+mod hold;
+mod log;
+mod place;
+
+use std::time::Duration;
+
+use teetap_rules::Made;
+use teetap_wire::{Code, Proto, Seq};
+
+use self::{
+    hold::{Hold, Release},
+    log::{Log, Record},
+};
+use super::{Time, compose::Composer};
+
+pub(crate) use self::place::Placing;
+
+/// How many unacked numbers the proxy lets a receiver have. The half range of 10-bit numbers ends at 511 and a
+/// reference sender never has more than 455.
+const WINDOW: usize = 400;
+/// After this the oldest unacked message is sent again, as reference senders do.
+const RESEND_AFTER: Duration = Duration::from_secs(1);
+/// A missing message is asked for by this time even when nothing else goes that way (reference: 500 ms).
+const REQUEST_WITHIN: Duration = Duration::from_millis(200);
+/// Full resends to one leg are at least this far apart.
+const FULL_RESEND_EVERY: Duration = Duration::from_millis(100);
+
+/// How numbers pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Untouched.
+    Identity,
+    /// Untouched up to `high`, which R has not acked yet; translated above.
+    Arming,
+    /// Translated.
+    Translated,
+}
+
+/// What an ack of R's means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acked {
+    /// S is shown this. The note says when R's own ack looked wrong and S will refuse it.
+    Show(Seq, Option<Code>),
+    /// The datagram is void: its ack is outside the window, and a directly connected S would refuse it too.
+    Refuse(Code),
+}
+
+/// Who answers a resend request of R's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// S: the flag is forwarded.
+    Sender,
+    /// The proxy, with everything unacked.
+    Proxy,
+    /// Nobody: an answer has just gone out.
+    Merged,
+}
+
+/// One direction's state.
+#[derive(Debug)]
+pub(crate) struct Splice {
+    mode: Mode,
+    /// Last number of S's that arrived in order.
+    u_seen: Seq,
+    /// Highest number of S's that was forwarded in identity mode.
+    high: Seq,
+    /// Last number given towards R.
+    d_last: Seq,
+    /// Last valid ack of R's.
+    a_d: Seq,
+    log: Log,
+    hold: Hold,
+    /// A number of S's is missing.
+    gap: bool,
+    /// S has to be asked to resend, by this time.
+    want_resend: Option<Time>,
+    last_full_resend: Option<Time>,
+}
+
+impl Splice {
+    pub(crate) fn new() -> Self {
+        Self {
+            mode: Mode::Identity,
+            u_seen: Seq::ZERO,
+            high: Seq::ZERO,
+            d_last: Seq::ZERO,
+            a_d: Seq::ZERO,
+            log: Log::default(),
+            hold: Hold::default(),
+            gap: false,
+            want_resend: None,
+            last_full_resend: None,
+        }
+    }
+
+    pub(crate) fn is_identity(&self) -> bool {
+        self.mode == Mode::Identity
+    }
+
+    /// Whether R has acked anything at all.
+    pub(crate) fn has_been_acked(&self) -> bool {
+        self.a_d != Seq::ZERO || self.mode != Mode::Identity
+    }
+
+    /// Whether messages are turned away because too many wait already.
+    pub(crate) fn is_refusing(&self) -> bool {
+        self.hold.is_refusing()
+    }
+
+    /// Whether one more message of `len` bytes can be numbered or held.
+    pub(crate) fn has_room(&mut self, len: usize) -> bool {
+        !self.must_queue() || self.hold.has_room(len)
+    }
+
+    /// Starts translating. True when it was in identity mode until now.
+    pub(crate) fn arm(&mut self) -> bool {
+        if self.mode != Mode::Identity {
+            return false;
+        }
+        self.d_last = self.high;
+        self.mode = Mode::Arming;
+        self.settle();
+        true
+    }
+
+    /// R's ack in a datagram header.
+    pub(crate) fn on_ack(&mut self, ack: Seq) -> Acked {
+        let top = if self.is_identity() {
+            self.high
+        } else {
+            self.d_last
+        };
+        if !ack.is_within(self.a_d, top) {
+            let code = if ack.is_behind(self.a_d) {
+                Code::AckBehind
+            } else {
+                Code::AckAhead
+            };
+            return if self.is_identity() {
+                Acked::Show(ack, Some(code))
+            } else {
+                Acked::Refuse(code)
+            };
+        }
+        self.a_d = ack;
+        if self.mode != Mode::Translated && ack.is_behind(self.high) && self.u_seen.is_behind(ack) {
+            self.u_seen = ack;
+        }
+        self.settle();
+        self.log.acked(ack);
+        Acked::Show(self.shown(), None)
+    }
+
+    /// Arming ends when R has everything that passed untouched.
+    fn settle(&mut self) {
+        if self.mode == Mode::Arming && self.high.is_behind(self.a_d) {
+            self.mode = Mode::Translated;
+            if self.u_seen.is_behind(self.high) {
+                self.u_seen = self.high;
+            }
+        }
+    }
+
+    /// What S is shown as acked now.
+    pub(crate) fn shown(&self) -> Seq {
+        match self.mode {
+            Mode::Identity | Mode::Arming => self.a_d,
+            Mode::Translated => self.log.first_owed().map_or(self.u_seen, Seq::prev),
+        }
+    }
+
+    /// R asks for everything unacked.
+    pub(crate) fn on_resend_request(&mut self, now: Time) -> Answer {
+        if self.mode != Mode::Translated || !self.log.has_custody() || self.gap {
+            return Answer::Sender;
+        }
+        if self
+            .last_full_resend
+            .is_some_and(|last| now.since(last) < FULL_RESEND_EVERY)
+        {
+            return Answer::Merged;
+        }
+        self.last_full_resend = Some(now);
+        Answer::Proxy
+    }
+
+    /// Everything unacked once more, in order.
+    pub(crate) fn resend_all(&mut self, proto: Proto, now: Time, out: &mut Composer) {
+        for record in self.log.iter_mut() {
+            if record.transmit(now) {
+                out.push(proto, Some(record.d), true, &record.data);
+            }
+        }
+    }
+
+    /// Whether S has to be asked to resend; asking is what the caller does now.
+    pub(crate) fn take_resend_request(&mut self) -> bool {
+        self.want_resend.take().is_some()
+    }
+
+    /// Whether S has to be asked now although nothing else goes that way.
+    pub(crate) fn resend_request_is_due(&self, now: Time) -> bool {
+        self.want_resend.is_some_and(|by| by <= now)
+    }
+
+    fn request_resend(&mut self, now: Time) {
+        self.want_resend.get_or_insert(now + REQUEST_WITHIN);
+    }
+
+    /// A message made by a rule or a person.
+    pub(crate) fn inject(&mut self, made: &Made, proto: Proto, now: Time, out: &mut Composer) {
+        if !made.vital {
+            out.push(proto, None, false, &made.data);
+        } else if self.must_queue() {
+            self.hold.push_ordered(hold::Held {
+                data: made.data.as_slice().into(),
+                vital: true,
+                release: Release::Ready,
+            });
+        } else {
+            self.emit_own(made.data.as_slice().into(), proto, now, out);
+        }
+    }
+
+    pub(crate) fn release_key(&mut self, key: u64) -> bool {
+        self.hold.release_key(key)
+    }
+
+    /// Lets everything go that is due and has room.
+    pub(crate) fn release(&mut self, proto: Proto, now: Time, out: &mut Composer) {
+        while let Some(held) = self.hold.pop_due(now, self.window_is_open()) {
+            if held.vital {
+                self.emit_own(held.data, proto, now, out);
+            } else {
+                out.push(proto, None, false, &held.data);
+            }
+        }
+        if self.hold.has_recovered() {
+            self.request_resend(now);
+        }
+    }
+
+    /// Sends the oldest unacked message again when the proxy answers for it and it is a second old.
+    pub(crate) fn resend_oldest(&mut self, proto: Proto, now: Time, out: &mut Composer) {
+        if self.mode != Mode::Translated {
+            return;
+        }
+        if let Some(record) = self.log.front_mut()
+            && record.u.is_none()
+            && now.since(record.last) >= RESEND_AFTER
+            && record.transmit(now)
+        {
+            out.push(proto, Some(record.d), true, &record.data);
+        }
+    }
+
+    /// How long R has not acked the oldest message that the proxy answers for.
+    pub(crate) fn custody_age(&self, now: Time) -> Duration {
+        let oldest = self
+            .log
+            .front()
+            .filter(|record| record.u.is_none() && self.mode == Mode::Translated);
+        oldest.map_or(Duration::ZERO, |record| now.since(record.first))
+    }
+
+    /// When something has to be done here without a datagram.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let oldest = self
+            .log
+            .front()
+            .filter(|record| record.u.is_none() && self.mode == Mode::Translated);
+        let resend = oldest.map(|record| record.last + RESEND_AFTER);
+        [
+            resend,
+            self.want_resend,
+            self.hold.deadline(self.window_is_open()),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn window_is_open(&self) -> bool {
+        self.log.len() < WINDOW
+    }
+
+    fn must_queue(&self) -> bool {
+        self.hold.is_queueing() || !self.window_is_open()
+    }
+
+    fn next_number(&mut self) -> Seq {
+        self.d_last = self.d_last.next();
+        self.d_last
+    }
+
+    /// Numbers and sends a message that the proxy answers for.
+    fn emit_own(&mut self, data: Box<[u8]>, proto: Proto, now: Time, out: &mut Composer) {
+        let d = self.next_number();
+        out.push(proto, Some(d), false, &data);
+        self.log.push(Record {
+            d,
+            u: None,
+            data,
+            first: now,
+            last: now,
+            lose: 0,
+        });
+    }
+}

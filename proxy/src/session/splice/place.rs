@@ -1,0 +1,354 @@
+//! Where each chunk of a datagram goes: forwarded, dropped, edited, held, repeated, left out.
+
+use std::time::Duration;
+
+use teetap_rules::{Decide, Fate, Made, Message, Order, Verdict};
+use teetap_wire::{Chunk, Dir, Proto, Seq, identify};
+
+use super::{
+    Mode, Splice,
+    hold::{Held, Release},
+    log::Record,
+};
+use crate::session::{
+    Action, Placed, Time,
+    compose::{Composer, fits},
+};
+
+/// A message that others were to overtake goes after this time even when none came.
+const OVERTAKEN_FOR: Duration = Duration::from_secs(1);
+
+/// What placing the chunks of one datagram needs and gives.
+pub(crate) struct Placing<'a> {
+    pub(crate) session: u32,
+    pub(crate) dir: Dir,
+    pub(crate) proto: Proto,
+    pub(crate) now: Time,
+    pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
+    /// The payload that goes on.
+    pub(crate) out: &'a mut Composer,
+    /// Messages made for the other direction.
+    pub(crate) crossing: &'a mut Vec<Made>,
+    /// Whether the payload that goes on differs from the one that came.
+    pub(crate) changed: &'a mut bool,
+}
+
+impl Placing<'_> {
+    fn decide(&mut self, vital: bool, data: &[u8]) -> Verdict {
+        let Some(rules) = self.rules.as_deref_mut().filter(|rules| rules.acts(self.dir)) else {
+            return Verdict::PASS;
+        };
+        let mut verdict = rules.decide(&Message {
+            session: self.session,
+            dir: self.dir,
+            proto: self.proto,
+            vital,
+            id: identify(data).map(|(id, _)| id),
+            data,
+            at: self.now.0,
+        });
+        // What no chunk can carry cannot be sent; the original goes on.
+        verdict.edit = verdict.edit.filter(|edit| fits(self.proto, edit.len()));
+        verdict.before.retain(|made| fits(self.proto, made.data.len()));
+        verdict.after.retain(|made| fits(self.proto, made.data.len()));
+        verdict
+    }
+}
+
+impl Splice {
+    /// In identity mode a chunk only has its number read.
+    pub(crate) fn observe(&mut self, u: Seq) {
+        if u == self.u_seen.next() {
+            self.u_seen = u;
+        }
+        if !u.is_behind(self.high) {
+            self.high = u;
+        }
+    }
+
+    /// Places one chunk of a translated direction.
+    pub(crate) fn place(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
+        let Some(u) = chunk.header.vital else {
+            return self.place_loose(chunk, to);
+        };
+        let placed = if self.mode == Mode::Arming && u.is_behind(self.high) {
+            self.observe(u);
+            to.out.push(to.proto, Some(u), chunk.header.resend, chunk.data);
+            Placed {
+                seq_out: Some(u),
+                action: Action::Pass,
+            }
+        } else if u == self.u_seen.next() {
+            self.place_first(u, chunk, to)
+        } else if u.is_behind(self.u_seen) {
+            self.place_repeat(u, to)
+        } else {
+            self.gap = true;
+            self.request_resend(to.now);
+            Placed {
+                seq_out: None,
+                action: Action::Gap,
+            }
+        };
+        if placed
+            != (Placed {
+                seq_out: Some(u),
+                action: Action::Pass,
+            })
+        {
+            *to.changed = true;
+        }
+        placed
+    }
+
+    /// A retransmission: decisions are not taken again, and the bytes are those of the first time.
+    fn place_repeat(&mut self, u: Seq, to: &mut Placing<'_>) -> Placed {
+        let Some(record) = self.log.by_sender(u) else {
+            return Placed {
+                seq_out: None,
+                action: Action::Known,
+            };
+        };
+        if !record.transmit(to.now) {
+            return Placed {
+                seq_out: None,
+                action: Action::Lose,
+            };
+        }
+        to.out.push(to.proto, Some(record.d), true, &record.data);
+        Placed {
+            seq_out: Some(record.d),
+            action: Action::Repeat,
+        }
+    }
+
+    /// The first copy that arrives in order: the one time that rules decide.
+    fn place_first(&mut self, u: Seq, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
+        if self.hold.is_refusing() || (self.must_queue() && !self.hold.has_room(chunk.data.len())) {
+            return Placed {
+                seq_out: None,
+                action: Action::Refuse,
+            };
+        }
+        let verdict = to.decide(true, chunk.data);
+        let waits = !matches!(verdict.fate, Fate::Pass | Fate::Drop | Fate::Lose { .. });
+        if waits && !self.hold.has_room(chunk.data.len()) {
+            return Placed {
+                seq_out: None,
+                action: Action::Refuse,
+            };
+        }
+        self.u_seen = u;
+        self.gap = false;
+        self.inject_all(&verdict.before, to);
+        let edited = verdict.edit.is_some();
+        let data: Box<[u8]> = verdict.edit.as_deref().unwrap_or(chunk.data).into();
+        let copy = (!verdict.copies.is_empty()).then(|| data.clone());
+        let mut placed = match verdict.fate {
+            Fate::Drop => Placed {
+                seq_out: None,
+                action: Action::Drop,
+            },
+            Fate::Pass => self.forward(u, data, 0, chunk.header.resend, to),
+            Fate::Lose { times } => self.forward(u, data, times, chunk.header.resend, to),
+            Fate::Reorder { group, .. } if self.hold.awaits(group) => {
+                let placed = self.forward(u, data, 0, chunk.header.resend, to);
+                if let Some(held) = self.hold.overtake(group) {
+                    self.let_go(held, to);
+                }
+                placed
+            }
+            waiting => self.keep(waiting, data, to.now),
+        };
+        if edited && placed.action == Action::Pass {
+            placed.action = Action::Edit;
+        }
+        if let Some(data) = copy {
+            self.copy(&data, true, &verdict.copies, to);
+        }
+        self.inject_all(&verdict.after, to);
+        placed
+    }
+
+    /// Numbers a message of S's and sends it; S answers for it. Behind waiting ones it waits too, in custody.
+    fn forward(&mut self, u: Seq, data: Box<[u8]>, lose: u32, resend: bool, to: &mut Placing<'_>) -> Placed {
+        if self.must_queue() {
+            self.hold.push_ordered(Held {
+                data,
+                vital: true,
+                release: Release::Ready,
+            });
+            return Placed {
+                seq_out: None,
+                action: Action::Hold,
+            };
+        }
+        let d = self.next_number();
+        let mut record = Record {
+            d,
+            u: Some(u),
+            data,
+            first: to.now,
+            last: to.now,
+            lose,
+        };
+        let sent = record.transmit(to.now);
+        if sent {
+            to.out.push(to.proto, Some(d), resend, &record.data);
+        }
+        self.log.push(record);
+        Placed {
+            seq_out: sent.then_some(d),
+            action: if sent { Action::Pass } else { Action::Lose },
+        }
+    }
+
+    /// Takes custody of a message that waits.
+    fn keep(&mut self, fate: Fate, data: Box<[u8]>, now: Time) -> Placed {
+        let (release, order) = match fate {
+            Fate::Delay { for_, order } => (Release::At(now + for_), order),
+            Fate::Hold { key, max, order } => (Release::Key(key, now + max), order),
+            _ => (Release::At(now + OVERTAKEN_FOR), Order::Free),
+        };
+        let held = Held {
+            data,
+            vital: true,
+            release,
+        };
+        match (fate, order) {
+            (Fate::Reorder { group, after }, _) => {
+                self.hold.push_overtaken(group, after, now + OVERTAKEN_FOR, held);
+            }
+            (_, Order::Kept) => self.hold.push_ordered(held),
+            (_, Order::Free) => self.hold.push_free(held),
+        }
+        Placed {
+            seq_out: None,
+            action: Action::Hold,
+        }
+    }
+
+    /// A chunk outside the numbering.
+    fn place_loose(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
+        let verdict = to.decide(false, chunk.data);
+        if verdict != Verdict::PASS {
+            *to.changed = true;
+        }
+        self.inject_all(&verdict.before, to);
+        let data = verdict.edit.as_deref().unwrap_or(chunk.data);
+        let passed = if verdict.edit.is_some() {
+            Action::Edit
+        } else {
+            Action::Pass
+        };
+        let action = match verdict.fate {
+            Fate::Pass => {
+                to.out.push(to.proto, None, chunk.header.resend, data);
+                passed
+            }
+            Fate::Drop | Fate::Lose { .. } => Action::Drop,
+            Fate::Reorder { group, .. } if self.hold.awaits(group) => {
+                to.out.push(to.proto, None, chunk.header.resend, data);
+                if let Some(held) = self.hold.overtake(group) {
+                    self.let_go(held, to);
+                }
+                passed
+            }
+            _ if !self.hold.has_room(data.len()) => Action::Refuse,
+            Fate::Delay {
+                for_,
+                order: Order::Kept,
+            } => {
+                self.hold.push_loose(data.into(), Release::At(to.now + for_));
+                Action::Hold
+            }
+            Fate::Delay {
+                for_,
+                order: Order::Free,
+            } => {
+                self.hold.push_free(Held {
+                    data: data.into(),
+                    vital: false,
+                    release: Release::At(to.now + for_),
+                });
+                Action::Hold
+            }
+            Fate::Hold { key, max, .. } => {
+                self.hold.push_loose(data.into(), Release::Key(key, to.now + max));
+                Action::Hold
+            }
+            Fate::Reorder { group, after } => {
+                let until = to.now + OVERTAKEN_FOR;
+                let held = Held {
+                    data: data.into(),
+                    vital: false,
+                    release: Release::At(until),
+                };
+                self.hold.push_overtaken(group, after, until, held);
+                Action::Hold
+            }
+        };
+        self.copy(data, false, &verdict.copies, to);
+        self.inject_all(&verdict.after, to);
+        Placed {
+            seq_out: None,
+            action,
+        }
+    }
+
+    /// Sends what has been overtaken.
+    fn let_go(&mut self, held: Held, to: &mut Placing<'_>) {
+        *to.changed = true;
+        if !held.vital {
+            to.out.push(to.proto, None, false, &held.data);
+        } else if self.must_queue() {
+            self.hold.push_ordered(Held {
+                release: Release::Ready,
+                ..held
+            });
+        } else {
+            self.emit_own(held.data, to.proto, to.now, to.out);
+        }
+    }
+
+    /// More legal messages with the same bytes, each with a number of its own.
+    fn copy(&mut self, data: &[u8], vital: bool, copies: &[Duration], to: &mut Placing<'_>) {
+        for after in copies {
+            *to.changed = true;
+            if !after.is_zero() {
+                if self.hold.has_room(data.len()) {
+                    let release = Release::At(to.now + *after);
+                    self.hold.push_free(Held {
+                        data: data.into(),
+                        vital,
+                        release,
+                    });
+                }
+            } else {
+                self.inject_here(
+                    &Made {
+                        dir: to.dir,
+                        vital,
+                        data: data.to_vec(),
+                    },
+                    to,
+                );
+            }
+        }
+    }
+
+    fn inject_all(&mut self, made: &[Made], to: &mut Placing<'_>) {
+        for made in made {
+            if made.dir == to.dir {
+                self.inject_here(made, to);
+            } else {
+                to.crossing.push(made.clone());
+            }
+        }
+    }
+
+    fn inject_here(&mut self, made: &Made, to: &mut Placing<'_>) {
+        *to.changed = true;
+        self.inject(made, to.proto, to.now, to.out);
+    }
+}
