@@ -217,7 +217,7 @@ mod tests {
                 Some(connless) => prop_assert!(datagram.ends_with(connless.data())),
                 None => prop_assert!(!is_connless(&datagram) || datagram.len() < HEADER_LEN),
             }
-            tag(&datagram);
+            prop_assert!(!tag(&datagram).is_empty());
         }
     }
 }

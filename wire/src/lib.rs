@@ -12,7 +12,7 @@
 //! | [`chunk`] | the messages inside a packet, vital or not |
 //! | [`control`] | handshake, keepalive and close packets |
 //! | [`connless`] | datagrams outside a connection: server browser, master server |
-//! | [`detect`] | what the first datagram of an unknown address is |
+//! | [`mod@detect`] | what the first datagram of an unknown address is |
 //! | [`message`] | the id at the start of a chunk |
 //! | [`huffman`], [`varint`] | the two codings beneath |
 //! | [`proto`], [`token`], [`seq`], [`note`] | the words all of them share |

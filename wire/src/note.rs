@@ -61,6 +61,9 @@ macro_rules! codes {
 }
 
 codes! {
+    TooShort          "too-short"            Error   Datagram "shorter than a header: the receiver drops the datagram"
+    BadHuffman        "bad-huffman"          Error   Datagram "cannot be decompressed: the receiver drops the datagram"
+    NotConnected      "not-connected"        Error   Datagram "a connless datagram where one of a connection belongs"
     OverlongInt       "overlong-int"         Info    Message  "an int takes more bytes than needed"
     IntPadding        "int-padding"          Warning Message  "the fifth byte of an int has bits that versions read differently"
     UnknownFlags      "unknown-flags"        Warning Datagram "header bits that no sender of this version sets"

@@ -7,6 +7,8 @@
 //! What it is not: a check of tokens or acks, which need the state of a connection.
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 mod write;
 
@@ -111,6 +113,18 @@ pub enum PacketError {
     /// The payload cannot be inflated.
     #[error(transparent)]
     Huffman(#[from] HuffmanError),
+}
+
+impl PacketError {
+    /// The note that says the same.
+    #[must_use]
+    pub const fn code(self) -> Code {
+        match self {
+            Self::TooShort { .. } => Code::TooShort,
+            Self::Connless => Code::NotConnected,
+            Self::Huffman(_) => Code::BadHuffman,
+        }
+    }
 }
 
 impl<'a> Packet<'a> {
