@@ -139,13 +139,15 @@ impl DdnetClient {
         })
     }
 
-    /// Waits until it is told of its own entrance.
+    /// Waits until it is told of its own entrance and has drawn its tee. Before its first snapshots it drops what others
+    /// say, as their names come with these; the race recorder starts with them.
     ///
     /// # Errors
     /// It does not come to that.
     pub fn joined(self) -> Result<Self> {
         self.log()
             .wait_for(&format!("chat: .*'{}' entered", self.name), PATIENCE)?;
+        self.log().wait_for("demo_recorder: Recording to", PATIENCE)?;
         Ok(self)
     }
 

@@ -8,7 +8,7 @@ use regex::escape;
 
 use super::{PATIENCE, Player, Server};
 
-/// One player's whole visit, after it joined: entrance, chat both ways, rcon refused, granted and used, a death, a clean quit.
+/// The whole visit of a server's only player (so it is client 0), after it joined: entrance, chat both ways, rcon refused, granted and used, a death, a clean quit.
 ///
 /// # Errors
 /// Anything did not happen, or happened that must not.
@@ -22,7 +22,7 @@ pub fn visit(server: &mut impl Server, mut player: impl Player) -> Result<()> {
     player.command("rcon_auth wrong-rcon")?;
     player.command("rcon say nobody may say this")?;
     says(server, &mut player, "after the wrong password")?;
-    for forbidden in ["authed", "nobody may say this"] {
+    for forbidden in ["ClientID=0 authed", "nobody may say this"] {
         ensure!(
             !server.log().contains(forbidden),
             "{forbidden:?} in the server's log:\n{}",
@@ -30,7 +30,7 @@ pub fn visit(server: &mut impl Server, mut player: impl Player) -> Result<()> {
         );
     }
     player.command("rcon_auth right-rcon")?;
-    server.log().wait_for(r"ClientID=\d+ authed", PATIENCE)?;
+    server.log().wait_for("ClientID=0 authed", PATIENCE)?;
     player.command("rcon say only an admin says this")?;
     server
         .log()
@@ -72,6 +72,17 @@ pub fn kick(server: &mut impl Server, player: &impl Player) -> Result<()> {
         .log()
         .wait_for(&format!(r"leave player='\d+:{}'", escape(name)), PATIENCE)?;
     Ok(())
+}
+
+/// The server refuses `player`, and the player is told `reason` as the server said it.
+///
+/// # Errors
+/// It is not.
+pub fn refused(player: &impl Player, reason: &str) -> Result<()> {
+    hears(
+        player,
+        &format!("(offline error=|disconnected by server )'{}'", escape(reason)),
+    )
 }
 
 /// Two joined players: both are in the game, and what `speaker` says reaches the server and `listener`.
