@@ -1,1 +1,12 @@
-//! tui
+//! What a person sees of the traffic.
+//!
+//! [`reading`] takes a datagram event apart again: the core tells what happened in bytes, and whoever shows it decodes
+//! it, off the data thread. [`row`] makes text of events, for the plain output and for tables.
+//!
+//! Law: nothing a peer sent leaves here as a control character.
+
+pub mod reading;
+pub mod row;
+
+pub use reading::{Layer, Message, Reading};
+pub use row::{Kind, Row, Verbosity, rows};

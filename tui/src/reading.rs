@@ -1,0 +1,317 @@
+//! A datagram event, decoded: header, messages, and what became of each.
+//!
+//! The messages are those that came in, in their order. Messages that only went out (a rule, a person or the proxy
+//! made them) follow; they have no number of a sender.
+
+use std::borrow::Cow;
+
+use teetap_proxy::session::{Action, Datagram, Origin, Placed};
+use teetap_wire::{
+    Code, Control, Flags, MessageId, Note, Notes, Packet, Place, Seq, chunk, identify, message, printable,
+};
+
+/// What kind of message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// Handshake, keepalive, close.
+    Control,
+    /// The engine's.
+    System,
+    /// The game's.
+    Game,
+    /// A chunk whose id cannot be read.
+    Unreadable,
+}
+
+/// A datagram, decoded.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Bytes as received; `None` when no peer sent it.
+    pub size: Option<usize>,
+    /// Bytes of each datagram that left because of it.
+    pub sizes_out: Vec<usize>,
+    /// Flags as received, or as sent when nothing was.
+    pub flags: Flags,
+    /// Chunks that the header announces.
+    pub num_chunks: u8,
+    /// Ack as received.
+    pub ack: Option<Seq>,
+    /// Ack as sent on (of the first datagram that left).
+    pub ack_out: Option<Seq>,
+    /// Its messages.
+    pub messages: Vec<Message>,
+    /// Oddities of the datagram that belong to no message.
+    pub notes: Vec<Note>,
+    /// More oddities than are kept.
+    pub more_notes: bool,
+    /// Why the bytes could not be read, if they could not.
+    pub error: Option<String>,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// What kind.
+    pub layer: Layer,
+    /// The id; `None` when it cannot be read.
+    pub id: Option<i32>,
+    /// The id of an extended message.
+    pub uuid: Option<[u8; 16]>,
+    /// What people call it, or its id as text.
+    pub label: Cow<'static, str>,
+    /// Whether the label is a name.
+    pub named: bool,
+    /// Reliable.
+    pub vital: bool,
+    /// Marked as sent again.
+    pub resend: bool,
+    /// Number that its sender gave it.
+    pub seq: Option<Seq>,
+    /// Number under which it left.
+    pub seq_out: Option<Seq>,
+    /// Whose doing it is.
+    pub origin: Origin,
+    /// What was done with it.
+    pub done: Done,
+    /// The reason of a CLOSE, printable.
+    pub reason: Option<String>,
+    /// Id and fields, without the chunk header.
+    pub data: Box<[u8]>,
+    /// Its oddities.
+    pub notes: Vec<Note>,
+}
+
+/// What was done with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// The core decided about this message.
+    Placed(Action),
+    /// Its datagram was not sent on as a whole.
+    Discarded,
+    /// It is between the proxy and one peer, and was never to be sent on.
+    Ended,
+}
+
+impl Done {
+    /// Its word, when there is something to tell.
+    #[must_use]
+    pub fn word(self) -> Option<String> {
+        match self {
+            Self::Placed(Action::Pass) | Self::Ended => None,
+            Self::Placed(action) => Some(action.to_string()),
+            Self::Discarded => Some("discard".to_owned()),
+        }
+    }
+}
+
+impl Reading {
+    /// Decodes.
+    #[must_use]
+    pub fn new(datagram: &Datagram) -> Self {
+        let mut reading = Self {
+            size: datagram.received().map(<[u8]>::len),
+            sizes_out: datagram.sent().map(<[u8]>::len).collect(),
+            flags: Flags::empty(),
+            num_chunks: 0,
+            ack: None,
+            ack_out: None,
+            messages: Vec::new(),
+            notes: datagram.notes.iter().collect(),
+            more_notes: datagram.notes.overflowed(),
+            error: None,
+        };
+        let mut scratch = teetap_wire::Scratch::new();
+        if let Some(received) = datagram.received() {
+            match Packet::parse(datagram.proto, received, &mut scratch) {
+                Ok(packet) => reading.take_received(datagram, &packet),
+                Err(error) => reading.error = Some(error.to_string()),
+            }
+        }
+        for (index, sent) in datagram.sent().enumerate() {
+            match Packet::parse(datagram.proto, sent, &mut scratch) {
+                Ok(packet) => reading.take_sent(datagram, &packet, index == 0),
+                Err(error) => reading.error = Some(error.to_string()),
+            }
+        }
+        reading
+    }
+
+    /// Whether the token of what came in was right, as far as this leg has one.
+    #[must_use]
+    pub fn token_ok(&self) -> bool {
+        !self
+            .notes
+            .iter()
+            .any(|note| matches!(note.code, Code::WrongToken | Code::MissingToken))
+    }
+
+    /// Numbers of the first and the last vital message, as received and as sent.
+    #[must_use]
+    pub fn seqs(&self) -> [Option<(Seq, Seq)>; 2] {
+        let ends = |number: fn(&Message) -> Option<Seq>| {
+            let mut numbers = self.messages.iter().filter_map(number);
+            let first = numbers.next()?;
+            Some((first, numbers.next_back().unwrap_or(first)))
+        };
+        [ends(|message| message.seq), ends(|message| message.seq_out)]
+    }
+
+    fn take_received(&mut self, datagram: &Datagram, packet: &Packet<'_>) {
+        self.flags = packet.header.flags;
+        self.num_chunks = packet.header.num_chunks;
+        self.ack = Some(packet.header.ack);
+        self.add_notes(&packet.notes);
+        let whole = match (datagram.leg, self.sizes_out.is_empty()) {
+            (Some(_), _) => Done::Ended,
+            (None, true) => Done::Discarded,
+            (None, false) => Done::Placed(Action::Pass),
+        };
+        if let Some(control) = packet.control() {
+            self.messages.push(Message {
+                done: datagram
+                    .placed
+                    .first()
+                    .map_or(whole, |placed| Done::Placed(placed.action)),
+                ..Message::of_control(control, packet.payload, datagram.origin)
+            });
+            return;
+        }
+        let mut chunks = packet.chunks();
+        for (index, chunk) in chunks.by_ref().enumerate() {
+            let mut message = Message::of_chunk(&chunk, datagram.origin);
+            message.seq = chunk.header.vital;
+            (message.done, message.seq_out) = match datagram.placed.get(index) {
+                Some(Placed { seq_out, action }) => (Done::Placed(*action), *seq_out),
+                None => (
+                    whole,
+                    chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),
+                ),
+            };
+            message.notes = self.claim_notes(chunk.at..chunk.end());
+            self.messages.push(message);
+        }
+        self.add_notes(&chunks.notes());
+    }
+
+    /// Takes over what only went out: the ack, and messages that did not come in.
+    fn take_sent(&mut self, datagram: &Datagram, packet: &Packet<'_>, first: bool) {
+        if first {
+            self.ack_out = Some(packet.header.ack);
+        }
+        if self.size.is_none() && first {
+            self.flags = packet.header.flags;
+            self.num_chunks = packet.header.num_chunks;
+        }
+        if let Some(control) = packet.control() {
+            if self.size.is_none() {
+                self.messages
+                    .push(Message::of_control(control, packet.payload, datagram.origin));
+            }
+            return;
+        }
+        if self.size.is_some() && datagram.placed.is_empty() {
+            return;
+        }
+        for chunk in packet.chunks() {
+            if !self.came_in(&chunk) {
+                let origin = if self.size.is_some() {
+                    Origin::Rule
+                } else {
+                    datagram.origin
+                };
+                let message = Message::of_chunk(&chunk, origin);
+                self.messages.push(Message {
+                    seq_out: chunk.header.vital,
+                    ..message
+                });
+            }
+        }
+    }
+
+    /// Whether a chunk that went out is one that came in: by its new number, or by its bytes where it has none.
+    fn came_in(&self, chunk: &chunk::Chunk<'_>) -> bool {
+        self.messages.iter().any(|message| match chunk.header.vital {
+            Some(seq) => message.seq.is_some() && message.seq_out == Some(seq),
+            None => {
+                !message.vital
+                    && match message.done {
+                        Done::Placed(Action::Pass) => *message.data == *chunk.data,
+                        Done::Placed(Action::Edit) => true,
+                        _ => false,
+                    }
+            }
+        })
+    }
+
+    fn add_notes(&mut self, found: &Notes) {
+        for note in found.iter() {
+            let known = self.notes.contains(&note)
+                || self.messages.iter().any(|message| message.notes.contains(&note));
+            if !known {
+                self.notes.push(note);
+            }
+        }
+    }
+
+    /// Moves the notes about this range of the payload to the message that is there.
+    fn claim_notes(&mut self, range: std::ops::Range<usize>) -> Vec<Note> {
+        self.notes
+            .extract_if(.., |note| {
+                note.code.place() == Place::Payload && range.contains(&note.at)
+            })
+            .collect()
+    }
+}
+
+impl Message {
+    fn of_control(control: Control<'_>, payload: &[u8], origin: Origin) -> Self {
+        let reason = match control {
+            Control::Close { reason } => reason.map(printable),
+            _ => None,
+        };
+        Self {
+            layer: Layer::Control,
+            id: Some(control.id().into()),
+            uuid: None,
+            label: control.name(),
+            named: !matches!(control, Control::Unknown { .. }),
+            vital: false,
+            resend: false,
+            seq: None,
+            seq_out: None,
+            origin,
+            done: Done::Placed(Action::Pass),
+            reason,
+            data: payload.into(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn of_chunk(chunk: &chunk::Chunk<'_>, origin: Origin) -> Self {
+        let id = identify(chunk.data).map(|(id, _)| id);
+        Self {
+            layer: match id.map(|id| id.layer) {
+                Some(message::Layer::System) => Layer::System,
+                Some(message::Layer::Game) => Layer::Game,
+                None => Layer::Unreadable,
+            },
+            id: id.map(|id| id.id),
+            uuid: id.and_then(|id: MessageId| id.uuid),
+            label: id.map_or("unreadable".into(), |id| id.to_string().into()),
+            named: false,
+            vital: chunk.header.vital.is_some(),
+            resend: chunk.header.resend,
+            seq: None,
+            seq_out: None,
+            origin,
+            done: Done::Placed(Action::Pass),
+            reason: None,
+            data: chunk.data.into(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "reading_tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+//! Tests of readings: what came in, what left, and which is which.
+
+use teetap_proxy::session::{Action, Datagram, Origin, Placed};
+use teetap_wire::{Code, Dir, Flags, Header, Proto, Seq, Side, Token, packet, write_chunk};
+
+use super::*;
+
+const TOKEN: Token = Token(*b"tokn");
+
+/// A 0.7 datagram of chunks: number (`None` = not vital) and bytes.
+fn datagram(ack: u16, chunks: &[(Option<u16>, &[u8])]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    for (seq, data) in chunks {
+        write_chunk(Proto::V7, seq.map(Seq::new), false, data, &mut payload).unwrap();
+    }
+    let header = Header {
+        flags: Flags::empty(),
+        ack: Seq::new(ack),
+        num_chunks: u8::try_from(chunks.len()).unwrap(),
+        token: Some(TOKEN),
+    };
+    let mut out = Vec::new();
+    packet::write(Proto::V7, &header, &payload, None, &mut out);
+    out
+}
+
+fn event(received: &[u8], sent: &[&[u8]]) -> Datagram {
+    let received: &'static [u8] = received.to_vec().leak();
+    Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, received, sent.iter().copied())
+}
+
+const SYS_4: &[u8] = b"\x09";
+const GAME_17: &[u8] = b"\x22";
+
+#[test]
+fn a_datagram_that_passed_keeps_its_numbers() {
+    let came = datagram(12, &[(Some(217), SYS_4), (None, GAME_17)]);
+    let left = datagram(11, &[(Some(217), SYS_4), (None, GAME_17)]);
+    let reading = Reading::new(&event(&came, &[&left]));
+    assert_eq!(
+        (reading.ack, reading.ack_out),
+        (Some(Seq::new(12)), Some(Seq::new(11)))
+    );
+    let [system, game] = reading.messages.as_slice() else {
+        panic!("{reading:?}")
+    };
+    assert_eq!(
+        (system.layer, system.id, &*system.label),
+        (Layer::System, Some(4), "sys.4")
+    );
+    assert_eq!(
+        (system.seq, system.seq_out),
+        (Some(Seq::new(217)), Some(Seq::new(217)))
+    );
+    assert_eq!(
+        (game.layer, game.id, game.vital, game.seq_out),
+        (Layer::Game, Some(17), false, None)
+    );
+    assert_eq!(system.done, Done::Placed(Action::Pass));
+}
+
+#[test]
+fn what_a_rule_added_is_told_from_what_came_in() {
+    let came = datagram(1, &[(Some(5), SYS_4), (Some(6), GAME_17), (None, b"\x0b")]);
+    let left = datagram(
+        1,
+        &[
+            (Some(8), SYS_4),
+            (Some(9), b"\x10"),
+            (None, b"\x0b"),
+            (None, b"\x13"),
+        ],
+    );
+    let mut event = event(&came, &[&left]);
+    let placed = |seq_out: Option<u16>, action| Placed {
+        seq_out: seq_out.map(Seq::new),
+        action,
+    };
+    event.placed = [
+        placed(Some(8), Action::Pass),
+        placed(None, Action::Drop),
+        placed(None, Action::Pass),
+    ]
+    .into();
+    let reading = Reading::new(&event);
+    let told: Vec<_> = reading
+        .messages
+        .iter()
+        .map(|m| (&*m.label, m.seq, m.seq_out, m.done.word(), m.origin))
+        .collect();
+    let seq = |number| Some(Seq::new(number));
+    let drop = Some("drop".to_owned());
+    assert_eq!(
+        told,
+        [
+            ("sys.4", seq(5), seq(8), None, Origin::Peer),
+            ("game.17", seq(6), None, drop, Origin::Peer),
+            ("sys.5", None, None, None, Origin::Peer),
+            ("game.8", None, seq(9), None, Origin::Rule),
+            ("sys.9", None, None, None, Origin::Rule),
+        ]
+    );
+}
+
+#[test]
+fn a_refused_datagram_is_discarded_and_a_handshake_ends_at_the_proxy() {
+    let came = datagram(1, &[(Some(5), SYS_4)]);
+    let refused = Reading::new(&event(&came, &[]));
+    assert_eq!(
+        (refused.messages[0].done, refused.messages[0].seq_out),
+        (Done::Discarded, None)
+    );
+    let mut own = event(&came, &[]);
+    own.leg = Some(Side::Client);
+    assert_eq!(Reading::new(&own).messages[0].done, Done::Ended);
+}
+
+#[test]
+fn notes_go_to_the_message_they_are_about_and_none_is_told_twice() {
+    let mut came = datagram(1, &[(None, SYS_4), (None, SYS_4)]);
+    // A third chunk is announced and not there.
+    came[2] = 3;
+    let mut event = event(&came, &[]);
+    event.notes.push(Note {
+        code: Code::WrongToken,
+        at: 3,
+        len: 4,
+    });
+    event.notes.push(Note {
+        code: Code::ChunkCountTooHigh,
+        at: 2,
+        len: 1,
+    });
+    let reading = Reading::new(&event);
+    let codes: Vec<Code> = reading.notes.iter().map(|note| note.code).collect();
+    assert_eq!(codes, [Code::WrongToken, Code::ChunkCountTooHigh]);
+    assert!(!reading.token_ok());
+}
+
+#[test]
+fn bytes_that_are_no_packet_are_an_error_and_no_panic() {
+    for len in 0..7 {
+        let reading = Reading::new(&event(&vec![0xd4; len.max(1)], &[]));
+        assert!(reading.error.is_some() && reading.messages.is_empty(), "{len}");
+    }
+}

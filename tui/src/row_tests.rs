@@ -1,0 +1,184 @@
+//! Tests of rows: the text itself, and that hostile bytes stay bytes.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use teetap_proxy::session::{Action, Placed, State};
+use teetap_wire::{Header, Proto, Seq, Token, control, packet, write_chunk};
+
+use super::*;
+
+fn packet(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
+    let header = Header {
+        flags,
+        ack: Seq::new(ack),
+        num_chunks,
+        token: Some(Token(*b"tokn")),
+    };
+    let mut out = Vec::new();
+    packet::write(Proto::V7, &header, payload, None, &mut out);
+    out
+}
+
+fn one_chunk(ack: u16, seq: u16, data: &[u8]) -> Vec<u8> {
+    let mut payload = Vec::new();
+    write_chunk(Proto::V7, Some(Seq::new(seq)), false, data, &mut payload).unwrap();
+    packet(Flags::empty(), ack, 1, &payload)
+}
+
+fn event(received: &[u8], sent: &[&[u8]], change: impl FnOnce(&mut Datagram)) -> Event {
+    let received: &'static [u8] = received.to_vec().leak();
+    let mut datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Peer, received, sent.iter().copied());
+    datagram.ordinal = 31;
+    change(&mut datagram);
+    Event {
+        at: Time(12_418_999),
+        session: Some(SessionId(2)),
+        what: What::Datagram(datagram),
+    }
+}
+
+fn texts(event: &Event, verbosity: Verbosity) -> Vec<String> {
+    rows(event, verbosity).into_iter().map(|row| row.text).collect()
+}
+
+#[test]
+fn a_message_is_one_line_with_columns() {
+    let came = one_chunk(12, 217, &[9; 23]);
+    let left = one_chunk(11, 218, &[9; 23]);
+    let same = event(&came, &[&came], |_| {});
+    assert_eq!(
+        texts(&same, Verbosity::Messages),
+        ["  12.418 #2  s→c V  217 sys.4              23 bytes"]
+    );
+    let moved = event(&came, &[&left], |datagram| {
+        datagram.placed = [Placed {
+            seq_out: Some(Seq::new(218)),
+            action: Action::Pass,
+        }]
+        .into();
+    });
+    assert_eq!(
+        texts(&moved, Verbosity::Bytes),
+        [
+            "  12.418 #2  s→c datagram 31: 33 bytes, seq 217→218, ack 12→11, 1 chunk".to_owned(),
+            format!("  12.418 #2      in {}", hex(&came)),
+            format!("  12.418 #2      out {}", hex(&left)),
+            "  12.418 #2  s→c V 217→218 sys.4           23 bytes".to_owned(),
+        ]
+    );
+    assert_eq!(
+        texts(&same, Verbosity::Bytes)[1],
+        format!("  12.418 #2      in=out {}", hex(&came))
+    );
+}
+
+#[test]
+fn a_close_shows_its_reason_and_a_handshake_its_leg() {
+    let mut payload = Vec::new();
+    control::close(b"kicked \x1b[2J\x9b\n", &mut payload);
+    let close = event(&packet(Flags::CONTROL, 3, 0, &payload), &[], |datagram| {
+        datagram.leg = Some(Side::Server)
+    });
+    assert_eq!(
+        texts(&close, Verbosity::Messages),
+        ["  12.418 #2  s→p -      close              15 bytes \"kicked \u{fffd}[2J\u{fffd}\u{fffd}\""]
+    );
+}
+
+#[test]
+fn what_was_not_sent_and_what_is_odd_is_said() {
+    let came = one_chunk(12, 217, &[9; 3]);
+    let refused = event(&came, &[], |datagram| {
+        datagram.notes.push(Note {
+            code: teetap_wire::Code::WrongToken,
+            at: 3,
+            len: 4,
+        });
+    });
+    let rows = rows(&refused, Verbosity::Messages);
+    assert_eq!(
+        rows[0].text,
+        "  12.418 #2  s→c V  217 sys.4               3 bytes discard !wrong-token"
+    );
+    assert_eq!(rows[0].kind, Kind::Warning);
+    let empty = event(&packet(Flags::empty(), 1, 0, b""), &[], |_| {});
+    assert_eq!(
+        texts(&empty, Verbosity::Messages),
+        ["  12.418 #2  s→c datagram 31: 7 bytes, not sent on, ack 1, 0 chunks !empty-without-resend"]
+    );
+}
+
+#[test]
+fn sessions_remarks_connless_and_gaps() {
+    let at = |what| Event {
+        at: Time(1_000),
+        session: Some(SessionId(12)),
+        what,
+    };
+    let session = at(What::Session(SessionChange {
+        state: State::Closed,
+        proto: Proto::Ddnet,
+        client: "127.0.0.1:4".parse().unwrap(),
+        upstream: None,
+        by: Some(Side::Server),
+        reason: Some(b"This server is full"[..].into()),
+    }));
+    assert_eq!(
+        texts(&session, Verbosity::Messages),
+        ["   0.001 #12 session closed: ddnet, client 127.0.0.1:4, by the server: \"This server is full\""]
+    );
+    let remark = rows(
+        &at(What::Remark(Remark::ServerSilent(Duration::from_secs(5)))),
+        Verbosity::Messages,
+    );
+    assert_eq!(
+        remark[0].text,
+        "   0.001 #12 warning: the server has not answered for 5 s"
+    );
+    assert_eq!(remark[0].kind, Kind::Warning);
+    let connless = Event {
+        at: Time(1_000),
+        session: None,
+        what: What::Connless(Connless {
+            dir: Dir::C2s,
+            client: "127.0.0.1:4".parse().unwrap(),
+            bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01"[..].into(),
+            forwarded: false,
+        }),
+    };
+    assert_eq!(
+        texts(&connless, Verbosity::Messages),
+        ["   0.001 -   c→s -      request_info       15 bytes client 127.0.0.1:4 discard"]
+    );
+    assert!(gap(7).text.contains("7 events missed"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_a_control_character_or_a_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..1500),
+        sent in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..1500)),
+        proto in prop::sample::select(Proto::ALL.to_vec()),
+        control in any::<bool>(),
+    ) {
+        let mut bytes = bytes;
+        if control && bytes.len() > 8 {
+            // A CLOSE, whose reason is text of a peer.
+            bytes[0] = proto.layout().control;
+            let at = proto.layout().header_len;
+            bytes[at] = 4;
+        }
+        let sent: Vec<&[u8]> = sent.iter().map(Vec::as_slice).collect();
+        let event = event(&bytes, &sent, |datagram| datagram.proto = proto);
+        for row in rows(&event, Verbosity::Bytes) {
+            prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
+        }
+        let connless = Connless {
+            dir: Dir::S2c, client: "127.0.0.1:4".parse().unwrap(), bytes: bytes.into(), forwarded: true,
+        };
+        for row in rows(&Event { what: What::Connless(connless), ..event }, Verbosity::Messages) {
+            prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
+        }
+    }
+}
