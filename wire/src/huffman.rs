@@ -70,11 +70,7 @@ pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError
         bits: 0,
         have: 0,
     };
-    let mut len = 0;
-    let ended = fast(&mut reader, out, &mut len);
-    if !ended {
-        careful(&mut reader, out, &mut len)?;
-    }
+    let len = inflate(&mut reader, out)?;
     let bits = reader.position();
     let used = bits / 8;
     let (trailing, end) = match (bits % 8, input.get(used)) {
@@ -117,47 +113,32 @@ pub fn replace_tail(
     writer.finish(trailing);
 }
 
+/// Bits of the longest code.
+const LONGEST: u32 = 15;
+
 fn code(byte: u8) -> Code {
     CODES.get(usize::from(byte)).copied().unwrap_or(CODES[EOF])
 }
 
-/// Inflates while eight bytes can be read and written without looking. Returns whether the stream ended.
-fn fast(reader: &mut Reader<'_>, out: &mut [u8], len: &mut usize) -> bool {
-    while reader.refill_eight() {
-        // A code has at most 15 bits, and the refill leaves 56 or more.
-        while reader.have >= 15 {
-            let found = step(reader.bits);
-            if found.count() == 0 {
-                let Some(room) = out.get_mut(*len) else {
-                    return false;
-                };
-                let (node, bits) = long_code(found.node(), found.bits(), reader.bits);
-                let Ok(symbol) = u8::try_from(node) else {
-                    reader.skip(bits);
-                    return true;
-                };
-                reader.skip(bits);
-                *room = symbol;
-                *len += 1;
-                continue;
-            }
-            let Some(room) = out.get_mut(*len..).and_then(<[u8]>::first_chunk_mut::<8>) else {
-                return false;
-            };
+/// Inflates up to the end-of-stream code; the clear bytes written.
+fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, HuffmanError> {
+    let mut len = 0;
+    loop {
+        if reader.have < LONGEST {
+            reader.refill();
+        }
+        let found = step(reader.bits);
+        // Usually several symbols at once: eight bytes are written, and those that count are kept.
+        if found.count() > 0
+            && found.bits() <= reader.have
+            && let Some(room) = out.get_mut(len..).and_then(<[u8]>::first_chunk_mut)
+        {
             *room = found.symbols();
             reader.skip(found.bits());
-            *len += found.count();
+            len += found.count();
+            continue;
         }
-    }
-    false
-}
-
-/// Inflates symbol by symbol, with every check.
-fn careful(reader: &mut Reader<'_>, out: &mut [u8], len: &mut usize) -> Result<(), HuffmanError> {
-    loop {
-        reader.refill();
-        let found = step(reader.bits);
-        let (node, bits) = match found.count() {
+        let (symbol, bits) = match found.count() {
             0 => long_code(found.node(), found.bits(), reader.bits),
             _ => (u16::from(found.symbols()[0]), found.first_bits()),
         };
@@ -165,11 +146,11 @@ fn careful(reader: &mut Reader<'_>, out: &mut [u8], len: &mut usize) -> Result<(
             return Err(HuffmanError::EndOfInput);
         }
         reader.skip(bits);
-        let Ok(symbol) = u8::try_from(node) else {
-            return Ok(());
+        let Ok(byte) = u8::try_from(symbol) else {
+            return Ok(len);
         };
-        *out.get_mut(*len).ok_or(HuffmanError::OutputFull)? = symbol;
-        *len += 1;
+        *out.get_mut(len).ok_or(HuffmanError::OutputFull)? = byte;
+        len += 1;
     }
 }
 
@@ -192,22 +173,19 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Fills up to 56 bits or more in one load. False when fewer than eight bytes are left.
-    fn refill_eight(&mut self) -> bool {
-        let Some(word) = self.input.get(self.at..).and_then(<[u8]>::first_chunk::<8>) else {
-            return false;
-        };
-        self.bits |= u64::from_le_bytes(*word) << self.have;
-        self.at += ((63 - self.have) >> 3) as usize;
-        self.have |= 56;
-        true
-    }
-
+    /// Takes input until there are 56 bits or more, or no more input.
     fn refill(&mut self) {
-        while self.have <= 56 {
-            let Some(&byte) = self.input.get(self.at) else {
+        let rest = self.input.get(self.at..).unwrap_or(&[]);
+        if let Some(word) = rest.first_chunk() {
+            self.bits |= u64::from_le_bytes(*word) << self.have;
+            self.at += ((63 - self.have) >> 3) as usize;
+            self.have |= 56;
+            return;
+        }
+        for &byte in rest {
+            if self.have > 56 {
                 return;
-            };
+            }
             self.bits |= u64::from(byte) << self.have;
             self.at += 1;
             self.have += 8;
@@ -272,4 +250,7 @@ impl<'a> BitWriter<'a> {
     }
 }
 
-const _: () = assert!(WINDOW < 15, "the end-of-stream code must not fit a window");
+const _: () = assert!(
+    WINDOW < EOF_BITS as u32,
+    "the end-of-stream code must not fit a window"
+);

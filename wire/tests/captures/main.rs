@@ -259,10 +259,8 @@ fn another_token_there_and_back_gives_the_datagram() {
         assert_eq!(back, bytes, "{label}");
         returned += 1;
     });
-    assert!(
-        returned > 8200 && given_up < 100,
-        "{returned} returned, {given_up} sent clear"
-    );
+    println!("{returned} came back, {longer} with the older end, {given_up} were sent clear");
+    assert!(returned > 8200 && given_up + longer < 100);
 }
 
 #[test]
@@ -313,5 +311,16 @@ fn connless_datagrams_are_named_and_made_again() {
                 .or_insert(0) += 1;
         }
     }
-    println!("{framings:?} {names:?}");
+    assert_eq!(
+        framings,
+        BTreeMap::from([("extended", 14), ("plain", 32), ("v7", 13)])
+    );
+    let expected = [
+        ("info", 19),
+        ("info_64", 1),
+        ("info_extended", 12),
+        ("request_info", 26),
+        ("request_info_64", 1),
+    ];
+    assert_eq!(names, BTreeMap::from(expected));
 }
