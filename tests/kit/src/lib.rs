@@ -6,4 +6,7 @@
 pub mod capture;
 pub mod codec;
 pub mod huffman;
+pub mod link;
+pub mod peer;
 pub mod real;
+pub mod world;

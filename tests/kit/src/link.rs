@@ -1,0 +1,222 @@
+//! A network in virtual time: lossy hops, an event queue, and the seeded choices of both.
+//!
+//! Law: no clock and no hidden randomness; the same seed and the same calls give the same arrivals. Times are
+//! microseconds from an arbitrary start.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+#[cfg(test)]
+mod tests;
+
+/// One millisecond in the kit's time.
+pub const MS: u64 = 1_000;
+/// One second in the kit's time.
+pub const SECOND: u64 = 1_000_000;
+
+/// A small seeded generator (SplitMix64); good enough for choices, for nothing secret.
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// A generator of its own for each seed.
+    pub fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`; 0 when that is 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let product = u128::from(self.bits()) * u128::from(bound);
+        u64::try_from(product >> 64).unwrap_or(0)
+    }
+
+    /// True with this probability (0.0 to 1.0).
+    pub fn chance(&mut self, probability: f64) -> bool {
+        // 53 bits fill the mantissa of a double.
+        let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+        unit < probability
+    }
+
+    /// Four bytes that are no special token.
+    pub fn token(&mut self) -> [u8; 4] {
+        let [a, b, c, d, ..] = self.bits().to_be_bytes();
+        [a, b, c, d & 0x7f | 1]
+    }
+}
+
+/// What a hop does to datagrams.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conditions {
+    /// Delay of every datagram, microseconds.
+    pub delay: u64,
+    /// Random addition below this, microseconds; above the gap between two datagrams it reorders them.
+    pub jitter: u64,
+    /// Probability that a datagram is lost.
+    pub loss: f64,
+    /// Probability that a second copy arrives, with its own jitter.
+    pub duplicate: f64,
+}
+
+impl Conditions {
+    /// No loss, no jitter, 10 ms.
+    pub const GOOD: Self = Self {
+        delay: 10 * MS,
+        jitter: 0,
+        loss: 0.0,
+        duplicate: 0.0,
+    };
+
+    /// A bad line: this loss, 20 ms and up to 150 ms more (heavy reordering), 3 % duplicates.
+    pub fn bad(loss: f64) -> Self {
+        Self {
+            delay: 20 * MS,
+            jitter: 150 * MS,
+            loss,
+            duplicate: 0.03,
+        }
+    }
+}
+
+/// Things to come, soonest first; equal times in the order of their coming in.
+#[derive(Clone, Debug)]
+pub struct Queue<T> {
+    heap: BinaryHeap<Reverse<Entry<T>>>,
+    pushed: u64,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            pushed: 0,
+        }
+    }
+}
+
+impl<T> Queue<T> {
+    /// Adds an item for a time.
+    pub fn push(&mut self, time: u64, item: T) {
+        self.heap.push(Reverse(Entry {
+            time,
+            number: self.pushed,
+            item,
+        }));
+        self.pushed += 1;
+    }
+
+    /// The soonest item, if its time has come.
+    pub fn pop(&mut self, now: u64) -> Option<T> {
+        if self.next_time()? > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry.item)
+    }
+
+    /// The time of the soonest item.
+    pub fn next_time(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse(entry)| entry.time)
+    }
+
+    /// Number of items waiting.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+}
+
+/// One direction of one hop, carrying items of any kind (bytes, or bytes with an address).
+#[derive(Clone, Debug)]
+pub struct Hop<T> {
+    /// May be changed at any time; applies to what is sent from then on.
+    pub conditions: Conditions,
+    /// Items sent into the hop.
+    pub sent: u64,
+    /// Items that it lost.
+    pub lost: u64,
+    random: Random,
+    queue: Queue<T>,
+}
+
+impl<T: Clone> Hop<T> {
+    /// An empty hop.
+    pub fn new(conditions: Conditions, seed: u64) -> Self {
+        Self {
+            conditions,
+            sent: 0,
+            lost: 0,
+            random: Random::new(seed),
+            queue: Queue::default(),
+        }
+    }
+
+    /// Puts an item on its way.
+    pub fn send(&mut self, item: T, now: u64) {
+        self.sent += 1;
+        if self.random.chance(self.conditions.loss) {
+            self.lost += 1;
+            return;
+        }
+        if self.random.chance(self.conditions.duplicate) {
+            let time = self.arrival(now);
+            self.queue.push(time, item.clone());
+        }
+        let time = self.arrival(now);
+        self.queue.push(time, item);
+    }
+
+    /// The next item that has arrived by now.
+    pub fn receive(&mut self, now: u64) -> Option<T> {
+        self.queue.pop(now)
+    }
+
+    /// When the next item arrives.
+    pub fn next_time(&self) -> Option<u64> {
+        self.queue.next_time()
+    }
+
+    fn arrival(&mut self, now: u64) -> u64 {
+        now + self.conditions.delay + self.random.below(self.conditions.jitter)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Entry<T> {
+    time: u64,
+    number: u64,
+    item: T,
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.time, self.number).cmp(&(other.time, other.number))
+    }
+}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<T> Eq for Entry<T> {}

@@ -1,0 +1,111 @@
+//! Time: limits, resends, flushes, keepalives, and the repeats of handshakes.
+
+use super::{Peer, Role, State};
+use crate::codec::{Variant, control};
+use crate::link::{MS, SECOND};
+
+/// Handshake packets are repeated, and half-built packets sent, when nothing left for longer than this.
+const FLUSH: u64 = 500 * MS;
+
+impl Peer {
+    /// Does what is due by now.
+    pub fn update(&mut self, now: u64) {
+        if self.state == State::Idle || self.is_over() {
+            return;
+        }
+        if self.options.limits
+            && let Some(reason) = self.exceeded(now)
+        {
+            self.die(&reason, now);
+            return;
+        }
+        if self.resend_waits {
+            self.answer_resend(now);
+        }
+        if self
+            .unacked
+            .front()
+            .is_some_and(|oldest| now.saturating_sub(oldest.last_sent) > SECOND)
+        {
+            self.resend_oldest(now);
+        }
+        let idle = now.saturating_sub(self.last_send);
+        match self.state {
+            State::Online => {
+                if idle > FLUSH {
+                    self.flush(now);
+                }
+                if now.saturating_sub(self.last_send) > SECOND {
+                    self.send_control(control::KEEPALIVE, &[], now);
+                }
+            }
+            // DDNet's client asks for a 0.7 token only once.
+            State::WantToken if idle > FLUSH && self.variant == Variant::V7 => self.ask_token(now),
+            State::Connecting if idle > FLUSH => self.ask_connect_again(now),
+            State::Pending if idle > FLUSH => self.send_control(control::CONNECT_ACCEPT, &[], now),
+            _ => {}
+        }
+    }
+
+    /// The time of the next [`Peer::update`] that can do anything; `None` when none will before something else happens.
+    pub fn next_update(&self) -> Option<u64> {
+        let mut times = Vec::with_capacity(6);
+        match self.state {
+            State::Idle | State::Closed { .. } | State::Dead(_) => return None,
+            State::Online => {
+                if self.construct.num_chunks > 0 || self.construct.resend {
+                    times.push(self.last_send + FLUSH);
+                }
+                times.push(self.last_send + SECOND);
+            }
+            State::WantToken if self.variant != Variant::V7 => {}
+            State::WantToken | State::Connecting | State::Pending => times.push(self.last_send + FLUSH),
+        }
+        if self.resend_waits {
+            times.push((self.resend_second.0 + 1) * SECOND - 1);
+        }
+        if let Some(oldest) = self.unacked.front() {
+            times.push(oldest.last_sent + SECOND);
+            if self.options.limits {
+                times.push(oldest.first_sent + self.patience());
+            }
+        }
+        if self.options.limits {
+            times.extend(self.silence_limit().map(|limit| self.last_receive + limit));
+        }
+        times.into_iter().min().map(|time| time + 1)
+    }
+
+    /// Gives up. Teeworlds says so with a CLOSE, DDNet keeps silent.
+    pub(super) fn die(&mut self, reason: &str, now: u64) {
+        if !self.variant.is_ddnet() && self.state != State::WantToken {
+            self.send_close(reason, now);
+        }
+        self.state = State::Dead(reason.to_owned());
+    }
+
+    fn exceeded(&self, now: u64) -> Option<String> {
+        let patience = self.patience();
+        if self
+            .silence_limit()
+            .is_some_and(|limit| now.saturating_sub(self.last_receive) > limit)
+        {
+            return Some("Timeout".to_owned());
+        }
+        let oldest = self.unacked.front()?;
+        let seconds = patience / SECOND;
+        (now.saturating_sub(oldest.first_sent) > patience)
+            .then(|| format!("Too weak connection (not acked for {seconds} seconds)"))
+    }
+
+    /// How long the other side may be silent in this state.
+    fn silence_limit(&self) -> Option<u64> {
+        match (&self.state, self.variant) {
+            (State::WantToken, Variant::V7) => Some(5 * SECOND),
+            (State::Connecting, Variant::V7) => Some(10 * SECOND),
+            // 0.6 clients, and DDNet's in 0.7, repeat CONNECT for ever.
+            (State::Connecting, _) if self.role == Role::Client => None,
+            _ => Some(self.patience()),
+        }
+    }
+}
