@@ -250,7 +250,4 @@ impl<'a> BitWriter<'a> {
     }
 }
 
-const _: () = assert!(
-    WINDOW < EOF_BITS as u32,
-    "the end-of-stream code must not fit a window"
-);
+const _: () = assert!(WINDOW < LONGEST, "the end-of-stream code must not fit a window");

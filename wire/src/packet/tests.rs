@@ -345,3 +345,83 @@ fn rewrite_keeps_bytes_that_nobody_reads() {
     });
     assert_eq!(out, short);
 }
+
+#[test]
+fn inflating_stops_where_the_most_generous_receiver_stops() {
+    for (proto, most) in [
+        (Proto::V6, 1397),
+        (Proto::V65, 1390),
+        (Proto::Ddnet, 1397),
+        (Proto::V7, 1397),
+    ] {
+        let header = Header {
+            flags: Flags::empty(),
+            ack: Seq::ZERO,
+            num_chunks: 1,
+            token: Some(token("00000000")),
+        };
+        let tail = if proto == Proto::Ddnet { 4 } else { 0 };
+        let mut out = Vec::new();
+        write(
+            proto,
+            &header,
+            &vec![0; most - tail],
+            Some(Trailing::Always),
+            &mut out,
+        );
+        parsed(proto, &out, |packet| {
+            assert_eq!(packet.payload.len(), most - tail)
+        });
+        write(
+            proto,
+            &header,
+            &vec![0; most - tail + 1],
+            Some(Trailing::Always),
+            &mut out,
+        );
+        assert_eq!(
+            error(proto, &out),
+            PacketError::Huffman(HuffmanError::OutputFull),
+            "{proto}"
+        );
+    }
+}
+
+#[test]
+fn surplus_stays_behind_a_replaced_token() {
+    let header = Header {
+        flags: Flags::empty(),
+        ack: Seq::ZERO,
+        num_chunks: 1,
+        token: Some(token("00000000")),
+    };
+    let (mut datagram, mut out, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+    let dear = token("77777777");
+    write(
+        Proto::Ddnet,
+        &header,
+        &[0; 100],
+        Some(Trailing::Always),
+        &mut datagram,
+    );
+    let changed = Header {
+        token: Some(dear),
+        ..header
+    };
+    write(
+        Proto::Ddnet,
+        &changed,
+        &[0; 100],
+        Some(Trailing::Always),
+        &mut expected,
+    );
+    for surplus in [5, MAX_DATAGRAM - datagram.len()] {
+        let (mut long, mut kept) = (datagram.clone(), expected.clone());
+        long.resize(datagram.len() + surplus, 0xab);
+        kept.resize((expected.len() + surplus).min(MAX_DATAGRAM), 0xab);
+        parsed(Proto::Ddnet, &long, |packet| {
+            rewrite(packet, &long, Some(dear), Seq::ZERO, false, &mut out)
+        });
+        assert_eq!(out, kept);
+    }
+}
