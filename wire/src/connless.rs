@@ -196,6 +196,8 @@ mod tests {
             Connless::parse(&[0x21; 8]),
             Some(Connless::Plain { data: &[0x21; 2] })
         );
+        // `x` alone is a 0.6 header like any other.
+        assert_eq!(Connless::parse(b"xf\0\0\0\0a"), Some(Connless::Plain { data: b"a" }));
         assert!(is_connless(&[0x20]) && !is_connless(&[0x1f]) && !is_connless(&[]));
     }
 
