@@ -197,7 +197,10 @@ mod tests {
             Some(Connless::Plain { data: &[0x21; 2] })
         );
         // `x` alone is a 0.6 header like any other.
-        assert_eq!(Connless::parse(b"xf\0\0\0\0a"), Some(Connless::Plain { data: b"a" }));
+        assert_eq!(
+            Connless::parse(b"xf\0\0\0\0a"),
+            Some(Connless::Plain { data: b"a" })
+        );
         assert!(is_connless(&[0x20]) && !is_connless(&[0x1f]) && !is_connless(&[]));
     }
 
