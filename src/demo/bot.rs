@@ -10,6 +10,7 @@ use teetap_wire::{Control, Packet, Proto, Scratch, Seq, Token, control};
 
 use super::endpoint::{Endpoint, Message, Received, control_datagram};
 use super::message::{Fields, Kind, Packed, VERSION_6, VERSION_7};
+use super::persona::Persona;
 use super::report::BotReport;
 use super::snap::Snap;
 use super::world;
@@ -22,18 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const TALK: Duration = Duration::from_millis(400);
 /// Between two pings.
 const PING: Duration = Duration::from_secs(1);
-
-/// Who a bot is.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Persona {
-    /// [`Proto::V7`] or [`Proto::Ddnet`].
-    pub(super) proto: Proto,
-    pub(super) name: &'static str,
-    /// Why it quits.
-    pub(super) farewell: &'static str,
-    /// Between two inputs: 20 to 40 ms.
-    pub(super) input_every: Duration,
-}
 
 #[derive(Debug)]
 enum Phase {
@@ -224,15 +213,11 @@ impl Bot {
         let proto = self.persona.proto;
         let info = Packed::new(proto, Kind::Info);
         if proto == Proto::V7 {
-            self.send(now, info.map(|packed| packed.str(VERSION_7).str("").int(0x0705)));
+            self.send(now, &info.strs(&[VERSION_7, ""]).int(0x0705));
         } else {
-            let version = Packed::new(proto, Kind::ClientVersion);
-            let id = [self.own.0; 4].concat();
-            self.send(
-                now,
-                version.map(|packed| packed.raw(&id).int(16_040).str("DDNet 16.4, demo")),
-            );
-            self.send(now, info.map(|packed| packed.str(VERSION_6).str("")));
+            let version = Packed::new(proto, Kind::ClientVersion).raw(&[self.own.0; 4].concat());
+            self.send(now, &version.int(16_040).str("DDNet 16.4, demo"));
+            self.send(now, &info.strs(&[VERSION_6, ""]));
         }
     }
 
@@ -244,23 +229,24 @@ impl Bot {
         match kind {
             Kind::MapChange => {
                 if fields.str().as_deref() == Some("dm1") {
-                    self.send(now, Packed::new(proto, Kind::Ready));
+                    self.send(now, &Packed::new(proto, Kind::Ready));
                 } else {
                     self.quit(now, "a map that I do not have", false);
                 }
             }
             Kind::ConReady => {
-                let info = Packed::new(proto, Kind::ClStartInfo);
-                let info = info.map(|packed| packed.str(self.persona.name).str("demo").int(-1));
-                self.send(
-                    now,
-                    info.map(|packed| match proto {
-                        Proto::V7 => world::skin_parts(packed),
-                        _ => packed.str("default").ints(&[0, 0, 0]),
-                    }),
-                );
+                let info = Packed::new(proto, Kind::ClStartInfo)
+                    .strs(&[self.persona.name, "demo"])
+                    .int(-1);
+                let seven = proto == Proto::V7;
+                let info = if seven {
+                    world::skin_parts(info)
+                } else {
+                    info.str("default").ints(&[0; 3])
+                };
+                self.send(now, &info);
             }
-            Kind::SvReadyToEnter => self.send(now, Packed::new(proto, Kind::EnterGame)),
+            Kind::SvReadyToEnter => self.send(now, &Packed::new(proto, Kind::EnterGame)),
             Kind::SnapSingle | Kind::SnapEmpty => self.snapshot(now, kind, &mut fields),
             Kind::InputTiming => self.report.timings += 1,
             Kind::PingReply => {
@@ -271,13 +257,9 @@ impl Bot {
             }
             Kind::SvChat => {
                 // 0.6: team, client, text. 0.7: mode, client, target, text. Client -1 is the server.
-                let (Some(_), Some(client)) = (fields.int(), fields.int()) else {
-                    return;
-                };
-                let skipped = proto != Proto::V7 || fields.int().is_some();
-                if let Some(text) = fields.str().filter(|_| skipped && client >= 0) {
-                    self.report.heard.push(text);
-                }
+                let head = fields.ints(if proto == Proto::V7 { 3 } else { 2 });
+                let by_a_player = head.is_some_and(|head| head.get(1).is_some_and(|client| *client >= 0));
+                self.report.heard.extend(fields.str().filter(|_| by_a_player));
             }
             _ => {}
         }
@@ -330,7 +312,7 @@ impl Bot {
             self.ping_at = now + PING;
             self.report.pings += 1;
             self.pinged = Some(now);
-            self.send(now, Packed::new(self.persona.proto, Kind::Ping));
+            self.send(now, &Packed::new(self.persona.proto, Kind::Ping));
         }
         let Some(met) = self.met else { return };
         let played = now.saturating_sub(met);
@@ -339,17 +321,17 @@ impl Bot {
         } else if now >= self.talk_at && played < self.duration * 3 / 4 {
             self.talk_at = now + TALK;
             let text = format!("line {} of {}", self.report.said.len() + 1, self.persona.name);
-            let packed = Packed::new(self.persona.proto, Kind::ClSay);
-            let seven = self.persona.proto == Proto::V7;
-            let packed = packed.map(|packed| {
-                if seven {
-                    packed.int(1).int(-1)
-                } else {
-                    packed.int(0)
-                }
-                .str(&text)
-            });
-            self.send(now, packed);
+            let to_all: &[i32] = if self.persona.proto == Proto::V7 {
+                &[1, -1]
+            } else {
+                &[0]
+            };
+            self.send(
+                now,
+                &Packed::new(self.persona.proto, Kind::ClSay)
+                    .ints(to_all)
+                    .str(&text),
+            );
             self.report.said.push(text);
         }
     }
@@ -364,24 +346,19 @@ impl Bot {
             .saturating_add(1)
             .max(self.acked.saturating_add(3).saturating_add(since));
         let direction = if now.as_secs().is_multiple_of(2) { 1 } else { -1 };
-        let Some(packed) = Packed::new(self.persona.proto, Kind::Input) else {
-            return;
-        };
-        let packed = packed.ints(&[self.acked, self.intended, 40]);
+        let packed = Packed::new(self.persona.proto, Kind::Input).ints(&[self.acked, self.intended, 40]);
         let packed = packed.ints(&[direction, 200 * direction, -40, 0, 0, 0, 1, 0, 0, 0]);
         // 0.7 adds its ping correction.
-        self.send(
-            now,
-            Some(if self.persona.proto == Proto::V7 {
-                packed.int(0)
-            } else {
-                packed
-            }),
-        );
+        let packed = if self.persona.proto == Proto::V7 {
+            packed.int(0)
+        } else {
+            packed
+        };
+        self.send(now, &packed);
     }
 
-    fn send(&mut self, now: Duration, packed: Option<Packed>) {
-        let (Phase::Online(endpoint), Some(packed)) = (&mut self.phase, packed) else {
+    fn send(&mut self, now: Duration, packed: &Packed) {
+        let Phase::Online(endpoint) = &mut self.phase else {
             return;
         };
         if endpoint

@@ -44,51 +44,61 @@ pub(super) enum Kind {
 struct Row {
     kind: Kind,
     layer: Layer,
-    /// Id in 0.6; -1: there is none.
+    /// Id in 0.6. 0 is the id that every receiver ignores: 0.6 has no such message.
     v6: i32,
-    /// Id in 0.7; -1: there is none.
     v7: i32,
-    vital: bool,
-    flush: bool,
+    send: Send,
 }
 
-const fn row(kind: Kind, layer: Layer, v6: i32, v7: i32, vital: bool, flush: bool) -> Row {
+/// How a message is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Send {
+    /// Not vital, and waits for company.
+    Lazy,
+    /// Not vital, at once.
+    Quick,
+    /// Vital, and waits for company.
+    Vital,
+    /// Vital, at once.
+    Urgent,
+}
+
+const fn row(kind: Kind, layer: Layer, v6: i32, v7: i32, send: Send) -> Row {
     Row {
         kind,
         layer,
         v6,
         v7,
-        vital,
-        flush,
+        send,
     }
 }
 
 const TABLE: [Row; 22] = [
-    row(Kind::Info, Layer::System, 1, 1, true, true),
-    row(Kind::MapChange, Layer::System, 2, 2, true, true),
-    row(Kind::ServerInfo, Layer::System, -1, 4, true, true),
-    row(Kind::ConReady, Layer::System, 4, 5, true, true),
-    row(Kind::SnapEmpty, Layer::System, 6, 7, false, true),
-    row(Kind::SnapSingle, Layer::System, 7, 8, false, true),
-    row(Kind::InputTiming, Layer::System, 9, 10, false, false),
-    row(Kind::Ready, Layer::System, 14, 18, true, true),
-    row(Kind::EnterGame, Layer::System, 15, 19, true, true),
-    row(Kind::Input, Layer::System, 16, 20, false, true),
-    row(Kind::Ping, Layer::System, 22, 26, false, true),
-    row(Kind::PingReply, Layer::System, 23, 27, false, true),
-    row(Kind::SvMotd, Layer::Game, 1, 1, true, false),
-    row(Kind::SvChat, Layer::Game, 3, 3, true, false),
-    row(Kind::SvTuneParams, Layer::Game, 6, 6, true, false),
-    row(Kind::SvReadyToEnter, Layer::Game, 8, 8, true, true),
-    row(Kind::SvVoteClearOptions, Layer::Game, 11, 11, true, false),
-    row(Kind::SvClientInfo, Layer::Game, -1, 18, true, false),
-    row(Kind::SvGameInfo, Layer::Game, -1, 19, true, false),
-    row(Kind::SvClientDrop, Layer::Game, -1, 20, true, false),
-    row(Kind::ClSay, Layer::Game, 17, 24, true, false),
-    row(Kind::ClStartInfo, Layer::Game, 20, 27, true, true),
+    row(Kind::Info, Layer::System, 1, 1, Send::Urgent),
+    row(Kind::MapChange, Layer::System, 2, 2, Send::Urgent),
+    row(Kind::ServerInfo, Layer::System, 0, 4, Send::Urgent),
+    row(Kind::ConReady, Layer::System, 4, 5, Send::Urgent),
+    row(Kind::SnapEmpty, Layer::System, 6, 7, Send::Quick),
+    row(Kind::SnapSingle, Layer::System, 7, 8, Send::Quick),
+    row(Kind::InputTiming, Layer::System, 9, 10, Send::Lazy),
+    row(Kind::Ready, Layer::System, 14, 18, Send::Urgent),
+    row(Kind::EnterGame, Layer::System, 15, 19, Send::Urgent),
+    row(Kind::Input, Layer::System, 16, 20, Send::Quick),
+    row(Kind::Ping, Layer::System, 22, 26, Send::Quick),
+    row(Kind::PingReply, Layer::System, 23, 27, Send::Quick),
+    row(Kind::SvMotd, Layer::Game, 1, 1, Send::Vital),
+    row(Kind::SvChat, Layer::Game, 3, 3, Send::Vital),
+    row(Kind::SvTuneParams, Layer::Game, 6, 6, Send::Vital),
+    row(Kind::SvReadyToEnter, Layer::Game, 8, 8, Send::Urgent),
+    row(Kind::SvVoteClearOptions, Layer::Game, 11, 11, Send::Vital),
+    row(Kind::SvClientInfo, Layer::Game, 0, 18, Send::Vital),
+    row(Kind::SvGameInfo, Layer::Game, 0, 19, Send::Vital),
+    row(Kind::SvClientDrop, Layer::Game, 0, 20, Send::Vital),
+    row(Kind::ClSay, Layer::Game, 17, 24, Send::Vital),
+    row(Kind::ClStartInfo, Layer::Game, 20, 27, Send::Urgent),
 ];
 
-/// DDNet's extended system messages: id 0 and a UUID.
+/// DDNet's extended system messages: id 0 and a UUID. Vital, and wait for company.
 const EXTENDED: [(Kind, [u8; 16]); 2] = [
     (
         Kind::Capabilities,
@@ -109,30 +119,21 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// The message's id, fields to follow. `None` when the version has no such message.
-    pub(super) fn new(proto: Proto, kind: Kind) -> Option<Self> {
-        if let Some((_, uuid)) = EXTENDED.iter().find(|(k, _)| *k == kind) {
-            return Some(
-                Self {
-                    vital: true,
-                    flush: false,
-                    data: Vec::new(),
-                }
-                .int(1)
-                .raw(uuid),
-            );
+    /// The message's id, fields to follow.
+    pub(super) fn new(proto: Proto, kind: Kind) -> Self {
+        let row = TABLE.iter().find(|row| row.kind == kind);
+        let send = row.map_or(Send::Vital, |row| row.send);
+        let vital = matches!(send, Send::Vital | Send::Urgent);
+        let packed = Self {
+            vital,
+            flush: matches!(send, Send::Quick | Send::Urgent),
+            data: Vec::new(),
+        };
+        match (row, EXTENDED.iter().find(|(extended, _)| *extended == kind)) {
+            (Some(row), _) => packed.int((row.id(proto) << 1) | i32::from(row.layer == Layer::System)),
+            (None, Some((_, uuid))) => packed.int(1).raw(uuid),
+            (None, None) => packed.int(0),
         }
-        let row = TABLE.iter().find(|row| row.kind == kind)?;
-        let id = row.id(proto);
-        let system = i32::from(row.layer == Layer::System);
-        (id >= 0).then(|| {
-            Self {
-                vital: row.vital,
-                flush: row.flush,
-                data: Vec::new(),
-            }
-            .int((id << 1) | system)
-        })
     }
 
     pub(super) fn int(mut self, value: i32) -> Self {
@@ -148,6 +149,10 @@ impl Packed {
         self.data.extend(text.bytes().filter(|byte| *byte != 0));
         self.data.push(0);
         self
+    }
+
+    pub(super) fn strs(self, texts: &[&str]) -> Self {
+        texts.iter().fold(self, |packed, text| packed.str(text))
     }
 
     pub(super) fn raw(mut self, bytes: &[u8]) -> Self {
@@ -182,14 +187,18 @@ impl<'a> Fields<'a> {
                     .kind
             }
         };
-        let wants_vital = TABLE.iter().any(|row| row.kind == kind && row.vital);
-        (vital || !wants_vital).then_some((kind, Self(data.get(len..)?)))
+        let fields = Self(data.get(len..)?);
+        (vital || !Packed::new(proto, kind).vital).then_some((kind, fields))
     }
 
     pub(super) fn int(&mut self) -> Option<i32> {
         let int = varint::decode(self.0)?;
         self.0 = self.0.get(int.len..)?;
         Some(int.value)
+    }
+
+    pub(super) fn ints(&mut self, count: usize) -> Option<Vec<i32>> {
+        (0..count).map(|_| self.int()).collect()
     }
 
     pub(super) fn str(&mut self) -> Option<String> {

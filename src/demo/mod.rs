@@ -8,14 +8,16 @@
 mod bot;
 mod endpoint;
 mod message;
+mod persona;
 mod report;
 mod run;
 mod server;
+mod slot;
 mod snap;
 mod world;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use report::{BotReport, PlayerReport, Report};
+pub(crate) use report::Report;
 pub(crate) use run::{DemoServer, play, run};

@@ -4,43 +4,29 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use teetap_wire::Proto;
 use tokio::net::UdpSocket;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::bot::{Bot, Persona};
+use super::bot::Bot;
 use super::message::token;
+use super::persona::CAST;
 use super::report::{BotReport, PlayerReport, Report};
 use super::server::Server;
 
 /// How often timers are looked at.
 const STEP: Duration = Duration::from_millis(5);
+/// For the bots' quits to reach the server.
+const HEARING: Duration = Duration::from_secs(3);
 /// Room for any datagram; more is cut off, as the games do.
 const BUFFER: usize = 1400;
-
-/// The two players of the demo.
-pub(super) const CAST: [Persona; 2] = [
-    Persona {
-        proto: Proto::V7,
-        name: "seven",
-        farewell: "seven has seen enough",
-        input_every: Duration::from_millis(40),
-    },
-    Persona {
-        proto: Proto::Ddnet,
-        name: "ddnet",
-        farewell: "ddnet goes to sleep",
-        input_every: Duration::from_millis(20),
-    },
-];
 
 /// The demo server, running as a task of the current tokio runtime until stopped or dropped.
 #[derive(Debug)]
 pub(crate) struct DemoServer {
     address: SocketAddr,
-    stop: oneshot::Sender<()>,
+    stop: oneshot::Sender<Duration>,
     task: JoinHandle<io::Result<Vec<PlayerReport>>>,
 }
 
@@ -62,13 +48,14 @@ impl DemoServer {
         self.address
     }
 
-    /// Closes the connections that are left and tells what it saw.
+    /// Waits until everybody has left, but not longer than `patience`, then closes the connections that are left
+    /// and tells what it saw.
     ///
     /// # Errors
     /// What ended its socket before.
-    pub(crate) async fn stop(self) -> io::Result<Vec<PlayerReport>> {
+    pub(crate) async fn stop(self, patience: Duration) -> io::Result<Vec<PlayerReport>> {
         // A server that has failed no longer listens; its error is what the task gives.
-        drop(self.stop);
+        let _ = self.stop.send(patience);
         self.task.await.map_err(io::Error::other)?
     }
 }
@@ -97,25 +84,22 @@ pub(crate) async fn run(
     let server = DemoServer::start(seed).await?;
     let proxy = connect(server.address()).await?;
     let bots = play(proxy, duration, seed).await?;
-    // The quits are on their way through the proxy; the server needs a moment to hear them.
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    Ok(Report {
-        bots,
-        players: server.stop().await?,
-    })
+    // The quits are still on their way through the proxy.
+    let players = server.stop(HEARING).await?;
+    Ok(Report { bots, players })
 }
 
 async fn serve(
     socket: UdpSocket,
     mut server: Server,
-    mut stopped: oneshot::Receiver<()>,
+    mut stopped: oneshot::Receiver<Duration>,
 ) -> io::Result<Vec<PlayerReport>> {
     let start = Instant::now();
     let mut steps = interval(STEP);
     steps.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut buffer = [0; BUFFER];
-    let mut running = true;
-    while running {
+    let mut end = None;
+    while end.is_none_or(|end| start.elapsed() < end && !server.is_empty()) {
         tokio::select! {
             received = socket.recv_from(&mut buffer) => {
                 if let Some((len, from)) = unless_refused(received)? {
@@ -123,17 +107,21 @@ async fn serve(
                 }
             }
             _ = steps.tick() => server.tick(start.elapsed()),
-            // Told to stop, or the handle is gone: both end it.
-            _ = &mut stopped => {
-                server.shut_down(start.elapsed());
-                running = false;
-            }
+            // The handle may also be gone without a word: then nobody waits.
+            patience = &mut stopped, if end.is_none() => end = Some(start.elapsed() + patience.unwrap_or_default()),
         }
-        while let Some((to, datagram)) = server.take() {
-            unless_refused(socket.send_to(&datagram, to).await)?;
-        }
+        send_all(&socket, &mut server).await?;
     }
+    server.shut_down(start.elapsed());
+    send_all(&socket, &mut server).await?;
     Ok(server.players())
+}
+
+async fn send_all(socket: &UdpSocket, server: &mut Server) -> io::Result<()> {
+    while let Some((to, datagram)) = server.take() {
+        unless_refused(socket.send_to(&datagram, to).await)?;
+    }
+    Ok(())
 }
 
 async fn drive(mut bot: Bot, proxy: SocketAddr) -> io::Result<BotReport> {

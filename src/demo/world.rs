@@ -43,82 +43,54 @@ impl Tee {
 }
 
 /// dm1, the map that everyone has: nobody needs to download it.
-pub(super) fn map_change(proto: Proto) -> Option<Packed> {
-    let packed = Packed::new(proto, Kind::MapChange)?.str("dm1");
-    Some(if proto == Proto::V7 {
-        packed
-            .int(0x6454_8818)
-            .int(6793)
-            .int(8)
-            .int(1384)
-            .raw(&DM1_SHA256)
+pub(super) fn map_change(proto: Proto) -> Packed {
+    let packed = Packed::new(proto, Kind::MapChange).str("dm1");
+    if proto == Proto::V7 {
+        packed.ints(&[0x6454_8818, 6793, 8, 1384]).raw(&DM1_SHA256)
     } else {
-        packed.int(0xf215_9e6e_u32.cast_signed()).int(5805)
-    })
+        packed.ints(&[0xf215_9e6e_u32.cast_signed(), 5805])
+    }
 }
 
 /// The default tuning.
-pub(super) fn tune_params(proto: Proto) -> Option<Packed> {
-    let packed = Packed::new(proto, Kind::SvTuneParams)?.ints(&TUNING);
+pub(super) fn tune_params(proto: Proto) -> Packed {
     // 0.6 has laser_damage before player_collision and player_hooking.
-    Some(
-        if proto == Proto::V7 {
-            packed
-        } else {
-            packed.int(500)
-        }
-        .int(100)
-        .int(100),
-    )
+    let rest: &[i32] = if proto == Proto::V7 {
+        &[100, 100]
+    } else {
+        &[500, 100, 100]
+    };
+    Packed::new(proto, Kind::SvTuneParams).ints(&TUNING).ints(rest)
 }
 
 /// What a 0.7 server says of itself on entering.
-pub(super) fn server_info(players: i32) -> Option<Packed> {
-    let packed = Packed::new(Proto::V7, Kind::ServerInfo)?;
-    let packed = packed
-        .str("0.7.5")
-        .str("teetap demo")
-        .str("localhost")
-        .str("dm1")
-        .str("DM")
-        .int(0)
-        .int(1);
-    Some(packed.int(players).int(16).int(players).int(16))
+pub(super) fn server_info(players: i32) -> Packed {
+    let texts = ["0.7.5", "teetap demo", "localhost", "dm1", "DM"];
+    let ints = [0, 1, players, 16, players, 16];
+    Packed::new(Proto::V7, Kind::ServerInfo).strs(&texts).ints(&ints)
 }
 
 /// 0.7: who a client is.
-pub(super) fn client_info(id: i32, local: bool, name: &str) -> Option<Packed> {
-    let packed = Packed::new(Proto::V7, Kind::SvClientInfo)?;
-    let packed = packed
-        .int(id)
-        .int(i32::from(local))
-        .int(0)
-        .str(name)
-        .str("demo")
-        .int(-1);
-    Some(skin_parts(packed).int(0))
+pub(super) fn client_info(id: i32, local: bool, name: &str) -> Packed {
+    let packed = Packed::new(Proto::V7, Kind::SvClientInfo).ints(&[id, i32::from(local), 0]);
+    skin_parts(packed.strs(&[name, "demo"]).int(-1)).int(0)
 }
 
 /// Six standard skin parts without custom colours, as 0.7 wants them.
 pub(super) fn skin_parts(packed: Packed) -> Packed {
-    let parts = ["standard", "", "", "standard", "standard", "standard"];
-    parts
-        .iter()
-        .fold(packed, |packed, part| packed.str(part))
+    packed
+        .strs(&["standard", "", "", "standard", "standard", "standard"])
         .ints(&[0; 12])
 }
 
 /// A line of chat to everybody; `id` -1 is the server.
-pub(super) fn chat(proto: Proto, id: i32, text: &str) -> Option<Packed> {
-    let packed = Packed::new(proto, Kind::SvChat)?;
-    Some(
-        if proto == Proto::V7 {
-            packed.int(1).int(id).int(-1)
-        } else {
-            packed.int(0).int(id)
-        }
-        .str(text),
-    )
+pub(super) fn chat(proto: Proto, id: i32, text: &str) -> Packed {
+    let to_all: &[i32] = if proto == Proto::V7 {
+        &[1, id, -1]
+    } else {
+        &[0, id]
+    };
+    Packed::new(proto, Kind::SvChat).ints(to_all).str(text)
 }
 
 /// The snapshot of a tick for the client `viewer`.

@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use teetap_wire::{Packet, Proto, Scratch, Trailing, packet};
 
-use super::super::bot::Persona;
-use super::super::run::{CAST, run};
+use super::super::persona::{CAST, Persona};
+use super::super::report::Report;
+use super::super::run::run;
 use super::super::server::Server;
 use super::{Dice, FINE, To, Weather, World, address};
+
+/// Something done to a good report.
+type Wrong = fn(&mut Report);
 
 const SHORT: Duration = Duration::from_secs(4);
 const SEVENS: [Persona; 2] = [
@@ -82,7 +86,7 @@ fn the_report_notices_what_is_wrong() {
         "equal tokens must fail behind a proxy: {:?}",
         good.failures(true)
     );
-    let wrongs: [(&str, fn(&mut super::Report)); 9] = [
+    let wrongs: [(&str, Wrong); 9] = [
         ("did not join", |report| report.bots[0].joined = false),
         ("ended early", |report| report.bots[1].finished = false),
         ("damaged", |report| report.bots[1].damaged = 1),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::bot::{Bot, Persona};
+use super::bot::Bot;
 use super::message::token;
+use super::persona::Persona;
 use super::report::Report;
 use super::server::Server;
 

@@ -1,0 +1,33 @@
+//! Who the bots are.
+
+use std::time::Duration;
+
+use teetap_wire::Proto;
+
+/// Who a bot is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Persona {
+    /// [`Proto::V7`] or [`Proto::Ddnet`].
+    pub(super) proto: Proto,
+    pub(super) name: &'static str,
+    /// Why it quits.
+    pub(super) farewell: &'static str,
+    /// Between two inputs: 20 to 40 ms.
+    pub(super) input_every: Duration,
+}
+
+/// The two players of the demo.
+pub(super) const CAST: [Persona; 2] = [
+    Persona {
+        proto: Proto::V7,
+        name: "seven",
+        farewell: "seven has seen enough",
+        input_every: Duration::from_millis(40),
+    },
+    Persona {
+        proto: Proto::Ddnet,
+        name: "ddnet",
+        farewell: "ddnet goes to sleep",
+        input_every: Duration::from_millis(20),
+    },
+];
