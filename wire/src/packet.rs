@@ -12,7 +12,7 @@ mod properties;
 mod tests;
 mod write;
 
-pub use write::{rewrite, write};
+pub use write::{Rewrite, rewrite, write};
 
 use bitflags::bitflags;
 

@@ -1,8 +1,13 @@
-//! What the core wants done, in order, with all bytes of one drain in one reused buffer.
+//! What the core wants done, in order, with the bytes of each datagram in a reused buffer.
 
-use std::{collections::VecDeque, net::SocketAddr, ops::Range};
+use std::{collections::VecDeque, net::SocketAddr};
+
+use teetap_wire::MAX_DATAGRAM;
 
 use super::{Event, Output, SessionId, Time, UpstreamId, What};
+
+/// Buffers kept from input to input.
+const KEPT: usize = 64;
 
 /// Where a datagram goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +19,17 @@ pub(crate) enum Destination {
 #[derive(Debug)]
 enum Step {
     Open(UpstreamId),
-    Send(Destination, Range<usize>),
+    /// The datagram in the buffer of this index.
+    Send(Destination, usize),
     Close(UpstreamId),
 }
 
 /// Collects outputs until they are polled: transmits first, then events.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    bytes: Vec<u8>,
+    /// Buffers of datagrams; the first `used` belong to `steps`.
+    buffers: Vec<Vec<u8>>,
+    used: usize,
     steps: Vec<Step>,
     /// How many of `steps` have been polled.
     polled: usize,
@@ -32,7 +40,8 @@ pub(crate) struct Outbox {
 impl Outbox {
     pub(crate) fn new(watched: bool) -> Self {
         Self {
-            bytes: Vec::new(),
+            buffers: Vec::new(),
+            used: 0,
             steps: Vec::new(),
             polled: 0,
             events: VecDeque::new(),
@@ -40,12 +49,13 @@ impl Outbox {
         }
     }
 
-    /// Forgets what has been polled, so that the buffers do not grow from input to input.
+    /// Forgets what has been polled, so that buffers are used again and a rare flood of them is given back.
     pub(crate) fn reset(&mut self) {
         if self.polled == self.steps.len() {
-            self.bytes.clear();
             self.steps.clear();
             self.polled = 0;
+            self.used = 0;
+            self.buffers.truncate(KEPT);
         }
     }
 
@@ -57,12 +67,19 @@ impl Outbox {
         self.steps.push(Step::Close(upstream));
     }
 
-    /// Sends what `write` appends to the buffer; nothing when it appends nothing.
+    /// Sends what `write` puts into an empty buffer; nothing when it leaves it empty.
     pub(crate) fn send(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
-        let start = self.bytes.len();
-        write(&mut self.bytes);
-        if self.bytes.len() > start {
-            self.steps.push(Step::Send(to, start..self.bytes.len()));
+        if self.used == self.buffers.len() {
+            self.buffers.push(Vec::with_capacity(MAX_DATAGRAM));
+        }
+        let Some(buffer) = self.buffers.get_mut(self.used) else {
+            return;
+        };
+        buffer.clear();
+        write(buffer);
+        if !buffer.is_empty() {
+            self.steps.push(Step::Send(to, self.used));
+            self.used += 1;
         }
     }
 
@@ -74,7 +91,7 @@ impl Outbox {
     /// The datagrams sent since a mark, in order.
     pub(crate) fn sent_since(&self, mark: usize) -> impl Iterator<Item = &[u8]> + Clone {
         self.steps.iter().skip(mark).filter_map(|step| match step {
-            Step::Send(_, range) => self.bytes.get(range.clone()),
+            Step::Send(_, buffer) => self.buffers.get(*buffer).map(Vec::as_slice),
             Step::Open(_) | Step::Close(_) => None,
         })
     }
@@ -98,8 +115,8 @@ impl Outbox {
         Some(match step {
             Step::Open(upstream) => Output::OpenUpstream(*upstream),
             Step::Close(upstream) => Output::CloseUpstream(*upstream),
-            Step::Send(to, range) => {
-                let bytes = self.bytes.get(range.clone()).unwrap_or_default();
+            Step::Send(to, buffer) => {
+                let bytes = self.buffers.get(*buffer).map_or(&[][..], Vec::as_slice);
                 match *to {
                     Destination::Client(addr) => Output::ToClient { addr, bytes },
                     Destination::Server(upstream) => Output::ToServer { upstream, bytes },

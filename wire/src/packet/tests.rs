@@ -264,7 +264,17 @@ fn only_what_receivers_see_is_read() {
     assert_eq!(told, [("oversized", 1400, 103), ("payload-oversized", 1394, 3)]);
     let mut out = Vec::new();
     parsed(Proto::V6, &datagram, |packet| {
-        rewrite(packet, &datagram, None, Seq::ZERO, false, &mut out)
+        rewrite(
+            packet,
+            &datagram,
+            Rewrite {
+                token: None,
+                ack: Seq::ZERO,
+                resend: false,
+                usual: Trailing::Always,
+            },
+            &mut out,
+        )
     });
     assert_eq!(out, datagram[..1400]);
 }
@@ -301,11 +311,31 @@ fn rewritten_ddnet_stream_grows_into_the_clear_form() {
     let dear = token("77777777");
     let mut out = Vec::new();
     parsed(Proto::Ddnet, &datagram, |packet| {
-        rewrite(packet, &datagram, Some(dear), Seq::new(0x3ff), true, &mut out);
+        rewrite(
+            packet,
+            &datagram,
+            Rewrite {
+                token: Some(dear),
+                ack: Seq::new(0x3ff),
+                resend: true,
+                usual: Trailing::Always,
+            },
+            &mut out,
+        );
     });
     assert_eq!(out, [&hex("43ff01")[..], &payload, &dear.0].concat());
     parsed(Proto::Ddnet, &out.clone(), |packet| {
-        rewrite(packet, &out.clone(), cheap.token, Seq::ZERO, false, &mut out)
+        rewrite(
+            packet,
+            &out.clone(),
+            Rewrite {
+                token: cheap.token,
+                ack: Seq::ZERO,
+                resend: false,
+                usual: Trailing::Always,
+            },
+            &mut out,
+        )
     });
     assert_eq!(out, [&hex("000001")[..], &payload, &[0; 4]].concat());
 }
@@ -316,7 +346,17 @@ fn rewrite_keeps_bytes_that_nobody_reads() {
     // Unknown header bits, a chunk count that is a lie, bytes behind the chunks.
     let odd = hex("c50009 923af36c 00");
     parsed(Proto::V7, &odd, |packet| {
-        rewrite(packet, &odd, Some(token("01020304")), Seq::new(2), true, &mut out)
+        rewrite(
+            packet,
+            &odd,
+            Rewrite {
+                token: Some(token("01020304")),
+                ack: Seq::new(2),
+                resend: true,
+                usual: Trailing::Always,
+            },
+            &mut out,
+        )
     });
     assert_eq!(out, hex("cc0209 01020304 00"));
     // No token in, none out.
@@ -325,9 +365,12 @@ fn rewrite_keeps_bytes_that_nobody_reads() {
         rewrite(
             packet,
             &bare,
-            Some(token("01020304")),
-            Seq::new(1),
-            false,
+            Rewrite {
+                token: Some(token("01020304")),
+                ack: Seq::new(1),
+                resend: false,
+                usual: Trailing::Always,
+            },
             &mut out,
         )
     });
@@ -337,9 +380,12 @@ fn rewrite_keeps_bytes_that_nobody_reads() {
         rewrite(
             packet,
             &short,
-            Some(token("01020304")),
-            Seq::ZERO,
-            false,
+            Rewrite {
+                token: Some(token("01020304")),
+                ack: Seq::ZERO,
+                resend: false,
+                usual: Trailing::Always,
+            },
             &mut out,
         )
     });
@@ -420,7 +466,17 @@ fn surplus_stays_behind_a_replaced_token() {
         long.resize(datagram.len() + surplus, 0xab);
         kept.resize((expected.len() + surplus).min(MAX_DATAGRAM), 0xab);
         parsed(Proto::Ddnet, &long, |packet| {
-            rewrite(packet, &long, Some(dear), Seq::ZERO, false, &mut out)
+            rewrite(
+                packet,
+                &long,
+                Rewrite {
+                    token: Some(dear),
+                    ack: Seq::ZERO,
+                    resend: false,
+                    usual: Trailing::Always,
+                },
+                &mut out,
+            )
         });
         assert_eq!(out, kept);
     }

@@ -46,27 +46,39 @@ pub fn write(proto: Proto, header: &Header, payload: &[u8], compress: Option<Tra
     out.extend_from_slice(tail);
 }
 
+/// What [`rewrite`] puts into a received datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rewrite {
+    /// The token of the other leg; `None` = the old one stays.
+    pub token: Option<Token>,
+    /// The ack.
+    pub ack: Seq,
+    /// The resend flag.
+    pub resend: bool,
+    /// How the sender usually ends compressed data.
+    pub usual: Trailing,
+}
+
 /// Replaces `out` by the received `datagram`, of which `packet` was parsed, with another token, ack and resend flag.
 ///
 /// Every other byte stays: unknown header bits, oversized counts, bytes nobody reads. Beyond 1400 bytes the rest is cut
 /// off, as no receiver would have seen it. Where the packet has no token none is put in, and with `token` = `None` the
-/// old one stays. A compressed DDNet packet keeps all codes before the token, its end the form it had; if that would
-/// not be smaller than the clear payload, the clear payload is sent.
-pub fn rewrite(
-    packet: &Packet<'_>,
-    datagram: &[u8],
-    token: Option<Token>,
-    ack: Seq,
-    resend: bool,
-    out: &mut Vec<u8>,
-) {
+/// old one stays. A compressed DDNet packet keeps all codes before the token, its end the form it had, or `usual` where
+/// its bytes do not tell; if that would not be smaller than the clear payload, the clear payload is sent.
+pub fn rewrite(packet: &Packet<'_>, datagram: &[u8], with: Rewrite, out: &mut Vec<u8>) {
+    let Rewrite {
+        token,
+        ack,
+        resend,
+        usual,
+    } = with;
     let layout = packet.proto.layout();
     let datagram = seen(datagram);
     let old = packet.header.token;
     let replaced = token.zip(old).filter(|(new, old)| new != old);
     out.clear();
     match (replaced, layout.token) {
-        (Some((new, old)), TokenPlace::PayloadTail) => retail(packet, datagram, old, new, out),
+        (Some((new, old)), TokenPlace::PayloadTail) => retail(packet, datagram, old, new, usual, out),
         _ => out.extend_from_slice(datagram),
     }
     let Some((first, rest)) = out.split_first_mut() else {
@@ -85,13 +97,13 @@ pub fn rewrite(
 }
 
 /// Writes a packet whose token ends the payload, with `new` instead of `old`.
-fn retail(packet: &Packet<'_>, datagram: &[u8], old: Token, new: Token, out: &mut Vec<u8>) {
+fn retail(packet: &Packet<'_>, datagram: &[u8], old: Token, new: Token, usual: Trailing, out: &mut Vec<u8>) {
     let Some((header, body)) = datagram.split_at_checked(BASE) else {
         return;
     };
     out.extend_from_slice(header);
     if let Some(inflated) = packet.inflated {
-        let trailing = inflated.trailing.unwrap_or(Trailing::Always);
+        let trailing = inflated.trailing.unwrap_or(usual);
         huffman::replace_tail(body, inflated.bits, &old.0, &new.0, trailing, out);
         if out.len() - BASE < inflated.len {
             let surplus = body.len().saturating_sub(inflated.surplus);

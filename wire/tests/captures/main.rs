@@ -16,8 +16,8 @@ use std::path::Path;
 
 use pcap::Datagram;
 use teetap_wire::{
-    Connless, Control, Dir, First, Flags, Packet, Proto, Scratch, Seq, Token, Trailing, connless, control,
-    detect, identify, is_connless, rewrite, write, write_chunk, write_v7,
+    Connless, Control, Dir, First, Flags, Packet, Proto, Rewrite, Scratch, Seq, Token, Trailing, connless,
+    control, detect, identify, is_connless, rewrite, write, write_chunk, write_v7,
 };
 
 fn recordings() -> Vec<(String, Vec<Datagram>)> {
@@ -203,9 +203,12 @@ fn rewriting_nothing_gives_the_datagram() {
         rewrite(
             packet,
             bytes,
-            packet.header.token,
-            packet.header.ack,
-            resend,
+            Rewrite {
+                token: packet.header.token,
+                ack: packet.header.ack,
+                resend,
+                usual: Trailing::Always,
+            },
             &mut out,
         );
         assert_eq!(out, bytes, "{label}");
@@ -219,7 +222,17 @@ fn another_token_there_and_back_gives_the_datagram() {
     let (mut returned, mut given_up, mut longer) = (0, 0, 0);
     each_packet(|label, bytes, packet| {
         let header = packet.header;
-        rewrite(packet, bytes, Some(ours), Seq::new(700), true, &mut there);
+        rewrite(
+            packet,
+            bytes,
+            Rewrite {
+                token: Some(ours),
+                ack: Seq::new(700),
+                resend: true,
+                usual: Trailing::Always,
+            },
+            &mut there,
+        );
         let other = Packet::parse(packet.proto, &there, &mut scratch).unwrap();
         assert_eq!(other.payload, packet.payload, "{label}");
         assert_eq!(other.header.token, header.token.map(|_| ours), "{label}");
@@ -229,7 +242,17 @@ fn another_token_there_and_back_gives_the_datagram() {
             "{label}"
         );
         let resend = header.flags.contains(Flags::RESEND);
-        rewrite(&other, &there, header.token, header.ack, resend, &mut back);
+        rewrite(
+            &other,
+            &there,
+            Rewrite {
+                token: header.token,
+                ack: header.ack,
+                resend,
+                usual: Trailing::Always,
+            },
+            &mut back,
+        );
         if other.inflated.is_none() && packet.inflated.is_some() {
             given_up += 1;
             assert!(

@@ -1,7 +1,7 @@
 //! A valid datagram crosses from one leg to the other.
 
 use teetap_wire::{
-    Code, Control, Dir, Flags, Header, Note, Packet, Seq, Side, Trailing, control, rewrite, write,
+    Code, Control, Dir, Flags, Header, Note, Packet, Rewrite, Seq, Side, Trailing, control, rewrite, write,
 };
 
 use super::{Env, Link, Phase, Work};
@@ -134,7 +134,17 @@ impl Link {
         let token = leg.token_out;
         if !changed {
             env.out.send(destination, |out| {
-                rewrite(packet, datagram, token, ack, resend, out)
+                rewrite(
+                    packet,
+                    datagram,
+                    Rewrite {
+                        token,
+                        ack,
+                        resend,
+                        usual: trailing,
+                    },
+                    out,
+                )
             });
             return;
         }
