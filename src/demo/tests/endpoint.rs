@@ -104,6 +104,13 @@ fn a_gap_asks_for_everything_again_and_counts_it() {
         [b"one", b"two"]
     );
     assert_eq!(a.counters().resent, 2);
+    // What came twice is no gap: nothing is asked for.
+    a.feed(now, &request);
+    a.flush(now);
+    assert_eq!(b.feed(now, &a.take().unwrap()), Received::Messages(vec![]));
+    assert_eq!((b.counters().duplicates, b.counters().gaps), (2, 1));
+    b.flush(now);
+    assert_eq!(b.take(), None);
 }
 
 #[test]
