@@ -51,7 +51,7 @@ pub enum CaptureError {
 
 impl Flow {
     /// Whether this packet went from the client to the server.
-    pub fn from_client(&self, packet: &Packet) -> bool {
+    pub fn is_from_client(&self, packet: &Packet) -> bool {
         packet.from == self.client
     }
 
@@ -60,7 +60,7 @@ impl Flow {
     pub fn variant(&self) -> Option<Variant> {
         self.packets
             .iter()
-            .filter(|packet| !self.from_client(packet))
+            .filter(|packet| !self.is_from_client(packet))
             .find_map(|packet| {
                 let bytes = &packet.payload[..];
                 match bytes {

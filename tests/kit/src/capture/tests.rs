@@ -160,7 +160,7 @@ fn acks_stay_inside_the_window() {
         let mut newest = [0, 0];
         for packet in flow.packets.iter().filter(|packet| packet.payload[0] & 0x20 == 0) {
             let datagram = parse(variant, &packet.payload).unwrap();
-            let side = usize::from(flow.from_client(packet));
+            let side = usize::from(flow.is_from_client(packet));
             assert!(datagram.head.ack <= newest[1 - side]);
             for seq in datagram.chunks.iter().filter_map(|chunk| chunk.seq) {
                 newest[side] = newest[side].max(seq);
