@@ -1,6 +1,6 @@
 //! Payloads that the proxy composes itself, chunk by chunk, split where a datagram would grow too large.
 
-use teetap_wire::{MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, Proto, Seq, write_chunk};
+use teetap_wire::{ChunkHeader, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, Proto, Seq, write_chunk};
 
 /// Largest message that fits into a chunk: 10 bits of size in 0.6; in 0.7 its sender refuses more than 1388.
 pub(crate) fn fits(proto: Proto, len: usize) -> bool {
@@ -23,6 +23,16 @@ impl Composer {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.payloads.is_empty()
+    }
+
+    /// Whether a message of `len` bytes goes into the first datagram; an empty one takes any.
+    pub(crate) fn has_room_in_datagram(&self, len: usize) -> bool {
+        let chunks = self
+            .payloads
+            .first()
+            .map_or(0, |(_, chunks)| usize::from(*chunks));
+        let end = self.bytes.len() + ChunkHeader::header_len(true) + len;
+        self.payloads.is_empty() || end <= MAX_COMPOSED_PAYLOAD && chunks < MAX_CHUNKS
     }
 
     /// Adds a chunk; a message too large for any chunk was refused where it came in, see [`fits`].

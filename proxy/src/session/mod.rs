@@ -25,7 +25,7 @@ mod outbox;
 mod splice;
 mod time;
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use teetap_rules::{Decide, Made};
 use teetap_wire::{Proto, Side};
@@ -51,6 +51,9 @@ pub struct Config {
     pub secret: [u8; 16],
     /// The one protocol that clients may ask for; `None` = all.
     pub proto: Option<Proto>,
+    /// How long a receiver may leave a message unacked that the proxy answers for; `None` = as long as the peers'
+    /// own kind does, 10 s, DDNet 100 s.
+    pub patience: Option<Duration>,
     /// Whether anybody watches: without watchers no event is made.
     pub events: bool,
 }

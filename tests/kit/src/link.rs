@@ -179,6 +179,13 @@ impl<T: Clone> Hop<T> {
         self.queue.push(time, item);
     }
 
+    /// Puts an item on its way that the network neither doubles nor loses.
+    pub fn send_once(&mut self, item: T, now: u64) {
+        self.sent += 1;
+        let time = self.arrival(now);
+        self.queue.push(time, item);
+    }
+
     /// The next item that has arrived by now.
     pub fn receive(&mut self, now: u64) -> Option<T> {
         self.queue.pop(now)

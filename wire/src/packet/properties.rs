@@ -99,7 +99,7 @@ proptest! {
         write(proto, &header, &payload, compress, &mut datagram);
         let mut scratch = Scratch::new();
         let packet = Packet::parse(proto, &datagram, &mut scratch).unwrap();
-        rewrite(&packet, &datagram, Rewrite { token: Some(Token(new)), ack: Seq::new(ack), resend: resend, usual: Trailing::Always }, &mut out);
+        rewrite(&packet, &datagram, Rewrite { token: Some(Token(new)), ack: Seq::new(ack), resend, usual: Trailing::Always }, &mut out);
         let mut changed = Header { ack: Seq::new(ack), token: header.token.map(|_| Token(new)), ..header };
         changed.flags.set(Flags::RESEND, resend);
         // What came clear goes out clear; what came compressed keeps its form.
@@ -111,7 +111,7 @@ proptest! {
         let back = Packet::parse(proto, &expected, &mut scratch).unwrap();
         if back.inflated.is_some() == packet.inflated.is_some() && form == compress {
             let resend = header.flags.contains(Flags::RESEND);
-            rewrite(&back, &expected, Rewrite { token: header.token, ack: header.ack, resend: resend, usual: Trailing::Always }, &mut out);
+            rewrite(&back, &expected, Rewrite { token: header.token, ack: header.ack, resend, usual: Trailing::Always }, &mut out);
             if packet.inflated.is_none_or(|inflated| inflated.trailing.is_none()) {
                 prop_assert_eq!(out.len(), datagram.len());
             }
@@ -128,7 +128,7 @@ proptest! {
             let (header, mut out) = (packet.header, Vec::new());
             let resend = header.flags.contains(Flags::RESEND);
             for token in [header.token, None] {
-                rewrite(&packet, &datagram, Rewrite { token: token, ack: header.ack, resend: resend, usual: Trailing::Always }, &mut out);
+                rewrite(&packet, &datagram, Rewrite { token, ack: header.ack, resend, usual: Trailing::Always }, &mut out);
                 prop_assert_eq!(&out, &datagram);
             }
         }

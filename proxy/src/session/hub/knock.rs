@@ -86,11 +86,15 @@ impl Hub {
                 client_token: Some(token),
                 shown: Some(header_token),
             },
-            First::Connect { proto, token } => Knock {
-                proto,
-                client_token: token,
-                shown: None,
-            },
+            First::Connect { proto, token } => {
+                // DDNet's CONNECT has the place of a token, with nothing in it.
+                let client_token = token.filter(|token| *token != Token::NONE);
+                Knock {
+                    proto,
+                    client_token,
+                    shown: None,
+                }
+            }
             First::Close | First::MidSession | First::Noise | First::Connless(_) => {
                 if current.is_none() {
                     self.stray(addr, bytes);
@@ -235,6 +239,7 @@ impl Hub {
             out: &mut self.out,
             work: &mut self.work,
             rules: self.rules.as_deref_mut(),
+            patience: self.config.patience,
         };
         let link = Link::open(opened, bytes, &mut env);
         let slot = self.slots.entry(addr).or_default();

@@ -313,6 +313,7 @@ impl Hub {
             out: &mut self.out,
             work: &mut self.work,
             rules: self.rules.as_deref_mut(),
+            patience: self.config.patience,
         };
         let result = act(link, &mut self.scratch, &mut env);
         let (closed, deadline) = (link.is_closed(), link.deadline());

@@ -21,7 +21,7 @@ impl Link {
         if self.client_silence(env.now) >= CLIENT_SILENT {
             return self.end_by_proxy(b"Timeout", env);
         }
-        let limit = self.not_acked_limit();
+        let limit = env.patience.unwrap_or(self.not_acked_limit());
         if self.c2s.custody_age(env.now) >= limit || self.s2c.custody_age(env.now) >= limit {
             let reason = format!("Too weak connection (not acked for {} seconds)", limit.as_secs());
             return self.end_by_proxy(reason.as_bytes(), env);

@@ -31,6 +31,8 @@ pub(crate) struct Env<'a> {
     pub(crate) out: &'a mut Outbox,
     pub(crate) work: &'a mut Work,
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
+    /// See [`super::Config::patience`].
+    pub(crate) patience: Option<Duration>,
 }
 
 /// Reused buffers.

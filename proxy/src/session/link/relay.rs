@@ -36,7 +36,10 @@ impl Link {
             return;
         }
         let (resend, answer) = self.resend_request(from, packet, env);
-        let changed = self.place_chunks(from, packet, env);
+        // A bare resend request that the proxy answers leaves nothing but its ack to send on.
+        let is_spent =
+            packet.header.flags.contains(Flags::RESEND) && !resend && packet.header.num_chunks == 0;
+        let changed = self.place_chunks(from, packet, env) || is_spent && control.is_none();
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.tell_relayed(from, datagram, packet, odd_ack, mark, env);

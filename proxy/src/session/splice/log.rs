@@ -80,10 +80,6 @@ impl Log {
         self.records.get_mut(usize::from(first_d.distance_to(d)))
     }
 
-    pub(crate) fn front_mut(&mut self) -> Option<&mut Record> {
-        self.records.front_mut()
-    }
-
     pub(crate) fn front(&self) -> Option<&Record> {
         self.records.front()
     }

@@ -251,17 +251,24 @@ impl Splice {
         }
     }
 
-    /// Sends the oldest unacked message again when the proxy answers for it and it is a second old.
+    /// Sends the oldest unacked message again when the proxy answers for it and it is a second old. Reference
+    /// senders send just that one; here the next ones ride along in the same datagram, because a released queue that
+    /// lost its tail would otherwise be repaired one message per second, longer than its receiver's peer has patience.
     pub(crate) fn resend_oldest(&mut self, proto: Proto, now: Time, out: &mut Composer) {
-        if self.mode != Mode::Translated {
+        let oldest = self
+            .log
+            .front()
+            .filter(|record| record.u.is_none() && self.mode == Mode::Translated);
+        if oldest.is_none_or(|record| now.since(record.last) < RESEND_AFTER) {
             return;
         }
-        if let Some(record) = self.log.front_mut()
-            && record.u.is_none()
-            && now.since(record.last) >= RESEND_AFTER
-            && record.transmit(now)
-        {
-            out.push(proto, Some(record.d), true, &record.data);
+        for record in self.log.iter_mut() {
+            if !out.has_room_in_datagram(record.data.len()) {
+                break;
+            }
+            if record.transmit(now) {
+                out.push(proto, Some(record.d), true, &record.data);
+            }
         }
     }
 

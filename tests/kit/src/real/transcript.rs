@@ -1,12 +1,21 @@
 //! A server's log without what two runs of the same scenario may differ in: times, the client's address.
 //!
-//! Its law: only what cannot be equal is taken out. Lines of the database thread of DDNet (`sql:`) come at their own time and are
-//! left out; every other line counts, in its order.
+//! Its law: only what cannot be equal is taken out; every other line counts, in its order.
 
 use anyhow::{Context as _, Result, ensure};
 use regex::Regex;
 
 use super::Log;
+
+/// Lines that come, or come where they do, by the clock alone.
+const BY_THE_CLOCK: [&str; 3] = [
+    // DDNet's database thread.
+    "sql: ",
+    // A client that leaves within a second of its coming would be banned for "stressing network", were it not from here.
+    "ban failed (localhost)",
+    // At the first tick (20 ms) with two players, before or after the second one has entered.
+    "[game]: start match",
+];
 
 /// The lines of a server's log after its start, comparable between runs.
 ///
@@ -25,7 +34,7 @@ pub fn server_transcript(log: &Log) -> Result<Vec<String>> {
         .iter()
         .skip(start + 1)
         .map(|line| stamp.replace(&line.text, "").into_owned());
-    let plain = plain.filter(|line| !line.starts_with("sql: "));
+    let plain = plain.filter(|line| !BY_THE_CLOCK.iter().any(|part| line.contains(part)));
     Ok(plain
         .map(|line| address.replace_all(&line, "ADDRESS").into_owned())
         .collect())

@@ -1,0 +1,149 @@
+//! Rules that roll dice, and remember what they decided.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use teetap_kit::link::Random;
+use teetap_rules::{Decide, Fate, Made, Message, Order, Verdict};
+use teetap_wire::Dir;
+
+/// What can happen to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Pass,
+    Drop,
+    /// Its bytes change: `M` in front.
+    Edit,
+    /// A message (`I` in front) goes ahead of it.
+    Before,
+    /// A message (`J` in front) goes behind it.
+    After,
+    /// It goes 1.7 s later, others overtake.
+    Late,
+    /// It goes 2.5 s later, others queue behind.
+    Wait,
+    /// It is held until its time is over, others queue behind.
+    Held,
+    /// Two messages overtake it.
+    Reorder,
+    /// It goes twice, with numbers of its own.
+    Twice,
+    /// It goes again 300 ms later.
+    TwiceLater,
+    /// Its first two copies are not sent.
+    Lose,
+    /// A message (`R` in front) goes back.
+    Reply,
+}
+
+impl Kind {
+    /// Mostly passing.
+    pub(crate) fn mix(passes: usize, kinds: &[Self]) -> Vec<Self> {
+        let mut mix = vec![Self::Pass; passes];
+        mix.extend(kinds);
+        mix
+    }
+}
+
+/// What was decided, by direction and message.
+pub(crate) type Memo = Arc<Mutex<BTreeMap<(bool, Vec<u8>), Kind>>>;
+
+/// The rules.
+pub(crate) struct Dice {
+    random: Random,
+    kinds: Vec<Kind>,
+    memo: Memo,
+}
+
+impl Dice {
+    pub(crate) fn new(seed: u64, kinds: &[Kind]) -> (Self, Memo) {
+        let memo = Memo::default();
+        (
+            Self {
+                random: Random::new(seed ^ 0xd1ce),
+                kinds: kinds.to_vec(),
+                memo: memo.clone(),
+            },
+            memo,
+        )
+    }
+}
+
+impl Decide for Dice {
+    fn acts(&self, _: Dir) -> bool {
+        true
+    }
+
+    fn decide(&mut self, message: &Message<'_>) -> Verdict {
+        if !message.vital {
+            return Verdict::PASS;
+        }
+        let index = self.random.below(self.kinds.len() as u64);
+        let kind = self.kinds[usize::try_from(index).unwrap()];
+        let key = (message.dir == Dir::C2s, message.data.to_vec());
+        let before = self.memo.lock().unwrap().insert(key, kind);
+        assert!(
+            before.is_none(),
+            "decided twice: {}",
+            String::from_utf8_lossy(message.data)
+        );
+        verdict(kind, message)
+    }
+}
+
+fn verdict(kind: Kind, message: &Message<'_>) -> Verdict {
+    let prefixed = |prefix: u8| {
+        let mut data = vec![prefix];
+        data.extend(message.data);
+        data
+    };
+    let made = |prefix, dir| {
+        vec![Made {
+            dir,
+            vital: true,
+            data: prefixed(prefix),
+        }]
+    };
+    let ms = Duration::from_millis;
+    let fate = match kind {
+        Kind::Drop => Fate::Drop,
+        Kind::Late => Fate::Delay {
+            for_: ms(1700),
+            order: Order::Free,
+        },
+        Kind::Wait => Fate::Delay {
+            for_: ms(2500),
+            order: Order::Kept,
+        },
+        Kind::Held => Fate::Hold {
+            key: 1,
+            max: ms(1500),
+            order: Order::Kept,
+        },
+        Kind::Reorder => Fate::Reorder { group: 1, after: 2 },
+        Kind::Lose => Fate::Lose { times: 2 },
+        _ => Fate::Pass,
+    };
+    Verdict {
+        fate,
+        edit: (kind == Kind::Edit).then(|| prefixed(b'M')),
+        before: if kind == Kind::Before {
+            made(b'I', message.dir)
+        } else {
+            Vec::new()
+        },
+        after: match kind {
+            Kind::After => made(b'J', message.dir),
+            Kind::Reply => made(b'R', message.dir.reverse()),
+            _ => Vec::new(),
+        },
+        copies: match kind {
+            Kind::Twice => vec![Duration::ZERO],
+            Kind::TwiceLater => vec![ms(300)],
+            _ => Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,371 @@
+//! One run: a client and a server that talk for a while over bad hops, and what arrived.
+
+use std::collections::BTreeSet;
+
+use teetap_kit::{
+    codec::Variant,
+    link::{Conditions, Random, SECOND},
+    peer::{Counters, Options, Peer, Policy, Server},
+    world::{self, Middle, World, client_addr, hub},
+};
+use teetap_proxy::session::{Command, Input};
+use teetap_rules::Made;
+use teetap_wire::Dir;
+
+use crate::dice::{Dice, Kind, Memo};
+
+/// The first message of a client: the server's slot is up when it has it.
+const HELLO: &[u8] = b"hello";
+
+/// A run is over when nothing has arrived for so long.
+const QUIET: u64 = 20 * SECOND;
+
+/// What happens in a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) variant: Variant,
+    /// No proxy.
+    pub(crate) bare: bool,
+    pub(crate) kinds: Vec<Kind>,
+    /// When the rules start; `None` = from the beginning.
+    pub(crate) rules_from: Option<u64>,
+    /// When a message is injected into each direction of a session without rules.
+    pub(crate) inject_at: Option<u64>,
+    pub(crate) conditions: Conditions,
+    /// Many messages, so that numbers wrap many times.
+    pub(crate) burst: bool,
+    /// Collects a transcript.
+    pub(crate) trace: bool,
+    /// The peers give up as real ones do.
+    pub(crate) limits: bool,
+    /// How long messages are sent, and how long the run goes on after that.
+    pub(crate) talk: u64,
+    pub(crate) settle: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            variant: Variant::V7,
+            bare: false,
+            kinds: Vec::new(),
+            rules_from: None,
+            inject_at: None,
+            conditions: Conditions::bad(0.1),
+            burst: false,
+            trace: false,
+            limits: false,
+            talk: 30 * SECOND,
+            settle: 600 * SECOND,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Everything that was meant arrived, in order, once.
+    Complete,
+    /// A peer gave up.
+    Died,
+    /// The session never came up.
+    NeverJoined,
+    /// Something else arrived, or something is missing.
+    Wrong,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) fate: Fate,
+    pub(crate) why: String,
+    /// Of the client and the server.
+    pub(crate) counters: [Counters; 2],
+    pub(crate) transcript: Vec<String>,
+}
+
+/// One side's messages, and what was made of them.
+struct Side {
+    name: &'static str,
+    c2s: bool,
+    sent: Vec<Vec<u8>>,
+}
+
+pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
+    let (dice, memo) = Dice::new(seed, &plan.kinds);
+    let mut world = world(seed, plan);
+    let mut dice = (!plan.kinds.is_empty()).then_some(dice);
+    let mut random = Random::new(seed);
+    let mut sides = [
+        Side {
+            name: "c",
+            c2s: true,
+            sent: vec![HELLO.to_vec()],
+        },
+        Side {
+            name: "s",
+            c2s: false,
+            sent: Vec::new(),
+        },
+    ];
+    let mut injected = Vec::new();
+    let mut transcript = Vec::new();
+    let end = plan.talk + plan.settle;
+    let mut done = false;
+    let (mut last, mut since) = ((0, 0), 0);
+    while world.now < end && !done {
+        if dice.is_some() && world.now >= plan.rules_from.unwrap_or(0) {
+            let rules = dice.take().unwrap();
+            world.input(Input::Program(Some(Box::new(rules))));
+        }
+        if plan.inject_at.is_some_and(|at| at <= world.now) && injected.is_empty() {
+            injected = inject(&mut world);
+        }
+        if world.now < plan.talk {
+            talk(&mut world, &mut sides, &mut random, plan.burst);
+        }
+        world.step();
+        transcript.extend(world.events.drain(..).map(|event| world::transcript(&event)));
+        if let Some(dead) = dead(&world) {
+            return outcome(&world, Fate::Died, dead, transcript);
+        }
+        let now = progress(&world);
+        if now != last {
+            (last, since) = (now, world.now);
+        }
+        done = world.now > plan.talk && world.now - since > QUIET && is_settled(&world);
+    }
+    if !world.clients[0].peer.is_online() || server_peer(&world).is_none() {
+        return outcome(
+            &world,
+            Fate::NeverJoined,
+            format!("{:?}", world.clients[0].peer.state()),
+            &sides,
+        );
+    }
+    match check(&world, &sides, &memo, &injected) {
+        Ok(()) => outcome(&world, Fate::Complete, String::new(), transcript),
+        Err(why) => outcome(&world, Fate::Wrong, why, transcript),
+    }
+}
+
+fn world(seed: u64, plan: &Plan) -> World {
+    let options = Options {
+        limits: plan.limits,
+        hello: Some(HELLO.to_vec()),
+        ..Options::default()
+    };
+    let policy = Policy {
+        options: Options {
+            limits: plan.limits,
+            ..Options::default()
+        },
+        ..Policy::default()
+    };
+    let middle = if plan.bare {
+        Middle::Wire
+    } else {
+        let patience = (!plan.limits).then_some(std::time::Duration::MAX);
+        hub(seed, patience, plan.trace)
+    };
+    let mut world = World::new(
+        middle,
+        Server::new(plan.variant, policy, seed),
+        plan.conditions,
+        seed,
+    );
+    let mut client = Peer::client(plan.variant, options, seed);
+    client.connect(0);
+    world.add(client, plan.conditions, seed);
+    world
+}
+
+/// Both sides say something now and then.
+fn talk(world: &mut World, sides: &mut [Side; 2], random: &mut Random, burst: bool) {
+    let now = world.now;
+    let [client_side, server_side] = sides;
+    let server = world.server.peers_mut().next().map(|(_, peer)| peer);
+    let client = &mut world.clients[0].peer;
+    for (peer, side) in [(Some(client), client_side), (server, server_side)] {
+        let Some(peer) = peer.filter(|peer| peer.is_online()) else {
+            continue;
+        };
+        if !random.chance(if burst { 0.5 } else { 0.12 }) {
+            continue;
+        }
+        let most = if burst { 20 } else { 3 };
+        let count = [1, 1, 2, 5, most][usize::try_from(random.below(5)).unwrap()];
+        for _ in 0..count {
+            if peer.unacked() < 250 && peer.has_room(64) {
+                let message = format!("{}{}", side.name, side.sent.len()).into_bytes();
+                peer.send_vital(&message, now);
+                side.sent.push(message);
+            }
+        }
+        if random.chance(0.3) {
+            peer.send_nonvital(b"n", now);
+        }
+        if random.chance(0.8) {
+            peer.flush(now);
+        }
+    }
+}
+
+fn inject(world: &mut World) -> Vec<Vec<u8>> {
+    let Some(session) = world.hub().and_then(|hub| hub.session_of(client_addr(0))) else {
+        return Vec::new();
+    };
+    if !world.clients[0].peer.is_online() || !server_peer(world).is_some_and(Peer::is_online) {
+        return Vec::new();
+    }
+    let mut made = Vec::new();
+    for dir in [Dir::C2s, Dir::S2c] {
+        let data = format!("X{dir}").into_bytes();
+        made.push(data.clone());
+        let message = Made {
+            dir,
+            vital: true,
+            data,
+        };
+        world.input(Input::Command(Command::Inject { session, message }));
+    }
+    made
+}
+
+fn server_peer(world: &World) -> Option<&Peer> {
+    world.server.peers().next().map(|(_, peer)| peer)
+}
+
+fn dead(world: &World) -> Option<String> {
+    let client = &world.clients[0].peer;
+    let finished = world.server.finished.first();
+    if client.is_over() || finished.is_some() {
+        return Some(format!(
+            "client {:?}, server {:?}",
+            client.state(),
+            finished.map(|(_, peer)| peer.state())
+        ));
+    }
+    None
+}
+
+/// How many messages have arrived on either side.
+fn progress(world: &World) -> (usize, usize) {
+    (
+        world.clients[0].peer.delivered.len(),
+        server_peer(world).map_or(0, |peer| peer.delivered.len()),
+    )
+}
+
+/// Neither peer waits for an ack. The proxy may still answer for something, hence [`QUIET`].
+fn is_settled(world: &World) -> bool {
+    let quiet = |peer: &Peer| peer.unacked() == 0;
+    quiet(&world.clients[0].peer) && server_peer(world).is_some_and(quiet)
+}
+
+fn outcome(world: &World, fate: Fate, why: String, transcript: Vec<String>) -> Outcome {
+    let server = world
+        .server
+        .finished
+        .first()
+        .map(|(_, peer)| peer)
+        .or(server_peer(world));
+    Outcome {
+        fate,
+        why,
+        counters: [
+            world.clients[0].peer.counters,
+            server.map(|peer| peer.counters).unwrap_or_default(),
+        ],
+        transcript,
+    }
+}
+
+/// What arrived against what was meant.
+fn check(world: &World, sides: &[Side; 2], memo: &Memo, injected: &[Vec<u8>]) -> Result<(), String> {
+    let server = server_peer(world).ok_or("no slot")?;
+    let client = &world.clients[0].peer;
+    if world.server.counters.opened != 1 || world.server.counters.rejoins != 0 {
+        return Err(format!("{:?}", world.server.counters));
+    }
+    for peer in [client, server] {
+        let counters = peer.counters;
+        if counters.ahead + counters.malformed + counters.missing_chunks + counters.trailing + counters.stray
+            > 0
+        {
+            return Err(format!("{:?}: {counters:?}", peer.role()));
+        }
+    }
+    for (side, receiver) in [(&sides[0], server), (&sides[1], client)] {
+        let vital = receiver.delivered.iter().filter(|message| message.vital);
+        let got: Vec<&[u8]> = vital.map(|message| message.data.as_slice()).collect();
+        compare(side, memo, injected, &got)?;
+    }
+    Ok(())
+}
+
+fn compare(side: &Side, memo: &Memo, injected: &[Vec<u8>], got: &[&[u8]]) -> Result<(), String> {
+    let memo = memo.lock().unwrap();
+    let mut meant = Vec::new();
+    // Messages whose place among the others is free.
+    let mut loose: BTreeSet<Vec<u8>> = injected.iter().cloned().collect();
+    let prefixed = |prefix: &str, message: &[u8]| [prefix.as_bytes(), message].concat();
+    for ((c2s, message), kind) in memo.iter() {
+        if *c2s != side.c2s && *kind == Kind::Reply {
+            let reply = prefixed("R", message);
+            meant.push(reply.clone());
+            loose.insert(reply);
+        }
+    }
+    for message in &side.sent {
+        let kind = memo
+            .get(&(side.c2s, message.clone()))
+            .copied()
+            .unwrap_or(Kind::Pass);
+        match kind {
+            Kind::Drop => {}
+            Kind::Edit => meant.push(prefixed("M", message)),
+            Kind::Before => meant.extend([prefixed("I", message), message.clone()]),
+            Kind::After => meant.extend([message.clone(), prefixed("J", message)]),
+            Kind::Twice | Kind::TwiceLater => meant.extend([message.clone(), message.clone()]),
+            _ => meant.push(message.clone()),
+        }
+        if matches!(kind, Kind::Late | Kind::Reorder | Kind::TwiceLater) {
+            loose.insert(message.clone());
+        }
+    }
+    let suffix = if side.c2s { "c2s" } else { "s2c" };
+    meant.extend(
+        injected
+            .iter()
+            .filter(|made| made.ends_with(suffix.as_bytes()))
+            .cloned(),
+    );
+    let fixed = |list: &mut dyn Iterator<Item = &[u8]>| -> Vec<String> {
+        list.filter(|message| !loose.contains(*message))
+            .map(|m| String::from_utf8_lossy(m).into_owned())
+            .collect()
+    };
+    let ordered_meant = fixed(&mut meant.iter().map(Vec::as_slice));
+    let ordered_got = fixed(&mut got.iter().copied());
+    if ordered_meant != ordered_got {
+        let at = ordered_meant
+            .iter()
+            .zip(&ordered_got)
+            .take_while(|(meant, got)| meant == got)
+            .count();
+        return Err(format!(
+            "{suffix}: {} meant, {} got; they part at {at}: meant {:?}, got {:?}",
+            ordered_meant.len(),
+            ordered_got.len(),
+            ordered_meant.get(at),
+            ordered_got.get(at)
+        ));
+    }
+    let mut all_meant: Vec<&[u8]> = meant.iter().map(Vec::as_slice).collect();
+    let mut all_got = got.to_vec();
+    all_meant.sort_unstable();
+    all_got.sort_unstable();
+    (all_meant == all_got)
+        .then_some(())
+        .ok_or_else(|| format!("{suffix}: other messages than meant"))
+}
