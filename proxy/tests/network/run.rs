@@ -139,7 +139,7 @@ pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
             &world,
             Fate::NeverJoined,
             format!("{:?}", world.clients[0].peer.state()),
-            &sides,
+            transcript,
         );
     }
     match check(&world, &sides, &memo, &injected) {
