@@ -22,6 +22,7 @@ fn start(target: SocketAddr, bus: &Bus) -> Running {
         config: Config {
             secret: [7; 16],
             proto: None,
+            patience: None,
             events: true,
         },
         bus: bus.clone(),

@@ -1,0 +1,167 @@
+//! The command of `teetap run HOST -- CMD`.
+//!
+//! Its stdout goes to our stderr: our stdout is for the lines about the traffic alone.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    net::SocketAddr,
+    os::unix::{ffi::OsStrExt as _, ffi::OsStringExt as _, process::ExitStatusExt as _},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::exit::{Exit, Failure};
+
+/// Time to end by itself after being asked, twice.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// A running command.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// Its exit code, 128+n when a signal ended it.
+    pub(crate) code: i32,
+}
+
+impl End {
+    /// What that makes of our run.
+    pub(crate) fn exit(self) -> Exit {
+        if self.code == 0 { Exit::Ok } else { Exit::Failed }
+    }
+
+    fn of(status: ExitStatus) -> Self {
+        let by_signal = || 128 + status.signal().unwrap_or_default();
+        Self {
+            code: status.code().unwrap_or_else(by_signal),
+        }
+    }
+}
+
+/// Starts `command` with `{addr}`, `{host}` and `{port}` replaced by where to connect to.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running, Failure> {
+    let words: Vec<OsString> = command.iter().map(|word| fill_in(word, connect)).collect();
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Failure::usage("no command behind --"));
+    };
+    Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::from(io::stderr()))
+        .spawn()
+        .map(|child| Running { child })
+        .map_err(|error| Failure::network(format!("cannot start {}: {error}", program.display())))
+}
+
+impl Running {
+    /// How it ended, if it has.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<End>> {
+        Ok(self.child.try_wait()?.map(End::of))
+    }
+
+    /// Ends it: asks, waits, kills. `asked`: it got the signal from the terminal already.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn end(&mut self, asked: bool) -> io::Result<End> {
+        if asked && let Some(end) = self.wait(GRACE)? {
+            return Ok(end);
+        }
+        // An error says that it has just ended.
+        let _ended = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        if let Some(end) = self.wait(GRACE)? {
+            return Ok(end);
+        }
+        self.child.kill()?;
+        Ok(End::of(self.child.wait()?))
+    }
+
+    fn wait(&mut self, patience: Duration) -> io::Result<Option<End>> {
+        let start = Instant::now();
+        loop {
+            let ended = self.ended()?;
+            if ended.is_some() || start.elapsed() >= patience {
+                return Ok(ended);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Replaces the three words; any other braces stay.
+fn fill_in(word: &OsStr, connect: SocketAddr) -> OsString {
+    let words: [(&[u8], String); 3] = [
+        (b"{addr}", connect.to_string()),
+        (b"{host}", connect.ip().to_string()),
+        (b"{port}", connect.port().to_string()),
+    ];
+    let mut rest = word.as_bytes();
+    let mut filled = Vec::with_capacity(rest.len());
+    while let Some((first, behind)) = rest.split_first() {
+        match words.iter().find(|(name, _)| rest.starts_with(name)) {
+            Some((name, value)) => {
+                filled.extend_from_slice(value.as_bytes());
+                rest = rest.get(name.len()..).unwrap_or_default();
+            }
+            None => {
+                filled.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    OsString::from_vec(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_filled_in() {
+        let addr = "[::1]:8304".parse().unwrap();
+        for (word, filled) in [
+            ("connect {addr}", "connect [::1]:8304"),
+            ("{host}:{port}{port}", "::1:83048304"),
+            ("{}{x}{addr", "{}{x}{addr"),
+        ] {
+            assert_eq!(fill_in(OsStr::new(word), addr), OsString::from(filled));
+        }
+    }
+
+    #[test]
+    fn the_code_of_the_command_is_kept() {
+        let run = |script: &str| {
+            let command = ["sh".into(), "-c".into(), script.into()];
+            let mut child = start(&command, "127.0.0.1:1".parse().unwrap()).unwrap();
+            child.wait(Duration::from_secs(30)).unwrap().unwrap()
+        };
+        assert_eq!((run("exit 0").exit(), run("exit 0").code), (Exit::Ok, 0));
+        assert_eq!((run("exit 7").exit(), run("exit 7").code), (Exit::Failed, 7));
+        assert_eq!(run("kill -9 $$").code, 137);
+    }
+
+    #[test]
+    fn a_command_that_ignores_the_request_is_killed() {
+        let command = [
+            "sh".into(),
+            "-c".into(),
+            "trap '' TERM; echo >&2; while :; do sleep 1; done".into(),
+        ];
+        let mut child = start(&command, "127.0.0.1:1".parse().unwrap()).unwrap();
+        assert!(child.ended().unwrap().is_none());
+        assert!(matches!(child.end(true).unwrap().code, 137 | 143));
+    }
+}

@@ -1,0 +1,119 @@
+//! `teetap demo`: the embedded server and bots of [`crate::demo`], with a real proxy between them.
+
+use std::{io, net::SocketAddr, sync::mpsc, thread, time::Duration};
+
+use teetap_proxy::{
+    io::{Proxy, Running, Settings, StartError},
+    session::Level,
+};
+use tokio::runtime;
+
+use super::proxy::Setup;
+use crate::{
+    cli::Options,
+    demo::{self, Report},
+    exit::{Exit, Failure},
+    live::{Live, Wake},
+    signals::Signals,
+};
+
+/// The proxy and the server behind it, or why there is none.
+type Started = Result<(Running, SocketAddr), StartError>;
+
+/// Runs it; the bots play for `duration` after they have met.
+///
+/// # Errors
+/// [`Failure`]s of the command line and of the start.
+pub(crate) fn demo(options: &Options, duration: Duration) -> anyhow::Result<Exit> {
+    if let Some(proto) = options.proto() {
+        let text = format!("the demo plays 0.7 and DDNet's 0.6 at once: it takes no --proto {proto}");
+        return Err(Failure::usage(text).into());
+    }
+    let listen = options.listen()?;
+    let (wake_sender, wake) = mpsc::channel();
+    let setup = Setup::new(options)?;
+    let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
+    let watcher = setup.bus.watch();
+    let (started_sender, started) = mpsc::channel();
+    let (clock, seed) = (setup.clock, setup.seed);
+    // The server's address is known once it runs.
+    let template = setup.settings(SocketAddr::from(([127, 0, 0, 1], 0)), listen);
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::network)?;
+    thread::Builder::new().name("demo".into()).spawn(move || {
+        let report = runtime.block_on(play(duration, seed, &template, &started_sender));
+        let (exit, lines) = judge(report);
+        // Nobody listens when the run was ended before.
+        let _ended = wake_sender.send(Wake::Done(exit, lines));
+    })?;
+    let (proxy, server) = started
+        .recv()
+        .map_err(|_| Failure::network("the demo's server did not start"))?
+        .map_err(Failure::network)?;
+    signals.guard(proxy.commands());
+    let mut output = setup.greet(&proxy, "demo", server);
+    output.flush()?;
+    Live {
+        proxy,
+        watcher,
+        output,
+        clock,
+        seed,
+        wake,
+        child: None,
+    }
+    .run()
+}
+
+/// Plays; tells `started` of the proxy as soon as there is one, or of why there is none.
+async fn play(
+    duration: Duration,
+    seed: u64,
+    template: &Settings,
+    started: &mpsc::Sender<Started>,
+) -> io::Result<Report> {
+    let connect = async |server: SocketAddr| {
+        let proxy = Proxy::start(Settings {
+            target: server,
+            ..template.clone()
+        });
+        let addr = proxy
+            .as_ref()
+            .map(|proxy| proxy.addr)
+            .map_err(|error| io::Error::other(error.to_string()));
+        // The main thread waits for this and for nothing else.
+        let _always_heard = started.send(proxy.map(|proxy| (proxy, server)));
+        addr
+    };
+    demo::run(duration, seed, connect).await
+}
+
+/// How the run ends, and what to say.
+fn judge(report: io::Result<Report>) -> (Exit, Vec<(Level, String)>) {
+    let report = match report {
+        Ok(report) => report,
+        Err(error) => {
+            return (
+                Exit::Network,
+                vec![(Level::Warning, format!("the demo broke off: {error}"))],
+            );
+        }
+    };
+    let text = report.to_string();
+    let mut lines: Vec<_> = text.lines().map(|line| (Level::Info, line.to_owned())).collect();
+    let failures = report.failures(true);
+    lines.extend(
+        failures
+            .iter()
+            .map(|failure| (Level::Warning, format!("failed: {failure}"))),
+    );
+    if failures.is_empty() {
+        let text = "the demo went well: both bots played, and no token of one leg was seen on the other";
+        lines.push((Level::Info, text.to_owned()));
+        (Exit::Ok, lines)
+    } else {
+        (Exit::Failed, lines)
+    }
+}

@@ -1,0 +1,139 @@
+//! `teetap HOST` and `teetap run HOST [-- CMD]`: a proxy in front of a server, until something ends it.
+
+use std::{
+    ffi::OsString,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::mpsc,
+    thread,
+};
+
+use teetap_proxy::{
+    io::{Bus, Clock, DEFAULT_PORT, Proxy, Running, Settings, Target, entropy, probe::probe},
+    session::{Config, Level},
+};
+
+use crate::{
+    child,
+    cli::Options,
+    exit::{Exit, Failure},
+    live::{Live, Wake},
+    output::{Output, Start, Style},
+    signals::Signals,
+};
+
+/// Runs it. `command`: of `teetap run`; `None` or empty = until a signal.
+///
+/// # Errors
+/// [`Failure`]s of the command line and of the start; nothing runs then.
+pub(crate) fn proxy(
+    options: &Options,
+    target: &Target,
+    command: Option<&[OsString]>,
+) -> anyhow::Result<Exit> {
+    let listen = options.listen()?;
+    let server = target.resolve().map_err(Failure::network)?;
+    let (wake_sender, wake) = mpsc::channel();
+    let setup = Setup::new(options)?;
+    let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
+    let watcher = setup.bus.watch();
+    let proxy = Proxy::start(setup.settings(server, listen)).map_err(Failure::network)?;
+    signals.guard(proxy.commands());
+    let connect = reachable(proxy.addr);
+    let mut output = setup.greet(&proxy, &target.to_string(), server);
+    output.flush()?;
+    let child = match command {
+        Some(command) if !command.is_empty() => Some(child::start(command, connect)?),
+        _ => None,
+    };
+    let (clock, proto) = (setup.clock, options.proto());
+    thread::Builder::new().name("probe".into()).spawn(move || {
+        let finding = probe(server, proto, &clock);
+        // The run may be over before the server has answered.
+        let _too_late = wake_sender.send(Wake::Probe(finding));
+    })?;
+    Live {
+        proxy,
+        watcher,
+        output,
+        clock,
+        seed: setup.seed,
+        wake,
+        child,
+    }
+    .run()
+}
+
+/// What every run is made of.
+pub(super) struct Setup {
+    pub(super) clock: Clock,
+    pub(super) seed: u64,
+    pub(super) bus: Bus,
+    config: Config,
+    style: Style,
+}
+
+impl Setup {
+    /// Starts the clock, draws the secret, and a seed where none is given.
+    ///
+    /// # Errors
+    /// When the operating system has no randomness.
+    pub(super) fn new(options: &Options) -> anyhow::Result<Self> {
+        let drawn = entropy::<4>().map_err(Failure::network)?;
+        Ok(Self {
+            clock: Clock::start(),
+            // Four bytes: short enough to type again.
+            seed: options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into()),
+            bus: Bus::default(),
+            config: Config {
+                secret: entropy().map_err(Failure::network)?,
+                proto: options.proto(),
+                patience: None,
+                events: true,
+            },
+            style: Style {
+                json: options.json,
+                quiet: options.quiet,
+                verbosity: options.verbosity(),
+            },
+        })
+    }
+
+    /// For a proxy in front of `target`.
+    pub(super) fn settings(&self, target: SocketAddr, listen: teetap_proxy::io::Listen) -> Settings {
+        Settings {
+            target,
+            listen,
+            config: self.config.clone(),
+            bus: self.bus.clone(),
+            clock: self.clock,
+        }
+    }
+
+    /// The output, with the first words said.
+    pub(super) fn greet(&self, proxy: &Running, target: &str, server: SocketAddr) -> Output {
+        let mut output = Output::new(self.style);
+        output.start(&Start {
+            seed: self.seed,
+            target: target.to_owned(),
+            server,
+            listen: proxy.addr,
+            connect: reachable(proxy.addr),
+            wall: self.clock.wall(),
+        });
+        if proxy.moved {
+            let text = format!("port {DEFAULT_PORT} is taken: listening on {}", proxy.addr);
+            output.log(self.clock.now(), Level::Warning, &text);
+        }
+        output
+    }
+}
+
+/// Where a client of this machine connects to.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listen.port())
+}

@@ -1,0 +1,108 @@
+//! How a run ends: the one table of exit codes, and the errors that carry one.
+//!
+//! Help and man page are made from [`TABLE`].
+
+use std::fmt;
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// As wanted; a closed stdout included.
+    Ok,
+    /// The command of `run`, or the demo, failed.
+    Failed,
+    /// The command line.
+    Usage,
+    /// The network, or something that could not be started.
+    Network,
+    /// A bug.
+    Internal,
+    /// A signal, by its number.
+    Signal(u8),
+}
+
+/// Code and meaning, in order.
+pub(crate) const TABLE: &[(&str, &str)] = &[
+    ("0", "ended as wanted"),
+    (
+        "1",
+        "the command of `run` failed (its own code is in the summary as cmd_exit), or the demo did",
+    ),
+    ("2", "the command line is wrong"),
+    (
+        "3",
+        "network or start error: host not found, port taken, command not found",
+    ),
+    ("6", "internal error: a bug in teetap"),
+    ("128+n", "ended by signal n"),
+];
+
+impl Exit {
+    /// What the process ends with.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Network => 3,
+            Self::Internal => 6,
+            Self::Signal(number) => 128 + (number & 0x7f),
+        }
+    }
+}
+
+/// [`TABLE`] as text for help and man page.
+pub(crate) fn table() -> String {
+    TABLE
+        .iter()
+        .map(|(code, meaning)| format!("  {code:<6} {meaning}\n"))
+        .collect()
+}
+
+/// An error that knows its exit code. Any other error is a bug: [`Exit::Internal`].
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The end it leads to.
+    pub(crate) exit: Exit,
+    text: String,
+}
+
+impl Failure {
+    /// The command line is wrong.
+    pub(crate) fn usage(text: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Usage,
+            text: text.to_string(),
+        }
+    }
+
+    /// The network, or something that could not be started.
+    pub(crate) fn network(text: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Network,
+            text: text.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_in_the_table() {
+        for exit in [Exit::Ok, Exit::Failed, Exit::Usage, Exit::Network, Exit::Internal] {
+            let code = exit.code().to_string();
+            assert!(TABLE.iter().any(|(listed, _)| *listed == code), "{exit:?}");
+        }
+        assert_eq!(Exit::Signal(15).code(), 143);
+    }
+}

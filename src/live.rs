@@ -1,0 +1,166 @@
+//! A run from its start to its summary: the loop of the main thread.
+//!
+//! Law: it pulls on its own tick and writes once per tick; the data thread never waits for it. However a run ends, both
+//! legs of every session are sent CLOSE, what was seen is printed, and the summary comes last.
+
+use std::{
+    sync::mpsc::{self, RecvTimeoutError},
+    time::Duration,
+};
+
+use teetap_proxy::{
+    io::{Clock, Running, Watcher, probe::Finding},
+    session::Level,
+};
+
+use crate::{
+    child::{self, End},
+    exit::{Exit, Failure},
+    output::{Output, Summary},
+    signals,
+};
+
+/// How often events are fetched and printed.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Events printed before signals and the command are looked at again.
+const BATCH: usize = 4096;
+
+/// What interrupts the wait for the next tick.
+#[derive(Debug)]
+pub(crate) enum Wake {
+    /// A signal came.
+    Signal(Exit),
+    /// The probe is done.
+    Probe(Finding),
+    /// What the run was for is done: how it ended, and what to say about it.
+    Done(Exit, Vec<(Level, String)>),
+}
+
+/// A run.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) proxy: Running,
+    pub(crate) watcher: Watcher,
+    pub(crate) output: Output,
+    pub(crate) clock: Clock,
+    pub(crate) seed: u64,
+    pub(crate) wake: mpsc::Receiver<Wake>,
+    pub(crate) child: Option<child::Running>,
+}
+
+/// Why the loop ended.
+enum Why {
+    /// Somebody decided so.
+    Decided(Exit),
+    /// The command has ended.
+    Child(End),
+    /// Nobody reads the output.
+    Unread,
+    /// The data thread has ended, though nobody told it to.
+    Dead,
+}
+
+impl Live {
+    /// Runs until a signal, the end of the command, or the end of the readers.
+    ///
+    /// # Errors
+    /// When stdout cannot be written or the command cannot be watched.
+    pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
+        let why = self.watch();
+        // Whatever happened, the peers are told first.
+        self.proxy.commands().stop(signals::REASON);
+        let why = why?;
+        let (mut exit, mut end) = match why {
+            Why::Decided(exit) => (exit, None),
+            Why::Child(end) => (end.exit(), Some(end)),
+            Why::Unread => (Exit::Ok, None),
+            Why::Dead => (Exit::Internal, None),
+        };
+        if let (Some(child), None) = (&mut self.child, end) {
+            end = Some(child.end(exit == INTERRUPT)?);
+        }
+        let ended = self.proxy.join().ok();
+        if ended.is_none() {
+            exit = Exit::Internal;
+        }
+        while let Some(seen) = self.watcher.poll() {
+            self.output.seen(&seen, self.clock.now());
+        }
+        self.output.summary(&Summary {
+            at: self.clock.now(),
+            ended,
+            lost: self.watcher.lost(),
+            seed: self.seed,
+            exit,
+            cmd_exit: end.map(|end| end.code),
+        });
+        self.output.flush().map_err(cannot_write)?;
+        Ok(exit)
+    }
+
+    fn watch(&mut self) -> anyhow::Result<Why> {
+        loop {
+            match self.wake.recv_timeout(TICK) {
+                Ok(Wake::Signal(exit)) => return Ok(Why::Decided(exit)),
+                Ok(Wake::Done(exit, lines)) => {
+                    self.print_events();
+                    for (level, line) in &lines {
+                        self.output.log(self.clock.now(), *level, line);
+                    }
+                    return Ok(Why::Decided(exit));
+                }
+                Ok(Wake::Probe(finding)) => self.tell(&finding),
+                Err(RecvTimeoutError::Timeout) => {}
+                // Everybody who could wake us is gone; the tick goes on without them.
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
+            }
+            self.print_events();
+            let read = self.output.flush().map_err(cannot_write)?;
+            match &mut self.child {
+                Some(child) => {
+                    if let Some(end) = child.ended()? {
+                        return Ok(Why::Child(end));
+                    }
+                }
+                None if !read => return Ok(Why::Unread),
+                None => {}
+            }
+            if self.proxy.is_finished() {
+                return Ok(self.last_wish());
+            }
+        }
+    }
+
+    fn print_events(&mut self) {
+        for _ in 0..BATCH {
+            let Some(seen) = self.watcher.poll() else { break };
+            self.output.seen(&seen, self.clock.now());
+        }
+    }
+
+    /// Why the data thread ended: a signal stops it by itself and says so before.
+    fn last_wish(&self) -> Why {
+        let decided = self.wake.try_iter().find_map(|wake| match wake {
+            Wake::Signal(exit) | Wake::Done(exit, _) => Some(exit),
+            Wake::Probe(_) => None,
+        });
+        decided.map_or(Why::Dead, Why::Decided)
+    }
+
+    fn tell(&mut self, finding: &Finding) {
+        let level = if finding.is_answered() {
+            Level::Info
+        } else {
+            Level::Warning
+        };
+        self.output.log(self.clock.now(), level, &finding.to_string());
+    }
+}
+
+/// The signal that the terminal sends to the command as well.
+const INTERRUPT: Exit = Exit::Signal(2);
+
+fn cannot_write(error: std::io::Error) -> Failure {
+    Failure::network(format!("cannot write to stdout: {error}"))
+}

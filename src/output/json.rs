@@ -1,0 +1,524 @@
+//! JSON lines: the one place where their schema is.
+//!
+//! Schema version 1. Names are stable; fields and objects may be added. Texts of peers hold no control characters.
+//! `t` counts seconds since the start with microseconds, `wall_clock` says when that was.
+
+use std::{borrow::Cow, fmt::Write as _, net::SocketAddr, time::SystemTime};
+
+use serde::Serialize;
+use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
+use teetap_tui::{
+    Kind, Layer, Message, Reading, Verbosity,
+    reading::Done,
+    row::{hex, name_of_connless},
+};
+use teetap_wire::{Flags, Note, Severity, printable};
+
+use super::{Start, Style, Summary};
+
+/// Version of the schema.
+const VERSION: u8 = 1;
+
+/// One line.
+#[derive(Serialize)]
+struct Line<'a> {
+    v: u8,
+    t: f64,
+    #[serde(flatten)]
+    body: Body<'a>,
+}
+
+/// What a line is about: its `event`.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Body<'a> {
+    Start(StartBody<'a>),
+    Session(SessionBody),
+    Message(MessageBody<'a>),
+    Datagram(DatagramBody),
+    Gap {
+        lost: u64,
+    },
+    Log {
+        session: Option<u32>,
+        level: &'static str,
+        text: Cow<'a, str>,
+    },
+    Summary(SummaryBody),
+}
+
+#[derive(Serialize)]
+struct StartBody<'a> {
+    version: &'static str,
+    seed: u64,
+    /// As the user wrote it.
+    target: &'a str,
+    /// What it resolved to.
+    server: SocketAddr,
+    listen: SocketAddr,
+    /// Start of the run, UTC, RFC 3339.
+    wall_clock: String,
+}
+
+#[derive(Serialize)]
+struct SessionBody {
+    session: Option<u32>,
+    /// opening, online, closing or closed.
+    state: String,
+    proto: String,
+    client: SocketAddr,
+    upstream: Option<SocketAddr>,
+    /// client or server; null when nobody but the proxy ended it.
+    by: Option<String>,
+    reason: Option<String>,
+    /// The player, when known.
+    name: Option<String>,
+}
+
+#[derive(Serialize)]
+struct MessageBody<'a> {
+    session: Option<u32>,
+    /// c2s or s2c.
+    dir: String,
+    /// Null outside a connection.
+    proto: Option<String>,
+    /// control, system, game or connless; null when the id cannot be read.
+    layer: Option<&'static str>,
+    id: Option<i32>,
+    uuid: Option<String>,
+    name: Option<Cow<'a, str>>,
+    vital: bool,
+    resend: bool,
+    /// As its sender numbered it.
+    seq: Option<u16>,
+    /// As it was sent on; null when it was not, or not vital.
+    seq_out: Option<u16>,
+    /// Ordinal of its datagram in the session and direction; null when no peer sent it.
+    datagram: Option<u64>,
+    /// Bytes of id and fields.
+    size: usize,
+    /// Decoded fields; null when they are not decoded.
+    fields: Option<Fields<'a>>,
+    notes: Vec<NoteBody>,
+    actions: Vec<ActionBody>,
+    /// peer, rule, user or proxy.
+    origin: String,
+    /// The one leg it belongs to: client or server; null when it went through.
+    leg: Option<String>,
+    /// The asking client, outside a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<SocketAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hex: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Fields<'a> {
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct NoteBody {
+    code: &'static str,
+    at: usize,
+    len: usize,
+    text: &'static str,
+}
+
+#[derive(Serialize)]
+struct ActionBody {
+    /// Null when no rule did it.
+    rule: Option<String>,
+    action: String,
+}
+
+#[derive(Serialize)]
+struct DatagramBody {
+    session: Option<u32>,
+    dir: String,
+    proto: String,
+    ordinal: Option<u64>,
+    /// Bytes as received; null when no peer sent it.
+    size: Option<usize>,
+    /// Bytes of each datagram that left because of it.
+    sizes_out: Vec<usize>,
+    /// control, resend, compression.
+    flags: Vec<&'static str>,
+    ack: Option<u16>,
+    ack_out: Option<u16>,
+    chunks: u8,
+    token_ok: bool,
+    notes: Vec<NoteBody>,
+    /// Why its bytes cannot be read.
+    error: Option<String>,
+    origin: String,
+    leg: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hex: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hex_out: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct SummaryBody {
+    /// Null when the data thread crashed, like all counts below.
+    sessions: Option<u64>,
+    datagrams: Option<PerDir>,
+    bytes: Option<PerDir>,
+    refused: Option<u64>,
+    unsent: Option<u64>,
+    network_errors: Option<u64>,
+    /// Events that are missing in this output.
+    lost: u64,
+    seed: u64,
+    exit: u8,
+    cmd_exit: Option<i32>,
+}
+
+#[derive(Serialize)]
+struct PerDir {
+    c2s: u64,
+    s2c: u64,
+}
+
+/// The `start` line.
+pub(super) fn start(start: &Start, out: &mut Vec<u8>) {
+    let body = StartBody {
+        version: env!("CARGO_PKG_VERSION"),
+        seed: start.seed,
+        target: &start.target,
+        server: start.server,
+        listen: start.listen,
+        wall_clock: rfc3339(start.wall),
+    };
+    write(Time::ZERO, Body::Start(body), out);
+}
+
+/// The `gap` line.
+pub(super) fn gap(at: Time, lost: u64, out: &mut Vec<u8>) {
+    write(at, Body::Gap { lost }, out);
+}
+
+/// A `log` line of the program itself.
+pub(super) fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
+    write(
+        at,
+        Body::Log {
+            session: None,
+            level: level_name(level),
+            text: text.into(),
+        },
+        out,
+    );
+}
+
+/// The lines of an event that this style shows.
+pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
+    let session = event.session.map(|session| session.0);
+    let mut line = |kind, body| {
+        if style.shows(kind) {
+            write(event.at, body, out);
+        }
+    };
+    match &event.what {
+        What::Session(change) => line(Kind::Session, Body::Session(session_body(session, change))),
+        What::Remark(remark) => {
+            let level = remark.level();
+            let kind = if level >= Level::Warning {
+                Kind::Warning
+            } else {
+                Kind::Info
+            };
+            line(
+                kind,
+                Body::Log {
+                    session,
+                    level: level_name(level),
+                    text: remark.to_string().into(),
+                },
+            );
+        }
+        What::Connless(connless) => line(
+            Kind::Traffic,
+            Body::Message(connless_body(connless, style.verbosity)),
+        ),
+        What::Datagram(datagram) => {
+            let mut reading = Reading::new(datagram);
+            let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || reading.error.is_some());
+            if bare || style.verbosity >= Verbosity::Datagrams {
+                let kind = weight(&reading.notes, reading.error.is_some());
+                line(
+                    kind,
+                    Body::Datagram(datagram_body(session, datagram, &reading, style.verbosity)),
+                );
+            } else if let Some(first) = reading.messages.first_mut() {
+                // Without its own line the datagram's notes stand on its first message.
+                first.notes.append(&mut reading.notes);
+            }
+            for message in &reading.messages {
+                let kind = weight(&message.notes, false);
+                line(
+                    kind,
+                    Body::Message(message_body(session, datagram, message, style.verbosity)),
+                );
+            }
+        }
+    }
+}
+
+/// The `summary` line.
+pub(super) fn summary(summary: &Summary, out: &mut Vec<u8>) {
+    let ended = summary.ended.as_ref();
+    let stats = ended.map(|ended| &ended.stats);
+    let per_dir = |count: fn(&Traffic) -> u64| {
+        stats.map(|stats| PerDir {
+            c2s: count(&stats.c2s),
+            s2c: count(&stats.s2c),
+        })
+    };
+    let body = SummaryBody {
+        sessions: stats.map(|stats| stats.sessions),
+        datagrams: per_dir(|traffic| traffic.datagrams),
+        bytes: per_dir(|traffic| traffic.bytes),
+        refused: stats.map(|stats| stats.refused),
+        unsent: ended.map(|ended| ended.counters.unsent),
+        network_errors: ended.map(|ended| ended.counters.errors),
+        lost: summary.lost,
+        seed: summary.seed,
+        exit: summary.exit.code(),
+        cmd_exit: summary.cmd_exit,
+    };
+    write(summary.at, Body::Summary(body), out);
+}
+
+fn session_body(session: Option<u32>, change: &SessionChange) -> SessionBody {
+    SessionBody {
+        session,
+        state: change.state.to_string(),
+        proto: change.proto.to_string(),
+        client: change.client,
+        upstream: change.upstream,
+        by: change.by.map(|side| side.to_string()),
+        reason: change.reason.as_deref().map(printable),
+        name: None,
+    }
+}
+
+fn message_body<'a>(
+    session: Option<u32>,
+    datagram: &Datagram,
+    message: &'a Message,
+    verbosity: Verbosity,
+) -> MessageBody<'a> {
+    MessageBody {
+        session,
+        dir: datagram.dir.to_string(),
+        proto: Some(datagram.proto.to_string()),
+        layer: match message.layer {
+            Layer::Control => Some("control"),
+            Layer::System => Some("system"),
+            Layer::Game => Some("game"),
+            Layer::Unreadable => None,
+        },
+        id: message.id,
+        uuid: message.uuid.map(uuid),
+        name: message.named.then_some(Cow::Borrowed(&*message.label)),
+        vital: message.vital,
+        resend: message.resend,
+        seq: message.seq.map(teetap_wire::Seq::get),
+        seq_out: message.seq_out.map(teetap_wire::Seq::get),
+        datagram: ordinal(datagram),
+        size: message.data.len(),
+        fields: message.reason.as_deref().map(|reason| Fields { reason }),
+        notes: notes(&message.notes),
+        actions: actions(message.done),
+        origin: message.origin.to_string(),
+        leg: datagram.leg.map(|side| side.to_string()),
+        client: None,
+        hex: (verbosity >= Verbosity::Bytes).then(|| hex(&message.data)),
+    }
+}
+
+fn connless_body(connless: &Connless, verbosity: Verbosity) -> MessageBody<'static> {
+    let done = if connless.forwarded {
+        Done::Placed(Action::Pass)
+    } else {
+        Done::Discarded
+    };
+    MessageBody {
+        session: None,
+        dir: connless.dir.to_string(),
+        proto: None,
+        layer: Some("connless"),
+        id: None,
+        uuid: None,
+        name: Some(name_of_connless(&connless.bytes).into()),
+        vital: false,
+        resend: false,
+        seq: None,
+        seq_out: None,
+        datagram: None,
+        size: connless.bytes.len(),
+        fields: None,
+        notes: Vec::new(),
+        actions: actions(done),
+        origin: "peer".to_owned(),
+        leg: None,
+        client: Some(connless.client),
+        hex: (verbosity >= Verbosity::Bytes).then(|| hex(&connless.bytes)),
+    }
+}
+
+fn datagram_body(
+    session: Option<u32>,
+    datagram: &Datagram,
+    reading: &Reading,
+    verbosity: Verbosity,
+) -> DatagramBody {
+    let bytes = verbosity >= Verbosity::Bytes;
+    DatagramBody {
+        session,
+        dir: datagram.dir.to_string(),
+        proto: datagram.proto.to_string(),
+        ordinal: ordinal(datagram),
+        size: reading.size,
+        sizes_out: reading.sizes_out.clone(),
+        flags: [
+            (Flags::CONTROL, "control"),
+            (Flags::RESEND, "resend"),
+            (Flags::COMPRESSION, "compression"),
+        ]
+        .into_iter()
+        .filter(|(flag, _)| reading.flags.contains(*flag))
+        .map(|(_, name)| name)
+        .collect(),
+        ack: reading.ack.map(teetap_wire::Seq::get),
+        ack_out: reading.ack_out.map(teetap_wire::Seq::get),
+        chunks: reading.num_chunks,
+        token_ok: reading.token_ok(),
+        notes: notes(&reading.notes),
+        error: reading.error.clone(),
+        origin: datagram.origin.to_string(),
+        leg: datagram.leg.map(|side| side.to_string()),
+        hex: datagram.received().filter(|_| bytes).map(hex),
+        hex_out: bytes.then(|| datagram.sent().map(hex).collect()),
+    }
+}
+
+fn actions(done: Done) -> Vec<ActionBody> {
+    done.word()
+        .map(|action| ActionBody { rule: None, action })
+        .into_iter()
+        .collect()
+}
+
+fn notes(notes: &[Note]) -> Vec<NoteBody> {
+    let body = |note: &Note| NoteBody {
+        code: note.code.name(),
+        at: note.at,
+        len: note.len,
+        text: note.code.text(),
+    };
+    notes.iter().map(body).collect()
+}
+
+fn weight(notes: &[Note], broken: bool) -> Kind {
+    let heavy = notes.iter().any(|note| note.code.severity() >= Severity::Warning);
+    if heavy || broken {
+        Kind::Warning
+    } else {
+        Kind::Traffic
+    }
+}
+
+fn ordinal(datagram: &Datagram) -> Option<u64> {
+    Some(datagram.ordinal).filter(|ordinal| *ordinal > 0)
+}
+
+fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Info => "info",
+        Level::Warning => "warning",
+    }
+}
+
+fn uuid(bytes: [u8; 16]) -> String {
+    let mut text = hex(&bytes);
+    for at in [8, 13, 18, 23] {
+        text.insert(at, '-');
+    }
+    text
+}
+
+/// Microseconds as seconds: the division rounds once, so that the shortest decimal has at most six places.
+fn seconds(at: Time) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "exact below 2^53 microseconds, which are 285 years"
+    )]
+    let micros = at.0 as f64;
+    micros / 1e6
+}
+
+fn write(at: Time, body: Body<'_>, out: &mut Vec<u8>) {
+    let line = Line {
+        v: VERSION,
+        t: seconds(at),
+        body,
+    };
+    match serde_json::to_string(&line) {
+        Ok(text) => push_clean(&text, out),
+        // No type here can fail to serialise; if one some day does, the reader is told.
+        Err(error) => push_clean(
+            &format!("{{\"v\":1,\"event\":\"log\",\"level\":\"error\",\"text\":\"{error}\"}}"),
+            out,
+        ),
+    }
+    out.push(b'\n');
+}
+
+/// JSON escapes control characters below 0x20 only; a terminal obeys those of 0x7f..0x9f too.
+fn push_clean(text: &str, out: &mut Vec<u8>) {
+    if !text.chars().any(char::is_control) {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
+    let mut clean = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if c.is_control() {
+            let _never_fails = write!(clean, "\\u{:04x}", u32::from(c));
+        } else {
+            clean.push(c);
+        }
+    }
+    out.extend_from_slice(clean.as_bytes());
+}
+
+/// UTC with microseconds.
+fn rfc3339(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    let (year, month, day) = civil(days);
+    let (hour, minute) = (second / 3600, second / 60 % 60);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}.{:06}Z",
+        second % 60,
+        since.subsec_micros()
+    )
+}
+
+/// Gregorian date of a day since 1970-01-01. Years begin in March here, so that a leap day ends its year.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

@@ -1,0 +1,160 @@
+//! What is printed: plain lines or JSON lines on stdout, status on stderr.
+//!
+//! Law: stdout is written through one buffer, flushed once per tick; that it is closed is no error. Status never goes
+//! to stdout, so that stdout can be piped.
+
+mod json;
+mod plain;
+
+use std::{
+    io::{self, Write as _},
+    net::SocketAddr,
+    time::SystemTime,
+};
+
+use teetap_proxy::{
+    io::{Ended, Seen},
+    session::{Level, Time},
+};
+use teetap_tui::{Kind, Verbosity};
+
+use crate::exit::Exit;
+
+/// How to print.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+    pub(crate) verbosity: Verbosity,
+}
+
+/// What is known at the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    pub(crate) seed: u64,
+    /// As the user wrote it.
+    pub(crate) target: String,
+    pub(crate) server: SocketAddr,
+    pub(crate) listen: SocketAddr,
+    /// Where clients of this machine connect to: differs from `listen` when that is every address.
+    pub(crate) connect: SocketAddr,
+    pub(crate) wall: SystemTime,
+}
+
+/// What is known at the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Summary {
+    pub(crate) at: Time,
+    /// `None` when the data thread crashed.
+    pub(crate) ended: Option<Ended>,
+    /// Events that this output missed.
+    pub(crate) lost: u64,
+    pub(crate) seed: u64,
+    pub(crate) exit: Exit,
+    /// Exit code of the command of `run`.
+    pub(crate) cmd_exit: Option<i32>,
+}
+
+/// The output of a run.
+#[derive(Debug)]
+pub(crate) struct Output {
+    style: Style,
+    stdout: Vec<u8>,
+    closed: bool,
+}
+
+impl Output {
+    pub(crate) fn new(style: Style) -> Self {
+        Self {
+            style,
+            stdout: Vec::new(),
+            closed: false,
+        }
+    }
+
+    /// What to type in the client, and what a script wants to know.
+    pub(crate) fn start(&mut self, start: &Start) {
+        if self.style.json {
+            json::start(start, &mut self.stdout);
+        }
+        if !self.style.quiet {
+            plain::start(start).iter().for_each(|line| say(line));
+        }
+    }
+
+    /// Something the proxy did.
+    pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
+        if self.closed {
+            return;
+        }
+        match (self.style.json, seen) {
+            (true, Seen::Gap(lost)) => json::gap(now, *lost, &mut self.stdout),
+            (true, Seen::Event(event)) => json::event(event, self.style, &mut self.stdout),
+            (false, Seen::Gap(lost)) => plain::gap(*lost, &mut self.stdout),
+            (false, Seen::Event(event)) => plain::event(event, self.style, &mut self.stdout),
+        }
+    }
+
+    /// Something of the program itself.
+    pub(crate) fn log(&mut self, at: Time, level: Level, text: &str) {
+        if self.style.quiet && level < Level::Warning {
+            return;
+        }
+        if self.style.json {
+            json::log(at, level, text, &mut self.stdout);
+        }
+        match level {
+            Level::Info => say(&format!("teetap: {text}")),
+            Level::Warning => say(&format!("teetap: warning: {text}")),
+        }
+    }
+
+    /// The last words.
+    pub(crate) fn summary(&mut self, summary: &Summary) {
+        if self.style.json {
+            json::summary(summary, &mut self.stdout);
+        }
+        say(&plain::summary(summary));
+    }
+
+    /// Writes what has gathered; false when nobody reads any more.
+    ///
+    /// # Errors
+    /// What the operating system says, a closed pipe excepted.
+    pub(crate) fn flush(&mut self) -> io::Result<bool> {
+        if !self.closed && !self.stdout.is_empty() {
+            self.closed = !write_out(&self.stdout)?;
+        }
+        self.stdout.clear();
+        Ok(!self.closed)
+    }
+}
+
+impl Style {
+    /// Whether a row of this kind is shown.
+    fn shows(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Warning | Kind::Session => true,
+            Kind::Traffic | Kind::Info => !self.quiet,
+        }
+    }
+}
+
+/// Writes to stdout at once; false when nobody reads any more.
+///
+/// # Errors
+/// What the operating system says, a closed pipe excepted.
+pub(crate) fn write_out(bytes: &[u8]) -> io::Result<bool> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// One line on stderr.
+pub(crate) fn say(line: &str) {
+    // Where even stderr is closed there is nobody left to tell.
+    let _nobody_reads = writeln!(io::stderr().lock(), "{line}");
+}

@@ -1,0 +1,98 @@
+//! Plain lines, for people and for grep.
+
+use std::net::SocketAddr;
+
+use teetap_proxy::session::{Event, Traffic};
+use teetap_tui::row;
+
+use super::{Start, Style, Summary};
+
+/// The lines at the start.
+pub(super) fn start(start: &Start) -> Vec<String> {
+    let Start {
+        seed,
+        target,
+        server,
+        listen,
+        connect,
+        ..
+    } = start;
+    let server = if *target == server.to_string() {
+        String::new()
+    } else {
+        format!(" ({server})")
+    };
+    vec![
+        format!(
+            "teetap {}: listening on {listen}, server {target}{server}, seed {seed}",
+            env!("CARGO_PKG_VERSION")
+        ),
+        format!("  in the client:               connect {connect}"),
+        format!("  in a DDNet client, for 0.7:  connect {}", seven(*connect)),
+    ]
+}
+
+/// The rows of an event that this style shows.
+pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
+    for row in row::rows(event, style.verbosity) {
+        if style.shows(row.kind) {
+            out.extend_from_slice(row.text.as_bytes());
+            out.push(b'\n');
+        }
+    }
+}
+
+/// The line about missed events.
+pub(super) fn gap(lost: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(row::gap(lost).text.as_bytes());
+    out.push(b'\n');
+}
+
+/// The line at the end.
+pub(super) fn summary(summary: &Summary) -> String {
+    let Summary {
+        at,
+        ended,
+        lost,
+        seed,
+        exit,
+        cmd_exit,
+    } = summary;
+    let mut parts = vec![format!("{:.1} s", at.as_secs_f64())];
+    match ended {
+        None => parts.push("the data thread crashed".to_owned()),
+        Some(ended) => {
+            let stats = &ended.stats;
+            parts.push(match stats.sessions {
+                1 => "1 session".to_owned(),
+                sessions => format!("{sessions} sessions"),
+            });
+            for (arrow, Traffic { datagrams, bytes }) in [("c→s", stats.c2s), ("s→c", stats.s2c)] {
+                parts.push(format!("{arrow} {datagrams} datagrams {bytes} bytes"));
+            }
+            let extra = [
+                (stats.refused, "refused"),
+                (ended.counters.unsent, "not sent"),
+                (ended.counters.errors, "network errors"),
+            ];
+            parts.extend(
+                extra
+                    .iter()
+                    .filter(|(count, _)| *count > 0)
+                    .map(|(count, what)| format!("{count} {what}")),
+            );
+        }
+    }
+    if *lost > 0 {
+        parts.push(format!("{lost} events not shown"));
+    }
+    parts.extend(cmd_exit.map(|code| format!("cmd_exit {code}")));
+    parts.push(format!("seed {seed}"));
+    parts.push(format!("exit {}", exit.code()));
+    format!("teetap: {}", parts.join(", "))
+}
+
+/// The address as a DDNet client wants it for 0.7.
+fn seven(addr: SocketAddr) -> String {
+    format!("tw-0.7+udp://{addr}")
+}

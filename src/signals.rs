@@ -1,0 +1,99 @@
+//! Signals: INT, TERM and HUP end the run.
+//!
+//! Law: the first one asks, and the peers are sent their CLOSE even when the output is stuck in a full pipe; a second
+//! INT, or a second of patience, ends the process at once.
+
+use std::{
+    io,
+    sync::{Arc, OnceLock, mpsc},
+    thread,
+    time::Duration,
+};
+
+use teetap_proxy::io::Commands;
+use tokio::{
+    runtime,
+    signal::unix::{Signal, SignalKind, signal},
+    time::timeout,
+};
+
+use crate::{exit::Exit, live::Wake};
+
+/// From the first signal to the end at the latest; closing and flushing take half of it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The reason that peers are shown.
+pub(crate) const REASON: &str = "teetap was stopped";
+
+/// The thread that waits for signals.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    proxy: Arc<OnceLock<Commands>>,
+}
+
+impl Signals {
+    /// Waits for signals from now on; tells `wake` of the first.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread or no signals.
+    pub(crate) fn install(wake: mpsc::Sender<Wake>) -> io::Result<Self> {
+        let proxy = Arc::new(OnceLock::new());
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let signals = {
+            let _inside = runtime.enter();
+            Three::new()?
+        };
+        let shared = Arc::clone(&proxy);
+        thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || runtime.block_on(wait(signals, &wake, &shared)))?;
+        Ok(Self { proxy })
+    }
+
+    /// The proxy that a signal stops.
+    pub(crate) fn guard(&self, proxy: Commands) {
+        // A second proxy in one run would be a bug; the first keeps its guard.
+        let _first = self.proxy.set(proxy);
+    }
+}
+
+/// The signals that end a run.
+struct Three {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Three {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The number of the next one.
+    async fn next(&mut self) -> SignalKind {
+        tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.hangup.recv() => SignalKind::hangup(),
+        }
+    }
+}
+
+async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Commands>) {
+    let kind = signals.next().await;
+    let exit = Exit::Signal(u8::try_from(kind.as_raw_value()).unwrap_or_default());
+    // The main thread is told first, so that it knows why the proxy ends.
+    let listened = wake.send(Wake::Signal(exit)).is_ok();
+    if let Some(proxy) = proxy.get() {
+        proxy.stop(REASON);
+    }
+    if listened {
+        let again = async { while signals.next().await != SignalKind::interrupt() {} };
+        let _either_way_it_is_over = timeout(PATIENCE, again).await;
+    }
+    std::process::exit(exit.code().into());
+}
