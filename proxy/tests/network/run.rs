@@ -32,6 +32,8 @@ pub(crate) struct Plan {
     /// When a message is injected into each direction of a session without rules.
     pub(crate) inject_at: Option<u64>,
     pub(crate) conditions: Conditions,
+    /// The server sends a map, the client asks for it.
+    pub(crate) download: bool,
     /// Many messages, so that numbers wrap many times.
     pub(crate) burst: bool,
     /// Collects a transcript.
@@ -52,6 +54,7 @@ impl Default for Plan {
             rules_from: None,
             inject_at: None,
             conditions: Conditions::bad(0.1),
+            download: false,
             burst: false,
             trace: false,
             limits: false,
@@ -121,7 +124,11 @@ pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
             injected = inject(&mut world);
         }
         if world.now < plan.talk {
-            talk(&mut world, &mut sides, &mut random, plan.burst);
+            if plan.download {
+                send_map(&mut world, &mut sides);
+            } else {
+                talk(&mut world, &mut sides, &mut random, plan.burst);
+            }
         }
         world.step();
         transcript.extend(world.events.drain(..).map(|event| world::transcript(&event)));
@@ -207,6 +214,46 @@ fn talk(world: &mut World, sides: &mut [Side; 2], random: &mut Random, burst: bo
         if random.chance(0.8) {
             peer.flush(now);
         }
+    }
+}
+
+/// A window of large messages from the server, and a request from the client now and then.
+fn send_map(world: &mut World, sides: &mut [Side; 2]) {
+    const WINDOW: usize = 8;
+    const PIECES: usize = 250;
+    let now = world.now;
+    let [client_side, server_side] = sides;
+    let Some((_, server)) = world
+        .server
+        .peers_mut()
+        .next()
+        .filter(|(_, peer)| peer.is_online())
+    else {
+        return;
+    };
+    while server.unacked() < WINDOW && server_side.sent.len() < PIECES {
+        let mut message = format!("s{}", server_side.sent.len()).into_bytes();
+        message.resize(
+            if server.variant() == Variant::V7 {
+                1388
+            } else {
+                900
+            },
+            0xa5,
+        );
+        server.send_vital(&message, now);
+        server.flush(now);
+        server_side.sent.push(message);
+    }
+    let client = &mut world.clients[0].peer;
+    if client.is_online()
+        && client.unacked() < WINDOW
+        && client.delivered.len() / WINDOW > client_side.sent.len()
+    {
+        let message = format!("c{}", client_side.sent.len()).into_bytes();
+        client.send_vital(&message, now);
+        client.flush(now);
+        client_side.sent.push(message);
     }
 }
 

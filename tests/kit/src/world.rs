@@ -55,7 +55,7 @@ pub struct World {
     pub events: Vec<Event>,
     /// Upstream sockets that are open.
     pub sockets: Vec<UpstreamId>,
-    /// Whether the network neither loses nor doubles DDNet's ACCEPT on its way to the server.
+    /// Whether the network neither loses nor doubles DDNet's ACCEPT.
     pub spares_accept: bool,
 }
 
@@ -307,7 +307,11 @@ impl World {
         let now = self.now;
         for client in &mut self.clients {
             for bytes in client.peer.outgoing.drain(..) {
-                client.up.send(bytes, now);
+                if self.spares_accept && is_lone_accept(&bytes) {
+                    client.up.send_once(bytes, now);
+                } else {
+                    client.up.send(bytes, now);
+                }
             }
         }
         for (to, bytes) in self.server.take_outgoing() {
