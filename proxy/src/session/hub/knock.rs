@@ -6,10 +6,10 @@
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use teetap_wire::{First, Flags, Header, Proto, Seq, Token, control, detect, write};
+use teetap_wire::{Dir, First, Flags, Header, Proto, Seq, Side, Token, control, detect, write};
 
 use super::{Env, Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Owner, Remark, SessionId, Slot, What};
-use crate::session::{link::Opened, mint::Purpose, outbox::Destination};
+use crate::session::{Datagram, Origin, link::Opened, mint::Purpose, outbox::Destination};
 
 /// How many clients' own tokens are remembered between their TOKEN request and their CONNECT.
 const MAX_ASKED: usize = 256;
@@ -142,15 +142,17 @@ impl Hub {
         let ours = self.mint.token(addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
-        let header = Header {
-            flags: Flags::CONTROL,
-            ack: Seq::ZERO,
-            num_chunks: 0,
-            token: Some(token),
-        };
-        self.out.send(Destination::Client(addr), |out| {
-            write(Proto::V7, &header, &payload, None, out)
-        });
+        let header = Header { flags: Flags::CONTROL, ack: Seq::ZERO, num_chunks: 0, token: Some(token) };
+        let mark = self.out.mark();
+        self.out.send(Destination::Client(addr), |out| write(Proto::V7, &header, &payload, None, out));
+        if self.out.is_watched() {
+            let asked = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, std::iter::empty());
+            let answer = Datagram::new(Dir::S2c, Proto::V7, Origin::Proxy, &[], self.out.sent_since(mark));
+            for mut event in [asked, answer] {
+                event.leg = Some(Side::Client);
+                self.out.event(self.now, None, What::Datagram(event));
+            }
+        }
         true
     }
 

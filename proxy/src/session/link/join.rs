@@ -106,7 +106,8 @@ impl Link {
 
     pub(super) fn opening_timeout(&mut self, env: &mut Env<'_>) {
         if self.client_silence(env.now) >= CLIENT_GONE {
-            self.end_by_proxy(b"the client gave up", env);
+            // It may be somebody else by now: only the server is told.
+            self.close(Some(Side::Server), b"the client gave up", env);
             return;
         }
         let silent = env.now.since(self.opened_at);

@@ -276,7 +276,7 @@ impl Link {
         match self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
             Phase::Answered if self.client_silence(env.now) >= join::CLIENT_NEVER_CAME => {
-                self.end_by_proxy(b"the client never came", env);
+                self.close(Some(Side::Server), b"the client never came", env);
             }
             Phase::Online => self.online_timeout(env),
             Phase::Closing(until) if until <= env.now => self.finish(env),
