@@ -22,7 +22,7 @@ pub use clock::Clock;
 pub use driver::{Counters, Request};
 pub use listen::{DEFAULT_PORT, Listen, StartError};
 pub use resolve::{ResolveError, Target};
-pub use start::{Commands, Ended, Proxy, Running, Settings};
+pub use start::{Busy, Commands, Crashed, Ended, Proxy, Running, Settings};
 
 /// Random bytes from the operating system: the secret of a run, a seed nobody chose.
 ///

@@ -1,11 +1,12 @@
-//! JSON lines: the one place where their schema is.
+//! JSON lines: events as objects of the [`schema`].
 //!
-//! Schema version 1. Names are stable; fields and objects may be added. Texts of peers hold no control characters.
+//! Names are stable; fields and objects may be added. Texts of peers hold no control characters.
 //! `t` counts seconds since the start with microseconds, `wall_clock` says when that was.
 
-use std::{borrow::Cow, fmt::Write as _, net::SocketAddr, time::SystemTime};
+mod schema;
 
-use serde::Serialize;
+use std::{borrow::Cow, fmt::Write as _, time::SystemTime};
+
 use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_tui::{
     Kind, Layer, Message, Reading, Verbosity,
@@ -14,172 +15,12 @@ use teetap_tui::{
 };
 use teetap_wire::{Flags, Note, Severity, printable};
 
+use schema::{
+    ActionBody, Body, DatagramBody, Fields, Line, MessageBody, NoteBody, PerDir, SessionBody, StartBody,
+    SummaryBody, VERSION,
+};
+
 use super::{Start, Style, Summary};
-
-/// Version of the schema.
-const VERSION: u8 = 1;
-
-/// One line.
-#[derive(Serialize)]
-struct Line<'a> {
-    v: u8,
-    t: f64,
-    #[serde(flatten)]
-    body: Body<'a>,
-}
-
-/// What a line is about: its `event`.
-#[derive(Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-enum Body<'a> {
-    Start(StartBody<'a>),
-    Session(SessionBody),
-    Message(MessageBody<'a>),
-    Datagram(DatagramBody),
-    Gap {
-        lost: u64,
-    },
-    Log {
-        session: Option<u32>,
-        level: &'static str,
-        text: Cow<'a, str>,
-    },
-    Summary(SummaryBody),
-}
-
-#[derive(Serialize)]
-struct StartBody<'a> {
-    version: &'static str,
-    seed: u64,
-    /// As the user wrote it.
-    target: &'a str,
-    /// What it resolved to.
-    server: SocketAddr,
-    listen: SocketAddr,
-    /// Start of the run, UTC, RFC 3339.
-    wall_clock: String,
-}
-
-#[derive(Serialize)]
-struct SessionBody {
-    session: Option<u32>,
-    /// opening, online, closing or closed.
-    state: String,
-    proto: String,
-    client: SocketAddr,
-    upstream: Option<SocketAddr>,
-    /// client or server; null when nobody but the proxy ended it.
-    by: Option<String>,
-    reason: Option<String>,
-    /// The player, when known.
-    name: Option<String>,
-}
-
-#[derive(Serialize)]
-struct MessageBody<'a> {
-    session: Option<u32>,
-    /// c2s or s2c.
-    dir: String,
-    /// Null outside a connection.
-    proto: Option<String>,
-    /// control, system, game or connless; null when the id cannot be read.
-    layer: Option<&'static str>,
-    id: Option<i32>,
-    uuid: Option<String>,
-    name: Option<Cow<'a, str>>,
-    vital: bool,
-    resend: bool,
-    /// As its sender numbered it.
-    seq: Option<u16>,
-    /// As it was sent on; null when it was not, or not vital.
-    seq_out: Option<u16>,
-    /// Ordinal of its datagram in the session and direction; null when no peer sent it.
-    datagram: Option<u64>,
-    /// Bytes of id and fields.
-    size: usize,
-    /// Decoded fields; null when they are not decoded.
-    fields: Option<Fields<'a>>,
-    notes: Vec<NoteBody>,
-    actions: Vec<ActionBody>,
-    /// peer, rule, user or proxy.
-    origin: String,
-    /// The one leg it belongs to: client or server; null when it went through.
-    leg: Option<String>,
-    /// The asking client, outside a connection.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client: Option<SocketAddr>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hex: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Fields<'a> {
-    reason: &'a str,
-}
-
-#[derive(Serialize)]
-struct NoteBody {
-    code: &'static str,
-    at: usize,
-    len: usize,
-    text: &'static str,
-}
-
-#[derive(Serialize)]
-struct ActionBody {
-    /// Null when no rule did it.
-    rule: Option<String>,
-    action: String,
-}
-
-#[derive(Serialize)]
-struct DatagramBody {
-    session: Option<u32>,
-    dir: String,
-    proto: String,
-    ordinal: Option<u64>,
-    /// Bytes as received; null when no peer sent it.
-    size: Option<usize>,
-    /// Bytes of each datagram that left because of it.
-    sizes_out: Vec<usize>,
-    /// control, resend, compression.
-    flags: Vec<&'static str>,
-    ack: Option<u16>,
-    ack_out: Option<u16>,
-    chunks: u8,
-    token_ok: bool,
-    notes: Vec<NoteBody>,
-    /// Why its bytes cannot be read.
-    error: Option<String>,
-    origin: String,
-    leg: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hex: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hex_out: Option<Vec<String>>,
-}
-
-#[derive(Serialize)]
-struct SummaryBody {
-    /// Null when the data thread crashed, like all counts below.
-    sessions: Option<u64>,
-    datagrams: Option<PerDir>,
-    bytes: Option<PerDir>,
-    refused: Option<u64>,
-    unsent: Option<u64>,
-    network_errors: Option<u64>,
-    /// Events that are missing in this output.
-    lost: u64,
-    seed: u64,
-    exit: u8,
-    cmd_exit: Option<i32>,
-}
-
-#[derive(Serialize)]
-struct PerDir {
-    c2s: u64,
-    s2c: u64,
-}
 
 /// The `start` line.
 pub(super) fn start(start: &Start, out: &mut Vec<u8>) {
@@ -520,5 +361,4 @@ fn civil(days: u64) -> (u64, u64, u64) {
 }
 
 #[cfg(test)]
-#[path = "json_tests.rs"]
 mod tests;

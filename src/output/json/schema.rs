@@ -1,0 +1,170 @@
+//! The schema, version 1: the objects and their fields.
+
+use std::{borrow::Cow, net::SocketAddr};
+
+use serde::Serialize;
+
+/// Version of the schema.
+pub(super) const VERSION: u8 = 1;
+
+/// One line.
+#[derive(Serialize)]
+pub(super) struct Line<'a> {
+    pub(super) v: u8,
+    pub(super) t: f64,
+    #[serde(flatten)]
+    pub(super) body: Body<'a>,
+}
+
+/// What a line is about: its `event`.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Body<'a> {
+    Start(StartBody<'a>),
+    Session(SessionBody),
+    Message(MessageBody<'a>),
+    Datagram(DatagramBody),
+    Gap {
+        lost: u64,
+    },
+    Log {
+        session: Option<u32>,
+        level: &'static str,
+        text: Cow<'a, str>,
+    },
+    Summary(SummaryBody),
+}
+
+#[derive(Serialize)]
+pub(super) struct StartBody<'a> {
+    pub(super) version: &'static str,
+    pub(super) seed: u64,
+    /// As the user wrote it.
+    pub(super) target: &'a str,
+    /// What it resolved to.
+    pub(super) server: SocketAddr,
+    pub(super) listen: SocketAddr,
+    /// Start of the run, UTC, RFC 3339.
+    pub(super) wall_clock: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct SessionBody {
+    pub(super) session: Option<u32>,
+    /// opening, online, closing or closed.
+    pub(super) state: String,
+    pub(super) proto: String,
+    pub(super) client: SocketAddr,
+    pub(super) upstream: Option<SocketAddr>,
+    /// client or server; null when nobody but the proxy ended it.
+    pub(super) by: Option<String>,
+    pub(super) reason: Option<String>,
+    /// The player, when known.
+    pub(super) name: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct MessageBody<'a> {
+    pub(super) session: Option<u32>,
+    /// c2s or s2c.
+    pub(super) dir: String,
+    /// Null outside a connection.
+    pub(super) proto: Option<String>,
+    /// control, system, game or connless; null when the id cannot be read.
+    pub(super) layer: Option<&'static str>,
+    pub(super) id: Option<i32>,
+    pub(super) uuid: Option<String>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) vital: bool,
+    pub(super) resend: bool,
+    /// As its sender numbered it.
+    pub(super) seq: Option<u16>,
+    /// As it was sent on; null when it was not, or not vital.
+    pub(super) seq_out: Option<u16>,
+    /// Ordinal of its datagram in the session and direction; null when no peer sent it.
+    pub(super) datagram: Option<u64>,
+    /// Bytes of id and fields.
+    pub(super) size: usize,
+    /// Decoded fields; null when they are not decoded.
+    pub(super) fields: Option<Fields<'a>>,
+    pub(super) notes: Vec<NoteBody>,
+    pub(super) actions: Vec<ActionBody>,
+    /// peer, rule, user or proxy.
+    pub(super) origin: String,
+    /// The one leg it belongs to: client or server; null when it went through.
+    pub(super) leg: Option<String>,
+    /// The asking client, outside a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) client: Option<SocketAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hex: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Fields<'a> {
+    pub(super) reason: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct NoteBody {
+    pub(super) code: &'static str,
+    pub(super) at: usize,
+    pub(super) len: usize,
+    pub(super) text: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct ActionBody {
+    /// Null when no rule did it.
+    pub(super) rule: Option<String>,
+    pub(super) action: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct DatagramBody {
+    pub(super) session: Option<u32>,
+    pub(super) dir: String,
+    pub(super) proto: String,
+    pub(super) ordinal: Option<u64>,
+    /// Bytes as received; null when no peer sent it.
+    pub(super) size: Option<usize>,
+    /// Bytes of each datagram that left because of it.
+    pub(super) sizes_out: Vec<usize>,
+    /// control, resend, compression.
+    pub(super) flags: Vec<&'static str>,
+    pub(super) ack: Option<u16>,
+    pub(super) ack_out: Option<u16>,
+    pub(super) chunks: u8,
+    pub(super) token_ok: bool,
+    pub(super) notes: Vec<NoteBody>,
+    /// Why its bytes cannot be read.
+    pub(super) error: Option<String>,
+    pub(super) origin: String,
+    pub(super) leg: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hex: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hex_out: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct SummaryBody {
+    /// Null when the data thread crashed, like all counts below.
+    pub(super) sessions: Option<u64>,
+    pub(super) datagrams: Option<PerDir>,
+    pub(super) bytes: Option<PerDir>,
+    pub(super) refused: Option<u64>,
+    pub(super) unsent: Option<u64>,
+    pub(super) network_errors: Option<u64>,
+    /// Events that are missing in this output.
+    pub(super) lost: u64,
+    pub(super) seed: u64,
+    pub(super) exit: u8,
+    pub(super) cmd_exit: Option<i32>,
+}
+
+#[derive(Serialize)]
+pub(super) struct PerDir {
+    pub(super) c2s: u64,
+    pub(super) s2c: u64,
+}
