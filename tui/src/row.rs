@@ -224,9 +224,10 @@ struct Whole<'a> {
 impl fmt::Display for Whole<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { datagram, reading } = self;
-        match datagram.ordinal {
-            0 => write!(f, "datagram of the {}:", datagram.origin)?,
-            ordinal => write!(f, "datagram {ordinal}:")?,
+        match (datagram.ordinal, reading.size) {
+            (0, Some(_)) => f.write_str("datagram:")?,
+            (0, None) => write!(f, "datagram of the {}:", datagram.origin)?,
+            (ordinal, _) => write!(f, "datagram {ordinal}:")?,
         }
         let out = reading
             .sizes_out
@@ -258,6 +259,7 @@ impl fmt::Display for Whole<'_> {
             }
         }
         match reading.num_chunks {
+            0 if reading.flags.contains(Flags::CONTROL) => {}
             1 => f.write_str(", 1 chunk")?,
             chunks => write!(f, ", {chunks} chunks")?,
         }

@@ -1,6 +1,6 @@
 //! Asks a server once what it is, as a server browser does, so that a wrong address shows at once.
 //!
-//! One socket, one second, three datagrams at most: DDNet's extended info request (which a 0.6 server answers in its
+//! One socket, three datagrams at most, one second, less once something has come: DDNet's extended info request (which a 0.6 server answers in its
 //! own form), a 0.7 token request and, with its answer, a 0.7 info request. Nothing depends on the finding: some
 //! servers do not answer browsers.
 
@@ -20,6 +20,10 @@ use crate::session::Time;
 
 /// How long the server may take.
 pub const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Most servers speak one of the two protocols and leave the other question alone. After the first answer the rest
+/// may take as long again as it took, three times over, and at least this long.
+const REST: Duration = Duration::from_millis(100);
 
 /// Word of an info request, with the four bytes before every word outside a connection.
 const REQUEST_INFO: &[u8] = b"\xff\xff\xff\xffgie3";
@@ -99,7 +103,7 @@ impl Finding {
     fn add(&mut self, family: Family, after: Duration, info: Option<Info>) {
         match self.answers.iter_mut().find(|answer| answer.family == family) {
             None => self.answers.push(Answer { family, after, info }),
-            Some(answer) => answer.info = info.or(answer.info.take()),
+            Some(answer) => answer.info = answer.info.take().or(info),
         }
     }
 
@@ -183,12 +187,16 @@ fn ask(finding: &mut Finding, proto: Option<Proto>, clock: &Clock) -> io::Result
         })?;
     }
     let mut buffer = [0; 2048];
+    let mut deadline = start + PATIENCE;
     while !asked.iter().all(|family| finding.has_info(*family)) {
-        let Some(len) = receive(&socket, &mut buffer, start + PATIENCE, clock)? else {
+        let Some(len) = receive(&socket, &mut buffer, deadline, clock)? else {
             break;
         };
         let datagram = buffer.get(..len).unwrap_or_default();
         let after = clock.now() - start;
+        if !finding.is_answered() {
+            deadline = deadline.min(clock.now() + REST.max(after * 3));
+        }
         if let Some(token) = token_reply(datagram) {
             finding.add(Family::Seven, after, None);
             let mut request = Vec::new();
