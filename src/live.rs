@@ -87,6 +87,8 @@ impl Live {
         while let Some(seen) = self.watcher.poll() {
             self.output.seen(&seen, self.clock.now());
         }
+        // The last lines come before the summary, also where stdout and stderr are one terminal.
+        self.output.flush().map_err(cannot_write)?;
         self.output.summary(&Summary {
             at: self.clock.now(),
             ended,
