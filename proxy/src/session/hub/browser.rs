@@ -43,6 +43,8 @@ struct Relay {
 struct Seven {
     /// The client's own token, the last it named.
     client: Token,
+    /// Our token that it showed with that.
+    ours: Token,
     /// Our own token towards the server.
     own: Token,
     /// The server's token and when it came.
@@ -75,9 +77,9 @@ impl Hub {
         self.tell_connless(Dir::C2s, addr, bytes, forwarded);
     }
 
-    /// A 0.7 request shows the token that we gave for the client's own.
+    /// A 0.7 request shows a token that we gave to this address.
     fn browse_seven(&mut self, addr: SocketAddr, token: Token, response_token: Token, data: &[u8]) -> bool {
-        if token != self.mint.token(addr, Purpose::Named(response_token)) {
+        if !self.has_given(addr, token, response_token) {
             return false;
         }
         let upstream = self.relay_for(addr);
@@ -88,13 +90,14 @@ impl Hub {
         };
         let seven = relay.seven.get_or_insert_with(|| Seven {
             client: response_token,
+            ours: token,
             own,
             server: None,
             waiting: Vec::new(),
             waiting_since: now,
             next_ask: now,
         });
-        seven.client = response_token;
+        (seven.client, seven.ours) = (response_token, token);
         match seven.server {
             Some((server, at)) if now.since(at) < TOKEN_AGE => {
                 self.out.send(Destination::Server(upstream), |out| {
@@ -125,8 +128,7 @@ impl Hub {
         let upstream = relay.upstream;
         let forwarded = match (Wire::parse(bytes), &mut relay.seven) {
             (Some(Wire::V7 { token, data, .. }), Some(seven)) if token == seven.own => {
-                let ours = self.mint.token(addr, Purpose::Named(seven.client));
-                let client = seven.client;
+                let (client, ours) = (seven.client, seven.ours);
                 self.out
                     .send(Destination::Client(addr), |out| write_v7(client, ours, data, out));
                 true

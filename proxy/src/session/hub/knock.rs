@@ -11,30 +11,36 @@ use teetap_wire::{Dir, First, Flags, Header, Proto, Seq, Side, Token, control, d
 use super::{Env, Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Owner, Remark, SessionId, Slot, What};
 use crate::session::{Datagram, Origin, link::Opened, mint::Purpose, outbox::Destination};
 
-/// How many clients' own tokens are remembered between their TOKEN request and their CONNECT.
+/// How many clients' own tokens are remembered after their TOKEN requests.
 const MAX_ASKED: usize = 256;
+/// And of one address: DDNet's client names a fresh token with every request, and any answer may be the one it uses.
+const MAX_ASKED_PER_ADDRESS: usize = 4;
 /// A tokenless session is given up for a CONNECT only after its client has been silent for so long.
 const TOKENLESS_SILENCE: Duration = Duration::from_secs(2);
 
-/// The tokens that 0.7 clients named in their last TOKEN requests. Only one kind of client needs the memory: DDNet's
-/// 0.7 client repeats its CONNECT with `TKEN` where its token should be. Bounded, oldest first out.
+/// The tokens that 0.7 clients named in their last TOKEN requests. Only DDNet's 0.7 client needs the memory: it repeats
+/// its CONNECT with `TKEN` where its token should be, and names another token in every server browser request than in
+/// the TOKEN request before it. Bounded, oldest first out.
 #[derive(Debug, Default)]
 pub(super) struct Asked(VecDeque<(SocketAddr, Token)>);
 
 impl Asked {
     fn remember(&mut self, client: SocketAddr, token: Token) {
-        self.0.retain(|(addr, _)| *addr != client);
-        if self.0.len() >= MAX_ASKED {
+        self.0.retain(|asked| *asked != (client, token));
+        let mut of_client = self.0.iter().enumerate().filter(|(_, (addr, _))| *addr == client);
+        let oldest = of_client.next().map(|(index, _)| index);
+        if let Some(oldest) = oldest.filter(|_| of_client.count() + 1 >= MAX_ASKED_PER_ADDRESS) {
+            self.0.remove(oldest);
+        } else if self.0.len() >= MAX_ASKED {
             self.0.pop_front();
         }
         self.0.push_back((client, token));
     }
 
-    fn recall(&self, client: SocketAddr) -> Option<Token> {
-        self.0
-            .iter()
-            .find(|(addr, _)| *addr == client)
-            .map(|(_, token)| *token)
+    /// What an address named, newest first.
+    fn of(&self, client: SocketAddr) -> impl Iterator<Item = Token> {
+        let of_client = self.0.iter().rev().filter(move |(addr, _)| *addr == client);
+        of_client.map(|(_, token)| *token)
     }
 }
 
@@ -142,9 +148,16 @@ impl Hub {
         let ours = self.mint.token(addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
-        let header = Header { flags: Flags::CONTROL, ack: Seq::ZERO, num_chunks: 0, token: Some(token) };
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: Seq::ZERO,
+            num_chunks: 0,
+            token: Some(token),
+        };
         let mark = self.out.mark();
-        self.out.send(Destination::Client(addr), |out| write(Proto::V7, &header, &payload, None, out));
+        self.out.send(Destination::Client(addr), |out| {
+            write(Proto::V7, &header, &payload, None, out)
+        });
         if self.out.is_watched() {
             let asked = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, std::iter::empty());
             let answer = Datagram::new(Dir::S2c, Proto::V7, Origin::Proxy, &[], self.out.sent_since(mark));
@@ -181,9 +194,9 @@ impl Hub {
         if let (Some(link), Some(id)) = (current, slot.current) {
             if link.is_closing() || link.is_half_open() && link.asked() != knock.proto {
                 self.with_link(id, |link, _, env| link.leave(env));
-            } else if link.proto() == Proto::V6 && knock.proto == Proto::V6 {
+            } else if link.proto() == Proto::V6 {
                 // Without tokens nothing can tell a restart from a late copy but the old session's silence.
-                if link.client_silence(self.now) < TOKENLESS_SILENCE {
+                if link.is_half_open() || link.client_silence(self.now) < TOKENLESS_SILENCE {
                     self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
                     return true;
                 }
@@ -205,12 +218,17 @@ impl Hub {
         let (Some(shown), Some(named)) = (knock.shown, knock.client_token) else {
             return Some(knock.client_token);
         };
-        let named = if named == Token::TKEN {
-            self.tokens.recall(addr)?
-        } else {
-            named
-        };
-        (self.mint.token(addr, Purpose::Named(named)) == shown).then_some(Some(named))
+        let is_answer = |named: &Token| self.mint.token(addr, Purpose::Named(*named)) == shown;
+        if named == Token::TKEN {
+            return self.tokens.of(addr).find(is_answer).map(Some);
+        }
+        is_answer(&named).then_some(Some(named))
+    }
+
+    /// Whether a token is one that this address was given: for the token that it names now or for one it named before.
+    pub(super) fn has_given(&self, addr: SocketAddr, shown: Token, named: Token) -> bool {
+        let mut asked = std::iter::once(named).chain(self.tokens.of(addr));
+        asked.any(|named| self.mint.token(addr, Purpose::Named(named)) == shown)
     }
 
     fn open(
