@@ -3,11 +3,12 @@
 //! Law: gives the datagrams as they were on the wire and groups them by client and server; which variant a flow
 //! speaks is read off its handshake. Anything but whole UDP over IPv4 is skipped, not guessed at.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pcap_file::pcap::{PcapReadError, PcapReader};
 
@@ -100,6 +101,35 @@ pub fn read(path: &Path) -> Result<Vec<Packet>, CaptureError> {
         packets.extend(datagram(time, frame.data()));
     }
     Ok(packets)
+}
+
+/// The names of the recorded sessions that the tests of the project share, in order.
+///
+/// # Errors
+/// Their folder cannot be read.
+pub fn names() -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in folder().read_dir()? {
+        let path = entry?.path();
+        let stem = path.file_stem().and_then(OsStr::to_str);
+        if path.extension() == Some(OsStr::new("pcap")) {
+            names.extend(stem.map(str::to_owned));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Reads one of the recorded sessions that the tests of the project share.
+///
+/// # Errors
+/// As [`read`].
+pub fn recorded(name: &str) -> Result<Vec<Packet>, CaptureError> {
+    read(&folder().join(name).with_extension("pcap"))
+}
+
+fn folder() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", "captures"].iter().collect()
 }
 
 /// Groups packets by pairs of addresses, in the order of their first packets.

@@ -1,7 +1,5 @@
 //! Every datagram of the recorded sessions opens in its variant and is rebuilt from its parts.
 
-use std::path::PathBuf;
-
 use super::*;
 use crate::codec::{Packing, parse};
 use crate::huffman::{self, Ending};
@@ -29,8 +27,7 @@ const DD: Option<Variant> = Some(Variant::Ddnet);
 const V7: Option<Variant> = Some(Variant::V7);
 
 fn recorded(name: &str) -> Vec<Packet> {
-    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "captures"].iter().collect();
-    read(&folder.join(name).with_extension("pcap")).unwrap()
+    super::recorded(name).unwrap()
 }
 
 /// Connless datagrams say themselves whether they are of 0.7.
@@ -49,22 +46,8 @@ fn variant_of(flow: &Flow, bytes: &[u8]) -> Variant {
 
 #[test]
 fn flows_and_their_variants() {
-    let mut files: Vec<_> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../captures"))
-        .unwrap()
-        .map(|entry| {
-            entry
-                .unwrap()
-                .path()
-                .file_stem()
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned()
-        })
-        .collect();
-    files.sort();
     assert_eq!(
-        files,
+        names().unwrap(),
         CAPTURES.map(|(name, ..)| name),
         "a capture without its line here"
     );
