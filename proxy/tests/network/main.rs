@@ -149,6 +149,20 @@ fn a_first_injection_at_any_moment() {
     });
 }
 
+#[test]
+fn injections_while_the_receiver_is_away_never_leave_its_window() {
+    for variant in VARIANTS {
+        let plan = Plan {
+            variant,
+            conditions: Conditions::GOOD,
+            ..Plan::default()
+        };
+        let got = run::inject_into_silence(&plan, 600);
+        let meant: Vec<String> = (0..600).map(|n| format!("X{n}")).collect();
+        assert_eq!(got, meant, "{variant:?}");
+    }
+}
+
 /// A map download, and a first injection in the middle of it.
 fn download(seed: u64, bare: bool, limits: bool) -> Plan {
     Plan {

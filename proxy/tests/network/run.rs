@@ -278,6 +278,40 @@ fn inject(world: &mut World) -> Vec<Vec<u8>> {
     made
 }
 
+/// Injects this many messages while nothing reaches the client, then lets it hear again. What it got.
+pub(crate) fn inject_into_silence(plan: &Plan, count: usize) -> Vec<String> {
+    let mut world = world(1, plan);
+    world.run(SECOND);
+    let session = world
+        .hub()
+        .and_then(|hub| hub.session_of(client_addr(0)))
+        .expect("a session");
+    world.clients[0].down.conditions.loss = 1.0;
+    for n in 0..count {
+        let message = Made {
+            dir: Dir::S2c,
+            vital: true,
+            data: format!("X{n}").into_bytes(),
+        };
+        world.input(Input::Command(Command::Inject { session, message }));
+    }
+    world.run(3 * SECOND);
+    world.clients[0].down.conditions.loss = 0.0;
+    world.run(60 * SECOND);
+    let client = &world.clients[0].peer;
+    assert_eq!(
+        client.counters.ahead + client.counters.malformed,
+        0,
+        "{:?}",
+        client.counters
+    );
+    client
+        .delivered
+        .iter()
+        .map(|message| String::from_utf8_lossy(&message.data).into_owned())
+        .collect()
+}
+
 fn server_peer(world: &World) -> Option<&Peer> {
     world.server.peers().next().map(|(_, peer)| peer)
 }
