@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use teetap_kit::real::{
     DdnetServer, Player as _, Route, Server as _, TeeworldsClient, TeeworldsServer, Via, both_ways,
-    chat_between, kick, left, refused, server_transcript, visit,
+    chat_between, entered, kick, left, refused, server_transcript, visit,
 };
 
 const TEETAP: &str = env!("CARGO_BIN_EXE_teetap");
@@ -76,6 +76,7 @@ fn two_0_7_clients_play_at_once() -> Result<()> {
         let mut server = TeeworldsServer::start(&[])?;
         let route = Route::open(via, &server)?;
         let mut listener = TeeworldsClient::offscreen("listener", route.addr())?.joined()?;
+        entered(&server, "listener")?;
         let mut speaker = TeeworldsClient::on_display("speaker", route.addr())?.joined()?;
         chat_between(&server, &mut speaker, &listener, "two of a kind")?;
         speaker.quit()?;

@@ -16,7 +16,7 @@ const TAIL: usize = 40;
 
 /// One printed line.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct Entry {
     /// When it was read from the pipe; the peers flush each line.
     pub at: Instant,
     /// The text without its line end; bytes that are no UTF-8 are replaced.
@@ -36,7 +36,7 @@ pub struct Log {
 
 #[derive(Debug, Default)]
 struct State {
-    lines: Vec<Line>,
+    lines: Vec<Entry>,
     open_pipes: usize,
 }
 
@@ -61,7 +61,7 @@ impl Log {
             while reader.read_until(b'\n', &mut raw).is_ok_and(|read| read > 0) {
                 let text = String::from_utf8_lossy(&raw).trim_end().to_owned();
                 raw.clear();
-                log.state().lines.push(Line {
+                log.state().lines.push(Entry {
                     at: Instant::now(),
                     text,
                 });
@@ -76,7 +76,7 @@ impl Log {
     ///
     /// # Errors
     /// The pattern is no regular expression, the time is over, or the peer closed its output without such a line.
-    pub fn wait_for(&self, pattern: &str, patience: Duration) -> Result<Line> {
+    pub fn wait_for(&self, pattern: &str, patience: Duration) -> Result<Entry> {
         self.wait_after(Mark(0), pattern, patience)
     }
 
@@ -84,7 +84,7 @@ impl Log {
     ///
     /// # Errors
     /// As for [`Log::wait_for`].
-    pub fn wait_after(&self, mark: Mark, pattern: &str, patience: Duration) -> Result<Line> {
+    pub fn wait_after(&self, mark: Mark, pattern: &str, patience: Duration) -> Result<Entry> {
         let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let deadline = Instant::now() + patience;
         let mut seen = mark.0;
@@ -148,7 +148,7 @@ impl Log {
 
     /// All lines so far.
     #[must_use]
-    pub fn lines(&self) -> Vec<Line> {
+    pub fn lines(&self) -> Vec<Entry> {
         self.state().lines.clone()
     }
 
@@ -169,7 +169,7 @@ impl Log {
     }
 }
 
-fn tail(lines: &[Line]) -> String {
+fn tail(lines: &[Entry]) -> String {
     let last = lines.iter().skip(lines.len().saturating_sub(TAIL));
     last.map(|line| format!("    {}\n", line.text)).collect()
 }

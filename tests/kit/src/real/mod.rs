@@ -8,6 +8,7 @@
 mod bot;
 mod ddnet;
 mod display;
+mod line;
 mod log;
 mod maps;
 mod process;
@@ -26,7 +27,8 @@ use anyhow::{Context as _, Result, ensure};
 pub use bot::NpmBot;
 pub use ddnet::{DdnetClient, DdnetServer};
 pub use display::Display;
-pub use log::{Line, Log, Mark};
+pub use line::Line;
+pub use log::{Entry, Log, Mark};
 pub use maps::{BigMap, downloaded};
 pub use process::{Launch, Program, home};
 pub use route::{Route, Via, both_ways};

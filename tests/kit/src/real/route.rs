@@ -34,11 +34,19 @@ impl Route {
     /// # Errors
     /// The proxy does not start.
     pub fn open(via: Via<'_>, server: &impl Server) -> Result<Self> {
+        Self::open_to(via, server.addr())
+    }
+
+    /// Opens the way to a server that is reached at `server`.
+    ///
+    /// # Errors
+    /// The proxy does not start.
+    pub fn open_to(via: Via<'_>, server: SocketAddr) -> Result<Self> {
         let teetap = match via {
             Via::Direct => None,
-            Via::Proxy(path) => Some(Teetap::start(path, server.addr(), &[])?),
+            Via::Proxy(path) => Some(Teetap::start(path, server, &[])?),
         };
-        let addr = teetap.as_ref().map_or_else(|| server.addr(), Teetap::listen);
+        let addr = teetap.as_ref().map_or(server, Teetap::listen);
         Ok(Self { teetap, addr })
     }
 
@@ -49,7 +57,8 @@ impl Route {
     }
 
     /// Ends the proxy and checks what it reports: it ran to the end, ended as SIGTERM asks, and saw exactly `protos` (the
-    /// `proto` of each game session, in any order) come online and close. Straight there is nothing to check.
+    /// `proto` of each game session, in any order) come online and be closed by their clients. Straight there is nothing
+    /// to check.
     ///
     /// # Errors
     /// One of these does not hold.
@@ -57,19 +66,27 @@ impl Route {
         let Some(objects) = self.finish()? else {
             return Ok(());
         };
-        let mut wanted = protos.to_vec();
-        wanted.sort_unstable();
-        for state in ["online", "closed"] {
-            let mut seen: Vec<&str> = sessions(&objects, state)
-                .map(|object| text(object, "proto"))
-                .collect();
-            seen.sort_unstable();
-            ensure!(seen == wanted, "sessions {state}: {seen:?}, wanted {wanted:?}");
+        ensure!(
+            seen(&objects, "online") == sorted(protos),
+            "not {protos:?} online: {}",
+            states(&objects)
+        );
+        ensure!(
+            seen(&objects, "closing") == sorted(protos),
+            "not {protos:?} closing: {}",
+            states(&objects)
+        );
+        for session in sessions(&objects, "closing") {
+            ensure!(
+                text(session, "by") == "client",
+                "not closed by its client: {session}"
+            );
         }
         Ok(())
     }
 
-    /// As [`Route::close`], for sessions that end for a reason: each of them closed with one that contains `reason`.
+    /// As [`Route::close`], for sessions that the server ends (perhaps before they are online): each with the server's
+    /// `reason`, word for word.
     ///
     /// # Errors
     /// One of these does not hold.
@@ -77,16 +94,14 @@ impl Route {
         let Some(objects) = self.finish()? else {
             return Ok(());
         };
-        let closed: Vec<&Value> = sessions(&objects, "closed").collect();
         ensure!(
-            closed.len() == protos.len(),
-            "sessions closed: {closed:?}, wanted {protos:?}"
+            seen(&objects, "closing") == sorted(protos),
+            "not {protos:?} closing: {}",
+            states(&objects)
         );
-        for session in closed {
-            ensure!(
-                text(session, "reason").contains(reason),
-                "closed without {reason:?}: {session}"
-            );
+        for session in sessions(&objects, "closing") {
+            let told = text(session, "by") == "server" && text(session, "reason") == reason;
+            ensure!(told, "not closed by the server with {reason:?}: {session}");
         }
         Ok(())
     }
@@ -115,6 +130,27 @@ pub fn both_ways(teetap: &Path, scenario: impl Fn(Via<'_>) -> Result<Vec<String>
     let direct = scenario(Via::Direct).context("the direct run")?;
     let proxied = scenario(Via::Proxy(teetap)).context("the run through the proxy")?;
     show_difference(&direct, &proxied)
+}
+
+/// All objects about sessions, for an error.
+fn states(objects: &[Value]) -> String {
+    let about = objects.iter().filter(|object| text(object, "event") == "session");
+    about.map(|object| format!("\n    {object}")).collect()
+}
+
+/// The `proto` of each session that came to `state`, sorted.
+fn seen<'a>(objects: &'a [Value], state: &'static str) -> Vec<&'a str> {
+    let mut protos: Vec<&str> = sessions(objects, state)
+        .map(|object| text(object, "proto"))
+        .collect();
+    protos.sort_unstable();
+    protos
+}
+
+fn sorted<'a>(protos: &[&'a str]) -> Vec<&'a str> {
+    let mut sorted = protos.to_vec();
+    sorted.sort_unstable();
+    sorted
 }
 
 fn sessions<'a>(objects: &'a [Value], state: &'static str) -> impl Iterator<Item = &'a Value> {

@@ -8,13 +8,15 @@ use regex::Regex;
 use super::Log;
 
 /// Lines that come, or come where they do, by the clock alone.
-const BY_THE_CLOCK: [&str; 3] = [
+const BY_THE_CLOCK: [&str; 4] = [
     // DDNet's database thread.
     "sql: ",
     // A client that leaves within a second of its coming would be banned for "stressing network", were it not from here.
     "ban failed (localhost)",
     // At the first tick (20 ms) with two players, before or after the second one has entered.
     "[game]: start match",
+    // Who leaves loses the tee, if it had come into the world yet: that takes some ticks from the entrance.
+    "weapon=-3",
 ];
 
 /// The lines of a server's log after its start, comparable between runs.

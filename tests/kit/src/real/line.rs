@@ -1,0 +1,181 @@
+//! A line to the server: every datagram arrives, in order, a fixed time later.
+//!
+//! For measurements. On the loopback itself a DDNet client loads megabytes in some hundredths of a second, and a
+//! comparison tells only how many processes share the processor; over a line it tells what a player would notice.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+/// The largest UDP payload.
+const LARGEST: usize = 65_535;
+/// How often a waiting thread looks whether the line still exists.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A relay in front of one server; it ends when dropped.
+#[derive(Debug)]
+pub struct Line {
+    addr: SocketAddr,
+    ended: Arc<AtomicBool>,
+}
+
+/// A datagram on its way: when it arrives, through which socket, and whom it is for (none: the socket is connected).
+struct Flight {
+    due: Instant,
+    through: Arc<UdpSocket>,
+    to: Option<SocketAddr>,
+    payload: Vec<u8>,
+}
+
+impl Line {
+    /// Opens a line to `server` that takes `delay` each way.
+    ///
+    /// # Errors
+    /// There is no free port.
+    pub fn open(server: SocketAddr, delay: Duration) -> Result<Self> {
+        let near = Arc::new(socket()?);
+        let addr = near.local_addr()?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let (to_server, from_client) = channel();
+        let (to_client, from_server) = channel();
+        thread::spawn(move || deliver(&from_client));
+        thread::spawn(move || deliver(&from_server));
+        let end = Arc::clone(&ended);
+        thread::spawn(move || {
+            let mut far: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
+            each_datagram(&near, &end, |payload, client| {
+                let through = match far.get(&client) {
+                    Some(known) => Arc::clone(known),
+                    None => {
+                        let fresh = answer(server, client, delay, &near, &to_client, &end)?;
+                        far.insert(client, Arc::clone(&fresh));
+                        fresh
+                    }
+                };
+                Ok(to_server.send(Flight {
+                    due: Instant::now() + delay,
+                    through,
+                    to: None,
+                    payload,
+                })?)
+            })
+        });
+        Ok(Self { addr, ended })
+    }
+
+    /// Where clients connect to.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A socket to the server for one client, with a thread that brings its answers back.
+fn answer(
+    server: SocketAddr,
+    client: SocketAddr,
+    delay: Duration,
+    near: &Arc<UdpSocket>,
+    to_client: &Sender<Flight>,
+    ended: &Arc<AtomicBool>,
+) -> Result<Arc<UdpSocket>> {
+    let far = Arc::new(socket()?);
+    far.connect(server)?;
+    let (mine, near, to_client, ended) = (
+        Arc::clone(&far),
+        Arc::clone(near),
+        to_client.clone(),
+        Arc::clone(ended),
+    );
+    thread::spawn(move || {
+        each_datagram(&mine, &ended, |payload, _| {
+            let flight = Flight {
+                due: Instant::now() + delay,
+                through: Arc::clone(&near),
+                to: Some(client),
+                payload,
+            };
+            Ok(to_client.send(flight)?)
+        })
+    });
+    Ok(far)
+}
+
+fn socket() -> Result<UdpSocket> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("a socket for a line")?;
+    socket.set_read_timeout(Some(LOOK))?;
+    Ok(socket)
+}
+
+/// Calls `pass` for every datagram until the line ends.
+fn each_datagram(
+    socket: &UdpSocket,
+    ended: &AtomicBool,
+    mut pass: impl FnMut(Vec<u8>, SocketAddr) -> Result<()>,
+) -> Result<()> {
+    let mut buffer = vec![0; LARGEST];
+    while !ended.load(Ordering::Relaxed) {
+        match socket.recv_from(&mut buffer) {
+            Ok((size, from)) => pass(buffer.iter().take(size).copied().collect(), from)?,
+            // Nothing came, or the other side has gone: a line does not care.
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Sends each datagram when it is due; the delay is the same for all, so they stay in order.
+fn deliver(flights: &Receiver<Flight>) {
+    for flight in flights {
+        thread::sleep(flight.due.saturating_duration_since(Instant::now()));
+        // A send fails when the peer is gone; the datagram is then lost as on any line.
+        drop(match flight.to {
+            Some(to) => flight.through.send_to(&flight.payload, to),
+            None => flight.through.send(&flight.payload),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_arrive_in_order_after_the_delay() {
+        let delay = Duration::from_millis(30);
+        let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let line = Line::open(server.local_addr().unwrap(), delay).unwrap();
+        let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        client.connect(line.addr()).unwrap();
+        let start = Instant::now();
+        for number in 0..50 {
+            client.send(&[number]).unwrap();
+        }
+        let mut buffer = [0; 8];
+        for number in 0..50 {
+            let (size, from) = server.recv_from(&mut buffer).unwrap();
+            assert_eq!(buffer[..size], [number]);
+            server.send_to(&buffer[..size], from).unwrap();
+        }
+        assert!(start.elapsed() >= delay);
+        for number in 0..50 {
+            assert_eq!(client.recv(&mut buffer).unwrap(), 1);
+            assert_eq!(buffer[0], number);
+        }
+        assert!(start.elapsed() >= 2 * delay);
+    }
+}
