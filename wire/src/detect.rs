@@ -64,7 +64,8 @@ pub fn detect(datagram: &[u8]) -> First<'_> {
     }
     if first & 0xf0 == 0x10 {
         return match rest.first() {
-            Some(1) => connect6(datagram),
+            // 0.6.5 sets its token flag in everything but CONNECT, and then this byte is the token's first.
+            Some(1) if first & 0x0c == 0 => connect6(datagram),
             Some(4) => First::Close,
             _ => First::MidSession,
         };
@@ -144,6 +145,8 @@ mod tests {
 
     #[test]
     fn connects_of_0_6() {
+        // 0.6.5 in session, with a token that begins with 01.
+        assert_eq!(detect(b"\x18\x02\0\x01\x02\x03\x04\x04bye\0"), First::MidSession);
         let connect = |proto, token| First::Connect { proto, token };
         assert_eq!(detect(b"\x10\0\0\x01"), connect(Proto::V6, None));
         let tken = b"\x10\0\0\x01TKEN\xff\xff\xff\xff";
