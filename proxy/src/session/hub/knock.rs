@@ -55,19 +55,17 @@ struct Knock {
 }
 
 impl Hub {
-    /// Whether a datagram has the form of a CONNECT or TOKEN request in the protocol family of a session, where its
-    /// bytes cannot mean anything else.
+    /// Whether a datagram has the form of a CONNECT or TOKEN request, where in a session of this kind its bytes cannot
+    /// mean anything else: 0.6 never sets the bit that marks control packets of 0.7, but in 0.7 compressed data begins
+    /// like a CONNECT of 0.6.
     pub(super) fn is_knock_for(&self, id: SessionId, bytes: &[u8]) -> bool {
         let Some(link) = self.links.get(&id) else {
             return true;
         };
-        match link.proto() {
-            Proto::V7 => {
-                bytes.first().is_some_and(|flags| flags & 0xfc == 0x04) && matches!(bytes.get(7), Some(1 | 5))
-            }
-            Proto::V6 | Proto::V65 | Proto::Ddnet => {
-                bytes.first().is_some_and(|flags| flags & 0xfc == 0x10) && bytes.get(3) == Some(&1)
-            }
+        match bytes.first().map(|flags| flags & 0xfc) {
+            Some(0x04) => matches!(bytes.get(7), Some(1 | 5)),
+            Some(0x10) => link.proto() != Proto::V7 && bytes.get(3) == Some(&1),
+            _ => false,
         }
     }
 
@@ -192,9 +190,9 @@ impl Hub {
         let current = slot.current.and_then(|id| self.links.get(&id));
         let mut beside = false;
         if let (Some(link), Some(id)) = (current, slot.current) {
-            if link.is_closing() || link.is_half_open() && link.asked() != knock.proto {
+            if link.is_closing() {
                 self.with_link(id, |link, _, env| link.leave(env));
-            } else if link.proto() == Proto::V6 {
+            } else if link.proto() == Proto::V6 && knock.proto != Proto::V7 {
                 // Without tokens nothing can tell a restart from a late copy but the old session's silence.
                 if link.is_half_open() || link.client_silence(self.now) < TOKENLESS_SILENCE {
                     self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
