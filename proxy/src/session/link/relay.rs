@@ -18,10 +18,18 @@ impl Link {
             Acked::Show(ack, odd) => (ack, odd),
             Acked::Refuse(code) => return self.tell_refused(from, datagram, code, env),
         };
+        let control = packet.control();
+        if let (Some(Control::Close { .. }), Some(code)) = (control, odd_ack) {
+            // Its receiver would ignore it, so it ends nothing.
+            return self.tell_refused(from, datagram, code, env);
+        }
         self.leg(from).hear(packet, env.now);
         match from {
             Side::Server => {
-                self.accept = None;
+                // A late answer to CONNECT comes from a server without a slot, too.
+                if !matches!(control, Some(Control::ConnectAccept { .. })) {
+                    self.accept = None;
+                }
                 self.told_silent = false;
                 self.label_legacy_join(env);
             }
@@ -31,7 +39,6 @@ impl Link {
         if self.arm_pending {
             self.arm_for_rules(env);
         }
-        let control = packet.control();
         if control.is_some() && self.keep_on_leg(from, datagram, packet, env) {
             return;
         }
