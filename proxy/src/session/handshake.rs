@@ -94,11 +94,13 @@ impl Handshake {
         write(proto, &header, &payload, None, out);
     }
 
-    /// What we show the server so far, for a CLOSE before it has accepted; `None` = it has no slot for us yet.
-    pub(crate) fn token_out(&self) -> Option<Token> {
+    /// The slot that the server may have made for us before we hear of it, for a CLOSE: what it speaks, and what we
+    /// show it. 0.6 servers that make one at CONNECT know no tokens, those with tokens ignore such a CLOSE.
+    pub(crate) fn slot(&self) -> Option<(Proto, Option<Token>)> {
         match self {
-            Self::Connect7(state) => Some(state.server),
-            Self::Connect6(_) | Self::AskToken(_) => None,
+            Self::Connect6(_) => Some((Proto::V6, None)),
+            Self::AskToken(_) => None,
+            Self::Connect7(state) => Some((Proto::V7, Some(state.server))),
         }
     }
 
@@ -122,7 +124,9 @@ impl Connect6 {
             return stay;
         };
         if !packet.header.flags.contains(Flags::CONTROL) {
-            return stay;
+            // DDNet gives an old client a slot at CONNECT and says so once: traffic says the same.
+            let has_slot = asked != Proto::Ddnet && packet.header.token.is_none();
+            return if has_slot { tokenless(true) } else { stay };
         }
         if let Some(shown) = packet.header.token {
             if asked != Proto::V65 || shown != own {
@@ -131,7 +135,7 @@ impl Connect6 {
             return match Control::parse(Proto::V65, packet.payload) {
                 Some(Control::ConnectAccept {
                     token: Some(token), ..
-                }) => accepted(Proto::V65, Some(token)),
+                }) => accepted(Proto::V65, token),
                 Some(Control::Close { reason }) => refused(reason),
                 _ => stay,
             };
@@ -139,10 +143,11 @@ impl Connect6 {
         match Control::parse(Proto::V6, packet.payload) {
             Some(Control::ConnectAccept { .. }) => match packet.payload {
                 [_, b'T', b'K', b'E', b'N', a, b, c, d, ..] if asked == Proto::Ddnet => {
-                    accepted(Proto::Ddnet, Some(Token([*a, *b, *c, *d])))
+                    accepted(Proto::Ddnet, Token([*a, *b, *c, *d]))
                 }
-                _ => accepted(Proto::V6, None),
+                _ => tokenless(false),
             },
+            Some(Control::KeepAlive) if asked != Proto::Ddnet => tokenless(true),
             Some(Control::Close { reason }) => refused(reason),
             _ => stay,
         }
@@ -210,12 +215,21 @@ fn seven(datagram: &[u8], own: Token, scratch: &mut Scratch) -> Option<Seven> {
     }
 }
 
-fn accepted(proto: Proto, token: Option<Token>) -> Step {
+fn accepted(proto: Proto, token: Token) -> Step {
     Step::Accepted(Accepted {
         proto,
-        token_in: token,
-        token_out: token,
+        token_in: Some(token),
+        token_out: Some(token),
         is_traffic: false,
+    })
+}
+
+fn tokenless(is_traffic: bool) -> Step {
+    Step::Accepted(Accepted {
+        proto: Proto::V6,
+        token_in: None,
+        token_out: None,
+        is_traffic,
     })
 }
 

@@ -24,6 +24,8 @@ pub(super) const CLIENT_NEVER_CAME: Duration = Duration::from_secs(10);
 const TELL_SILENCE: Duration = Duration::from_secs(2);
 /// Something has to come back after a lone ACCEPT within this, or four times what CONNECT took.
 const ACCEPT_HEARD: Duration = Duration::from_secs(2);
+/// No line on which one plays is slower; a server that took longer to answer was not there.
+const SLOWEST: Duration = Duration::from_secs(3);
 
 impl Link {
     /// A client's first CONNECT: opens the server leg.
@@ -50,7 +52,6 @@ impl Link {
             }),
             announced: !opened.is_candidate,
             accept: None,
-            asked_at: now,
             connect_took: Duration::ZERO,
             arm_pending: true,
             told_legacy: false,
@@ -75,7 +76,9 @@ impl Link {
         if !self.is_closing() && self.is_half_open() {
             self.client.last_heard = env.now;
         }
-        if matches!(self.phase, Phase::Answered | Phase::Online) {
+        // Online, the client has shown that it got the answer. One more, with its ack of 0, could only harm: a 0.7 client
+        // whose numbers have wrapped takes it for an ack, and a restarted tokenless client for the old session.
+        if matches!(self.phase, Phase::Answered) {
             self.answer_client(env);
         }
     }
@@ -95,7 +98,6 @@ impl Link {
             return;
         };
         opening.next_request = env.now + REQUEST_EVERY;
-        self.asked_at = env.now;
         let mark = env.out.mark();
         env.out.send(Destination::Server(self.opened.upstream), |out| {
             handshake.request(out)
@@ -141,7 +143,7 @@ impl Link {
         Taken::Yes
     }
 
-    /// A server that has a slot for us already is told that the client left.
+    /// A server that may have a slot for us already is told that the client left.
     pub(super) fn close_server_while_opening(&mut self, reason: &[u8], env: &mut Env<'_>) {
         let Phase::Opening(Opening {
             handshake: Some(handshake),
@@ -150,10 +152,11 @@ impl Link {
         else {
             return;
         };
-        if let Some(token) = handshake.token_out() {
-            self.server.token_out = Some(token);
-            self.send_close(Side::Server, reason, env);
-        }
+        let Some((proto, token)) = handshake.slot() else {
+            return;
+        };
+        (self.server.proto, self.server.token_out) = (proto, token);
+        self.send_close(Side::Server, reason, env);
     }
 
     /// A datagram of the server's before it has let us in. True when it is traffic that has to be relayed.
@@ -187,6 +190,11 @@ impl Link {
                 if !is_traffic {
                     self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
                 }
+                if !self.announced && accepted.proto == Proto::V6 {
+                    // A candidate without a token could never prove itself.
+                    self.leave(env);
+                    return false;
+                }
                 self.answer_client(env);
                 is_traffic
             }
@@ -200,7 +208,8 @@ impl Link {
     }
 
     fn on_accepted(&mut self, accepted: &Accepted, env: &Env<'_>) {
-        self.connect_took = env.now.since(self.asked_at);
+        // From the first CONNECT on: on a slow line the answer to that one comes after others have been sent.
+        self.connect_took = env.now.since(self.opened_at).min(SLOWEST);
         self.phase = Phase::Answered;
         self.server.proto = accepted.proto;
         self.server.token_in = accepted.token_in;

@@ -102,8 +102,7 @@ pub(crate) struct Link {
     phase: Phase,
     announced: bool,
     accept: Option<LoneAccept>,
-    /// When the last CONNECT went to the server, and how long its answer took.
-    asked_at: Time,
+    /// How long the server's answer to CONNECT took.
     connect_took: Duration,
     /// Rules act but the session may not be renumbered yet.
     arm_pending: bool,
