@@ -186,6 +186,12 @@ impl<T: Clone> Hop<T> {
         self.queue.push(time, item);
     }
 
+    /// Lets an item arrive at this time, whatever the conditions.
+    pub fn send_at(&mut self, item: T, time: u64) {
+        self.sent += 1;
+        self.queue.push(time, item);
+    }
+
     /// The next item that has arrived by now.
     pub fn receive(&mut self, now: u64) -> Option<T> {
         self.queue.pop(now)

@@ -11,6 +11,10 @@ use teetap_proxy::session::{Config, Event, Hub, Input, Output, Time, UpstreamId,
 use crate::link::{Conditions, Hop, MS};
 use crate::peer::{Peer, Server};
 
+pub use self::network::{Loss, Network, Place, Sent};
+
+mod network;
+
 /// How often peers look at their timers.
 pub const TICK: u64 = 10 * MS;
 
@@ -57,6 +61,8 @@ pub struct World {
     pub sockets: Vec<UpstreamId>,
     /// Whether the network neither loses nor doubles DDNet's ACCEPT.
     pub spares_accept: bool,
+    /// Sees and loses datagrams, before the conditions of the hops apply.
+    pub network: Network,
 }
 
 /// The address that the server sees of an upstream socket.
@@ -104,6 +110,7 @@ impl World {
             events: Vec::new(),
             sockets: Vec::new(),
             spares_accept: true,
+            network: Network::default(),
         }
     }
 
@@ -269,8 +276,9 @@ impl World {
                 }
                 Output::CloseUpstream(upstream) => self.sockets.retain(|open| *open != upstream),
                 Output::ToClient { addr, bytes } => {
+                    let passes = self.network.passes(self.now, Place::ToClient, addr, bytes);
                     let client = self.clients.iter_mut().find(|client| client.addr == addr);
-                    if let Some(client) = client {
+                    if let Some(client) = client.filter(|_| passes) {
                         client.down.send(bytes.to_vec(), self.now);
                     }
                 }
@@ -280,6 +288,9 @@ impl World {
                         "sent on a socket that is not open"
                     );
                     let item = (upstream_addr(upstream), bytes.to_vec());
+                    if !self.network.passes(self.now, Place::ToServer, item.0, bytes) {
+                        continue;
+                    }
                     // A doubled or lost ACCEPT breaks DDNet on a bare wire too; tests of the joins do that.
                     if self.spares_accept && is_lone_accept(bytes) {
                         self.up.send_once(item, self.now);
@@ -307,6 +318,9 @@ impl World {
         let now = self.now;
         for client in &mut self.clients {
             for bytes in client.peer.outgoing.drain(..) {
+                if !self.network.passes(now, Place::FromClient, client.addr, &bytes) {
+                    continue;
+                }
                 if self.spares_accept && is_lone_accept(&bytes) {
                     client.up.send_once(bytes, now);
                 } else {
@@ -315,7 +329,9 @@ impl World {
             }
         }
         for (to, bytes) in self.server.take_outgoing() {
-            self.down.send((to, bytes), now);
+            if self.network.passes(now, Place::FromServer, to, &bytes) {
+                self.down.send((to, bytes), now);
+            }
         }
     }
 }

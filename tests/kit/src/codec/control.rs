@@ -80,6 +80,18 @@ pub fn close(variant: Variant, ack: u16, token: Option<Token>, reason: &str) -> 
     control(variant, ack, token, CLOSE, &[reason.as_bytes(), &[0]])
 }
 
+/// The control message of an uncompressed datagram of any variant; `None` when it carries none. The compressed data
+/// packets of 0.7 look like control packets of 0.6.
+pub fn message(bytes: &[u8]) -> Option<u8> {
+    let at = match bytes.first()? & 0xfc {
+        0x04 => 7,
+        0x10 => 3,
+        0x18 => 7,
+        _ => return None,
+    };
+    bytes.get(at).copied()
+}
+
 /// The variant that an address without a session offers with this packet, when it is a CONNECT or a token request.
 pub fn offered(bytes: &[u8]) -> Option<Variant> {
     let first = *bytes.first()?;

@@ -1,0 +1,75 @@
+//! What was sent where, and what the network is told to lose.
+
+use std::net::SocketAddr;
+
+use crate::codec::control;
+
+/// Where a datagram was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// By a client.
+    FromClient,
+    /// By the middle, towards the server.
+    ToServer,
+    /// By the server.
+    FromServer,
+    /// By the middle, towards a client.
+    ToClient,
+}
+
+/// A datagram as it was sent, before the network had its way with it.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Virtual time.
+    pub at: u64,
+    /// Where.
+    pub place: Place,
+    /// The client's address, or the server's view of the upstream socket.
+    pub addr: SocketAddr,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Control messages that the network loses.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// Where they are sent.
+    pub place: Place,
+    /// Which.
+    pub message: u8,
+    /// How many more.
+    pub times: u32,
+}
+
+/// Sees every datagram as it is sent.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    /// What was sent; `None` = nothing is kept.
+    pub sent: Option<Vec<Sent>>,
+    /// What gets lost for certain.
+    pub losses: Vec<Loss>,
+}
+
+impl Network {
+    /// Keeps a datagram that is sent. False when it gets lost for certain.
+    pub(super) fn passes(&mut self, at: u64, place: Place, addr: SocketAddr, bytes: &[u8]) -> bool {
+        if let Some(sent) = &mut self.sent {
+            sent.push(Sent {
+                at,
+                place,
+                addr,
+                bytes: bytes.to_vec(),
+            });
+        }
+        let message = control::message(bytes);
+        let loss = self
+            .losses
+            .iter_mut()
+            .find(|loss| loss.times > 0 && loss.place == place && Some(loss.message) == message);
+        if let Some(loss) = loss {
+            loss.times -= 1;
+            return false;
+        }
+        true
+    }
+}
