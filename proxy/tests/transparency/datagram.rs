@@ -1,0 +1,144 @@
+//! What a recorded datagram is, and the same datagram with another token.
+//!
+//! Law: made with the kit's codec alone. A token that the core writes in a wrong place cannot look right here.
+
+use teetap_kit::{
+    capture::Flow,
+    codec::{Packing, Token, Variant, control, open, parse, seal},
+    huffman::Ending,
+};
+
+/// What a datagram is to a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Outside of any session.
+    Connless,
+    TokenRequest,
+    TokenReply,
+    Connect,
+    /// ACCEPT in 0.7.
+    ConnectAccept,
+    /// The client's answer to it in 0.6.
+    Accept,
+    KeepAlive,
+    Close,
+    /// Chunks, or an empty resend request.
+    Data,
+}
+
+impl Kind {
+    pub(crate) fn of(variant: Variant, bytes: &[u8]) -> Self {
+        if bytes[0] & 0x20 != 0 {
+            return Self::Connless;
+        }
+        let opened = open(variant, bytes).unwrap();
+        if !opened.head.flags.control {
+            return Self::Data;
+        }
+        match opened.payload[0] {
+            control::KEEPALIVE => Self::KeepAlive,
+            control::CONNECT => Self::Connect,
+            control::CONNECT_ACCEPT => Self::ConnectAccept,
+            control::ACCEPT => Self::Accept,
+            control::CLOSE => Self::Close,
+            control::TOKEN if opened.head.token == Some([0xff; 4]) => Self::TokenRequest,
+            control::TOKEN => Self::TokenReply,
+            other => panic!("control message {other}"),
+        }
+    }
+}
+
+/// The variant of a flow; one without any answer is named after what it asks for.
+pub(crate) fn variant_of(flow: &Flow) -> Variant {
+    let asked = || {
+        flow.packets
+            .iter()
+            .find_map(|packet| control::offered(&packet.payload))
+    };
+    flow.variant().or_else(asked).unwrap_or(Variant::V6)
+}
+
+/// How one side of a flow ends compressed data: only DDNet 20 leaves the padding out.
+pub(crate) fn habit(flow: &Flow, variant: Variant, of_client: bool) -> Ending {
+    let is_tight = |bytes: &[u8]| {
+        let datagram = parse(variant, bytes).unwrap();
+        datagram.head.flags.compressed && datagram.pack(Packing::Always(Ending::Padded)) != bytes
+    };
+    let sent = flow.packets.iter().filter(|packet| {
+        flow.is_from_client(packet) == of_client && Kind::of(variant, &packet.payload) == Kind::Data
+    });
+    if variant == Variant::Ddnet && sent.map(|packet| &packet.payload[..]).any(is_tight) {
+        Ending::Tight
+    } else {
+        Ending::Padded
+    }
+}
+
+/// Ack and token of a connected datagram.
+pub(crate) fn credentials(variant: Variant, bytes: &[u8]) -> (u16, Option<Token>) {
+    let head = open(variant, bytes).unwrap().head;
+    (head.ack, head.token)
+}
+
+/// The same datagram with another token in its usual place, compressed or not as it was.
+pub(crate) fn with_token(variant: Variant, bytes: &[u8], token: Token, ending: Ending) -> Vec<u8> {
+    let opened = open(variant, bytes).unwrap();
+    if opened.head.token.is_none() {
+        return bytes.to_vec();
+    }
+    if variant != Variant::Ddnet {
+        return spliced(bytes, 3, token);
+    }
+    let packing = if opened.head.flags.compressed {
+        Packing::Always(ending)
+    } else {
+        Packing::Clear
+    };
+    let mut head = opened.head;
+    head.token = Some(token);
+    seal(&head, &opened.payload, packing)
+}
+
+/// The same bytes with four others at one place.
+pub(crate) fn spliced(bytes: &[u8], at: usize, token: Token) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + 4].copy_from_slice(&token);
+    bytes
+}
+
+/// Four bytes out of a datagram.
+pub(crate) fn four(bytes: &[u8], at: usize) -> Token {
+    bytes[at..at + 4].try_into().unwrap()
+}
+
+/// The same datagram in clear: what has to stay when it is compressed around another token.
+pub(crate) fn in_clear(variant: Variant, bytes: &[u8]) -> Vec<u8> {
+    let opened = open(variant, bytes).unwrap();
+    seal(&opened.head, &opened.payload, Packing::Clear)
+}
+
+pub(crate) fn is_compressed(variant: Variant, bytes: &[u8]) -> bool {
+    open(variant, bytes).unwrap().head.flags.compressed
+}
+
+/// The same datagram without the chunks that its receiver has acked already; a keepalive when nothing is left.
+pub(crate) fn without_acked(variant: Variant, bytes: &[u8], acked: u16) -> Vec<u8> {
+    let mut datagram = parse(variant, bytes).unwrap();
+    let is_new = |seq: u16| acked.wrapping_sub(seq) & 0x3ff >= 512;
+    let before = datagram.chunks.len();
+    datagram.chunks.retain(|chunk| chunk.seq.is_none_or(is_new));
+    let after = datagram.chunks.len();
+    if after == before {
+        return bytes.to_vec();
+    }
+    let head = datagram.head;
+    if after == 0 && !head.flags.resend {
+        return control::control(variant, head.ack, head.token, control::KEEPALIVE, &[]);
+    }
+    datagram.head.num_chunks = u8::try_from(after).unwrap();
+    datagram.pack(if head.flags.compressed {
+        Packing::IfShorter(Ending::Padded)
+    } else {
+        Packing::Clear
+    })
+}

@@ -1,0 +1,52 @@
+//! Recorded flows that went another way: on a bad network, or left by their client.
+
+use teetap_kit::capture::{Flow, Packet};
+
+use crate::datagram::{Kind, variant_of};
+
+/// Whether a flow is a session and not the server browser's.
+pub(crate) fn is_session(flow: &Flow) -> bool {
+    let variant = variant_of(flow);
+    flow.packets
+        .iter()
+        .any(|packet| Kind::of(variant, &packet.payload) == Kind::Connect)
+}
+
+/// The flow behind a bad network: data packets get lost, doubled and overtaken before they reach the hub. Its CLOSE
+/// gets lost too: it would ack what has never arrived, and nobody would take it.
+pub(crate) fn mangled(flow: &Flow) -> Flow {
+    let variant = variant_of(flow);
+    let kind = |packet: &Packet| Kind::of(variant, &packet.payload);
+    let is_data = |packet: &Packet| kind(packet) == Kind::Data;
+    let mut packets: Vec<Packet> = Vec::new();
+    for (count, packet) in flow.packets.iter().enumerate() {
+        if kind(packet) != Kind::Close && !(is_data(packet) && count % 7 == 3) {
+            packets.push(packet.clone());
+        }
+        if is_data(packet) && count % 11 == 5 {
+            packets.push(packet.clone());
+        }
+        if let [.., before, last] = &mut packets[..]
+            && count % 13 == 8
+            && before.from == last.from
+            && is_data(before)
+            && is_data(last)
+        {
+            std::mem::swap(&mut before.payload, &mut last.payload);
+        }
+    }
+    Flow {
+        packets,
+        ..flow.clone()
+    }
+}
+
+/// The flow without its client's last part, as if the program had died. The server goes on. Also when that happens.
+pub(crate) fn abandoned(flow: &Flow) -> (Flow, u64) {
+    let cut = flow.packets.len() * 3 / 5;
+    let died = flow.packets[cut].time;
+    let mut rest = flow.clone();
+    rest.packets
+        .retain(|packet| packet.time < died || packet.from == flow.server);
+    (rest, died)
+}

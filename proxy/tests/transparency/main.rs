@@ -1,0 +1,264 @@
+//! Real sessions through the session core: what was recorded comes out as it went in, but for the tokens.
+//!
+//! What belongs to one leg and never crosses: TOKEN request and reply, CONNECT, CONNECTACCEPT (ACCEPT in 0.7) and
+//! DDNet's ACCEPT. Everything else does, each datagram at once and alone: data, keepalives, CLOSE, the ACCEPT of 0.6
+//! without tokens, and all of the server browser's.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "all of this crate is tests, and a helper may fail one"
+)]
+
+mod actor;
+mod datagram;
+mod edit;
+mod replay;
+mod tally;
+
+use std::collections::BTreeMap;
+
+use datagram::{Kind, variant_of};
+use edit::{abandoned, is_session, mangled};
+use replay::Replay;
+use tally::Tally;
+use teetap_kit::{
+    capture::{self, Flow, flows},
+    codec::Variant,
+};
+use teetap_rules::{Decide, Message, Verdict};
+use teetap_wire::{Dir, Side};
+
+/// What the replay of a capture has to show.
+#[derive(Debug, PartialEq, Eq)]
+struct Expected {
+    name: &'static str,
+    received: usize,
+    /// What came out on the other leg: of sessions, and outside of them.
+    forwarded: [usize; 2],
+    /// What came after a CLOSE.
+    late: usize,
+    /// What stayed on its leg: TOKEN requests, CONNECTs, ACCEPTs; TOKEN replies, CONNECTACCEPTs.
+    kept: [usize; 5],
+    /// What the hub sent on its own, in the same order.
+    made: [usize; 5],
+    /// See [`Tally::ddnet`].
+    ddnet: [usize; 3],
+}
+
+#[rustfmt::skip]
+const EXPECTED: [Expected; 14] = [
+    Expected { name: "dd-session", received: 430, forwarded: [425, 2], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [402, 0, 0] },
+    Expected { name: "dd16-to-tw06", received: 203, forwarded: [195, 6], late: 0, kept: [0, 1, 0, 0, 1], made: [0, 1, 0, 0, 1], ddnet: [0, 0, 0] },
+    // Until a DDNet 20 sender has shown that it leaves the padding byte out, the hub writes it.
+    Expected { name: "ddh20-to-dd20", received: 196, forwarded: [191, 2], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [100, 6, 0] },
+    Expected { name: "info-requests", received: 20, forwarded: [0, 15], late: 0, kept: [3, 0, 0, 2, 0], made: [2, 0, 0, 3, 0], ddnet: [0, 0, 0] },
+    // The server repeats its ACCEPT until the client's first message arrives.
+    Expected { name: "loss-tw07", received: 88, forwarded: [76, 3], late: 0, kept: [3, 1, 0, 2, 3], made: [2, 1, 0, 3, 1], ddnet: [0, 0, 0] },
+    Expected { name: "map-dd", received: 66, forwarded: [61, 2], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [32, 0, 0] },
+    Expected { name: "map-tw07", received: 53, forwarded: [49, 0], late: 0, kept: [1, 1, 0, 1, 1], made: [1, 1, 0, 1, 1], ddnet: [0, 0, 0] },
+    // One datagram saves nothing any more when it is compressed around the other token.
+    Expected { name: "npm-to-dd16", received: 177, forwarded: [174, 0], late: 0, kept: [0, 1, 1, 0, 1], made: [0, 1, 1, 0, 1], ddnet: [87, 0, 1] },
+    Expected { name: "rich-dd16", received: 2860, forwarded: [2833, 18], late: 0, kept: [0, 3, 3, 0, 3], made: [0, 3, 3, 0, 3], ddnet: [2569, 0, 0] },
+    // A kicked client says one thing more. The server browser asks again when its first socket has been closed.
+    Expected { name: "rich-tw07", received: 2890, forwarded: [2867, 6], late: 1, kept: [5, 3, 0, 5, 3], made: [6, 3, 0, 5, 3], ddnet: [0, 0, 0] },
+    Expected { name: "sixup-session", received: 397, forwarded: [393, 0], late: 0, kept: [1, 1, 0, 1, 1], made: [1, 1, 0, 1, 1], ddnet: [0, 0, 0] },
+    Expected { name: "tw06-session", received: 371, forwarded: [367, 2], late: 0, kept: [0, 1, 0, 0, 1], made: [0, 1, 0, 0, 1], ddnet: [0, 0, 0] },
+    Expected { name: "tw06c-to-dd20-antispoof", received: 157, forwarded: [152, 3], late: 0, kept: [0, 1, 0, 0, 1], made: [0, 1, 0, 0, 1], ddnet: [0, 0, 0] },
+    Expected { name: "tw07-session", received: 488, forwarded: [484, 0], late: 0, kept: [1, 1, 0, 1, 1], made: [1, 1, 0, 1, 1], ddnet: [0, 0, 0] },
+];
+
+/// Kinds that never cross, by who sends them.
+const CLIENTS: [Kind; 3] = [Kind::TokenRequest, Kind::Connect, Kind::Accept];
+const SERVERS: [Kind; 2] = [Kind::TokenReply, Kind::ConnectAccept];
+
+/// Rules that could change everything and change nothing.
+struct PassAll;
+
+impl Decide for PassAll {
+    fn acts(&self, _: Dir) -> bool {
+        true
+    }
+
+    fn decide(&mut self, _: &Message<'_>) -> Verdict {
+        Verdict::PASS
+    }
+}
+
+fn recorded(name: &str) -> Vec<Flow> {
+    flows(capture::recorded(name).unwrap())
+}
+
+fn play(name: &str, flows: impl IntoIterator<Item = Flow>) -> Tally {
+    let mut replay = Replay::new(name, None);
+    flows.into_iter().for_each(|flow| replay.add(flow, 0, 0));
+    replay.run()
+}
+
+/// Counts by side and kind, where the sides are those that send the kind in the game.
+fn by_kind(counts: &BTreeMap<(Side, Kind), usize>, [of_client, of_server]: [Side; 2]) -> [usize; 5] {
+    let keys = CLIENTS.map(|kind| (of_client, kind)).into_iter();
+    let keys: Vec<_> = keys.chain(SERVERS.map(|kind| (of_server, kind))).collect();
+    assert!(counts.keys().all(|key| keys.contains(key)), "{counts:?}");
+    std::array::from_fn(|index| counts.get(&keys[index]).copied().unwrap_or(0))
+}
+
+#[test]
+fn every_recorded_session_passes_untouched() {
+    assert_eq!(capture::names().unwrap(), EXPECTED.map(|expected| expected.name));
+    for expected in EXPECTED {
+        let name = expected.name;
+        let tally = play(name, recorded(name));
+        let seen = Expected {
+            name,
+            received: tally.received,
+            forwarded: [tally.forwarded, tally.connless],
+            late: tally.late,
+            kept: by_kind(&tally.kept, [Side::Client, Side::Server]),
+            made: by_kind(&tally.made, [Side::Server, Side::Client]),
+            ddnet: tally.ddnet,
+        };
+        assert_eq!(seen, expected);
+        let crossed = seen.forwarded.iter().sum::<usize>();
+        assert_eq!(
+            seen.received,
+            crossed + seen.late + seen.kept.iter().sum::<usize>(),
+            "{name}"
+        );
+        // The npm client sends a data packet without anything in it.
+        let notes: Vec<_> = tally.notes.into_iter().collect();
+        let odd: &[_] = if name == "npm-to-dd16" {
+            &[("empty-without-resend", 1)]
+        } else {
+            &[]
+        };
+        assert_eq!(notes, odd, "{name}");
+    }
+}
+
+#[test]
+fn resend_requests_and_repetitions_pass() {
+    let tally = play("loss-tw07", recorded("loss-tw07"));
+    assert_eq!(
+        (tally.resend_flags, tally.resent_chunks, tally.repeats),
+        (3, 17, 17)
+    );
+}
+
+#[test]
+fn gaps_repetitions_and_other_orders_pass() {
+    for name in EXPECTED.map(|expected| expected.name) {
+        let flows: Vec<Flow> = recorded(name).iter().map(mangled).collect();
+        let received: usize = flows.iter().map(|flow| flow.packets.len()).sum();
+        let sessions = flows.iter().filter(|flow| is_session(flow)).count();
+        let tally = play(name, flows);
+        assert_eq!(tally.received, received);
+        let is_bad = tally.gaps > 1 && tally.repeats > 0;
+        assert!(is_bad || sessions == 0, "{name}: {tally:?}");
+        // The peers ack what the hub has never seen.
+        let odd = tally
+            .notes
+            .keys()
+            .all(|name| ["ack-ahead", "ack-behind", "empty-without-resend"].contains(name));
+        assert!(odd, "{name}: {:?}", tally.notes);
+    }
+}
+
+/// Sessions of all kinds through one hub at the same time.
+#[test]
+fn all_sessions_at_once() {
+    let mut replay = Replay::new("all", None);
+    for name in EXPECTED.map(|expected| expected.name) {
+        let flows = recorded(name);
+        let start = flows.iter().map(|flow| flow.packets[0].time).min().unwrap();
+        for flow in flows {
+            replay.add(flow, -start.cast_signed(), 0);
+        }
+    }
+    let tally = replay.run();
+    let sum = |count: fn(&Expected) -> usize| EXPECTED.iter().map(count).sum::<usize>();
+    assert_eq!(tally.received, sum(|expected| expected.received));
+    assert_eq!(tally.forwarded, sum(|expected| expected.forwarded[0]));
+    assert_eq!(tally.connless, sum(|expected| expected.forwarded[1]));
+    assert_eq!(tally.late, sum(|expected| expected.late));
+}
+
+/// The same client address again, as soon as the session before has been closed.
+#[test]
+fn a_client_reconnects_from_its_port() {
+    for name in EXPECTED.map(|expected| expected.name) {
+        let mut replay = Replay::new(name, None);
+        let mut unclosed = 0;
+        for flow in recorded(name).into_iter().filter(is_session) {
+            let variant = variant_of(&flow);
+            let ends = flow
+                .packets
+                .iter()
+                .rev()
+                .map(|packet| Kind::of(variant, &packet.payload));
+            unclosed += usize::from(!ends.take(2).any(|kind| kind == Kind::Close));
+            let (first, last) = (
+                flow.packets.first().unwrap().time,
+                flow.packets.last().unwrap().time,
+            );
+            replay.add(flow.clone(), 0, 0);
+            replay.add(flow, (last - first + 100_000).cast_signed(), 0x5a);
+        }
+        let tally = replay.run();
+        let left = tally.made.get(&(Side::Server, Kind::Close)).copied().unwrap_or(0);
+        assert_eq!(left, unclosed, "{name}");
+    }
+}
+
+/// The same client address again, while the server still plays the session before.
+#[test]
+fn a_client_that_died_starts_again_on_its_port() {
+    for name in EXPECTED.map(|expected| expected.name) {
+        let mut replay = Replay::new(name, None);
+        let mut sessions = 0;
+        for flow in recorded(name).into_iter().filter(is_session) {
+            sessions += 1;
+            // Without tokens only silence tells a restart from a late CONNECT.
+            let pause = if variant_of(&flow) == Variant::V6 {
+                2_100_000
+            } else {
+                100_000
+            };
+            let (first, died) = abandoned(&flow);
+            let shift = died - flow.packets[0].time + pause;
+            replay.add(first, 0, 0);
+            replay.add(flow, shift.cast_signed(), 0x5a);
+        }
+        let tally = replay.run();
+        let left = tally.made.get(&(Side::Server, Kind::Close)).copied().unwrap_or(0);
+        assert_eq!(left, sessions, "{name}");
+    }
+}
+
+/// A direction that is renumbered but loses nothing looks as if it were not, whenever that starts. Repetitions of
+/// what a receiver has acked are left out; only one capture has any.
+#[test]
+fn rules_that_change_nothing_change_nothing() {
+    for expected in EXPECTED {
+        let name = expected.name;
+        let starts = if name == "loss-tw07" { 1 } else { 8 };
+        for start in 0..starts {
+            let from = expected.received * start / starts;
+            let mut replay = Replay::new(name, Some((from, Box::new(PassAll))));
+            recorded(name).into_iter().for_each(|flow| replay.add(flow, 0, 0));
+            let tally = replay.run();
+            assert_eq!(
+                [tally.forwarded, tally.connless],
+                expected.forwarded,
+                "{name} from {from}"
+            );
+            let repeats = if name == "loss-tw07" { 10 } else { 0 };
+            assert_eq!(
+                (tally.repeats, tally.resent_chunks),
+                (repeats, repeats),
+                "{name} from {from}"
+            );
+        }
+    }
+}
