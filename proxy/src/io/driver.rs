@@ -89,14 +89,7 @@ pub(super) async fn run(parts: Parts) -> Ended {
     start_reading(&driver, Which::Listen);
     spawn_local(keep_time(Rc::clone(&driver)));
     let reason = serve(&driver, requests, stop).await;
-    handle(
-        &driver,
-        Input::Command(Command::Close {
-            session: None,
-            side: None,
-            reason,
-        }),
-    );
+    handle(&driver, Input::Command(Command::Shutdown { reason }));
     let _out_of_time = timeout(LINGER, async {
         while !driver.borrow().sockets.is_idle() {
             sleep(Duration::from_millis(1)).await;

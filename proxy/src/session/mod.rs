@@ -120,6 +120,11 @@ pub enum Command {
         /// The key that [`teetap_rules::Fate::Hold`] named.
         key: u64,
     },
+    /// The end of the run: every session is closed on both legs and gone at once.
+    Shutdown {
+        /// The reason that the peers show; empty = none.
+        reason: Box<[u8]>,
+    },
     /// Close one or both legs with a reason.
     Close {
         /// Which session; `None` = all.

@@ -1,6 +1,14 @@
 //! Bad networks in virtual time: what arrives is what was meant, in order, once, whatever rules do and whenever
 //! they start, and sessions die no more often than on a bare wire.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test: what may not happen fails it"
+)]
+
 mod dice;
 mod run;
 

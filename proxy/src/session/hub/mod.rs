@@ -291,6 +291,10 @@ impl Hub {
             } => {
                 self.with_link(*id, |link, _, env| link.close(*side, reason, env));
             }
+            Command::Shutdown { reason } => self.each_link(|link, env| {
+                link.close(None, reason, env);
+                link.finish(env);
+            }),
             Command::Close {
                 session: None,
                 side,

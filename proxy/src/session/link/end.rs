@@ -129,7 +129,7 @@ impl Link {
         self.tell_state(State::Closing, by, reason, env);
     }
 
-    pub(super) fn finish(&mut self, env: &mut Env<'_>) {
+    pub(crate) fn finish(&mut self, env: &mut Env<'_>) {
         self.phase = Phase::Closed;
         env.out.close(self.upstream());
         self.tell_state(State::Closed, None, None, env);
