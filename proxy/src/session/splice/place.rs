@@ -82,6 +82,12 @@ impl Splice {
             self.place_first(u, chunk, to)
         } else if u.is_behind(self.u_seen) {
             self.place_repeat(u, to)
+        } else if self.hold.is_refusing() {
+            // It follows one that was refused; asking starts when there is room again.
+            Placed {
+                seq_out: None,
+                action: Action::Refuse,
+            }
         } else {
             self.gap = true;
             self.request_resend(to.now);
