@@ -1,0 +1,303 @@
+//! A session on the bench: datagrams of both sides are given by hand, and what leaves is read word for word.
+//!
+//! A datagram is a line of text: the side (`S` server, `C` client; as input who sends it, as output who gets it), `R`
+//! when it asks for resends, `a` and the ack, then its chunks as `number:message`, `*` behind the number for a resent
+//! one, `-` for one outside the numbering. A message of a certain length is written `name/length`. No chunks:
+//! `keepalive`, `close reason`, or nothing.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use teetap_kit::{
+    codec::{Chunk, Datagram, Flags, Token, Variant, control, parse},
+    link::{Conditions, SECOND},
+    peer::{Options, Peer, Policy, Server},
+    world::{Middle, World, client_addr, hub},
+};
+use teetap_proxy::session::{Command, Hub, Input, Output, Remark, SessionId, Time, UpstreamId, What};
+use teetap_rules::{Decide, Fate, Made, Message, Verdict};
+use teetap_wire::Dir;
+
+/// One of each kind of framing.
+const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant::V6];
+
+/// What happens to which message; everything else passes.
+pub(crate) type Script = Vec<(&'static str, Verdict)>;
+
+/// A session whose client has said one message, acked. The server has said nothing.
+pub(crate) struct Bench {
+    pub(crate) kind: Variant,
+    hub: Box<Hub>,
+    now: u64,
+    upstream: UpstreamId,
+    /// What the client and the server show.
+    shown: [Token; 2],
+    /// What they expect.
+    expected: [Token; 2],
+    /// The messages that were decided.
+    pub(crate) decided: Arc<Mutex<Vec<String>>>,
+    pub(crate) remarks: Vec<Remark>,
+}
+
+/// Runs a test on a session of each kind.
+pub(crate) fn on_each_kind(test: impl Fn(&mut Bench)) {
+    for kind in KINDS {
+        test(&mut Bench::new(kind));
+    }
+}
+
+/// The same, with rules in both directions.
+pub(crate) fn with_rules(script: &Script, test: impl Fn(&mut Bench)) {
+    on_each_kind(|bench| {
+        bench.program(script.clone());
+        test(bench);
+    });
+}
+
+/// A verdict of a fate.
+pub(crate) fn fate(name: &'static str, fate: Fate) -> (&'static str, Verdict) {
+    (name, Verdict::of(fate))
+}
+
+pub(crate) fn made(dir: Dir, text: &str) -> Made {
+    Made {
+        dir,
+        vital: true,
+        data: text.as_bytes().to_vec(),
+    }
+}
+
+impl Bench {
+    fn new(kind: Variant) -> Self {
+        let mut world = World::new(
+            hub(3, None, true),
+            Server::new(kind, Policy::default(), 3),
+            Conditions::GOOD,
+            3,
+        );
+        let options = Options {
+            hello: Some(b"hello".to_vec()),
+            ..Options::default()
+        };
+        let mut client = Peer::client(kind, options, 3);
+        client.connect(0);
+        world.add(client, Conditions::GOOD, 3);
+        world.run(3 * SECOND);
+        let (client_expects, client_shows) = world.clients[0].peer.tokens();
+        let (_, slot) = world.server.peers().next().unwrap();
+        let (server_expects, server_shows) = slot.tokens();
+        assert_eq!(
+            [slot.numbers(), world.clients[0].peer.numbers()],
+            [(0, 1, 0), (1, 0, 1)]
+        );
+        let Middle::Hub(hub) = world.middle else {
+            panic!("the middle is a hub");
+        };
+        Self {
+            kind,
+            hub,
+            now: world.now,
+            upstream: world.sockets[0],
+            shown: [client_shows, server_shows],
+            expected: [client_expects, server_expects],
+            decided: Arc::default(),
+            remarks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn program(&mut self, script: Script) {
+        let decided = self.decided.clone();
+        self.input(Input::Program(Some(Box::new(Rules { script, decided }))));
+    }
+
+    pub(crate) fn command(&mut self, command: Command) -> Vec<String> {
+        self.input(Input::Command(command))
+    }
+
+    pub(crate) fn inject(&mut self, made: Made) -> Vec<String> {
+        self.command(Command::Inject {
+            session: SessionId(1),
+            message: made,
+        })
+    }
+
+    pub(crate) fn release(&mut self, key: u64) -> Vec<String> {
+        self.command(Command::Release {
+            session: SessionId(1),
+            key,
+        })
+    }
+
+    /// One side sends; what leaves has to be this.
+    #[track_caller]
+    pub(crate) fn is(&mut self, line: &str, leaves: &[&str]) {
+        let got = self.send(line);
+        assert_eq!(got, leaves, "{:?}: {line}", self.kind);
+    }
+
+    /// Time passes; what leaves has to be this, each with the milliseconds since then.
+    #[track_caller]
+    pub(crate) fn after(&mut self, ms: u64, leaves: &[&str]) {
+        let got = self.wait(ms);
+        assert_eq!(got, leaves, "{:?}: {ms} ms", self.kind);
+    }
+
+    /// How often a message was decided.
+    pub(crate) fn decisions(&self, message: &str) -> usize {
+        let decided = self.decided.lock().unwrap();
+        decided.iter().filter(|text| *text == message).count()
+    }
+
+    pub(crate) fn send(&mut self, line: &str) -> Vec<String> {
+        let by_client = line.starts_with('C');
+        let bytes = self.encode(line);
+        let upstream = self.upstream;
+        if by_client {
+            self.input(Input::FromClient {
+                addr: client_addr(0),
+                bytes: &bytes,
+            })
+        } else {
+            self.input(Input::FromServer {
+                upstream,
+                bytes: &bytes,
+            })
+        }
+    }
+
+    pub(crate) fn wait(&mut self, ms: u64) -> Vec<String> {
+        let begun = self.now;
+        let end = begun + ms * 1000;
+        let mut lines = Vec::new();
+        while let Some(at) = self.hub.deadline().map(|at| at.0).filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            let ms = Duration::from_micros(self.now - begun).as_millis();
+            let left = self.input(Input::Timeout);
+            lines.extend(left.into_iter().map(|line| format!("{ms}: {line}")));
+        }
+        self.now = end;
+        lines
+    }
+
+    fn input(&mut self, input: Input<'_>) -> Vec<String> {
+        self.hub.handle(Time(self.now), input);
+        let mut left = Vec::new();
+        while let Some(output) = self.hub.poll() {
+            match output {
+                Output::ToClient { bytes, .. } => left.push(('C', bytes.to_vec())),
+                Output::ToServer { upstream, bytes } => {
+                    assert_eq!(upstream, self.upstream);
+                    left.push(('S', bytes.to_vec()));
+                }
+                Output::Event(event) => {
+                    if let What::Remark(remark) = event.what {
+                        self.remarks.push(remark);
+                    }
+                }
+                Output::OpenUpstream(_) | Output::CloseUpstream(_) => {}
+            }
+        }
+        left.iter()
+            .map(|(side, bytes)| self.decode(*side, bytes))
+            .collect()
+    }
+
+    fn encode(&self, line: &str) -> Vec<u8> {
+        let mut words = line.split(' ').peekable();
+        let side = words.next().unwrap();
+        let resend = words.next_if_eq(&"R").is_some();
+        let ack = words.next().unwrap().strip_prefix('a').unwrap().parse().unwrap();
+        let shown = self.shown[usize::from(side == "S")];
+        let token = (self.kind != Variant::V6).then_some(shown);
+        match words.peek() {
+            Some(&"keepalive") => return control::control(self.kind, ack, token, control::KEEPALIVE, &[]),
+            Some(&"close") => return control::close(self.kind, ack, token, words.nth(1).unwrap_or_default()),
+            _ => {}
+        }
+        let mut datagram = Datagram::of_chunks(self.kind, ack, token, words.map(chunk).collect());
+        datagram.head.flags = Flags {
+            resend,
+            ..Flags::default()
+        };
+        datagram.build()
+    }
+
+    fn decode(&self, side: char, bytes: &[u8]) -> String {
+        let datagram = parse(self.kind, bytes).unwrap();
+        let head = datagram.head;
+        let expected = self.expected[usize::from(side == 'S')];
+        assert_eq!(head.token, (self.kind != Variant::V6).then_some(expected));
+        assert!(datagram.trailing.is_empty() && head.spare == 0);
+        let mut words = vec![side.to_string()];
+        if head.flags.resend {
+            words.push("R".into());
+        }
+        words.push(format!("a{}", head.ack));
+        if head.flags.control {
+            words.push(match datagram.payload.split_first() {
+                Some((&control::KEEPALIVE, [])) => "keepalive".into(),
+                Some((&control::CLOSE, reason)) => format!("close {}", String::from_utf8_lossy(reason)),
+                other => format!("{other:?}"),
+            });
+        } else {
+            assert!(
+                head.flags.resend || !datagram.chunks.is_empty(),
+                "an empty data packet"
+            );
+            assert_eq!(datagram.chunks.len(), usize::from(head.num_chunks));
+            words.extend(datagram.chunks.iter().map(text));
+        }
+        words.join(" ")
+    }
+}
+
+/// `7*:name/100` as a chunk.
+fn chunk(word: &str) -> Chunk {
+    let (number, name) = word.split_once(':').unwrap();
+    let (number, resend) = number
+        .strip_suffix('*')
+        .map_or((number, false), |number| (number, true));
+    let (name, len) = name
+        .split_once('/')
+        .map_or((name, name.len()), |(name, len)| (name, len.parse().unwrap()));
+    let mut data = name.as_bytes().to_vec();
+    data.resize(len, b'.');
+    Chunk {
+        seq: (number != "-").then(|| number.parse().unwrap()),
+        resend,
+        data,
+    }
+}
+
+fn text(chunk: &Chunk) -> String {
+    let number = chunk.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string());
+    let star = if chunk.resend { "*" } else { "" };
+    let data = String::from_utf8_lossy(&chunk.data);
+    let name = data.trim_end_matches('.');
+    let len = if name.len() == data.len() {
+        String::new()
+    } else {
+        format!("/{}", data.len())
+    };
+    format!("{number}{star}:{name}{len}")
+}
+
+struct Rules {
+    script: Script,
+    decided: Arc<Mutex<Vec<String>>>,
+}
+
+impl Decide for Rules {
+    fn acts(&self, _: Dir) -> bool {
+        true
+    }
+
+    fn decide(&mut self, message: &Message<'_>) -> Verdict {
+        let text = String::from_utf8_lossy(message.data)
+            .trim_end_matches('.')
+            .to_owned();
+        let rule = self.script.iter().find(|(name, _)| *name == text);
+        self.decided.lock().unwrap().push(text);
+        rule.map_or(Verdict::PASS, |(_, verdict)| verdict.clone())
+    }
+}

@@ -1,0 +1,277 @@
+//! Silence and unreachable servers: what is told, what survives, and what is cleared away.
+
+use teetap_kit::{
+    codec::Variant,
+    link::{Conditions, MS, SECOND},
+    peer::{Peer, Server, State as PeerState},
+};
+use teetap_proxy::session::{Command, Input, Remark, UpstreamId};
+use teetap_wire::Side;
+
+use crate::stage::{Pair, Stage, closed};
+
+/// Nothing gets through any more.
+const DEAD: Conditions = Conditions {
+    delay: 10 * MS,
+    jitter: 0,
+    loss: 1.0,
+    duplicate: 0.0,
+};
+
+fn server_away(stage: &mut Stage, away: bool) {
+    let conditions = if away { DEAD } else { Conditions::GOOD };
+    (stage.world.up.conditions, stage.world.down.conditions) = (conditions, conditions);
+}
+
+/// The operating system says that nothing listens there.
+fn unreachable(stage: &mut Stage) {
+    for upstream in stage.world.sockets.clone() {
+        let error = "connection refused";
+        stage.world.input(Input::Unreachable { upstream, error });
+    }
+}
+
+fn silences(stage: &Stage) -> Vec<u64> {
+    let remarks = stage.remarks().into_iter();
+    let silences = remarks.filter_map(|remark| match remark {
+        Remark::ServerSilent(silence) => Some(silence.as_secs()),
+        _ => None,
+    });
+    silences.collect()
+}
+
+fn is_clear(stage: &mut Stage) -> bool {
+    stage.world.sockets.is_empty() && stage.world.hub().unwrap().sessions() == 0
+}
+
+#[test]
+fn a_client_may_wait_for_a_server_that_is_not_there_yet() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::new(pair, 1);
+        stage.client().options.limits = false;
+        server_away(&mut stage, true);
+        for _ in 0..17 {
+            stage.run(SECOND);
+            unreachable(&mut stage);
+        }
+        assert_eq!(silences(&stage), [2, 4, 8, 16], "{pair:?}");
+        let told = stage.remarks();
+        let told = told
+            .iter()
+            .filter(|remark| matches!(remark, Remark::Unreachable(_)))
+            .count();
+        assert_eq!(told, 4, "{pair:?}: once in 5 s");
+        server_away(&mut stage, false);
+        stage.run(3 * SECOND);
+        stage.assert_plays();
+        assert_eq!(stage.ever_online, 1);
+    }
+}
+
+#[test]
+fn a_client_that_gives_up_leaves_nothing_behind() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::new(pair, 1);
+        server_away(&mut stage, true);
+        stage.run(4 * SECOND);
+        // A 0.7 client whose token request was never answered is unknown; ours always is.
+        assert!(!is_clear(&mut stage));
+        stage.vanish();
+        stage.run(4 * SECOND);
+        assert!(!is_clear(&mut stage), "{pair:?}");
+        stage.run(4 * SECOND);
+        assert!(is_clear(&mut stage), "{pair:?}\n{}", stage.transcript());
+        server_away(&mut stage, false);
+        stage.restart();
+        stage.run(2 * SECOND);
+        stage.assert_plays();
+    }
+}
+
+/// The client's own limit ends it: 10 s of CONNECT in 0.7.
+#[test]
+fn a_client_of_teeworlds_0_7_gives_up_by_itself() {
+    let mut stage = Stage::new(Pair::ALL[0], 1);
+    server_away(&mut stage, true);
+    stage.run(25 * SECOND);
+    assert!(matches!(stage.client().state(), PeerState::Dead(_)));
+    assert!(is_clear(&mut stage), "{}", stage.transcript());
+}
+
+/// The server has let it in but the client is gone: the slot is given back.
+#[test]
+fn a_client_that_never_comes_leaves_no_slot() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::new(pair, 1);
+        stage.run(20 * MS);
+        while !stage.client().is_online()
+            && stage.world.server.counters.opened + stage.world.server.counters.answers < 1
+        {
+            stage.step();
+        }
+        stage.vanish();
+        stage.world.clients[0].up.conditions = DEAD;
+        stage.run(20 * SECOND);
+        assert!(is_clear(&mut stage), "{pair:?}\n{}", stage.transcript());
+        assert_eq!(
+            stage.world.server.peers().count(),
+            0,
+            "{pair:?}\n{}",
+            stage.transcript()
+        );
+        for (_, end) in stage.ended_slots() {
+            assert!(
+                matches!(end, PeerState::Closed { by_peer: true, .. }),
+                "{pair:?} {end:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_session_survives_the_silence_of_its_server() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::joined(pair, 1);
+        stage.client().options.limits = false;
+        stage.slot().options.limits = false;
+        let session = stage.session();
+        server_away(&mut stage, true);
+        stage.say();
+        for _ in 0..60 {
+            unreachable(&mut stage);
+            stage.run(SECOND);
+        }
+        assert_eq!(silences(&stage), [5], "{pair:?}");
+        let told = stage.remarks();
+        let told = told
+            .iter()
+            .filter(|remark| matches!(remark, Remark::Unreachable(_)))
+            .count();
+        assert_eq!(told, 12, "{pair:?}");
+        server_away(&mut stage, false);
+        stage.run(3 * SECOND);
+        stage.assert_plays();
+        assert_eq!(stage.session(), session);
+        // A second silence is told again.
+        server_away(&mut stage, true);
+        stage.run(7 * SECOND);
+        assert_eq!(silences(&stage), [5, 5], "{pair:?}");
+    }
+}
+
+#[test]
+fn a_vanished_client_is_given_up_after_two_minutes() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::joined(pair, 1);
+        stage.slot().options.limits = false;
+        stage.vanish();
+        stage.run(115 * SECOND);
+        assert!(!is_clear(&mut stage), "{pair:?}");
+        stage.run(10 * SECOND);
+        assert!(is_clear(&mut stage), "{pair:?}");
+        let ends: Vec<PeerState> = stage.ended_slots().into_iter().map(|(_, end)| end).collect();
+        assert_eq!(ends, [closed("Timeout")], "{pair:?}");
+    }
+}
+
+/// The peers' own limits end a session earlier, and say why.
+#[test]
+fn a_servers_own_limit_reaches_the_client() {
+    let mut stage = Stage::joined(Pair::ALL[0], 1);
+    stage.run(2 * SECOND);
+    stage.world.clients[0].up.conditions = DEAD;
+    stage.client().options.limits = false;
+    stage.run(12 * SECOND);
+    assert_eq!(*stage.client().state(), closed("Timeout"));
+    stage.run(3 * SECOND);
+    assert!(is_clear(&mut stage));
+}
+
+#[test]
+fn a_socket_that_cannot_be_opened_is_told() {
+    let mut stage = Stage::new(Pair::ALL[4], 1);
+    stage.run(20 * MS);
+    stage.world.input(Input::UpstreamFailed {
+        upstream: UpstreamId(1),
+        error: "too many open files",
+    });
+    assert!(
+        stage
+            .remarks()
+            .contains(&Remark::NoSocket("too many open files".into()))
+    );
+}
+
+#[test]
+fn a_command_closes_one_leg_or_both() {
+    for pair in Pair::ALL {
+        for side in [None, Some(Side::Client), Some(Side::Server)] {
+            let mut stage = Stage::joined(pair, 1);
+            let session = stage.session();
+            let command = Command::Close {
+                session,
+                side,
+                reason: b"enough"[..].into(),
+            };
+            stage.world.input(Input::Command(command));
+            stage.run(5 * SECOND);
+            assert!(is_clear(&mut stage), "{pair:?}");
+            let client_told = *stage.client().state() == closed("enough");
+            assert_eq!(client_told, side != Some(Side::Server), "{pair:?} {side:?}");
+            let ends: Vec<PeerState> = stage.ended_slots().into_iter().map(|(_, end)| end).collect();
+            let wanted = if side == Some(Side::Client) {
+                vec![]
+            } else {
+                vec![closed("enough")]
+            };
+            assert_eq!(ends, wanted, "{pair:?} {side:?}");
+        }
+    }
+}
+
+#[test]
+fn early_ends_of_servers_that_ban_for_them_are_told() {
+    for pair in Pair::ALL {
+        for (after, early) in [(300 * MS, true), (1300 * MS, false)] {
+            let mut stage = Stage::new(pair, 1);
+            stage.run(after);
+            assert!(stage.plays(), "{pair:?}");
+            let now = stage.world.now;
+            stage.client().close("", now);
+            stage.run(SECOND);
+            let bans = pair.is_tokenless() || pair.client.is_seven();
+            let told = stage.remarks().contains(&Remark::EarlyClose);
+            assert_eq!(told, early && bans, "{pair:?} after {after}");
+        }
+    }
+}
+
+/// The kinds of peer meet on one hub without disturbing one another.
+#[test]
+fn many_clients_of_all_kinds_play_at_once() {
+    let mut stage = Stage::new(Pair::ALL[4], 1);
+    stage.world.server = Server::new(Variant::Ddnet, stage.world.server.policy.clone(), 1);
+    for (seed, variant) in (2..).zip(Variant::ALL.into_iter().cycle().take(20)) {
+        let mut peer = Peer::client(variant, stage.client().options.clone(), seed);
+        peer.connect(0);
+        stage.world.add(peer, Conditions::GOOD, seed);
+    }
+    stage.world.run(3 * SECOND);
+    assert!(stage.world.clients.iter().all(|client| client.peer.is_online()));
+    assert_eq!(stage.world.server.peers().count(), 21);
+    assert_eq!(stage.world.hub().unwrap().stats().sessions, 21);
+    // One after the other leaves; the rest plays on.
+    for index in 0..21 {
+        let now = stage.world.now;
+        stage.world.clients[index].peer.close("bye", now);
+        stage.world.run(SECOND);
+        assert_eq!(stage.world.server.peers().count(), 20 - index);
+        let online = stage
+            .world
+            .clients
+            .iter()
+            .filter(|client| client.peer.is_online())
+            .count();
+        assert_eq!(online, 20 - index);
+    }
+}

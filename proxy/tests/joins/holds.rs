@@ -1,0 +1,229 @@
+//! Messages that are held: custody, release, the repair of what was released, and what happens when too many wait.
+
+use std::time::Duration;
+
+use teetap_proxy::session::Remark;
+use teetap_rules::{Fate, Order};
+use teetap_wire::Dir;
+
+use crate::bench::{Bench, fate, made, on_each_kind, with_rules};
+
+fn hold(seconds: u64, order: Order) -> Fate {
+    Fate::Hold {
+        key: 7,
+        max: Duration::from_secs(seconds),
+        order,
+    }
+}
+
+/// Worked example 6.
+#[test]
+fn hold_one_for_three_seconds() {
+    with_rules(&vec![fate("h", hold(3, Order::Kept))], |bench| {
+        bench.is("S a1 1:a 2:b 3:c", &["C a1 1:a 2:b 3:c"]);
+        bench.is("C a3 keepalive", &["S a3 keepalive"]);
+        bench.is("S a1 4:h", &["C a1 keepalive"]);
+        bench.is("C a3 keepalive", &["S a4 keepalive"]);
+        bench.after(500, &[]);
+        bench.is("S a1 5:e 6:f", &["C a1 keepalive"]);
+        bench.is("C a3 keepalive", &["S a6 keepalive"]);
+        bench.after(2600, &["2500: C a1 4:h 5:e 6:f"]);
+        // They are lost, and the server knows them no more.
+        bench.after(1000, &["900: C a1 4*:h 5*:e 6*:f"]);
+        bench.is("C a4 keepalive", &["S a6 keepalive"]);
+        bench.is("C R a4", &["S a6 keepalive", "C a1 5*:e 6*:f"]);
+        bench.is("C a6 keepalive", &["S a6 keepalive"]);
+        bench.after(5000, &[]);
+        bench.is("S a1 7:g", &["C a1 7:g"]);
+    });
+}
+
+#[test]
+fn a_release_lets_everything_go_at_once() {
+    with_rules(&vec![fate("h", hold(60, Order::Kept))], |bench| {
+        bench.is("S a1 1:h 2:b -:n", &["C a1 -:n"]);
+        bench.is("C a0 keepalive", &["S a2 keepalive"]);
+        assert_eq!(bench.release(8), [""; 0]);
+        bench.after(2000, &[]);
+        assert_eq!(bench.release(7), ["C a1 1:h 2:b"]);
+        bench.is("C a2 keepalive", &["S a2 keepalive"]);
+        // A second one waits for a release of its own.
+        bench.is("S a1 3:h", &["C a1 keepalive"]);
+        bench.after(1000, &[]);
+        assert_eq!(bench.release(7), ["C a1 3:h"]);
+        bench.is("C a3 keepalive", &["S a3 keepalive"]);
+        // Outside the numbering, too.
+        bench.is("S a1 -:h", &["C a1 keepalive"]);
+        assert_eq!(bench.release(7), ["C a1 -:h"]);
+        bench.after(5000, &[]);
+    });
+}
+
+#[test]
+fn hold_one_and_others_overtake() {
+    with_rules(&vec![fate("h", hold(60, Order::Free))], |bench| {
+        bench.is("S a1 1:h 2:b", &["C a1 1:b"]);
+        bench.is("C a1 keepalive", &["S a2 keepalive"]);
+        bench.is("S a1 3:c", &["C a1 2:c"]);
+        assert_eq!(bench.release(7), ["C a1 3:h"]);
+        bench.is("C a2 keepalive", &["S a3 keepalive"]);
+        bench.after(1500, &["1000: C a1 3*:h"]);
+        bench.is("C a3 keepalive", &["S a3 keepalive"]);
+    });
+}
+
+/// What is injected while others wait in order queues behind them.
+#[test]
+fn an_injection_queues_behind_what_is_held() {
+    with_rules(&vec![fate("h", hold(60, Order::Kept))], |bench| {
+        bench.is("S a1 1:h", &["C a1 keepalive"]);
+        assert_eq!(bench.inject(made(Dir::S2c, "X")), [""; 0]);
+        bench.is("S a1 2:b", &["C a1 keepalive"]);
+        assert_eq!(bench.release(7), ["C a1 1:h 2:X 3:b"]);
+        bench.is("C a3 keepalive", &["S a2 keepalive"]);
+    });
+}
+
+/// Numbers from first to last, as one datagram's chunks.
+fn words(first: u16, last: u16, name: &str, star: &str) -> String {
+    let words: Vec<String> = (first..=last)
+        .map(|number| format!("{number}{star}:{name}"))
+        .collect();
+    words.join(" ")
+}
+
+/// Holds as many as there is room for: 300 messages.
+fn fill(bench: &mut Bench) {
+    bench.is("S a1 1:h", &["C a1 keepalive"]);
+    for first in (2..300).step_by(13) {
+        let last = (first + 12).min(300);
+        bench.is(
+            &format!("S a1 {}", words(first, last, "m", "")),
+            &["C a1 keepalive"],
+        );
+    }
+    bench.is("C a0 keepalive", &["S a300 keepalive"]);
+    assert!(!bench.remarks.contains(&Remark::HoldFull(Dir::S2c)));
+}
+
+#[test]
+fn a_full_hold_queue_refuses_and_does_not_ask() {
+    with_rules(&vec![fate("h", hold(600, Order::Kept))], |bench| {
+        fill(bench);
+        bench.is("S a1 301:x 302:y -:n", &["C a1 -:n"]);
+        let full = |bench: &Bench| {
+            bench
+                .remarks
+                .iter()
+                .filter(|it| **it == Remark::HoldFull(Dir::S2c))
+                .count()
+        };
+        assert_eq!(full(bench), 1);
+        // Neither acked nor asked for: the server's own clock runs.
+        bench.is("C a0 keepalive", &["S a300 keepalive"]);
+        for _ in 0..8 {
+            bench.after(1000, &[]);
+            bench.is("S a1 301*:x", &["C a1 keepalive"]);
+        }
+        assert_eq!(full(bench), 1);
+        assert_eq!(bench.decisions("x"), 0);
+        // What the proxy would make itself finds no room either.
+        assert_eq!(bench.inject(made(Dir::S2c, "X")), [""; 0]);
+        assert_eq!(
+            bench.remarks.last(),
+            Some(&Remark::InjectRefused("the hold queue is full"))
+        );
+        // Half of it has gone: asked once.
+        let left = bench.release(7);
+        let chunks: usize = left.iter().map(|line| line.split(' ').count() - 2).sum();
+        let asked: Vec<&String> = left.iter().filter(|line| line.starts_with('S')).collect();
+        assert_eq!((chunks, asked.len()), (300, 0), "{left:?}");
+        bench.after(900, &["200: S R a300"]);
+        bench.is("S a1 301*:x 302*:y", &["C a1 301*:x 302*:y"]);
+        assert_eq!(bench.decisions("x"), 1);
+        bench.is("C a302 keepalive", &["S a302 keepalive"]);
+        bench.after(5000, &[]);
+        // It is told again when it fills again.
+        assert_eq!(full(bench), 1);
+    });
+}
+
+#[test]
+fn a_hold_queue_is_bounded_in_bytes() {
+    with_rules(&vec![fate("h", hold(600, Order::Kept))], |bench| {
+        for number in 1..=24 {
+            let line = format!("S a1 {number}:h/1000");
+            bench.is(&line, &["C a1 keepalive"]);
+        }
+        bench.is("C a0 keepalive", &["S a24 keepalive"]);
+        bench.is("S a1 25:h/1000", &["C a1 keepalive"]);
+        bench.is("S a1 25*:small", &["C a1 keepalive"]);
+        bench.is("C a0 keepalive", &["S a24 keepalive"]);
+        assert!(bench.remarks.contains(&Remark::HoldFull(Dir::S2c)));
+        assert_eq!(bench.release(7).len(), 24);
+        bench.after(500, &["200: S R a24"]);
+        bench.is("S a1 25*:small", &["C a1 25*:small"]);
+    });
+}
+
+/// R10: a receiver never has more than 400 numbers unacked; what comes above waits in custody.
+#[test]
+fn the_window_of_the_receiver_is_respected() {
+    with_rules(&vec![], |bench| {
+        for first in (1..400).step_by(20) {
+            let words = words(first, first + 19, "m", "");
+            bench.is(&format!("S a1 {words}"), &[&format!("C a1 {words}")]);
+        }
+        bench.is("S a1 401:x 402:y", &["C a1 keepalive"]);
+        // The server answers for 1 to 400, so it is shown nothing yet.
+        bench.is("C a0 keepalive", &["S a0 keepalive"]);
+        bench.is("C a1 keepalive", &["S a1 keepalive", "C a1 401:x"]);
+        bench.is("C a10 keepalive", &["S a10 keepalive", "C a1 402:y"]);
+        bench.is("S a1 403:z", &["C a1 403:z"]);
+        // The proxy's two stand among the server's.
+        bench.is("C a400 keepalive", &["S a402 keepalive"]);
+        bench.is("C a403 keepalive", &["S a403 keepalive"]);
+    });
+}
+
+/// Custody that is never acked ends the session as the peers' own would: after 10 s, in DDNet 100 s.
+#[test]
+fn custody_that_nobody_acks_ends_the_session() {
+    on_each_kind(|bench| {
+        assert_eq!(bench.inject(made(Dir::S2c, "X")), ["C a1 1:X"]);
+        let seconds: u64 = if bench.kind == teetap_kit::codec::Variant::Ddnet {
+            100
+        } else {
+            10
+        };
+        let mut left = Vec::new();
+        for _ in 0..seconds - 1 {
+            left.extend(bench.wait(1000));
+            bench.is("S a1 keepalive", &["C a1 keepalive"]);
+            bench.is("C a0 keepalive", &["S a0 keepalive"]);
+        }
+        assert_eq!(left.len(), usize::try_from(seconds).unwrap() - 1);
+        let reason = format!("close Too weak connection (not acked for {seconds} seconds)\0");
+        assert_eq!(
+            bench.wait(1500),
+            [format!("1000: C a1 {reason}"), format!("1000: S a0 {reason}")]
+        );
+    });
+}
+
+/// Rules that begin while messages are on their way: up to the highest one they keep their numbers (session
+/// decision 2).
+#[test]
+fn rules_begin_in_the_middle_of_a_burst() {
+    on_each_kind(|bench| {
+        bench.is("S a1 1:a 2:b 4:d", &["C a1 1:a 2:b 4:d"]);
+        bench.program(vec![fate("c", Fate::Drop), fate("e", Fate::Drop)]);
+        // 4 was forwarded, so 3 has its number already.
+        bench.is("S a1 3*:c 4*:d", &["C a1 3*:c 4*:d"]);
+        bench.is("S a1 5:e 6:f", &["C a1 5:f"]);
+        // No ack beyond 4 before 4 is acked.
+        bench.is("C a2 keepalive", &["S a2 keepalive"]);
+        bench.is("C a4 keepalive", &["S a5 keepalive"]);
+        bench.is("C a5 keepalive", &["S a6 keepalive"]);
+    });
+}

@@ -1,0 +1,170 @@
+//! Messages of DDNet's handshakes that are sent once, and what becomes of a session when one of them is lost.
+
+use teetap_kit::{
+    codec::{Variant, control},
+    link::{MS, SECOND},
+    world::{Loss, Place, upstream_addr},
+};
+use teetap_proxy::session::{Remark, UpstreamId};
+
+use crate::stage::{Pair, Stage};
+
+const DDNET: Pair = Pair {
+    client: Variant::Ddnet,
+    server: Variant::Ddnet,
+};
+
+fn losing(pair: Pair, place: Place, message: u8, times: u32) -> Stage {
+    let mut stage = Stage::new(pair, 21);
+    stage.world.network.losses.push(Loss {
+        place,
+        message,
+        times,
+    });
+    stage
+}
+
+fn repeats(stage: &Stage) -> usize {
+    let remarks = stage.remarks();
+    remarks
+        .iter()
+        .filter(|remark| **remark == Remark::AcceptRepeated)
+        .count()
+}
+
+#[test]
+fn accept_goes_to_the_server_once() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::joined(pair, 2);
+        stage.run(20 * SECOND);
+        stage.assert_plays();
+        let tokened = usize::from(pair.has_lone_accept());
+        let lone = stage.world.network.sent.as_deref().unwrap().iter();
+        let lone =
+            lone.filter(|sent| sent.place == Place::ToServer && sent.bytes.starts_with(&[0x10, 0, 0, 3]));
+        // The ACCEPT of a tokenless client carries nothing and is ignored.
+        assert_eq!(
+            lone.filter(|sent| sent.bytes.len() == 8).count(),
+            tokened,
+            "{pair:?}"
+        );
+        assert_eq!(repeats(&stage), 0);
+        assert_eq!(stage.world.server.counters.rejoins, 0);
+    }
+}
+
+#[test]
+fn the_clients_accept_may_get_lost() {
+    let mut stage = losing(DDNET, Place::FromClient, control::ACCEPT, 1);
+    stage.run(SECOND);
+    stage.assert_plays();
+    assert_eq!(stage.count(Place::FromClient, control::ACCEPT), 1);
+    assert_eq!(stage.count(Place::ToServer, control::ACCEPT), 1);
+    assert_eq!(stage.world.server.counters.rejoins, 0);
+}
+
+#[test]
+fn the_clients_accept_may_come_twice_and_late() {
+    let mut stage = Stage::joined(DDNET, 4);
+    let sent = stage.world.network.sent.clone().unwrap();
+    let accept = sent
+        .iter()
+        .find(|sent| control::message(&sent.bytes) == Some(control::ACCEPT));
+    let accept = accept.unwrap().bytes.clone();
+    for _ in 0..5 {
+        stage.world.client_sends(0, &accept);
+        stage.run(700 * MS);
+        stage.assert_plays();
+    }
+    assert_eq!(stage.count(Place::ToServer, control::ACCEPT), 1);
+    assert_eq!(stage.world.server.counters.rejoins, 0);
+}
+
+#[test]
+fn the_accept_to_the_server_is_repeated_only_when_nothing_came_back() {
+    for times in 1..4 {
+        let mut stage = losing(DDNET, Place::ToServer, control::ACCEPT, times);
+        let wait = 2 * SECOND * u64::from(times);
+        stage.run(wait);
+        assert!(!stage.plays());
+        stage.run(1500 * MS);
+        stage.assert_plays();
+        stage.run(20 * SECOND);
+        let sent = usize::try_from(times).unwrap() + 1;
+        assert_eq!(stage.count(Place::ToServer, control::ACCEPT), sent);
+        assert_eq!(repeats(&stage), sent - 1);
+        assert_eq!(stage.world.server.counters.rejoins, 0);
+        assert_eq!(stage.world.server.counters.opened, 1);
+    }
+}
+
+/// The answer to CONNECT comes from a server without a slot too, and again for every CONNECT that the network doubled:
+/// it says nothing about the ACCEPT.
+#[test]
+fn a_late_answer_to_connect_does_not_stand_for_the_slot() {
+    let mut stage = losing(DDNET, Place::ToServer, control::ACCEPT, 1);
+    stage.run(SECOND / 2);
+    let sent = stage.world.network.sent.clone().unwrap();
+    let answer = sent.iter().find(|sent| sent.place == Place::FromServer).unwrap();
+    assert_eq!(control::message(&answer.bytes), Some(control::CONNECT_ACCEPT));
+    let item = (upstream_addr(UpstreamId(1)), answer.bytes.clone());
+    let now = stage.world.now;
+    stage.world.down.send_at(item, now);
+    stage.run(3 * SECOND);
+    stage.assert_plays();
+    assert_eq!(repeats(&stage), 1);
+}
+
+/// On a slow line nothing can have come back yet.
+#[test]
+fn a_slow_line_does_not_repeat_the_accept() {
+    for delay in [400 * MS, 900 * MS, 1500 * MS] {
+        let mut stage = Stage::new(DDNET, 6);
+        stage.world.up.conditions.delay = delay;
+        stage.world.down.conditions.delay = delay;
+        stage.run(20 * SECOND);
+        assert_eq!(repeats(&stage), 0, "{} ms", delay / MS);
+        assert_eq!(stage.world.server.counters.rejoins, 0, "{} ms", delay / MS);
+        assert!(stage.plays() && stage.talks(5 * SECOND));
+    }
+}
+
+#[test]
+fn answers_to_the_client_may_get_lost() {
+    for pair in Pair::ALL {
+        for times in [1, 3] {
+            let mut stage = losing(pair, Place::ToClient, control::CONNECT_ACCEPT, times);
+            stage.run(3 * SECOND);
+            stage.assert_plays();
+            assert_eq!(stage.world.server.counters.opened, 1, "{pair:?}");
+        }
+    }
+}
+
+#[test]
+fn the_only_answer_of_ddnets_server_may_get_lost() {
+    for pair in Pair::ALL {
+        let mut stage = losing(pair, Place::FromServer, control::CONNECT_ACCEPT, 1);
+        stage.run(3 * SECOND);
+        stage.assert_plays();
+        assert_eq!(stage.world.server.counters.opened, 1, "{pair:?}");
+    }
+}
+
+#[test]
+fn requests_and_tokens_may_get_lost() {
+    for pair in Pair::ALL {
+        for (place, message) in [
+            (Place::FromClient, control::CONNECT),
+            (Place::ToServer, control::CONNECT),
+            (Place::ToServer, control::TOKEN),
+            (Place::FromServer, control::TOKEN),
+        ] {
+            let mut stage = losing(pair, place, message, 2);
+            stage.run(4 * SECOND);
+            stage.assert_plays();
+            assert_eq!(stage.world.server.counters.opened, 1, "{pair:?}");
+            assert_eq!(stage.world.server.counters.rejoins, 0, "{pair:?}");
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! One operation on one message, without loss unless it is told: what arrives, in which order, under which numbers,
+//! and what either side is shown as acked. The server speaks, so its numbers are `u` and the client's are `d`.
+
+use std::time::Duration;
+
+use teetap_proxy::session::Remark;
+use teetap_rules::{Fate, Order, Verdict};
+use teetap_wire::Dir;
+
+use crate::bench::{Bench, fate, made, on_each_kind, with_rules};
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn edit(to: &str) -> Verdict {
+    Verdict {
+        edit: Some(to.as_bytes().to_vec()),
+        ..Verdict::PASS
+    }
+}
+
+fn after(made: Vec<teetap_rules::Made>) -> Verdict {
+    Verdict {
+        after: made,
+        ..Verdict::PASS
+    }
+}
+
+#[test]
+fn without_rules_everything_passes_under_its_own_number() {
+    on_each_kind(|bench| {
+        bench.is("S a1 1:a -:n 2:b", &["C a1 1:a -:n 2:b"]);
+        // A gap, a repeat, a request for it and an empty one pass, too.
+        bench.is("S a1 4:d", &["C a1 4:d"]);
+        bench.is("C R a2", &["S R a2"]);
+        bench.is("S a1 3*:c 4*:d", &["C a1 3*:c 4*:d"]);
+        bench.is("C a4 2:x", &["S a4 2:x"]);
+        bench.is("S a2 keepalive", &["C a2 keepalive"]);
+        bench.is("C a4 keepalive", &["S a4 keepalive"]);
+        bench.after(5000, &[]);
+    });
+}
+
+/// Worked example 2.
+#[test]
+fn drop_one_of_three() {
+    with_rules(&vec![fate("b", Fate::Drop)], |bench| {
+        bench.is("S a1 1:a 2:b 3:c", &["C a1 1:a 2:c"]);
+        bench.is("C a0 keepalive", &["S a0 keepalive"]);
+        bench.is("C a1 keepalive", &["S a2 keepalive"]);
+        bench.is("C a2 keepalive", &["S a3 keepalive"]);
+        bench.is("S a1 4:d", &["C a1 3:d"]);
+        bench.is("C a3 2:x", &["S a4 2:x"]);
+        assert_eq!(bench.decisions("b"), 1);
+        bench.after(5000, &[]);
+    });
+}
+
+/// Worked example 2, the only chunk: what is left is a keepalive with the ack (R8).
+#[test]
+fn drop_the_only_one() {
+    with_rules(&vec![fate("b", Fate::Drop)], |bench| {
+        bench.is("S a1 1:b", &["C a1 keepalive"]);
+        bench.is("C a0 2:x", &["S a1 2:x"]);
+        // What asks for resends stays a data packet, empty.
+        bench.is("S R a1 2:b", &["C R a1"]);
+        // Outside the numbering there is nothing to ack.
+        bench.is("S a2 -:b", &["C a2 keepalive"]);
+        bench.is("C a0 keepalive", &["S a2 keepalive"]);
+        bench.is("S a2 3:c", &["C a2 1:c"]);
+    });
+}
+
+/// Worked example 3.
+#[test]
+fn inject_behind_one() {
+    with_rules(&vec![("a", after(vec![made(Dir::S2c, "X")]))], |bench| {
+        bench.is("S a1 1:a 2:b", &["C a1 1:a 2:X 3:b"]);
+        bench.is("C a1 keepalive", &["S a1 keepalive"]);
+        // 2 was lost: the proxy has custody of X, so it answers, and the server is asked for nothing.
+        bench.is("C R a1", &["S a1 keepalive", "C a1 2*:X 3*:b"]);
+        bench.is("C a2 keepalive", &["S a1 keepalive"]);
+        bench.is("C a3 keepalive", &["S a2 keepalive"]);
+        bench.after(5000, &[]);
+    });
+}
+
+#[test]
+fn inject_ahead_of_one_and_the_other_way() {
+    let before = Verdict {
+        before: vec![made(Dir::S2c, "X"), made(Dir::C2s, "Y")],
+        ..Verdict::PASS
+    };
+    with_rules(&vec![("a", before)], |bench| {
+        bench.is("S a1 1:a", &["C a1 1:X 2:a", "S a0 2:Y"]);
+        // The client's own next message comes behind Y.
+        bench.is("C a2 2:x", &["S a1 3:x"]);
+        bench.is("S a2 keepalive", &["C a1 keepalive"]);
+        bench.is("S a3 keepalive", &["C a2 keepalive"]);
+        bench.after(5000, &[]);
+    });
+}
+
+#[test]
+fn a_person_injects() {
+    on_each_kind(|bench| {
+        bench.is("S a1 1:a", &["C a1 1:a"]);
+        assert_eq!(bench.inject(made(Dir::S2c, "X")), ["C a1 2:X"]);
+        assert!(bench.remarks.contains(&Remark::Armed(Dir::S2c)));
+        bench.is("S a1 2:b", &["C a1 3:b"]);
+        bench.is("C a1 keepalive", &["S a1 keepalive"]);
+        // X is lost; the timer of what the proxy owns runs since then, and takes along what waits behind.
+        bench.after(1500, &["1000: C a1 2*:X 3*:b"]);
+        bench.is("C a3 2:x", &["S a2 2:x"]);
+        bench.after(5000, &[]);
+        let loose = teetap_rules::Made {
+            vital: false,
+            ..made(Dir::C2s, "n")
+        };
+        assert_eq!(bench.inject(loose), ["S a2 -:n"]);
+        let large = made(Dir::C2s, &"x".repeat(1389));
+        assert_eq!(bench.inject(large), [""; 0]);
+        assert!(matches!(bench.remarks.last(), Some(Remark::InjectRefused(_))));
+    });
+}
+
+/// Worked example 4: the server repeats what it said, the client gets what it was made into.
+#[test]
+fn edit_one_and_lose_it() {
+    with_rules(&vec![("b", edit("bold"))], |bench| {
+        bench.is("S a1 1:a 2:b -:b", &["C a1 1:a 2:bold -:bold"]);
+        bench.is("C a1 keepalive", &["S a1 keepalive"]);
+        bench.is("S a1 2*:b", &["C a1 2*:bold"]);
+        bench.is("C a2 keepalive", &["S a2 keepalive"]);
+        // Nothing is left to be said about it.
+        bench.is("S a1 2*:b", &["C a1 keepalive"]);
+        assert_eq!(bench.decisions("b"), 2);
+    });
+}
+
+/// Worked example 5: dropped, and repeated before its sender saw that it is acked.
+#[test]
+fn drop_one_that_comes_again() {
+    with_rules(&vec![fate("b", Fate::Drop)], |bench| {
+        bench.is("S a1 1:b", &["C a1 keepalive"]);
+        bench.after(1000, &[]);
+        bench.is("S a1 1*:b", &["C a1 keepalive"]);
+        bench.is("S R a1 1*:b 2:c", &["C R a1 1:c"]);
+        bench.is("C a0 keepalive", &["S a1 keepalive"]);
+        bench.is("C a1 keepalive", &["S a2 keepalive"]);
+        assert_eq!(bench.decisions("b"), 1);
+    });
+}
+
+/// Worked example 7: numbers wrap while one is dropped and one injected.
+#[test]
+fn drop_and_inject_where_numbers_wrap() {
+    on_each_kind(|bench| {
+        talk_to(bench, 1020);
+        bench.program(vec![
+            fate("x", Fate::Drop),
+            ("z", after(vec![made(Dir::S2c, "J")])),
+        ]);
+        bench.is("S a1 1021:w", &["C a1 1021:w"]);
+        bench.is("S a1 1022:x", &["C a1 keepalive"]);
+        bench.is("C a1021 keepalive", &["S a1022 keepalive"]);
+        bench.is("S a1 1023:y", &["C a1 1022:y"]);
+        bench.is("S a1 0:z", &["C a1 1023:z 0:J"]);
+        bench.is("S a1 1:q", &["C a1 1:q"]);
+        bench.is("C a1022 keepalive", &["S a1023 keepalive"]);
+        // Behind and ahead of the window.
+        bench.is("C a1000 2:r", &[]);
+        bench.is("C a2 2:r", &[]);
+        bench.is("C a1023 keepalive", &["S a0 keepalive"]);
+        bench.is("C a0 keepalive", &["S a0 keepalive"]);
+        bench.is("C a1 2:r", &["S a1 2:r"]);
+    });
+}
+
+/// Everything up to this number passes untouched.
+fn talk_to(bench: &mut Bench, last: u16) {
+    for first in (1..=last).step_by(20) {
+        let words: Vec<String> = (first..first + 20).map(|number| format!("{number}:m")).collect();
+        let words = words.join(" ");
+        bench.is(&format!("S a1 {words}"), &[&format!("C a1 {words}")]);
+        let ack = first + 19;
+        bench.is(&format!("C a{ack} keepalive"), &[&format!("S a{ack} keepalive")]);
+    }
+}
+
+#[test]
+fn delay_one_and_others_overtake() {
+    let late = Fate::Delay {
+        for_: ms(1500),
+        order: Order::Free,
+    };
+    with_rules(&vec![fate("b", late)], |bench| {
+        bench.is("S a1 1:a 2:b 3:c", &["C a1 1:a 2:c"]);
+        bench.is("C a2 keepalive", &["S a3 keepalive"]);
+        bench.after(1400, &[]);
+        bench.is("S a1 4:d", &["C a1 3:d"]);
+        bench.after(200, &["100: C a1 4:b"]);
+        // It gets lost, and the proxy sends it again every second.
+        bench.is("C a3 keepalive", &["S a4 keepalive"]);
+        bench.after(2000, &["900: C a1 4*:b", "1900: C a1 4*:b"]);
+        bench.is("C a4 keepalive", &["S a4 keepalive"]);
+        bench.after(5000, &[]);
+        // Outside the numbering it is sent once.
+        bench.is("S a1 -:b", &["C a1 keepalive"]);
+        bench.after(5000, &["1500: C a1 -:b"]);
+    });
+}
+
+#[test]
+fn delay_one_and_keep_the_order() {
+    let late = Fate::Delay {
+        for_: ms(1500),
+        order: Order::Kept,
+    };
+    with_rules(&vec![fate("b", late)], |bench| {
+        bench.is("S a1 1:a 2:b 3:c -:n", &["C a1 1:a -:n"]);
+        bench.is("C a1 keepalive", &["S a3 keepalive"]);
+        bench.after(1000, &[]);
+        bench.is("S a1 4:d", &["C a1 keepalive"]);
+        bench.is("C a1 2:x", &["S a4 2:x"]);
+        bench.after(1000, &["500: C a1 2:b 3:c 4:d"]);
+        bench.is("C a4 keepalive", &["S a4 keepalive"]);
+        bench.is("S a2 5:e", &["C a2 5:e"]);
+        bench.after(5000, &[]);
+    });
+}
+
+#[test]
+fn swap_two() {
+    let rule = |name| fate(name, Fate::Reorder { group: 1, after: 1 });
+    with_rules(&vec![rule("a"), rule("b")], |bench| {
+        bench.is("S a1 1:a", &["C a1 keepalive"]);
+        // The one that waits is in custody.
+        bench.is("C a0 keepalive", &["S a1 keepalive"]);
+        bench.is("S a1 2:x", &["C a1 1:x"]);
+        bench.is("S a1 3:b", &["C a1 2:b 3:a"]);
+        bench.is("C a1 keepalive", &["S a2 keepalive"]);
+        bench.is("C a2 keepalive", &["S a3 keepalive"]);
+        // b is its sender's, a is the proxy's.
+        bench.after(900, &[]);
+        bench.after(1100, &["100: C a1 3*:a", "1100: C a1 3*:a"]);
+        bench.is("C a3 keepalive", &["S a3 keepalive"]);
+        bench.after(5000, &[]);
+        // In one datagram, and one that nobody overtakes.
+        bench.is("S a1 4:a 5:b", &["C a1 4:b 5:a"]);
+        bench.is("C a5 keepalive", &["S a5 keepalive"]);
+        bench.is("S a1 6:a", &["C a1 keepalive"]);
+        bench.after(1500, &["1000: C a1 6:a"]);
+        bench.is("C a6 keepalive", &["S a6 keepalive"]);
+    });
+}
+
+#[test]
+fn say_one_twice() {
+    let twice = Verdict {
+        copies: vec![ms(0), ms(300)],
+        ..Verdict::PASS
+    };
+    with_rules(&vec![("a", twice)], |bench| {
+        bench.is("S a1 1:a 2:b", &["C a1 1:a 2:a 3:b"]);
+        bench.is("C a1 keepalive", &["S a1 keepalive"]);
+        bench.is("C a3 keepalive", &["S a2 keepalive"]);
+        bench.after(1000, &["300: C a1 4:a"]);
+        bench.is("S a1 3:c", &["C a1 5:c"]);
+        bench.is("C a4 keepalive", &["S a2 keepalive"]);
+        bench.is("C a5 keepalive", &["S a3 keepalive"]);
+        bench.is("S a1 -:a", &["C a1 -:a -:a"]);
+        bench.after(5000, &["300: C a1 -:a"]);
+        assert_eq!(bench.decisions("a"), 2);
+    });
+}
+
+#[test]
+fn lose_two_copies_of_one() {
+    with_rules(&vec![fate("b", Fate::Lose { times: 2 })], |bench| {
+        bench.is("S a1 1:a 2:b 3:c", &["C a1 1:a 3:c"]);
+        // The client asks, and the server answers for all of it.
+        bench.is("C R a1", &["S R a1"]);
+        bench.is("S a1 2*:b 3*:c", &["C a1 3*:c"]);
+        bench.is("C R a1", &["S R a1"]);
+        bench.is("S a1 2*:b 3*:c", &["C a1 2*:b 3*:c"]);
+        bench.is("C a3 keepalive", &["S a3 keepalive"]);
+        assert_eq!(bench.decisions("b"), 1);
+        // The only one: what is left is a keepalive.
+        bench.is("S a1 4:b", &["C a1 keepalive"]);
+        bench.is("C a3 keepalive", &["S a3 keepalive"]);
+        bench.is("S a1 -:b", &["C a1 keepalive"]);
+    });
+}
+
+/// A gap is not passed on but asked for, within 200 ms, and its repeat is decided as if nothing had been.
+#[test]
+fn a_gap_is_asked_for() {
+    with_rules(&vec![fate("b", Fate::Drop)], |bench| {
+        bench.is("S a1 1:a 3:c", &["C a1 1:a"]);
+        bench.after(300, &["200: S R a0"]);
+        bench.is("S a1 4:d", &["C a1 keepalive"]);
+        // A datagram that goes there anyhow takes the request along.
+        bench.is("C a1 2:x", &["S R a1 2:x"]);
+        bench.after(300, &[]);
+        bench.is("S a2 2*:b 3*:c 4*:d", &["C a2 2*:c 3*:d"]);
+        bench.is("C a3 keepalive", &["S a4 keepalive"]);
+        for message in ["a", "b", "c", "d", "x"] {
+            assert_eq!(bench.decisions(message), 1, "{message}");
+        }
+        bench.after(5000, &[]);
+    });
+}
+
+/// Operations on what the client says, numbers of both directions at once.
+#[test]
+fn operations_in_both_directions() {
+    let script = vec![
+        fate("drop", Fate::Drop),
+        ("edit", edit("E")),
+        ("more", after(vec![made(Dir::C2s, "X")])),
+    ];
+    with_rules(&script, |bench| {
+        bench.is("C a0 2:drop 3:edit 4:more", &["S a0 2:E 3:more 4:X"]);
+        bench.is("S a1 1:drop 2:edit", &["C a2 1:E"]);
+        bench.is("S a3 3:s", &["C a4 2:s"]);
+        bench.is("C a1 5:c", &["S a2 5:c"]);
+        bench.is("S a4 keepalive", &["C a4 keepalive"]);
+        bench.is("S a5 keepalive", &["C a5 keepalive"]);
+        bench.is("C a2 keepalive", &["S a3 keepalive"]);
+        bench.after(5000, &[]);
+    });
+}

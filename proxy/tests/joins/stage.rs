@@ -1,0 +1,286 @@
+//! A world with one client that wants into one server, and what can be asked of it.
+
+use std::net::SocketAddr;
+
+use teetap_kit::{
+    codec::{Variant, control},
+    link::{Conditions, MS, SECOND},
+    peer::{Options, Peer, Policy, Server, State as PeerState},
+    world::{self, Middle, Place, World, client_addr, hub},
+};
+use teetap_proxy::session::{Remark, SessionId, State, What};
+
+/// What a client says first.
+pub(crate) const HELLO: &[u8] = b"hello";
+/// What a server answers to that.
+pub(crate) const GREETING: &[u8] = b"greeting";
+
+/// Which client meets which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) client: Variant,
+    pub(crate) server: Variant,
+}
+
+const fn pair(client: Variant, server: Variant) -> Pair {
+    Pair { client, server }
+}
+
+impl Pair {
+    /// All that can play: 0.7, DDNet's 0.7 on either side, DDNet, 0.6.5, tokenless, and the fallbacks to it.
+    pub(crate) const ALL: [Self; 12] = [
+        pair(Variant::V7, Variant::V7),
+        pair(Variant::V7, Variant::D7),
+        pair(Variant::D7, Variant::V7),
+        pair(Variant::D7, Variant::D7),
+        pair(Variant::Ddnet, Variant::Ddnet),
+        pair(Variant::V65, Variant::V65),
+        pair(Variant::V6, Variant::V6),
+        pair(Variant::Ddnet, Variant::V6),
+        pair(Variant::V65, Variant::V6),
+        pair(Variant::V65, Variant::Ddnet),
+        pair(Variant::V6, Variant::Ddnet),
+        pair(Variant::D7, Variant::Ddnet),
+    ];
+
+    /// Whether the session has no token in the end.
+    pub(crate) fn is_tokenless(self) -> bool {
+        self.client == Variant::V6
+            || self.server == Variant::V6
+            || self.client == Variant::V65 && self.server == Variant::Ddnet
+    }
+
+    /// Whether the server is DDNet and knows its client by the lone ACCEPT.
+    pub(crate) fn has_lone_accept(self) -> bool {
+        self == pair(Variant::Ddnet, Variant::Ddnet)
+    }
+}
+
+/// The world of a test.
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) pair: Pair,
+    seed: u64,
+    said: u32,
+    /// Events seen so far.
+    told: usize,
+    /// Sessions that are online, and how many were ever.
+    pub(crate) online: Vec<SessionId>,
+    pub(crate) ever_online: usize,
+}
+
+impl Stage {
+    /// A client that has just begun to join through the proxy, on good lines.
+    pub(crate) fn new(pair: Pair, seed: u64) -> Self {
+        Self::with(pair, seed, Policy::default(), hub(seed, None, true))
+    }
+
+    pub(crate) fn with(pair: Pair, seed: u64, policy: Policy, middle: Middle) -> Self {
+        let policy = Policy {
+            greeting: vec![GREETING.to_vec()],
+            ..policy
+        };
+        let mut world = World::new(
+            middle,
+            Server::new(pair.server, policy, seed),
+            Conditions::GOOD,
+            seed,
+        );
+        world.network.sent = Some(Vec::new());
+        world.add(new_client(pair, seed), Conditions::GOOD, seed);
+        world.clients[0].peer.connect(0);
+        Self {
+            world,
+            pair,
+            seed,
+            said: 0,
+            told: 0,
+            online: Vec::new(),
+            ever_online: 0,
+        }
+    }
+
+    /// In session on both sides.
+    pub(crate) fn joined(pair: Pair, seed: u64) -> Self {
+        let mut stage = Self::new(pair, seed);
+        stage.run(2 * SECOND);
+        stage.assert_plays();
+        stage
+    }
+
+    pub(crate) fn client(&mut self) -> &mut Peer {
+        &mut self.world.clients[0].peer
+    }
+
+    /// The only slot of the server.
+    pub(crate) fn slot(&mut self) -> &mut Peer {
+        let pair = self.pair;
+        let count = self.world.server.peers().count();
+        assert_eq!(count, 1, "{pair:?}: slots of the server");
+        self.world.server.peers_mut().next().unwrap().1
+    }
+
+    /// The living session of the client's address.
+    pub(crate) fn session(&mut self) -> Option<SessionId> {
+        self.world.hub().unwrap().session_of(client_addr(0))
+    }
+
+    pub(crate) fn step(&mut self) {
+        self.world.step();
+        self.follow();
+    }
+
+    pub(crate) fn run(&mut self, duration: u64) {
+        let end = self.world.now + duration;
+        while self.world.now < end {
+            self.step();
+        }
+    }
+
+    /// The client's program ends without a word and another one starts on the same port.
+    pub(crate) fn restart(&mut self) {
+        self.seed += 0x1_0000;
+        let now = self.world.now;
+        let mut peer = new_client(self.pair, self.seed);
+        peer.options.limits = self.client().options.limits;
+        peer.connect(now);
+        *self.client() = peer;
+    }
+
+    /// The client's program ends without a word.
+    pub(crate) fn vanish(&mut self) {
+        *self.client() = new_client(self.pair, self.seed);
+    }
+
+    /// Follows the sessions: never two online.
+    fn follow(&mut self) {
+        for event in self.world.events.iter().skip(self.told) {
+            let (What::Session(change), Some(id)) = (&event.what, event.session) else {
+                continue;
+            };
+            self.online.retain(|online| *online != id);
+            if change.state == State::Online {
+                self.online.push(id);
+                self.ever_online += 1;
+            }
+        }
+        self.told = self.world.events.len();
+        assert!(
+            self.online.len() <= 1,
+            "two sessions online\n{}",
+            self.transcript()
+        );
+    }
+
+    pub(crate) fn transcript(&self) -> String {
+        let lines: Vec<String> = self.world.events.iter().map(world::transcript).collect();
+        lines.join("\n")
+    }
+
+    /// Whether both ends are in session with one another.
+    pub(crate) fn plays(&self) -> bool {
+        let client = &self.world.clients[0].peer;
+        let slots: Vec<&Peer> = self.world.server.peers().map(|(_, peer)| peer).collect();
+        client.is_online()
+            && matches!(slots[..], [slot] if slot.is_online() && has(slot, HELLO))
+            && has(client, GREETING)
+    }
+
+    /// One session, one slot, and what either side says reaches the other.
+    pub(crate) fn assert_plays(&mut self) {
+        assert!(
+            self.plays(),
+            "{:?}: not in session\n{}",
+            self.pair,
+            self.transcript()
+        );
+        assert!(
+            self.talks(SECOND),
+            "{:?}: no talk\n{}",
+            self.pair,
+            self.transcript()
+        );
+        assert_eq!(self.online.len(), 1, "{:?}", self.pair);
+    }
+
+    /// Both sides say something new; whether it arrives within that time.
+    pub(crate) fn talks(&mut self, within: u64) -> bool {
+        let [up, down] = self.say();
+        let end = self.world.now + within;
+        while self.world.now < end {
+            self.step();
+            if self.arrived(&up, &down) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn arrived(&self, up: &[u8], down: &[u8]) -> bool {
+        self.world.server.peers().any(|(_, slot)| has(slot, up)) && has(&self.world.clients[0].peer, down)
+    }
+
+    /// Both sides say something, if they can.
+    pub(crate) fn say(&mut self) -> [Vec<u8>; 2] {
+        self.said += 1;
+        let now = self.world.now;
+        let up = format!("up {}", self.said).into_bytes();
+        let down = format!("down {}", self.said).into_bytes();
+        if self.client().send_vital(&up, now) {
+            self.client().flush(now);
+        }
+        for (_, slot) in self.world.server.peers_mut() {
+            slot.send_vital(&down, now);
+            slot.flush(now);
+        }
+        [up, down]
+    }
+
+    /// How many control messages of this kind were sent at that place.
+    pub(crate) fn count(&self, place: Place, message: u8) -> usize {
+        let sent = self.world.network.sent.as_deref().unwrap_or_default();
+        sent.iter()
+            .filter(|sent| sent.place == place && control::message(&sent.bytes) == Some(message))
+            .count()
+    }
+
+    /// The remarks so far.
+    pub(crate) fn remarks(&self) -> Vec<Remark> {
+        let remarks = self.world.events.iter().filter_map(|event| match &event.what {
+            What::Remark(remark) => Some(remark.clone()),
+            _ => None,
+        });
+        remarks.collect()
+    }
+
+    /// How the slots ended that the server has no more.
+    pub(crate) fn ended_slots(&self) -> Vec<(SocketAddr, PeerState)> {
+        let finished = self.world.server.finished.iter();
+        finished
+            .map(|(addr, peer)| (*addr, peer.state().clone()))
+            .collect()
+    }
+}
+
+fn new_client(pair: Pair, seed: u64) -> Peer {
+    let options = Options {
+        hello: Some(HELLO.to_vec()),
+        ..Options::default()
+    };
+    Peer::client(pair.client, options, seed)
+}
+
+fn has(peer: &Peer, message: &[u8]) -> bool {
+    peer.delivered.iter().any(|delivered| delivered.data == message)
+}
+
+/// The end of a session that the peer's other side asked for.
+pub(crate) fn closed(reason: &str) -> PeerState {
+    PeerState::Closed {
+        reason: reason.to_owned(),
+        by_peer: true,
+    }
+}
+
+/// Between two datagrams of a talking peer.
+pub(crate) const PAUSE: u64 = 200 * MS;
