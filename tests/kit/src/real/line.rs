@@ -1,4 +1,5 @@
-//! A line to the server: every datagram arrives, in order, a fixed time later.
+//! A line to the server: every datagram arrives, in order, a fixed time later. A line can record what it carries, which
+//! shows a proxy between two of them from outside.
 //!
 //! For measurements. On the loopback itself a DDNet client loads megabytes in some hundredths of a second, and a
 //! comparison tells only how many processes share the processor; over a line it tells what a player would notice.
@@ -6,9 +7,9 @@
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,31 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Line {
     addr: SocketAddr,
     ended: Arc<AtomicBool>,
+    record: Record,
+}
+
+/// What one client and the server sent each other over a recording line, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Talk {
+    /// What the client sent.
+    pub up: Vec<Vec<u8>>,
+    /// What the server sent.
+    pub down: Vec<Vec<u8>>,
+}
+
+/// The talks in the order of their first datagrams; `None` when nothing is recorded.
+type Record = Option<Arc<Mutex<Vec<(SocketAddr, Talk)>>>>;
+
+fn note(record: &Record, client: SocketAddr, payload: &[u8], of: impl Fn(&mut Talk) -> &mut Vec<Vec<u8>>) {
+    let Some(record) = record else { return };
+    let mut talks = record.lock().unwrap_or_else(PoisonError::into_inner);
+    if !talks.iter().any(|(of, _)| *of == client) {
+        talks.push((client, Talk::default()));
+    }
+    let talk = talks.iter_mut().find(|(of, _)| *of == client);
+    if let Some((_, talk)) = talk {
+        of(talk).push(payload.to_vec());
+    }
 }
 
 /// A datagram on its way: when it arrives, through which socket, and whom it is for (none: the socket is connected).
@@ -40,6 +66,28 @@ impl Line {
     /// # Errors
     /// There is no free port.
     pub fn open(server: SocketAddr, delay: Duration) -> Result<Self> {
+        Self::new(server, delay, None)
+    }
+
+    /// Opens a line to `server` that takes no time and records what it carries.
+    ///
+    /// # Errors
+    /// There is no free port.
+    pub fn recording(server: SocketAddr) -> Result<Self> {
+        Self::new(server, Duration::ZERO, Some(Arc::default()))
+    }
+
+    /// What it has carried, by client address in the order of their first datagrams.
+    #[must_use]
+    pub fn talks(&self) -> Vec<(SocketAddr, Talk)> {
+        let record = self.record.as_ref();
+        record.map_or_else(Vec::new, |talks| {
+            talks.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        })
+    }
+
+    fn new(server: SocketAddr, delay: Duration, record: Record) -> Result<Self> {
+        let noted = record.clone();
         let near = Arc::new(socket()?);
         let addr = near.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
@@ -51,10 +99,11 @@ impl Line {
         thread::spawn(move || {
             let mut far: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
             each_datagram(&near, &end, |payload, client| {
+                note(&noted, client, &payload, |talk| &mut talk.up);
                 let through = match far.get(&client) {
                     Some(known) => Arc::clone(known),
                     None => {
-                        let fresh = answer(server, client, delay, &near, &to_client, &end)?;
+                        let fresh = answer(server, client, delay, &near, &to_client, &end, &noted)?;
                         far.insert(client, Arc::clone(&fresh));
                         fresh
                     }
@@ -67,7 +116,7 @@ impl Line {
                 })?)
             })
         });
-        Ok(Self { addr, ended })
+        Ok(Self { addr, ended, record })
     }
 
     /// Where clients connect to.
@@ -91,6 +140,7 @@ fn answer(
     near: &Arc<UdpSocket>,
     to_client: &Sender<Flight>,
     ended: &Arc<AtomicBool>,
+    record: &Record,
 ) -> Result<Arc<UdpSocket>> {
     let far = Arc::new(socket()?);
     far.connect(server)?;
@@ -100,8 +150,10 @@ fn answer(
         to_client.clone(),
         Arc::clone(ended),
     );
+    let record = record.clone();
     thread::spawn(move || {
         each_datagram(&mine, &ended, |payload, _| {
+            note(&record, client, &payload, |talk| &mut talk.down);
             let flight = Flight {
                 due: Instant::now() + delay,
                 through: Arc::clone(&near),

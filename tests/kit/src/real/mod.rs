@@ -27,7 +27,7 @@ use anyhow::{Context as _, Result, ensure};
 pub use bot::NpmBot;
 pub use ddnet::{DdnetClient, DdnetServer};
 pub use display::Display;
-pub use line::Line;
+pub use line::{Line, Talk};
 pub use log::{Entry, Log, Mark};
 pub use maps::{BigMap, downloaded};
 pub use process::{Launch, Program, home};
