@@ -13,6 +13,9 @@ pub(super) const CLIENT_SILENT: Duration = Duration::from_secs(120);
 pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
 /// How long late datagrams of a closed session are swallowed.
 const LINGER: Duration = Duration::from_secs(2);
+/// Bytes of a reason that are sent on. Receivers keep 127, DDNet 255, so that nobody misses anything, and the datagram
+/// stays one that they read.
+const MAX_REASON: usize = 1024;
 /// 0.6.4 and 0.7 servers ban an address whose connection ends this soon (transport reference, section 8).
 const EARLY: Duration = Duration::from_secs(1);
 
@@ -95,7 +98,7 @@ impl Link {
         };
         let untokened = token.is_none() && leg.proto == Proto::Ddnet;
         let mut payload = Vec::new();
-        control::close(reason, &mut payload);
+        control::close(reason.get(..MAX_REASON).unwrap_or(reason), &mut payload);
         if untokened {
             // A DDNet client still connecting checks no token; a server's own refusal carries none either.
             let header = Header {

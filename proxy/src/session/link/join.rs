@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Scratch, Seq, Side, Token, control, write};
+use teetap_wire::{
+    Code, Control, Dir, Flags, Header, Note, Notes, Packet, Proto, Scratch, Seq, Side, Token, control, write,
+};
 
 use super::{Env, Link, LoneAccept, Opened, Opening, Phase, REQUEST_EVERY, Taken};
 use crate::session::{
@@ -61,7 +63,7 @@ impl Link {
         };
         env.out.open(opened.upstream);
         link.tell_state(State::Opening, None, None, env);
-        link.tell_one_leg(Side::Client, datagram, &teetap_wire::Notes::default(), env);
+        link.tell_one_leg(Side::Client, datagram, &Notes::default(), env);
         link.send_request(env);
         link
     }
@@ -72,7 +74,7 @@ impl Link {
 
     /// A CONNECT once more: answered as before, so that a lost answer is healed.
     pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env<'_>) {
-        self.tell_one_leg(Side::Client, datagram, &teetap_wire::Notes::default(), env);
+        self.tell_one_leg(Side::Client, datagram, &Notes::default(), env);
         if !self.is_closing() && self.is_half_open() {
             self.client.last_heard = env.now;
         }
@@ -175,12 +177,13 @@ impl Link {
         match handshake.handle(datagram, scratch) {
             Step::Stay(handshake) => {
                 opening.handshake = Some(handshake);
-                self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
+                let notes = self.why_ignored(datagram, scratch);
+                self.tell_one_leg(Side::Server, datagram, &notes, env);
                 false
             }
             Step::Next(handshake) => {
                 opening.handshake = Some(handshake);
-                self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
+                self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
                 self.send_request(env);
                 false
             }
@@ -188,7 +191,7 @@ impl Link {
                 let is_traffic = accepted.is_traffic;
                 self.on_accepted(&accepted, env);
                 if !is_traffic {
-                    self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
+                    self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
                 }
                 if !self.announced && accepted.proto == Proto::V6 {
                     // A candidate without a token could never prove itself.
@@ -199,12 +202,32 @@ impl Link {
                 is_traffic
             }
             Step::Refused(reason) => {
-                self.tell_one_leg(Side::Server, datagram, &teetap_wire::Notes::default(), env);
+                self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
                 self.send_close(Side::Client, &reason, env);
                 self.begin_closing(Some(Side::Server), Some(&reason), env);
                 false
             }
         }
+    }
+
+    /// What is wrong with a datagram that did nothing for the handshake. That a 0.6 server shows another token than the
+    /// one that was asked with is no mistake: which of its kinds it is, is not known yet.
+    fn why_ignored(&self, datagram: &[u8], scratch: &mut Scratch) -> Notes {
+        let proto = self.server.proto;
+        let mut notes = Notes::default();
+        let code = match Packet::parse(proto, datagram, scratch) {
+            Err(error) => error.code(),
+            Ok(packet) if proto == Proto::V7 && packet.header.token != Some(self.opened.own) => {
+                Code::WrongToken
+            }
+            Ok(packet) => return packet.notes,
+        };
+        notes.push(Note {
+            code,
+            at: 0,
+            len: datagram.len(),
+        });
+        notes
     }
 
     fn on_accepted(&mut self, accepted: &Accepted, env: &Env<'_>) {
