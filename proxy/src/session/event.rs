@@ -4,7 +4,7 @@
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
-use teetap_wire::{Dir, Notes, Proto, Seq, Side};
+use teetap_wire::{Dir, MAX_DATAGRAM, Notes, Proto, Seq, Side};
 
 use super::{SessionId, Time};
 
@@ -122,7 +122,8 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// Joins what came in and what went out into one event.
+    /// Joins what came in and what went out into one event. Of what came in it keeps what receivers read, 1400 bytes, so
+    /// that a flood of the largest datagrams fills no memory; the notes say that there was more.
     #[must_use]
     pub fn new<'a>(
         dir: Dir,
@@ -131,6 +132,7 @@ impl Datagram {
         received: &'a [u8],
         sent: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Self {
+        let received = seen(received);
         let total = received.len() + sent.clone().map(<[u8]>::len).sum::<usize>();
         let mut bytes = Vec::with_capacity(total);
         let mut parts = Vec::with_capacity(2);
@@ -151,7 +153,7 @@ impl Datagram {
         }
     }
 
-    /// The bytes as a peer sent them; `None` when no peer did.
+    /// The bytes as a peer sent them, at most 1400; `None` when no peer did.
     #[must_use]
     pub fn received(&self) -> Option<&[u8]> {
         let len = self.parts.first().copied().unwrap_or(0);
@@ -169,6 +171,11 @@ impl Datagram {
             (index > 0).then_some(part)
         })
     }
+}
+
+/// The part of a datagram that receivers read.
+pub(crate) fn seen(datagram: &[u8]) -> &[u8] {
+    datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
 }
 
 /// What became of one chunk of a received datagram.

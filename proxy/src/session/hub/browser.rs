@@ -11,7 +11,7 @@ use teetap_wire::{
 };
 
 use super::{Hub, Owner, SessionId, Timer};
-use crate::session::{Connless, Time, UpstreamId, What, mint::Purpose, outbox::Destination};
+use crate::session::{Connless, Time, UpstreamId, What, event::seen, mint::Purpose, outbox::Destination};
 
 /// Asking addresses served at once; the one that was silent longest gives way.
 const MAX_RELAYS: usize = 64;
@@ -57,6 +57,7 @@ struct Seven {
 impl Hub {
     /// A connless datagram from a client's address.
     pub(super) fn browse(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        let bytes = seen(bytes);
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 {
                 token,
@@ -121,6 +122,7 @@ impl Hub {
 
     /// A datagram of the server's on a relay.
     pub(super) fn browse_back(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        let bytes = seen(bytes);
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return;
         };
@@ -133,7 +135,7 @@ impl Hub {
                     .send(Destination::Client(addr), |out| write_v7(client, ours, data, out));
                 true
             }
-            (Some(Wire::Plain { .. } | Wire::Extended { .. }), _) => {
+            (Some(Wire::Plain { .. } | Wire::Extended { .. }), _) if !looks_seven(bytes) => {
                 self.out
                     .send(Destination::Client(addr), |out| out.extend_from_slice(bytes));
                 true
@@ -159,16 +161,18 @@ impl Hub {
     /// A connless datagram of the server's to a game socket belongs to that session's client.
     pub(super) fn connless_from_game(&mut self, id: SessionId, bytes: &[u8]) {
         let Some(link) = self.links.get(&id) else { return };
-        let addr = link.client_addr();
+        let (bytes, addr) = (seen(bytes), link.client_addr());
         let forwarded = match Wire::parse(bytes) {
-            Some(Wire::V7 { data, .. }) if link.proto() == Proto::V7 => {
+            Some(Wire::V7 { token, data, .. }) if link.proto() == Proto::V7 && token == link.own() => {
                 let (client, ours) = (link.client_token().unwrap_or(Token::NONE), link.token());
                 self.out
                     .send(Destination::Client(addr), |out| write_v7(client, ours, data, out));
                 true
             }
             // What looks like 0.7 to a 0.6 client crashes DDNet 16.4, and the other way round confuses 20.x.
-            Some(Wire::Plain { .. } | Wire::Extended { .. }) if link.proto() != Proto::V7 => {
+            Some(Wire::Plain { .. } | Wire::Extended { .. })
+                if link.proto() != Proto::V7 && !looks_seven(bytes) =>
+            {
                 self.out
                     .send(Destination::Client(addr), |out| out.extend_from_slice(bytes));
                 true
@@ -271,6 +275,12 @@ impl Hub {
             self.out.event(self.now, None, What::Connless(event));
         }
     }
+}
+
+/// Whether the version bits are those of 0.7, even where the tokens are cut off: DDNet 16.4's client does not survive
+/// such a datagram.
+fn looks_seven(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|first| first & 0x03 == 0x01)
 }
 
 /// The server's token out of its answer to our request.

@@ -6,7 +6,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use teetap_wire::{Dir, First, Flags, Header, Proto, Seq, Side, Token, control, detect, write};
+use teetap_wire::{Code, Dir, First, Flags, Header, Proto, Seq, Side, Token, control, detect, write};
 
 use super::{Env, Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Owner, Remark, SessionId, Slot, What};
 use crate::session::{Datagram, Origin, link::Opened, mint::Purpose, outbox::Destination};
@@ -83,7 +83,7 @@ impl Hub {
                 header_token,
                 padded,
             } => {
-                return self.on_token_request(addr, token, header_token, padded, bytes, current.is_some());
+                return self.on_token_request(addr, token, header_token, padded, bytes, current);
             }
             First::Connect7 { header_token, token } => Knock {
                 proto: Proto::V7,
@@ -129,17 +129,21 @@ impl Hub {
         header_token: Token,
         padded: bool,
         bytes: &[u8],
-        in_session: bool,
+        current: Option<SessionId>,
     ) -> bool {
         if header_token != Token::NONE {
             // With a token of ours it re-keys a living session, which its own packet path does.
-            if !in_session {
+            if current.is_none() {
                 self.stray(addr, bytes);
             }
             return false;
         }
         if !padded || self.config.proto.is_some_and(|only| only != Proto::V7) {
             self.stray(addr, bytes);
+            return true;
+        }
+        if let Some(id) = current.filter(|id| self.plays_six(*id)) {
+            self.refuse(id, bytes, Code::UnknownFlags);
             return true;
         }
         self.tokens.remember(addr, token);
@@ -165,6 +169,15 @@ impl Hub {
             }
         }
         true
+    }
+
+    /// Whether a client of 0.6 is at that address for certain: it has shown that it is there, and lately. A request of 0.7
+    /// in its name is somebody else's, and the answer would crash DDNet 16.4.
+    fn plays_six(&self, id: SessionId) -> bool {
+        self.links.get(&id).is_some_and(|link| {
+            let talks = link.is_online() && link.client_silence(self.now) < TOKENLESS_SILENCE;
+            talks && link.proto() != Proto::V7
+        })
     }
 
     /// The same CONNECT once more: the same client token, or any before the client's first data.
@@ -272,12 +285,13 @@ impl Hub {
         self.with_link(id, |_, _, _| ());
     }
 
-    /// Half-open sessions are bounded: the oldest gives way.
+    /// Sessions that are not online are bounded, those included that linger after a refusal or a CLOSE: otherwise a flood
+    /// of refused clients would have a socket each. The oldest gives way.
     fn make_room(&mut self, addr: SocketAddr) {
         let oldest = |ids: &mut dyn Iterator<Item = &Link>| {
             let mut oldest: Option<&Link> = None;
             let mut count = 0;
-            for link in ids.filter(|link| link.is_half_open()) {
+            for link in ids.filter(|link| !link.is_online()) {
                 count += 1;
                 if oldest.is_none_or(|old| link.opened_at() < old.opened_at()) {
                     oldest = Some(link);
@@ -297,8 +311,10 @@ impl Hub {
             None
         };
         if let Some(id) = out {
-            self.out
-                .event(self.now, Some(id), What::Remark(Remark::HalfOpenLimit));
+            if self.links.get(&id).is_some_and(Link::is_half_open) {
+                self.out
+                    .event(self.now, Some(id), What::Remark(Remark::HalfOpenLimit));
+            }
             self.with_link(id, |link, _, env| link.leave(env));
         }
     }

@@ -15,6 +15,7 @@ use teetap_wire::{Code, Scratch, Side, is_connless};
 use self::browser::Browser;
 use super::{
     Command, Config, Input, Origin, Output, Remark, SessionId, Time, UpstreamId, What,
+    event::seen,
     link::{Env, Link, Taken, Work},
     mint::Mint,
     outbox::Outbox,
@@ -425,8 +426,11 @@ impl Hub {
 
     fn stray(&mut self, addr: SocketAddr, bytes: &[u8]) {
         self.stats.refused += 1;
-        self.out
-            .event(self.now, None, What::Remark(Remark::Stray(addr, bytes.into())));
+        self.out.event(
+            self.now,
+            None,
+            What::Remark(Remark::Stray(addr, seen(bytes).into())),
+        );
     }
 }
 

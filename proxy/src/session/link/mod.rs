@@ -145,6 +145,11 @@ impl Link {
         self.opened.token
     }
 
+    /// Our token on the server leg, where the variant has one of ours (0.7).
+    pub(crate) fn own(&self) -> Token {
+        self.opened.own
+    }
+
     pub(crate) fn opened_at(&self) -> Time {
         self.opened_at
     }
@@ -182,13 +187,15 @@ impl Link {
         };
         match self.phase {
             Phase::Opening(_) => self.client_while_opening(datagram, &packet, env),
-            Phase::Answered | Phase::Online => match self.client.check(&packet) {
-                Ok(()) => {
-                    self.relay(Side::Client, datagram, &packet, env);
-                    Taken::Yes
+            Phase::Answered | Phase::Online => {
+                match self.client.check(&packet).and_then(|()| fitting(&packet)) {
+                    Ok(()) => {
+                        self.relay(Side::Client, datagram, &packet, env);
+                        Taken::Yes
+                    }
+                    Err(code) => Taken::No(code),
                 }
-                Err(code) => Taken::No(code),
-            },
+            }
             Phase::Closing(_) | Phase::Closed => match self.client.check(&packet) {
                 Ok(()) => {
                     self.tell_one_leg(Side::Client, datagram, &packet.notes, env);
@@ -217,7 +224,11 @@ impl Link {
             return;
         }
         let refused = match Packet::parse(self.server.proto, datagram, scratch) {
-            Ok(packet) => match self.server.check(&packet) {
+            Ok(packet) => match self
+                .server
+                .check(&packet)
+                .and_then(|()| survivable(datagram, &packet))
+            {
                 Ok(()) => return self.relay(Side::Server, datagram, &packet, env),
                 Err(code) => code,
             },
@@ -370,4 +381,26 @@ impl Link {
         event.leg = Some(to);
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
     }
+}
+
+/// What the peers behind this proxy might not survive although its token is right, because they do not check it.
+/// 0.6.4 and 0.6.5 copy an uncompressed payload past the end of their buffer (Teeworlds 0.6.5 network.cpp,
+/// `UnpackPacket`); no sender of these versions makes one so large.
+fn fitting(packet: &Packet<'_>) -> Result<(), Code> {
+    let unchecked = matches!(packet.proto, Proto::V6 | Proto::V65);
+    if unchecked && packet.notes.contains(Code::PayloadOversized) {
+        return Err(Code::PayloadOversized);
+    }
+    Ok(())
+}
+
+/// And what a client of 0.6 might not: DDNet 16.4 takes a packet with the mark of 0.7 for one, and reads its tokens
+/// into nothing (network_client.cpp, `Recv`). No server of 0.6 sets that bit.
+fn survivable(datagram: &[u8], packet: &Packet<'_>) -> Result<(), Code> {
+    const SEVEN: u8 = 0x04;
+    let marked = datagram.first().is_some_and(|first| first & SEVEN != 0);
+    if marked && packet.proto != Proto::V7 {
+        return Err(Code::UnknownFlags);
+    }
+    fitting(packet)
 }
