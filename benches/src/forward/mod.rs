@@ -1,0 +1,32 @@
+//! The two plain forwarders that teetap is measured beside. Each runs as a process of its own.
+//!
+//! Law: they know addresses and nothing of the protocol, and give every client an upstream socket of its own, as a
+//! proxy has to.
+
+mod minimal;
+mod naive;
+
+use std::net::SocketAddr;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+/// Which forwarder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// As little work as can be done: the practical limit.
+    Minimal,
+    /// What one writes first with tokio.
+    Naive,
+}
+
+/// Forwards until the process is ended.
+///
+/// # Errors
+/// What the operating system says.
+pub(crate) fn run(kind: Kind, listen: SocketAddr, target: SocketAddr) -> Result<()> {
+    match kind {
+        Kind::Minimal => minimal::run(listen, target),
+        Kind::Naive => naive::run(listen, target),
+    }
+}

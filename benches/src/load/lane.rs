@@ -1,0 +1,110 @@
+//! One direction of a session: what was sent and has not arrived yet, and the check of what arrives.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use teetap_kit::peer::SEQUENCES;
+
+use crate::traffic::Ready;
+
+/// One direction of one session.
+#[derive(Debug)]
+pub(super) struct Lane {
+    sent: Rc<[Ready]>,
+    expected: Rc<[Ready]>,
+    turn: usize,
+    /// Number of the last vital message sent.
+    seq: u16,
+    /// Number of the last vital message that arrived: the ack of the other direction.
+    arrived: u16,
+    flying: VecDeque<Flying>,
+}
+
+/// A datagram on its way.
+#[derive(Clone, Copy, Debug)]
+struct Flying {
+    turn: usize,
+    seq: u16,
+    ack: u16,
+    /// When it was sent, in nanoseconds since 1970.
+    at: u64,
+}
+
+/// What the check of a datagram found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is what was sent, apart from the token, which is the receiver's. So many before it did not arrive.
+    Right {
+        /// When it was sent.
+        sent_at: u64,
+        /// Datagrams of this direction that were skipped.
+        lost: usize,
+    },
+    /// It is nothing that was sent.
+    Wrong,
+}
+
+impl Lane {
+    /// `seq` vital messages were sent before, and `arrived`.
+    pub(super) fn new((sent, expected): (Rc<[Ready]>, Rc<[Ready]>), seq: u16, arrived: u16) -> Self {
+        Self {
+            sent,
+            expected,
+            turn: 0,
+            seq,
+            arrived,
+            flying: VecDeque::with_capacity(64),
+        }
+    }
+
+    pub(super) fn arrived(&self) -> u16 {
+        self.arrived
+    }
+
+    pub(super) fn flying(&self) -> usize {
+        self.flying.len()
+    }
+
+    /// Writes the next datagram into `out`; it is on its way from then on.
+    pub(super) fn next(&mut self, ack: u16, at: u64, out: &mut Vec<u8>) {
+        let turn = self.turn;
+        self.turn = (turn + 1) % self.sent.len();
+        let Some(ready) = self.sent.get(turn) else { return };
+        if ready.is_vital() {
+            self.seq = (self.seq + 1) % SEQUENCES;
+        }
+        let seq = self.seq;
+        ready.write(ack, seq, out);
+        self.flying.push_back(Flying { turn, seq, ack, at });
+    }
+
+    /// Checks a datagram at its receiver: token, ack, numbers and payload.
+    pub(super) fn check(&mut self, bytes: &[u8], work: &mut Vec<u8>) -> Verdict {
+        for lost in 0..self.flying.len() {
+            let Some(flying) = self.flying.get(lost).copied() else {
+                break;
+            };
+            let Some(ready) = self.expected.get(flying.turn) else {
+                break;
+            };
+            ready.write(flying.ack, flying.seq, work);
+            if work == bytes {
+                self.flying.drain(..=lost);
+                if ready.is_vital() {
+                    self.arrived = flying.seq;
+                }
+                return Verdict::Right {
+                    sent_at: flying.at,
+                    lost,
+                };
+            }
+        }
+        Verdict::Wrong
+    }
+
+    /// Gives up what is still on its way; the count. The numbers go on as if it had arrived.
+    pub(super) fn give_up(&mut self) -> usize {
+        self.arrived = self.seq;
+        self.flying.drain(..).count()
+    }
+}

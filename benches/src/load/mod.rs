@@ -1,0 +1,336 @@
+//! The load generator: clients and a server in one thread, sessions joined with real handshakes, prebuilt traffic.
+//!
+//! Law: every datagram is checked where it arrives, byte for byte: the receiver's own token, the ack, the numbers of
+//! vital messages, the payload. It never sleeps while it measures, and what it costs itself is not counted anywhere.
+
+mod join;
+mod lane;
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollTimeout};
+use teetap_kit::link::Random;
+
+use self::lane::{Lane, Verdict};
+use crate::net::{LARGEST, Socket, now};
+use crate::traffic::Way;
+
+pub(crate) use self::join::{Plan, join};
+
+/// Between two inputs of a client.
+const INPUT_EVERY: Duration = Duration::from_millis(20);
+/// Between two snapshots for a client; two inputs, one snapshot: the pattern of the traffic.
+const SNAPSHOT_EVERY: Duration = Duration::from_millis(40);
+/// Silence after which what is on its way counts as lost.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// What epoll says of the server's socket; a client's is told by its index.
+const SERVER: u64 = u64::MAX;
+
+/// How traffic at game speed is spread over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// Evenly.
+    Even,
+    /// All snapshots of a tick at once, as a server sends them; inputs evenly.
+    Burst,
+}
+
+/// What happened to the datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Sent.
+    pub(crate) sent: u64,
+    /// Arrived as they should.
+    pub(crate) right: u64,
+    /// Never arrived.
+    pub(crate) lost: u64,
+    /// Arrived otherwise than sent.
+    pub(crate) wrong: u64,
+    /// Came from an address without a session, such as a probe's.
+    pub(crate) stray: u64,
+}
+
+/// How long datagrams were on their way, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Latencies {
+    /// From clients to the server.
+    pub(crate) c2s: Vec<u64>,
+    /// From the server to clients.
+    pub(crate) s2c: Vec<u64>,
+}
+
+/// A session in play.
+#[derive(Debug)]
+struct Session {
+    client: Socket,
+    /// Where the server sends to.
+    upstream: SocketAddr,
+    c2s: Lane,
+    s2c: Lane,
+}
+
+/// Sessions in play through one subject.
+#[derive(Debug)]
+pub(crate) struct Load {
+    server: Socket,
+    sessions: Vec<Session>,
+    by_port: HashMap<u16, usize>,
+    epoll: Epoll,
+    events: Vec<EpollEvent>,
+    buffer: Vec<u8>,
+    work: Vec<u8>,
+    /// Datagrams on their way.
+    flying: usize,
+    /// Whose turn it is in the endless pattern of [`Self::fast`].
+    turn: usize,
+    stamped: bool,
+    latencies: Latencies,
+    tally: Tally,
+    /// Datagrams of addresses without a session, for whoever wants to answer.
+    strangers: Vec<(u16, Vec<u8>)>,
+}
+
+impl Load {
+    /// Plays as fast as it goes, `window` datagrams on their way at most, until `datagrams` have been sent and have
+    /// arrived. All sessions in turn, each with two inputs and a snapshot.
+    ///
+    /// # Errors
+    /// When a socket fails.
+    pub(crate) fn fast(&mut self, datagrams: usize, window: usize) -> Result<()> {
+        let mut left = datagrams;
+        let mut heard = Instant::now();
+        while left > 0 || self.flying > 0 {
+            if left > 0 && self.flying <= window / 2 {
+                while left > 0 && self.flying < window {
+                    let session = self.turn / 3 % self.sessions.len();
+                    let way = if self.turn % 3 == 2 { Way::S2c } else { Way::C2s };
+                    self.turn += 1;
+                    self.send(session, way)?;
+                    left -= 1;
+                }
+            }
+            if self.poll()? > 0 {
+                heard = Instant::now();
+            } else if heard.elapsed() > PATIENCE {
+                self.give_up();
+                heard = Instant::now();
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays at the speed of the game; `beside` is called about every 100 us.
+    ///
+    /// # Errors
+    /// When a socket fails, or what `beside` says.
+    pub(crate) fn paced(
+        &mut self,
+        time: Duration,
+        spread: Spread,
+        mut beside: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let plan = self.schedule(spread);
+        let start = Instant::now();
+        let mut idle = start;
+        let mut period = Duration::ZERO;
+        while period < time {
+            for &(offset, session, way) in &plan {
+                while start.elapsed() < period + offset {
+                    self.poll()?;
+                    if idle.elapsed() > Duration::from_micros(100) {
+                        idle = Instant::now();
+                        beside(self)?;
+                    }
+                }
+                self.send(session, way)?;
+            }
+            period += SNAPSHOT_EVERY;
+        }
+        self.settle()
+    }
+
+    /// Waits for what is on its way, then gives it up.
+    ///
+    /// # Errors
+    /// When a socket fails.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        let mut heard = Instant::now();
+        while self.flying > 0 && heard.elapsed() < PATIENCE {
+            if self.poll()? > 0 {
+                heard = Instant::now();
+            }
+        }
+        self.give_up();
+        Ok(())
+    }
+
+    /// How many sessions there are.
+    pub(crate) fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The server's socket.
+    pub(crate) fn server(&self) -> &Socket {
+        &self.server
+    }
+
+    /// Ends the sessions without a word; the server's socket stays.
+    pub(crate) fn into_server(self) -> Socket {
+        self.server
+    }
+
+    /// What happened since the last call.
+    pub(crate) fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+
+    /// The latencies since the last call; empty without timestamps.
+    pub(crate) fn take_latencies(&mut self) -> Latencies {
+        std::mem::take(&mut self.latencies)
+    }
+
+    /// What came from addresses without a session since the last call, with the ports.
+    pub(crate) fn take_strangers(&mut self) -> Vec<(u16, Vec<u8>)> {
+        std::mem::take(&mut self.strangers)
+    }
+
+    /// One pattern at game speed: when after its start, which session, which way.
+    fn schedule(&self, spread: Spread) -> Vec<(Duration, usize, Way)> {
+        let count = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        let mut plan = Vec::new();
+        for (index, number) in (0..self.sessions.len()).zip(0..count) {
+            let phase = INPUT_EVERY * number / count;
+            plan.push((phase, index, Way::C2s));
+            plan.push((phase + INPUT_EVERY, index, Way::C2s));
+            let phase = match spread {
+                // Another order than the inputs', half a step beside them.
+                Spread::Even => {
+                    let step = SNAPSHOT_EVERY / count;
+                    step * (number * 7 % count) + step / 4
+                }
+                Spread::Burst => INPUT_EVERY / 2,
+            };
+            plan.push((phase, index, Way::S2c));
+        }
+        let mut random = Random::new(7);
+        let mut keyed: Vec<_> = plan
+            .into_iter()
+            .map(|entry| (entry.0, random.bits(), entry))
+            .collect();
+        keyed.sort_unstable_by_key(|(at, tie, _)| (*at, *tie));
+        keyed.into_iter().map(|(_, _, entry)| entry).collect()
+    }
+
+    fn send(&mut self, index: usize, way: Way) -> Result<()> {
+        let session = self.sessions.get_mut(index).context("no such session")?;
+        let at = if self.stamped { now() } else { 0 };
+        match way {
+            Way::C2s => {
+                session.c2s.next(session.s2c.arrived(), at, &mut self.work);
+                session.client.udp().send(&self.work)?;
+            }
+            Way::S2c => {
+                session.s2c.next(session.c2s.arrived(), at, &mut self.work);
+                self.server.udp().send_to(&self.work, session.upstream)?;
+            }
+        }
+        self.flying += 1;
+        self.tally.sent += 1;
+        Ok(())
+    }
+
+    /// Takes what has arrived; how many datagrams.
+    fn poll(&mut self) -> Result<usize> {
+        let count = self.epoll.wait(&mut self.events, EpollTimeout::ZERO)?;
+        let mut taken = 0;
+        for event in 0..count {
+            let Some(data) = self.events.get(event).map(EpollEvent::data) else {
+                break;
+            };
+            if data == SERVER {
+                // One at a time would be unfair to nobody, but slow.
+                for _ in 0..32 {
+                    if !self.at_server()? {
+                        break;
+                    }
+                    taken += 1;
+                }
+            } else {
+                taken += usize::from(self.at_client(usize::try_from(data)?)?);
+            }
+        }
+        Ok(taken)
+    }
+
+    fn at_server(&mut self) -> Result<bool> {
+        let Some(received) = self.server.receive(&mut self.buffer, true)? else {
+            return Ok(false);
+        };
+        let bytes = self.buffer.get(..received.len).unwrap_or_default();
+        let index = self.by_port.get(&received.port);
+        let Some(session) = index.and_then(|index| self.sessions.get_mut(*index)) else {
+            self.tally.stray += 1;
+            self.strangers.push((received.port, bytes.to_vec()));
+            return Ok(true);
+        };
+        let verdict = session.c2s.check(bytes, &mut self.work);
+        self.judge(verdict, Way::C2s, received.at);
+        Ok(true)
+    }
+
+    fn at_client(&mut self, index: usize) -> Result<bool> {
+        let session = self.sessions.get_mut(index).context("no such session")?;
+        let Some(received) = session.client.receive(&mut self.buffer, false)? else {
+            return Ok(false);
+        };
+        let bytes = self.buffer.get(..received.len).unwrap_or_default();
+        let verdict = session.s2c.check(bytes, &mut self.work);
+        self.judge(verdict, Way::S2c, received.at);
+        Ok(true)
+    }
+
+    fn judge(&mut self, verdict: Verdict, way: Way, at: u64) {
+        let Verdict::Right { sent_at, lost } = verdict else {
+            self.tally.wrong += 1;
+            return;
+        };
+        self.flying -= lost + 1;
+        self.tally.right += 1;
+        self.tally.lost += u64::try_from(lost).unwrap_or(u64::MAX);
+        if self.stamped {
+            let list = match way {
+                Way::C2s => &mut self.latencies.c2s,
+                Way::S2c => &mut self.latencies.s2c,
+            };
+            list.push(at.saturating_sub(sent_at));
+        }
+    }
+
+    fn give_up(&mut self) {
+        for session in &mut self.sessions {
+            let lost = if session.c2s.flying() + session.s2c.flying() > 0 {
+                session.c2s.give_up() + session.s2c.give_up()
+            } else {
+                0
+            };
+            self.tally.lost += u64::try_from(lost).unwrap_or(u64::MAX);
+        }
+        self.flying = 0;
+    }
+}
+
+impl Tally {
+    /// Whether everything arrived as it should.
+    ///
+    /// # Errors
+    /// When something did not.
+    pub(crate) fn clean(self, what: &str) -> Result<Self> {
+        if self.lost > 0 || self.wrong > 0 || self.right != self.sent {
+            bail!("{what}: {self:?}");
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,186 @@
+//! Measures the built teetap binary: capacity, latency, memory, and how it stands a flood.
+//!
+//! Law: every figure that depends on the machine is a ratio to a plain forwarder from the same run, measured in turn
+//! with it. Every datagram is checked where it arrives; a run in which one is lost or wrong gives no figure but an
+//! error. Nothing leaves the loopback interface; as root everything runs in a network namespace of its own.
+//!
+//! CPU time is what the kernel says the threads of a process have run, in nanoseconds. The load generator's does not
+//! count.
+
+mod forward;
+mod load;
+mod message;
+mod net;
+mod part;
+mod proc;
+mod stats;
+mod subject;
+mod traffic;
+
+use std::env;
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Result, ensure};
+use clap::{Parser, Subcommand, ValueEnum};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::part::Run;
+use crate::stats::Report;
+
+/// The environment variable that names the binary.
+const BUILT: &str = "TEETAP_BENCH_BINARY";
+
+/// Measures the built teetap binary beside two plain forwarders.
+#[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Cli {
+    /// What to measure [default: all]
+    parts: Vec<Part>,
+
+    /// The binary [default: builds it in release mode]
+    #[arg(long, value_name = "PATH", env = BUILT)]
+    teetap: Option<PathBuf>,
+
+    /// Fewer and shorter runs, to see that it works: no figures to quote
+    #[arg(long)]
+    quick: bool,
+
+    /// Ends with a failure when a goal is missed
+    #[arg(long)]
+    check: bool,
+
+    #[command(subcommand)]
+    role: Option<Role>,
+}
+
+/// What a process is that this program starts for itself.
+#[derive(Debug, Subcommand)]
+enum Role {
+    /// A forwarder, to be measured beside teetap
+    #[command(hide = true)]
+    Forward {
+        kind: forward::Kind,
+        listen: SocketAddr,
+        target: SocketAddr,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// CPU time per datagram at 1, 16 and 256 sessions, against the minimal forwarder
+    Capacity,
+    /// Added latency at 64 sessions, evenly spread and in bursts, against the naive tokio forwarder
+    Latency,
+    /// A thousand sessions: memory, and the cost of a datagram against 16 sessions
+    Sessions,
+    /// 100 000 first datagrams of each variant from distinct ports
+    Flood,
+}
+
+fn main() -> Result<ExitCode> {
+    let cli = Cli::parse();
+    if let Some(Role::Forward { kind, listen, target }) = cli.role {
+        forward::run(kind, listen, target)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let teetap = match &cli.teetap {
+        Some(path) => path.clone(),
+        None => build()?,
+    };
+    seclude(&teetap)?;
+    // A thousand clients for each of three subjects.
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
+    let mut report = Report::default();
+    let run = Run {
+        teetap,
+        quick: cli.quick,
+    };
+    measure(&cli, &run, &mut report)?;
+    for missed in report.missed() {
+        report.line(&format!("missed: {missed}"));
+    }
+    let failed = cli.check && !report.missed().is_empty();
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn measure(cli: &Cli, run: &Run, report: &mut Report) -> Result<()> {
+    let wanted = |part| cli.parts.is_empty() || cli.parts.contains(&part);
+    report.line(&format!(
+        "cores {}, load average {}{}",
+        std::thread::available_parallelism()?,
+        proc::load_average(),
+        if run.quick {
+            ", quick: not to be quoted"
+        } else {
+            ""
+        }
+    ));
+    if wanted(Part::Capacity) {
+        part::capacity(run, report)?;
+    }
+    if wanted(Part::Latency) {
+        part::latency(run, report)?;
+    }
+    if wanted(Part::Sessions) {
+        part::sessions(run, report)?;
+    }
+    if wanted(Part::Flood) {
+        part::flood(run, report)?;
+    }
+    report.line(&format!("\nload average at the end {}", proc::load_average()));
+    Ok(())
+}
+
+/// Builds the binary in release mode; it is beside this one then.
+fn build() -> Result<PathBuf> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--package",
+            "teetap",
+            "--bin",
+            "teetap",
+        ])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .context("cannot run cargo")?;
+    ensure!(status.success(), "teetap does not build");
+    let teetap = env::current_exe()?.with_file_name("teetap");
+    ensure!(
+        teetap.exists(),
+        "{} does not exist: run this in release mode, or name the binary with --teetap",
+        teetap.display()
+    );
+    Ok(teetap)
+}
+
+/// Goes on in a network namespace of its own where that is allowed: nobody else's packets, ports or capture there.
+fn seclude(teetap: &Path) -> Result<()> {
+    const SECLUDED: &str = "TEETAP_BENCH_SECLUDED";
+    let unshare = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "--", "sh", "-c", script, "sh"]);
+        command
+    };
+    let may = || {
+        let output = unshare("ip link set lo up").output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if env::var_os(SECLUDED).is_some() || !may() {
+        return Ok(());
+    }
+    let error = unshare("ip link set lo up && exec \"$@\"")
+        .arg(env::current_exe()?)
+        .args(env::args_os().skip(1))
+        .env(SECLUDED, "1")
+        .env(BUILT, teetap)
+        .exec();
+    Err(error).context("cannot go on in a network namespace")
+}

@@ -1,0 +1,75 @@
+//! The measurements, one file each.
+
+mod capacity;
+mod flood;
+mod latency;
+mod sessions;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use teetap_kit::codec::Variant;
+
+use crate::load::{Load, Plan, join};
+use crate::net::Socket;
+use crate::subject::{Subject, Which};
+
+pub(crate) use self::capacity::measure as capacity;
+pub(crate) use self::flood::measure as flood;
+pub(crate) use self::latency::measure as latency;
+pub(crate) use self::sessions::measure as sessions;
+
+/// The two dialects whose traffic is measured, with their names.
+const DIALECTS: [(Variant, &str); 2] = [(Variant::V7, "0.7"), (Variant::Ddnet, "DDNet")];
+
+/// How to measure.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// The binary.
+    pub(crate) teetap: PathBuf,
+    /// Fewer and shorter runs.
+    pub(crate) quick: bool,
+}
+
+/// A subject with sessions in play through it. The load goes first, so that nobody sends to a process that is gone.
+#[derive(Debug)]
+struct Bench {
+    load: Load,
+    subject: Subject,
+}
+
+impl Run {
+    /// One of two, depending on [`Run::quick`].
+    fn either<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+
+    /// Starts a subject and joins sessions through it.
+    fn bench(&self, which: Which, plan: &Plan<'_>) -> Result<Bench> {
+        let server = Socket::open(plan.stamped)?;
+        let subject = Subject::start(which, &self.teetap, server.addr()?)?;
+        let load = join(plan, server, subject.addr).with_context(|| format!("joining through {which:?}"))?;
+        Ok(Bench { load, subject })
+    }
+
+    /// All three, in the order of [`Which::ALL`].
+    fn all(&self, plan: &Plan<'_>) -> Result<Vec<Bench>> {
+        Which::ALL
+            .into_iter()
+            .map(|which| self.bench(which, plan))
+            .collect()
+    }
+}
+
+impl Bench {
+    /// CPU time in nanoseconds per datagram, of `datagrams` as fast as they go.
+    fn cost(&mut self, datagrams: usize, window: usize) -> Result<f64> {
+        let before = self.subject.cpu_time()?;
+        self.load.fast(datagrams, window)?;
+        // What the subject does behind the last datagram belongs to the run.
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let after = self.subject.cpu_time()?;
+        let tally = self.load.take_tally().clean("a run as fast as it goes")?;
+        Ok(crate::stats::number(after - before) / crate::stats::number(tally.right))
+    }
+}

@@ -1,0 +1,64 @@
+//! What the kernel says of a process: CPU time, memory, sockets.
+
+use std::fs;
+use std::net::SocketAddr;
+
+use anyhow::{Context as _, Result};
+
+/// Nanoseconds that all threads of a process have run. Threads that have ended are not counted.
+///
+/// # Errors
+/// When the process is gone.
+pub(crate) fn cpu_time(pid: u32) -> Result<u64> {
+    let mut sum = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        // A thread may end meanwhile.
+        let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else {
+            continue;
+        };
+        let first = text.split_whitespace().next().context("an empty schedstat")?;
+        sum += first.parse::<u64>()?;
+    }
+    Ok(sum)
+}
+
+/// Resident memory in bytes: now, and at its highest.
+///
+/// # Errors
+/// When the process is gone.
+pub(crate) fn memory(pid: u32) -> Result<(u64, u64)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let field = |name: &str| -> Result<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.and_then(|line| line.split_whitespace().next());
+        Ok(kib
+            .with_context(|| format!("no {name} in the status"))?
+            .parse::<u64>()?
+            * 1024)
+    };
+    Ok((field("VmRSS:")?, field("VmHWM:")?))
+}
+
+/// UDP sockets of this network namespace that are connected to `server`: the upstream sockets of all proxies.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub(crate) fn upstream_sockets(server: SocketAddr) -> Result<usize> {
+    let SocketAddr::V4(server) = server else {
+        return Ok(0);
+    };
+    // The address as the kernel prints it: its four bytes as one number of the machine.
+    let address = u32::from_ne_bytes(server.ip().octets());
+    let remote = format!("{address:08X}:{:04X}", server.port());
+    let table = fs::read_to_string("/proc/net/udp")?;
+    Ok(table
+        .lines()
+        .filter(|line| line.split_whitespace().nth(2) == Some(&remote))
+        .count())
+}
+
+/// The load averages of 1, 5 and 15 minutes, as the kernel prints them.
+pub(crate) fn load_average() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
+}

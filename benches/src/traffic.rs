@@ -1,0 +1,195 @@
+//! The traffic: inputs and snapshots, made ready to be sent over and over.
+//!
+//! Law: everything that can be built before the clock runs is: packed, compressed where that is shorter as the real
+//! senders do, with its token. Left to patch are the ack and the number of a vital message. Vital messages are in clear packets, so that
+//! their number is at a known place. Built with the test kit's codec, which shares no code with the product.
+
+use std::rc::Rc;
+
+use teetap_kit::codec::{Head, Packing, Token, Variant, put_chunk, seal};
+use teetap_kit::huffman::Ending;
+use teetap_kit::link::Random;
+
+use crate::message;
+
+/// Datagrams of each direction before they repeat.
+const TURNS: usize = 32;
+/// Of so many datagrams one is a vital message: about three in a second from each side.
+const VITAL_C2S: usize = 16;
+const VITAL_S2C: usize = 8;
+
+/// Bytes of the least and of the greatest snapshot.
+const SNAPSHOTS: (usize, usize) = (100, 600);
+/// The tick of the first of them.
+const TICK: usize = 2_000_000;
+
+/// One datagram of the traffic, without token and numbers.
+#[derive(Clone, Debug)]
+struct Content {
+    payload: Vec<u8>,
+    vital: bool,
+}
+
+/// What both sides of a session say.
+#[derive(Clone, Debug)]
+pub(crate) struct Traffic {
+    variant: Variant,
+    c2s: Vec<Content>,
+    s2c: Vec<Content>,
+}
+
+/// A datagram with its token, ready for its numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    bytes: Vec<u8>,
+    /// Where the header of the vital chunk is.
+    vital_at: Option<usize>,
+    seven: bool,
+}
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the client to the server.
+    C2s,
+    /// From the server to the client.
+    S2c,
+}
+
+impl Traffic {
+    /// Of one dialect.
+    pub(crate) fn new(variant: Variant) -> Self {
+        let mut random = Random::new(5);
+        let tick = |turn: usize| i32::try_from(TICK + 2 * turn).unwrap_or(0);
+        // A system message's id has its lowest bit set. The numbers: network protocol of 0.7 and of 0.6.
+        let (input, snapshot, chat) = if variant.is_seven() {
+            (20 << 1 | 1, 8 << 1 | 1, 24 << 1)
+        } else {
+            (16 << 1 | 1, 8 << 1 | 1, 17 << 1)
+        };
+        let (least, most) = SNAPSHOTS;
+        let size = |turn: usize| least + turn * 7 % TURNS * (most - least) / (TURNS - 1);
+        let c2s = (0..TURNS)
+            .map(|turn| content(variant, &message::input(input, tick(turn), &mut random), false))
+            .collect();
+        let s2c = (0..TURNS)
+            .map(|turn| {
+                let message = message::snapshot(snapshot, tick(turn), size(turn), &mut random);
+                content(variant, &message, false)
+            })
+            .collect();
+        let vital = content(variant, &[&[chat][..], b"\0\0a vital message\0"].concat(), true);
+        Self {
+            variant,
+            c2s: with_vitals(c2s, &vital, VITAL_C2S),
+            s2c: with_vitals(s2c, &vital, VITAL_S2C),
+        }
+    }
+
+    /// The datagrams of one direction as they are sent with `sent` as token, and as they have to arrive with
+    /// `expected`.
+    pub(crate) fn ready(&self, way: Way, sent: Token, expected: Token) -> (Rc<[Ready]>, Rc<[Ready]>) {
+        let contents = match way {
+            Way::C2s => &self.c2s,
+            Way::S2c => &self.s2c,
+        };
+        contents
+            .iter()
+            .map(|content| {
+                let first = self.build(content, sent, !content.vital);
+                // A sender that found compression useless is not corrected on the way.
+                let compressed = first.is_compressed();
+                (first, self.build(content, expected, compressed))
+            })
+            .unzip::<_, _, Vec<_>, Vec<_>>()
+            .into_rcs()
+    }
+
+    /// A line about the sizes: clear payloads, and datagrams on the wire.
+    pub(crate) fn summary(&self) -> String {
+        let line = |name, way, contents: &[Content]| {
+            let (sent, _) = self.ready(way, [1; 4], [1; 4]);
+            let compressed = sent.iter().filter(|ready| ready.is_compressed()).count();
+            let clear = range(contents.iter().map(|content| content.payload.len()));
+            let wire = range(sent.iter().map(|ready| ready.bytes.len()));
+            format!("{name} {clear} bytes, {wire} on the wire, {compressed} of {TURNS} compressed")
+        };
+        let c2s = line("c2s", Way::C2s, &self.c2s);
+        format!("{c2s}; {}", line("s2c", Way::S2c, &self.s2c))
+    }
+
+    fn build(&self, content: &Content, token: Token, compressed: bool) -> Ready {
+        let mut head = Head::new(self.variant, 0, Some(token));
+        head.num_chunks = 1;
+        let packing = if compressed {
+            Packing::IfShorter(Ending::Padded)
+        } else {
+            Packing::Clear
+        };
+        let seven = self.variant.is_seven();
+        Ready {
+            bytes: seal(&head, &content.payload, packing),
+            vital_at: content.vital.then_some(if seven { 7 } else { 3 }),
+            seven,
+        }
+    }
+}
+
+trait IntoRcs {
+    fn into_rcs(self) -> (Rc<[Ready]>, Rc<[Ready]>);
+}
+
+impl IntoRcs for (Vec<Ready>, Vec<Ready>) {
+    fn into_rcs(self) -> (Rc<[Ready]>, Rc<[Ready]>) {
+        (self.0.into(), self.1.into())
+    }
+}
+
+impl Ready {
+    /// Whether it carries a vital message.
+    pub(crate) fn is_vital(&self) -> bool {
+        self.vital_at.is_some()
+    }
+
+    /// The datagram with these numbers, in `out`.
+    pub(crate) fn write(&self, ack: u16, seq: u16, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(&self.bytes);
+        let [ack_high, ack_low] = ack.to_be_bytes();
+        if let [first, second, ..] = out.as_mut_slice() {
+            *first |= ack_high;
+            *second = ack_low;
+        }
+        if let Some([_, second, third, ..]) = self.vital_at.and_then(|at| out.get_mut(at..)) {
+            let high = (seq >> 2).to_be_bytes()[1];
+            let (size, number) = if self.seven { (0x3f, 0xc0) } else { (0x0f, 0xf0) };
+            *second = *second & size | high & number;
+            *third = seq.to_be_bytes()[1];
+        }
+    }
+
+    fn is_compressed(&self) -> bool {
+        let bit = if self.seven { 0x10 } else { 0x80 };
+        self.bytes.first().is_some_and(|first| first & bit != 0)
+    }
+}
+
+fn content(variant: Variant, message: &[u8], vital: bool) -> Content {
+    let mut payload = Vec::new();
+    put_chunk(&mut payload, variant, vital.then_some(0), false, message);
+    Content { payload, vital }
+}
+
+/// Every `every`th of them replaced by the vital message.
+fn with_vitals(mut contents: Vec<Content>, vital: &Content, every: usize) -> Vec<Content> {
+    for content in contents.iter_mut().skip(every - 1).step_by(every) {
+        *content = vital.clone();
+    }
+    contents
+}
+
+/// Least to most of some sizes.
+fn range(sizes: impl Iterator<Item = usize> + Clone) -> String {
+    let (least, most) = (sizes.clone().min(), sizes.max());
+    format!("{}-{}", least.unwrap_or(0), most.unwrap_or(0))
+}
