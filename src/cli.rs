@@ -1,6 +1,6 @@
 //! The command line: options and sub-commands, and how a wrong one is refused.
 
-use std::{ffi::OsString, net::SocketAddr};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, builder::BoolishValueParser};
 use clap_complete::Shell;
@@ -81,6 +81,16 @@ pub(crate) struct Options {
     /// One JSON object per line on stdout
     #[arg(long, env = "TEETAP_JSON", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
     pub(crate) json: bool,
+
+    /// Writes every input of the run to a new file, for `teetap replay`; it holds passwords and can only be read by you
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TEETAP_INPUT_LOG",
+        global = true,
+        hide_env_values = true
+    )]
+    pub(crate) input_log: Option<PathBuf>,
 }
 
 /// Sub-commands.
@@ -100,6 +110,15 @@ pub(crate) enum Command {
         /// How long the bots play, in seconds
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
         seconds: u64,
+    },
+    /// Runs an input log (--input-log) again, without sockets, and compares what would be sent byte for byte
+    Replay {
+        /// Compares, up to the first difference: what a replay is for
+        #[arg(long)]
+        check: bool,
+        /// The input log
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
     },
     /// Prints a completion script
     Completions {

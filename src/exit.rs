@@ -4,17 +4,21 @@
 
 use std::fmt;
 
+use teetap_proxy::io::{StartError, record::LogError};
+
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// As wanted; a closed stdout included.
     Ok,
-    /// The command of `run`, or the demo, failed.
+    /// The command of `run`, or the demo, failed; a replay differs.
     Failed,
     /// The command line.
     Usage,
     /// The network, or something that could not be started.
     Network,
+    /// A recording is damaged.
+    Damaged,
     /// A bug.
     Internal,
     /// A signal, by its number.
@@ -26,13 +30,14 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "ended as wanted"),
     (
         "1",
-        "the command of `run` failed (its own code is in the summary as cmd_exit), or the demo did",
+        "the command of `run` failed (its own code is in the summary as cmd_exit), the demo did, or a replay differs",
     ),
     ("2", "the command line is wrong"),
     (
         "3",
-        "network or start error: host not found, port taken, command not found",
+        "network or start error: host not found, port taken, command or file not found",
     ),
+    ("5", "an input log is damaged, or holds what cannot be replayed"),
     ("6", "internal error: a bug in teetap"),
     ("128+n", "ended by signal n"),
 ];
@@ -45,6 +50,7 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Network => 3,
+            Self::Damaged => 5,
             Self::Internal => 6,
             Self::Signal(number) => 128 + (number & 0x7f),
         }
@@ -76,6 +82,22 @@ impl Failure {
         }
     }
 
+    /// The proxy did not start.
+    pub(crate) fn start(error: StartError) -> Self {
+        match error {
+            StartError::InputLog(LogError::Exists(_)) => Self::usage(error),
+            _ => Self::network(error),
+        }
+    }
+
+    /// A recording is damaged.
+    pub(crate) fn damaged(text: impl fmt::Display) -> Self {
+        Self {
+            exit: Exit::Damaged,
+            text: text.to_string(),
+        }
+    }
+
     /// The network, or something that could not be started.
     pub(crate) fn network(text: impl fmt::Display) -> Self {
         Self {
@@ -99,7 +121,14 @@ mod tests {
 
     #[test]
     fn every_code_is_in_the_table() {
-        for exit in [Exit::Ok, Exit::Failed, Exit::Usage, Exit::Network, Exit::Internal] {
+        for exit in [
+            Exit::Ok,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Network,
+            Exit::Damaged,
+            Exit::Internal,
+        ] {
             let code = exit.code().to_string();
             assert!(TABLE.iter().any(|(listed, _)| *listed == code), "{exit:?}");
         }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use teetap_proxy::{
-    io::{Clock, Running, Watcher, probe::Finding},
+    io::{Clock, Running, Watcher, probe::Finding, record::Faults},
     session::Level,
 };
 
@@ -80,6 +80,7 @@ impl Live {
         if let (Some(child), None) = (&mut self.child, end) {
             end = Some(child.end(exit == INTERRUPT)?);
         }
+        let input_log = self.proxy.input_log();
         let ended = self.proxy.join().ok();
         if ended.is_none() {
             exit = Exit::Internal;
@@ -87,6 +88,7 @@ impl Live {
         while let Some(seen) = self.watcher.poll() {
             self.output.seen(&seen, self.clock.now());
         }
+        warn_of(&mut self.output, self.clock, input_log);
         // The last lines come before the summary, also where stdout and stderr are one terminal.
         self.output.flush().map_err(cannot_write)?;
         self.output.summary(&Summary {
@@ -118,6 +120,7 @@ impl Live {
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
             self.print_events();
+            warn_of(&mut self.output, self.clock, self.proxy.input_log());
             let read = self.output.flush().map_err(cannot_write)?;
             match &mut self.child {
                 Some(child) => {
@@ -157,6 +160,14 @@ impl Live {
             Level::Warning
         };
         self.output.log(self.clock.now(), level, &finding.to_string());
+    }
+}
+
+/// Says once that the input log has ended before the run.
+fn warn_of(output: &mut Output, clock: Clock, input_log: Option<Faults>) {
+    if let Some(news) = input_log.and_then(|log| log.news()) {
+        let text = format!("the input log ends before the run: {news}");
+        output.log(clock.now(), Level::Warning, &text);
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn demo(options: &Options, duration: Duration) -> anyhow::Result<Exit
     let (proxy, server) = started
         .recv()
         .map_err(|_| Failure::network("the demo's server did not start"))?
-        .map_err(Failure::network)?;
+        .map_err(Failure::start)?;
     signals.guard(proxy.commands());
     let mut output = setup.greet(&proxy, "demo", server);
     output.flush()?;

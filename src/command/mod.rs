@@ -2,8 +2,10 @@
 
 mod demo;
 mod proxy;
+mod replay;
 mod text;
 
 pub(crate) use demo::demo;
 pub(crate) use proxy::proxy;
+pub(crate) use replay::replay;
 pub(crate) use text::{completions, man};

@@ -8,7 +8,9 @@ use std::{
 };
 
 use teetap_proxy::{
-    io::{Bus, Clock, DEFAULT_PORT, Proxy, Running, Settings, Target, entropy, probe::probe},
+    io::{
+        Bus, Clock, DEFAULT_PORT, Proxy, Running, Settings, Target, entropy, probe::probe, record::InputLog,
+    },
     session::{Config, Level},
 };
 
@@ -36,7 +38,7 @@ pub(crate) fn proxy(
     let setup = Setup::new(options)?;
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
-    let proxy = Proxy::start(setup.settings(server, listen)).map_err(Failure::network)?;
+    let proxy = Proxy::start(setup.settings(server, listen)).map_err(Failure::start)?;
     signals.guard(proxy.commands());
     let connect = reachable(proxy.addr);
     let mut output = setup.greet(&proxy, &target.to_string(), server);
@@ -70,6 +72,7 @@ pub(super) struct Setup {
     pub(super) bus: Bus,
     config: Config,
     style: Style,
+    input_log: Option<InputLog>,
 }
 
 impl Setup {
@@ -79,10 +82,17 @@ impl Setup {
     /// When the operating system has no randomness.
     pub(super) fn new(options: &Options) -> anyhow::Result<Self> {
         let drawn = entropy::<4>().map_err(Failure::network)?;
+        // Four bytes: short enough to type again.
+        let seed = options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
+        let input_log = options.input_log.clone().map(|path| InputLog {
+            path,
+            seed,
+            version: env!("CARGO_PKG_VERSION"),
+        });
         Ok(Self {
             clock: Clock::start(),
-            // Four bytes: short enough to type again.
-            seed: options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into()),
+            seed,
+            input_log,
             bus: Bus::default(),
             config: Config {
                 secret: entropy().map_err(Failure::network)?,
@@ -90,11 +100,7 @@ impl Setup {
                 patience: None,
                 events: true,
             },
-            style: Style {
-                json: options.json,
-                quiet: options.quiet,
-                verbosity: options.verbosity(),
-            },
+            style: style(options),
         })
     }
 
@@ -106,6 +112,7 @@ impl Setup {
             config: self.config.clone(),
             bus: self.bus.clone(),
             clock: self.clock,
+            input_log: self.input_log.clone(),
         }
     }
 
@@ -125,6 +132,15 @@ impl Setup {
             output.log(self.clock.now(), Level::Warning, &text);
         }
         output
+    }
+}
+
+/// How to print.
+pub(super) fn style(options: &Options) -> Style {
+    Style {
+        json: options.json,
+        quiet: options.quiet,
+        verbosity: options.verbosity(),
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use teetap_proxy::{
-    io::{Ended, Seen},
+    io::{Ended, Seen, record::Checked},
     session::{Level, Time},
 };
 use teetap_tui::{Kind, Verbosity};
@@ -115,6 +115,15 @@ impl Output {
             json::summary(summary, &mut self.stdout);
         }
         say(&plain::summary(summary));
+    }
+
+    /// What came of a replay.
+    pub(crate) fn replay(&mut self, checked: &Checked) {
+        if self.style.json {
+            json::replay(checked, &mut self.stdout);
+        } else {
+            plain::replay(checked, &mut self.stdout);
+        }
     }
 
     /// Writes what has gathered; false when nobody reads any more.

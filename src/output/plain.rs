@@ -2,7 +2,10 @@
 
 use std::net::SocketAddr;
 
-use teetap_proxy::session::{Event, Traffic};
+use teetap_proxy::{
+    io::record::Checked,
+    session::{Event, Traffic},
+};
 use teetap_tui::row;
 
 use super::{Start, Style, Summary};
@@ -46,6 +49,25 @@ pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
 pub(super) fn gap(lost: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(row::gap(lost).text.as_bytes());
     out.push(b'\n');
+}
+
+/// What came of a replay.
+pub(super) fn replay(checked: &Checked, out: &mut Vec<u8>) {
+    let Checked {
+        inputs,
+        received,
+        sent,
+        until,
+        difference,
+        ..
+    } = checked;
+    let counts =
+        format!("{inputs} inputs up to {until} s, {received} datagrams received, {sent} sent as in the log");
+    let text = match difference {
+        None => format!("equal: {counts}\n"),
+        Some(difference) => format!("different: {counts}\n{difference}\n"),
+    };
+    out.extend_from_slice(text.as_bytes());
 }
 
 /// The line at the end.

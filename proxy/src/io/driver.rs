@@ -17,6 +17,7 @@ use tokio::{
 use super::{
     bus::Bus,
     clock::Clock,
+    record::Recorder,
     sockets::{News, Sockets, Which},
     start::Ended,
     udp,
@@ -62,6 +63,7 @@ pub(super) struct Parts {
     pub(super) clock: Clock,
     pub(super) sockets: Sockets,
     pub(super) bus: Bus,
+    pub(super) log: Option<Recorder>,
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) stop: watch::Receiver<Option<Box<[u8]>>>,
 }
@@ -73,6 +75,7 @@ pub(super) async fn run(parts: Parts) -> Ended {
         clock,
         sockets,
         bus,
+        log,
         requests,
         stop,
     } = parts;
@@ -81,6 +84,7 @@ pub(super) async fn run(parts: Parts) -> Ended {
         clock,
         sockets,
         bus,
+        log,
         events: Vec::new(),
         buffer: vec![0; LARGEST],
         timer: Rc::default(),
@@ -96,7 +100,9 @@ pub(super) async fn run(parts: Parts) -> Ended {
         }
     })
     .await;
-    let driver = driver.borrow();
+    let mut driver = driver.borrow_mut();
+    // The log is complete: its writer finishes when nobody records any more.
+    driver.log = None;
     Ended {
         stats: driver.hub.stats(),
         counters: driver.sockets.counters,
@@ -111,6 +117,8 @@ struct Driver {
     clock: Clock,
     sockets: Sockets,
     bus: Bus,
+    /// The input log, when one is wanted.
+    log: Option<Recorder>,
     /// Events of the current input, published after everything was sent.
     events: Vec<Event>,
     /// Where datagrams are received.
@@ -170,9 +178,19 @@ impl Driver {
     }
 
     fn step(&mut self, input: Input<'_>) {
-        self.hub.handle(self.clock.now(), input);
+        let now = self.clock.now();
+        if let Some(log) = &mut self.log {
+            log.begin(now, &input);
+        }
+        self.hub.handle(now, input);
         while let Some(output) = self.hub.poll() {
+            if let Some(log) = &mut self.log {
+                log.output(&output);
+            }
             self.sockets.carry_out(output, &mut self.events);
+        }
+        if let Some(log) = &mut self.log {
+            log.end();
         }
     }
 

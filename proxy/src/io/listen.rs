@@ -5,7 +5,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
 };
 
-use super::udp;
+use super::{record::LogError, udp};
 
 /// The game's port.
 pub const DEFAULT_PORT: u16 = 8303;
@@ -51,6 +51,9 @@ pub enum StartError {
         /// The listen address.
         listen: SocketAddr,
     },
+    /// There is no input log.
+    #[error(transparent)]
+    InputLog(#[from] LogError),
     /// The operating system gave no thread, timer or random bytes.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),

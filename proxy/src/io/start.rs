@@ -17,6 +17,7 @@ use super::{
     clock::Clock,
     driver::{self, Counters, Parts, Request},
     listen::{DEFAULT_PORT, Listen, StartError},
+    record::{self, Faults, Header, InputLog, Writing},
     sockets::Sockets,
 };
 use crate::session::{Config, Hub, Stats};
@@ -37,6 +38,8 @@ pub struct Settings {
     pub bus: Bus,
     /// The clock of the run.
     pub clock: Clock,
+    /// Where every input of the core is written to; `None` = nowhere.
+    pub input_log: Option<InputLog>,
 }
 
 /// The proxy: a namespace for its start.
@@ -55,9 +58,20 @@ impl Proxy {
             config,
             bus,
             clock,
+            input_log,
         } = settings;
         let socket = listen.open(target)?;
         let addr = socket.local_addr()?;
+        // Behind the socket, so that an address that is taken leaves no file behind; before the runtime, which cannot be
+        // dropped where the demo calls this.
+        let (log, writing) = match &input_log {
+            Some(log) => {
+                let header = Header::new(log.version, &config, log.seed, [target, addr], clock.wall());
+                let (recorder, writing) = record::start(log, &header)?;
+                (Some(recorder), Some(writing))
+            }
+            None => (None, None),
+        };
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let socket = {
             let _inside = runtime.enter();
@@ -71,6 +85,7 @@ impl Proxy {
                 clock,
                 sockets: Sockets::new(socket, target),
                 bus,
+                log,
                 requests,
                 stop,
             };
@@ -84,6 +99,7 @@ impl Proxy {
                 stop: stop_sender,
             },
             thread,
+            writing,
         })
     }
 }
@@ -97,6 +113,7 @@ pub struct Running {
     pub moved: bool,
     commands: Commands,
     thread: JoinHandle<Ended>,
+    writing: Option<Writing>,
 }
 
 impl Running {
@@ -106,20 +123,36 @@ impl Running {
         self.commands.clone()
     }
 
+    /// Tells when the input log has ended before the run; `None` without a log.
+    #[must_use]
+    pub fn input_log(&self) -> Option<Faults> {
+        self.writing.as_ref().map(Writing::faults)
+    }
+
     /// Whether the data thread has ended, by itself or because it was told to.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Waits for the end; call [`Commands::stop`] first. Takes at most half a second from then on.
+    /// Waits for the end; call [`Commands::stop`] first. Takes at most half a second from then on, and
+    /// what the input log needs to be complete.
     ///
     /// # Errors
     /// [`Crashed`] when the data thread died of a bug.
     pub fn join(self) -> Result<Ended, Crashed> {
-        let Self { commands, thread, .. } = self;
+        let Self {
+            commands,
+            thread,
+            writing,
+            ..
+        } = self;
         drop(commands);
-        thread.join().map_err(|_| Crashed)
+        let ended = thread.join().map_err(|_| Crashed);
+        if let Some(writing) = writing {
+            writing.finish();
+        }
+        ended
     }
 }
 

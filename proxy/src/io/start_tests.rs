@@ -27,6 +27,7 @@ fn start(target: SocketAddr, bus: &Bus) -> Running {
         },
         bus: bus.clone(),
         clock: Clock::start(),
+        input_log: None,
     })
     .unwrap()
 }

@@ -7,6 +7,7 @@ mod schema;
 
 use std::{borrow::Cow, fmt::Write as _, time::SystemTime};
 
+use teetap_proxy::io::record::Checked;
 use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_tui::{
     Kind, Layer, Message, Reading, Verbosity,
@@ -16,8 +17,8 @@ use teetap_tui::{
 use teetap_wire::{Flags, Note, Severity, printable};
 
 use schema::{
-    ActionBody, Body, DatagramBody, Fields, Line, MessageBody, NoteBody, PerDir, SessionBody, StartBody,
-    SummaryBody, VERSION,
+    ActionBody, Body, DatagramBody, Fields, Line, MessageBody, NoteBody, PerDir, ReplayBody, SessionBody,
+    StartBody, SummaryBody, VERSION,
 };
 
 use super::{Start, Style, Summary};
@@ -105,6 +106,28 @@ pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
             }
         }
     }
+}
+
+/// The `replay` line; its time is that of the last input.
+pub(super) fn replay(checked: &Checked, out: &mut Vec<u8>) {
+    let difference = checked.difference.as_ref();
+    let body = ReplayBody {
+        version: checked.header.version.clone(),
+        equal: difference.is_none(),
+        inputs: checked.inputs,
+        received: checked.received,
+        sent: checked.sent,
+        line: difference.map(|difference| difference.line),
+        output: difference.map(|difference| difference.output),
+        expected: difference
+            .and_then(|difference| difference.expected.as_ref())
+            .map(ToString::to_string),
+        came: difference
+            .and_then(|difference| difference.came.as_ref())
+            .map(ToString::to_string),
+        cut: checked.cut.as_ref().map(ToString::to_string),
+    };
+    write(checked.until, Body::Replay(body), out);
 }
 
 /// The `summary` line.

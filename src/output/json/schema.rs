@@ -32,6 +32,7 @@ pub(super) enum Body<'a> {
         level: &'static str,
         text: Cow<'a, str>,
     },
+    Replay(ReplayBody),
     Summary(SummaryBody),
 }
 
@@ -161,6 +162,24 @@ pub(super) struct SummaryBody {
     pub(super) seed: u64,
     pub(super) exit: u8,
     pub(super) cmd_exit: Option<i32>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ReplayBody {
+    /// Version of the program that wrote the log.
+    pub(super) version: String,
+    pub(super) equal: bool,
+    pub(super) inputs: u64,
+    /// Datagrams received, and those sent as in the log.
+    pub(super) received: u64,
+    pub(super) sent: u64,
+    /// The first difference: line of the log, ordinal of the output, and both outputs, null where there is none.
+    pub(super) line: Option<u64>,
+    pub(super) output: Option<usize>,
+    pub(super) expected: Option<String>,
+    pub(super) came: Option<String>,
+    /// Why the log does not hold the whole run.
+    pub(super) cut: Option<String>,
 }
 
 #[derive(Serialize)]

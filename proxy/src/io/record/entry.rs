@@ -1,0 +1,271 @@
+//! One line of the log: an input of the core, and what it wanted done.
+//!
+//! Law: the names here are the format. Renaming one, or adding one, needs a new [`super::VERSION`].
+
+use std::{fmt, net::SocketAddr};
+
+use serde::{Deserialize, Serialize};
+use teetap_rules::Made;
+use teetap_wire::{Dir, Side};
+
+use super::{Hex, Word};
+use crate::session::{Command, Input, Output, SessionId, UpstreamId};
+
+/// One input, when it happened, and what it caused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Microseconds since the start, as the core was told.
+    #[serde(rename = "t")]
+    pub at: u64,
+    /// What happened.
+    #[serde(rename = "in")]
+    pub input: Happened,
+    /// What the core wanted done, in order; events are not kept.
+    #[serde(rename = "out")]
+    pub outputs: Vec<Wanted>,
+}
+
+/// An [`Input`] with bytes of its own. Numbers are those of [`UpstreamId`] and [`SessionId`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the fields are those of the inputs")]
+pub enum Happened {
+    /// [`Input::FromClient`].
+    FromClient { addr: SocketAddr, bytes: Hex },
+    /// [`Input::FromServer`].
+    FromServer { upstream: u32, bytes: Hex },
+    /// [`Input::UpstreamOpened`].
+    UpstreamOpened { upstream: u32, local: SocketAddr },
+    /// [`Input::UpstreamFailed`].
+    UpstreamFailed { upstream: u32, error: Box<str> },
+    /// [`Input::Unreachable`].
+    Unreachable { upstream: u32, error: Box<str> },
+    /// [`Input::Timeout`].
+    Timeout,
+    /// [`Input::Program`]: whether there were rules. The rules themselves are not in this version of the format.
+    Program { set: bool },
+    /// [`Command::Inject`].
+    Inject {
+        session: u32,
+        dir: Word<Dir>,
+        vital: bool,
+        data: Hex,
+    },
+    /// [`Command::Release`].
+    Release { session: u32, key: u64 },
+    /// [`Command::Shutdown`].
+    Shutdown { reason: Hex },
+    /// [`Command::Close`].
+    Close {
+        session: Option<u32>,
+        side: Option<Word<Side>>,
+        reason: Hex,
+    },
+}
+
+/// An [`Output`] with bytes of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the fields are those of the outputs")]
+pub enum Wanted {
+    /// [`Output::OpenUpstream`].
+    Open(u32),
+    /// [`Output::CloseUpstream`].
+    Close(u32),
+    /// [`Output::ToClient`].
+    ToClient { addr: SocketAddr, bytes: Hex },
+    /// [`Output::ToServer`].
+    ToServer { upstream: u32, bytes: Hex },
+}
+
+impl Entry {
+    /// What it occupies in memory, roughly, in bytes; always the same for the same entry.
+    pub(super) fn weight(&self) -> usize {
+        let outputs = self.outputs.iter().map(|output| {
+            let bytes = match output {
+                Wanted::Open(_) | Wanted::Close(_) => 0,
+                Wanted::ToClient { bytes, .. } | Wanted::ToServer { bytes, .. } => bytes.0.len(),
+            };
+            size_of::<Wanted>() + bytes
+        });
+        size_of::<Self>() + self.input.bytes() + outputs.sum::<usize>()
+    }
+}
+
+impl Happened {
+    /// The input that this one repeats; `None` for rules, which the log does not hold.
+    #[must_use]
+    pub fn input(&self) -> Option<Input<'_>> {
+        Some(match self {
+            Self::FromClient { addr, bytes } => Input::FromClient {
+                addr: *addr,
+                bytes: &bytes.0,
+            },
+            Self::FromServer { upstream, bytes } => Input::FromServer {
+                upstream: UpstreamId(*upstream),
+                bytes: &bytes.0,
+            },
+            Self::UpstreamOpened { upstream, local } => Input::UpstreamOpened {
+                upstream: UpstreamId(*upstream),
+                local: *local,
+            },
+            Self::UpstreamFailed { upstream, error } => Input::UpstreamFailed {
+                upstream: UpstreamId(*upstream),
+                error,
+            },
+            Self::Unreachable { upstream, error } => Input::Unreachable {
+                upstream: UpstreamId(*upstream),
+                error,
+            },
+            Self::Timeout => Input::Timeout,
+            Self::Program { set: true } => return None,
+            Self::Program { set: false } => Input::Program(None),
+            Self::Inject { .. } | Self::Release { .. } | Self::Shutdown { .. } | Self::Close { .. } => {
+                Input::Command(self.command()?)
+            }
+        })
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(match self {
+            Self::Inject {
+                session,
+                dir,
+                vital,
+                data,
+            } => Command::Inject {
+                session: SessionId(*session),
+                message: Made {
+                    dir: dir.0,
+                    vital: *vital,
+                    data: data.0.to_vec(),
+                },
+            },
+            Self::Release { session, key } => Command::Release {
+                session: SessionId(*session),
+                key: *key,
+            },
+            Self::Shutdown { reason } => Command::Shutdown {
+                reason: reason.0.clone(),
+            },
+            Self::Close {
+                session,
+                side,
+                reason,
+            } => Command::Close {
+                session: session.map(SessionId),
+                side: side.map(|side| side.0),
+                reason: reason.0.clone(),
+            },
+            _ => return None,
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::FromClient { bytes, .. } | Self::FromServer { bytes, .. } => bytes.0.len(),
+            Self::UpstreamFailed { error, .. } | Self::Unreachable { error, .. } => error.len(),
+            Self::Inject { data, .. } => data.0.len(),
+            Self::Shutdown { reason } | Self::Close { reason, .. } => reason.0.len(),
+            Self::UpstreamOpened { .. } | Self::Timeout | Self::Program { .. } | Self::Release { .. } => 0,
+        }
+    }
+}
+
+impl From<&Input<'_>> for Happened {
+    fn from(input: &Input<'_>) -> Self {
+        match input {
+            Input::FromClient { addr, bytes } => Self::FromClient {
+                addr: *addr,
+                bytes: Hex::from(*bytes),
+            },
+            Input::FromServer { upstream, bytes } => Self::FromServer {
+                upstream: upstream.0,
+                bytes: Hex::from(*bytes),
+            },
+            Input::UpstreamOpened { upstream, local } => Self::UpstreamOpened {
+                upstream: upstream.0,
+                local: *local,
+            },
+            Input::UpstreamFailed { upstream, error } => Self::UpstreamFailed {
+                upstream: upstream.0,
+                error: (*error).into(),
+            },
+            Input::Unreachable { upstream, error } => Self::Unreachable {
+                upstream: upstream.0,
+                error: (*error).into(),
+            },
+            Input::Timeout => Self::Timeout,
+            Input::Program(rules) => Self::Program { set: rules.is_some() },
+            Input::Command(command) => Self::from(command),
+        }
+    }
+}
+
+impl From<&Command> for Happened {
+    fn from(command: &Command) -> Self {
+        match command {
+            Command::Inject { session, message } => Self::Inject {
+                session: session.0,
+                dir: Word(message.dir),
+                vital: message.vital,
+                data: Hex::from(message.data.as_slice()),
+            },
+            Command::Release { session, key } => Self::Release {
+                session: session.0,
+                key: *key,
+            },
+            Command::Shutdown { reason } => Self::Shutdown {
+                reason: Hex(reason.clone()),
+            },
+            Command::Close {
+                session,
+                side,
+                reason,
+            } => Self::Close {
+                session: session.map(|session| session.0),
+                side: side.map(Word),
+                reason: Hex(reason.clone()),
+            },
+        }
+    }
+}
+
+impl Wanted {
+    /// What the core wants done; `None` for events, which change nothing outside.
+    #[must_use]
+    pub fn of(output: &Output<'_>) -> Option<Self> {
+        Some(match output {
+            Output::OpenUpstream(upstream) => Self::Open(upstream.0),
+            Output::CloseUpstream(upstream) => Self::Close(upstream.0),
+            Output::ToClient { addr, bytes } => Self::ToClient {
+                addr: *addr,
+                bytes: Hex::from(*bytes),
+            },
+            Output::ToServer { upstream, bytes } => Self::ToServer {
+                upstream: upstream.0,
+                bytes: Hex::from(*bytes),
+            },
+            Output::Event(_) => return None,
+        })
+    }
+
+    /// Whether it is a datagram.
+    #[must_use]
+    pub fn is_datagram(&self) -> bool {
+        matches!(self, Self::ToClient { .. } | Self::ToServer { .. })
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(upstream) => write!(f, "open upstream socket {upstream}"),
+            Self::Close(upstream) => write!(f, "close upstream socket {upstream}"),
+            Self::ToClient { addr, bytes } => write!(f, "to client {addr}: {bytes}"),
+            Self::ToServer { upstream, bytes } => {
+                write!(f, "to the server on upstream socket {upstream}: {bytes}")
+            }
+        }
+    }
+}

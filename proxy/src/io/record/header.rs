@@ -1,0 +1,179 @@
+//! The first line of the log and the last one.
+
+use std::{
+    fmt,
+    net::SocketAddr,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use teetap_wire::{Dir, Proto, Side};
+
+use super::Hex;
+use crate::session::Config;
+
+/// Version of the format.
+pub const VERSION: u32 = 1;
+
+/// The first line: what the run was made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`VERSION`].
+    pub input_log: u32,
+    /// Version of the program.
+    pub version: String,
+    /// What the core was made of.
+    pub config: Core,
+    /// Seed of the run.
+    pub seed: u64,
+    /// The server.
+    pub target: SocketAddr,
+    /// Where clients connected to.
+    pub listen: SocketAddr,
+    /// Start of the run, microseconds since 1970; for people.
+    pub wall_clock_us: u64,
+}
+
+/// A [`Config`] in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// [`Config::secret`]: with it the tokens of the run can be told, which is why the file is its owner's alone.
+    pub secret: Hex,
+    /// [`Config::proto`].
+    pub proto: Option<Word<Proto>>,
+    /// [`Config::patience`] in microseconds.
+    pub patience_us: Option<u64>,
+    /// [`Config::events`].
+    pub events: bool,
+}
+
+/// The last line, which says that nothing is missing behind it, or why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// Why the log ends.
+    pub reason: Reason,
+    /// How many inputs are in it.
+    pub inputs: u64,
+    /// What the operating system said, for [`Reason::WriteFailed`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Why a log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The run has ended.
+    Complete,
+    /// More came than could be written.
+    QueueFull,
+    /// The file could not be written: a full disk.
+    WriteFailed,
+    /// The data thread died of a bug, at the last input.
+    Crashed,
+}
+
+/// A value that is written as its own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word<T>(pub T);
+
+/// Everything that a [`Word`] may be.
+pub trait Words: Copy + fmt::Display + 'static {
+    /// All of them.
+    const ALL: &'static [Self];
+}
+
+impl Core {
+    /// The configuration itself; `None` when the secret is not 16 bytes long.
+    #[must_use]
+    pub fn config(&self) -> Option<Config> {
+        Some(Config {
+            secret: self.secret.0.as_ref().try_into().ok()?,
+            proto: self.proto.map(|proto| proto.0),
+            patience: self.patience_us.map(Duration::from_micros),
+            events: self.events,
+        })
+    }
+}
+
+impl From<&Config> for Core {
+    fn from(config: &Config) -> Self {
+        Self {
+            secret: Hex::from(config.secret.as_slice()),
+            proto: config.proto.map(Word),
+            patience_us: config.patience.map(micros),
+            events: config.events,
+        }
+    }
+}
+
+impl Header {
+    /// For a run that started at `wall`.
+    #[must_use]
+    pub fn new(
+        version: &str,
+        config: &Config,
+        seed: u64,
+        [target, listen]: [SocketAddr; 2],
+        wall: SystemTime,
+    ) -> Self {
+        Self {
+            input_log: VERSION,
+            version: version.to_owned(),
+            config: config.into(),
+            seed,
+            target,
+            listen,
+            wall_clock_us: micros(wall.duration_since(UNIX_EPOCH).unwrap_or_default()),
+        }
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Words for Dir {
+    const ALL: &'static [Self] = &[Self::C2s, Self::S2c];
+}
+
+impl Words for Side {
+    const ALL: &'static [Self] = &[Self::Client, Self::Server];
+}
+
+impl Words for Proto {
+    const ALL: &'static [Self] = &Proto::ALL;
+}
+
+impl<T: Words> Serialize for Word<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de, T: Words> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let known = T::ALL.iter().find(|known| known.to_string() == word);
+        known
+            .map(|known| Self(*known))
+            .ok_or_else(|| de::Error::custom(format!("unknown word {word:?}")))
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            Reason::Complete => f.write_str("it is complete"),
+            Reason::QueueFull => f.write_str("more came than could be written to it"),
+            Reason::WriteFailed => {
+                let error = self.error.as_deref().unwrap_or("no reason given");
+                write!(f, "it could not be written any further: {error}")
+            }
+            Reason::Crashed => f.write_str("teetap crashed at its last input"),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The input log: everything that happened to the core and everything it wanted done, so that a run can be repeated.
+//!
+//! # The file
+//!
+//! JSON lines, version [`VERSION`]. The first line is the [`Header`]: the version, what the core was made of (the
+//! secret of its tokens included), seed, server, listen address and wall clock. Then one [`Entry`] per input, with what
+//! the core sent, opened and closed because of it; bytes are hex. The last line is an [`End`].
+//!
+//! ```text
+//! {"input_log":1,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
+//! {"t":2168,"in":{"from_client":{"addr":"127.0.0.1:5000","bytes":"10.."}},"out":[{"open":1},{"to_server":{"upstream":1,"bytes":"10.."}}]}
+//! {"t":9001,"in":"timeout","out":[]}
+//! {"end":{"reason":"complete","inputs":2}}
+//! ```
+//!
+//! # Its law
+//!
+//! The data thread never waits for the log: it puts its inputs into a queue without waking anybody, and a thread of
+//! its own encodes and writes. The queue is bounded by bytes. Where it overflows or the disk fails the log ends with a
+//! line that says so; the run goes on. What is written is always a beginning of the run, without holes.
+//!
+//! It is not a capture for other programs: it holds what this core saw, in its own words.
+
+mod entry;
+mod header;
+mod hex;
+mod reader;
+mod replay;
+mod writer;
+
+pub use entry::{Entry, Happened, Wanted};
+pub use header::{Core, End, Header, Reason, VERSION, Word};
+pub use hex::Hex;
+pub use reader::{Cut, ReadError, Reader};
+pub use replay::{Checked, Difference, check};
+pub use writer::{Faults, InputLog, LogError, Recorder, Writing, start};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Reading the log, line by line.
+
+use std::{
+    fmt,
+    io::{self, BufRead, Read as _},
+};
+
+use serde::Deserialize;
+
+use super::{End, Entry, Happened, Header, Reason, VERSION, Wanted};
+
+/// Bytes of the longest line that is read: far more than everything that a full proxy sends at its end.
+const LONGEST: u64 = 256 << 20;
+
+/// Reads a log: an iterator over its entries and the numbers of their lines.
+#[derive(Debug)]
+pub struct Reader<R> {
+    log: R,
+    header: Header,
+    /// Lines read so far.
+    lines: u64,
+    line: Vec<u8>,
+    end: Option<End>,
+    cut: Option<Cut>,
+}
+
+/// How a log ends that does not hold the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// In the middle of this line.
+    InLine(u64),
+    /// Without a last line.
+    NoEnd,
+    /// With a last line that says why.
+    Because(End),
+}
+
+/// Why a log cannot be read, or not any further.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// What the operating system said.
+    #[error("cannot read the input log: {0}")]
+    System(#[from] io::Error),
+    /// It is something else.
+    #[error("this is no input log: its first line is not that of one ({0})")]
+    NotALog(String),
+    /// It is of another version.
+    #[error("this is an input log of version {0}, and only version {VERSION} is known here")]
+    Version(u32),
+    /// A line is damaged.
+    #[error("line {line} of the input log is damaged: {text}")]
+    Damaged {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        text: String,
+    },
+    /// Rules were set, and the log does not hold them.
+    #[error(
+        "line {0} of the input log sets rules, which this version of it does not hold: it cannot be replayed from there on"
+    )]
+    Rules(u64),
+}
+
+/// What every version of the first line has.
+#[derive(Deserialize)]
+struct Version {
+    input_log: u32,
+}
+
+/// Any line but the first.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    t: Option<u64>,
+    #[serde(rename = "in")]
+    input: Option<Happened>,
+    out: Option<Vec<Wanted>>,
+    end: Option<End>,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads the first line.
+    ///
+    /// # Errors
+    /// [`ReadError::System`], [`ReadError::NotALog`], [`ReadError::Version`].
+    pub fn open(mut log: R) -> Result<Self, ReadError> {
+        let mut line = Vec::new();
+        if !read_line(&mut log, &mut line)? {
+            return Err(ReadError::NotALog("it does not end".into()));
+        }
+        let not = |error: serde_json::Error| ReadError::NotALog(error.to_string());
+        let version: Version = serde_json::from_slice(&line).map_err(not)?;
+        if version.input_log != VERSION {
+            return Err(ReadError::Version(version.input_log));
+        }
+        Ok(Self {
+            log,
+            header: serde_json::from_slice(&line).map_err(not)?,
+            lines: 1,
+            line,
+            end: None,
+            cut: None,
+        })
+    }
+
+    /// The first line.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Whether something is missing behind the last entry; known when there are no more entries.
+    #[must_use]
+    pub fn cut(&self) -> Option<&Cut> {
+        self.cut.as_ref()
+    }
+
+    fn entry(&mut self) -> Result<Option<(u64, Entry)>, ReadError> {
+        self.line.clear();
+        let whole = read_line(&mut self.log, &mut self.line)?;
+        if self.line.is_empty() {
+            self.cut = match &self.end {
+                None => Some(Cut::NoEnd),
+                Some(end) if end.reason == Reason::Complete => None,
+                Some(end) => Some(Cut::Because(end.clone())),
+            };
+            return Ok(None);
+        }
+        self.lines += 1;
+        if self.end.is_some() {
+            return Err(self.damaged("it stands behind the end"));
+        }
+        if !whole {
+            self.cut = Some(Cut::InLine(self.lines));
+            return Ok(None);
+        }
+        let line: Line = serde_json::from_slice(&self.line).map_err(|error| self.damaged(error))?;
+        match line {
+            Line {
+                t: Some(at),
+                input: Some(input),
+                out: Some(outputs),
+                end: None,
+            } => Ok(Some((self.lines, Entry { at, input, outputs }))),
+            Line {
+                t: None,
+                input: None,
+                out: None,
+                end: Some(end),
+            } => {
+                self.end = Some(end);
+                self.entry()
+            }
+            _ => Err(self.damaged("it is neither an input nor the end")),
+        }
+    }
+
+    fn damaged(&self, text: impl fmt::Display) -> ReadError {
+        ReadError::Damaged {
+            line: self.lines,
+            text: text.to_string(),
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = Result<(u64, Entry), ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.entry().transpose()
+    }
+}
+
+/// Whether the line is whole; empty when there is none.
+fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    log.take(LONGEST).read_until(b'\n', line)?;
+    Ok(line.last() == Some(&b'\n'))
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InLine(line) => write!(f, "it breaks off in line {line}"),
+            Self::NoEnd => f.write_str("it has no last line"),
+            Self::Because(end) => end.fmt(f),
+        }
+    }
+}

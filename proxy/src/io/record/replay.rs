@@ -1,0 +1,131 @@
+//! Running a log through a fresh core.
+
+use std::{fmt, io::BufRead};
+
+use super::{Cut, Entry, Happened, Header, ReadError, Reader, Wanted};
+use crate::session::{Hub, Time};
+
+/// What came of a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The first line.
+    pub header: Header,
+    /// Inputs that were repeated.
+    pub inputs: u64,
+    /// Datagrams among them.
+    pub received: u64,
+    /// Datagrams that the core sent, equal to those in the log.
+    pub sent: u64,
+    /// When the last input happened.
+    pub until: Time,
+    /// The first difference, where the replay stopped.
+    pub difference: Option<Difference>,
+    /// What is missing behind the last input.
+    pub cut: Option<Cut>,
+}
+
+/// An output that is not the one in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The line of the input that caused it, from 1.
+    pub line: u64,
+    /// When that happened.
+    pub at: Time,
+    /// Which of its outputs, from 1.
+    pub output: usize,
+    /// The output in the log; `None` = there are no more.
+    pub expected: Option<Wanted>,
+    /// The output of the replay; `None` = there are no more.
+    pub came: Option<Wanted>,
+}
+
+/// Runs a log through a fresh core and compares all outputs, up to the first difference.
+///
+/// # Errors
+/// The log cannot be read, or not any further; see [`ReadError`].
+pub fn check(log: impl BufRead) -> Result<Checked, ReadError> {
+    let mut reader = Reader::open(log)?;
+    let header = reader.header().clone();
+    let config = header.config.config();
+    let config = config.ok_or_else(|| ReadError::NotALog("the secret is not 16 bytes long".into()))?;
+    let mut hub = Hub::new(config);
+    let mut checked = Checked {
+        header,
+        inputs: 0,
+        received: 0,
+        sent: 0,
+        until: Time::ZERO,
+        difference: None,
+        cut: None,
+    };
+    while let Some(line) = reader.next() {
+        let (line, entry) = line?;
+        checked.step(&mut hub, line, entry)?;
+        if checked.difference.is_some() {
+            break;
+        }
+    }
+    checked.cut = reader.cut().cloned();
+    Ok(checked)
+}
+
+impl Checked {
+    /// Repeats one input.
+    fn step(&mut self, hub: &mut Hub, line: u64, entry: Entry) -> Result<(), ReadError> {
+        let Entry { at, input, outputs } = entry;
+        self.until = Time(at);
+        hub.handle(Time(at), input.input().ok_or(ReadError::Rules(line))?);
+        self.inputs += 1;
+        let datagram = matches!(input, Happened::FromClient { .. } | Happened::FromServer { .. });
+        self.received += u64::from(datagram);
+        let mut expected = outputs.into_iter();
+        let mut ordinal = 0;
+        loop {
+            let came = next(hub);
+            let expected = expected.next();
+            ordinal += 1;
+            match (came, expected) {
+                (None, None) => return Ok(()),
+                (came, expected) if came == expected => {
+                    self.sent += u64::from(came.is_some_and(|came| came.is_datagram()));
+                }
+                (came, expected) => {
+                    self.difference = Some(Difference {
+                        line,
+                        at: Time(at),
+                        output: ordinal,
+                        expected,
+                        came,
+                    });
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// The next output that is no event.
+fn next(hub: &mut Hub) -> Option<Wanted> {
+    while let Some(output) = hub.poll() {
+        if let Some(wanted) = Wanted::of(&output) {
+            return Some(wanted);
+        }
+    }
+    None
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            line,
+            at,
+            output,
+            expected,
+            came,
+        } = self;
+        let text = |wanted: &Option<Wanted>| wanted.as_ref().map_or("nothing".to_owned(), Wanted::to_string);
+        writeln!(f, "line {line}, at {at} s, output {output} differs")?;
+        writeln!(f, "  expected: {}", text(expected))?;
+        write!(f, "  came:     {}", text(came))
+    }
+}

@@ -1,0 +1,274 @@
+//! Any sequence of inputs that is written is read again; damaged and cut logs; a replay that finds a difference.
+
+use std::{
+    fs,
+    net::{Ipv6Addr, SocketAddr},
+    time::{Duration, UNIX_EPOCH},
+};
+
+use proptest::{collection::vec, option, prelude::*};
+use teetap_wire::{Dir, Proto, Side};
+
+use super::*;
+use crate::session::{Config, Hub, Input, Output, Time, UpstreamId};
+
+/// A 0.6 server browser request, which the core passes on by a socket of its own.
+const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
+
+fn config() -> Config {
+    Config {
+        secret: [7; 16],
+        proto: Some(Proto::V7),
+        patience: Some(Duration::MAX),
+        events: false,
+    }
+}
+
+pub(super) fn header() -> Header {
+    let target = "192.0.2.1:8303".parse().unwrap();
+    let listen = "[::1]:9000".parse().unwrap();
+    Header::new("0.0.1", &config(), 9, [target, listen], UNIX_EPOCH)
+}
+
+/// The text of a log that is written by a recorder of its own.
+pub(super) fn written(act: impl FnOnce(&mut Recorder)) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let log = InputLog {
+        path: path.clone(),
+        seed: 9,
+        version: "0.0.1",
+    };
+    let (mut recorder, writing) = start(&log, &header()).unwrap();
+    act(&mut recorder);
+    drop(recorder);
+    writing.finish();
+    fs::read_to_string(path).unwrap()
+}
+
+/// A core with its recorder: what the driver does.
+fn step(hub: &mut Hub, recorder: &mut Recorder, at: u64, input: Input<'_>) {
+    recorder.begin(Time(at), &input);
+    hub.handle(Time(at), input);
+    while let Some(output) = hub.poll() {
+        recorder.output(&output);
+    }
+    recorder.end();
+}
+
+/// A client asks for the server's info three times, a second apart.
+fn asked() -> String {
+    let addr = "127.0.0.1:5000".parse().unwrap();
+    let mut hub = Hub::new(config());
+    written(|recorder| {
+        for second in 0..3 {
+            let input = Input::FromClient { addr, bytes: REQUEST };
+            step(&mut hub, recorder, second * 1_000_000, input);
+        }
+        step(&mut hub, recorder, 60_000_000, Input::Timeout);
+    })
+}
+
+fn addresses() -> impl Strategy<Value = SocketAddr> {
+    let v6 = any::<[u16; 8]>().prop_map(|groups| Ipv6Addr::from(groups).into());
+    let v4 = any::<[u8; 4]>().prop_map(std::net::IpAddr::from);
+    (prop_oneof![v4, v6], any::<u16>()).prop_map(SocketAddr::from)
+}
+
+fn bytes() -> impl Strategy<Value = Hex> {
+    vec(any::<u8>(), 0..1400).prop_map(|bytes| Hex(bytes.into()))
+}
+
+fn happened() -> impl Strategy<Value = Happened> {
+    let error = || any::<String>().prop_map(String::into_boxed_str);
+    let side = || option::of(prop_oneof![Just(Word(Side::Client)), Just(Word(Side::Server))]);
+    let dir = prop_oneof![Just(Word(Dir::C2s)), Just(Word(Dir::S2c))];
+    prop_oneof![
+        (addresses(), bytes()).prop_map(|(addr, bytes)| Happened::FromClient { addr, bytes }),
+        (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| Happened::FromServer { upstream, bytes }),
+        (any::<u32>(), addresses())
+            .prop_map(|(upstream, local)| Happened::UpstreamOpened { upstream, local }),
+        (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::UpstreamFailed { upstream, error }),
+        (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::Unreachable { upstream, error }),
+        Just(Happened::Timeout),
+        Just(Happened::Program { set: false }),
+        (any::<u32>(), dir, any::<bool>(), bytes()).prop_map(|(session, dir, vital, data)| {
+            Happened::Inject {
+                session,
+                dir,
+                vital,
+                data,
+            }
+        }),
+        (any::<u32>(), any::<u64>()).prop_map(|(session, key)| Happened::Release { session, key }),
+        bytes().prop_map(|reason| Happened::Shutdown { reason }),
+        (option::of(any::<u32>()), side(), bytes()).prop_map(|(session, side, reason)| Happened::Close {
+            session,
+            side,
+            reason
+        }),
+    ]
+}
+
+fn wanted() -> impl Strategy<Value = Wanted> {
+    prop_oneof![
+        any::<u32>().prop_map(Wanted::Open),
+        any::<u32>().prop_map(Wanted::Close),
+        (addresses(), bytes()).prop_map(|(addr, bytes)| Wanted::ToClient { addr, bytes }),
+        (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| Wanted::ToServer { upstream, bytes }),
+    ]
+}
+
+/// The output as the core gives it.
+fn output(wanted: &Wanted) -> Output<'_> {
+    match wanted {
+        Wanted::Open(upstream) => Output::OpenUpstream(UpstreamId(*upstream)),
+        Wanted::Close(upstream) => Output::CloseUpstream(UpstreamId(*upstream)),
+        Wanted::ToClient { addr, bytes } => Output::ToClient {
+            addr: *addr,
+            bytes: &bytes.0,
+        },
+        Wanted::ToServer { upstream, bytes } => Output::ToServer {
+            upstream: UpstreamId(*upstream),
+            bytes: &bytes.0,
+        },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_is_read_again(
+        entries in vec((any::<u64>(), happened(), vec(wanted(), 0..4)), 0..12),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let entries: Vec<Entry> = entries
+            .into_iter()
+            .map(|(at, input, outputs)| Entry { at, input, outputs })
+            .collect();
+        let log = written(|recorder| for entry in &entries {
+            recorder.begin(Time(entry.at), &entry.input.input().unwrap());
+            entry.outputs.iter().for_each(|wanted| recorder.output(&output(wanted)));
+            recorder.end();
+        });
+        let mut reader = Reader::open(log.as_bytes()).unwrap();
+        prop_assert_eq!(reader.header(), &header());
+        let read: Vec<Entry> = reader.by_ref().map(|line| line.unwrap().1).collect();
+        prop_assert_eq!(&read, &entries);
+        prop_assert_eq!(reader.cut(), None);
+        // Cut anywhere behind the first line: a beginning is left, and it is said to be one.
+        let first = log.find('\n').unwrap() + 1;
+        let cut = first + cut.index(log.len() - first);
+        let mut reader = Reader::open(&log.as_bytes()[..cut]).unwrap();
+        let read: Vec<Entry> = reader.by_ref().map(|line| line.unwrap().1).collect();
+        prop_assert_eq!(&read, &entries[..read.len()]);
+        prop_assert!(reader.cut().is_some());
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in vec(any::<u8>(), 0..300), line in ".{0,80}") {
+        prop_assert!(Reader::open(bytes.as_slice()).is_err());
+        let log = asked();
+        let mut damaged = log.into_bytes();
+        damaged.extend_from_slice(line.as_bytes());
+        damaged.push(b'\n');
+        let reader = Reader::open(damaged.as_slice()).unwrap();
+        prop_assert!(reader.last().unwrap().is_err());
+    }
+}
+
+#[test]
+fn the_same_core_gives_the_same_outputs() {
+    let log = asked();
+    let checked = check(log.as_bytes()).unwrap();
+    assert_eq!((checked.difference, checked.cut), (None, None));
+    assert_eq!((checked.inputs, checked.received, checked.sent), (4, 3, 3));
+    assert_eq!(checked.until, Time(60_000_000));
+    assert!(log.contains(r#""in":"timeout","out":[{"close":1}]"#), "{log}");
+}
+
+#[test]
+fn every_kind_of_difference_is_found() {
+    let log = asked();
+    let sent = r#"{"to_server":{"upstream":1,"bytes":"ffffffffffffffffffff6769653307"}}"#;
+    let cases = [
+        // One bit.
+        (
+            log.replacen("6769653307\"}}", "6769653306\"}}", 1),
+            2,
+            2,
+            [true, true],
+        ),
+        // Less, more, elsewhere.
+        (log.replacen(&format!(",{sent}"), "", 1), 2, 2, [false, true]),
+        (
+            log.replacen(
+                "\"out\":[{\"close\":1}]",
+                "\"out\":[{\"close\":1},{\"close\":2}]",
+                1,
+            ),
+            5,
+            2,
+            [true, false],
+        ),
+        (log.replace("\"open\":1", "\"open\":2"), 2, 1, [true, true]),
+        // Another secret is no difference for a request without tokens; another time is one for a timeout.
+        (
+            log.replace("\"t\":60000000", "\"t\":2000001"),
+            5,
+            1,
+            [true, false],
+        ),
+    ];
+    for (damaged, line, output, [expected, came]) in cases {
+        assert_ne!(damaged, log);
+        let difference = check(damaged.as_bytes())
+            .unwrap()
+            .difference
+            .expect("a difference");
+        assert_eq!(
+            (difference.line, difference.output),
+            (line, output),
+            "{difference}"
+        );
+        assert_eq!(
+            (difference.expected.is_some(), difference.came.is_some()),
+            (expected, came),
+            "{difference}"
+        );
+    }
+}
+
+#[test]
+fn a_damaged_log_is_refused_with_the_line() {
+    let log = asked();
+    let other = |from: &str, to: &str| {
+        let damaged = log.replacen(from, to, 1);
+        assert_ne!(damaged, log);
+        check(damaged.as_bytes()).map(drop).unwrap_err().to_string()
+    };
+    assert!(other("\"t\":1000000", "\"t\":-1").starts_with("line 3 of the input log is damaged"));
+    assert!(other("\"in\":\"timeout\",", "").contains("line 5 of the input log is damaged"));
+    for (from, to) in [("3307\"", "330\""), ("3307\"", "330g\""), ("ffff", "+fff")] {
+        assert!(other(from, to).contains("even number of hex digits"), "{to}");
+    }
+    assert!(other("\"input_log\":1", "\"input_log\":2").contains("version 2"));
+    assert!(other("\"input_log\":1", "\"input_lag\":1").contains("no input log"));
+    assert!(other("0707\"", "07\"").contains("16 bytes"));
+    for nothing in ["", "\n", "{}", "{}\n", "\u{0}\n"] {
+        assert!(matches!(check(nothing.as_bytes()), Err(ReadError::NotALog(_))));
+    }
+}
+
+#[test]
+fn rules_are_noted_and_cannot_be_replayed() {
+    let log = asked().replacen("\"in\":\"timeout\"", "\"in\":{\"program\":{\"set\":true}}", 1);
+    assert!(matches!(check(log.as_bytes()), Err(ReadError::Rules(5))));
+    let none = asked().replacen(
+        "{\"end\"",
+        "{\"t\":60000001,\"in\":{\"program\":{\"set\":false}},\"out\":[]}\n{\"end\"",
+        1,
+    );
+    assert_eq!(check(none.as_bytes()).unwrap().inputs, 5);
+}

@@ -1,0 +1,347 @@
+//! Writing the log: [`Recorder`] is the data thread's end, a thread of its own is the other.
+//!
+//! Law: the recorder never waits and never wakes the writer, which looks on its own tick. An entry is begun before the
+//! core has its input, so that an input that crashes the core is in the log.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::PathBuf,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{self, Receiver, Sender, TryRecvError},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use serde::Serialize;
+
+use super::{End, Entry, Happened, Header, Reason, Wanted};
+use crate::session::{Input, Output, Time};
+
+/// Bytes of entries that may wait for the writer: a second of a flood, minutes of a game.
+const QUEUE: usize = 64 << 20;
+
+/// How often the writer looks for entries.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Bytes of lines that are written at once.
+const BLOCK: usize = 256 << 10;
+
+/// A log that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputLog {
+    /// The file, which must not exist yet.
+    pub path: PathBuf,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Version of the program.
+    pub version: &'static str,
+}
+
+/// Why there is no log.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// Something has that name already.
+    #[error("{0} exists: an input log overwrites nothing, name another file")]
+    Exists(PathBuf),
+    /// It cannot be created or written.
+    #[error("cannot write the input log {path}: {error}", path = path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        error: io::Error,
+    },
+}
+
+/// The end that the data thread holds. Dropping it completes the log.
+#[derive(Debug)]
+pub struct Recorder {
+    /// `None` once the log has ended before the run.
+    sender: Option<Sender<Entry>>,
+    /// The input that the core has now.
+    open: Option<Entry>,
+    shared: Arc<Shared>,
+    limit: usize,
+}
+
+/// The writer's thread.
+#[derive(Debug)]
+pub struct Writing {
+    thread: JoinHandle<()>,
+    faults: Faults,
+}
+
+/// Tells when a log has ended before the run; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Faults(Arc<Shared>);
+
+/// What both ends know.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Bytes of entries in the queue.
+    queued: AtomicUsize,
+    /// Why the log ends before the run.
+    fault: OnceLock<Fault>,
+    told: AtomicBool,
+}
+
+#[derive(Clone, Debug)]
+enum Fault {
+    QueueFull,
+    WriteFailed(String),
+    Crashed,
+}
+
+/// Creates the file, readable and writable by its owner alone, writes its first line and starts the writer.
+///
+/// # Errors
+/// See [`LogError`]; nothing runs then.
+pub fn start(log: &InputLog, header: &Header) -> Result<(Recorder, Writing), LogError> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => LogError::Exists(log.path.clone()),
+        _ => LogError::Create {
+            path: log.path.clone(),
+            error,
+        },
+    };
+    let file = OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&log.path)
+        .map_err(failed)?;
+    let mut writer = Writer::new(file);
+    writer
+        .line(header)
+        .and_then(|()| writer.write())
+        .map_err(failed)?;
+    let (recorder, receiver) = Recorder::new(QUEUE);
+    let faults = Faults(Arc::clone(&recorder.shared));
+    let shared = Arc::clone(&recorder.shared);
+    let thread = thread::Builder::new()
+        .name("input-log".into())
+        .spawn(move || writer.run(receiver, &shared))
+        .map_err(failed)?;
+    Ok((recorder, Writing { thread, faults }))
+}
+
+impl Recorder {
+    fn new(limit: usize) -> (Self, Receiver<Entry>) {
+        let (sender, receiver) = mpsc::channel();
+        let recorder = Self {
+            sender: Some(sender),
+            open: None,
+            shared: Arc::default(),
+            limit,
+        };
+        (recorder, receiver)
+    }
+
+    /// The core is about to be handed an input.
+    pub fn begin(&mut self, at: Time, input: &Input<'_>) {
+        // Still open = the core crashed on it and somebody caught that.
+        self.end();
+        if self.sender.is_some() {
+            self.open = Some(Entry {
+                at: at.0,
+                input: Happened::from(input),
+                outputs: Vec::new(),
+            });
+        }
+    }
+
+    /// The core wants something done.
+    pub fn output(&mut self, output: &Output<'_>) {
+        if let Some(open) = &mut self.open
+            && let Some(wanted) = Wanted::of(output)
+        {
+            open.outputs.push(wanted);
+        }
+    }
+
+    /// The core wants nothing more.
+    pub fn end(&mut self) {
+        let (Some(entry), Some(sender)) = (self.open.take(), &self.sender) else {
+            return;
+        };
+        let weight = entry.weight();
+        let queued = self.shared.queued.fetch_add(weight, Ordering::Relaxed);
+        if queued.saturating_add(weight) > self.limit {
+            self.shared.fault(Fault::QueueFull);
+            self.sender = None;
+        } else if sender.send(entry).is_err() {
+            // The writer has given up, and has said why.
+            self.sender = None;
+        }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.shared.fault(Fault::Crashed);
+        }
+        self.end();
+    }
+}
+
+impl Writing {
+    /// Tells when the log has ended before the run.
+    #[must_use]
+    pub fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
+
+    /// Waits until everything is written; the recorder must be gone, or be going.
+    pub fn finish(self) {
+        if self.thread.join().is_err() {
+            self.faults
+                .0
+                .fault(Fault::WriteFailed("the writer crashed: a bug in teetap".into()));
+        }
+    }
+}
+
+impl Faults {
+    /// Why the log has ended before the run, once.
+    #[must_use]
+    pub fn news(&self) -> Option<String> {
+        let fault = self.0.fault.get()?;
+        (!self.0.told.swap(true, Ordering::Relaxed)).then(|| fault.end(0).to_string())
+    }
+}
+
+impl Shared {
+    /// The first fault is the one that counts.
+    fn fault(&self, fault: Fault) {
+        let _later_ones_follow_from_it = self.fault.set(fault);
+    }
+}
+
+impl Fault {
+    fn end(&self, inputs: u64) -> End {
+        let (reason, error) = match self {
+            Self::QueueFull => (Reason::QueueFull, None),
+            Self::WriteFailed(error) => (Reason::WriteFailed, Some(error.clone())),
+            Self::Crashed => (Reason::Crashed, None),
+        };
+        End {
+            reason,
+            inputs,
+            error,
+        }
+    }
+}
+
+/// What the writer's thread works with.
+struct Writer {
+    file: File,
+    /// Lines that are not in the file yet.
+    block: Vec<u8>,
+    /// Bytes of whole lines in the file.
+    written: u64,
+    /// Inputs in the file.
+    inputs: u64,
+}
+
+/// The last line.
+#[derive(Serialize)]
+struct Last {
+    end: End,
+}
+
+impl Writer {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            block: Vec::new(),
+            written: 0,
+            inputs: 0,
+        }
+    }
+
+    /// Writes what comes until nothing more can come, or nothing more can be written.
+    fn run(mut self, receiver: Receiver<Entry>, shared: &Shared) {
+        let result = self.drain(&receiver, shared).and_then(|()| {
+            let fault = shared.fault.get();
+            let end = fault.map_or(
+                End {
+                    reason: Reason::Complete,
+                    inputs: self.inputs,
+                    error: None,
+                },
+                |fault| fault.end(self.inputs),
+            );
+            self.line(&Last { end })?;
+            self.write()
+        });
+        // From now on the recorder finds nobody.
+        drop(receiver);
+        if let Err(error) = result {
+            let fault = Fault::WriteFailed(error.to_string());
+            let end = fault.end(self.inputs);
+            shared.fault(fault);
+            self.give_up(end);
+        }
+    }
+
+    fn drain(&mut self, receiver: &Receiver<Entry>, shared: &Shared) -> io::Result<()> {
+        loop {
+            let mut inputs = 0;
+            let missing = loop {
+                if self.block.len() >= BLOCK {
+                    break None;
+                }
+                match receiver.try_recv() {
+                    Ok(entry) => {
+                        shared.queued.fetch_sub(entry.weight(), Ordering::Relaxed);
+                        self.line(&entry)?;
+                        inputs += 1;
+                    }
+                    Err(missing) => break Some(missing),
+                }
+            };
+            self.write()?;
+            self.inputs += inputs;
+            match missing {
+                None => {}
+                Some(TryRecvError::Empty) => thread::sleep(TICK),
+                Some(TryRecvError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+
+    /// Adds a line to the block.
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.block, line)?;
+        self.block.push(b'\n');
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.file.write_all(&self.block)?;
+        self.written += self.block.len() as u64;
+        self.block.clear();
+        Ok(())
+    }
+
+    /// The file takes no more: cuts off what is no whole line, which may make the room that the last line needs. Where
+    /// it does not, the log is found without an end, and counts as cut too.
+    fn give_up(&mut self, end: End) {
+        self.block.clear();
+        let _without_an_end = self
+            .file
+            .set_len(self.written)
+            .and_then(|()| self.line(&Last { end }))
+            .and_then(|()| self.write());
+    }
+}
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod tests;
