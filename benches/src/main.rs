@@ -7,6 +7,7 @@
 //! CPU time is what the kernel says the threads of a process have run, in nanoseconds. The load generator's does not
 //! count.
 
+mod cores;
 mod forward;
 mod load;
 mod message;
@@ -27,6 +28,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
+use crate::cores::Cores;
 use crate::part::Run;
 use crate::stats::Report;
 
@@ -41,7 +43,7 @@ struct Cli {
     parts: Vec<Part>,
 
     /// The binary [default: builds it in release mode]
-    #[arg(long, value_name = "PATH", env = BUILT)]
+    #[arg(long, value_name = "PATH", env = BUILT, global = true)]
     teetap: Option<PathBuf>,
 
     /// Fewer and shorter runs, to see that it works: no figures to quote
@@ -56,9 +58,11 @@ struct Cli {
     role: Option<Role>,
 }
 
-/// What a process is that this program starts for itself.
+/// What else this program can be.
 #[derive(Debug, Subcommand)]
 enum Role {
+    /// Plays through one subject, as fast as it goes or at game speed: for a profiler
+    Play(part::Play),
     /// A forwarder, to be measured beside teetap
     #[command(hide = true)]
     Forward {
@@ -98,7 +102,12 @@ fn main() -> Result<ExitCode> {
     let run = Run {
         teetap,
         quick: cli.quick,
+        cores: Cores::share()?,
     };
+    if let Some(Role::Play(play)) = &cli.role {
+        part::play(&run, play, &report)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     measure(&cli, &run, &mut report)?;
     for missed in report.missed() {
         report.line(&format!("missed: {missed}"));

@@ -9,17 +9,19 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::ValueEnum;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::NamedTempFile;
 
+use crate::cores::Cores;
 use crate::proc;
 
 /// How long a start or an end may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Which of the three.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Which {
     /// The minimal forwarder.
     Minimal,
@@ -48,7 +50,7 @@ impl Subject {
     ///
     /// # Errors
     /// When it does not listen after ten seconds.
-    pub(crate) fn start(which: Which, teetap: &Path, target: SocketAddr) -> Result<Self> {
+    pub(crate) fn start(which: Which, teetap: &Path, target: SocketAddr, cores: &Cores) -> Result<Self> {
         let addr = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
         let (listen, server) = (addr.to_string(), target.to_string());
         // The limit of open files that a user's shell mostly has, whatever the load generator needs for itself.
@@ -66,7 +68,7 @@ impl Subject {
             .stdin(Stdio::null())
             .stdout(said.reopen()?)
             .stderr(said.reopen()?);
-        let child = command.spawn().context("cannot start a shell")?;
+        let child = cores.start(|| command.spawn()).context("cannot start a shell")?;
         let mut subject = Self { child, said, addr };
         subject.wait_until_it_listens()?;
         Ok(subject)

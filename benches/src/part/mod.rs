@@ -3,13 +3,16 @@
 mod capacity;
 mod flood;
 mod latency;
+mod play;
 mod sessions;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use teetap_kit::codec::Variant;
 
+use crate::cores::Cores;
 use crate::load::{Load, Plan, join};
 use crate::net::Socket;
 use crate::subject::{Subject, Which};
@@ -17,6 +20,7 @@ use crate::subject::{Subject, Which};
 pub(crate) use self::capacity::measure as capacity;
 pub(crate) use self::flood::measure as flood;
 pub(crate) use self::latency::measure as latency;
+pub(crate) use self::play::{Play, play};
 pub(crate) use self::sessions::measure as sessions;
 
 /// The two dialects whose traffic is measured, with their names.
@@ -29,6 +33,8 @@ pub(crate) struct Run {
     pub(crate) teetap: PathBuf,
     /// Fewer and shorter runs.
     pub(crate) quick: bool,
+    /// What runs where.
+    pub(crate) cores: Cores,
 }
 
 /// A subject with sessions in play through it. The load goes first, so that nobody sends to a process that is gone.
@@ -44,10 +50,15 @@ impl Run {
         if self.quick { quick } else { full }
     }
 
+    /// Starts a subject in front of `server`.
+    fn start(&self, which: Which, server: SocketAddr) -> Result<Subject> {
+        Subject::start(which, &self.teetap, server, &self.cores)
+    }
+
     /// Starts a subject and joins sessions through it.
     fn bench(&self, which: Which, plan: &Plan<'_>) -> Result<Bench> {
         let server = Socket::open(plan.stamped)?;
-        let subject = Subject::start(which, &self.teetap, server.addr()?)?;
+        let subject = self.start(which, server.addr()?)?;
         let load = join(plan, server, subject.addr).with_context(|| format!("joining through {which:?}"))?;
         Ok(Bench { load, subject })
     }

@@ -10,7 +10,7 @@ use crate::load::{Plan, Spread, join};
 use crate::net::Socket;
 use crate::proc;
 use crate::stats::{Report, median, number};
-use crate::subject::{Subject, Which};
+use crate::subject::Which;
 use crate::traffic::Traffic;
 
 const FEW: usize = 16;
@@ -54,7 +54,7 @@ fn alive(run: &Run, report: &mut Report, variant: Variant, name: &str, time: Dur
     };
     let server = Socket::open(false)?;
     let addr = server.addr()?;
-    let subject = Subject::start(Which::Teetap, &run.teetap, addr)?;
+    let subject = run.start(Which::Teetap, addr)?;
     std::thread::sleep(Duration::from_millis(500));
     let (base, _) = subject.memory()?;
     let mut load = join(&plan, server, subject.addr)?;

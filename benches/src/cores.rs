@@ -1,0 +1,51 @@
+//! Which cores run what: the load generator keeps the first one to itself, the subjects have the rest.
+//!
+//! On one core with the generator a subject would find its datagrams in batches and look cheaper than it is; beside it,
+//! some subjects would be lucky and others not.
+
+use std::io;
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+/// The cores of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Cores {
+    generator: CpuSet,
+    subjects: CpuSet,
+}
+
+impl Cores {
+    /// Shares out the cores that this process may use; a single one is everybody's.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub(crate) fn share() -> io::Result<Self> {
+        let all = sched_getaffinity(SELF)?;
+        let mut allowed = (0..CpuSet::count()).filter(|core| all.is_set(*core).unwrap_or(false));
+        let (mut generator, mut subjects) = (CpuSet::new(), all);
+        if let (Some(first), Some(_)) = (allowed.next(), allowed.next()) {
+            generator.set(first)?;
+            subjects.unset(first)?;
+        } else {
+            generator = all;
+        }
+        sched_setaffinity(SELF, &generator)?;
+        Ok(Self { generator, subjects })
+    }
+
+    /// Starts a process on the subjects' cores.
+    ///
+    /// # Errors
+    /// What `start` says.
+    pub(crate) fn start<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        // Inherited by whatever is started.
+        sched_setaffinity(SELF, &self.subjects)?;
+        let started = start();
+        sched_setaffinity(SELF, &self.generator)?;
+        started
+    }
+}
+
+/// The calling thread.
+const SELF: Pid = Pid::from_raw(0);
