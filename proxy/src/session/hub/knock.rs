@@ -286,36 +286,31 @@ impl Hub {
     }
 
     /// Sessions that are not online are bounded, those included that linger after a refusal or a CLOSE: otherwise a flood
-    /// of refused clients would have a socket each. The oldest gives way.
+    /// of refused clients would have a socket each. Those that linger give way first, then the oldest.
     fn make_room(&mut self, addr: SocketAddr) {
-        let oldest = |ids: &mut dyn Iterator<Item = &Link>| {
-            let mut oldest: Option<&Link> = None;
-            let mut count = 0;
-            for link in ids.filter(|link| !link.is_online()) {
-                count += 1;
-                if oldest.is_none_or(|old| link.opened_at() < old.opened_at()) {
-                    oldest = Some(link);
-                }
-            }
-            (count, oldest.map(Link::id))
-        };
-        let (all, first) = oldest(&mut self.links.values());
-        let ip = addr.ip();
-        let (of_ip, first_of_ip) =
-            oldest(&mut self.links.values().filter(|link| link.client_addr().ip() == ip));
-        let out = if !ip.is_loopback() && of_ip >= MAX_HALF_OPEN_PER_IP {
-            first_of_ip
-        } else if all >= MAX_HALF_OPEN {
-            first
-        } else {
-            None
-        };
-        if let Some(id) = out {
+        while let Some(id) = self.one_too_many(addr) {
             if self.links.get(&id).is_some_and(Link::is_half_open) {
                 self.out
                     .event(self.now, Some(id), What::Remark(Remark::HalfOpenLimit));
             }
             self.with_link(id, |link, _, env| link.leave(env));
         }
+    }
+
+    /// Who has to go before one more session can be opened for that address.
+    fn one_too_many(&self, addr: SocketAddr) -> Option<SessionId> {
+        let first = |links: &mut dyn Iterator<Item = &Link>, most: usize| {
+            let (mut count, mut first) = (0, None);
+            for link in links.filter(|link| !link.is_online()) {
+                count += 1;
+                let turn = (link.is_half_open(), link.opened_at(), link.id());
+                first = Some(first.map_or(turn, |first| turn.min(first)));
+            }
+            first.filter(|_| count >= most).map(|(_, _, id)| id)
+        };
+        let ip = addr.ip();
+        let mut of_ip = self.links.values().filter(|link| link.client_addr().ip() == ip);
+        let of_ip = first(&mut of_ip, MAX_HALF_OPEN_PER_IP).filter(|_| !ip.is_loopback());
+        of_ip.or_else(|| first(&mut self.links.values(), MAX_HALF_OPEN))
     }
 }
