@@ -43,7 +43,8 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    pub(super) fn new(variant: Variant, payload: &'a [u8], count: u8) -> Self {
+    /// The chunks of a clear payload (without token) whose header announces `count` of them.
+    pub fn new(variant: Variant, payload: &'a [u8], count: u8) -> Self {
         Self {
             seven: variant.is_seven(),
             rest: payload,

@@ -1,0 +1,252 @@
+//! Makes the corpus anew: pieces of the recorded sessions, and sequences written by hand. Findings, whose names begin
+//! with `finding`, stay.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a tool of the tests")]
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use teetap_fuzz::{TARGETS, corpus};
+use teetap_kit::capture::{self, flows, recorded};
+use teetap_kit::codec::{Variant, open};
+
+/// Datagrams of one recorded session, at most.
+const OF_A_SESSION: usize = 8;
+
+struct Seeds {
+    target: &'static str,
+    count: usize,
+    seen: BTreeSet<Vec<u8>>,
+}
+
+impl Seeds {
+    fn new(target: &'static str) -> Self {
+        let folder = corpus::folder(target);
+        fs::create_dir_all(&folder).unwrap();
+        for (name, _) in corpus::load(target).unwrap() {
+            if !name.starts_with("finding") {
+                fs::remove_file(folder.join(name)).unwrap();
+            }
+        }
+        Self {
+            target,
+            count: 0,
+            seen: BTreeSet::new(),
+        }
+    }
+
+    fn add(&mut self, name: &str, input: &[u8]) {
+        if self.seen.insert(input.to_vec()) {
+            self.count += 1;
+            let name = format!("{:03}-{name}", self.count);
+            fs::write(corpus::folder(self.target).join(name), input).unwrap();
+        }
+    }
+}
+
+fn index(variant: Variant) -> u8 {
+    match variant {
+        Variant::V6 => 0,
+        Variant::V65 => 1,
+        Variant::Ddnet => 2,
+        Variant::V7 | Variant::D7 => 3,
+    }
+}
+
+/// Datagrams of different kinds: by length class, first byte and direction.
+fn recorded_datagrams(packets: &mut Seeds, chunks: &mut Seeds, connless: &mut Seeds) {
+    for name in capture::names().unwrap() {
+        for flow in flows(recorded(&name).unwrap()) {
+            let Some(variant) = flow.variant() else {
+                for packet in flow.packets.iter().take(OF_A_SESSION) {
+                    connless.add(&name, &packet.payload);
+                }
+                continue;
+            };
+            let mut kinds = BTreeSet::new();
+            for packet in &flow.packets {
+                let bytes = &packet.payload;
+                let kind = (bytes[0] & 0xfc, bytes.len() / 300, flow.is_from_client(packet));
+                if kinds.len() >= OF_A_SESSION || bytes.len() > 900 || !kinds.insert(kind) {
+                    continue;
+                }
+                let head = [index(variant), 0x1f, 1, 2, 3, 4, 5, 0];
+                packets.add(&name, &[&head, &bytes[..]].concat());
+                if let Ok(opened) = open(variant, bytes)
+                    && opened.head.num_chunks > 0
+                {
+                    let head = [index(variant), opened.head.num_chunks];
+                    chunks.add(&name, &[&head, &opened.payload[..]].concat());
+                }
+            }
+        }
+    }
+}
+
+fn by_hand(packets: &mut Seeds, chunks: &mut Seeds, connless: &mut Seeds) {
+    for proto in 0..4 {
+        for first in [
+            0x00, 0x04, 0x08, 0x10, 0x14, 0x18, 0x20, 0x21, 0x40, 0x80, 0x90, 0xf0, 0xff,
+        ] {
+            packets.add(
+                "first-byte",
+                &[proto, 0, 0, 0, first, 1, 1, 0x40, 1, 1, 7, 9, 9, 9, 9],
+            );
+        }
+        packets.add(
+            "largest",
+            &[&[proto, 0x1f, 1, 2, 3, 4, 5, 0, 0, 0, 1][..], &[0x55; 1397]].concat(),
+        );
+        // Every bit combination inflates to something; zeros are a short code.
+        packets.add(
+            "bomb-6",
+            &[&[proto, 3, 1, 2, 3, 4, 0, 0, 0x80, 0, 1][..], &[0; 700]].concat(),
+        );
+        packets.add(
+            "bomb-7",
+            &[
+                &[proto, 3, 1, 2, 3, 4, 0, 0, 0x10, 0, 1, 1, 2, 3, 4][..],
+                &[0; 700],
+            ]
+            .concat(),
+        );
+        chunks.add("cut", &[proto, 3, 0x40, 1, 1, 5, 0x40, 1]);
+        chunks.add("many", &[&[proto, 255][..], &[0, 0].repeat(255)].concat());
+        chunks.add("trailing", &[proto, 1, 0, 1, 5, 6, 7, 8]);
+        chunks.add("wrap", &[proto, 2, 0x7f, 0xff, 0xff, 0x40, 0, 0]);
+    }
+    for header in [
+        &[0xff; 6][..],
+        b"xe\x01\x02\0\0",
+        &[0x21; 9],
+        &[0x21; 6],
+        &[0x25; 9],
+        &[0x20; 5],
+    ] {
+        for word in [&b"gie3\x07"[..], b"inf3\x07name\0", b"iext\0\0\x07", b"\x1b[2J"] {
+            connless.add("word", &[header, &[0xff; 4], word].concat());
+        }
+    }
+}
+
+/// See `handshake.rs` for the steps.
+fn handshakes() {
+    let mut seeds = Seeds::new("handshake");
+    for variant in 0..5 {
+        let seven = variant >= 3;
+        let knock: &[u8] = if seven { &[1, 1] } else { &[1] };
+        let answer: &[u8] = if seven { &[4, 0, 4, 1] } else { &[4, 1] };
+        let words: &[u8] = &[2, 1, 0, 0, 4, 1, 7, 5, 1, 1, 0, 4, 1, 7, 5, 1, 1, 0, 0];
+        let joined = [&[variant][..], knock, answer, words].concat();
+        seeds.add("joins", &joined);
+        seeds.add("closes", &[&joined[..], &[2, 1, 0, 0, 1]].concat());
+        seeds.add(
+            "is-refused",
+            &[&[variant][..], knock, &[4, 3, 4, 4], words].concat(),
+        );
+        seeds.add("falls-back", &[&[variant][..], knock, &[4, 2], words].concat());
+        seeds.add(
+            "waits",
+            &[
+                &[variant][..],
+                knock,
+                &[0, 200, 1, 0, 255, 1],
+                answer,
+                &[0, 255],
+                words,
+            ]
+            .concat(),
+        );
+        seeds.add(
+            "is-disturbed",
+            &[
+                &[variant][..],
+                knock,
+                &[7, 0, 3, 1, 0, 7, 1, 8, 0x40, 1],
+                answer,
+                words,
+            ]
+            .concat(),
+        );
+        seeds.add(
+            "garbage",
+            &[
+                &[variant][..],
+                knock,
+                &[3, 4, 0, 1, 2, 3, 4, 6, 2, 0, 0x14, 0],
+                answer,
+                words,
+            ]
+            .concat(),
+        );
+        seeds.add(
+            "without-answer",
+            &[&[variant][..], knock, words, &[5, 1, 0, 0, 4, 1, 7]].concat(),
+        );
+    }
+}
+
+/// See `hub/actions.rs` for the steps.
+fn hubs() {
+    let mut seeds = Seeds::new("hub");
+    let talk: &[u8] = &[5, 0, 9, 5, 0x80, 0x2a, 0, 20, 6, 0, 1, 7, 0x80, 0xff, 0, 31];
+    for server in 0..4 {
+        for variant in 0..5 {
+            let join = [server, 4, 0, variant, 0, 31];
+            seeds.add("talk", &[&join, talk].concat());
+            let tail: &[u8] = &[
+                11, 1, 0, 7, 0x44, 0, 11, 0, 0, 3, 0x18, 1, 0, 0, 20, 13, 0, 0, 22, 240, 0, 5,
+            ];
+            seeds.add("disturbed", &[&join, talk, tail].concat());
+            let rules: &[u8] = &[17, 0x7f, 3];
+            let inject: &[u8] = &[15, 0, 4, 0, 1, 2, 3, 4, 0, 8];
+            seeds.add(
+                "rules",
+                &[&join[..], rules, talk, inject, talk, talk, &[17, 0, 0], talk].concat(),
+            );
+        }
+        let all: &[u8] = &[4, 0, 0, 4, 1, 1, 4, 2, 2, 4, 3, 3, 0, 31];
+        seeds.add(
+            "everybody",
+            &[
+                &[server][..],
+                all,
+                talk,
+                &[8, 0, 8, 0x80, 0, 31, 4, 0, 2, 0, 31],
+                talk,
+            ]
+            .concat(),
+        );
+        seeds.add(
+            "flood",
+            &[
+                &[server][..],
+                all,
+                &[14, 255, 2, 1, 14, 255, 1, 0, 14, 255, 0, 1, 0, 31],
+                talk,
+            ]
+            .concat(),
+        );
+        let browse: &[u8] = &[
+            20, 0, 2, 0, 1, 2, 0, 9, 0, 20, 1, 0, 0, 1, 0, 20, 3, 0, 0, 1, 0, 0, 31,
+        ];
+        seeds.add("browser", &[&[server][..], all, browse].concat());
+        let end: &[u8] = &[
+            15, 0, 3, 0, b'e', b'n', b'd', 0, 1, 0, 31, 15, 0, 0, 0, 0, 2, 18, 9, 0, 31, 21, 9, 9,
+        ];
+        seeds.add("commands", &[&[server][..], all, talk, end, talk].concat());
+    }
+}
+
+fn main() {
+    let [mut packets, mut chunks, mut connless] = ["packet", "chunks", "connless"].map(Seeds::new);
+    recorded_datagrams(&mut packets, &mut chunks, &mut connless);
+    by_hand(&mut packets, &mut chunks, &mut connless);
+    handshakes();
+    hubs();
+    for (name, target) in TARGETS {
+        for (_, input) in corpus::load(name).unwrap() {
+            target(&input);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! One client that wants in, byte for byte under the fuzzer's control on both legs.
+
+use std::net::SocketAddr;
+
+use teetap_kit::codec::{NO_TOKEN, Token, Variant, control};
+use teetap_proxy::session::{Input as To, State, What};
+
+use crate::{
+    input::Input,
+    watch::{Sent, Watch},
+};
+
+/// Steps taken of one input, at most.
+const MAX_STEPS: usize = 200;
+
+/// What has been learned from what the core sent.
+#[derive(Debug)]
+struct Door {
+    watch: Watch,
+    variant: Variant,
+    client: SocketAddr,
+    own: Token,
+    /// The core's token on the client leg.
+    shown: Token,
+    /// The core's own token on the server leg.
+    upstream_own: Token,
+    /// The client was answered.
+    answered: Option<Vec<u8>>,
+}
+
+/// A join: the client's and the server's datagrams, and time.
+pub fn handshake(data: &[u8]) {
+    let mut input = Input::new(data);
+    let variant = input.variant();
+    let mut door = Door {
+        watch: Watch::default(),
+        variant,
+        client: SocketAddr::from(([10, 1, 0, 1], 4000)),
+        own: [0x0c, 1, 2, 3],
+        shown: NO_TOKEN,
+        upstream_own: NO_TOKEN,
+        answered: None,
+    };
+    for _ in 0..MAX_STEPS {
+        if input.is_empty() {
+            break;
+        }
+        door.step(&mut input);
+    }
+    // Whatever happened, without a word of anybody's nothing is left in the end.
+    for _ in 0..40 {
+        let at = door.watch.now + 5_000_000;
+        door.send(at, To::Timeout);
+    }
+    assert_eq!(door.watch.hub().sessions(), 0, "a session for ever");
+    assert!(door.watch.sockets.is_empty(), "a socket for ever");
+}
+
+impl Door {
+    fn step(&mut self, input: &mut Input<'_>) {
+        let now = self.watch.now;
+        match input.below(8) {
+            0 => self.send(now + u64::from(input.byte()) * 20_000, To::Timeout),
+            1 => {
+                let bytes = self.knock();
+                self.client_sends(&bytes);
+            }
+            2 => {
+                let bytes = self.words(input, self.shown);
+                self.client_sends(&bytes);
+            }
+            3 => {
+                let bytes = input.bytes().to_vec();
+                self.client_sends(&bytes);
+            }
+            4 => {
+                let bytes = self.answer(input);
+                self.server_sends(&bytes);
+            }
+            5 => {
+                let token = if self.variant.is_seven() {
+                    self.upstream_own
+                } else {
+                    [0x5e, 1, 2, 3]
+                };
+                let bytes = self.words(input, token);
+                self.server_sends(&bytes);
+            }
+            6 => {
+                let bytes = input.bytes().to_vec();
+                self.server_sends(&bytes);
+            }
+            _ => {
+                // An earlier datagram with some bytes changed.
+                let mut bytes = if input.byte() & 1 == 0 {
+                    self.knock()
+                } else {
+                    self.answer(input)
+                };
+                let at = input.below(bytes.len().min(16));
+                bytes[at] ^= input.byte();
+                if input.byte() & 1 == 0 {
+                    self.client_sends(&bytes);
+                } else {
+                    self.server_sends(&bytes);
+                }
+            }
+        }
+    }
+
+    /// What the client says until it is in.
+    fn knock(&self) -> Vec<u8> {
+        if self.variant.is_seven() && self.shown == NO_TOKEN {
+            control::token_request(self.own)
+        } else {
+            control::connect(self.variant, self.own, self.shown)
+        }
+    }
+
+    /// Something that shows a token, in any of the kinds of 0.6 or 0.7.
+    fn words(&self, input: &mut Input<'_>, token: Token) -> Vec<u8> {
+        let variant = if input.byte() & 7 == 0 {
+            input.variant()
+        } else {
+            self.variant
+        };
+        let token = (variant != Variant::V6).then_some(token);
+        let ack = u16::from(input.byte()) * u16::from(input.byte() & 1);
+        match input.below(5) {
+            0 => control::control(variant, ack, token, control::KEEPALIVE, &[]),
+            1 => control::close(variant, ack, token, "bye"),
+            2 => control::control(variant, ack, token, control::ACCEPT, &[]),
+            3 => control::control(variant, ack, token, input.byte(), &[input.bytes()]),
+            _ => {
+                let chunk = teetap_kit::codec::Chunk {
+                    seq: Some(u16::from(input.byte()) % 8),
+                    resend: false,
+                    data: vec![input.byte(); 5],
+                };
+                teetap_kit::codec::Datagram::of_chunks(variant, ack, token, vec![chunk]).build()
+            }
+        }
+    }
+
+    /// What a server of one kind or another answers to the core's CONNECT.
+    fn answer(&self, input: &mut Input<'_>) -> Vec<u8> {
+        let server = [0x5e, 1, 2, 3];
+        let seven = self.variant.is_seven();
+        match input.below(6) {
+            0 if seven => control::token_reply(Variant::V7, self.upstream_own, server),
+            0 | 1 => control::connect_accept(self.variant, self.upstream_own, server),
+            2 => control::connect_accept(Variant::V6, NO_TOKEN, server),
+            3 => control::close(
+                self.variant,
+                0,
+                (self.variant != Variant::V6).then_some(self.upstream_own),
+                "full",
+            ),
+            4 => control::close(Variant::V6, 0, None, "This server is full"),
+            _ => control::connect_accept(input.variant(), self.upstream_own, server),
+        }
+    }
+
+    fn client_sends(&mut self, bytes: &[u8]) {
+        let (now, addr) = (self.watch.now, self.client);
+        self.send(now, To::FromClient { addr, bytes });
+        let online = self
+            .watch
+            .events
+            .iter()
+            .any(|event| matches!(&event.what, What::Session(change) if change.state == State::Online));
+        if online {
+            self.check_online(bytes);
+        }
+    }
+
+    fn server_sends(&mut self, bytes: &[u8]) {
+        let now = self.watch.now;
+        let Some(upstream) = self.watch.sockets.first().copied() else {
+            return;
+        };
+        self.send(now, To::FromServer { upstream, bytes });
+        self.never_online();
+    }
+
+    fn send(&mut self, at: u64, input: To<'_>) {
+        for sent in self.watch.input(at, input) {
+            match sent {
+                Sent::Client(_, bytes) => self.learn_shown(&bytes),
+                Sent::Server(_, bytes) => self.learn_own(&bytes),
+            }
+        }
+    }
+
+    /// The core's token out of its answers to the client.
+    fn learn_shown(&mut self, bytes: &[u8]) {
+        let at = match (control::message(bytes), bytes.first().map(|first| first & 0xfc)) {
+            (Some(control::TOKEN), Some(0x04)) => 8,
+            (Some(control::CONNECT_ACCEPT), Some(0x04)) => {
+                self.answered = Some(bytes.to_vec());
+                return;
+            }
+            (Some(control::CONNECT_ACCEPT), _) => {
+                self.answered = Some(bytes.to_vec());
+                8
+            }
+            _ => return,
+        };
+        if let Some(token) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            self.shown = *token;
+        }
+    }
+
+    /// The core's own token out of its request to the server.
+    fn learn_own(&mut self, bytes: &[u8]) {
+        let at = match (control::message(bytes), bytes.first()) {
+            (Some(control::TOKEN | control::CONNECT), Some(0x04)) => 8,
+            (Some(control::CONNECT), _) if bytes.len() > 500 => 8,
+            _ => return,
+        };
+        if let Some(token) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            self.upstream_own = *token;
+        }
+    }
+
+    /// Only a client that was let in, and shows what it was given, makes a session.
+    fn check_online(&self, bytes: &[u8]) {
+        let answer = self.answered.as_deref();
+        let answer = answer.unwrap_or_else(|| unreachable!("online without an answer to CONNECT"));
+        if answer.len() > 4 {
+            let compressed = bytes.first().is_some_and(|first| first & 0x90 != 0);
+            let shown = bytes.windows(4).any(|window| window == self.shown);
+            assert!(shown || compressed, "online without the token: {bytes:02x?}");
+        }
+    }
+
+    /// What a server says never makes a session.
+    fn never_online(&self) {
+        for event in &self.watch.events {
+            if let What::Session(change) = &event.what {
+                assert!(change.state != State::Online, "online without a client");
+            }
+        }
+    }
+}

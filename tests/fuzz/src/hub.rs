@@ -1,0 +1,268 @@
+//! One session core between clients of all kinds and a server, with strangers, bad lines, rules, commands and time, as
+//! the input says.
+//!
+//! Beside what [`Watch`] checks: two peers between whom nobody interfered never drop a datagram of the core's for an ack
+//! that was never sent, for a token or for its form, and a DDNet slot is never started afresh.
+
+mod actions;
+mod rules;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddr};
+
+use teetap_kit::codec::Variant;
+use teetap_kit::link::{MS, Queue};
+use teetap_kit::peer::{Counters, Options, Peer, Policy, Server};
+use teetap_proxy::session::{Input as To, UpstreamId};
+
+use crate::{
+    input::Input,
+    watch::{Sent, Watch, local},
+};
+
+/// Actions taken of one input, at most.
+const MAX_ACTIONS: usize = 400;
+/// Ticks of 10 ms, at most.
+const MAX_TICKS: usize = 3_000;
+/// How long a datagram travels.
+const DELAY: u64 = 5 * MS;
+/// Addresses with a client of their own.
+const CLIENTS: usize = 4;
+
+/// On its way.
+#[derive(Clone, Debug)]
+enum Flight {
+    FromClient(SocketAddr, Vec<u8>),
+    ToClient(SocketAddr, Vec<u8>),
+    ToServer(UpstreamId, Vec<u8>),
+    FromServer(UpstreamId, Vec<u8>),
+}
+
+/// Everything around the core.
+#[derive(Debug)]
+struct Arena {
+    watch: Watch,
+    server: Server,
+    clients: BTreeMap<SocketAddr, Peer>,
+    /// Clients with whom something interfered: strangers, losses, a restart.
+    touched: BTreeSet<SocketAddr>,
+    /// So did somebody with the server's end.
+    touched_server: bool,
+    lines: Queue<Flight>,
+    /// The next datagrams that get lost.
+    losses: u32,
+    /// The last datagrams that passed each address, both ways.
+    heard: BTreeMap<SocketAddr, Vec<u8>>,
+    last_sent: Option<(UpstreamId, Vec<u8>)>,
+    last_reply: Option<(UpstreamId, Vec<u8>)>,
+    now: u64,
+    ticks: usize,
+    seed: u64,
+}
+
+/// Everything at once.
+pub fn hub(data: &[u8]) {
+    let mut input = Input::new(data);
+    let server = [
+        Variant::V6,
+        Variant::V65,
+        Variant::Ddnet,
+        Variant::V7,
+        Variant::Ddnet,
+    ][input.below(5)];
+    let mut arena = Arena::new(server);
+    for _ in 0..MAX_ACTIONS {
+        if input.is_empty() || arena.ticks >= MAX_TICKS {
+            break;
+        }
+        arena.act(&mut input);
+    }
+    arena.run(20);
+    arena.check();
+    arena.everybody_vanishes();
+}
+
+/// The address of a client, or of a stranger at other numbers.
+fn address(number: usize) -> SocketAddr {
+    if number < CLIENTS {
+        let port = u16::try_from(4000 + number).unwrap_or(0);
+        return SocketAddr::from((Ipv4Addr::new(10, 1, 0, 1), port));
+    }
+    let [.., high, low] = number.to_be_bytes();
+    SocketAddr::from((Ipv4Addr::new(10, 2 + high % 2, low, 1), 5000 + u16::from(high)))
+}
+
+impl Arena {
+    fn new(server: Variant) -> Self {
+        let policy = Policy {
+            greeting: vec![b"map".to_vec(), b"ready".to_vec()],
+            max_clients: 16,
+            ..Policy::default()
+        };
+        Self {
+            watch: Watch::default(),
+            server: Server::new(server, policy, 1),
+            clients: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            touched_server: false,
+            lines: Queue::default(),
+            losses: 0,
+            heard: BTreeMap::new(),
+            last_sent: None,
+            last_reply: None,
+            now: 0,
+            ticks: 0,
+            seed: 0,
+        }
+    }
+
+    /// A client's program starts; one that was there ended without a word.
+    fn start(&mut self, addr: SocketAddr, variant: Variant) {
+        self.seed += 1;
+        let options = Options {
+            hello: Some(b"hello".to_vec()),
+            ..Options::default()
+        };
+        let mut peer = Peer::client(variant, options, self.seed);
+        peer.connect(self.now);
+        if self.clients.insert(addr, peer).is_some() {
+            self.touched.insert(addr);
+            self.touched_server = true;
+        }
+    }
+
+    /// Lets ticks of 10 ms pass.
+    fn run(&mut self, ticks: usize) {
+        for _ in 0..ticks {
+            self.ticks += 1;
+            self.collect();
+            let end = self.now + 10 * MS;
+            while let Some(at) = self.next_moment().filter(|at| *at <= end) {
+                self.now = self.now.max(at);
+                self.deliver();
+                self.collect();
+            }
+            self.now = end;
+            for peer in self.clients.values_mut() {
+                peer.update(end);
+            }
+            self.server.update(end);
+            self.input(To::Timeout);
+        }
+    }
+
+    fn next_moment(&self) -> Option<u64> {
+        let due = self.watch.hub().deadline().map(|at| at.0);
+        self.lines.next_time().into_iter().chain(due).min()
+    }
+
+    fn deliver(&mut self) {
+        while let Some(flight) = self.lines.pop(self.now) {
+            match flight {
+                Flight::FromClient(addr, bytes) => self.input(To::FromClient { addr, bytes: &bytes }),
+                Flight::FromServer(upstream, bytes) => self.input(To::FromServer {
+                    upstream,
+                    bytes: &bytes,
+                }),
+                Flight::ToClient(addr, bytes) => {
+                    if let Some(peer) = self.clients.get_mut(&addr) {
+                        peer.receive(&bytes, self.now);
+                    }
+                }
+                Flight::ToServer(upstream, bytes) => {
+                    self.server.receive(local(upstream), &bytes, self.now);
+                }
+            }
+        }
+        if self.watch.hub().deadline().is_some_and(|at| at.0 <= self.now) {
+            self.input(To::Timeout);
+        }
+    }
+
+    fn input(&mut self, input: To<'_>) {
+        self.input_at(self.now, input);
+    }
+
+    fn input_at(&mut self, at: u64, input: To<'_>) {
+        for sent in self.watch.input(at, input) {
+            let flight = match sent {
+                Sent::Client(addr, bytes) => {
+                    self.heard.insert(addr, bytes.clone());
+                    Flight::ToClient(addr, bytes)
+                }
+                Sent::Server(upstream, bytes) => {
+                    self.last_sent = Some((upstream, bytes.clone()));
+                    Flight::ToServer(upstream, bytes)
+                }
+            };
+            self.send(flight);
+        }
+    }
+
+    fn send(&mut self, flight: Flight) {
+        if self.losses > 0 {
+            self.losses -= 1;
+            return;
+        }
+        self.lines.push(self.now + DELAY, flight);
+    }
+
+    /// Puts on its way what the peers want to send.
+    fn collect(&mut self) {
+        let mut flights = Vec::new();
+        for (addr, peer) in &mut self.clients {
+            let out = peer.outgoing.drain(..);
+            flights.extend(out.map(|bytes| Flight::FromClient(*addr, bytes)));
+        }
+        for (to, bytes) in self.server.take_outgoing() {
+            let upstream = self.watch.sockets.iter().copied().find(|up| local(*up) == to);
+            if let Some(upstream) = upstream {
+                self.last_reply = Some((upstream, bytes.clone()));
+                flights.push(Flight::FromServer(upstream, bytes));
+            }
+        }
+        for flight in flights {
+            self.send(flight);
+        }
+    }
+
+    /// Whoever was left alone was served well.
+    fn check(&self) {
+        for (addr, peer) in &self.clients {
+            if !self.touched.contains(addr) && !self.touched_server {
+                assert!(is_well(&peer.counters), "{addr}: {:?}", peer.counters);
+            }
+        }
+        if !self.touched_server && self.touched.is_empty() {
+            let finished = self.server.finished.iter().map(|(addr, peer)| (*addr, peer));
+            for (addr, peer) in self.server.peers().chain(finished) {
+                assert!(is_well(&peer.counters), "slot of {addr}: {:?}", peer.counters);
+            }
+            assert_eq!(self.server.counters.rejoins, 0, "a slot was started afresh");
+        }
+    }
+
+    /// Nobody says a word any more: in the end nothing is left.
+    fn everybody_vanishes(&mut self) {
+        self.input(To::Program(None));
+        for _ in 0..80 {
+            self.now += 2_500 * MS;
+            self.input(To::Timeout);
+        }
+        let left = self.watch.hub().sessions();
+        assert!(
+            left == 0 && self.watch.sockets.is_empty(),
+            "{left} sessions and {} sockets for ever",
+            self.watch.sockets.len()
+        );
+    }
+}
+
+/// Nothing was dropped that the core had a hand in.
+fn is_well(counters: &Counters) -> bool {
+    counters.ahead == 0
+        && counters.wrong_token == 0
+        && counters.malformed == 0
+        && counters.missing_chunks == 0
+        && counters.rejoined == 0
+}

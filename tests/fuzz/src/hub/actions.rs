@@ -1,0 +1,298 @@
+//! What one step of an input does.
+
+use std::net::SocketAddr;
+
+use teetap_kit::codec::{NO_TOKEN, control};
+use teetap_kit::link::MS;
+use teetap_proxy::session::{Command, Input as To, SessionId, UpstreamId};
+use teetap_rules::Made;
+use teetap_wire::{Dir, Side};
+
+use super::{Arena, CLIENTS, address, rules::Dice};
+use crate::input::Input;
+
+impl Arena {
+    pub(super) fn act(&mut self, input: &mut Input<'_>) {
+        match input.byte() % 24 {
+            0..=3 => self.run(1 + input.below(32)),
+            4 => {
+                let (addr, variant) = (address(input.below(CLIENTS)), input.variant());
+                self.start(addr, variant);
+            }
+            5..=7 => self.talk(input),
+            8 => self.leave(input),
+            9 => self.stranger(input),
+            10 => self.raw_server(input),
+            11 | 12 => self.changed(input),
+            13 => self.crossed(input),
+            14 => self.flood(input),
+            15 | 16 => self.command(input),
+            17 => self.program(input),
+            18 => {
+                self.losses = u32::from(input.byte() % 16);
+                self.touched_server = true;
+            }
+            19 => self.trouble(input),
+            20 => self.connless(input),
+            21 => {
+                // A clock that goes back, and one that leaps.
+                let at = self.now.saturating_sub(u64::from(input.word()) * MS);
+                self.input_at(at, To::Timeout);
+            }
+            22 => {
+                self.touched_server = true;
+                self.now += u64::from(input.byte()) * 500 * MS;
+                self.input(To::Timeout);
+            }
+            _ => {
+                if let Some((upstream, bytes)) = self.last_reply.clone() {
+                    self.touched_server = true;
+                    self.input(To::FromServer {
+                        upstream,
+                        bytes: &bytes,
+                    });
+                }
+            }
+        }
+    }
+
+    fn talk(&mut self, input: &mut Input<'_>) {
+        let (who, kind) = (input.byte(), input.byte());
+        let message = vec![kind; 1 + usize::from(kind) * 3 % 700];
+        let now = self.now;
+        let client = self.clients.get_mut(&address(usize::from(who) % CLIENTS));
+        let slot = self.server.peers_mut().next();
+        let peer = match (who & 0x80 != 0, client, slot) {
+            (true, _, Some((_, slot))) => slot,
+            (_, Some(client), _) => client,
+            _ => return,
+        };
+        for _ in 0..1 + kind % 4 {
+            if kind & 8 == 0 {
+                peer.send_nonvital(&message, now);
+            } else if peer.has_room(message.len()) {
+                peer.send_vital(&message, now);
+            }
+        }
+        peer.flush(now);
+    }
+
+    fn leave(&mut self, input: &mut Input<'_>) {
+        let (who, now) = (input.byte(), self.now);
+        if who & 0x80 != 0 {
+            if let Some((_, slot)) = self.server.peers_mut().next() {
+                slot.close("Kicked", now);
+            }
+        } else if let Some(peer) = self.clients.get_mut(&address(usize::from(who) % CLIENTS)) {
+            peer.close("bye", now);
+        }
+    }
+
+    /// Any bytes from any address.
+    fn stranger(&mut self, input: &mut Input<'_>) {
+        let addr = address(input.below(8));
+        let bytes = self.some_bytes(input);
+        self.touch(addr);
+        self.input(To::FromClient { addr, bytes: &bytes });
+    }
+
+    fn raw_server(&mut self, input: &mut Input<'_>) {
+        let upstream = self.some_upstream(input);
+        let bytes = self.some_bytes(input);
+        self.touched_server = true;
+        self.input(To::FromServer {
+            upstream,
+            bytes: &bytes,
+        });
+    }
+
+    fn some_bytes(&self, input: &mut Input<'_>) -> Vec<u8> {
+        let kind = input.byte();
+        if kind & 0xf0 == 0xf0 {
+            // Longer than any receiver reads.
+            return vec![kind, 1, 2, 3]
+                .into_iter()
+                .cycle()
+                .take(usize::from(input.word()))
+                .collect();
+        }
+        match kind % 8 {
+            0 => control::connect(input.variant(), input.token(), NO_TOKEN),
+            1 => control::token_request(input.token()),
+            2 => control::close(input.variant(), 0, Some(input.token()), "spoofed"),
+            3 => control::control(
+                input.variant(),
+                u16::from(input.byte()),
+                Some(input.token()),
+                input.byte(),
+                &[],
+            ),
+            _ => input.bytes().to_vec(),
+        }
+    }
+
+    /// The last datagram once more, with some bytes changed: its token and ack may well be right.
+    fn changed(&mut self, input: &mut Input<'_>) {
+        let from_server = input.byte() & 1 != 0;
+        let known = if from_server {
+            self.last_reply.clone()
+        } else {
+            self.last_sent.clone()
+        };
+        let Some((upstream, mut bytes)) = known else {
+            return;
+        };
+        for _ in 0..1 + input.below(3) {
+            let at = usize::from(input.byte()).min(bytes.len().saturating_sub(1));
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = input.byte();
+            }
+        }
+        bytes.truncate(bytes.len().saturating_sub(input.below(4)));
+        self.touched_server = true;
+        if from_server {
+            self.input(To::FromServer {
+                upstream,
+                bytes: &bytes,
+            });
+        } else {
+            // What the core sends to the server looks like what a client sends; the token differs.
+            let addr = address(input.below(CLIENTS));
+            self.borrow_token(addr, &mut bytes);
+            self.touch(addr);
+            self.input(To::FromClient { addr, bytes: &bytes });
+        }
+    }
+
+    /// Puts the token that an address was shown where a token of the server leg is.
+    fn borrow_token(&self, addr: SocketAddr, bytes: &mut [u8]) {
+        let Some(peer) = self.clients.get(&addr) else {
+            return;
+        };
+        let (_, token) = peer.tokens();
+        let len = bytes.len();
+        let at = match peer.format() {
+            teetap_kit::codec::Variant::V6 => return,
+            teetap_kit::codec::Variant::Ddnet => len.saturating_sub(4),
+            _ => 3,
+        };
+        if let Some(place) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+            *place = token;
+        }
+    }
+
+    /// What one client was sent comes from another address, or back.
+    fn crossed(&mut self, input: &mut Input<'_>) {
+        let (from, to) = (address(input.below(8)), address(input.below(CLIENTS)));
+        let Some(bytes) = self.heard.get(&to).cloned() else {
+            return;
+        };
+        self.touch(from);
+        self.input(To::FromClient {
+            addr: from,
+            bytes: &bytes,
+        });
+    }
+
+    fn flood(&mut self, input: &mut Input<'_>) {
+        let (count, variant) = (2 * usize::from(input.byte()), input.variant());
+        let bytes = control::connect(variant, [7, 7, 7, 7], NO_TOKEN);
+        let leave = control::close(variant, 0, Some([7, 7, 7, 7]), "");
+        let leaves = input.byte() & 1 != 0;
+        for number in 0..count {
+            let addr = address(CLIENTS + 8 + number);
+            self.input(To::FromClient { addr, bytes: &bytes });
+            if leaves {
+                self.input(To::FromClient { addr, bytes: &leave });
+            }
+        }
+        // They take slots of the server.
+        self.touched_server = true;
+        self.lines = teetap_kit::link::Queue::default();
+    }
+
+    fn command(&mut self, input: &mut Input<'_>) {
+        let session = SessionId(1 + u32::from(input.byte() % 8));
+        let reason: Box<[u8]> = input.bytes().into();
+        let side = [None, Some(Side::Client), Some(Side::Server)][input.below(3)];
+        let command = match input.below(16) {
+            0 => Command::Close {
+                session: Some(session),
+                side,
+                reason,
+            },
+            1 => Command::Close {
+                session: None,
+                side,
+                reason,
+            },
+            2 => Command::Shutdown { reason },
+            3..=5 => Command::Release {
+                session,
+                key: u64::from(input.byte() % 4),
+            },
+            kind => Command::Inject {
+                session,
+                message: Made {
+                    dir: if kind & 1 == 0 { Dir::C2s } else { Dir::S2c },
+                    vital: kind & 2 == 0,
+                    data: reason.into(),
+                },
+            },
+        };
+        self.input(To::Command(command));
+    }
+
+    fn program(&mut self, input: &mut Input<'_>) {
+        let kind = input.byte();
+        let program = Dice::new(kind, u64::from(input.byte()));
+        self.input(To::Program(if kind == 0 {
+            None
+        } else {
+            Some(Box::new(program))
+        }));
+    }
+
+    /// What the operating system has to say.
+    fn trouble(&mut self, input: &mut Input<'_>) {
+        let upstream = self.some_upstream(input);
+        let error = "no route";
+        self.input(match input.below(2) {
+            0 => To::Unreachable { upstream, error },
+            _ => To::UpstreamFailed { upstream, error },
+        });
+    }
+
+    /// The server browser, asked and answering.
+    fn connless(&mut self, input: &mut Input<'_>) {
+        let header: &[u8] = [
+            &[0xff; 6][..],
+            b"xe\x12\x34\0\0",
+            &[0x21; 9],
+            &[0x21; 6],
+            &[0xfd; 6],
+        ][input.below(5)];
+        let bytes = [header, &[0xff; 4], b"inf3", input.bytes()].concat();
+        if input.byte() & 1 == 0 {
+            let addr = address(input.word().into());
+            self.input(To::FromClient { addr, bytes: &bytes });
+        } else {
+            let upstream = self.some_upstream(input);
+            self.input(To::FromServer {
+                upstream,
+                bytes: &bytes,
+            });
+        }
+    }
+
+    /// An open socket, or one that never was.
+    fn some_upstream(&self, input: &mut Input<'_>) -> UpstreamId {
+        let count = self.watch.sockets.len();
+        let open = self.watch.sockets.iter().nth(input.below(count));
+        open.copied().unwrap_or(UpstreamId(u32::from(input.byte())))
+    }
+
+    fn touch(&mut self, addr: SocketAddr) {
+        self.touched.insert(addr);
+    }
+}

@@ -1,0 +1,51 @@
+//! Hostile bytes: five targets that take any input and fail by panicking.
+//!
+//! Law: a target is a plain function of its input, the same every time, and asserts more than "no panic": what the wire
+//! code reads is what the second codec of the test kit reads, what it writes is read back, and the session core keeps
+//! its promises whatever peers send (see [`watch`]).
+//!
+//! | target | input |
+//! |---|---|
+//! | [`packet()`] | a variant, what to rewrite, a datagram |
+//! | [`chunks()`] | a variant, a number of chunks, a payload |
+//! | [`connless()`] | a datagram |
+//! | [`handshake()`] | a joining client and what a server (or a stranger in its place) answers |
+//! | [`hub()`] | clients and a server of all kinds, strangers, rules, commands and time around one session core |
+//!
+//! `corpus/` holds starting points; `cargo run -p teetap-fuzz --example seed` makes them anew from the recorded
+//! sessions. The test `tests/replay.rs` runs them all and mutates each for a fixed number of rounds, or for ten minutes
+//! a target when `TEETAP_LONG` is set (`tests/run --long`). `libfuzzer/` calls the same functions with guidance by coverage.
+
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a test harness: what may not happen fails the target"
+)]
+
+pub mod corpus;
+pub mod mutate;
+pub mod watch;
+
+mod chunks;
+mod connless;
+mod handshake;
+mod hub;
+mod input;
+mod packet;
+
+pub use chunks::chunks;
+pub use connless::connless;
+pub use handshake::handshake;
+pub use hub::hub;
+pub use packet::packet;
+
+/// A target: fails by panicking.
+pub type Target = fn(&[u8]);
+
+/// All targets by name, which is also the name of their folder in `corpus/`.
+pub const TARGETS: [(&str, Target); 5] = [
+    ("packet", packet),
+    ("chunks", chunks),
+    ("connless", connless),
+    ("handshake", handshake),
+    ("hub", hub),
+];

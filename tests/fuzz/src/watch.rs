@@ -1,0 +1,305 @@
+//! The session core under watch: every input is followed by a check of what it must not have done.
+//!
+//! Whatever peers, strangers, rules and commands do:
+//!
+//! * it sends on sockets that are open only, nothing empty, nothing that a receiver would cut off (1400 bytes);
+//! * an address that has not proved itself is sent no more than came in with that one input: the bytes of its own
+//!   datagram, or those of a server's and a header more; nothing when only time passed;
+//! * an address with a session of 0.6 that never spoke 0.7 is sent nothing that looks like 0.7: DDNet 16.4's client would
+//!   crash;
+//! * sessions that are not online are at most 256, relays of the server browser at most 64, sockets no more than both;
+//! * a session is told in its order (opening, online, closing, closed) and never heard of again;
+//! * the next deadline lies ahead, and one input makes a bounded number of datagrams and events.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddr};
+
+use teetap_proxy::session::{
+    Config, Event, Hub, Input, Output, SessionChange, SessionId, State, Time, UpstreamId, What,
+};
+use teetap_wire::{MAX_DATAGRAM, Proto};
+
+/// Sessions that are not online, at most.
+pub const MAX_OPENING: usize = 256;
+/// Relays of the server browser, at most.
+pub const MAX_RELAYS: usize = 64;
+/// Datagrams and events of one input, at most, for each session that there is (one holds up to 400 unacked messages and
+/// 300 waiting ones, and rules make more).
+const MAX_OUTPUTS: usize = 4_000;
+/// What a token, a reason's end and an ACCEPT add to a server's datagram on its way to a client.
+const HEADERS: usize = 24;
+
+/// Something that the core sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// To a client.
+    Client(SocketAddr, Vec<u8>),
+    /// To the server, on a socket.
+    Server(UpstreamId, Vec<u8>),
+}
+
+/// A session as far as it was told.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    state: State,
+    was_online: bool,
+}
+
+/// A hub and what is known of it.
+#[derive(Debug)]
+pub struct Watch {
+    hub: Hub,
+    /// The time of the last input, microseconds.
+    pub now: u64,
+    /// Open sockets.
+    pub sockets: BTreeSet<UpstreamId>,
+    /// Events of the last input.
+    pub events: Vec<Event>,
+    last_upstream: UpstreamId,
+    sessions: BTreeMap<SessionId, Told>,
+    /// Addresses that ever had a session online.
+    proven: BTreeSet<SocketAddr>,
+    /// Addresses with a session online in 0.6.
+    six: BTreeMap<SocketAddr, SessionId>,
+    /// Addresses from which something came that looks like 0.7.
+    seven: BTreeSet<SocketAddr>,
+}
+
+/// The bit of control packets of 0.7, which no connected packet of 0.6 sets; and the version bits of its connless ones.
+#[must_use]
+pub fn looks_seven(bytes: &[u8]) -> bool {
+    match bytes.first() {
+        Some(first) if first & 0x20 != 0 => first & 0x03 == 0x01,
+        Some(first) => first & 0x04 != 0,
+        None => false,
+    }
+}
+
+/// Our own address of an upstream socket.
+#[must_use]
+pub fn local(upstream: UpstreamId) -> SocketAddr {
+    let port = u16::try_from(20_000 + upstream.0 % 40_000).unwrap_or(0);
+    SocketAddr::from((Ipv4Addr::new(10, 9, 0, 1), port))
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self::new(None)
+    }
+}
+
+impl Watch {
+    /// An empty hub that takes one protocol, or all.
+    #[must_use]
+    pub fn new(proto: Option<Proto>) -> Self {
+        let config = Config {
+            secret: *b"no secret at all",
+            proto,
+            patience: None,
+            events: true,
+        };
+        Self {
+            hub: Hub::new(config),
+            now: 0,
+            sockets: BTreeSet::new(),
+            events: Vec::new(),
+            last_upstream: UpstreamId(0),
+            sessions: BTreeMap::new(),
+            proven: BTreeSet::new(),
+            six: BTreeMap::new(),
+            seven: BTreeSet::new(),
+        }
+    }
+
+    /// The hub itself, to ask.
+    #[must_use]
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// The sessions that are online.
+    pub fn online(&self) -> impl Iterator<Item = SessionId> {
+        let online = |told: &Told| told.state == State::Online;
+        self.sessions
+            .iter()
+            .filter(move |(_, told)| online(told))
+            .map(|(id, _)| *id)
+    }
+
+    /// Hands in an input and checks what it did. Sockets that it asked for are opened at once.
+    pub fn input(&mut self, at: u64, input: Input<'_>) -> Vec<Sent> {
+        let mut opened = Vec::new();
+        let mut sent = self.one(at, input, &mut opened);
+        for upstream in opened {
+            let more = self.one(
+                at,
+                Input::UpstreamOpened {
+                    upstream,
+                    local: local(upstream),
+                },
+                &mut Vec::new(),
+            );
+            sent.extend(more);
+        }
+        sent
+    }
+
+    fn one(&mut self, at: u64, input: Input<'_>, opened: &mut Vec<UpstreamId>) -> Vec<Sent> {
+        self.now = self.now.max(at);
+        let allowed = self.allowed(&input);
+        let six = self.six.clone();
+        self.hub.handle(Time(at), input);
+        let (sent, events, closed) = self.drain(opened);
+        for upstream in closed {
+            self.sockets.remove(&upstream);
+        }
+        events.iter().for_each(|event| self.follow(event));
+        // Whoever comes online with this input has proved itself with it.
+        self.check_clients(&sent, &six, allowed);
+        self.events = events;
+        let most = MAX_OUTPUTS * (1 + self.sessions.len());
+        assert!(sent.len() + self.events.len() <= most, "too much of one input");
+        self.check_numbers();
+        sent
+    }
+
+    /// What may be sent to which unproven address; an address of `None` stands for all.
+    fn allowed(&mut self, input: &Input<'_>) -> Option<(Option<SocketAddr>, usize)> {
+        match input {
+            Input::FromClient { addr, bytes } => {
+                if looks_seven(bytes) {
+                    self.seven.insert(*addr);
+                }
+                Some((Some(*addr), bytes.len()))
+            }
+            Input::FromServer { bytes, .. } => Some((None, bytes.len() + HEADERS)),
+            // A person's reason is as long as he likes.
+            Input::Command(_) => None,
+            _ => Some((None, 0)),
+        }
+    }
+
+    fn drain(&mut self, opened: &mut Vec<UpstreamId>) -> (Vec<Sent>, Vec<Event>, Vec<UpstreamId>) {
+        let (mut sent, mut events, mut closed) = (Vec::new(), Vec::new(), Vec::new());
+        while let Some(output) = self.hub.poll() {
+            assert!(
+                events.is_empty() || matches!(output, Output::Event(_)),
+                "sent after it was told"
+            );
+            match output {
+                Output::OpenUpstream(upstream) => {
+                    assert!(upstream > self.last_upstream, "{upstream:?} is used twice");
+                    self.last_upstream = upstream;
+                    self.sockets.insert(upstream);
+                    opened.push(upstream);
+                }
+                Output::CloseUpstream(upstream) => {
+                    assert!(self.sockets.contains(&upstream), "{upstream:?} is closed twice");
+                    closed.push(upstream);
+                }
+                Output::ToClient { addr, bytes } => sent.push(Sent::Client(addr, bytes.to_vec())),
+                Output::ToServer { upstream, bytes } => {
+                    let open = self.sockets.contains(&upstream) && !closed.contains(&upstream);
+                    assert!(open, "{upstream:?} is not open");
+                    sent.push(Sent::Server(upstream, bytes.to_vec()));
+                }
+                Output::Event(event) => events.push(event),
+            }
+        }
+        for one in &sent {
+            let (Sent::Client(_, bytes) | Sent::Server(_, bytes)) = one;
+            let len = bytes.len();
+            assert!((1..=MAX_DATAGRAM).contains(&len), "{len} bytes: {one:?}");
+        }
+        (sent, events, closed)
+    }
+
+    /// Nothing that crashes, and nothing to strangers that they did not bring themselves.
+    fn check_clients(
+        &self,
+        sent: &[Sent],
+        six: &BTreeMap<SocketAddr, SessionId>,
+        allowed: Option<(Option<SocketAddr>, usize)>,
+    ) {
+        let mut total = 0;
+        for one in sent {
+            let Sent::Client(addr, bytes) = one else { continue };
+            let is_six = six.contains_key(addr) && !self.seven.contains(addr);
+            assert!(
+                !is_six || !looks_seven(bytes),
+                "0.7 to a client of 0.6 at {addr}: {bytes:02x?}"
+            );
+            let Some((to, most)) = allowed.filter(|_| !self.proven.contains(addr)) else {
+                continue;
+            };
+            total += bytes.len();
+            assert!(
+                to.is_none_or(|to| to == *addr),
+                "{addr} is sent what another asked"
+            );
+            assert!(
+                total <= most,
+                "{total} bytes to strangers, {most} came: {bytes:02x?}"
+            );
+        }
+    }
+
+    fn follow(&mut self, event: &Event) {
+        let Some(id) = event.session else { return };
+        let told = self.sessions.get(&id).copied();
+        let gone = told.is_some_and(|told| told.state == State::Closed);
+        assert!(!gone, "{id:?} is closed: {event:?}");
+        if let What::Session(change) = &event.what {
+            self.changed(id, told, change);
+        }
+    }
+
+    fn changed(&mut self, id: SessionId, told: Option<Told>, change: &SessionChange) {
+        let fits = match (told.map(|told| told.state), change.state) {
+            (None, State::Opening)
+            | (Some(State::Opening), State::Online | State::Closing | State::Closed)
+            | (Some(State::Online), State::Closing | State::Closed)
+            | (Some(State::Closing), State::Closed) => true,
+            // A candidate that takes over after it has ended, or the moment before.
+            (None | Some(State::Closing), _) => change.state != State::Online,
+            _ => false,
+        };
+        assert!(fits, "{id:?} from {told:?} to {change:?}");
+        let was_online = told.is_some_and(|told| told.was_online) || change.state == State::Online;
+        self.sessions.insert(
+            id,
+            Told {
+                state: change.state,
+                was_online,
+            },
+        );
+        if change.state == State::Online {
+            self.proven.insert(change.client);
+            if change.proto == Proto::V7 {
+                self.six.remove(&change.client);
+            } else {
+                self.six.insert(change.client, id);
+            }
+        } else if self.six.get(&change.client) == Some(&id) {
+            self.six.remove(&change.client);
+        }
+    }
+
+    fn check_numbers(&self) {
+        let lives = |told: &&Told| told.was_online && told.state != State::Closed;
+        let online = self.sessions.values().filter(lives).count();
+        let sessions = self.hub.sessions();
+        assert!(
+            sessions <= MAX_OPENING + online,
+            "{sessions} sessions, {online} of them online"
+        );
+        let sockets = self.sockets.len();
+        assert!(
+            sockets <= MAX_RELAYS + sessions,
+            "{sockets} sockets, {sessions} sessions"
+        );
+        if let Some(deadline) = self.hub.deadline() {
+            assert!(deadline.0 > self.now, "a deadline that has passed");
+        }
+    }
+}

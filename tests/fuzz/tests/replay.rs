@@ -1,0 +1,133 @@
+//! Every target takes its whole corpus, and mutations of it: a fixed number of rounds, or ten minutes a target when
+//! `TEETAP_LONG` is set. A finding is kept as a file, named in the output, to become part of the corpus.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says with what"
+)]
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{env, fs, thread};
+
+use teetap_fuzz::{TARGETS, Target, corpus, mutate};
+
+/// For each target with `TEETAP_LONG`.
+const LONG: Duration = Duration::from_secs(600);
+/// The seed of the short form.
+const SEED: u64 = 0x7ee7_a901;
+
+/// Keeps the input that is being run, and writes it down when the target fails.
+struct Keeper {
+    target: &'static str,
+    input: Vec<u8>,
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.finding", self.target));
+            let kept = fs::write(&path, &self.input);
+            eprintln!(
+                "the input of {} bytes is in {} ({kept:?})",
+                self.input.len(),
+                path.display()
+            );
+        }
+    }
+}
+
+fn target(name: &str) -> (&'static str, Target) {
+    *TARGETS.iter().find(|(known, _)| *known == name).unwrap()
+}
+
+/// Mutates as long as one test may take, or long.
+fn fuzz(name: &str, rounds: u32) {
+    let (name, target) = target(name);
+    let mut keeper = Keeper {
+        target: name,
+        input: Vec::new(),
+    };
+    let inputs: Vec<Vec<u8>> = corpus::load(name)
+        .unwrap()
+        .into_iter()
+        .map(|(_, input)| input)
+        .collect();
+    assert!(!inputs.is_empty(), "{name} has no corpus");
+    for input in &inputs {
+        keeper.input.clone_from(input);
+        target(input);
+    }
+    let (seed, effort) = if env::var_os("TEETAP_LONG").is_some() {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        (now.as_secs(), mutate::Effort::Time(LONG))
+    } else {
+        (SEED, mutate::Effort::Rounds(rounds))
+    };
+    let count = mutate::run(target, &inputs, seed, effort, |input| {
+        keeper.input.clear();
+        keeper.input.extend_from_slice(input);
+    });
+    eprintln!("{name}: {count} inputs with seed {seed}");
+}
+
+#[test]
+fn packet() {
+    fuzz("packet", 150_000);
+}
+
+#[test]
+fn chunks() {
+    fuzz("chunks", 150_000);
+}
+
+#[test]
+fn connless() {
+    fuzz("connless", 150_000);
+}
+
+#[test]
+fn handshake() {
+    fuzz("handshake", 10_000);
+}
+
+#[test]
+fn hub() {
+    fuzz("hub", 2_000);
+}
+
+/// The corpus is small enough to be committed, and each folder belongs to a target.
+#[test]
+fn the_corpus_is_small() {
+    let mut bytes = 0;
+    for (name, _) in TARGETS {
+        bytes += corpus::load(name)
+            .unwrap()
+            .iter()
+            .map(|(_, input)| input.len())
+            .sum::<usize>();
+    }
+    assert!(bytes < 200 * 1024, "{bytes} bytes");
+    let folders = corpus::folder("").read_dir().unwrap().count();
+    assert_eq!(folders, TARGETS.len());
+}
+
+/// The mutator gives the same inputs for the same seed, and others for another.
+#[test]
+fn the_mutator_is_deterministic() {
+    let made = |seed| {
+        let mut made = Vec::new();
+        mutate::run(
+            |_| {},
+            &[b"one".to_vec(), b"two".to_vec()],
+            seed,
+            mutate::Effort::Rounds(500),
+            |input| {
+                made.push(input.to_vec());
+            },
+        );
+        made
+    };
+    assert!(made(1) == made(1) && made(1) != made(2));
+}
