@@ -193,3 +193,43 @@ fn range(sizes: impl Iterator<Item = usize> + Clone) -> String {
     let (least, most) = (sizes.clone().min(), sizes.max());
     format!("{}-{}", least.unwrap_or(0), most.unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teetap_kit::codec::open;
+
+    #[test]
+    fn what_is_sent_is_what_the_dialect_reads() {
+        for variant in [Variant::V7, Variant::Ddnet] {
+            let (sent, expected) = Traffic::new(variant).ready(Way::S2c, [1, 2, 3, 4], [5, 6, 7, 8]);
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            for (sent, expected) in sent.iter().zip(expected.iter()) {
+                sent.write(777, 1023, &mut one);
+                expected.write(777, 1023, &mut other);
+                let (one, other) = (open(variant, &one).unwrap(), open(variant, &other).unwrap());
+                assert_eq!((one.head.ack, other.head.ack), (777, 777));
+                assert_eq!(one.head.token, Some([1, 2, 3, 4]));
+                assert_eq!(other.head.token, Some([5, 6, 7, 8]));
+                assert_eq!(one.payload, other.payload);
+                assert_eq!(one.head.flags.compressed, other.head.flags.compressed);
+                let seqs: Vec<_> = one.chunks().map(|chunk| chunk.seq).collect();
+                assert_eq!(seqs, [sent.is_vital().then_some(1023)]);
+            }
+        }
+    }
+
+    #[test]
+    fn most_is_compressed_and_some_is_vital() {
+        for variant in [Variant::V7, Variant::Ddnet] {
+            for (way, vital) in [(Way::C2s, 2), (Way::S2c, 4)] {
+                let (sent, _) = Traffic::new(variant).ready(way, [0; 4], [0; 4]);
+                assert_eq!(sent.iter().filter(|ready| ready.is_vital()).count(), vital);
+                assert_eq!(
+                    sent.iter().filter(|ready| ready.is_compressed()).count(),
+                    TURNS - vital
+                );
+            }
+        }
+    }
+}

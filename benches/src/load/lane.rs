@@ -108,3 +108,57 @@ impl Lane {
         self.flying.drain(..).count()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::{Traffic, Way};
+    use teetap_kit::codec::Variant;
+
+    fn lane() -> Lane {
+        let traffic = Traffic::new(Variant::V7);
+        Lane::new(traffic.ready(Way::S2c, [1; 4], [1; 4]), 1023, 1023)
+    }
+
+    fn next(lane: &mut Lane, at: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        lane.next(7, at, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn everything_that_arrives_in_order_is_right_and_vitals_are_acked() {
+        let (mut lane, mut work) = (lane(), Vec::new());
+        for at in 0..8 {
+            let bytes = next(&mut lane, at);
+            assert_eq!(lane.arrived(), 1023);
+            let right = Verdict::Right { sent_at: at, lost: 0 };
+            assert_eq!(lane.check(&bytes, &mut work), right);
+        }
+        assert_eq!((lane.arrived(), lane.flying()), (0, 0));
+    }
+
+    #[test]
+    fn any_other_byte_is_wrong() {
+        let (mut lane, mut work) = (lane(), Vec::new());
+        let bytes = next(&mut lane, 0);
+        for place in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[place] ^= 1;
+            assert_eq!(lane.check(&other, &mut work), Verdict::Wrong, "{place}");
+        }
+        assert_eq!(lane.check(&bytes[1..], &mut work), Verdict::Wrong);
+        assert!(matches!(lane.check(&bytes, &mut work), Verdict::Right { .. }));
+        assert_eq!(lane.check(&bytes, &mut work), Verdict::Wrong, "twice");
+    }
+
+    #[test]
+    fn what_is_skipped_is_lost() {
+        let (mut lane, mut work) = (lane(), Vec::new());
+        let all: Vec<_> = (0..4).map(|at| next(&mut lane, at)).collect();
+        let right = Verdict::Right { sent_at: 2, lost: 2 };
+        assert_eq!(lane.check(&all[2], &mut work), right);
+        assert_eq!(lane.check(&all[0], &mut work), Verdict::Wrong, "too late");
+        assert_eq!(lane.give_up(), 1);
+    }
+}

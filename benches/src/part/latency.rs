@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Bench, DIALECTS, Run};
+use super::{DIALECTS, Run};
 use crate::load::{Latencies, Load, Plan, Spread, join};
 use crate::net::Socket;
 use crate::stats::{Report, least, median, number, percentile};
@@ -21,6 +21,8 @@ const SESSIONS: usize = 64;
 struct Figures {
     p50: Vec<f64>,
     p99: Vec<f64>,
+    /// CPU time per datagram, in microseconds; 0 where nothing is between.
+    cost: Vec<f64>,
 }
 
 /// Measures and prints.
@@ -36,7 +38,7 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     report.line(
         "| traffic | direct | minimal | naive tokio | teetap | p50 teetap/naive | p99 teetap/naive | goals |",
     );
-    report.line("|---|---|---|---|---|---|---|---|");
+    report.line("|---|---|---|---|---|---|---|---|---|");
     for (variant, name) in DIALECTS {
         let traffic = Traffic::new(variant);
         let plan = Plan {
@@ -50,11 +52,13 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
         for spread in [Spread::Even, Spread::Burst] {
             let mut figures: [Figures; 4] = Default::default();
             for _ in 0..rounds {
-                let loads = std::iter::once(&mut direct).chain(benches.iter_mut().map(Bench::load));
-                for (load, figures) in loads.zip(&mut figures) {
-                    load.paced(time, spread, |_| Ok(()))?;
-                    load.take_tally().clean("a run at game speed")?;
-                    figures.add(load.take_latencies(), spread);
+                let [straight, between @ ..] = &mut figures;
+                straight.play(&mut direct, time, spread)?;
+                for (bench, figures) in benches.iter_mut().zip(between) {
+                    let before = bench.subject.cpu_time()?;
+                    let datagrams = figures.play(&mut bench.load, time, spread)?;
+                    let cost = number(bench.subject.cpu_time()? - before) / 1000.0;
+                    figures.cost.push(cost / number(datagrams));
                 }
             }
             print(name, spread, &figures, report);
@@ -98,25 +102,32 @@ fn print(name: &str, spread: Spread, [direct, rest @ ..]: &[Figures; 4], report:
             (what, format!("p50 {p50}"))
         }
     };
+    let cost: Vec<String> = rest
+        .iter()
+        .map(|figures| format!("{:.1}", median(&figures.cost)))
+        .collect();
     let pair = |(p50, p99): (f64, f64)| format!("{p50:.1} / {p99:.1}");
     report.line(&format!(
-        "| {what} | {} | {} | {} | {} | **{:.2}** | **{:.2}** | {goals} |",
+        "| {what} | {} | {} | {} | {} | **{:.2}** | **{:.2}** | {} | {goals} |",
         pair((base, least(&direct.p99))),
         pair(minimal),
         pair(naive),
         pair(teetap),
         ratios.0,
         ratios.1,
+        cost.join(" / "),
     ));
 }
 
-impl Bench {
-    fn load(&mut self) -> &mut Load {
-        &mut self.load
-    }
-}
-
 impl Figures {
+    /// One round; how many datagrams it had.
+    fn play(&mut self, load: &mut Load, time: Duration, spread: Spread) -> Result<u64> {
+        load.paced(time, spread, |_| Ok(()))?;
+        let tally = load.take_tally().clean("a run at game speed")?;
+        self.add(load.take_latencies(), spread);
+        Ok(tally.right)
+    }
+
     fn add(&mut self, latencies: Latencies, spread: Spread) {
         let Latencies { c2s, s2c } = latencies;
         // In a burst only the snapshots are of interest.
