@@ -10,7 +10,7 @@ use std::{
 
 use assert_cmd::assert::OutputAssertExt as _;
 
-const OPTIONS: [&str; 7] = [
+const OPTIONS: [&str; 8] = [
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",
@@ -18,6 +18,7 @@ const OPTIONS: [&str; 7] = [
     "QUIET",
     "VERBOSE",
     "JSON",
+    "INPUT_LOG",
 ];
 
 /// An address of documentation: nothing is there, and it can be resolved without a name server.
@@ -84,7 +85,15 @@ fn help_names_options_sub_commands_and_exit_codes() {
             "{option}"
         );
     }
-    for word in ["run", "demo", "completions", "man", "Exit codes:", "128+n"] {
+    for word in [
+        "run",
+        "demo",
+        "replay",
+        "completions",
+        "man",
+        "Exit codes:",
+        "128+n",
+    ] {
         assert!(long.contains(word), "{word}");
     }
     let (short, _) = run(&["-h"], 0);

@@ -40,6 +40,14 @@ pub struct Client {
     pub down: Hop<Vec<u8>>,
 }
 
+/// Sees what the hub is given and what it wants done.
+pub trait Witness: std::fmt::Debug {
+    /// The hub is about to be handed this.
+    fn input(&mut self, at: Time, input: &Input<'_>);
+    /// The hub wants this; the outputs of an input come behind it.
+    fn output(&mut self, output: &Output<'_>);
+}
+
 /// The whole.
 #[derive(Debug)]
 pub struct World {
@@ -57,6 +65,8 @@ pub struct World {
     pub down: Hop<(SocketAddr, Vec<u8>)>,
     /// What the hub told, when it is watched.
     pub events: Vec<Event>,
+    /// Who looks at the hub.
+    pub witness: Option<Box<dyn Witness>>,
     /// Upstream sockets that are open.
     pub sockets: Vec<UpstreamId>,
     /// Whether the network neither loses nor doubles DDNet's ACCEPT.
@@ -108,6 +118,7 @@ impl World {
             up: Hop::new(conditions, seed ^ 0x1111),
             down: Hop::new(conditions, seed ^ 0x2222),
             events: Vec::new(),
+            witness: None,
             sockets: Vec::new(),
             spares_accept: true,
             network: Network::default(),
@@ -174,6 +185,9 @@ impl World {
     pub fn input(&mut self, input: Input<'_>) {
         let now = self.now;
         if let Middle::Hub(hub) = &mut self.middle {
+            if let Some(witness) = &mut self.witness {
+                witness.input(Time(now), &input);
+            }
             hub.handle(Time(now), input);
             self.drain();
         }
@@ -269,6 +283,9 @@ impl World {
         };
         let mut opened = Vec::new();
         while let Some(output) = hub.poll() {
+            if let Some(witness) = &mut self.witness {
+                witness.output(&output);
+            }
             match output {
                 Output::OpenUpstream(upstream) => {
                     self.sockets.push(upstream);
@@ -302,13 +319,14 @@ impl World {
             }
         }
         for upstream in opened {
-            hub.handle(
-                Time(self.now),
-                Input::UpstreamOpened {
-                    upstream,
-                    local: upstream_addr(upstream),
-                },
-            );
+            let input = Input::UpstreamOpened {
+                upstream,
+                local: upstream_addr(upstream),
+            };
+            if let Some(witness) = &mut self.witness {
+                witness.input(Time(self.now), &input);
+            }
+            hub.handle(Time(self.now), input);
             assert!(hub.poll().is_none_or(|output| matches!(output, Output::Event(_))));
         }
     }

@@ -58,7 +58,7 @@ pub fn check(log: impl BufRead) -> Result<Checked, ReadError> {
         difference: None,
         cut: None,
     };
-    while let Some(line) = reader.next() {
+    for line in reader.by_ref() {
         let (line, entry) = line?;
         checked.step(&mut hub, line, entry)?;
         if checked.difference.is_some() {

@@ -4,6 +4,7 @@
 //! core has its input, so that an input that crashes the core is in the log.
 
 use std::{
+    collections::VecDeque,
     fs::{File, OpenOptions},
     io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
@@ -30,6 +31,9 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// Bytes of lines that are written at once.
 const BLOCK: usize = 256 << 10;
+
+/// Bytes that the last line needs at most; whole lines are given up for it where the file takes no more.
+const ROOM: u64 = 512;
 
 /// A log that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,12 +245,14 @@ impl Fault {
 /// What the writer's thread works with.
 struct Writer {
     file: File,
+    /// Bytes in the file.
+    written: u64,
     /// Lines that are not in the file yet.
     block: Vec<u8>,
-    /// Bytes of whole lines in the file.
-    written: u64,
-    /// Inputs in the file.
-    inputs: u64,
+    /// Lines in file and block, the first one included.
+    lines: u64,
+    /// Where the latest lines end in the file: all behind the last one that leaves [`ROOM`], and that one.
+    ends: VecDeque<u64>,
 }
 
 /// The last line.
@@ -259,24 +265,23 @@ impl Writer {
     fn new(file: File) -> Self {
         Self {
             file,
-            block: Vec::new(),
             written: 0,
-            inputs: 0,
+            block: Vec::new(),
+            lines: 0,
+            ends: VecDeque::new(),
         }
     }
 
     /// Writes what comes until nothing more can come, or nothing more can be written.
     fn run(mut self, receiver: Receiver<Entry>, shared: &Shared) {
         let result = self.drain(&receiver, shared).and_then(|()| {
+            let complete = End {
+                reason: Reason::Complete,
+                inputs: self.inputs(),
+                error: None,
+            };
             let fault = shared.fault.get();
-            let end = fault.map_or(
-                End {
-                    reason: Reason::Complete,
-                    inputs: self.inputs,
-                    error: None,
-                },
-                |fault| fault.end(self.inputs),
-            );
+            let end = fault.map_or(complete, |fault| fault.end(self.inputs()));
             self.line(&Last { end })?;
             self.write()
         });
@@ -284,15 +289,13 @@ impl Writer {
         drop(receiver);
         if let Err(error) = result {
             let fault = Fault::WriteFailed(error.to_string());
-            let end = fault.end(self.inputs);
-            shared.fault(fault);
-            self.give_up(end);
+            shared.fault(fault.clone());
+            self.give_up(&fault);
         }
     }
 
     fn drain(&mut self, receiver: &Receiver<Entry>, shared: &Shared) -> io::Result<()> {
         loop {
-            let mut inputs = 0;
             let missing = loop {
                 if self.block.len() >= BLOCK {
                     break None;
@@ -301,13 +304,11 @@ impl Writer {
                     Ok(entry) => {
                         shared.queued.fetch_sub(entry.weight(), Ordering::Relaxed);
                         self.line(&entry)?;
-                        inputs += 1;
                     }
                     Err(missing) => break Some(missing),
                 }
             };
             self.write()?;
-            self.inputs += inputs;
             match missing {
                 None => {}
                 Some(TryRecvError::Empty) => thread::sleep(TICK),
@@ -316,27 +317,53 @@ impl Writer {
         }
     }
 
+    fn inputs(&self) -> u64 {
+        self.lines.saturating_sub(1)
+    }
+
     /// Adds a line to the block.
     fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.block, line)?;
         self.block.push(b'\n');
+        self.lines += 1;
+        self.ends.push_back(self.written + self.block.len() as u64);
         Ok(())
     }
 
+    /// Writes the block, all of it or as much as the file takes.
     fn write(&mut self) -> io::Result<()> {
-        self.file.write_all(&self.block)?;
-        self.written += self.block.len() as u64;
+        let mut rest = self.block.as_slice();
+        while !rest.is_empty() {
+            match self.file.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    rest = rest.get(written..).unwrap_or_default();
+                    self.written += written as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
         self.block.clear();
+        while self.ends.get(1).is_some_and(|end| end + ROOM <= self.written) {
+            self.ends.pop_front();
+        }
         Ok(())
     }
 
-    /// The file takes no more: cuts off what is no whole line, which may make the room that the last line needs. Where
-    /// it does not, the log is found without an end, and counts as cut too.
-    fn give_up(&mut self, end: End) {
+    /// The file takes no more: cuts it at the end of a line, so that the last one has room. Where even that fails the
+    /// log is found without a last line, and counts as cut too.
+    fn give_up(&mut self, fault: &Fault) {
         self.block.clear();
-        let _without_an_end = self
+        while self.ends.len() > 1 && self.ends.back().is_some_and(|end| end + ROOM > self.written) {
+            self.ends.pop_back();
+            self.lines -= 1;
+        }
+        let end = fault.end(self.inputs());
+        let kept = self.ends.back().copied().unwrap_or_default();
+        let _without_a_last_line = self
             .file
-            .set_len(self.written)
+            .set_len(kept)
             .and_then(|()| self.line(&Last { end }))
             .and_then(|()| self.write());
     }

@@ -1,0 +1,135 @@
+//! Runs of the virtual world on bad networks are written to an input log and replayed byte for byte.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+use std::{
+    fs::File,
+    io::BufReader,
+    path::Path,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use teetap_kit::{
+    codec::Variant,
+    link::{Conditions, SECOND},
+    peer::{Options, Peer, Policy, Server},
+    world::{Middle, Witness, World, client_addr},
+};
+use teetap_proxy::{
+    io::record::{self, Header, InputLog, Recorder},
+    session::{Command, Config, Hub, Input, Output, Time},
+};
+use teetap_rules::Made;
+use teetap_wire::Dir;
+
+/// Writes down what the hub of a virtual world is given and what it wants.
+#[derive(Debug)]
+struct Clerk(Recorder);
+
+impl Witness for Clerk {
+    fn input(&mut self, at: Time, input: &Input<'_>) {
+        self.0.begin(at, input);
+    }
+
+    fn output(&mut self, output: &Output<'_>) {
+        self.0.output(output);
+    }
+}
+
+/// Three clients of a variant talk to a server over hops that lose, double and reorder; messages are injected, so that
+/// the directions are renumbered, and in the end all is closed.
+fn lossy(variant: Variant, seed: u64, path: &Path) {
+    let config = Config {
+        secret: [seed.to_le_bytes()[0]; 16],
+        proto: None,
+        // The peers go on for ever, too.
+        patience: Some(Duration::MAX),
+        events: true,
+    };
+    let log = InputLog {
+        path: path.to_owned(),
+        seed,
+        version: "of this test",
+    };
+    let addrs = [client_addr(8), client_addr(9)];
+    let header = Header::new(log.version, &config, seed, addrs, UNIX_EPOCH);
+    let (recorder, writing) = record::start(&log, &header).unwrap();
+    let conditions = Conditions::bad(0.05);
+    let endless = Options {
+        limits: false,
+        ..Options::default()
+    };
+    let policy = Policy {
+        options: endless.clone(),
+        ..Policy::default()
+    };
+    let server = Server::new(variant, policy, seed);
+    let mut world = World::new(Middle::Hub(Box::new(Hub::new(config))), server, conditions, seed);
+    world.witness = Some(Box::new(Clerk(recorder)));
+    for number in 0..3 {
+        let options = Options {
+            hello: Some(b"hello".to_vec()),
+            ..endless.clone()
+        };
+        let mut client = Peer::client(variant, options, seed + number);
+        client.connect(0);
+        world.add(client, conditions, seed + number);
+    }
+    for round in 0..100 {
+        talk(&mut world, round);
+        let session = world.hub().and_then(|hub| hub.session_of(client_addr(0)));
+        if let (25 | 50, Some(session)) = (round, session) {
+            let message = Made {
+                dir: [Dir::C2s, Dir::S2c][usize::from(round == 50)],
+                vital: true,
+                data: b"one more".to_vec(),
+            };
+            world.input(Input::Command(Command::Inject { session, message }));
+        }
+        world.run(SECOND / 5);
+    }
+    world.input(Input::Command(Command::Shutdown {
+        reason: b"the end".as_slice().into(),
+    }));
+    drop(world);
+    writing.finish();
+}
+
+/// Both sides say something.
+fn talk(world: &mut World, round: u32) {
+    let now = world.now;
+    for client in &mut world.clients {
+        client
+            .peer
+            .send_vital(format!("from {}, {round}", client.addr).as_bytes(), now);
+        client.peer.send_nonvital(b"now and then", now);
+        client.peer.flush(now);
+    }
+    for (addr, peer) in world.server.peers_mut() {
+        peer.send_vital(format!("to {addr}, {round}").as_bytes(), now);
+        peer.flush(now);
+    }
+}
+
+#[test]
+fn bad_networks_replay_equal_in_every_variant() {
+    let variants = [
+        Variant::V6,
+        Variant::V65,
+        Variant::Ddnet,
+        Variant::V7,
+        Variant::D7,
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (variant, seed) in variants.into_iter().zip(20..) {
+        let path = folder.path().join(seed.to_string());
+        lossy(variant, seed, &path);
+        let checked = record::check(BufReader::new(File::open(&path).unwrap())).unwrap();
+        assert_eq!((checked.difference, checked.cut), (None, None), "{variant:?}");
+        assert!(checked.sent > 500, "{variant:?}: {}", checked.sent);
+    }
+}
