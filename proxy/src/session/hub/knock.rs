@@ -90,6 +90,8 @@ impl Hub {
                 client_token: Some(token),
                 shown: Some(header_token),
             },
+            // Compressed data of 0.7 that its session refused, with a token that begins with 01.
+            First::Connect { .. } if self.is_seven(current) && bytes.get(2) != Some(&0) => return false,
             First::Connect { proto, token } => {
                 // DDNet's CONNECT has the place of a token, with nothing in it.
                 let client_token = token.filter(|token| *token != Token::NONE);
@@ -178,6 +180,11 @@ impl Hub {
             let talks = link.is_online() && link.client_silence(self.now) < TOKENLESS_SILENCE;
             talks && link.proto() != Proto::V7
         })
+    }
+
+    fn is_seven(&self, id: Option<SessionId>) -> bool {
+        let link = id.and_then(|id| self.links.get(&id));
+        link.is_some_and(|link| link.proto() == Proto::V7)
     }
 
     /// The same CONNECT once more: the same client token, or any before the client's first data.

@@ -1,0 +1,169 @@
+//! What is thrown.
+
+use teetap_kit::{
+    codec::{Chunk, Datagram, Head, NO_TOKEN, Packing, Token, Variant, control, seal},
+    huffman::Ending,
+    link::Random,
+};
+
+use crate::stage::Shown;
+
+/// The largest datagram that UDP over IPv4 carries.
+pub(crate) const LARGEST: usize = 65_507;
+
+/// Of every first byte, with nothing valid behind it: no token of anybody's, no control message, no number that fits.
+pub(crate) fn every_first_byte() -> Vec<Vec<u8>> {
+    let body = [0xee, 3, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xbb, 0xbb, 0xbb, 0xbb];
+    (0..=u8::MAX)
+        .flat_map(|first| {
+            let short = vec![first, 0xee, 3];
+            [vec![first], short, [&[first], &body[..]].concat()]
+        })
+        .collect()
+}
+
+/// Cut off after every byte.
+pub(crate) fn truncated(datagram: &[u8]) -> Vec<Vec<u8>> {
+    (0..datagram.len()).map(|len| datagram[..len].to_vec()).collect()
+}
+
+/// Longer than anybody reads.
+pub(crate) fn oversized(datagram: &[u8]) -> Vec<Vec<u8>> {
+    [1395, 1400, 1401, 9000, LARGEST]
+        .into_iter()
+        .map(|len| {
+            let mut bytes = datagram.to_vec();
+            bytes.resize(len, 0x55);
+            bytes
+        })
+        .collect()
+}
+
+/// Compressed: zeros are the shortest codes, so these inflate to far more than a payload; streams without an end; noise.
+pub(crate) fn bombs(shown: Shown) -> Vec<Vec<u8>> {
+    let mut head = Head::new(shown.format, shown.ack, shown.token);
+    head.num_chunks = 5;
+    let mut random = Random::new(4);
+    let noise: Vec<u8> = (0..600).map(|_| random.bits().to_be_bytes()[0]).collect();
+    let compressed = if shown.format.is_seven() { 0x10 } else { 0x80 };
+    let header = if matches!(shown.format, Variant::V65 | Variant::V7 | Variant::D7) {
+        7
+    } else {
+        3
+    };
+    let mut bombs = Vec::new();
+    for size in [1300, 1398, 5000] {
+        bombs.push(seal(&head, &vec![0; size], Packing::Always(Ending::Padded)));
+    }
+    for stream in [&[0xff; 500][..], &[0x00; 1000], &noise, &[]] {
+        let mut bytes = seal(&head, &[], Packing::Clear);
+        bytes.truncate(header);
+        bytes[0] |= compressed;
+        bytes.extend(stream);
+        bombs.push(bytes);
+    }
+    bombs
+}
+
+/// Chunks and control messages that show this token (or none) and any ack, in the framing of every variant.
+pub(crate) fn of_every_variant(shown: Shown, token: Token) -> Vec<Vec<u8>> {
+    let mut datagrams = Vec::new();
+    for variant in Variant::ALL {
+        let token = (variant != Variant::V6).then_some(token);
+        let chunk = Chunk {
+            seq: Some(shown.next),
+            resend: false,
+            data: b"from somebody else".to_vec(),
+        };
+        datagrams.push(Datagram::of_chunks(variant, shown.ack, token, vec![chunk]).build());
+        for message in 0..8 {
+            datagrams.push(control::control(
+                variant,
+                shown.ack,
+                token,
+                message,
+                &[&[1, 2, 3, 4]],
+            ));
+        }
+        datagrams.push(control::close(variant, shown.ack, token, "spoofed"));
+        datagrams.push(control::connect(variant, [9, 9, 9, 9], token.unwrap_or(NO_TOKEN)));
+    }
+    datagrams.push(control::token_request([8, 8, 8, 8]));
+    datagrams
+}
+
+/// Acks of everything: keepalives and empty requests to resend with all 1024 of them, but the right one.
+pub(crate) fn every_ack(shown: Shown) -> Vec<Vec<u8>> {
+    let wrong = (0..1024).filter(|ack| *ack != shown.ack);
+    wrong
+        .map(|ack| control::control(shown.format, ack, shown.token, control::KEEPALIVE, &[]))
+        .collect()
+}
+
+/// CLOSE with all acks but the right one.
+pub(crate) fn every_close(shown: Shown) -> Vec<Vec<u8>> {
+    let wrong = (0..1024).filter(|ack| *ack != shown.ack);
+    wrong
+        .map(|ack| control::close(shown.format, ack, shown.token, "bad ack"))
+        .collect()
+}
+
+/// Messages with all numbers but the next one, with the resend bit and without.
+pub(crate) fn every_number(shown: Shown) -> Vec<Vec<u8>> {
+    let wrong = (0..1024).filter(|seq| *seq != shown.next);
+    wrong
+        .map(|seq| {
+            let chunk = Chunk {
+                seq: Some(seq),
+                resend: seq % 2 == 0,
+                data: b"out of order".to_vec(),
+            };
+            Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk]).build()
+        })
+        .collect()
+}
+
+/// Valid but for one bit of its token.
+pub(crate) fn wrong_tokens(shown: Shown) -> Vec<Vec<u8>> {
+    let Some(token) = shown.token else {
+        return Vec::new();
+    };
+    (0..32)
+        .map(|bit| {
+            let mut wrong = token;
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            control::close(shown.format, shown.ack, Some(wrong), "a wrong token")
+        })
+        .collect()
+}
+
+/// What a datagram with the right token can still get wrong: ids that do not exist, counts that are not true, control
+/// packets with chunks or without a message, flags nobody sets.
+pub(crate) fn malformed(shown: Shown) -> Vec<Vec<u8>> {
+    let mut datagrams = Vec::new();
+    for id in 6..=u8::MAX {
+        datagrams.push(control::control(
+            shown.format,
+            shown.ack,
+            shown.token,
+            id,
+            &[b"?"],
+        ));
+    }
+    for count in [0, 1, 2, 254, 255] {
+        let mut head = Head::new(shown.format, shown.ack, shown.token);
+        head.num_chunks = count;
+        for payload in [&[][..], &[0x3f], &[0x3f, 0xff], &[0x7f, 0xff, 0xff], &[0; 300]] {
+            datagrams.push(seal(&head, payload, Packing::Clear));
+        }
+        head.flags.control = true;
+        datagrams.push(seal(&head, &[], Packing::Clear));
+        datagrams.push(seal(&head, &[control::KEEPALIVE], Packing::Clear));
+        datagrams.push(seal(
+            &head,
+            &[control::KEEPALIVE; 300],
+            Packing::Always(Ending::Padded),
+        ));
+    }
+    datagrams
+}

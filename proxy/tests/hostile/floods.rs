@@ -1,0 +1,122 @@
+//! Many strangers: what they leave behind is bounded, and a client that plays or comes does not notice.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use teetap_kit::{
+    codec::{NO_TOKEN, Variant, control},
+    link::{MS, SECOND},
+    peer::Refusal,
+};
+use teetap_proxy::session::{Input, Remark, What};
+
+use crate::{
+    arsenal::LARGEST,
+    stage::{PAIRS, Phase, Stage},
+};
+
+/// Sessions that are not online, with a socket each.
+const MOST: usize = 256;
+
+fn stranger(number: u32) -> SocketAddr {
+    let [_, a, b, c] = number.to_be_bytes();
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 100 + a, b, c)), 7000)
+}
+
+/// Joins and leaves at once: such sessions linger, and count all the same.
+#[test]
+fn clients_that_leave_at_once() {
+    for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
+        let mut stage = Stage::at(PAIRS[2], Phase::Online);
+        for number in 0..3000 {
+            let addr = stranger(number);
+            let connect = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
+            let close = control::close(Variant::V6, 0, None, "");
+            for bytes in [&connect, &close] {
+                stage.world.input(Input::FromClient { addr, bytes });
+            }
+            assert!(
+                stage.world.sockets.len() <= 1 + MOST,
+                "{variant:?}: {}",
+                stage.world.sockets.len()
+            );
+        }
+        stage.assert_talks();
+        // The longest: a client that was answered has 10 s to come, and its session lingers for 2.
+        stage.run(13 * SECOND);
+        assert_eq!(stage.world.sockets.len(), 1, "{variant:?}");
+    }
+}
+
+/// And clients that the server refuses.
+#[test]
+fn clients_that_are_refused() {
+    for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
+        let mut stage = Stage::at(PAIRS[2], Phase::Online);
+        stage.world.server.policy.refusal = Some(Refusal::Full);
+        for number in 0..2000 {
+            let bytes = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
+            let addr = stranger(number);
+            stage.world.input(Input::FromClient { addr, bytes: &bytes });
+            if number % 50 == 0 {
+                stage.run(30 * MS);
+            }
+            assert!(stage.world.sockets.len() <= 1 + MOST);
+        }
+        stage.assert_talks();
+        // The longest: a client that was answered has 10 s to come, and its session lingers for 2.
+        stage.run(13 * SECOND);
+        assert_eq!(stage.world.sockets.len(), 1, "{variant:?}");
+    }
+}
+
+/// A client that comes in the middle of it plays.
+#[test]
+fn a_client_that_comes_during_a_flood() {
+    for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
+        for pair in PAIRS {
+            let mut stage = Stage::at(pair, Phase::Closing);
+            let mut number = 0;
+            for _ in 0..5 {
+                for _ in 0..100 {
+                    number += 1;
+                    let bytes = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
+                    stage.world.server.policy.refusal = None;
+                    stage.world.input(Input::FromClient {
+                        addr: stranger(number),
+                        bytes: &bytes,
+                    });
+                }
+                stage.run(10 * MS);
+            }
+            stage.world.server.policy.max_clients = 10_000;
+            stage.world.server.policy.max_clients_per_ip = 10_000;
+            stage.recover(Phase::Closing);
+        }
+    }
+}
+
+/// TOKEN requests, garbage and the largest datagrams: no session, no socket, and events of bounded size.
+#[test]
+fn what_opens_nothing_keeps_nothing() {
+    let mut stage = Stage::at(PAIRS[5], Phase::Online);
+    stage.world.events.clear();
+    for number in 0..2000 {
+        let addr = stranger(number);
+        let [.., byte] = number.to_be_bytes();
+        // Neither connless nor a CONNECT, so these are strays.
+        let stray = vec![byte & 0xdf | 0x02; if number % 10 == 0 { LARGEST } else { 50 }];
+        for bytes in [&stray, &control::token_request([1, 2, 3, byte])] {
+            stage.world.input(Input::FromClient { addr, bytes });
+        }
+    }
+    assert_eq!(stage.world.sockets.len(), 1);
+    assert_eq!(stage.world.hub().unwrap().sessions(), 1);
+    let strays = stage.world.events.iter().filter_map(|event| match &event.what {
+        What::Remark(Remark::Stray(_, bytes)) => Some(bytes.len()),
+        _ => None,
+    });
+    let strays: Vec<usize> = strays.collect();
+    assert_eq!(strays.len(), 2000);
+    assert!(strays.iter().all(|len| *len <= 1400));
+    stage.assert_talks();
+}

@@ -1,0 +1,227 @@
+//! The core says what it refused, and nothing refused goes on.
+
+use teetap_kit::codec::{Chunk, Datagram, Variant, control};
+use teetap_wire::{Code, Side};
+
+use crate::{
+    arsenal::{self, LARGEST},
+    stage::{PAIRS, Phase, Stage},
+};
+
+const SIDES: [Side; 2] = [Side::Client, Side::Server];
+
+fn online(test: impl Fn(&mut Stage, Side, &str)) {
+    for pair in PAIRS {
+        for phase in [Phase::Online, Phase::Renumbered] {
+            for from in SIDES {
+                let mut stage = Stage::at(pair, phase);
+                test(&mut stage, from, &format!("{pair:?} {phase:?} {from}"));
+                stage.recover(phase);
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_tokens_are_named() {
+    online(|stage, from, case| {
+        for bytes in arsenal::wrong_tokens(stage.shown(from)) {
+            let told = stage.told(from, &bytes);
+            assert_eq!(
+                (&told.codes[..], told.sent),
+                (&[Code::WrongToken][..], 0),
+                "{case}"
+            );
+        }
+    });
+}
+
+#[test]
+fn missing_tokens_are_named() {
+    online(|stage, from, case| {
+        let shown = stage.shown(from);
+        let bytes = match shown.format {
+            Variant::V65 => control::control(Variant::V6, shown.ack, None, control::KEEPALIVE, &[]),
+            Variant::Ddnet => vec![0x10, 0, 0, 0],
+            _ => return,
+        };
+        let told = stage.told(from, &bytes);
+        assert_eq!(
+            (&told.codes[..], told.sent),
+            (&[Code::MissingToken][..], 0),
+            "{case}"
+        );
+    });
+}
+
+#[test]
+fn what_is_cut_off_is_named() {
+    online(|stage, from, case| {
+        for len in 0..3 {
+            let told = stage.told(from, &[0x00, 1, 1][..len]);
+            assert_eq!(
+                (&told.codes[..], told.sent),
+                (&[Code::TooShort][..], 0),
+                "{case} {len}"
+            );
+        }
+    });
+}
+
+#[test]
+fn bombs_are_named() {
+    online(|stage, from, case| {
+        for bytes in arsenal::bombs(stage.shown(from)) {
+            let told = stage.told(from, &bytes);
+            let refused = told.codes == [Code::BadHuffman] && told.sent == 0;
+            // Those that inflate to a payload and not to more are packets like any other, or show no token.
+            let read = teetap_kit::codec::open(stage.shown(from).format, &bytes).is_ok();
+            assert!(
+                refused || read || told.sent == 0,
+                "{case}: {told:?} {:02x?}\n{}",
+                bytes,
+                stage.transcript()
+            );
+            assert!(told.events > 0, "{case}: silently");
+        }
+        let shown = stage.shown(from);
+        let mut bomb = arsenal::bombs(shown);
+        assert_eq!(
+            stage.told(from, &bomb.remove(2)).codes,
+            [Code::BadHuffman],
+            "{case}"
+        );
+    });
+}
+
+/// Of a datagram longer than 1400 bytes the rest goes nowhere, as no receiver would have seen it, and nothing keeps it.
+#[test]
+fn what_is_too_long_is_named_and_cut() {
+    online(|stage, from, case| {
+        let shown = stage.shown(from);
+        let chunk = Chunk {
+            seq: None,
+            resend: false,
+            data: b"short".to_vec(),
+        };
+        let mut bytes = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk]).build();
+        bytes.resize(LARGEST, 0x55);
+        let told = stage.told(from, &bytes);
+        // The payload's last bytes would be DDNet's token; 0.6.4 and 0.6.5 would write past the end of a buffer.
+        let refusal = match shown.format {
+            Variant::Ddnet => Some(Code::WrongToken),
+            Variant::V6 | Variant::V65 => Some(Code::PayloadOversized),
+            Variant::V7 | Variant::D7 => None,
+        };
+        match refusal {
+            Some(code) => assert_eq!((&told.codes[..], told.sent), (&[code][..], 0), "{case}"),
+            None => assert!(
+                told.codes.contains(&Code::Oversized) && told.sent == 1,
+                "{case} {told:?}"
+            ),
+        }
+        for event in &stage.world.events {
+            if let teetap_proxy::session::What::Datagram(datagram) = &event.what {
+                assert_eq!(datagram.received().map(<[u8]>::len), Some(1400), "{case}");
+            }
+        }
+    });
+}
+
+/// The mark of 0.7 never reaches a client of 0.6, whatever its server says: DDNet 16.4's client would crash.
+#[test]
+fn the_mark_of_0_7_is_kept_from_clients_of_0_6() {
+    online(|stage, from, case| {
+        let shown = stage.shown(from);
+        if shown.format.is_seven() || from == Side::Client {
+            return;
+        }
+        let chunk = Chunk {
+            seq: Some(shown.next),
+            resend: false,
+            data: b"marked".to_vec(),
+        };
+        let data = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk]).build();
+        let alive = control::control(shown.format, shown.ack, shown.token, control::KEEPALIVE, &[]);
+        for mut bytes in [data, alive] {
+            bytes[0] |= 0x04;
+            let told = stage.told(from, &bytes);
+            assert_eq!(
+                (&told.codes[..], told.sent),
+                (&[Code::UnknownFlags][..], 0),
+                "{case}"
+            );
+        }
+    });
+}
+
+/// Acks outside of the window are told. Untouched they pass, and the peer refuses them as it would without the proxy;
+/// renumbered they are refused here.
+#[test]
+fn wrong_acks_are_named() {
+    for pair in PAIRS {
+        for (phase, passes) in [(Phase::Online, 1), (Phase::Renumbered, 0)] {
+            for from in SIDES {
+                let mut stage = Stage::at(pair, phase);
+                let shown = stage.shown(from);
+                for (distance, code) in [(7, Code::AckAhead), (1020, Code::AckBehind)] {
+                    let ack = (shown.ack + distance) % 1024;
+                    let bytes = control::control(shown.format, ack, shown.token, control::KEEPALIVE, &[]);
+                    let told = stage.told(from, &bytes);
+                    assert_eq!(
+                        (&told.codes[..], told.sent),
+                        (&[code][..], passes),
+                        "{pair:?} {phase:?} {from}"
+                    );
+                    let close = control::close(shown.format, ack, shown.token, "bad ack");
+                    let told = stage.told(from, &close);
+                    assert_eq!(
+                        (&told.codes[..], told.sent),
+                        (&[code][..], 0),
+                        "{pair:?} {phase:?} {from}"
+                    );
+                }
+                stage.recover(phase);
+            }
+        }
+    }
+}
+
+/// A TOKEN request in the name of a client of 0.6 that plays is refused: the answer would have the mark of 0.7.
+#[test]
+fn a_token_request_in_the_name_of_a_playing_client_of_0_6() {
+    for pair in PAIRS.into_iter().filter(|pair| !pair.0.is_seven()) {
+        let mut stage = Stage::at(pair, Phase::Online);
+        let told = stage.told(Side::Client, &control::token_request([1, 2, 3, 4]));
+        assert_eq!(
+            (&told.codes[..], told.sent),
+            (&[Code::UnknownFlags][..], 0),
+            "{pair:?}"
+        );
+        stage.recover(Phase::Online);
+    }
+}
+
+/// While a session opens, what a server sends in vain is told with what is wrong about it.
+#[test]
+fn garbage_instead_of_an_answer_is_named() {
+    for pair in PAIRS
+        .into_iter()
+        .filter(|pair| pair.0.is_seven() || pair.0 == Variant::Ddnet)
+    {
+        let mut stage = Stage::at(pair, Phase::Opening);
+        for (bytes, code) in [
+            (&[0x10][..], Code::TooShort),
+            (&[], Code::TooShort),
+            (&[0x90, 0, 0, 1, 2, 3, 4, 0xff], Code::BadHuffman),
+        ] {
+            let told = stage.told(Side::Server, bytes);
+            assert_eq!(
+                (&told.codes[..], told.sent),
+                (&[code][..], 0),
+                "{pair:?} {bytes:02x?}"
+            );
+        }
+        stage.recover(Phase::Opening);
+    }
+}

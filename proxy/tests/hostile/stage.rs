@@ -1,0 +1,333 @@
+//! A client and a server in session through the core, and somebody who throws datagrams at both legs.
+
+use teetap_kit::{
+    codec::{Token, Variant, control},
+    link::{Conditions, MS, SECOND},
+    peer::{Options, Peer, Policy, Server},
+    world::{self, Place, World, client_addr, hub},
+};
+use teetap_proxy::session::{Input, SessionId, State, UpstreamId, What};
+use teetap_rules::{Decide, Message, Verdict};
+use teetap_wire::{Code, Dir, Side};
+
+/// Which client meets which server: all framings, DDNet on either side, and the fallback to no token.
+pub(crate) const PAIRS: [(Variant, Variant); 8] = [
+    (Variant::V6, Variant::V6),
+    (Variant::V65, Variant::V65),
+    (Variant::Ddnet, Variant::Ddnet),
+    (Variant::Ddnet, Variant::V6),
+    (Variant::V65, Variant::Ddnet),
+    (Variant::V7, Variant::V7),
+    (Variant::D7, Variant::Ddnet),
+    (Variant::V7, Variant::D7),
+];
+
+/// How far a session has come when the hostile datagrams fly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The server has not answered.
+    Opening,
+    /// The client was answered and has not come.
+    Answered,
+    /// In session, untouched.
+    Online,
+    /// In session, renumbered.
+    Renumbered,
+    /// Closed by the client, late datagrams are swallowed.
+    Closing,
+}
+
+impl Phase {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Opening,
+        Self::Answered,
+        Self::Online,
+        Self::Renumbered,
+        Self::Closing,
+    ];
+
+    pub(crate) fn is_online(self) -> bool {
+        matches!(self, Self::Online | Self::Renumbered)
+    }
+}
+
+/// Rules that act on everything and change nothing.
+struct PassAll;
+
+impl Decide for PassAll {
+    fn acts(&self, _: Dir) -> bool {
+        true
+    }
+
+    fn decide(&mut self, _: &Message<'_>) -> Verdict {
+        Verdict::PASS
+    }
+}
+
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) client: Variant,
+    said: u32,
+    checked: usize,
+}
+
+impl Stage {
+    /// A session that has come so far and no farther.
+    pub(crate) fn at(pair: (Variant, Variant), phase: Phase) -> Self {
+        let mut stage = Self::new(pair);
+        match phase {
+            Phase::Opening => {
+                stage.world.down.conditions.loss = 1.0;
+                stage.run(300 * MS);
+            }
+            Phase::Answered => {
+                while stage.sent_to_client(control::CONNECT_ACCEPT) == 0 {
+                    stage.run(10 * MS);
+                    assert!(stage.world.now < 5 * SECOND, "{pair:?} is not answered");
+                }
+                stage.world.clients[0].up.conditions.loss = 1.0;
+                stage.run(100 * MS);
+            }
+            Phase::Online | Phase::Renumbered => {
+                stage.run(2 * SECOND);
+                if phase == Phase::Renumbered {
+                    stage.world.input(Input::Program(Some(Box::new(PassAll))));
+                }
+                for _ in 0..3 {
+                    stage.assert_talks();
+                }
+            }
+            Phase::Closing => {
+                stage.run(2 * SECOND);
+                stage.assert_talks();
+                let now = stage.world.now;
+                stage.world.clients[0].peer.close("bye", now);
+                stage.run(100 * MS);
+            }
+        }
+        stage
+    }
+
+    fn new(pair: (Variant, Variant)) -> Self {
+        let policy = Policy {
+            greeting: vec![b"greeting".to_vec()],
+            ..Policy::default()
+        };
+        let server = Server::new(pair.1, policy, 5);
+        let mut world = World::new(hub(9, None, true), server, Conditions::GOOD, 3);
+        world.network.sent = Some(Vec::new());
+        world.add(client(pair.0, 1), Conditions::GOOD, 1);
+        world.clients[0].peer.connect(0);
+        Self {
+            world,
+            client: pair.0,
+            said: 0,
+            checked: 0,
+        }
+    }
+
+    /// The lines are good again; a client that has left starts anew. Both sides talk in the end.
+    pub(crate) fn recover(&mut self, phase: Phase) {
+        self.world.set_conditions(Conditions::GOOD);
+        if phase == Phase::Closing {
+            let mut peer = client(self.client, 77);
+            peer.connect(self.world.now);
+            self.world.clients[0].peer = peer;
+        }
+        self.run(8 * SECOND);
+        self.assert_talks();
+    }
+
+    pub(crate) fn run(&mut self, duration: u64) {
+        self.world.run(duration);
+        self.check_clients();
+    }
+
+    /// No client of 0.6 is ever sent what looks like 0.7.
+    fn check_clients(&mut self) {
+        let sent = self.world.network.sent.as_deref().unwrap();
+        for sent in &sent[self.checked..] {
+            let mine = sent.place == Place::ToClient && sent.addr == client_addr(0);
+            if mine && !self.client.is_seven() {
+                assert!(!looks_seven(&sent.bytes), "{:02x?}", sent.bytes);
+            }
+            assert!(sent.bytes.len() <= 1400, "{} bytes", sent.bytes.len());
+        }
+        self.checked = sent.len();
+    }
+
+    /// Somebody sends from the client's address.
+    pub(crate) fn as_client(&mut self, bytes: &[u8]) {
+        let addr = client_addr(0);
+        self.world.input(Input::FromClient { addr, bytes });
+        self.check_clients();
+    }
+
+    /// Somebody sends from the server's address.
+    pub(crate) fn as_server(&mut self, bytes: &[u8]) {
+        let upstream = self.upstream();
+        self.world.input(Input::FromServer { upstream, bytes });
+        self.check_clients();
+    }
+
+    pub(crate) fn throw(&mut self, from: Side, bytes: &[u8]) {
+        match from {
+            Side::Client => self.as_client(bytes),
+            Side::Server => self.as_server(bytes),
+        }
+    }
+
+    /// The socket of the client's session (relays of the browser come later).
+    pub(crate) fn upstream(&self) -> UpstreamId {
+        let session = self.world.sockets.iter().find(|upstream| {
+            let at = world::upstream_addr(**upstream);
+            self.world.server.peer(at).is_some()
+        });
+        *session.unwrap_or_else(|| self.world.sockets.first().unwrap())
+    }
+
+    pub(crate) fn session(&mut self) -> Option<SessionId> {
+        self.world.hub().unwrap().session_of(client_addr(0))
+    }
+
+    /// What the end at `side` shows, its last ack, and the number after its last.
+    pub(crate) fn shown(&self, side: Side) -> Shown {
+        let peer = match side {
+            Side::Client => &self.world.clients[0].peer,
+            Side::Server => self.slot().unwrap_or(&self.world.clients[0].peer),
+        };
+        let (sequence, ack, _) = peer.numbers();
+        let (_, token) = peer.tokens();
+        let format = peer.format();
+        Shown {
+            format,
+            token: (format != Variant::V6).then_some(token),
+            ack,
+            next: (sequence + 1) % 1024,
+        }
+    }
+
+    fn slot(&self) -> Option<&Peer> {
+        self.world.server.peers().map(|(_, peer)| peer).next()
+    }
+
+    /// The last datagram that an end sent in session.
+    pub(crate) fn last_from(&self, side: Side) -> Vec<u8> {
+        let place = match side {
+            Side::Client => Place::FromClient,
+            Side::Server => Place::FromServer,
+        };
+        let mut sent = self.world.network.sent.as_deref().unwrap().iter().rev();
+        sent.find(|sent| sent.place == place)
+            .map(|sent| sent.bytes.clone())
+            .unwrap_or_default()
+    }
+
+    /// Both sides say something new, and it arrives.
+    pub(crate) fn assert_talks(&mut self) {
+        self.said += 1;
+        let now = self.world.now;
+        let (up, down) = (format!("up {}", self.said), format!("down {}", self.said));
+        let peer = &mut self.world.clients[0].peer;
+        assert!(
+            peer.send_vital(up.as_bytes(), now),
+            "{:?}\n{}",
+            peer.state().clone(),
+            self.transcript()
+        );
+        self.world.clients[0].peer.flush(now);
+        for (_, slot) in self.world.server.peers_mut() {
+            slot.send_vital(down.as_bytes(), now);
+            slot.flush(now);
+        }
+        // What hostile numbers have stirred up may cost a resend.
+        self.run(1500 * MS);
+        let has = |peer: &Peer, text: &str| {
+            peer.delivered
+                .iter()
+                .filter(|one| one.data == text.as_bytes())
+                .count()
+                == 1
+        };
+        let heard = self.world.server.peers().any(|(_, slot)| has(slot, &up));
+        assert!(heard, "the server does not hear {up:?}\n{}", self.transcript());
+        let client = &self.world.clients[0].peer;
+        assert!(
+            has(client, &down),
+            "the client does not hear {down:?}\n{}",
+            self.transcript()
+        );
+    }
+
+    pub(crate) fn transcript(&self) -> String {
+        let events = &self.world.events;
+        let last = &events[events.len().saturating_sub(60)..];
+        last.iter().map(world::transcript).collect::<Vec<_>>().join("\n")
+    }
+
+    fn sent_to_client(&self, message: u8) -> usize {
+        let sent = self.world.network.sent.as_deref().unwrap().iter();
+        let to_client = sent.filter(|sent| sent.place == Place::ToClient);
+        to_client
+            .filter(|sent| control::message(&sent.bytes) == Some(message))
+            .count()
+    }
+
+    /// What the core says about one hostile datagram: its notes, whether it sent anything on, or that it is a stray.
+    pub(crate) fn told(&mut self, from: Side, bytes: &[u8]) -> Told {
+        self.world.events.clear();
+        self.throw(from, bytes);
+        let mut told = Told::default();
+        for event in &self.world.events {
+            match &event.what {
+                What::Datagram(datagram) => {
+                    told.codes.extend(datagram.notes.iter().map(|note| note.code));
+                    told.sent += datagram.sent().count();
+                    told.events += 1;
+                }
+                What::Connless(connless) => {
+                    told.sent += usize::from(connless.forwarded);
+                    told.events += 1;
+                }
+                What::Remark(_) => told.events += 1,
+                What::Session(change) => assert!(change.state != State::Closed, "{change:?}"),
+            }
+        }
+        told
+    }
+}
+
+/// See [`Stage::shown`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    pub(crate) format: Variant,
+    pub(crate) token: Option<Token>,
+    pub(crate) ack: u16,
+    pub(crate) next: u16,
+}
+
+/// See [`Stage::told`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) codes: Vec<Code>,
+    /// Datagrams that left because of it.
+    pub(crate) sent: usize,
+    pub(crate) events: usize,
+}
+
+fn client(variant: Variant, seed: u64) -> Peer {
+    let options = Options {
+        hello: Some(b"hello".to_vec()),
+        ..Options::default()
+    };
+    Peer::client(variant, options, seed)
+}
+
+/// The mark of 0.7 in a datagram of a connection, and its version in one outside.
+pub(crate) fn looks_seven(bytes: &[u8]) -> bool {
+    match bytes.first() {
+        Some(first) if first & 0x20 != 0 => first & 0x03 == 0x01,
+        Some(first) => first & 0x04 != 0,
+        None => false,
+    }
+}
