@@ -2,14 +2,14 @@
 
 #![expect(clippy::indexing_slicing, reason = "a test: what may not happen fails it")]
 
-use std::path::Path;
+use std::{net::SocketAddr, path::Path, thread, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use teetap_kit::{
     codec::{NO_TOKEN, Packing, Variant, control, open, seal},
     real::{
-        DdnetClient, DdnetServer, Line, NpmBot, Player, Route, Server, Talk, TeeworldsClient,
-        TeeworldsServer, Via, visit,
+        DdnetClient, DdnetServer, Line, NpmBot, PATIENCE, Player, Route, Server, Talk, TeeworldsClient,
+        TeeworldsServer, Via, entered, left, visit,
     },
 };
 
@@ -54,31 +54,70 @@ fn game(variant: Variant, talks: &[Talk]) -> Result<Talk> {
     Ok(game.clone())
 }
 
-/// One visit with a recording line on each side of the proxy.
-fn visit_is_transparent<S: Server, P: Player>(
+/// The lines of one visit: what the proxy got from its client and gave it, and the same on its other side.
+fn recorded_visit<S: Server, P: Player>(
     variant: Variant,
     mut server: S,
-    join: impl FnOnce(std::net::SocketAddr) -> Result<P>,
-) -> Result<()> {
+    loses: bool,
+    join: impl FnOnce(SocketAddr) -> Result<P>,
+) -> Result<[Talk; 2]> {
     let far = Line::recording(server.addr())?;
     let route = Route::open_to(Via::Proxy(Path::new(TEETAP)), far.addr())?;
     let near = Line::recording(route.addr())?;
-    visit(&mut server, join(near.addr())?)?;
+    let lossy = if loses {
+        Some(Line::losing(near.addr())?)
+    } else {
+        None
+    };
+    let player = join(lossy.as_ref().unwrap_or(&near).addr())?;
+    if loses {
+        listen_to_many_lines(&mut server, player)?;
+    } else {
+        visit(&mut server, player)?;
+    }
     route.close(&[if variant == Variant::V7 { "0.7" } else { "ddnet" }])?;
     server.stop()?;
     let talks = |line: &Line| line.talks().into_iter().map(|(_, talk)| talk).collect::<Vec<_>>();
-    let (near, far) = (game(variant, &talks(&near))?, game(variant, &talks(&far))?);
-    ensure!(
-        near.up[0] != far.up[0] || variant == Variant::Ddnet,
-        "the handshake was passed on"
-    );
+    Ok([game(variant, &talks(&near))?, game(variant, &talks(&far))?])
+}
+
+/// The server says more than gets through at once, so the client has to ask for the rest.
+fn listen_to_many_lines(server: &mut impl Server, mut player: impl Player) -> Result<()> {
+    entered(server, player.name())?;
+    for line in 0..12 {
+        server.command(&format!("say line number {line}"))?;
+        thread::sleep(Duration::from_millis(60));
+    }
+    player.log().wait_for("line number 11$", PATIENCE)?;
+    let name = player.name().to_owned();
+    player.quit()?;
+    left(server, &name)
+}
+
+/// One visit with a recording line on each side of the proxy: what left is what came.
+fn visit_is_transparent<S: Server, P: Player>(
+    variant: Variant,
+    server: S,
+    loses: bool,
+    join: impl FnOnce(SocketAddr) -> Result<P>,
+) -> Result<()> {
+    let [near, far] = recorded_visit(variant, server, loses, join)?;
     let (sent, passed) = (all_crossing(variant, &near.up)?, all_crossing(variant, &far.up)?);
     same("c2s", &sent, &passed, 0)?;
+    let (repeats, requests) = repairs(variant, &passed)?;
     let (sent, passed) = (
         all_crossing(variant, &far.down)?,
         all_crossing(variant, &near.down)?,
     );
     same("s2c", &sent, &passed, TOO_LATE)?;
+    if loses {
+        let (more_repeats, more_requests) = repairs(variant, &passed)?;
+        let (repeats, requests) = (repeats + more_repeats, requests + more_requests);
+        ensure!(
+            repeats > 0 && requests > 0,
+            "{repeats} repeats, {requests} resend requests: nothing was lost"
+        );
+    }
     let tokens = |datagrams: &[Vec<u8>]| {
         let last = datagrams.iter().rev().find(|bytes| bytes[0] & 0x20 == 0)?;
         open(variant, last).ok()?.head.token
@@ -88,6 +127,19 @@ fn visit_is_transparent<S: Server, P: Player>(
         "both legs have the same token"
     );
     Ok(())
+}
+
+/// How many chunks are repeats, and how many datagrams ask for one.
+fn repairs(variant: Variant, datagrams: &[Vec<u8>]) -> Result<(usize, usize)> {
+    let (mut repeats, mut requests) = (0, 0);
+    for bytes in datagrams {
+        let opened = open(variant, bytes)
+            .ok()
+            .with_context(|| format!("{bytes:02x?}"))?;
+        requests += usize::from(opened.head.flags.resend);
+        repeats += opened.chunks().filter(|chunk| chunk.resend).count();
+    }
+    Ok((repeats, requests))
 }
 
 /// Every datagram that was sent was passed on, in order; the last ones may have come too late.
@@ -110,7 +162,7 @@ fn same(dir: &str, sent: &[Vec<u8>], passed: &[Vec<u8>], too_late: usize) -> Res
 #[test]
 fn a_0_7_client_on_a_0_7_server() -> Result<()> {
     let server = TeeworldsServer::start(&[])?;
-    visit_is_transparent(Variant::V7, server, |addr| {
+    visit_is_transparent(Variant::V7, server, false, |addr| {
         TeeworldsClient::on_display("seven", addr)?.joined()
     })
 }
@@ -118,7 +170,7 @@ fn a_0_7_client_on_a_0_7_server() -> Result<()> {
 #[test]
 fn a_0_7_client_on_a_ddnet_server() -> Result<()> {
     let server = DdnetServer::start(&[])?;
-    visit_is_transparent(Variant::V7, server, |addr| {
+    visit_is_transparent(Variant::V7, server, false, |addr| {
         TeeworldsClient::on_display("sixup", addr)?.joined()
     })
 }
@@ -126,7 +178,7 @@ fn a_0_7_client_on_a_ddnet_server() -> Result<()> {
 #[test]
 fn a_ddnet_client_on_a_ddnet_server() -> Result<()> {
     let server = DdnetServer::start(&[])?;
-    visit_is_transparent(Variant::Ddnet, server, |addr| {
+    visit_is_transparent(Variant::Ddnet, server, false, |addr| {
         DdnetClient::start("deedee", addr)?.joined()
     })
 }
@@ -134,7 +186,23 @@ fn a_ddnet_client_on_a_ddnet_server() -> Result<()> {
 #[test]
 fn an_npm_client_on_a_ddnet_server() -> Result<()> {
     let server = DdnetServer::start(&[])?;
-    visit_is_transparent(Variant::Ddnet, server, |addr| {
+    visit_is_transparent(Variant::Ddnet, server, false, |addr| {
         NpmBot::start("npm", addr)?.joined()
+    })
+}
+
+#[test]
+fn a_0_7_client_that_loses_datagrams() -> Result<()> {
+    let server = TeeworldsServer::start(&[])?;
+    visit_is_transparent(Variant::V7, server, true, |addr| {
+        TeeworldsClient::on_display("lossy", addr)?.joined()
+    })
+}
+
+#[test]
+fn a_ddnet_client_that_loses_datagrams() -> Result<()> {
+    let server = DdnetServer::start(&[])?;
+    visit_is_transparent(Variant::Ddnet, server, true, |addr| {
+        DdnetClient::start("lossy", addr)?.joined()
     })
 }

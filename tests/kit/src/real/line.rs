@@ -86,15 +86,28 @@ impl Line {
         })
     }
 
+    /// Opens a line to `server` that takes no time and loses datagrams each way, but none of the handshake: every fourth
+    /// of the client's for a while (so that its CLOSE is not lost), every second of the server's.
+    ///
+    /// # Errors
+    /// There is no free port.
+    pub fn losing(server: SocketAddr) -> Result<Self> {
+        Self::with(server, Duration::ZERO, None, true)
+    }
+
     fn new(server: SocketAddr, delay: Duration, record: Record) -> Result<Self> {
+        Self::with(server, delay, record, false)
+    }
+
+    fn with(server: SocketAddr, delay: Duration, record: Record, loses: bool) -> Result<Self> {
         let noted = record.clone();
         let near = Arc::new(socket()?);
         let addr = near.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
         let (to_server, from_client) = channel();
         let (to_client, from_server) = channel();
-        thread::spawn(move || deliver(&from_client));
-        thread::spawn(move || deliver(&from_server));
+        thread::spawn(move || deliver(&from_client, if loses { 4 } else { usize::MAX }, 26));
+        thread::spawn(move || deliver(&from_server, if loses { 2 } else { usize::MAX }, usize::MAX));
         let end = Arc::clone(&ended);
         thread::spawn(move || {
             let mut far: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
@@ -190,9 +203,12 @@ fn each_datagram(
     Ok(())
 }
 
-/// Sends each datagram when it is due; the delay is the same for all, so they stay in order.
-fn deliver(flights: &Receiver<Flight>) {
-    for flight in flights {
+/// Sends each datagram when it is due, but loses some; the delay is the same for all, so they stay in order.
+fn deliver(flights: &Receiver<Flight>, loses_every: usize, until: usize) {
+    for (number, flight) in flights.iter().enumerate() {
+        if (6..until).contains(&number) && number % loses_every == 0 {
+            continue;
+        }
         thread::sleep(flight.due.saturating_duration_since(Instant::now()));
         // A send fails when the peer is gone; the datagram is then lost as on any line.
         drop(match flight.to {
