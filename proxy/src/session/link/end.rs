@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_wire::{Dir, Flags, Header, Proto, Seq, Side, control};
+use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
 
 use super::{Env, Link, Phase};
 use crate::session::{Remark, State};
@@ -86,38 +86,18 @@ impl Link {
     }
 
     /// CLOSE with the leg's token and an ack inside the peer's window. A client that was not answered yet takes it
-    /// with ack 0, and the older kinds without a token.
+    /// with ack 0, and a DDNet client, which has no token then, without one, as its server would send it.
     pub(super) fn send_close(&mut self, to: Side, reason: &[u8], env: &mut Env<'_>) {
         let (leg, _, back) = self.parts(to);
-        let token = leg.token_out;
         let header = Header {
             flags: Flags::CONTROL,
             ack: back.shown(),
             num_chunks: 0,
-            token,
+            token: leg.token_out,
         };
-        let untokened = token.is_none() && leg.proto == Proto::Ddnet;
         let mut payload = Vec::new();
         control::close(reason.get(..MAX_REASON).unwrap_or(reason), &mut payload);
-        if untokened {
-            // A DDNet client still connecting checks no token; a server's own refusal carries none either.
-            let header = Header {
-                ack: Seq::ZERO,
-                ..header
-            };
-            self.send_untokened(&header, &payload, env);
-        } else {
-            self.send_control(to, &header, &payload, env);
-        }
-    }
-
-    fn send_untokened(&mut self, header: &Header, payload: &[u8], env: &mut Env<'_>) {
-        let mark = env.out.mark();
-        let destination = self.destination(Side::Client);
-        env.out.send(destination, |out| {
-            teetap_wire::write(Proto::V6, header, payload, None, out)
-        });
-        self.tell_made(Side::Client, crate::session::Origin::Proxy, mark, env);
+        self.send_control(to, &header, &payload, env);
     }
 
     pub(super) fn note_early_close(&mut self, from: Side, env: &mut Env<'_>) {
