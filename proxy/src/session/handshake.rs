@@ -123,9 +123,10 @@ impl Connect6 {
         let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
             return stay;
         };
+        // DDNet gives an old client a slot at CONNECT and says so once: traffic says the same. It cannot ack anything yet.
+        let may_have_slot = asked != Proto::Ddnet && packet.header.ack == Seq::ZERO;
         if !packet.header.flags.contains(Flags::CONTROL) {
-            // DDNet gives an old client a slot at CONNECT and says so once: traffic says the same.
-            let has_slot = asked != Proto::Ddnet && packet.header.token.is_none();
+            let has_slot = may_have_slot && packet.header.token.is_none();
             return if has_slot { tokenless(true) } else { stay };
         }
         if let Some(shown) = packet.header.token {
@@ -147,7 +148,7 @@ impl Connect6 {
                 }
                 _ => tokenless(false),
             },
-            Some(Control::KeepAlive) if asked != Proto::Ddnet => tokenless(true),
+            Some(Control::KeepAlive) if may_have_slot => tokenless(true),
             Some(Control::Close { reason }) => refused(reason),
             _ => stay,
         }

@@ -1,5 +1,5 @@
-//! Makes the corpus anew: pieces of the recorded sessions, and sequences written by hand. Findings, whose names begin
-//! with `finding`, stay.
+//! Makes the corpus anew: pieces of the recorded sessions, and sequences written by hand. What was found by fuzzing
+//! has names that begin with `found`, and stays.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a tool of the tests")]
 
@@ -24,7 +24,7 @@ impl Seeds {
         let folder = corpus::folder(target);
         fs::create_dir_all(&folder).unwrap();
         for (name, _) in corpus::load(target).unwrap() {
-            if !name.starts_with("finding") {
+            if !name.starts_with("found") {
                 fs::remove_file(folder.join(name)).unwrap();
             }
         }

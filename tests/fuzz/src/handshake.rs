@@ -184,7 +184,12 @@ impl Door {
     }
 
     fn send(&mut self, at: u64, input: To<'_>) {
-        for sent in self.watch.input(at, input) {
+        let sent = self.watch.input(at, input);
+        let opens = |what: &What| matches!(what, What::Session(change) if change.state == State::Opening);
+        if self.watch.events.iter().any(|event| opens(&event.what)) {
+            self.answered = None;
+        }
+        for sent in sent {
             match sent {
                 Sent::Client(_, bytes) => self.learn_shown(&bytes),
                 Sent::Server(_, bytes) => self.learn_own(&bytes),
@@ -194,8 +199,11 @@ impl Door {
 
     /// The core's token out of its answers to the client.
     fn learn_shown(&mut self, bytes: &[u8]) {
+        let first_answer = self.answered.is_none();
         let at = match (control::message(bytes), bytes.first().map(|first| first & 0xfc)) {
             (Some(control::TOKEN), Some(0x04)) => 8,
+            // Later ones may be a server's, passed on in a session that has fallen back to no token.
+            (Some(control::CONNECT_ACCEPT), _) if !first_answer => return,
             (Some(control::CONNECT_ACCEPT), Some(0x04)) => {
                 self.answered = Some(bytes.to_vec());
                 return;

@@ -147,7 +147,6 @@ impl Arena {
                 peer.update(end);
             }
             self.server.update(end);
-            self.input(To::Timeout);
         }
     }
 

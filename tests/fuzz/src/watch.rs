@@ -56,7 +56,9 @@ pub struct Watch {
     /// Events of the last input.
     pub events: Vec<Event>,
     last_upstream: UpstreamId,
+    /// Sessions that were told and are not closed.
     sessions: BTreeMap<SessionId, Told>,
+    closed: BTreeSet<SessionId>,
     /// Addresses that ever had a session online.
     proven: BTreeSet<SocketAddr>,
     /// Addresses with a session online in 0.6.
@@ -105,6 +107,7 @@ impl Watch {
             events: Vec::new(),
             last_upstream: UpstreamId(0),
             sessions: BTreeMap::new(),
+            closed: BTreeSet::new(),
             proven: BTreeSet::new(),
             six: BTreeMap::new(),
             seven: BTreeSet::new(),
@@ -246,9 +249,8 @@ impl Watch {
 
     fn follow(&mut self, event: &Event) {
         let Some(id) = event.session else { return };
+        assert!(!self.closed.contains(&id), "{id:?} is closed: {event:?}");
         let told = self.sessions.get(&id).copied();
-        let gone = told.is_some_and(|told| told.state == State::Closed);
-        assert!(!gone, "{id:?} is closed: {event:?}");
         if let What::Session(change) = &event.what {
             self.changed(id, told, change);
         }
@@ -266,13 +268,13 @@ impl Watch {
         };
         assert!(fits, "{id:?} from {told:?} to {change:?}");
         let was_online = told.is_some_and(|told| told.was_online) || change.state == State::Online;
-        self.sessions.insert(
-            id,
-            Told {
-                state: change.state,
-                was_online,
-            },
-        );
+        if change.state == State::Closed {
+            self.sessions.remove(&id);
+            self.closed.insert(id);
+        } else {
+            let state = change.state;
+            self.sessions.insert(id, Told { state, was_online });
+        }
         if change.state == State::Online {
             self.proven.insert(change.client);
             if change.proto == Proto::V7 {
@@ -286,8 +288,7 @@ impl Watch {
     }
 
     fn check_numbers(&self) {
-        let lives = |told: &&Told| told.was_online && told.state != State::Closed;
-        let online = self.sessions.values().filter(lives).count();
+        let online = self.sessions.values().filter(|told| told.was_online).count();
         let sessions = self.hub.sessions();
         assert!(
             sessions <= MAX_OPENING + online,

@@ -89,12 +89,12 @@ fn connless() {
 
 #[test]
 fn handshake() {
-    fuzz("handshake", 10_000);
+    fuzz("handshake", 20_000);
 }
 
 #[test]
 fn hub() {
-    fuzz("hub", 2_000);
+    fuzz("hub", 4_000);
 }
 
 /// The corpus is small enough to be committed, and each folder belongs to a target.
