@@ -68,8 +68,8 @@ pub(super) struct Parts {
     pub(super) stop: watch::Receiver<Option<Box<[u8]>>>,
 }
 
-/// Runs until it is told to stop, with the reason that the peers are shown.
-pub(super) async fn run(parts: Parts) -> Ended {
+/// Runs until it is told to stop, with the reason that the peers are shown; `None` when a task died of a bug.
+pub(super) async fn run(parts: Parts) -> Option<Ended> {
     let Parts {
         hub,
         clock,
@@ -89,10 +89,11 @@ pub(super) async fn run(parts: Parts) -> Ended {
         buffer: vec![0; LARGEST],
         timer: Rc::default(),
         armed: None,
+        crashed: Rc::default(),
     }));
     start_reading(&driver, Which::Listen);
     spawn_local(keep_time(Rc::clone(&driver)));
-    let reason = serve(&driver, requests, stop).await;
+    let reason = serve(&driver, requests, stop).await?;
     handle(&driver, Input::Command(Command::Shutdown { reason }));
     let _out_of_time = timeout(LINGER, async {
         while !driver.borrow().sockets.is_idle() {
@@ -103,10 +104,10 @@ pub(super) async fn run(parts: Parts) -> Ended {
     let mut driver = driver.borrow_mut();
     // The log is complete: its writer finishes when nobody records any more.
     driver.log = None;
-    Ended {
+    Some(Ended {
         stats: driver.hub.stats(),
         counters: driver.sockets.counters,
-    }
+    })
 }
 
 /// The driver and its tasks, all on one thread. Never borrowed across an await.
@@ -127,6 +128,25 @@ struct Driver {
     timer: Rc<Notify>,
     /// When the timekeeper wakes up, in microseconds since the start.
     armed: Option<crate::session::Time>,
+    /// Tells that a task died of a bug.
+    crashed: Rc<Notify>,
+}
+
+/// What every task holds. The runtime would go on without a task that panicked, deaf on its socket: the run ends instead.
+struct Witness(Rc<Notify>);
+
+impl Witness {
+    fn of(driver: &Shared) -> Self {
+        Self(Rc::clone(&driver.borrow().crashed))
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.notify_one();
+        }
+    }
 }
 
 /// How reading a socket ended.
@@ -289,6 +309,7 @@ fn start_reading(driver: &Shared, which: Which) {
 }
 
 async fn keep_reading(driver: Shared, which: Which, socket: Rc<UdpSocket>) {
+    let _witness = Witness::of(&driver);
     loop {
         if socket.readable().await.is_err() {
             sleep(AFTER_ERROR).await;
@@ -305,6 +326,7 @@ async fn keep_reading(driver: Shared, which: Which, socket: Rc<UdpSocket>) {
 }
 
 async fn keep_flushing(driver: Shared, which: Which, socket: Rc<UdpSocket>) {
+    let _witness = Witness::of(&driver);
     loop {
         if socket.writable().await.is_err() {
             sleep(AFTER_ERROR).await;
@@ -316,6 +338,7 @@ async fn keep_flushing(driver: Shared, which: Which, socket: Rc<UdpSocket>) {
 }
 
 async fn keep_time(driver: Shared) {
+    let _witness = Witness::of(&driver);
     let timer = Rc::clone(&driver.borrow().timer);
     loop {
         let wake = {
@@ -336,18 +359,20 @@ async fn keep_time(driver: Shared) {
     }
 }
 
-/// Hands in what is asked for; gives the reason to stop.
+/// Hands in what is asked for; gives the reason to stop, or `None` after a crash.
 async fn serve(
     driver: &Shared,
     mut requests: mpsc::Receiver<Request>,
     mut stop: watch::Receiver<Option<Box<[u8]>>>,
-) -> Box<[u8]> {
+) -> Option<Box<[u8]>> {
+    let crashed = Rc::clone(&driver.borrow().crashed);
     loop {
         tokio::select! {
             biased;
+            () = crashed.notified() => return None,
             // An error says that everybody who could ever stop the run is gone.
             reason = stop.wait_for(Option::is_some) => {
-                return reason.ok().and_then(|reason| reason.clone()).unwrap_or_default();
+                return Some(reason.ok().and_then(|reason| reason.clone()).unwrap_or_default());
             }
             Some(request) = requests.recv() => match request {
                 Request::Command(command) => handle(driver, Input::Command(command)),

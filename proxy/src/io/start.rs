@@ -112,7 +112,7 @@ pub struct Running {
     /// Whether the default port was taken, or the server's own, so that the next free one was used.
     pub moved: bool,
     commands: Commands,
-    thread: JoinHandle<Ended>,
+    thread: JoinHandle<Option<Ended>>,
     writing: Option<Writing>,
 }
 
@@ -148,7 +148,7 @@ impl Running {
             ..
         } = self;
         drop(commands);
-        let ended = thread.join().map_err(|_| Crashed);
+        let ended = thread.join().ok().flatten().ok_or(Crashed);
         if let Some(writing) = writing {
             writing.finish();
         }

@@ -94,3 +94,41 @@ fn the_proxy_ends_when_nobody_holds_it_any_more() {
     let proxy = start(server.local_addr().unwrap(), &Bus::default());
     proxy.join().unwrap();
 }
+
+/// Rules with a bug.
+struct Broken;
+
+impl teetap_rules::Decide for Broken {
+    fn acts(&self, _: teetap_wire::Dir) -> bool {
+        panic!("a bug, for the test")
+    }
+
+    fn decide(&mut self, _: &teetap_rules::Message<'_>) -> teetap_rules::Verdict {
+        teetap_rules::Verdict::PASS
+    }
+}
+
+#[test]
+fn a_bug_in_a_task_ends_the_run() {
+    let (server, client, bus) = (socket(), socket(), Bus::default());
+    let proxy = start(server.local_addr().unwrap(), &bus);
+    proxy
+        .commands()
+        .send(crate::io::Request::Program(Some(Box::new(Broken))))
+        .unwrap();
+    // The rules are asked when the client of a 0.6 session comes online, in the task that reads the listen socket.
+    let mut buffer = [0; 2048];
+    client.send_to(b"\x10\0\0\x01", proxy.addr).unwrap();
+    let (_, upstream) = server.recv_from(&mut buffer).unwrap();
+    server.send_to(b"\x10\0\0\x02", upstream).unwrap();
+    client.recv_from(&mut buffer).unwrap();
+    client.send_to(b"\x10\0\0\0", proxy.addr).unwrap();
+    for _ in 0..1000 {
+        if proxy.is_finished() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert!(proxy.is_finished());
+    assert!(proxy.join().is_err());
+}
