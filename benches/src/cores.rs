@@ -11,6 +11,8 @@ use nix::unistd::Pid;
 /// The cores of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
+    /// How many there are.
+    pub(crate) count: usize,
     generator: CpuSet,
     subjects: CpuSet,
 }
@@ -22,16 +24,21 @@ impl Cores {
     /// When the kernel does not tell.
     pub(crate) fn share() -> io::Result<Self> {
         let all = sched_getaffinity(SELF)?;
-        let mut allowed = (0..CpuSet::count()).filter(|core| all.is_set(*core).unwrap_or(false));
-        let (mut generator, mut subjects) = (CpuSet::new(), all);
-        if let (Some(first), Some(_)) = (allowed.next(), allowed.next()) {
-            generator.set(first)?;
-            subjects.unset(first)?;
-        } else {
-            generator = all;
+        let allowed: Vec<usize> = (0..CpuSet::count())
+            .filter(|core| all.is_set(*core).unwrap_or(false))
+            .collect();
+        let (mut generator, mut subjects) = (all, all);
+        if let [first, _, ..] = allowed.as_slice() {
+            generator = CpuSet::new();
+            generator.set(*first)?;
+            subjects.unset(*first)?;
         }
         sched_setaffinity(SELF, &generator)?;
-        Ok(Self { generator, subjects })
+        Ok(Self {
+            count: allowed.len(),
+            generator,
+            subjects,
+        })
     }
 
     /// Starts a process on the subjects' cores.

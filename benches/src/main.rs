@@ -120,7 +120,7 @@ fn measure(cli: &Cli, run: &Run, report: &mut Report) -> Result<()> {
     let wanted = |part| cli.parts.is_empty() || cli.parts.contains(&part);
     report.line(&format!(
         "cores {}, load average {}{}",
-        std::thread::available_parallelism()?,
+        run.cores.count,
         proc::load_average(),
         if run.quick {
             ", quick: not to be quoted"

@@ -24,8 +24,8 @@ pub(crate) use self::join::{Plan, join};
 const INPUT_EVERY: Duration = Duration::from_millis(20);
 /// Between two snapshots for a client; two inputs, one snapshot: the pattern of the traffic.
 const SNAPSHOT_EVERY: Duration = Duration::from_millis(40);
-/// Silence after which what is on its way counts as lost.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// Silence after which what is on its way counts as lost: longer than a busy machine lets a process wait.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// What epoll says of the server's socket; a client's is told by its index.
 const SERVER: u64 = u64::MAX;
 
