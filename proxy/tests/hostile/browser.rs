@@ -4,15 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use teetap_kit::{
     codec::Variant,
+    hostile::{LARGEST, looks_seven},
     link::SECOND,
     world::{Place, client_addr},
 };
 use teetap_proxy::session::{Input, UpstreamId};
 
-use crate::{
-    arsenal::LARGEST,
-    stage::{PAIRS, Phase, Stage, looks_seven},
-};
+use crate::stage::{PAIRS, Phase, Stage};
 
 const ASK: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
 

@@ -4,15 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use teetap_kit::{
     codec::{NO_TOKEN, Variant, control},
+    hostile::LARGEST,
     link::{MS, SECOND},
     peer::Refusal,
 };
 use teetap_proxy::session::{Input, Remark, What};
 
-use crate::{
-    arsenal::LARGEST,
-    stage::{PAIRS, Phase, Stage},
-};
+use crate::stage::{PAIRS, Phase, Stage};
 
 /// Sessions that are not online, with a socket each.
 const MOST: usize = 256;

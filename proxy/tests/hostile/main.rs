@@ -10,7 +10,6 @@
     reason = "a test: what may not happen fails it"
 )]
 
-mod arsenal;
 mod browser;
 mod floods;
 mod notes;

@@ -1,12 +1,12 @@
 //! The core says what it refused, and nothing refused goes on.
 
-use teetap_kit::codec::{Chunk, Datagram, Variant, control};
+use teetap_kit::{
+    codec::{Chunk, Datagram, Variant, control},
+    hostile::{self, LARGEST},
+};
 use teetap_wire::{Code, Side};
 
-use crate::{
-    arsenal::{self, LARGEST},
-    stage::{PAIRS, Phase, Stage},
-};
+use crate::stage::{PAIRS, Phase, Stage};
 
 const SIDES: [Side; 2] = [Side::Client, Side::Server];
 
@@ -25,7 +25,7 @@ fn online(test: impl Fn(&mut Stage, Side, &str)) {
 #[test]
 fn wrong_tokens_are_named() {
     online(|stage, from, case| {
-        for bytes in arsenal::wrong_tokens(stage.shown(from)) {
+        for bytes in hostile::wrong_tokens(stage.shown(from)) {
             let told = stage.told(from, &bytes);
             assert_eq!(
                 (&told.codes[..], told.sent),
@@ -71,7 +71,7 @@ fn what_is_cut_off_is_named() {
 #[test]
 fn bombs_are_named() {
     online(|stage, from, case| {
-        for bytes in arsenal::bombs(stage.shown(from)) {
+        for bytes in hostile::bombs(stage.shown(from)) {
             let told = stage.told(from, &bytes);
             let refused = told.codes == [Code::BadHuffman] && told.sent == 0;
             // Those that inflate to a payload and not to more are packets like any other, or show no token.
@@ -85,7 +85,7 @@ fn bombs_are_named() {
             assert!(told.events > 0, "{case}: silently");
         }
         let shown = stage.shown(from);
-        let mut bomb = arsenal::bombs(shown);
+        let mut bomb = hostile::bombs(shown);
         assert_eq!(
             stage.told(from, &bomb.remove(2)).codes,
             [Code::BadHuffman],

@@ -2,14 +2,12 @@
 
 use teetap_kit::{
     codec::{NO_TOKEN, Variant},
+    hostile::{self, looks_seven},
     link::MS,
 };
 use teetap_wire::Side;
 
-use crate::{
-    arsenal,
-    stage::{PAIRS, Phase, Stage, looks_seven},
-};
+use crate::stage::{PAIRS, Phase, Stage};
 
 /// Throws with pauses in which the peers go on, and checks that it was all for nothing.
 fn survives(pair: (Variant, Variant), phase: Phase, from: Side, datagrams: impl Fn(&Stage) -> Vec<Vec<u8>>) {
@@ -50,17 +48,17 @@ fn in_every_phase(from: Side, datagrams: impl Fn(&Stage, Phase) -> Vec<Vec<u8>>)
 fn of_a_stranger(stage: &Stage, phase: Phase, from: Side) -> Vec<Vec<u8>> {
     let shown = stage.shown(from);
     let last = stage.last_from(from);
-    let mut datagrams = arsenal::every_first_byte();
+    let mut datagrams = hostile::every_first_byte();
     // Those that end in time are valid; without a token they are the peer's own for all anybody knows.
     if shown.token.is_some() && phase.is_online() {
-        datagrams.extend(arsenal::truncated(&last));
-        datagrams.extend(arsenal::oversized(&last));
-        datagrams.extend(arsenal::wrong_tokens(shown));
-        datagrams.extend(arsenal::of_every_variant(shown, [1, 2, 3, 4]));
-        datagrams.extend(arsenal::of_every_variant(shown, NO_TOKEN));
+        datagrams.extend(hostile::truncated(&last));
+        datagrams.extend(hostile::oversized(&last));
+        datagrams.extend(hostile::wrong_tokens(shown));
+        datagrams.extend(hostile::of_every_variant(shown, [1, 2, 3, 4]));
+        datagrams.extend(hostile::of_every_variant(shown, NO_TOKEN));
     }
-    datagrams.extend(arsenal::oversized(&[0x00, 0xee, 1]));
-    datagrams.extend(arsenal::oversized(&[0x10, 0xee, 0, 0xaa]));
+    datagrams.extend(hostile::oversized(&[0x00, 0xee, 1]));
+    datagrams.extend(hostile::oversized(&[0x10, 0xee, 0, 0xaa]));
     datagrams.push(Vec::new());
     // In 0.6 and half open nobody knows which program is there: a TOKEN request is answered.
     let half_open = matches!(phase, Phase::Opening | Phase::Answered);
@@ -97,35 +95,35 @@ fn on_both_sides(datagrams: impl Fn(&Stage, Side) -> Vec<Vec<u8>>) {
 
 #[test]
 fn every_ack() {
-    on_both_sides(|stage, from| arsenal::every_ack(stage.shown(from)));
+    on_both_sides(|stage, from| hostile::every_ack(stage.shown(from)));
 }
 
 #[test]
 fn every_close_with_a_bad_ack() {
-    on_both_sides(|stage, from| arsenal::every_close(stage.shown(from)));
+    on_both_sides(|stage, from| hostile::every_close(stage.shown(from)));
 }
 
 #[test]
 fn every_sequence_number() {
-    on_both_sides(|stage, from| arsenal::every_number(stage.shown(from)));
+    on_both_sides(|stage, from| hostile::every_number(stage.shown(from)));
 }
 
 #[test]
 fn compressed_bombs() {
-    on_both_sides(|stage, from| arsenal::bombs(stage.shown(from)));
+    on_both_sides(|stage, from| hostile::bombs(stage.shown(from)));
 }
 
 #[test]
 fn truncated_and_oversized() {
     on_both_sides(|stage, from| {
         let last = stage.last_from(from);
-        [arsenal::truncated(&last), arsenal::oversized(&last)].concat()
+        [hostile::truncated(&last), hostile::oversized(&last)].concat()
     });
 }
 
 #[test]
 fn malformed_with_the_right_token() {
-    on_both_sides(|stage, from| arsenal::malformed(stage.shown(from)));
+    on_both_sides(|stage, from| hostile::malformed(stage.shown(from)));
 }
 
 /// The other leg's token, and that of the other direction, are no tokens here.
@@ -134,7 +132,7 @@ fn tokens_of_the_other_leg() {
     on_both_sides(|stage, from| {
         let (shown, other) = (stage.shown(from), stage.shown(from.other()));
         match (shown.token, other.token) {
-            (Some(own), Some(other)) if own != other => arsenal::of_every_variant(shown, other),
+            (Some(own), Some(other)) if own != other => hostile::of_every_variant(shown, other),
             _ => Vec::new(),
         }
     });

@@ -1,7 +1,8 @@
 //! A client and a server in session through the core, and somebody who throws datagrams at both legs.
 
 use teetap_kit::{
-    codec::{Token, Variant, control},
+    codec::{Variant, control},
+    hostile::{Shown, looks_seven},
     link::{Conditions, MS, SECOND},
     peer::{Options, Peer, Policy, Server},
     world::{self, Place, World, client_addr, hub},
@@ -196,15 +197,7 @@ impl Stage {
             Side::Client => &self.world.clients[0].peer,
             Side::Server => self.slot().unwrap_or(&self.world.clients[0].peer),
         };
-        let (sequence, ack, _) = peer.numbers();
-        let (_, token) = peer.tokens();
-        let format = peer.format();
-        Shown {
-            format,
-            token: (format != Variant::V6).then_some(token),
-            ack,
-            next: (sequence + 1) % 1024,
-        }
+        Shown::of(peer)
     }
 
     fn slot(&self) -> Option<&Peer> {
@@ -297,15 +290,6 @@ impl Stage {
     }
 }
 
-/// See [`Stage::shown`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
-    pub(crate) format: Variant,
-    pub(crate) token: Option<Token>,
-    pub(crate) ack: u16,
-    pub(crate) next: u16,
-}
-
 /// See [`Stage::told`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
@@ -321,13 +305,4 @@ fn client(variant: Variant, seed: u64) -> Peer {
         ..Options::default()
     };
     Peer::client(variant, options, seed)
-}
-
-/// The mark of 0.7 in a datagram of a connection, and its version in one outside.
-pub(crate) fn looks_seven(bytes: &[u8]) -> bool {
-    match bytes.first() {
-        Some(first) if first & 0x20 != 0 => first & 0x03 == 0x01,
-        Some(first) => first & 0x04 != 0,
-        None => false,
-    }
 }

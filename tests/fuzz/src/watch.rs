@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 
+use teetap_kit::hostile::looks_seven;
 use teetap_proxy::session::{
     Config, Event, Hub, Input, Output, SessionChange, SessionId, State, Time, UpstreamId, What,
 };
@@ -65,16 +66,6 @@ pub struct Watch {
     six: BTreeMap<SocketAddr, SessionId>,
     /// Addresses from which something came that looks like 0.7.
     seven: BTreeSet<SocketAddr>,
-}
-
-/// The bit of control packets of 0.7, which no connected packet of 0.6 sets; and the version bits of its connless ones.
-#[must_use]
-pub fn looks_seven(bytes: &[u8]) -> bool {
-    match bytes.first() {
-        Some(first) if first & 0x20 != 0 => first & 0x03 == 0x01,
-        Some(first) => first & 0x04 != 0,
-        None => false,
-    }
 }
 
 /// Our own address of an upstream socket.

@@ -1,10 +1,11 @@
-//! The independent test kit of teetap: its own plain codec, scripted peers and lossy links in virtual time, and
-//! readers of recorded sessions.
+//! The independent test kit of teetap: its own plain codec, scripted peers and lossy links in virtual time, hostile
+//! datagrams, and readers of recorded sessions.
 //!
 //! Law: nothing here uses the product's wire code, so that a symmetric mistake cannot hide.
 
 pub mod capture;
 pub mod codec;
+pub mod hostile;
 pub mod huffman;
 pub mod link;
 pub mod peer;

@@ -132,6 +132,12 @@ impl Program {
         &self.log
     }
 
+    /// The number of its process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Standard error alone when split, else the same as [`Program::log`].
     #[must_use]
     pub fn errors(&self) -> &Log {

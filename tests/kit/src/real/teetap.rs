@@ -63,6 +63,12 @@ impl Teetap {
         self.listen
     }
 
+    /// The number of its process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.program.id()
+    }
+
     /// Its standard error.
     #[must_use]
     pub fn errors(&self) -> &Log {

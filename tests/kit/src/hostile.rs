@@ -1,18 +1,55 @@
-//! What is thrown.
+//! Datagrams that hostile or broken peers send: strangers without a token, and peers whose token is right and little else.
+//!
+//! Law: made from nothing but what the sender would know. What each is good for is said where it is thrown.
 
-use teetap_kit::{
-    codec::{Chunk, Datagram, Head, NO_TOKEN, Packing, Token, Variant, control, seal},
-    huffman::Ending,
-    link::Random,
-};
+use crate::codec::{Chunk, Datagram, Head, NO_TOKEN, Packing, Token, Variant, control, seal};
+use crate::huffman::Ending;
+use crate::link::Random;
+use crate::peer::{Peer, SEQUENCES};
 
-use crate::stage::Shown;
+/// What an end of a session shows in its datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Layout on the wire.
+    pub format: Variant,
+    /// The token that it writes.
+    pub token: Option<Token>,
+    /// Its last ack.
+    pub ack: u16,
+    /// The number after its last.
+    pub next: u16,
+}
+
+impl Shown {
+    /// What this end shows now.
+    pub fn of(peer: &Peer) -> Self {
+        let (sequence, ack, _) = peer.numbers();
+        let (_, token) = peer.tokens();
+        let format = peer.format();
+        Self {
+            format,
+            token: (format != Variant::V6).then_some(token),
+            ack,
+            next: (sequence + 1) % SEQUENCES,
+        }
+    }
+}
+
+/// What makes DDNet 16.4's client, which speaks 0.6, read through a null pointer: the mark of 0.7 in a datagram of a
+/// connection, and the version of 0.7 in one outside (DDNet 16.4 `network_client.cpp`, `Recv`).
+pub fn looks_seven(bytes: &[u8]) -> bool {
+    match bytes.first() {
+        Some(first) if first & 0x20 != 0 => first & 0x03 == 0x01,
+        Some(first) => first & 0x04 != 0,
+        None => false,
+    }
+}
 
 /// The largest datagram that UDP over IPv4 carries.
-pub(crate) const LARGEST: usize = 65_507;
+pub const LARGEST: usize = 65_507;
 
 /// Of every first byte, with nothing valid behind it: no token of anybody's, no control message, no number that fits.
-pub(crate) fn every_first_byte() -> Vec<Vec<u8>> {
+pub fn every_first_byte() -> Vec<Vec<u8>> {
     let body = [0xee, 3, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xbb, 0xbb, 0xbb, 0xbb];
     (0..=u8::MAX)
         .flat_map(|first| {
@@ -23,12 +60,14 @@ pub(crate) fn every_first_byte() -> Vec<Vec<u8>> {
 }
 
 /// Cut off after every byte.
-pub(crate) fn truncated(datagram: &[u8]) -> Vec<Vec<u8>> {
-    (0..datagram.len()).map(|len| datagram[..len].to_vec()).collect()
+pub fn truncated(datagram: &[u8]) -> Vec<Vec<u8>> {
+    (0..datagram.len())
+        .map(|len| datagram.iter().take(len).copied().collect())
+        .collect()
 }
 
 /// Longer than anybody reads.
-pub(crate) fn oversized(datagram: &[u8]) -> Vec<Vec<u8>> {
+pub fn oversized(datagram: &[u8]) -> Vec<Vec<u8>> {
     [1395, 1400, 1401, 9000, LARGEST]
         .into_iter()
         .map(|len| {
@@ -40,7 +79,7 @@ pub(crate) fn oversized(datagram: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Compressed: zeros are the shortest codes, so these inflate to far more than a payload; streams without an end; noise.
-pub(crate) fn bombs(shown: Shown) -> Vec<Vec<u8>> {
+pub fn bombs(shown: Shown) -> Vec<Vec<u8>> {
     let mut head = Head::new(shown.format, shown.ack, shown.token);
     head.num_chunks = 5;
     let mut random = Random::new(4);
@@ -58,7 +97,9 @@ pub(crate) fn bombs(shown: Shown) -> Vec<Vec<u8>> {
     for stream in [&[0xff; 500][..], &[0x00; 1000], &noise, &[]] {
         let mut bytes = seal(&head, &[], Packing::Clear);
         bytes.truncate(header);
-        bytes[0] |= compressed;
+        if let Some(first) = bytes.first_mut() {
+            *first |= compressed;
+        }
         bytes.extend(stream);
         bombs.push(bytes);
     }
@@ -66,7 +107,7 @@ pub(crate) fn bombs(shown: Shown) -> Vec<Vec<u8>> {
 }
 
 /// Chunks and control messages that show this token (or none) and any ack, in the framing of every variant.
-pub(crate) fn of_every_variant(shown: Shown, token: Token) -> Vec<Vec<u8>> {
+pub fn of_every_variant(shown: Shown, token: Token) -> Vec<Vec<u8>> {
     let mut datagrams = Vec::new();
     for variant in Variant::ALL {
         let token = (variant != Variant::V6).then_some(token);
@@ -93,24 +134,24 @@ pub(crate) fn of_every_variant(shown: Shown, token: Token) -> Vec<Vec<u8>> {
 }
 
 /// Acks of everything: keepalives and empty requests to resend with all 1024 of them, but the right one.
-pub(crate) fn every_ack(shown: Shown) -> Vec<Vec<u8>> {
-    let wrong = (0..1024).filter(|ack| *ack != shown.ack);
+pub fn every_ack(shown: Shown) -> Vec<Vec<u8>> {
+    let wrong = (0..SEQUENCES).filter(|ack| *ack != shown.ack);
     wrong
         .map(|ack| control::control(shown.format, ack, shown.token, control::KEEPALIVE, &[]))
         .collect()
 }
 
 /// CLOSE with all acks but the right one.
-pub(crate) fn every_close(shown: Shown) -> Vec<Vec<u8>> {
-    let wrong = (0..1024).filter(|ack| *ack != shown.ack);
+pub fn every_close(shown: Shown) -> Vec<Vec<u8>> {
+    let wrong = (0..SEQUENCES).filter(|ack| *ack != shown.ack);
     wrong
         .map(|ack| control::close(shown.format, ack, shown.token, "bad ack"))
         .collect()
 }
 
 /// Messages with all numbers but the next one, with the resend bit and without.
-pub(crate) fn every_number(shown: Shown) -> Vec<Vec<u8>> {
-    let wrong = (0..1024).filter(|seq| *seq != shown.next);
+pub fn every_number(shown: Shown) -> Vec<Vec<u8>> {
+    let wrong = (0..SEQUENCES).filter(|seq| *seq != shown.next);
     wrong
         .map(|seq| {
             let chunk = Chunk {
@@ -124,14 +165,16 @@ pub(crate) fn every_number(shown: Shown) -> Vec<Vec<u8>> {
 }
 
 /// Valid but for one bit of its token.
-pub(crate) fn wrong_tokens(shown: Shown) -> Vec<Vec<u8>> {
+pub fn wrong_tokens(shown: Shown) -> Vec<Vec<u8>> {
     let Some(token) = shown.token else {
         return Vec::new();
     };
     (0..32)
         .map(|bit| {
             let mut wrong = token;
-            wrong[bit / 8] ^= 1 << (bit % 8);
+            if let Some(byte) = wrong.get_mut(bit / 8) {
+                *byte ^= 1 << (bit % 8);
+            }
             control::close(shown.format, shown.ack, Some(wrong), "a wrong token")
         })
         .collect()
@@ -139,7 +182,7 @@ pub(crate) fn wrong_tokens(shown: Shown) -> Vec<Vec<u8>> {
 
 /// What a datagram with the right token can still get wrong: ids that do not exist, counts that are not true, control
 /// packets with chunks or without a message, flags nobody sets.
-pub(crate) fn malformed(shown: Shown) -> Vec<Vec<u8>> {
+pub fn malformed(shown: Shown) -> Vec<Vec<u8>> {
     let mut datagrams = Vec::new();
     for id in 6..=u8::MAX {
         datagrams.push(control::control(
