@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::process::ExitStatus;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rustix::fs::OFlags;
@@ -149,6 +150,14 @@ impl DdnetClient {
             .wait_for(&format!("chat: .*'{}' entered", self.name), PATIENCE)?;
         self.log().wait_for("demo_recorder: Recording to", PATIENCE)?;
         Ok(self)
+    }
+
+    /// Waits for its end, whatever ends it.
+    ///
+    /// # Errors
+    /// It runs on.
+    pub fn wait_end(&mut self) -> Result<ExitStatus> {
+        self.program.wait_end(PATIENCE)
     }
 
     /// Its home folder.

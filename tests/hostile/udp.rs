@@ -1,0 +1,194 @@
+//! Scripted peers on real sockets: a client and a server, driven by one loop.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use teetap_kit::codec::Variant;
+use teetap_kit::hostile::{LARGEST, Shown};
+use teetap_kit::peer::{Options, Peer, Policy, Server};
+
+/// How long what must happen may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Hostile datagrams thrown before everybody may read: the kernel's buffers are not what is tested.
+const AT_ONCE: usize = 16;
+
+/// Both ends.
+pub(crate) struct Udp {
+    begun: Instant,
+    client: Peer,
+    client_socket: UdpSocket,
+    server: Server,
+    server_socket: UdpSocket,
+    buffer: Vec<u8>,
+    said: u32,
+    /// The last datagrams that they sent.
+    pub(crate) last_up: Vec<u8>,
+    pub(crate) last_down: Vec<u8>,
+}
+
+fn socket() -> Result<UdpSocket> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("a socket for a scripted peer")?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+impl Udp {
+    pub(crate) fn new(client: Variant, server: Variant) -> Result<Self> {
+        let options = Options {
+            hello: Some(b"hello".to_vec()),
+            ..Options::default()
+        };
+        let policy = Policy {
+            greeting: vec![b"greeting".to_vec()],
+            ..Policy::default()
+        };
+        Ok(Self {
+            begun: Instant::now(),
+            client: Peer::client(client, options, 3),
+            client_socket: socket()?,
+            server: Server::new(server, policy, 4),
+            server_socket: socket()?,
+            buffer: vec![0; LARGEST],
+            said: 0,
+            last_up: Vec::new(),
+            last_down: Vec::new(),
+        })
+    }
+
+    pub(crate) fn server_addr(&self) -> Result<SocketAddr> {
+        Ok(self.server_socket.local_addr()?)
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Joins through the proxy.
+    pub(crate) fn join(&mut self, proxy: SocketAddr) -> Result<()> {
+        self.client_socket.connect(proxy)?;
+        self.client.connect(self.now());
+        self.talk()?;
+        self.talk()
+    }
+
+    /// Lets both ends do what is due.
+    pub(crate) fn run(&mut self, time: Duration) -> Result<()> {
+        let end = Instant::now() + time;
+        loop {
+            self.step()?;
+            if Instant::now() >= end {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// After every few hostile datagrams.
+    pub(crate) fn pace(&mut self, number: usize) -> Result<()> {
+        if number % AT_ONCE == AT_ONCE - 1 {
+            self.run(Duration::from_millis(2))?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<()> {
+        let now = self.now();
+        while let Some((len, _)) = receive(&self.client_socket, &mut self.buffer)? {
+            self.client
+                .receive(self.buffer.get(..len).unwrap_or_default(), now);
+        }
+        while let Some((len, from)) = receive(&self.server_socket, &mut self.buffer)? {
+            self.server
+                .receive(from, self.buffer.get(..len).unwrap_or_default(), now);
+        }
+        self.client.update(now);
+        self.server.update(now);
+        for bytes in self.client.outgoing.drain(..) {
+            self.client_socket.send(&bytes)?;
+            self.last_up = bytes;
+        }
+        for (to, bytes) in self.server.take_outgoing() {
+            self.server_socket.send_to(&bytes, to)?;
+            self.last_down = bytes;
+        }
+        Ok(())
+    }
+
+    /// What the client shows.
+    pub(crate) fn shown_up(&self) -> Shown {
+        Shown::of(&self.client)
+    }
+
+    /// What the server's slot shows.
+    pub(crate) fn shown_down(&self) -> Result<Shown> {
+        let slot = self.server.peers().map(|(_, peer)| Shown::of(peer)).next();
+        slot.context("the server has no slot")
+    }
+
+    /// The proxy's own address towards the server.
+    pub(crate) fn upstream(&self) -> Result<SocketAddr> {
+        let slot = self.server.peers().map(|(addr, _)| addr).next();
+        slot.context("the server has no slot")
+    }
+
+    /// A datagram from the client's address.
+    pub(crate) fn throw_up(&self, bytes: &[u8]) -> Result<()> {
+        self.client_socket
+            .send(bytes)
+            .map(drop)
+            .context("throw at the proxy")
+    }
+
+    /// A datagram from the server's address.
+    pub(crate) fn throw_down(&self, bytes: &[u8]) -> Result<()> {
+        let to = self.upstream()?;
+        self.server_socket
+            .send_to(bytes, to)
+            .map(drop)
+            .context("throw at the proxy")
+    }
+
+    /// Both say something new, and hear it.
+    pub(crate) fn talk(&mut self) -> Result<()> {
+        self.said += 1;
+        let (up, down) = (format!("up {}", self.said), format!("down {}", self.said));
+        let deadline = Instant::now() + PATIENCE;
+        let mut sent = (false, false);
+        let heard = |peer: &Peer, text: &str| peer.delivered.iter().any(|one| one.data == text.as_bytes());
+        loop {
+            let now = self.now();
+            if !sent.0 && self.client.send_vital(up.as_bytes(), now) {
+                self.client.flush(now);
+                sent.0 = true;
+            }
+            if let (false, Some((_, slot))) = (sent.1, self.server.peers_mut().next()) {
+                sent.1 = slot.send_vital(down.as_bytes(), now);
+                slot.flush(now);
+            }
+            self.run(Duration::from_millis(5))?;
+            let up_heard = self.server.peers().any(|(_, slot)| heard(slot, &up));
+            if up_heard && heard(&self.client, &down) {
+                return Ok(());
+            }
+            ensure!(
+                Instant::now() < deadline,
+                "no talk (client {:?}, the server hears: {up_heard})",
+                self.client.state()
+            );
+        }
+    }
+}
+
+/// A datagram, if one is there.
+fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Result<Option<(usize, SocketAddr)>> {
+    match socket.recv_from(buffer) {
+        Ok(received) => Ok(Some(received)),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => {
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
