@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use teetap_kit::codec::{NO_TOKEN, Token, Variant, control};
 use teetap_proxy::session::{Input as To, State, What};
+use teetap_wire::Proto;
 
 use crate::{
     input::Input,
@@ -25,7 +26,7 @@ struct Door {
     /// The core's own token on the server leg.
     upstream_own: Token,
     /// The client was answered.
-    answered: Option<Vec<u8>>,
+    answered: bool,
 }
 
 /// A join: the client's and the server's datagrams, and time.
@@ -39,7 +40,7 @@ pub fn handshake(data: &[u8]) {
         own: [0x0c, 1, 2, 3],
         shown: NO_TOKEN,
         upstream_own: NO_TOKEN,
-        answered: None,
+        answered: false,
     };
     for _ in 0..MAX_STEPS {
         if input.is_empty() {
@@ -164,13 +165,12 @@ impl Door {
     fn client_sends(&mut self, bytes: &[u8]) {
         let (now, addr) = (self.watch.now, self.client);
         self.send(now, To::FromClient { addr, bytes });
-        let online = self
-            .watch
-            .events
-            .iter()
-            .any(|event| matches!(&event.what, What::Session(change) if change.state == State::Online));
-        if online {
-            self.check_online(bytes);
+        let online = self.watch.events.iter().find_map(|event| match &event.what {
+            What::Session(change) if change.state == State::Online => Some(change.proto),
+            _ => None,
+        });
+        if let Some(proto) = online {
+            self.check_online(proto, bytes);
         }
     }
 
@@ -184,12 +184,7 @@ impl Door {
     }
 
     fn send(&mut self, at: u64, input: To<'_>) {
-        let sent = self.watch.input(at, input);
-        let opens = |what: &What| matches!(what, What::Session(change) if change.state == State::Opening);
-        if self.watch.events.iter().any(|event| opens(&event.what)) {
-            self.answered = None;
-        }
-        for sent in sent {
+        for sent in self.watch.input(at, input) {
             match sent {
                 Sent::Client(_, bytes) => self.learn_shown(&bytes),
                 Sent::Server(_, bytes) => self.learn_own(&bytes),
@@ -199,17 +194,14 @@ impl Door {
 
     /// The core's token out of its answers to the client.
     fn learn_shown(&mut self, bytes: &[u8]) {
-        let first_answer = self.answered.is_none();
         let at = match (control::message(bytes), bytes.first().map(|first| first & 0xfc)) {
             (Some(control::TOKEN), Some(0x04)) => 8,
-            // Later ones may be a server's, passed on in a session that has fallen back to no token.
-            (Some(control::CONNECT_ACCEPT), _) if !first_answer => return,
-            (Some(control::CONNECT_ACCEPT), Some(0x04)) => {
-                self.answered = Some(bytes.to_vec());
-                return;
-            }
-            (Some(control::CONNECT_ACCEPT), _) => {
-                self.answered = Some(bytes.to_vec());
+            (Some(control::CONNECT_ACCEPT), first) => {
+                self.answered = true;
+                // In 0.7 the server's own token may follow, which nobody reads.
+                if first == Some(0x04) {
+                    return;
+                }
                 8
             }
             _ => return,
@@ -232,10 +224,9 @@ impl Door {
     }
 
     /// Only a client that was let in, and shows what it was given, makes a session.
-    fn check_online(&self, bytes: &[u8]) {
-        let answer = self.answered.as_deref();
-        let answer = answer.unwrap_or_else(|| unreachable!("online without an answer to CONNECT"));
-        if answer.len() > 4 {
+    fn check_online(&self, proto: Proto, bytes: &[u8]) {
+        assert!(self.answered, "online without an answer to CONNECT");
+        if proto != Proto::V6 {
             let compressed = bytes.first().is_some_and(|first| first & 0x90 != 0);
             let shown = bytes.windows(4).any(|window| window == self.shown);
             assert!(shown || compressed, "online without the token: {bytes:02x?}");
