@@ -7,6 +7,41 @@
 //!   [`session::Hub::deadline`]. Time, the secret that tokens are made of, rules and commands are inputs, so the
 //!   same inputs give the same outputs, byte for byte.
 //! * `io` (cargo feature `io`, on by default) is the only code that touches sockets and clocks.
+//!
+//! # Limits
+//!
+//! What peers and strangers send decides neither how much memory nor how many sockets there are:
+//!
+//! | what | at most | then |
+//! |---|---|---|
+//! | sessions that are not online: joining, refused, just closed | 256, and 32 of one address (loopback exempt) | those that linger after their end give way, then the oldest |
+//! | sessions online | as many as the server lets in | |
+//! | a client that does not come or repeats its CONNECT no more | 10 s, 5 s | closed |
+//! | a client that says nothing | 120 s | closed |
+//! | candidates beside a session | 1 | the newer one stays |
+//! | TOKEN requests of 0.7 | no session and no socket; 256 tokens remembered, 4 of one address | the oldest is forgotten |
+//! | relays of the server browser | 64, one socket each, 10 s idle | the idlest is closed |
+//! | requests that wait for a server's token | 4 of one relay, 5 s | the oldest is forgotten |
+//! | unacked messages towards a peer, waiting ones | 400; 300 or 24 KiB | not acked to their sender, who sends them again |
+//! | a datagram | 1400 bytes of it are read, sent on and kept in events | the rest is cut off, as no receiver would see it |
+//! | a reason in CLOSE | 1024 bytes | cut off |
+//! | events kept for watchers | 16 384 | the oldest are dropped and counted |
+//!
+//! One session has one socket, so there are never more than 256 + 64 beside those of players.
+//!
+//! # What is never sent on
+//!
+//! * Whatever a leg's own checks refuse: a wrong or missing token, what is too short or cannot be decompressed, and in
+//!   renumbered directions an ack outside the window. It is told with a note. Where a direction is untouched a wrong ack
+//!   passes with a note and the peer refuses it, as without the proxy; CLOSE with a wrong ack never passes.
+//! * To a client of 0.6: the mark of 0.7 (`0x04` in a connected datagram, version bits `01` in a connless one). DDNet 16.4's
+//!   client crashes on it. A TOKEN request in the name of a client that plays in 0.6 is not answered for the same reason.
+//! * To 0.6.4 and 0.6.5: a payload that their receivers would copy past the end of a buffer (more than 1394 and 1390 bytes).
+//! * To an address that has not proved itself: more than came in with the one datagram that is answered, its own or the
+//!   server's.
+//!
+//! What it cannot keep away: a peer with the right token says what it likes, a bad snapshot included; and where there are no
+//! tokens (0.6.4, fallbacks to it) whoever can send with a peer's address and guess its ack is that peer.
 
 pub mod session;
 
