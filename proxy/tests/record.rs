@@ -21,7 +21,7 @@ use teetap_kit::{
 };
 use teetap_proxy::{
     io::record::{self, Header, InputLog, Recorder},
-    session::{Command, Config, Hub, Input, Output, Time},
+    session::{Command, Config, Events, Hub, Input, Output, Time},
 };
 use teetap_rules::Made;
 use teetap_wire::Dir;
@@ -48,7 +48,7 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
         proto: None,
         // The peers go on for ever, too.
         patience: Some(Duration::MAX),
-        events: true,
+        events: Events::All,
     };
     let log = InputLog {
         path: path.to_owned(),

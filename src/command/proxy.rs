@@ -11,7 +11,7 @@ use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, Proxy, Running, Settings, Target, entropy, probe::probe, record::InputLog,
     },
-    session::{Config, Level},
+    session::{Config, Events, Level},
 };
 
 use crate::{
@@ -98,7 +98,7 @@ impl Setup {
                 secret: entropy().map_err(Failure::network)?,
                 proto: options.proto(),
                 patience: None,
-                events: true,
+                events: if options.quiet { Events::Odd } else { Events::All },
             },
             style: style(options),
         })

@@ -23,7 +23,7 @@ fn start(target: SocketAddr, bus: &Bus) -> Running {
             secret: [7; 16],
             proto: None,
             patience: None,
-            events: true,
+            events: crate::session::Events::All,
         },
         bus: bus.clone(),
         clock: Clock::start(),

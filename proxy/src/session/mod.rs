@@ -25,7 +25,7 @@ mod outbox;
 mod splice;
 mod time;
 
-use std::{net::SocketAddr, time::Duration};
+use std::{fmt, net::SocketAddr, time::Duration};
 
 use teetap_rules::{Decide, Made};
 use teetap_wire::{Proto, Side};
@@ -54,8 +54,29 @@ pub struct Config {
     /// How long a receiver may leave a message unacked that the proxy answers for; `None` = as long as the peers'
     /// own kind does, 10 s, DDNet 100 s.
     pub patience: Option<Duration>,
-    /// Whether anybody watches: without watchers no event is made.
-    pub events: bool,
+    /// Which events are made: making one costs an allocation on the data path.
+    pub events: Events,
+}
+
+/// Which events are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Events {
+    /// None: nobody watches.
+    Nothing,
+    /// States of sessions, remarks, and of the traffic only what is odd about it.
+    Odd,
+    /// All.
+    All,
+}
+
+impl fmt::Display for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "nothing",
+            Self::Odd => "odd",
+            Self::All => "all",
+        })
+    }
 }
 
 /// Something that happened.

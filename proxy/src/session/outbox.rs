@@ -4,7 +4,7 @@ use std::{collections::VecDeque, net::SocketAddr};
 
 use teetap_wire::MAX_DATAGRAM;
 
-use super::{Event, Output, SessionId, Time, UpstreamId, What};
+use super::{Event, Events, Output, SessionId, Time, UpstreamId, What};
 
 /// Buffers kept from input to input.
 const KEPT: usize = 64;
@@ -34,11 +34,11 @@ pub(crate) struct Outbox {
     /// How many of `steps` have been polled.
     polled: usize,
     events: VecDeque<Event>,
-    watched: bool,
+    watched: Events,
 }
 
 impl Outbox {
-    pub(crate) fn new(watched: bool) -> Self {
+    pub(crate) fn new(watched: Events) -> Self {
         Self {
             buffers: Vec::new(),
             used: 0,
@@ -98,11 +98,16 @@ impl Outbox {
 
     /// Whether events are wanted at all.
     pub(crate) fn is_watched(&self) -> bool {
-        self.watched
+        self.watched != Events::Nothing
+    }
+
+    /// Whether ordinary traffic is worth an event.
+    pub(crate) fn is_watched_closely(&self) -> bool {
+        self.watched == Events::All
     }
 
     pub(crate) fn event(&mut self, at: Time, session: Option<SessionId>, what: What) {
-        if self.watched {
+        if self.is_watched() {
             self.events.push_back(Event { at, session, what });
         }
     }

@@ -7,7 +7,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use teetap_kit::{capture::Flow, codec::Variant, world::upstream_addr};
-use teetap_proxy::session::{Config, Event, Hub, Input, Origin, Output, Time, UpstreamId, What};
+use teetap_proxy::session::{Config, Event, Events, Hub, Input, Origin, Output, Time, UpstreamId, What};
 use teetap_rules::Decide;
 use teetap_wire::{Dir, Side};
 
@@ -63,7 +63,7 @@ impl Replay {
                 secret: *b"the same for all",
                 proto: None,
                 patience: None,
-                events: true,
+                events: Events::All,
             }),
             now: Time::ZERO,
             actors: Vec::new(),

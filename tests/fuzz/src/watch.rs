@@ -16,7 +16,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use teetap_kit::hostile::looks_seven;
 use teetap_proxy::session::{
-    Config, Event, Hub, Input, Output, SessionChange, SessionId, State, Time, UpstreamId, What,
+    Config, Event, Events, Hub, Input, Output, SessionChange, SessionId, State, Time, UpstreamId, What,
 };
 use teetap_wire::{MAX_DATAGRAM, Proto};
 
@@ -89,7 +89,7 @@ impl Watch {
             secret: *b"no secret at all",
             proto,
             patience: None,
-            events: true,
+            events: Events::All,
         };
         Self {
             hub: Hub::new(config),

@@ -6,7 +6,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use teetap_proxy::session::{Config, Event, Hub, Input, Output, Time, UpstreamId, What};
+use teetap_proxy::session::{Config, Event, Events, Hub, Input, Output, Time, UpstreamId, What};
 
 use crate::link::{Conditions, Hop, MS};
 use crate::peer::{Peer, Server};
@@ -103,7 +103,7 @@ pub fn hub(seed: u64, patience: Option<Duration>, events: bool) -> Middle {
         secret,
         proto: None,
         patience,
-        events,
+        events: if events { Events::All } else { Events::Nothing },
     })))
 }
 

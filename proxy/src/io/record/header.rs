@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use teetap_wire::{Dir, Proto, Side};
 
 use super::Hex;
-use crate::session::Config;
+use crate::session::{Config, Events};
 
 /// Version of the format.
 pub const VERSION: u32 = 1;
@@ -46,7 +46,7 @@ pub struct Core {
     /// [`Config::patience`] in microseconds.
     pub patience_us: Option<u64>,
     /// [`Config::events`].
-    pub events: bool,
+    pub events: Word<Events>,
 }
 
 /// The last line, which says that nothing is missing behind it, or why.
@@ -94,7 +94,7 @@ impl Core {
             secret: self.secret.0.as_ref().try_into().ok()?,
             proto: self.proto.map(|proto| proto.0),
             patience: self.patience_us.map(Duration::from_micros),
-            events: self.events,
+            events: self.events.0,
         })
     }
 }
@@ -105,7 +105,7 @@ impl From<&Config> for Core {
             secret: Hex::from(config.secret.as_slice()),
             proto: config.proto.map(Word),
             patience_us: config.patience.map(micros),
-            events: config.events,
+            events: Word(config.events),
         }
     }
 }
@@ -142,6 +142,10 @@ impl Words for Dir {
 
 impl Words for Side {
     const ALL: &'static [Self] = &[Self::Client, Self::Server];
+}
+
+impl Words for Events {
+    const ALL: &'static [Self] = &[Self::Nothing, Self::Odd, Self::All];
 }
 
 impl Words for Proto {

@@ -10,7 +10,7 @@ use proptest::{collection::vec, option, prelude::*};
 use teetap_wire::{Dir, Proto, Side};
 
 use super::*;
-use crate::session::{Config, Hub, Input, Output, Time, UpstreamId};
+use crate::session::{Config, Events, Hub, Input, Output, Time, UpstreamId};
 
 /// A 0.6 server browser request, which the core passes on by a socket of its own.
 const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
@@ -20,7 +20,7 @@ fn config() -> Config {
         secret: [7; 16],
         proto: Some(Proto::V7),
         patience: Some(Duration::MAX),
-        events: false,
+        events: Events::Nothing,
     }
 }
 

@@ -179,7 +179,7 @@ impl Hub {
             }
             _ => false,
         };
-        if self.out.is_watched() {
+        if self.out.is_watched_closely() || self.out.is_watched() && !forwarded {
             let event = Connless {
                 dir: Dir::S2c,
                 client: addr,
@@ -265,7 +265,7 @@ impl Hub {
     }
 
     fn tell_connless(&mut self, dir: Dir, client: SocketAddr, bytes: &[u8], forwarded: bool) {
-        if self.out.is_watched() {
+        if self.out.is_watched_closely() || self.out.is_watched() && !forwarded {
             let event = Connless {
                 dir,
                 client,

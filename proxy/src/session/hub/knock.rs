@@ -162,7 +162,7 @@ impl Hub {
         self.out.send(Destination::Client(addr), |out| {
             write(Proto::V7, &header, &payload, None, out)
         });
-        if self.out.is_watched() {
+        if self.out.is_watched_closely() {
             let asked = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, std::iter::empty());
             let answer = Datagram::new(Dir::S2c, Proto::V7, Origin::Proxy, &[], self.out.sent_since(mark));
             for mut event in [asked, answer] {

@@ -41,6 +41,8 @@ pub(crate) struct Work {
     pub(crate) composer: Composer,
     pub(crate) placed: Vec<Placed>,
     pub(crate) crossing: Vec<Made>,
+    /// Chunks that the last datagram announced and did not have.
+    pub(crate) missing: u8,
 }
 
 /// How far a session is.
@@ -344,7 +346,7 @@ impl Link {
         let leg = self.leg(from);
         leg.ordinal += 1;
         let (proto, ordinal) = (leg.proto, leg.ordinal);
-        if env.out.is_watched() {
+        if env.out.is_watched_closely() || env.out.is_watched() && !notes.is_empty() {
             let mut event = Datagram::new(
                 Dir::from_sender(from),
                 proto,
@@ -372,7 +374,7 @@ impl Link {
 
     /// What the proxy sent on one leg on its own since `mark`.
     fn tell_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env<'_>) {
-        if !env.out.is_watched() {
+        if !env.out.is_watched_closely() {
             return;
         }
         let proto = self.leg(to).proto;

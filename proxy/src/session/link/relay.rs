@@ -93,17 +93,21 @@ impl Link {
             composer,
             placed,
             crossing,
+            missing,
         } = &mut *env.work;
+        *missing = 0;
         composer.clear();
         placed.clear();
         if packet.header.flags.contains(Flags::CONTROL) {
             return false;
         }
         if splice.is_identity() {
-            packet
-                .chunks()
+            let mut chunks = packet.chunks();
+            chunks
+                .by_ref()
                 .filter_map(|chunk| chunk.header.vital)
                 .for_each(|u| splice.observe(u));
+            *missing = chunks.missing();
             return false;
         }
         let mut changed = false;
@@ -211,7 +215,9 @@ impl Link {
         leg.ordinal += 1;
         let ordinal = leg.ordinal;
         self.tell_full(Dir::from_sender(from), env);
-        if !env.out.is_watched() {
+        let is_odd = odd_ack.is_some() || !packet.notes.is_empty() || env.work.missing > 0;
+        let is_worth_it = is_odd || !env.work.placed.is_empty();
+        if !(env.out.is_watched_closely() || env.out.is_watched() && is_worth_it) {
             return;
         }
         let dir = Dir::from_sender(from);
