@@ -23,6 +23,7 @@
 //! | relays of the server browser | 64, one socket each, 10 s idle | the idlest is closed |
 //! | requests that wait for a server's token | 4 of one relay, 5 s | the oldest is forgotten |
 //! | unacked messages towards a peer, waiting ones | 400; 300 or 24 KiB | not acked to their sender, who sends them again |
+//! | waiting ones with those that rules made | 1200 or 96 KiB | what rules make is left out |
 //! | a datagram | 1400 bytes of it are read, sent on and kept in events | the rest is cut off, as no receiver would see it |
 //! | a reason in CLOSE | 1024 bytes | cut off |
 //! | events kept for watchers | 16 384 | the oldest are dropped and counted |

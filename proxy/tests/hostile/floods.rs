@@ -3,12 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use teetap_kit::{
-    codec::{NO_TOKEN, Variant, control},
+    codec::{Chunk, Datagram, NO_TOKEN, Variant, control},
     hostile::LARGEST,
     link::{MS, SECOND},
     peer::Refusal,
 };
 use teetap_proxy::session::{Input, Remark, What};
+use teetap_rules::{Decide, Made, Message, Verdict};
+use teetap_wire::{Dir, Side};
 
 use crate::stage::{PAIRS, Phase, Stage};
 
@@ -117,4 +119,52 @@ fn what_opens_nothing_keeps_nothing() {
     assert_eq!(strays.len(), 2000);
     assert!(strays.iter().all(|len| *len <= 1400));
     stage.assert_talks();
+}
+
+/// Makes a message of every one outside the numbering.
+struct Echo;
+
+impl Decide for Echo {
+    fn acts(&self, dir: Dir) -> bool {
+        dir == Dir::S2c
+    }
+
+    fn decide(&mut self, message: &Message<'_>) -> Verdict {
+        let made = Made {
+            dir: Dir::S2c,
+            vital: true,
+            data: b"made".to_vec(),
+        };
+        Verdict {
+            after: if message.vital { Vec::new() } else { vec![made] },
+            ..Verdict::PASS
+        }
+    }
+}
+
+/// A server sends far more than rules may answer to a client that acks nothing.
+#[test]
+fn what_rules_make_is_bounded() {
+    for pair in PAIRS {
+        let mut stage = Stage::at(pair, Phase::Online);
+        stage.world.input(Input::Program(Some(Box::new(Echo))));
+        stage.assert_talks();
+        stage.world.clients[0].up.conditions.loss = 1.0;
+        let shown = stage.shown(Side::Server);
+        let chunk = Chunk {
+            seq: None,
+            resend: false,
+            data: b"snap".to_vec(),
+        };
+        let bytes = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk; 100]).build();
+        for _ in 0..100 {
+            stage.as_server(&bytes);
+        }
+        stage.world.clients[0].up.conditions.loss = 0.0;
+        stage.run(6 * SECOND);
+        let delivered = stage.world.clients[0].peer.delivered.iter();
+        let made = delivered.filter(|one| one.data == b"made").count();
+        assert!((400..=400 + 1200).contains(&made), "{pair:?}: {made} of 10000");
+        stage.assert_talks();
+    }
 }

@@ -8,6 +8,8 @@ use crate::session::Time;
 const MAX_MESSAGES: usize = 300;
 /// How many bytes of messages one direction may hold.
 const MAX_BYTES: usize = 24 * 1024;
+/// How many times that, with what rules make themselves.
+const BEYOND: usize = 4;
 
 /// A waiting message.
 #[derive(Debug)]
@@ -81,6 +83,12 @@ impl Hold {
             self.refusing = true;
         }
         !self.refusing
+    }
+
+    /// Whether there is room for what rules make of the messages that were taken: some more than for these, as they come
+    /// with them.
+    pub(crate) fn has_room_beyond(&self, len: usize) -> bool {
+        self.len() < BEYOND * MAX_MESSAGES && self.bytes + len <= BEYOND * MAX_BYTES
     }
 
     /// Ends refusing once half of it has gone. True at that moment.

@@ -353,7 +353,12 @@ impl Splice {
         }
     }
 
+    /// What a rule makes in vain, because too much waits already, is left out: a peer that acks nothing while it is sent
+    /// many messages would otherwise decide how much is kept. That the queue is full was told long before.
     fn inject_here(&mut self, made: &Made, to: &mut Placing<'_>) {
+        if made.vital && self.must_queue() && !self.hold.has_room_beyond(made.data.len()) {
+            return;
+        }
         *to.changed = true;
         self.inject(made, to.proto, to.now, to.out);
     }
