@@ -10,7 +10,7 @@ use teetap_wire::{
     Connless as Wire, Control, Dir, Flags, Header, Packet, Proto, Seq, Token, control, write, write_v7,
 };
 
-use super::{Hub, Owner, SessionId, Timer};
+use super::{Alarm, Hub, Owner, SessionId, Timer};
 use crate::session::{Connless, Time, UpstreamId, What, event::seen, mint::Purpose, outbox::Destination};
 
 /// Asking addresses served at once; the one that was silent longest gives way.
@@ -36,6 +36,7 @@ struct Relay {
     upstream: UpstreamId,
     last_used: Time,
     seven: Option<Seven>,
+    alarm: Alarm,
 }
 
 /// The 0.7 side of a relay.
@@ -190,8 +191,16 @@ impl Hub {
         }
     }
 
+    /// A relay's alarm has gone off.
+    pub(super) fn on_relay_alarm(&mut self, addr: SocketAddr) {
+        if let Some(relay) = self.browser.0.get_mut(&addr) {
+            relay.alarm.silence();
+        }
+        self.relay_timeout(addr);
+    }
+
     /// Closes an idle relay, or asks the server for its token once more.
-    pub(super) fn relay_timeout(&mut self, addr: SocketAddr) {
+    fn relay_timeout(&mut self, addr: SocketAddr) {
         let now = self.now;
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return;
@@ -223,7 +232,7 @@ impl Hub {
                 deadline = deadline.min(seven.next_ask);
             }
         }
-        self.schedule(Timer::Relay(addr), deadline);
+        self.timers.set(Timer::Relay(addr), &mut relay.alarm, deadline);
     }
 
     /// The relay of an asking address, opened when there is none.
@@ -244,24 +253,23 @@ impl Hub {
         }
         let upstream = self.next_upstream(Owner::Relay(addr));
         self.out.open(upstream);
-        self.browser.0.insert(
-            addr,
-            Relay {
-                upstream,
-                last_used: now,
-                seven: None,
-            },
-        );
-        self.schedule(Timer::Relay(addr), now + IDLE);
+        let mut relay = Relay {
+            upstream,
+            last_used: now,
+            seven: None,
+            alarm: Alarm::default(),
+        };
+        self.timers.set(Timer::Relay(addr), &mut relay.alarm, now + IDLE);
+        self.browser.0.insert(addr, relay);
         upstream
     }
 
     fn close_relay(&mut self, addr: SocketAddr) {
-        if let Some(relay) = self.browser.0.remove(&addr) {
+        if let Some(mut relay) = self.browser.0.remove(&addr) {
             self.owners.remove(&relay.upstream);
             self.out.close(relay.upstream);
+            self.timers.clear(Timer::Relay(addr), &mut relay.alarm);
         }
-        self.unschedule(Timer::Relay(addr));
     }
 
     fn tell_connless(&mut self, dir: Dir, client: SocketAddr, bytes: &[u8], forwarded: bool) {

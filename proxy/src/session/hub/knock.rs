@@ -59,12 +59,11 @@ impl Hub {
     /// mean anything else: 0.6 never sets the bit that marks control packets of 0.7, but in 0.7 compressed data begins
     /// like a CONNECT of 0.6.
     pub(super) fn is_knock_for(&self, id: SessionId, bytes: &[u8]) -> bool {
-        let Some(link) = self.links.get(&id) else {
-            return true;
-        };
         match bytes.first().map(|flags| flags & 0xfc) {
             Some(0x04) => matches!(bytes.get(7), Some(1 | 5)),
-            Some(0x10) => link.proto() != Proto::V7 && bytes.get(3) == Some(&1),
+            Some(0x10) if bytes.get(3) == Some(&1) => {
+                self.links.get(&id).is_none_or(|link| link.proto() != Proto::V7)
+            }
             _ => false,
         }
     }

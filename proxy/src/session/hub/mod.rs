@@ -2,17 +2,19 @@
 
 mod browser;
 mod knock;
+mod timers;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr};
 
 use teetap_rules::Decide;
 use teetap_wire::{Code, Scratch, Side, is_connless};
 
-use self::browser::Browser;
+use self::{
+    browser::Browser,
+    timers::{Timer, Timers},
+};
+
+pub(super) use self::timers::Alarm;
 use super::{
     Command, Config, Input, Origin, Output, Remark, SessionId, Time, UpstreamId, What,
     event::seen,
@@ -29,13 +31,6 @@ const MAX_HALF_OPEN_PER_IP: usize = 32;
 /// Who an upstream socket belongs to.
 #[derive(Clone, Copy, Debug)]
 enum Owner {
-    Session(SessionId),
-    Relay(SocketAddr),
-}
-
-/// What has to be handled at a deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
     Session(SessionId),
     Relay(SocketAddr),
 }
@@ -86,9 +81,7 @@ pub struct Hub {
     owners: BTreeMap<UpstreamId, Owner>,
     browser: Browser,
     tokens: knock::Asked,
-    /// The earliest deadline of each session and relay, or an earlier one that is looked at again then.
-    timers: BTreeSet<(Time, Timer)>,
-    scheduled: BTreeMap<Timer, Time>,
+    timers: Timers,
     rules: Option<Box<dyn Decide>>,
     last_session: u32,
     last_upstream: u32,
@@ -112,8 +105,7 @@ impl Hub {
             owners: BTreeMap::new(),
             browser: Browser::default(),
             tokens: knock::Asked::default(),
-            timers: BTreeSet::new(),
-            scheduled: BTreeMap::new(),
+            timers: Timers::default(),
             rules: None,
             last_session: 0,
             last_upstream: 0,
@@ -167,7 +159,7 @@ impl Hub {
     /// When [`Input::Timeout`] has to be handled at the latest.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        self.timers.first().map(|(at, _)| *at)
+        self.timers.first()
     }
 
     /// What has passed so far.
@@ -321,11 +313,10 @@ impl Hub {
             patience: self.config.patience,
         };
         let result = act(link, &mut self.scratch, &mut env);
-        let (closed, deadline) = (link.is_closed(), link.deadline());
-        if closed {
+        if link.is_closed() {
             self.remove(id);
-        } else if let Some(at) = deadline {
-            self.schedule(Timer::Session(id), at);
+        } else if let Some(at) = link.deadline() {
+            self.timers.set(Timer::Session(id), &mut link.alarm, at);
         }
         Some(result)
     }
@@ -338,11 +329,11 @@ impl Hub {
     }
 
     fn remove(&mut self, id: SessionId) {
-        let Some(link) = self.links.remove(&id) else {
+        let Some(mut link) = self.links.remove(&id) else {
             return;
         };
         self.owners.remove(&link.upstream());
-        self.unschedule(Timer::Session(id));
+        self.timers.clear(Timer::Session(id), &mut link.alarm);
         let addr = link.client_addr();
         if let Some(slot) = self.slots.get_mut(&addr) {
             if slot.candidate == Some(id) {
@@ -373,47 +364,20 @@ impl Hub {
         self.with_link(current, |link, _, env| link.leave(env));
     }
 
-    /// Keeps at most one timer per session or relay. A later deadline is not moved to at once: the earlier one
-    /// fires, finds nothing due and looks again, which costs less than moving it with every datagram.
-    fn schedule(&mut self, timer: Timer, at: Time) {
-        match self.scheduled.get(&timer) {
-            Some(scheduled) if *scheduled <= at => return,
-            Some(scheduled) => {
-                self.timers.remove(&(*scheduled, timer));
-            }
-            None => {}
-        }
-        self.scheduled.insert(timer, at);
-        self.timers.insert((at, timer));
-    }
-
-    fn unschedule(&mut self, timer: Timer) {
-        if let Some(at) = self.scheduled.remove(&timer) {
-            self.timers.remove(&(at, timer));
-        }
-    }
-
     fn run_timers(&mut self) {
-        while let Some((at, timer)) = self.timers.first().copied().filter(|(at, _)| *at <= self.now) {
-            self.timers.remove(&(at, timer));
-            self.scheduled.remove(&timer);
+        while let Some(timer) = self.timers.pop_due(self.now) {
             match timer {
                 Timer::Session(id) => {
-                    self.with_link(id, |link, _, env| link.on_timeout(env));
-                    self.postpone(timer);
+                    self.with_link(id, |link, _, env| {
+                        link.alarm.silence();
+                        link.on_timeout(env);
+                    });
+                    if let Some(link) = self.links.get_mut(&id) {
+                        self.timers.postpone(timer, &mut link.alarm, self.now);
+                    }
                 }
-                Timer::Relay(addr) => self.relay_timeout(addr),
+                Timer::Relay(addr) => self.on_relay_alarm(addr),
             }
-        }
-    }
-
-    /// A timer that asks for the same moment again would never let the others run.
-    fn postpone(&mut self, timer: Timer) {
-        const SOON: Duration = Duration::from_millis(1);
-        if let Some(at) = self.scheduled.get(&timer).copied().filter(|at| *at <= self.now) {
-            self.timers.remove(&(at, timer));
-            self.scheduled.insert(timer, self.now + SOON);
-            self.timers.insert((self.now + SOON, timer));
         }
     }
 

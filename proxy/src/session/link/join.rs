@@ -13,6 +13,7 @@ use super::{Env, Link, LoneAccept, Opened, Opening, Phase, REQUEST_EVERY, Taken}
 use crate::session::{
     Origin, Remark, State,
     handshake::{Accepted, Handshake, Step},
+    hub::Alarm,
     leg::Leg,
     outbox::Destination,
     splice::Splice,
@@ -60,6 +61,7 @@ impl Link {
             told_silent: false,
             told_unreachable: None,
             told_full: [false; 2],
+            alarm: Alarm::default(),
         };
         env.out.open(opened.upstream);
         link.tell_state(State::Opening, None, None, env);

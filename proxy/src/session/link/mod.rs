@@ -17,6 +17,7 @@ use super::{
     Datagram, Origin, Placed, Remark, SessionChange, SessionId, State, Time, UpstreamId, What,
     compose::Composer,
     handshake::Handshake,
+    hub::Alarm,
     leg::Leg,
     outbox::{Destination, Outbox},
     splice::Splice,
@@ -112,6 +113,8 @@ pub(crate) struct Link {
     told_silent: bool,
     told_unreachable: Option<Time>,
     told_full: [bool; 2],
+    /// When the hub looks at it without a datagram.
+    pub(crate) alarm: Alarm,
 }
 
 /// What became of a datagram that was handed to a link.

@@ -1,0 +1,102 @@
+//! When sessions and relays want to be looked at.
+//!
+//! Each has at most one alarm, and keeps its time itself, so that the usual answer on the data path, "not earlier than
+//! before", costs one comparison. A later time is not moved to at once: the earlier alarm goes off, nothing is due, and
+//! it is set again, which costs less than moving it with every datagram.
+
+use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
+
+use crate::session::{SessionId, Time};
+
+/// Whose alarm it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    Session(SessionId),
+    Relay(SocketAddr),
+}
+
+/// When its owner's alarm is set for, if it is.
+#[derive(Debug, Default)]
+pub(crate) struct Alarm(Option<Time>);
+
+/// All alarms, the earliest first.
+#[derive(Debug, Default)]
+pub(super) struct Timers(BTreeSet<(Time, Timer)>);
+
+impl Timers {
+    /// When the earliest goes off.
+    pub(super) fn first(&self) -> Option<Time> {
+        self.0.first().map(|(at, _)| *at)
+    }
+
+    /// Sets an alarm for `at`, unless it goes off before anyway.
+    pub(super) fn set(&mut self, timer: Timer, alarm: &mut Alarm, at: Time) {
+        if alarm.0.is_some_and(|set| set <= at) {
+            return;
+        }
+        self.clear(timer, alarm);
+        alarm.0 = Some(at);
+        self.0.insert((at, timer));
+    }
+
+    pub(super) fn clear(&mut self, timer: Timer, alarm: &mut Alarm) {
+        if let Some(at) = alarm.0.take() {
+            self.0.remove(&(at, timer));
+        }
+    }
+
+    /// Puts off an alarm that was set for a moment that has come: one that asks for the same moment again would never
+    /// let the others go off.
+    pub(super) fn postpone(&mut self, timer: Timer, alarm: &mut Alarm, now: Time) {
+        const SOON: Duration = Duration::from_millis(1);
+        if alarm.0.is_some_and(|at| at <= now) {
+            self.clear(timer, alarm);
+            self.set(timer, alarm, now + SOON);
+        }
+    }
+
+    /// The next one that has gone off. Its owner's alarm has to be [`Alarm::silence`]d.
+    pub(super) fn pop_due(&mut self, now: Time) -> Option<Timer> {
+        self.0.first().filter(|(at, _)| *at <= now)?;
+        self.0.pop_first().map(|(_, timer)| timer)
+    }
+}
+
+impl Alarm {
+    /// It has gone off.
+    pub(super) fn silence(&mut self) {
+        self.0 = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMER: Timer = Timer::Session(SessionId(1));
+
+    #[test]
+    fn an_alarm_moves_only_ahead() {
+        let (mut timers, mut alarm) = (Timers::default(), Alarm::default());
+        timers.set(TIMER, &mut alarm, Time(50));
+        timers.set(TIMER, &mut alarm, Time(80));
+        assert_eq!(timers.first(), Some(Time(50)));
+        timers.set(TIMER, &mut alarm, Time(20));
+        assert_eq!((timers.first(), timers.0.len()), (Some(Time(20)), 1));
+        assert_eq!(timers.pop_due(Time(19)), None);
+        assert_eq!(timers.pop_due(Time(20)), Some(TIMER));
+        alarm.silence();
+        timers.set(TIMER, &mut alarm, Time(90));
+        timers.clear(TIMER, &mut alarm);
+        assert_eq!(timers.first(), None);
+    }
+
+    #[test]
+    fn an_alarm_for_the_past_goes_off_once_and_later() {
+        let (mut timers, mut alarm) = (Timers::default(), Alarm::default());
+        timers.set(TIMER, &mut alarm, Time(5));
+        timers.postpone(TIMER, &mut alarm, Time(100));
+        assert_eq!(timers.pop_due(Time(100)), None);
+        assert_eq!(timers.pop_due(Time(1_100)), Some(TIMER));
+    }
+}
