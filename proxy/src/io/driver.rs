@@ -4,7 +4,7 @@
 //! once, and only then are the watchers told. A socket is read at most [`BURST`] datagrams at a time, so that a flood
 //! on one does not starve the others.
 
-use std::{cell::RefCell, io, rc::Rc, time::Duration};
+use std::{cell::RefCell, io, net::SocketAddr, rc::Rc, time::Duration};
 
 use teetap_rules::Decide;
 use tokio::{
@@ -149,6 +149,12 @@ impl Drop for Witness {
     }
 }
 
+/// Who sent a datagram.
+enum Sender {
+    Client(SocketAddr),
+    Server(UpstreamId),
+}
+
 /// How reading a socket ended.
 enum Drained {
     /// Nothing more is there.
@@ -233,11 +239,21 @@ impl Driver {
     }
 
     fn read_into(&mut self, buffer: &mut [u8], which: Which, socket: &UdpSocket) -> Drained {
-        for _ in 0..BURST {
-            if self.sockets.socket(which).is_none() {
+        for number in 0..BURST {
+            // Only what was handled here can have closed it.
+            if number > 0 && !self.sockets.is_open(which) {
                 return Drained::Closed;
             }
-            let (len, addr) = match socket.try_recv_from(buffer) {
+            let received = match which {
+                Which::Listen => socket
+                    .try_recv_from(buffer)
+                    .map(|(len, addr)| (len, Sender::Client(addr))),
+                // A connected socket need not be asked for the address.
+                Which::Upstream(upstream) => {
+                    socket.try_recv(buffer).map(|len| (len, Sender::Server(upstream)))
+                }
+            };
+            let (len, sender) = match received {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Drained::Empty,
                 Err(error) => {
@@ -246,12 +262,12 @@ impl Driver {
                 }
             };
             let bytes = buffer.get(..len).unwrap_or_default();
-            self.handle(match which {
-                Which::Listen => Input::FromClient {
+            self.handle(match sender {
+                Sender::Client(addr) => Input::FromClient {
                     addr: udp::canonical(addr),
                     bytes,
                 },
-                Which::Upstream(upstream) => Input::FromServer { upstream, bytes },
+                Sender::Server(upstream) => Input::FromServer { upstream, bytes },
             });
         }
         Drained::More

@@ -88,6 +88,14 @@ impl Sockets {
         }
     }
 
+    /// Whether a socket is open.
+    pub(super) fn is_open(&self, which: Which) -> bool {
+        match which {
+            Which::Listen => true,
+            Which::Upstream(id) => self.upstreams.contains_key(&id),
+        }
+    }
+
     /// The task ends when the socket is closed.
     pub(super) fn adopt(&mut self, which: Which, task: AbortHandle) {
         if let Some(line) = self.line(which) {
