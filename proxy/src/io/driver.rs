@@ -244,6 +244,10 @@ impl Driver {
             if number > 0 && !self.sockets.is_open(which) {
                 return Drained::Closed;
             }
+            // In a flood that opens one socket and closes another with each datagram they would add up.
+            if std::mem::take(&mut self.sockets.closing) {
+                return Drained::More;
+            }
             let received = match which {
                 Which::Listen => socket
                     .try_recv_from(buffer)

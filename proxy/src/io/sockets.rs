@@ -61,6 +61,8 @@ pub(super) struct Sockets {
     pub(super) fresh: Vec<UpstreamId>,
     /// Sockets whose queue has begun to fill and that have no flushing task yet.
     pub(super) filling: Vec<Which>,
+    /// Whether a socket was closed whose task has not been dropped yet: until then it is not closed for the kernel.
+    pub(super) closing: bool,
     /// What was counted.
     pub(super) counters: Counters,
 }
@@ -76,6 +78,7 @@ impl Sockets {
             news: VecDeque::new(),
             fresh: Vec::new(),
             filling: Vec::new(),
+            closing: false,
             counters: Counters::default(),
         }
     }
@@ -175,6 +178,7 @@ impl Sockets {
     /// Dropping the line ends its tasks and closes the socket.
     fn close(&mut self, id: UpstreamId) {
         if let Some(mut line) = self.upstreams.remove(&id) {
+            self.closing = true;
             // What waits has come before the close: the last chance to send it.
             self.counters.unsent += line.outbox.flush(&line.socket);
             self.counters.unsent += u64::try_from(line.outbox.len()).unwrap_or(u64::MAX);
