@@ -1,7 +1,7 @@
 //! Datagrams that the proxy makes: injected and released messages, resends of what it answers for, requests.
 
 use teetap_rules::Made;
-use teetap_wire::{Dir, Flags, Header, Side, write};
+use teetap_wire::{Dir, Flags, Header, Seq, Side, Trailing, control, write};
 
 use super::{Env, Link};
 use crate::session::{Origin, Remark, compose::fits};
@@ -98,30 +98,30 @@ impl Link {
     /// Seals what has been composed: the ack is the one of this moment, and a resend request rides along.
     fn send_with_request(&mut self, dir: Dir, origin: Origin, env: &mut Env<'_>) {
         let to = dir.receiver();
-        let destination = self.destination(to);
-        let (leg, _, back) = self.parts(to);
+        let (_, _, back) = self.parts(to);
         // What comes from `to` is acked to it; what is missing of it is asked for.
         let ack = back.shown();
-        let mut resend = back.take_resend_request();
-        let (proto, token) = (leg.proto, leg.token_out);
-        leg.last_sent = env.now;
+        let resend = back.take_resend_request();
         let mark = env.out.mark();
-        if env.work.composer.is_empty() && resend {
-            let header = Header {
-                flags: Flags::RESEND,
-                ack,
-                num_chunks: 0,
-                token,
-            };
-            env.out
-                .send(destination, |out| write(proto, &header, &[], None, out));
-        }
-        for (payload, num_chunks) in env.work.composer.payloads() {
-            let flags = if std::mem::take(&mut resend) {
-                Flags::RESEND
-            } else {
-                Flags::empty()
-            };
+        self.seal(to, ack, resend, None, env);
+        self.tell_made(to, origin, mark, env);
+    }
+
+    /// Sends what has been composed as one datagram or more, the resend request in the first. Nothing composed: a
+    /// keepalive that carries the ack, or, as only a request may be, an empty data packet.
+    pub(super) fn seal(
+        &mut self,
+        to: Side,
+        ack: Seq,
+        mut resend: bool,
+        compress: Option<Trailing>,
+        env: &mut Env<'_>,
+    ) {
+        let destination = self.destination(to);
+        let leg = self.leg(to);
+        leg.last_sent = env.now;
+        let (proto, token) = (leg.proto, leg.token_out);
+        let mut send = |flags, payload: &[u8], num_chunks| {
             let header = Header {
                 flags,
                 ack,
@@ -129,8 +129,22 @@ impl Link {
                 token,
             };
             env.out
-                .send(destination, |out| write(proto, &header, payload, None, out));
+                .send(destination, |out| write(proto, &header, payload, compress, out));
+        };
+        if env.work.composer.is_empty() {
+            let mut payload = Vec::new();
+            if !resend {
+                control::keepalive(&mut payload);
+            }
+            send(if resend { Flags::RESEND } else { Flags::CONTROL }, &payload, 0);
         }
-        self.tell_made(to, origin, mark, env);
+        for (payload, num_chunks) in env.work.composer.payloads() {
+            let asks = std::mem::take(&mut resend);
+            send(
+                if asks { Flags::RESEND } else { Flags::empty() },
+                payload,
+                num_chunks,
+            );
+        }
     }
 }

@@ -1,8 +1,6 @@
 //! A valid datagram crosses from one leg to the other.
 
-use teetap_wire::{
-    Code, Control, Dir, Flags, Header, Note, Packet, Rewrite, Seq, Side, Trailing, control, rewrite, write,
-};
+use teetap_wire::{Code, Control, Dir, Flags, Note, Packet, Rewrite, Seq, Side, rewrite};
 
 use super::{Env, Link, Phase, Work};
 use crate::session::{
@@ -141,65 +139,23 @@ impl Link {
         env: &mut Env<'_>,
     ) {
         let to = from.other();
+        let usual = self.leg(from).trailing;
+        if changed {
+            let is_compressed = packet.header.flags.contains(Flags::COMPRESSION);
+            self.seal(to, ack, resend, is_compressed.then_some(usual), env);
+            return;
+        }
         let destination = self.destination(to);
-        let trailing = self.leg(from).trailing;
         let leg = self.leg(to);
         leg.last_sent = env.now;
-        let token = leg.token_out;
-        if !changed {
-            env.out.send(destination, |out| {
-                rewrite(
-                    packet,
-                    datagram,
-                    Rewrite {
-                        token,
-                        ack,
-                        resend,
-                        usual: trailing,
-                    },
-                    out,
-                )
-            });
-            return;
-        }
-        let compress: Option<Trailing> = packet
-            .header
-            .flags
-            .contains(Flags::COMPRESSION)
-            .then_some(trailing);
-        let proto = packet.proto;
-        if env.work.composer.is_empty() {
-            // Nothing is left of it but the ack. An empty data packet is legal only as a resend request.
-            let flags = if resend { Flags::RESEND } else { Flags::CONTROL };
-            let header = Header {
-                flags,
-                ack,
-                num_chunks: 0,
-                token,
-            };
-            let mut payload = Vec::new();
-            if !resend {
-                control::keepalive(&mut payload);
-            }
-            env.out
-                .send(destination, |out| write(proto, &header, &payload, None, out));
-            return;
-        }
-        for (index, (payload, num_chunks)) in env.work.composer.payloads().enumerate() {
-            let flags = if resend && index == 0 {
-                Flags::RESEND
-            } else {
-                Flags::empty()
-            };
-            let header = Header {
-                flags,
-                ack,
-                num_chunks,
-                token,
-            };
-            env.out
-                .send(destination, |out| write(proto, &header, payload, compress, out));
-        }
+        let with = Rewrite {
+            token: leg.token_out,
+            ack,
+            resend,
+            usual,
+        };
+        env.out
+            .send(destination, |out| rewrite(packet, datagram, with, out));
     }
 
     fn tell_relayed(
