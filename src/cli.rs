@@ -48,7 +48,7 @@ pub(crate) struct Options {
     #[arg(long, env = "TEETAP_ALLOW_REMOTE", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
     allow_remote: bool,
 
-    /// Seed of everything random [default: a new one each time, shown at the start]
+    /// Seed of what rules will decide at random; shown and logged, nothing uses it yet [default: a new one each time, shown at the start]
     #[arg(
         long,
         value_name = "N",
