@@ -1,31 +1,41 @@
 //! The data thread: sockets in, core, sockets out.
 //!
 //! Law: one thread, no locks, no waiting inside. After every input the core is drained, what it sends is sent at
-//! once, and only then are the watchers told. A socket is read at most [`BURST`] datagrams at a time, so that a flood
-//! on one does not starve the others.
+//! once, and only then are the watchers told. Of the clients' socket at most [`BURST`] datagrams are read at a time, of
+//! each other one, so that a flood on one does not starve the others.
 
-use std::{cell::RefCell, io, net::SocketAddr, rc::Rc, time::Duration};
+use std::{
+    cell::RefCell,
+    io,
+    net::{SocketAddr, UdpSocket},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
 use teetap_rules::Decide;
 use tokio::{
-    net::UdpSocket,
     sync::{Notify, mpsc, watch},
     task::{spawn_local, yield_now},
-    time::{sleep, sleep_until, timeout},
+    time::{sleep, timeout},
 };
 
 use super::{
     bus::Bus,
     clock::Clock,
+    readiness::{Readiness, Ready, Source, Told, Which},
     record::Recorder,
-    sockets::{News, Sockets, Which},
+    sockets::{News, Sockets},
     start::Ended,
-    udp,
+    timer::Timer,
 };
-use crate::session::{Command, Event, Hub, Input, UpstreamId};
+use crate::session::{Command, Event, Hub, Input, Time, UpstreamId};
 
-/// Datagrams read from one socket before the others have their turn.
+/// Datagrams read from the clients' socket before the others have their turn.
 const BURST: usize = 32;
+
+/// Rounds of reading before the other tasks of the thread have their turn.
+const ROUNDS: u32 = 16;
 
 /// News handed in after one input, at most; the rest follows with the next one. Bounds a network that answers every
 /// datagram with an error.
@@ -34,7 +44,7 @@ const NEWS: usize = 64;
 /// How long the end waits for datagrams that the kernel has no room for.
 const LINGER: Duration = Duration::from_millis(400);
 
-/// A pause after a socket has failed, so that a lasting error does not burn the thread.
+/// A pause after a round of nothing but errors, so that a lasting one does not burn the thread.
 const AFTER_ERROR: Duration = Duration::from_millis(1);
 
 /// Bytes of the largest UDP datagram.
@@ -61,11 +71,35 @@ pub struct Counters {
 pub(super) struct Parts {
     pub(super) hub: Hub,
     pub(super) clock: Clock,
-    pub(super) sockets: Sockets,
+    pub(super) lines: Lines,
     pub(super) bus: Bus,
     pub(super) log: Option<Recorder>,
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) stop: watch::Receiver<Option<Box<[u8]>>>,
+}
+
+/// The descriptors of the data thread.
+#[derive(Debug)]
+pub(super) struct Lines {
+    readiness: Arc<Readiness>,
+    sockets: Sockets,
+    timer: Timer,
+}
+
+impl Lines {
+    /// With the socket that clients send to, and the address of the server. Inside a runtime only.
+    ///
+    /// # Errors
+    /// When the system has no descriptors left.
+    pub(super) fn new(listen: UdpSocket, target: SocketAddr) -> io::Result<Self> {
+        let (readiness, timer) = (Arc::new(Readiness::new()?), Timer::new()?);
+        readiness.add(Source::Timer, &timer)?;
+        Ok(Self {
+            sockets: Sockets::new(listen, target, Arc::clone(&readiness))?,
+            readiness,
+            timer,
+        })
+    }
 }
 
 /// Runs until it is told to stop, with the reason that the peers are shown; `None` when a task died of a bug.
@@ -73,7 +107,7 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
     let Parts {
         hub,
         clock,
-        sockets,
+        lines,
         bus,
         log,
         requests,
@@ -82,19 +116,20 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
     let driver = Shared::new(RefCell::new(Driver {
         hub,
         clock,
-        sockets,
+        sockets: lines.sockets,
         bus,
         log,
         events: Vec::new(),
         buffer: vec![0; LARGEST],
-        timer: Rc::default(),
+        timer: lines.timer,
         armed: None,
         crashed: Rc::default(),
     }));
-    start_reading(&driver, Which::Listen);
-    spawn_local(keep_time(Rc::clone(&driver)));
+    spawn_local(keep_reading(Rc::clone(&driver), lines.readiness));
     let reason = serve(&driver, requests, stop).await?;
-    handle(&driver, Input::Command(Command::Shutdown { reason }));
+    driver
+        .borrow_mut()
+        .handle(Input::Command(Command::Shutdown { reason }));
     let _out_of_time = timeout(LINGER, async {
         while !driver.borrow().sockets.is_idle() {
             sleep(Duration::from_millis(1)).await;
@@ -124,10 +159,9 @@ struct Driver {
     events: Vec<Event>,
     /// Where datagrams are received.
     buffer: Vec<u8>,
-    /// Tells the timekeeper that the deadline has moved ahead.
-    timer: Rc<Notify>,
-    /// When the timekeeper wakes up, in microseconds since the start.
-    armed: Option<crate::session::Time>,
+    timer: Timer,
+    /// When the timer goes off.
+    armed: Option<Time>,
     /// Tells that a task died of a bug.
     crashed: Rc<Notify>,
 }
@@ -147,24 +181,6 @@ impl Drop for Witness {
             self.0.notify_one();
         }
     }
-}
-
-/// Who sent a datagram.
-enum Sender {
-    Client(SocketAddr),
-    Server(UpstreamId),
-}
-
-/// How reading a socket ended.
-enum Drained {
-    /// Nothing more is there.
-    Empty,
-    /// There may be more: the others first.
-    More,
-    /// The network or the kernel reported an error.
-    Error,
-    /// The socket is closed.
-    Closed,
 }
 
 impl Driver {
@@ -194,12 +210,21 @@ impl Driver {
         for event in self.events.drain(..) {
             self.bus.publish(event);
         }
-        // A deadline that moves back is left alone: the timekeeper wakes up early and looks again.
-        if let Some(deadline) = self.hub.deadline()
-            && self.armed.is_none_or(|armed| deadline < armed)
-        {
-            self.armed = Some(deadline);
-            self.timer.notify_one();
+        self.arm();
+    }
+
+    /// A deadline that moves back is left alone: the timer goes off early, and is set again.
+    fn arm(&mut self) {
+        let Some(deadline) = self.hub.deadline() else {
+            return;
+        };
+        if self.armed.is_some_and(|armed| armed <= deadline) {
+            return;
+        }
+        match self.timer.set(deadline.since(self.clock.now())) {
+            Ok(()) => self.armed = Some(deadline),
+            // Tried again with the next input.
+            Err(_) => self.sockets.counters.errors += 1,
         }
     }
 
@@ -221,6 +246,8 @@ impl Driver {
     }
 
     fn on_time(&mut self) {
+        self.timer.hush();
+        self.armed = None;
         if self
             .hub
             .deadline()
@@ -228,53 +255,51 @@ impl Driver {
         {
             self.handle(Input::Timeout);
         }
+        self.arm();
     }
 
-    /// Reads a socket until it is empty or the others should have their turn.
-    fn read(&mut self, which: Which, socket: &UdpSocket) -> Drained {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let drained = self.read_into(&mut buffer, which, socket);
-        self.buffer = buffer;
-        drained
-    }
-
-    fn read_into(&mut self, buffer: &mut [u8], which: Which, socket: &UdpSocket) -> Drained {
-        for number in 0..BURST {
-            // Only what was handled here can have closed it.
-            if number > 0 && !self.sockets.is_open(which) {
-                return Drained::Closed;
-            }
-            // In a flood that opens one socket and closes another with each datagram they would add up.
-            if std::mem::take(&mut self.sockets.closing) {
-                return Drained::More;
-            }
-            let received = match which {
-                Which::Listen => socket
-                    .try_recv_from(buffer)
-                    .map(|(len, addr)| (len, Sender::Client(addr))),
-                // A connected socket need not be asked for the address.
-                Which::Upstream(upstream) => {
-                    socket.try_recv(buffer).map(|len| (len, Sender::Server(upstream)))
-                }
-            };
-            let (len, sender) = match received {
-                Ok(received) => received,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Drained::Empty,
-                Err(error) => {
-                    self.on_error(which, &error);
-                    return Drained::Error;
-                }
-            };
-            let bytes = buffer.get(..len).unwrap_or_default();
-            self.handle(match sender {
-                Sender::Client(addr) => Input::FromClient {
-                    addr: udp::canonical(addr),
-                    bytes,
-                },
-                Sender::Server(upstream) => Input::FromServer { upstream, bytes },
-            });
+    /// Does what is to be done for something that is ready. False when all it had was an error.
+    fn on_ready(&mut self, ready: Ready) -> bool {
+        let Source::Socket(which) = ready.source else {
+            self.on_time();
+            return true;
+        };
+        if ready.writable {
+            self.sockets.flush(which);
         }
-        Drained::More
+        if !ready.readable {
+            return true;
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let result = match which {
+            Which::Listen => self.read_clients(&mut buffer),
+            Which::Upstream(upstream) => self.read_server(upstream, &mut buffer),
+        };
+        self.buffer = buffer;
+        match result {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                self.on_error(which, &error);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn read_clients(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        for _ in 0..BURST {
+            let (len, addr) = self.sockets.receive_from_client(buffer)?;
+            let bytes = buffer.get(..len).unwrap_or_default();
+            self.handle(Input::FromClient { addr, bytes });
+        }
+        Ok(())
+    }
+
+    /// One datagram: mostly there is no more, and if there is, the socket is ready again.
+    fn read_server(&mut self, upstream: UpstreamId, buffer: &mut [u8]) -> io::Result<()> {
+        let len = self.sockets.receive_from_server(upstream, buffer)?;
+        let bytes = buffer.get(..len).unwrap_or_default();
+        self.handle(Input::FromServer { upstream, bytes });
+        Ok(())
     }
 
     /// On the listen socket an error says that some client is gone, not which: it is counted. On a connected socket
@@ -290,91 +315,27 @@ impl Driver {
     }
 }
 
-/// One input from outside a reading task, and the tasks for sockets that it opened.
-fn handle(driver: &Shared, input: Input<'_>) {
-    driver.borrow_mut().handle(input);
-    start_tasks(driver);
-}
-
-/// Starts what sockets need that were opened, or have begun to fill, since the last time.
-fn start_tasks(driver: &Shared) {
-    let (fresh, filling): (Vec<UpstreamId>, Vec<Which>) = {
-        let sockets = &mut driver.borrow_mut().sockets;
-        if sockets.fresh.is_empty() && sockets.filling.is_empty() {
-            return;
-        }
-        (
-            std::mem::take(&mut sockets.fresh),
-            std::mem::take(&mut sockets.filling),
-        )
-    };
-    for upstream in fresh {
-        start_reading(driver, Which::Upstream(upstream));
-    }
-    for which in filling {
-        let Some(socket) = driver.borrow().sockets.socket(which) else {
+/// Reads what is ready, for ever.
+async fn keep_reading(driver: Shared, readiness: Arc<Readiness>) {
+    let _witness = Witness::of(&driver);
+    let mut told = Told::new();
+    let mut rounds = 0;
+    loop {
+        if readiness.wait(&mut told).await.is_err() {
+            sleep(AFTER_ERROR).await;
             continue;
-        };
-        let task = spawn_local(keep_flushing(Rc::clone(driver), which, socket));
-        driver.borrow_mut().sockets.adopt(which, task.abort_handle());
-    }
-}
-
-fn start_reading(driver: &Shared, which: Which) {
-    let Some(socket) = driver.borrow().sockets.socket(which) else {
-        return;
-    };
-    let task = spawn_local(keep_reading(Rc::clone(driver), which, socket));
-    driver.borrow_mut().sockets.adopt(which, task.abort_handle());
-}
-
-async fn keep_reading(driver: Shared, which: Which, socket: Rc<UdpSocket>) {
-    let _witness = Witness::of(&driver);
-    loop {
-        if socket.readable().await.is_err() {
+        }
+        let mut is_well = false;
+        for ready in told.iter() {
+            is_well |= driver.borrow_mut().on_ready(ready);
+        }
+        if !is_well {
             sleep(AFTER_ERROR).await;
         }
-        let drained = driver.borrow_mut().read(which, &socket);
-        start_tasks(&driver);
-        match drained {
-            Drained::Empty => {}
-            Drained::More => yield_now().await,
-            Drained::Error => sleep(AFTER_ERROR).await,
-            Drained::Closed => return,
-        }
-    }
-}
-
-async fn keep_flushing(driver: Shared, which: Which, socket: Rc<UdpSocket>) {
-    let _witness = Witness::of(&driver);
-    loop {
-        if socket.writable().await.is_err() {
-            sleep(AFTER_ERROR).await;
-        }
-        if driver.borrow_mut().sockets.flush(which) {
-            return;
-        }
-    }
-}
-
-async fn keep_time(driver: Shared) {
-    let _witness = Witness::of(&driver);
-    let timer = Rc::clone(&driver.borrow().timer);
-    loop {
-        let wake = {
-            let driver = &mut *driver.borrow_mut();
-            driver.armed = driver.hub.deadline();
-            driver.armed.and_then(|deadline| driver.clock.instant(deadline))
-        };
-        match wake {
-            None => timer.notified().await,
-            Some(instant) => tokio::select! {
-                () = sleep_until(instant.into()) => {
-                    driver.borrow_mut().on_time();
-                    start_tasks(&driver);
-                }
-                () = timer.notified() => {}
-            },
+        rounds += 1;
+        if rounds == ROUNDS {
+            rounds = 0;
+            yield_now().await;
         }
     }
 }
@@ -395,8 +356,8 @@ async fn serve(
                 return Some(reason.ok().and_then(|reason| reason.clone()).unwrap_or_default());
             }
             Some(request) = requests.recv() => match request {
-                Request::Command(command) => handle(driver, Input::Command(command)),
-                Request::Program(program) => handle(driver, Input::Program(program)),
+                Request::Command(command) => driver.borrow_mut().handle(Input::Command(command)),
+                Request::Program(program) => driver.borrow_mut().handle(Input::Program(program)),
             },
         }
     }

@@ -11,10 +11,12 @@ mod driver;
 mod listen;
 mod outbox;
 pub mod probe;
+mod readiness;
 pub mod record;
 mod resolve;
 mod sockets;
 mod start;
+mod timer;
 mod udp;
 
 use rand::{TryRng as _, rngs::SysRng};

@@ -2,9 +2,13 @@
 //!
 //! Law: order is kept, memory is bounded, and what is dropped is counted. A UDP sender may drop; it may not wait.
 
-use std::{collections::VecDeque, io, net::SocketAddr};
+use std::{
+    collections::VecDeque,
+    io,
+    net::{SocketAddr, UdpSocket},
+};
 
-use tokio::net::UdpSocket;
+use super::udp;
 
 /// Datagrams that wait for room in the kernel's send buffer, at most; a tick's burst of a full server.
 const WAITING: usize = 256;
@@ -30,9 +34,24 @@ pub(super) enum Sent {
     Failed(io::Error),
 }
 
+/// Where datagrams are put: a socket that does not block.
+pub(super) trait Put {
+    /// Sends one, to `addr` or to where the socket is connected to (`None`).
+    ///
+    /// # Errors
+    /// What the kernel says; `WouldBlock` when it has no room.
+    fn put(&self, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl Put for UdpSocket {
+    fn put(&self, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()> {
+        udp::send(self, addr, bytes)
+    }
+}
+
 impl Outbox {
     /// Sends, to `addr` or to where the socket is connected to (`None`).
-    pub(super) fn send(&mut self, socket: &UdpSocket, addr: Option<SocketAddr>, bytes: &[u8]) -> Sent {
+    pub(super) fn send(&mut self, socket: &impl Put, addr: Option<SocketAddr>, bytes: &[u8]) -> Sent {
         if self.waiting.is_empty() {
             match put(socket, addr, bytes) {
                 Ok(earlier) => return Sent::Now(earlier),
@@ -52,7 +71,7 @@ impl Outbox {
     }
 
     /// Sends what waits until the kernel is full again; gives the number of datagrams the kernel refused.
-    pub(super) fn flush(&mut self, socket: &UdpSocket) -> u64 {
+    pub(super) fn flush(&mut self, socket: &impl Put) -> u64 {
         let mut refused = 0;
         while let Some((addr, bytes)) = self.waiting.front() {
             match put(socket, *addr, bytes) {
@@ -65,68 +84,87 @@ impl Outbox {
         refused
     }
 
+    /// Forgets what waits, and gives its number.
+    pub(super) fn give_up(&mut self) -> u64 {
+        let waiting = self.waiting.len();
+        self.waiting.clear();
+        u64::try_from(waiting).unwrap_or(u64::MAX)
+    }
+
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
-    }
-
-    /// How many datagrams wait.
-    pub(super) fn len(&self) -> usize {
-        self.waiting.len()
     }
 }
 
 /// One send. An error that an earlier datagram left behind fails a send without sending: hence the second try,
 /// after which an error is this datagram's own. Gives the earlier error.
-fn put(socket: &UdpSocket, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<Option<io::Error>> {
-    let once = || match addr {
-        Some(addr) => socket.try_send_to(bytes, addr),
-        None => socket.try_send(bytes),
-    };
-    match once() {
-        Ok(_) => Ok(None),
+fn put(socket: &impl Put, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<Option<io::Error>> {
+    match socket.put(addr, bytes) {
+        Ok(()) => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
-        Err(earlier) => once().map(|_| Some(earlier)),
+        Err(earlier) => socket.put(addr, bytes).map(|()| Some(earlier)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::io::udp;
+    use std::cell::{Cell, RefCell};
 
-    fn local() -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], 0))
+    use super::*;
+
+    /// A socket with room for so many datagrams.
+    #[derive(Default)]
+    struct Narrow {
+        room: Cell<usize>,
+        sent: RefCell<Vec<usize>>,
     }
 
-    #[tokio::test]
-    async fn what_waits_leaves_in_order_and_the_rest_is_dropped() {
-        let peer = udp::bind(local()).unwrap();
-        let socket = UdpSocket::from_std(udp::connect(peer.local_addr().unwrap()).unwrap()).unwrap();
-        let mut outbox = Outbox::default();
-        // A fresh socket is not known to be writable before the runtime has looked once: everything waits.
+    impl Put for Narrow {
+        fn put(&self, _addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()> {
+            let room = self.room.get().checked_sub(1).ok_or(io::ErrorKind::WouldBlock)?;
+            self.room.set(room);
+            self.sent.borrow_mut().push(bytes.len());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_waits_leaves_in_order_and_the_rest_is_dropped() {
+        let (socket, mut outbox) = (Narrow::default(), Outbox::default());
         for number in 0..WAITING {
-            let sent = outbox.send(&socket, None, &[number.to_le_bytes()[0]]);
+            let sent = outbox.send(&socket, None, &vec![0; number]);
             assert!(matches!(sent, Sent::First) == (number == 0), "{number}: {sent:?}");
         }
         assert!(matches!(outbox.send(&socket, None, b"late"), Sent::Dropped));
-        socket.writable().await.unwrap();
+        socket.room.set(3);
         assert_eq!(outbox.flush(&socket), 0);
-        assert!(outbox.is_empty());
-        peer.set_nonblocking(false).unwrap();
-        for number in 0..WAITING {
-            let mut byte = [0];
-            peer.recv(&mut byte).unwrap();
-            assert_eq!(byte[0], number.to_le_bytes()[0]);
-        }
+        assert!(!outbox.is_empty());
+        // Nothing overtakes what waits.
+        socket.room.set(WAITING);
+        assert!(matches!(
+            outbox.send(&socket, None, &vec![0; WAITING]),
+            Sent::Behind
+        ));
+        assert_eq!(outbox.flush(&socket), 0);
+        assert_eq!((outbox.is_empty(), outbox.give_up()), (true, 0));
+        assert_eq!(*socket.sent.borrow(), (0..=WAITING).collect::<Vec<_>>());
     }
 
-    #[tokio::test]
-    async fn an_error_of_an_earlier_datagram_does_not_cost_this_one() {
-        let peer = udp::bind(local()).unwrap();
+    #[test]
+    fn what_is_given_up_is_counted() {
+        let (socket, mut outbox) = (Narrow::default(), Outbox::default());
+        for _ in 0..2 {
+            outbox.send(&socket, None, b"x");
+        }
+        assert_eq!((outbox.give_up(), outbox.is_empty()), (2, true));
+    }
+
+    #[test]
+    fn an_error_of_an_earlier_datagram_does_not_cost_this_one() {
+        let peer = udp::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let addr = peer.local_addr().unwrap();
-        let socket = UdpSocket::from_std(udp::connect(addr).unwrap()).unwrap();
-        socket.writable().await.unwrap();
+        let socket = udp::connect(addr).unwrap();
         drop(peer);
         let mut outbox = Outbox::default();
         assert!(matches!(

@@ -6,27 +6,17 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     io,
-    net::SocketAddr,
-    rc::Rc,
+    net::{SocketAddr, UdpSocket},
+    sync::Arc,
 };
-
-use tokio::{net::UdpSocket, task::AbortHandle};
 
 use super::{
     driver::Counters,
     outbox::{Outbox, Sent},
+    readiness::{Readiness, Source, Which},
     udp,
 };
 use crate::session::{Event, Output, UpstreamId};
-
-/// Which socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    /// The one that clients send to.
-    Listen,
-    /// One towards the server.
-    Upstream(UpstreamId),
-}
 
 /// What a socket has to say.
 #[derive(Debug)]
@@ -42,69 +32,58 @@ pub(super) enum News {
 /// A socket with its queue.
 #[derive(Debug)]
 struct Line {
-    socket: Rc<UdpSocket>,
+    socket: UdpSocket,
     outbox: Outbox,
-    /// The tasks that read it and wait for it to be writable; they end with it.
-    tasks: Vec<AbortHandle>,
 }
 
 /// All sockets.
 #[derive(Debug)]
 pub(super) struct Sockets {
     target: SocketAddr,
+    readiness: Arc<Readiness>,
     listen: Line,
     listen_ipv6: bool,
     upstreams: BTreeMap<UpstreamId, Line>,
     /// What the driver hands to the core.
     pub(super) news: VecDeque<News>,
-    /// Sockets that were opened and have no reading task yet.
-    pub(super) fresh: Vec<UpstreamId>,
-    /// Sockets whose queue has begun to fill and that have no flushing task yet.
-    pub(super) filling: Vec<Which>,
-    /// Whether a socket was closed whose task has not been dropped yet: until then it is not closed for the kernel.
-    pub(super) closing: bool,
     /// What was counted.
     pub(super) counters: Counters,
 }
 
 impl Sockets {
     /// With the socket that clients send to, and the address of the server.
-    pub(super) fn new(listen: UdpSocket, target: SocketAddr) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When the socket cannot be watched.
+    pub(super) fn new(listen: UdpSocket, target: SocketAddr, readiness: Arc<Readiness>) -> io::Result<Self> {
+        readiness.add(Source::Socket(Which::Listen), &listen)?;
+        Ok(Self {
             target,
+            readiness,
             listen_ipv6: listen.local_addr().is_ok_and(|addr| addr.is_ipv6()),
             listen: Line::new(listen),
             upstreams: BTreeMap::new(),
             news: VecDeque::new(),
-            fresh: Vec::new(),
-            filling: Vec::new(),
-            closing: false,
             counters: Counters::default(),
-        }
+        })
     }
 
-    /// The socket itself, for its tasks; `None` when it is closed.
-    pub(super) fn socket(&self, which: Which) -> Option<Rc<UdpSocket>> {
-        match which {
-            Which::Listen => Some(Rc::clone(&self.listen.socket)),
-            Which::Upstream(id) => self.upstreams.get(&id).map(|line| Rc::clone(&line.socket)),
-        }
+    /// One datagram of a client's.
+    ///
+    /// # Errors
+    /// What the kernel says; `WouldBlock` when there is none.
+    pub(super) fn receive_from_client(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let (len, addr) = udp::receive_from(&self.listen.socket, buffer)?;
+        Ok((len, udp::canonical(addr)))
     }
 
-    /// Whether a socket is open.
-    pub(super) fn is_open(&self, which: Which) -> bool {
-        match which {
-            Which::Listen => true,
-            Which::Upstream(id) => self.upstreams.contains_key(&id),
-        }
-    }
-
-    /// The task ends when the socket is closed.
-    pub(super) fn adopt(&mut self, which: Which, task: AbortHandle) {
-        if let Some(line) = self.line(which) {
-            line.tasks.retain(|task| !task.is_finished());
-            line.tasks.push(task);
-        }
+    /// One datagram of the server's. A connected socket need not be asked for the address.
+    ///
+    /// # Errors
+    /// What the kernel says; `WouldBlock` when there is none, or the socket is closed.
+    pub(super) fn receive_from_server(&self, upstream: UpstreamId, buffer: &mut [u8]) -> io::Result<usize> {
+        let line = self.upstreams.get(&upstream);
+        udp::receive(&line.ok_or(io::ErrorKind::WouldBlock)?.socket, buffer)
     }
 
     /// Does what the core wants. Events are put aside: the watchers come last.
@@ -118,13 +97,17 @@ impl Sockets {
         }
     }
 
-    /// Sends what waits on a socket that has become writable; whether nothing waits any more.
-    pub(super) fn flush(&mut self, which: Which) -> bool {
-        let Some(line) = self.line(which) else { return true };
-        let refused = line.outbox.flush(&line.socket);
-        let empty = line.outbox.is_empty();
-        self.counters.unsent += refused;
-        empty
+    /// Sends what waits on a socket that has room.
+    pub(super) fn flush(&mut self, which: Which) {
+        let line = match which {
+            Which::Listen => Some(&mut self.listen),
+            Which::Upstream(id) => self.upstreams.get_mut(&id),
+        };
+        let Some(line) = line else { return };
+        self.counters.unsent += line.outbox.flush(&line.socket);
+        if line.outbox.is_empty() && self.readiness.watch_room(which, &line.socket, false).is_err() {
+            self.counters.errors += 1;
+        }
     }
 
     /// Whether nothing waits anywhere.
@@ -144,7 +127,7 @@ impl Sockets {
                 self.counters.errors += 1;
                 self.news.push_back(News::Unreachable(upstream, error));
             }
-            Sent::First => self.filling.push(Which::Upstream(upstream)),
+            Sent::First => line.wait_for_room(Which::Upstream(upstream), &self.readiness, &mut self.counters),
             Sent::Dropped => self.counters.unsent += 1,
             Sent::Failed(error) => {
                 self.counters.unsent += 1;
@@ -156,39 +139,33 @@ impl Sockets {
 
     fn send_to_client(&mut self, addr: SocketAddr, bytes: &[u8]) {
         let addr = udp::native(addr, self.listen_ipv6);
-        match self.listen.outbox.send(&self.listen.socket, Some(addr), bytes) {
+        let line = &mut self.listen;
+        match line.outbox.send(&line.socket, Some(addr), bytes) {
             Sent::Now(_) | Sent::Behind => {}
-            Sent::First => self.filling.push(Which::Listen),
+            Sent::First => line.wait_for_room(Which::Listen, &self.readiness, &mut self.counters),
             Sent::Dropped | Sent::Failed(_) => self.counters.unsent += 1,
         }
     }
 
     fn open(&mut self, id: UpstreamId) {
-        let opened = udp::connect(self.target).and_then(UdpSocket::from_std);
-        match opened.and_then(|socket| Ok((socket.local_addr()?, socket))) {
+        let source = Source::Socket(Which::Upstream(id));
+        let opened = udp::connect(self.target).and_then(|socket| {
+            self.readiness.add(source, &socket)?;
+            Ok((socket.local_addr()?, socket))
+        });
+        self.news.push_back(match opened {
             Ok((local, socket)) => {
                 self.upstreams.insert(id, Line::new(socket));
-                self.fresh.push(id);
-                self.news.push_back(News::Opened(id, local));
+                News::Opened(id, local)
             }
-            Err(error) => self.news.push_back(News::Failed(id, error)),
-        }
+            Err(error) => News::Failed(id, error),
+        });
     }
 
-    /// Dropping the line ends its tasks and closes the socket.
     fn close(&mut self, id: UpstreamId) {
         if let Some(mut line) = self.upstreams.remove(&id) {
-            self.closing = true;
             // What waits has come before the close: the last chance to send it.
-            self.counters.unsent += line.outbox.flush(&line.socket);
-            self.counters.unsent += u64::try_from(line.outbox.len()).unwrap_or(u64::MAX);
-        }
-    }
-
-    fn line(&mut self, which: Which) -> Option<&mut Line> {
-        match which {
-            Which::Listen => Some(&mut self.listen),
-            Which::Upstream(id) => self.upstreams.get_mut(&id),
+            self.counters.unsent += line.outbox.flush(&line.socket) + line.outbox.give_up();
         }
     }
 }
@@ -196,17 +173,16 @@ impl Sockets {
 impl Line {
     fn new(socket: UdpSocket) -> Self {
         Self {
-            socket: Rc::new(socket),
+            socket,
             outbox: Outbox::default(),
-            tasks: Vec::new(),
         }
     }
-}
 
-impl Drop for Line {
-    fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
+    /// What waits would wait for ever if the system did not tell when there is room.
+    fn wait_for_room(&mut self, which: Which, readiness: &Readiness, counters: &mut Counters) {
+        if readiness.watch_room(which, &self.socket, true).is_err() {
+            counters.errors += 1;
+            counters.unsent += self.outbox.give_up();
         }
     }
 }

@@ -6,7 +6,6 @@ use std::{
 };
 
 use tokio::{
-    net::UdpSocket,
     runtime,
     sync::{mpsc, watch},
     task::LocalSet,
@@ -15,10 +14,9 @@ use tokio::{
 use super::{
     bus::Bus,
     clock::Clock,
-    driver::{self, Counters, Parts, Request},
+    driver::{self, Counters, Lines, Parts, Request},
     listen::{DEFAULT_PORT, Listen, StartError},
     record::{self, Faults, Header, InputLog, Writing},
-    sockets::Sockets,
 };
 use crate::session::{Config, Hub, Stats};
 
@@ -73,9 +71,9 @@ impl Proxy {
             None => (None, None),
         };
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-        let socket = {
+        let lines = {
             let _inside = runtime.enter();
-            UdpSocket::from_std(socket)?
+            Lines::new(socket, target)?
         };
         let (request_sender, requests) = mpsc::channel(REQUESTS);
         let (stop_sender, stop) = watch::channel(None);
@@ -83,7 +81,7 @@ impl Proxy {
             let parts = Parts {
                 hub: Hub::new(config),
                 clock,
-                sockets: Sockets::new(socket, target),
+                lines,
                 bus,
                 log,
                 requests,

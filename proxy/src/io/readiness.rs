@@ -1,0 +1,212 @@
+//! Which sockets have something to read, or room to write.
+//!
+//! One `epoll` instance holds all sockets and the timer, and the runtime watches that one descriptor. A task for each
+//! socket cost a datagram its own wake-up and one more receive that finds nothing: a tick's burst on sixty sockets took
+//! twice the time. Level-triggered, so that whoever leaves datagrams behind is told again.
+
+use std::{io, os::fd::OwnedFd};
+
+use rustix::{
+    buffer::spare_capacity,
+    event::{Timespec, epoll},
+    fd::AsFd,
+};
+use tokio::io::{Interest, unix::AsyncFd};
+
+use crate::session::UpstreamId;
+
+/// Descriptors told at once.
+const AT_ONCE: usize = 256;
+
+/// Keys that no upstream socket has.
+const LISTEN: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX - 1;
+
+/// What is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A socket.
+    Socket(Which),
+    /// The timer has gone off.
+    Timer,
+}
+
+/// Which socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The one that clients send to.
+    Listen,
+    /// One towards the server.
+    Upstream(UpstreamId),
+}
+
+/// Something that is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ready {
+    pub(super) source: Source,
+    /// There is a datagram, or an error to be read.
+    pub(super) readable: bool,
+    /// There is room to send.
+    pub(super) writable: bool,
+}
+
+/// All descriptors of the data thread.
+#[derive(Debug)]
+pub(super) struct Readiness(AsyncFd<OwnedFd>);
+
+/// What was told, kept from call to call.
+pub(super) struct Told(Vec<epoll::Event>);
+
+impl Readiness {
+    /// With nothing to watch yet.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left.
+    #[expect(
+        deprecated,
+        reason = "the new name is unsafe for types that could lend a descriptor they do not own; an OwnedFd cannot"
+    )]
+    pub(super) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        AsyncFd::with_interest(epoll, Interest::READABLE).map(Self)
+    }
+
+    /// Watches a descriptor for reading from now on; closing it ends that.
+    ///
+    /// # Errors
+    /// When the system refuses to watch any more.
+    pub(super) fn add(&self, source: Source, fd: impl AsFd) -> io::Result<()> {
+        epoll::add(self.0.get_ref(), fd, key(source), epoll::EventFlags::IN)?;
+        Ok(())
+    }
+
+    /// Whether to watch a socket for room to write, too.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(super) fn watch_room(&self, which: Which, fd: impl AsFd, wanted: bool) -> io::Result<()> {
+        let mut flags = epoll::EventFlags::IN;
+        flags.set(epoll::EventFlags::OUT, wanted);
+        epoll::modify(self.0.get_ref(), fd, key(Source::Socket(which)), flags)?;
+        Ok(())
+    }
+
+    /// Waits until something is ready, and tells what.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) async fn wait(&self, told: &mut Told) -> io::Result<()> {
+        let at_once = Timespec::default();
+        loop {
+            let mut guard = self.0.readable().await?;
+            told.0.clear();
+            match epoll::wait(guard.get_inner(), spare_capacity(&mut told.0), Some(&at_once)) {
+                // Only an empty answer says that the runtime has to be asked: it is told of changes alone.
+                Ok(0) => guard.clear_ready(),
+                Ok(_) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Told {
+    pub(super) fn new() -> Self {
+        Self(Vec::with_capacity(AT_ONCE))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Ready> {
+        self.0.iter().map(|event| {
+            let flags = event.flags;
+            Ready {
+                source: source(event.data.u64()),
+                readable: flags.intersects(!epoll::EventFlags::OUT),
+                writable: flags.contains(epoll::EventFlags::OUT),
+            }
+        })
+    }
+}
+
+fn key(source: Source) -> epoll::EventData {
+    epoll::EventData::new_u64(match source {
+        Source::Socket(Which::Listen) => LISTEN,
+        Source::Socket(Which::Upstream(UpstreamId(id))) => u64::from(id),
+        Source::Timer => TIMER,
+    })
+}
+
+fn source(key: u64) -> Source {
+    match u32::try_from(key) {
+        Ok(id) => Source::Socket(Which::Upstream(UpstreamId(id))),
+        Err(_) if key == TIMER => Source::Timer,
+        Err(_) => Source::Socket(Which::Listen),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::UdpSocket, time::Duration};
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    fn pair() -> (UdpSocket, UdpSocket) {
+        let (one, other) = (
+            UdpSocket::bind("127.0.0.1:0").unwrap(),
+            UdpSocket::bind("127.0.0.1:0").unwrap(),
+        );
+        other.connect(one.local_addr().unwrap()).unwrap();
+        (one, other)
+    }
+
+    const SEVEN: Source = Source::Socket(Which::Upstream(UpstreamId(7)));
+
+    #[tokio::test]
+    async fn a_socket_is_told_until_it_has_been_read() {
+        let ((socket, peer), readiness) = (pair(), Readiness::new().unwrap());
+        readiness.add(SEVEN, &socket).unwrap();
+        let mut told = Told::new();
+        for _ in 0..2 {
+            peer.send(b"x").unwrap();
+        }
+        for left in (0..2).rev() {
+            readiness.wait(&mut told).await.unwrap();
+            let ready: Vec<Ready> = told.iter().collect();
+            let expected = Ready {
+                source: SEVEN,
+                readable: true,
+                writable: false,
+            };
+            assert_eq!(ready, [expected], "{left} left");
+            assert_eq!(socket.recv(&mut [0; 8]).unwrap(), 1);
+        }
+        let nothing = timeout(Duration::from_millis(20), readiness.wait(&mut told)).await;
+        assert!(nothing.is_err());
+        peer.send(b"x").unwrap();
+        readiness.wait(&mut told).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn room_is_told_only_while_it_is_wanted_and_a_closed_socket_not_at_all() {
+        let ((socket, peer), readiness) = (pair(), Readiness::new().unwrap());
+        let listen = Source::Socket(Which::Listen);
+        readiness.add(listen, &peer).unwrap();
+        readiness.watch_room(Which::Listen, &peer, true).unwrap();
+        let mut told = Told::new();
+        readiness.wait(&mut told).await.unwrap();
+        let expected = Ready {
+            source: listen,
+            readable: false,
+            writable: true,
+        };
+        assert_eq!(told.iter().collect::<Vec<_>>(), [expected]);
+        readiness.watch_room(Which::Listen, &peer, false).unwrap();
+        readiness.add(SEVEN, &socket).unwrap();
+        peer.send(b"x").unwrap();
+        drop(socket);
+        let nothing = timeout(Duration::from_millis(20), readiness.wait(&mut told)).await;
+        assert!(nothing.is_err());
+    }
+}

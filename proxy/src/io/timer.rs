@@ -1,0 +1,53 @@
+//! The timer of the data thread. The runtime's own has steps of a millisecond; the kernel's has none worth naming.
+
+use std::{io, os::fd::OwnedFd, time::Duration};
+
+use rustix::{
+    fd::{AsFd, BorrowedFd},
+    time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    },
+};
+
+/// A timer that goes off once.
+#[derive(Debug)]
+pub(super) struct Timer(OwnedFd);
+
+impl Timer {
+    /// One that is not set.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left.
+    pub(super) fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
+    }
+
+    /// Goes off once after `delay`, at the earliest in a nanosecond; an earlier setting is forgotten.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn set(&self, delay: Duration) -> io::Result<()> {
+        // Zero would switch it off.
+        let delay = delay.max(Duration::from_nanos(1));
+        let once = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: Timespec::try_from(delay).map_err(io::Error::other)?,
+        };
+        timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &once)?;
+        Ok(())
+    }
+
+    /// Takes note that it went off, so that it is no longer ready.
+    pub(super) fn hush(&self) {
+        // Nothing to read means that it was set again meanwhile, which hushed it as well.
+        let _count = rustix::io::read(&self.0, &mut [0_u8; 8]);
+    }
+}
+
+impl AsFd for Timer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
