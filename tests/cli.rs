@@ -243,6 +243,23 @@ fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
 }
 
 #[test]
+fn it_may_open_more_files_than_usual_and_its_command_need_not() {
+    // The command sees its own limit, and waits up to 20 s for that of its parent.
+    const SEEN: &str = r#"
+        [ "$(ulimit -Sn)" = 64 ] || exit 5
+        for _ in $(seq 2000); do
+            grep -q "^Max open files *$(ulimit -Hn) " /proc/$PPID/limits && exit 0
+            sleep 0.01
+        done
+        exit 6"#;
+    let binary = env!("CARGO_BIN_EXE_teetap");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", r#"ulimit -Sn 64; exec "$@""#, "sh", binary]);
+    limited.args(["run", NOBODY, "--listen", "127.0.0.1:0", "--", "sh", "-c", SEEN]);
+    limited.assert().code(0);
+}
+
+#[test]
 fn signals_end_it_with_a_summary_and_their_code() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let (mut child, _, mut stdout) = start_json(&[NOBODY, "-l", ":0", "--json"]);

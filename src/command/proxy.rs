@@ -9,7 +9,8 @@ use std::{
 
 use teetap_proxy::{
     io::{
-        Bus, Clock, DEFAULT_PORT, Proxy, Running, Settings, Target, entropy, probe::probe, record::InputLog,
+        Bus, Clock, DEFAULT_PORT, Proxy, Running, Settings, Target, entropy, probe::probe, raise_file_limit,
+        record::InputLog,
     },
     session::{Config, Events, Level},
 };
@@ -47,6 +48,11 @@ pub(crate) fn proxy(
         Some(command) if !command.is_empty() => Some(child::start(command, connect)?),
         _ => None,
     };
+    // Behind the start of the command, which need not inherit it.
+    if let Err(error) = raise_file_limit() {
+        let text = format!("no more than the usual number of sessions: {error}");
+        output.log(setup.clock.now(), Level::Warning, &text);
+    }
     let (clock, proto) = (setup.clock, options.proto());
     thread::Builder::new().name("probe".into()).spawn(move || {
         let finding = probe(server, proto, &clock);

@@ -1,6 +1,6 @@
 //! The one place that reads the clock.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use crate::session::Time;
 
@@ -35,11 +35,5 @@ impl Clock {
     #[must_use]
     pub fn wall(&self) -> SystemTime {
         self.wall
-    }
-
-    /// The moment at which [`Clock::now`] gives `time`; `None` when it is too far away to be expressed.
-    #[must_use]
-    pub fn instant(&self, time: Time) -> Option<Instant> {
-        self.start.checked_add(Duration::from_micros(time.0))
     }
 }

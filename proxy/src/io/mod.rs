@@ -20,6 +20,7 @@ mod timer;
 mod udp;
 
 use rand::{TryRng as _, rngs::SysRng};
+use rustix::process::{Resource, getrlimit, setrlimit};
 
 pub use bus::{Bus, Seen, Watcher};
 pub use clock::Clock;
@@ -36,4 +37,16 @@ pub fn entropy<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;
     Ok(bytes)
+}
+
+/// Lets this process open as many files as it may: each session has a socket, and the usual 1024 are meant for programs
+/// that cannot deal with more. Children started later inherit it.
+///
+/// # Errors
+/// What the operating system says; the limit is what it was.
+pub fn raise_file_limit() -> std::io::Result<()> {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit)?;
+    Ok(())
 }
