@@ -9,7 +9,7 @@ use std::{
 };
 
 use teetap_proxy::{
-    io::{Clock, Running, Watcher, probe::Finding, record::Faults},
+    io::{Clock, KernelDrops, Running, Watcher, probe::Finding, record::Faults},
     session::Level,
 };
 
@@ -22,6 +22,9 @@ use crate::{
 
 /// How often events are fetched and printed.
 const TICK: Duration = Duration::from_millis(20);
+
+/// How many ticks lie between two questions to the kernel.
+const DROPS_EVERY: u32 = 100;
 
 /// Events printed before signals and the command are looked at again.
 const BATCH: usize = 4096;
@@ -47,6 +50,7 @@ pub(crate) struct Live {
     pub(crate) seed: u64,
     pub(crate) wake: mpsc::Receiver<Wake>,
     pub(crate) child: Option<child::Running>,
+    pub(crate) drops: KernelDrops,
 }
 
 /// Why the loop ended.
@@ -81,6 +85,8 @@ impl Live {
             end = Some(child.end(exit == INTERRUPT)?);
         }
         let input_log = self.proxy.input_log();
+        // While the sockets are open.
+        self.look_for_drops();
         let ended = self.proxy.join().ok();
         if ended.is_none() {
             exit = Exit::Internal;
@@ -95,6 +101,7 @@ impl Live {
             at: self.clock.now(),
             ended,
             lost: self.watcher.lost(),
+            kernel_drops: self.drops.total(),
             seed: self.seed,
             exit,
             cmd_exit: end.map(|end| end.code),
@@ -104,6 +111,7 @@ impl Live {
     }
 
     fn watch(&mut self) -> anyhow::Result<Why> {
+        let mut ticks = 0;
         loop {
             match self.wake.recv_timeout(TICK) {
                 Ok(Wake::Signal(exit)) => return Ok(Why::Decided(exit)),
@@ -121,6 +129,10 @@ impl Live {
             }
             self.print_events();
             warn_of(&mut self.output, self.clock, self.proxy.input_log());
+            ticks = (ticks + 1) % DROPS_EVERY;
+            if ticks == 0 {
+                self.look_for_drops();
+            }
             let read = self.output.flush().map_err(cannot_write)?;
             match &mut self.child {
                 Some(child) => {
@@ -141,6 +153,17 @@ impl Live {
         for _ in 0..BATCH {
             let Some(seen) = self.watcher.poll() else { break };
             self.output.seen(&seen, self.clock.now());
+        }
+    }
+
+    /// Says what the kernel has dropped since the last time.
+    fn look_for_drops(&mut self) {
+        // A system that does not tell has nothing to say here.
+        let news = self.drops.look().unwrap_or(0);
+        if news > 0 {
+            let text =
+                format!("the kernel dropped {news} datagrams: they came faster than they could be read");
+            self.output.log(self.clock.now(), Level::Warning, &text);
         }
     }
 

@@ -280,6 +280,37 @@ fn signals_end_it_with_a_summary_and_their_code() {
 }
 
 #[test]
+fn what_the_kernel_drops_is_told() {
+    let (mut child, first, mut stdout) = start_json(&[NOBODY, "-l", "127.0.0.1:0", "--json", "-q"]);
+    let signal = |name: &str| {
+        let id = child.id().to_string();
+        Command::new("kill").args([name, &id]).assert().success();
+    };
+    // It stands still while more comes than any usual receive buffer holds.
+    signal("-STOP");
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..20_000 {
+        socket
+            .send_to(&[0; 1024], first["listen"].as_str().unwrap())
+            .unwrap();
+    }
+    signal("-CONT");
+    let mut line = String::new();
+    while !line.contains("the kernel dropped") {
+        line.clear();
+        assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "it was never told");
+    }
+    assert_eq!(json(&line)["level"], "warning");
+    signal("-TERM");
+    child.wait().unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    let last = json(rest.lines().last().unwrap());
+    let (dropped, read) = (&last["kernel_drops"], &last["datagrams"]["c2s"]);
+    assert_eq!(dropped.as_u64().unwrap() + read.as_u64().unwrap(), 20_000);
+}
+
+#[test]
 fn a_signal_ends_the_command_too() {
     let args = ["run", NOBODY, "-l", ":0", "--json", "--", "sleep", "1000"];
     let (mut child, _, mut stdout) = start_json(&args);

@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 use teetap_proxy::{
-    io::{Proxy, Running, Settings, StartError},
+    io::{KernelDrops, Proxy, Running, Settings, StartError},
     session::Level,
 };
 use tokio::runtime;
@@ -63,6 +63,7 @@ pub(crate) fn demo(options: &Options, duration: Duration) -> anyhow::Result<Exit
         seed,
         wake,
         child: None,
+        drops: KernelDrops::default(),
     }
     .run()
 }

@@ -9,8 +9,8 @@ use std::{
 
 use teetap_proxy::{
     io::{
-        Bus, Clock, DEFAULT_PORT, Proxy, Running, Settings, Target, entropy, probe::probe, raise_file_limit,
-        record::InputLog,
+        Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy, probe::probe,
+        raise_file_limit, record::InputLog,
     },
     session::{Config, Events, Level},
 };
@@ -67,6 +67,7 @@ pub(crate) fn proxy(
         seed: setup.seed,
         wake,
         child,
+        drops: KernelDrops::default(),
     }
     .run()
 }

@@ -49,6 +49,8 @@ pub(crate) struct Summary {
     pub(crate) ended: Option<Ended>,
     /// Events that this output missed.
     pub(crate) lost: u64,
+    /// Datagrams that the kernel dropped before they were read.
+    pub(crate) kernel_drops: u64,
     pub(crate) seed: u64,
     pub(crate) exit: Exit,
     /// Exit code of the command of `run`.

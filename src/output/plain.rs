@@ -76,6 +76,7 @@ pub(super) fn summary(summary: &Summary) -> String {
         at,
         ended,
         lost,
+        kernel_drops,
         seed,
         exit,
         cmd_exit,
@@ -104,6 +105,9 @@ pub(super) fn summary(summary: &Summary) -> String {
                     .map(|(count, what)| format!("{count} {what}")),
             );
         }
+    }
+    if *kernel_drops > 0 {
+        parts.push(format!("{kernel_drops} dropped by the kernel"));
     }
     if *lost > 0 {
         parts.push(format!("{lost} events not shown"));

@@ -8,6 +8,7 @@
 mod bus;
 mod clock;
 mod driver;
+mod drops;
 mod listen;
 mod outbox;
 pub mod probe;
@@ -25,6 +26,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 pub use bus::{Bus, Seen, Watcher};
 pub use clock::Clock;
 pub use driver::{Counters, Request};
+pub use drops::KernelDrops;
 pub use listen::{DEFAULT_PORT, Listen, StartError};
 pub use resolve::{ResolveError, Target};
 pub use start::{Busy, Commands, Crashed, Ended, Proxy, Running, Settings};

@@ -147,6 +147,7 @@ pub(super) fn summary(summary: &Summary, out: &mut Vec<u8>) {
         refused: stats.map(|stats| stats.refused),
         unsent: ended.map(|ended| ended.counters.unsent),
         network_errors: ended.map(|ended| ended.counters.errors),
+        kernel_drops: summary.kernel_drops,
         lost: summary.lost,
         seed: summary.seed,
         exit: summary.exit.code(),

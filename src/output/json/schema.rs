@@ -157,6 +157,8 @@ pub(super) struct SummaryBody {
     pub(super) refused: Option<u64>,
     pub(super) unsent: Option<u64>,
     pub(super) network_errors: Option<u64>,
+    /// Datagrams that the kernel dropped because they came faster than they could be read.
+    pub(super) kernel_drops: u64,
     /// Events that are missing in this output.
     pub(super) lost: u64,
     pub(super) seed: u64,

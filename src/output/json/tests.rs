@@ -205,6 +205,7 @@ fn start_and_summary() {
             at: Time(1),
             ended: None,
             lost: 3,
+            kernel_drops: 4,
             seed: 42,
             exit: Exit::Signal(2),
             cmd_exit: Some(7),
@@ -223,9 +224,17 @@ fn start_and_summary() {
             &got[1]["exit"],
             &got[1]["cmd_exit"],
             &got[1]["lost"],
+            &got[1]["kernel_drops"],
             &got[1]["sessions"]
         ),
-        (&json!("summary"), &json!(130), &json!(7), &json!(3), &json!(null))
+        (
+            &json!("summary"),
+            &json!(130),
+            &json!(7),
+            &json!(3),
+            &json!(4),
+            &json!(null)
+        )
     );
 }
 

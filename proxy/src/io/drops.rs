@@ -1,0 +1,105 @@
+//! What the kernel threw away before anybody could read it.
+//!
+//! A receive buffer that is full drops datagrams without a word: to the peers it looks like loss on the line, and the
+//! user of a debugging proxy has to know that it is not. Read from what Linux publishes about each UDP socket, now and
+//! then, and never on the data path (asking with each datagram costs each one).
+
+use std::{collections::BTreeMap, fs, io};
+
+/// Fields of a line of `/proc/net/udp` (Linux `Documentation/networking/proc_net_tcp`, net/ipv4/udp.c).
+const INODE: usize = 9;
+const DROPS: usize = 12;
+
+/// What was dropped on the UDP sockets of this process.
+#[derive(Debug, Default)]
+pub struct KernelDrops {
+    /// By inode, what each socket had dropped at the last look.
+    seen: BTreeMap<u64, u64>,
+    total: u64,
+}
+
+impl KernelDrops {
+    /// Datagrams dropped since the last look. Of a socket that was closed meanwhile its last ones are not known.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn look(&mut self) -> io::Result<u64> {
+        let ours = own_sockets()?;
+        let mut now = BTreeMap::new();
+        for file in ["/proc/self/net/udp", "/proc/self/net/udp6"] {
+            match fs::read_to_string(file) {
+                Ok(text) => now.extend(text.lines().skip(1).filter_map(drops)),
+                // A machine without IPv6.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        now.retain(|inode, _| ours.binary_search(inode).is_ok());
+        let before = |inode| self.seen.get(inode).copied().unwrap_or(0);
+        let news = now
+            .iter()
+            .map(|(inode, drops)| drops.saturating_sub(before(inode)))
+            .sum();
+        self.seen = now;
+        self.total += news;
+        Ok(news)
+    }
+
+    /// All that was seen.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+}
+
+/// The inodes of this process's sockets, sorted.
+fn own_sockets() -> io::Result<Vec<u64>> {
+    let mut inodes = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        // One that was closed meanwhile is gone.
+        let Ok(link) = fs::read_link(entry?.path()) else {
+            continue;
+        };
+        let inode = link
+            .to_str()
+            .and_then(|link| link.strip_prefix("socket:[")?.strip_suffix(']'));
+        inodes.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
+    }
+    inodes.sort_unstable();
+    Ok(inodes)
+}
+
+/// Inode and drops of one line.
+fn drops(line: &str) -> Option<(u64, u64)> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    Some((fields.get(INODE)?.parse().ok()?, fields.get(DROPS)?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    #[test]
+    fn what_overflows_is_told_once() {
+        let (socket, peer) = (
+            UdpSocket::bind("127.0.0.1:0").unwrap(),
+            UdpSocket::bind("127.0.0.1:0").unwrap(),
+        );
+        let mut drops = KernelDrops::default();
+        drops.look().unwrap();
+        // More than any usual receive buffer.
+        for _ in 0..3_000 {
+            peer.send_to(&[0; 1024], socket.local_addr().unwrap()).unwrap();
+        }
+        let mut arrived = 0;
+        socket.set_nonblocking(true).unwrap();
+        while socket.recv(&mut [0; 2048]).is_ok() {
+            arrived += 1;
+        }
+        assert_eq!(drops.look().unwrap() + arrived, 3_000);
+        assert_eq!(drops.look().unwrap(), 0);
+        assert_eq!(drops.total() + arrived, 3_000);
+    }
+}
