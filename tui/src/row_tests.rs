@@ -145,6 +145,8 @@ fn sessions_remarks_connless_and_gaps() {
             client: "127.0.0.1:4".parse().unwrap(),
             bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01"[..].into(),
             forwarded: false,
+            sent: None,
+            ends: Ends::default(),
         }),
     };
     assert_eq!(
@@ -176,6 +178,8 @@ proptest! {
         }
         let connless = Connless {
             dir: Dir::S2c, client: "127.0.0.1:4".parse().unwrap(), bytes: bytes.into(), forwarded: true,
+            sent: None,
+            ends: Ends::default(),
         };
         for row in rows(&Event { what: What::Connless(connless), ..event }, Verbosity::Messages) {
             prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);

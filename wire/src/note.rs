@@ -82,6 +82,7 @@ codes! {
     WrongToken        "wrong-token"          Error   Datagram "the token is not the one of this leg: the receiver drops the datagram"
     AckAhead          "ack-ahead"            Error   Datagram "acks a chunk that was never sent: the receiver drops the datagram"
     AckBehind         "ack-behind"           Error   Datagram "acks less than before: the receiver drops the datagram"
+    CutByCapture      "cut-by-capture"       Warning Datagram "the recording holds only the first bytes of the datagram"
 }
 
 impl Code {

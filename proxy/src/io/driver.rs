@@ -207,7 +207,8 @@ impl Driver {
                 }
             }
         }
-        for event in self.events.drain(..) {
+        for mut event in self.events.drain(..) {
+            self.sockets.name(&mut event);
             self.bus.publish(event);
         }
         self.arm();

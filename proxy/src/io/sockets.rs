@@ -110,6 +110,16 @@ impl Sockets {
         }
     }
 
+    /// Fills in the address of the socket that a datagram was on, where the core does not know it.
+    pub(super) fn name(&self, event: &mut Event) {
+        if let Some(ends) = event.ends_mut()
+            && ends.local.is_none()
+        {
+            let line = ends.upstream.and_then(|id| self.upstreams.get(&id));
+            ends.local = line.and_then(|line| line.socket.local_addr().ok());
+        }
+    }
+
     /// Whether nothing waits anywhere.
     pub(super) fn is_idle(&self) -> bool {
         self.listen.outbox.is_empty() && self.upstreams.values().all(|line| line.outbox.is_empty())

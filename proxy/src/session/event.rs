@@ -6,7 +6,7 @@ use std::{fmt, net::SocketAddr, time::Duration};
 
 use teetap_wire::{Dir, MAX_DATAGRAM, Notes, Proto, Seq, Side};
 
-use super::{SessionId, Time};
+use super::{SessionId, Time, UpstreamId};
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -17,6 +17,17 @@ pub struct Event {
     pub session: Option<SessionId>,
     /// What.
     pub what: What,
+}
+
+impl Event {
+    /// The addresses of its datagram, when it is about one.
+    pub fn ends_mut(&mut self) -> Option<&mut Ends> {
+        match &mut self.what {
+            What::Datagram(datagram) => Some(&mut datagram.ends),
+            What::Connless(connless) => Some(&mut connless.ends),
+            What::Session(_) | What::Remark(_) => None,
+        }
+    }
 }
 
 /// The kinds of event.
@@ -73,6 +84,17 @@ pub struct SessionChange {
     pub reason: Option<Box<[u8]>>,
 }
 
+/// The addresses of a datagram, apart from those that the whole run has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// The client's.
+    pub client: Option<SocketAddr>,
+    /// Our socket towards the server.
+    pub upstream: Option<UpstreamId>,
+    /// The address of that socket. The core learns it late; whoever opened the socket fills it in.
+    pub local: Option<SocketAddr>,
+}
+
 /// Whose doing a datagram is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -111,6 +133,8 @@ pub struct Datagram {
     pub leg: Option<Side>,
     /// Ordinal in the session and direction, from 1, counting what peers sent; 0 when no peer sent it.
     pub ordinal: u64,
+    /// Between which addresses.
+    pub ends: Ends,
     /// The bytes: as received, then as sent.
     bytes: Box<[u8]>,
     /// Lengths of the parts of `bytes`; the first is what was received (0 = nothing).
@@ -146,6 +170,7 @@ impl Datagram {
             origin,
             leg: None,
             ordinal: 0,
+            ends: Ends::default(),
             bytes: bytes.into_boxed_slice(),
             parts: parts.into_boxed_slice(),
             placed: Box::default(),
@@ -237,6 +262,10 @@ pub struct Connless {
     pub bytes: Box<[u8]>,
     /// Whether it went on.
     pub forwarded: bool,
+    /// What left because of it at once; a request of 0.7 may wait for the server's token.
+    pub sent: Option<Box<[u8]>>,
+    /// Our socket towards the server.
+    pub ends: Ends,
 }
 
 /// Something worth telling that is no traffic.
@@ -272,6 +301,28 @@ pub enum Remark {
     HalfOpenLimit,
     /// A peer of 0.7 changed its token.
     NewToken(Side),
+    /// A session of a recording whose handshake is not in it.
+    Guessed {
+        /// What it seems to speak.
+        proto: Proto,
+        /// Its client.
+        client: SocketAddr,
+        /// Its server.
+        server: SocketAddr,
+        /// Whether messages tell which is which.
+        are_sides_clear: bool,
+    },
+    /// A datagram of a recording that is none of this protocol, the first between these two.
+    Foreign {
+        /// Its sender.
+        from: SocketAddr,
+        /// Its receiver.
+        to: SocketAddr,
+        /// Its bytes.
+        len: usize,
+    },
+    /// What a recording of our own says.
+    Recorded(Level, Box<str>),
 }
 
 /// How loud a remark is.
@@ -288,11 +339,14 @@ impl Remark {
     #[must_use]
     pub fn level(&self) -> Level {
         match self {
+            Self::Recorded(level, _) => *level,
             Self::Candidate
             | Self::Restart
             | Self::LegacyJoin
             | Self::Armed(_)
             | Self::NewToken(_)
+            | Self::Guessed { .. }
+            | Self::Foreign { .. }
             | Self::Stray(..) => Level::Info,
             _ => Level::Warning,
         }
@@ -330,6 +384,26 @@ impl fmt::Display for Remark {
             ),
             Self::HalfOpenLimit => f.write_str("too many half-open sessions: the oldest gave way"),
             Self::NewToken(side) => write!(f, "the {side} changed its token"),
+            Self::Guessed {
+                proto,
+                client,
+                server,
+                are_sides_clear,
+            } => {
+                write!(
+                    f,
+                    "no handshake was recorded: taken for {proto}, client {client}, server {server}, by the look of its datagrams"
+                )?;
+                if *are_sides_clear {
+                    return Ok(());
+                }
+                f.write_str("; which one is the server is a guess")
+            }
+            Self::Foreign { from, to, len } => write!(
+                f,
+                "{from} sent {to} {len} bytes that are not understood; more of the kind between them is only counted"
+            ),
+            Self::Recorded(_, text) => f.write_str(text),
         }
     }
 }

@@ -21,6 +21,7 @@ mod hub;
 mod leg;
 mod link;
 mod mint;
+pub mod observe;
 mod outbox;
 mod splice;
 mod time;
@@ -31,7 +32,7 @@ use teetap_rules::{Decide, Made};
 use teetap_wire::{Proto, Side};
 
 pub use event::{
-    Action, Connless, Datagram, Event, Level, Origin, Placed, Remark, SessionChange, State, What,
+    Action, Connless, Datagram, Ends, Event, Level, Origin, Placed, Remark, SessionChange, State, What,
 };
 pub use hub::{Hub, Stats, Traffic};
 pub use time::Time;

@@ -171,6 +171,8 @@ fn sessions_logs_connless_and_gaps() {
         client: "127.0.0.1:4".parse().unwrap(),
         bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01"[..].into(),
         forwarded: false,
+        sent: None,
+        ends: Ends::default(),
     };
     let got = &lines(What::Connless(connless), style(Verbosity::Messages))[0];
     assert_eq!(

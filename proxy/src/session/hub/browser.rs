@@ -7,11 +7,14 @@
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use teetap_wire::{
-    Connless as Wire, Control, Dir, Flags, Header, Packet, Proto, Seq, Token, control, write, write_v7,
+    Connless as Wire, Control, Dir, Flags, Header, Packet, Proto, Seq, Token, control, is_connless, write,
+    write_v7,
 };
 
 use super::{Alarm, Hub, Owner, SessionId, Timer};
-use crate::session::{Connless, Time, UpstreamId, What, event::seen, mint::Purpose, outbox::Destination};
+use crate::session::{
+    Connless, Ends, Time, UpstreamId, What, event::seen, mint::Purpose, outbox::Destination,
+};
 
 /// Asking addresses served at once; the one that was silent longest gives way.
 const MAX_RELAYS: usize = 64;
@@ -59,6 +62,7 @@ impl Hub {
     /// A connless datagram from a client's address.
     pub(super) fn browse(&mut self, addr: SocketAddr, bytes: &[u8]) {
         let bytes = seen(bytes);
+        let mark = self.out.mark();
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 {
                 token,
@@ -76,7 +80,7 @@ impl Hub {
         if !forwarded {
             self.stats.refused += 1;
         }
-        self.tell_connless(Dir::C2s, addr, bytes, forwarded);
+        self.tell_connless(Dir::C2s, addr, bytes, forwarded, mark);
     }
 
     /// A 0.7 request shows a token that we gave to this address.
@@ -124,6 +128,7 @@ impl Hub {
     /// A datagram of the server's on a relay.
     pub(super) fn browse_back(&mut self, addr: SocketAddr, bytes: &[u8]) {
         let bytes = seen(bytes);
+        let mark = self.out.mark();
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return;
         };
@@ -156,13 +161,14 @@ impl Hub {
             }
             _ => false,
         };
-        self.tell_connless(Dir::S2c, addr, bytes, forwarded);
+        self.tell_connless(Dir::S2c, addr, bytes, forwarded, mark);
     }
 
     /// A connless datagram of the server's to a game socket belongs to that session's client.
     pub(super) fn connless_from_game(&mut self, id: SessionId, bytes: &[u8]) {
         let Some(link) = self.links.get(&id) else { return };
-        let (bytes, addr) = (seen(bytes), link.client_addr());
+        let (bytes, addr, ends) = (seen(bytes), link.client_addr(), link.ends());
+        let mark = self.out.mark();
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 { token, data, .. }) if link.proto() == Proto::V7 && token == link.own() => {
                 let (client, ours) = (link.client_token().unwrap_or(Token::NONE), link.token());
@@ -186,6 +192,8 @@ impl Hub {
                 client: addr,
                 bytes: bytes.into(),
                 forwarded,
+                sent: self.out.sent_since(mark).next().map(Into::into),
+                ends,
             };
             self.out.event(self.now, Some(id), What::Connless(event));
         }
@@ -272,13 +280,24 @@ impl Hub {
         }
     }
 
-    fn tell_connless(&mut self, dir: Dir, client: SocketAddr, bytes: &[u8], forwarded: bool) {
+    /// `mark`: what was sent since then is what became of it.
+    fn tell_connless(&mut self, dir: Dir, client: SocketAddr, bytes: &[u8], forwarded: bool, mark: usize) {
         if self.out.is_watched_closely() || self.out.is_watched() && !forwarded {
             let event = Connless {
                 dir,
                 client,
                 bytes: bytes.into(),
                 forwarded,
+                sent: self
+                    .out
+                    .sent_since(mark)
+                    .find(|sent| is_connless(sent))
+                    .map(Into::into),
+                ends: Ends {
+                    client: Some(client),
+                    upstream: self.browser.0.get(&client).map(|relay| relay.upstream),
+                    local: None,
+                },
             };
             self.out.event(self.now, None, What::Connless(event));
         }

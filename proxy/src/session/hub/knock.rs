@@ -166,6 +166,7 @@ impl Hub {
             let answer = Datagram::new(Dir::S2c, Proto::V7, Origin::Proxy, &[], self.out.sent_since(mark));
             for mut event in [asked, answer] {
                 event.leg = Some(Side::Client);
+                event.ends.client = Some(addr);
                 self.out.event(self.now, None, What::Datagram(event));
             }
         }

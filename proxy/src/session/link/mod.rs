@@ -14,7 +14,7 @@ use teetap_rules::{Decide, Made};
 use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use super::{
-    Datagram, Origin, Placed, Remark, SessionChange, SessionId, State, Time, UpstreamId, What,
+    Datagram, Ends, Origin, Placed, Remark, SessionChange, SessionId, State, Time, UpstreamId, What,
     compose::Composer,
     handshake::Handshake,
     hub::Alarm,
@@ -325,6 +325,15 @@ impl Link {
         }
     }
 
+    /// Between which addresses its datagrams are.
+    pub(crate) fn ends(&self) -> Ends {
+        Ends {
+            client: Some(self.opened.client),
+            upstream: Some(self.opened.upstream),
+            local: self.local,
+        }
+    }
+
     fn remark(&self, remark: Remark, env: &mut Env<'_>) {
         env.out.event(env.now, Some(self.id()), What::Remark(remark));
     }
@@ -358,6 +367,7 @@ impl Link {
                 std::iter::empty(),
             );
             event.leg = Some(from);
+            event.ends = self.ends();
             event.ordinal = ordinal;
             event.notes = *notes;
             env.out.event(env.now, Some(self.id()), What::Datagram(event));
@@ -384,6 +394,7 @@ impl Link {
         let dir = Dir::from_sender(to.other());
         let mut event = Datagram::new(dir, proto, origin, &[], env.out.sent_since(mark));
         event.leg = Some(to);
+        event.ends = self.ends();
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
     }
 }

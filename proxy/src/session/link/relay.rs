@@ -185,6 +185,7 @@ impl Link {
             env.out.sent_since(mark),
         );
         event.ordinal = ordinal;
+        event.ends = self.ends();
         event.placed = env.work.placed.as_slice().into();
         event.notes = packet.notes;
         if let Some(code) = odd_ack {

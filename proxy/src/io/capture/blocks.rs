@@ -1,0 +1,182 @@
+//! The numbers of pcapng, and blocks as our own captures have them.
+//!
+//! Source: draft-ietf-opsawg-pcapng. What a packet cannot say (session, what was done with a message) is in an option of our
+//! own, whose code is one of those for local use: other programs leave it out.
+
+use teetap_wire::Side;
+
+/// Section header; the same in both orders of bytes.
+pub(super) const SECTION: u32 = 0x0a0d_0d0a;
+/// Tells the order of bytes.
+pub(super) const MAGIC: u32 = 0x1a2b_3c4d;
+pub(super) const INTERFACE: u32 = 1;
+pub(super) const OLD_PACKET: u32 = 2;
+pub(super) const SIMPLE_PACKET: u32 = 3;
+pub(super) const STATISTICS: u32 = 5;
+pub(super) const PACKET: u32 = 6;
+
+pub(super) const COMMENT: u16 = 1;
+pub(super) const SECTION_PROGRAM: u16 = 4;
+pub(super) const INTERFACE_NAME: u16 = 2;
+const INTERFACE_DESCRIPTION: u16 = 3;
+pub(super) const INTERFACE_RESOLUTION: u16 = 9;
+pub(super) const INTERFACE_OFFSET: u16 = 14;
+const PACKET_FLAGS: u16 = 2;
+const PACKET_DROPS: u16 = 4;
+const STATISTICS_DROPS: u16 = 5;
+/// Ours, of those for local use.
+pub(super) const OWN: u16 = 0x9e7a;
+
+/// What the name of the program begins with in captures of ours.
+pub(super) const PROGRAM: &str = "teetap ";
+
+const LINKTYPE_RAW: u16 = 101;
+const NANOSECONDS: u8 = 9;
+/// Longest comment in bytes: a datagram can have 255 messages.
+const LONGEST_COMMENT: usize = 32 << 10;
+
+/// The interface of a leg.
+pub(super) fn name_of(leg: Side) -> &'static str {
+    match leg {
+        Side::Client => "teetap client leg",
+        Side::Server => "teetap server leg",
+    }
+}
+
+/// The leg of an interface of ours.
+pub(super) fn leg_of(name: &[u8]) -> Option<Side> {
+    [Side::Client, Side::Server]
+        .into_iter()
+        .find(|leg| name_of(*leg).as_bytes() == name)
+}
+
+/// A packet of our own.
+pub(super) struct Packet<'a> {
+    pub(super) leg: Side,
+    /// Nanoseconds since 1970.
+    pub(super) time: u64,
+    /// IP and all that follows.
+    pub(super) frame: &'a [u8],
+    /// It came in; otherwise it left.
+    pub(super) is_inbound: bool,
+    pub(super) comment: &'a str,
+    /// Events missed since the packet before.
+    pub(super) drops: u64,
+    pub(super) own: Option<&'a [u8]>,
+}
+
+/// Appends a section with its two interfaces.
+pub(super) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8>) {
+    block(SECTION, out, |out| {
+        out.extend_from_slice(&MAGIC.to_le_bytes());
+        out.extend_from_slice(&[1, 0, 0, 0]);
+        // The length of the section is not known.
+        out.extend_from_slice(&[0xff; 8]);
+        option(COMMENT, comment.as_bytes(), out);
+        option(SECTION_PROGRAM, program.as_bytes(), out);
+        option(OWN, own, out);
+        option(0, &[], out);
+    });
+    for (leg, description) in [
+        (Side::Client, "clients and the address they connect to"),
+        (Side::Server, "the proxy's own sockets and the server"),
+    ] {
+        block(INTERFACE, out, |out| {
+            out.extend_from_slice(&LINKTYPE_RAW.to_le_bytes());
+            out.extend_from_slice(&[0; 6]);
+            option(INTERFACE_NAME, name_of(leg).as_bytes(), out);
+            option(INTERFACE_DESCRIPTION, description.as_bytes(), out);
+            option(INTERFACE_RESOLUTION, &[NANOSECONDS], out);
+            option(0, &[], out);
+        });
+    }
+}
+
+/// Appends a packet.
+pub(super) fn packet(packet: &Packet<'_>, out: &mut Vec<u8>) {
+    block(PACKET, out, |out| {
+        out.extend_from_slice(&interface(packet.leg).to_le_bytes());
+        time(packet.time, out);
+        let len = u32::try_from(packet.frame.len())
+            .unwrap_or(u32::MAX)
+            .to_le_bytes();
+        out.extend_from_slice(&len);
+        out.extend_from_slice(&len);
+        out.extend_from_slice(packet.frame);
+        pad(packet.frame.len(), out);
+        comment(packet.comment, out);
+        let direction: u32 = if packet.is_inbound { 1 } else { 2 };
+        option(PACKET_FLAGS, &direction.to_le_bytes(), out);
+        if packet.drops > 0 {
+            option(PACKET_DROPS, &packet.drops.to_le_bytes(), out);
+        }
+        if let Some(own) = packet.own {
+            option(OWN, own, out);
+        }
+        option(0, &[], out);
+    });
+}
+
+/// Appends what there is no packet for, as numbers of the client leg with a comment.
+pub(super) fn statistics(at: u64, text: &str, drops: u64, own: Option<&[u8]>, out: &mut Vec<u8>) {
+    block(STATISTICS, out, |out| {
+        out.extend_from_slice(&interface(Side::Client).to_le_bytes());
+        time(at, out);
+        comment(text, out);
+        option(STATISTICS_DROPS, &drops.to_le_bytes(), out);
+        if let Some(own) = own {
+            option(OWN, own, out);
+        }
+        option(0, &[], out);
+    });
+}
+
+fn interface(leg: Side) -> u32 {
+    match leg {
+        Side::Client => 0,
+        Side::Server => 1,
+    }
+}
+
+/// The higher half comes first, in both orders of bytes.
+fn time(nanoseconds: u64, out: &mut Vec<u8>) {
+    let [a, b, c, d, e, f, g, h] = nanoseconds.to_le_bytes();
+    out.extend_from_slice(&[e, f, g, h, a, b, c, d]);
+}
+
+fn comment(text: &str, out: &mut Vec<u8>) {
+    let end = text.floor_char_boundary(LONGEST_COMMENT);
+    if end > 0 {
+        option(COMMENT, text.get(..end).unwrap_or_default().as_bytes(), out);
+    }
+}
+
+/// A value that is too long for an option is left out.
+fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
+    let Ok(length) = u16::try_from(value.len()) else {
+        return;
+    };
+    out.extend_from_slice(&code.to_le_bytes());
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(value);
+    pad(value.len(), out);
+}
+
+fn pad(length: usize, out: &mut Vec<u8>) {
+    out.resize(out.len() + length.next_multiple_of(4) - length, 0);
+}
+
+/// The length stands at both ends of a block.
+fn block(kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    let length = u32::try_from(out.len() - start + 4)
+        .unwrap_or(u32::MAX)
+        .to_le_bytes();
+    for (slot, byte) in out.iter_mut().skip(start + 4).zip(length) {
+        *slot = byte;
+    }
+    out.extend_from_slice(&length);
+}

@@ -1,0 +1,187 @@
+//! What a run tells, as pcapng.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use teetap_wire::{Dir, Side};
+
+use super::{
+    blocks::{self, Packet},
+    frame,
+    own::{Own, Run},
+    recorder::Encode,
+};
+use crate::{
+    io::Seen,
+    session::{Ends, Event, Level, Remark, Time, What},
+};
+
+/// Encodes events as packets with comments.
+pub struct Encoder {
+    run: Run,
+    gist: fn(&Event) -> String,
+    /// Events missed, and those of them that no packet has counted yet.
+    lost: u64,
+    drops: u64,
+    frame: Vec<u8>,
+}
+
+/// One packet of an event.
+struct Part<'a> {
+    leg: Side,
+    from: SocketAddr,
+    to: SocketAddr,
+    bytes: &'a [u8],
+    is_inbound: bool,
+}
+
+impl Encoder {
+    /// For a run. `gist`: what to say about an event.
+    #[must_use]
+    pub fn new(run: Run, gist: fn(&Event) -> String) -> Self {
+        Self {
+            run,
+            gist,
+            lost: 0,
+            drops: 0,
+            frame: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>) {
+        let (text, own) = ((self.gist)(event), Own::of(event).write());
+        let parts = self.parts(event);
+        let mut own = Some(own.as_slice());
+        let time = self.time(event.at);
+        if parts.is_empty() {
+            blocks::statistics(time, &text, self.lost, own, out);
+            return;
+        }
+        for part in parts {
+            self.frame.clear();
+            frame::write(part.from, part.to, part.bytes, &mut self.frame);
+            let packet = Packet {
+                leg: part.leg,
+                time,
+                frame: &self.frame,
+                is_inbound: part.is_inbound,
+                comment: &text,
+                drops: std::mem::take(&mut self.drops),
+                own: own.take(),
+            };
+            blocks::packet(&packet, out);
+        }
+    }
+
+    /// The packets of an event: first what was received, then what was sent.
+    fn parts<'a>(&self, event: &'a Event) -> Vec<Part<'a>> {
+        let part = |leg, dir, ends: &Ends, bytes: &'a [u8], is_inbound| {
+            let (one, other) = match leg {
+                Side::Client => self.client_leg(ends),
+                Side::Server => self.server_leg(ends),
+            };
+            let (from, to) = if dir == Dir::C2s {
+                (one, other)
+            } else {
+                (other, one)
+            };
+            Part {
+                leg,
+                from,
+                to,
+                bytes,
+                is_inbound,
+            }
+        };
+        let (dir, ends, received, sent): (_, _, _, Vec<&[u8]>) = match &event.what {
+            What::Datagram(datagram) => (
+                datagram.dir,
+                datagram.ends,
+                datagram.received(),
+                datagram.sent().collect(),
+            ),
+            What::Connless(connless) => (
+                connless.dir,
+                connless.ends,
+                Some(&connless.bytes[..]),
+                connless.sent.as_deref().into_iter().collect(),
+            ),
+            What::Remark(Remark::Stray(client, bytes)) => {
+                let ends = Ends {
+                    client: Some(*client),
+                    ..Ends::default()
+                };
+                (Dir::C2s, ends, Some(&bytes[..]), Vec::new())
+            }
+            What::Session(_) | What::Remark(_) => return Vec::new(),
+        };
+        let received = received.map(|bytes| part(dir.sender(), dir, &ends, bytes, true));
+        let sent = sent
+            .into_iter()
+            .map(|bytes| part(dir.receiver(), dir, &ends, bytes, false));
+        received.into_iter().chain(sent).collect()
+    }
+
+    /// A client, and where it connected to. Whoever listens on every address is shown at the one that is surely its own.
+    fn client_leg(&self, ends: &Ends) -> (SocketAddr, SocketAddr) {
+        let listen = self.run.listen;
+        let client = ends.client.unwrap_or(SocketAddr::new(listen.ip(), 0));
+        let ip = match (listen.ip().is_unspecified(), client.ip()) {
+            (false, _) => listen.ip(),
+            (true, IpAddr::V4(ip)) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+            (true, IpAddr::V6(ip)) if ip.is_loopback() => Ipv6Addr::LOCALHOST.into(),
+            (true, IpAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
+            (true, IpAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        (client, SocketAddr::new(ip, listen.port()))
+    }
+
+    /// A socket of ours, and the server. Of a socket that could not be opened nothing is known.
+    fn server_leg(&self, ends: &Ends) -> (SocketAddr, SocketAddr) {
+        let server = self.run.server;
+        let nowhere: IpAddr = if server.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            Ipv6Addr::UNSPECIFIED.into()
+        };
+        (ends.local.unwrap_or(SocketAddr::new(nowhere, 0)), server)
+    }
+
+    /// Nanoseconds since 1970.
+    fn time(&self, at: Time) -> u64 {
+        self.run.wall.saturating_add(at.0.saturating_mul(1000))
+    }
+}
+
+impl Encode for Encoder {
+    fn start(&mut self, out: &mut Vec<u8>) {
+        let Run {
+            version,
+            seed,
+            target,
+            server,
+            listen,
+            ..
+        } = &self.run;
+        let comment = format!("listening on {listen}, server {target} ({server}), seed {seed}");
+        let own = serde_json::to_vec(&self.run).unwrap_or_default();
+        blocks::section(&format!("{}{version}", blocks::PROGRAM), &comment, &own, out);
+    }
+
+    fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
+        match seen {
+            Seen::Event(event) => self.event(event, out),
+            Seen::Gap(lost) => {
+                self.lost += lost;
+                self.drops += lost;
+                let own = Own::gap(now, *lost).write();
+                let text = format!("-- {lost} events missed: this recording was slower than the traffic --");
+                blocks::statistics(self.time(now), &text, self.lost, Some(&own), out);
+            }
+        }
+    }
+
+    fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
+        let own = Own::log(at, level, text).write();
+        blocks::statistics(self.time(at), text, self.lost, Some(&own), out);
+    }
+}

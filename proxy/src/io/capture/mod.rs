@@ -1,0 +1,46 @@
+//! Captures: recordings of datagrams, written for other programs to read, and read whoever wrote them.
+//!
+//! # Written
+//!
+//! pcapng with two interfaces, the client leg and the server leg of the proxy: times in nanoseconds, raw IP and UDP with
+//! right checksums, one packet for every datagram that was received and one for every one that was sent. On the client leg
+//! they are between client and listen address, on the server leg between our own socket and the server. The comment of a
+//! packet says what it was and what was done with it. Missed events are a drop count of the next packet and a note before it;
+//! states of sessions and remarks are notes too (blocks of interface statistics with a comment). What only teetap can read is
+//! in an option of its own, so that the file is shown again as the run was.
+//!
+//! Each run is a section; a file of ours is gone on with, one of anybody else's is never touched.
+//!
+//! What is not in it: the probe at the start, and the exchange of tokens that a 0.7 request of the server browser needs
+//! towards the server.
+//!
+//! # Read
+//!
+//! pcap and pcapng of anybody: Ethernet with VLAN tags, Linux cooked (both), loopback, raw; IPv4 and IPv6; UDP. Parts of
+//! fragmented packets are counted, not put together: what the game sends fits a packet. Hostile files cost no memory, and
+//! what comes before any damage is given out.
+//!
+//! pcapng is read and written by hand here: the crate for it wants every block in one buffer that is allocated beforehand, and
+//! does not tell a file that breaks off from one that is damaged, nor where, which going on with a file needs. The tests read
+//! with that crate and with tcpdump what is written here.
+
+mod blocks;
+mod encode;
+mod error;
+mod frame;
+pub mod own;
+mod pcap;
+mod pcapng;
+mod playback;
+pub mod recorder;
+mod source;
+mod tape;
+
+use playback::Captured;
+
+pub use encode::Encoder;
+pub use error::ReadError;
+pub use own::Run;
+pub use playback::{Format, Item, Playback, Tally};
+pub use recorder::{Done, Encode, Recorded, Recording};
+pub use tape::{FindEnd, Tape, TapeError, end_of_pcapng};

@@ -1,0 +1,119 @@
+//! Reading classic pcap files: microseconds and nanoseconds, both orders of bytes.
+//!
+//! Source: draft-ietf-opsawg-pcap.
+
+use std::io::Read;
+
+use super::{
+    Captured,
+    error::ReadError,
+    frame::Link,
+    source::{LONGEST, Source},
+};
+
+const HEADER: u32 = 24;
+const RECORD: u32 = 16;
+
+/// How the numbers of a file are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    pub(super) fn u16(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    pub(super) fn u32(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    /// The number at this place; 0 where there is none, so the length has to be checked before.
+    pub(super) fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
+        let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        self.u32(found.copied().unwrap_or_default())
+    }
+
+    /// As [`Self::u32_at`].
+    pub(super) fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
+        let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        self.u16(found.copied().unwrap_or_default())
+    }
+}
+
+/// A classic capture.
+#[derive(Debug)]
+pub(super) struct Pcap<R> {
+    source: Source<R>,
+    order: Order,
+    /// Nanoseconds of a unit of the second number of a time.
+    unit: u64,
+    link: Link,
+}
+
+/// Order and unit by the first four bytes of a file.
+pub(super) fn magic(bytes: [u8; 4]) -> Option<(Order, u64)> {
+    const MICRO: u32 = 0xa1b2_c3d4;
+    const NANO: u32 = 0xa1b2_3c4d;
+    [Order::Little, Order::Big]
+        .into_iter()
+        .find_map(|order| match order.u32(bytes) {
+            MICRO => Some((order, 1000)),
+            NANO => Some((order, 1)),
+            _ => None,
+        })
+}
+
+impl<R: Read> Pcap<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn new(input: R) -> Result<Self, ReadError> {
+        let mut source = Source::new(input);
+        let header = source.more(0, HEADER)?;
+        let known = header.first_chunk().copied().and_then(magic);
+        let (order, unit) = known.ok_or(ReadError::Unknown("it has no header of a capture"))?;
+        // The upper bits tell of checksums behind the frames.
+        let link = Link::of((order.u32_at(header, 20) & 0xffff).try_into().unwrap_or_default());
+        Ok(Self {
+            source,
+            order,
+            unit,
+            link,
+        })
+    }
+
+    /// The next frame; `None` at the end.
+    ///
+    /// # Errors
+    /// See [`ReadError`]; nothing more can be read then.
+    pub(super) fn next(&mut self) -> Result<Option<Captured<'_>>, ReadError> {
+        let begin = self.source.offset();
+        let Some(record) = self.source.piece(begin, RECORD)? else {
+            return Ok(None);
+        };
+        let [seconds, fraction, length] = [0, 4, 8].map(|at| self.order.u32_at(record, at));
+        if length > LONGEST {
+            return Err(ReadError::damaged(begin, format!("a packet of {length} bytes")));
+        }
+        let time = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit;
+        let frame = match length {
+            0 => &[][..],
+            length => self.source.more(begin, length)?,
+        };
+        Ok(Some(Captured {
+            time,
+            link: self.link,
+            frame,
+        }))
+    }
+}

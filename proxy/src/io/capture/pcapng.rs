@@ -1,0 +1,326 @@
+//! Reading pcapng files: several sections and interfaces, any resolution of time, both orders of bytes.
+//!
+//! Law: blocks that are not known are skipped; a block whose two lengths differ ends the reading, because everything behind
+//! it would be guessed.
+//!
+//! Source: draft-ietf-opsawg-pcapng.
+
+use std::io::Read;
+
+use teetap_wire::Side;
+
+use super::{
+    Captured, blocks,
+    error::ReadError,
+    frame::Link,
+    pcap::Order,
+    source::{LONGEST, Source},
+};
+
+/// Interfaces of one section, at most.
+const MAX_INTERFACES: usize = 4096;
+
+/// A pcapng capture.
+#[derive(Debug)]
+pub(super) struct PcapNg<R> {
+    source: Source<R>,
+    order: Order,
+    interfaces: Vec<Interface>,
+    /// The last time that a packet had: simple packets have none.
+    time: u64,
+}
+
+/// Where packets were captured.
+#[derive(Clone, Debug)]
+struct Interface {
+    link: Link,
+    snaplen: u32,
+    /// Units of time in a second.
+    units: u64,
+    /// Seconds to add.
+    offset: i64,
+    /// The leg of a proxy of ours.
+    leg: Option<Side>,
+}
+
+/// What a block is.
+#[derive(Debug)]
+pub(super) enum Block<'a> {
+    /// A section begins.
+    Section {
+        /// The program that wrote it.
+        program: Option<&'a str>,
+        /// What a teetap says about it.
+        own: Option<&'a [u8]>,
+    },
+    Packet {
+        captured: Captured<'a>,
+        leg: Option<Side>,
+        own: Option<&'a [u8]>,
+    },
+    /// Numbers of an interface, which our own words stand on where there is no packet.
+    Statistics { own: Option<&'a [u8]> },
+}
+
+/// Kind and place of a block.
+#[derive(Clone, Copy)]
+struct Head {
+    kind: u32,
+    begin: u64,
+}
+
+impl<R: Read> PcapNg<R> {
+    /// The first block has to be that of a section.
+    pub(super) fn new(input: R) -> Self {
+        Self {
+            source: Source::new(input),
+            order: Order::Little,
+            interfaces: Vec::new(),
+            time: 0,
+        }
+    }
+
+    /// Bytes of whole blocks read so far.
+    pub(super) fn offset(&self) -> u64 {
+        self.source.offset()
+    }
+
+    /// The next block of interest; `None` at the end.
+    ///
+    /// # Errors
+    /// See [`ReadError`]; nothing more can be read then.
+    pub(super) fn next(&mut self) -> Result<Option<Block<'_>>, ReadError> {
+        let head = loop {
+            let Some(head) = self.read()? else { return Ok(None) };
+            match head.kind {
+                blocks::INTERFACE => self.add_interface(head.begin)?,
+                kind if is_wanted(kind) => break head,
+                _ => {}
+            }
+        };
+        let (order, body) = (self.order, without_length(self.source.last()));
+        let broken = || ReadError::damaged(head.begin, "a packet that is longer than its block");
+        match head.kind {
+            blocks::SECTION => {
+                self.interfaces.clear();
+                let options = Options::of(order, body.get(12..).unwrap_or_default());
+                Ok(Some(Block::Section {
+                    program: options
+                        .get(blocks::SECTION_PROGRAM)
+                        .and_then(|text| std::str::from_utf8(text).ok()),
+                    own: options.get(blocks::OWN),
+                }))
+            }
+            blocks::STATISTICS => Ok(Some(Block::Statistics {
+                own: Options::of(order, body.get(12..).unwrap_or_default()).get(blocks::OWN),
+            })),
+            kind => {
+                let found = Found::of(kind, order, body).ok_or_else(broken)?;
+                let Some(interface) = self.interfaces.get(found.interface) else {
+                    let text = format!(
+                        "a packet of interface {}, which is not described",
+                        found.interface
+                    );
+                    return Err(ReadError::damaged(head.begin, text));
+                };
+                if let Some(units) = found.time {
+                    self.time = interface.nanoseconds(units);
+                }
+                let simple = usize::try_from(interface.snaplen)
+                    .ok()
+                    .filter(|len| *len > 0 && kind == blocks::SIMPLE_PACKET);
+                let frame = found
+                    .frame
+                    .get(..simple.unwrap_or(found.frame.len()))
+                    .unwrap_or(found.frame);
+                Ok(Some(Block::Packet {
+                    captured: Captured {
+                        time: self.time,
+                        link: interface.link,
+                        frame,
+                    },
+                    leg: interface.leg,
+                    own: Options::of(order, found.options).get(blocks::OWN),
+                }))
+            }
+        }
+    }
+
+    /// Reads a block; its body stays in the source when it is of interest.
+    fn read(&mut self) -> Result<Option<Head>, ReadError> {
+        let begin = self.source.offset();
+        let Some(head) = self.source.piece(begin, 8)? else {
+            return Ok(None);
+        };
+        let head: [u8; 8] = head.first_chunk().copied().unwrap_or_default();
+        let [a, b, c, d, length @ ..] = head;
+        let is_section = [a, b, c, d] == blocks::SECTION.to_le_bytes();
+        let mut read = 8;
+        if is_section {
+            let magic = self
+                .source
+                .more(begin, 4)?
+                .first_chunk()
+                .copied()
+                .unwrap_or_default();
+            let known = [Order::Little, Order::Big]
+                .into_iter()
+                .find(|order| order.u32(magic) == blocks::MAGIC);
+            self.order = known.ok_or_else(|| ReadError::damaged(begin, "a section without its mark"))?;
+            read = 12;
+        } else if begin == 0 {
+            return Err(ReadError::Unknown("it does not begin as a pcapng file does"));
+        }
+        let kind = if is_section {
+            blocks::SECTION
+        } else {
+            self.order.u32([a, b, c, d])
+        };
+        let length = self.order.u32(length);
+        if length < read + 4 || !length.is_multiple_of(4) {
+            return Err(ReadError::damaged(begin, format!("a block of {length} bytes")));
+        }
+        let rest = length - read;
+        if is_wanted(kind) || kind == blocks::INTERFACE {
+            if rest > LONGEST {
+                return Err(ReadError::damaged(begin, format!("a block of {length} bytes")));
+            }
+            self.source.more(begin, rest)?;
+        } else {
+            self.source.skip(begin, rest - 4)?;
+            self.source.more(begin, 4)?;
+        }
+        let last = self.source.last().last_chunk().copied().unwrap_or_default();
+        if self.order.u32(last) != length {
+            return Err(ReadError::damaged(begin, "a block whose two lengths differ"));
+        }
+        Ok(Some(Head { kind, begin }))
+    }
+
+    fn add_interface(&mut self, begin: u64) -> Result<(), ReadError> {
+        if self.interfaces.len() >= MAX_INTERFACES {
+            return Err(ReadError::damaged(begin, "more interfaces than any capture has"));
+        }
+        let (order, body) = (self.order, without_length(self.source.last()));
+        let options = Options::of(order, body.get(8..).unwrap_or_default());
+        let resolution = options.get(blocks::INTERFACE_RESOLUTION).and_then(<[u8]>::first);
+        let offset = options
+            .get(blocks::INTERFACE_OFFSET)
+            .and_then(<[u8]>::first_chunk)
+            .copied();
+        self.interfaces.push(Interface {
+            link: Link::of(order.u16_at(body, 0)),
+            snaplen: order.u32_at(body, 4),
+            units: units(resolution.copied().unwrap_or(6)),
+            offset: offset.map_or(0, |bytes: [u8; 8]| match order {
+                Order::Little => i64::from_le_bytes(bytes),
+                Order::Big => i64::from_be_bytes(bytes),
+            }),
+            leg: blocks::leg_of(options.get(blocks::INTERFACE_NAME).unwrap_or_default()),
+        });
+        Ok(())
+    }
+}
+
+/// The last four bytes of a block are its length once more.
+fn without_length(body: &[u8]) -> &[u8] {
+    body.split_last_chunk::<4>().map_or(body, |(body, _)| body)
+}
+
+fn is_wanted(kind: u32) -> bool {
+    matches!(
+        kind,
+        blocks::SECTION | blocks::PACKET | blocks::SIMPLE_PACKET | blocks::OLD_PACKET | blocks::STATISTICS
+    )
+}
+
+/// Units in a second: a power of ten, or with the highest bit of two. What no 64 bits hold is no resolution: a nanosecond.
+fn units(resolution: u8) -> u64 {
+    let exponent = u32::from(resolution & 0x7f);
+    let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };
+    base.checked_pow(exponent).unwrap_or(1_000_000_000)
+}
+
+impl Interface {
+    /// Since 1970.
+    fn nanoseconds(&self, units: u64) -> u64 {
+        let time = u128::from(units) * 1_000_000_000 / u128::from(self.units.max(1));
+        let offset = i128::from(self.offset) * 1_000_000_000;
+        let time = i128::try_from(time).unwrap_or(i128::MAX).saturating_add(offset);
+        u64::try_from(time.max(0)).unwrap_or(u64::MAX)
+    }
+}
+
+/// A packet in its block.
+struct Found<'a> {
+    interface: usize,
+    time: Option<u64>,
+    frame: &'a [u8],
+    options: &'a [u8],
+}
+
+impl<'a> Found<'a> {
+    /// `None` when it is longer than the block.
+    fn of(kind: u32, order: Order, body: &'a [u8]) -> Option<Self> {
+        let at = |place| order.u32_at(body, place);
+        if kind == blocks::SIMPLE_PACKET {
+            let whole = usize::try_from(at(0)).ok()?;
+            let frame = body.get(4..)?;
+            return Some(Self {
+                interface: 0,
+                time: None,
+                frame: frame.get(..whole).unwrap_or(frame),
+                options: &[],
+            });
+        }
+        let interface = match kind {
+            blocks::OLD_PACKET => u32::from(order.u16_at(body, 0)),
+            _ => at(0),
+        };
+        let (frame, options) = body.get(20..)?.split_at_checked(usize::try_from(at(12)).ok()?)?;
+        Some(Self {
+            interface: usize::try_from(interface).ok()?,
+            time: Some(u64::from(at(4)) << 32 | u64::from(at(8))),
+            frame,
+            options: options
+                .get(frame.len().next_multiple_of(4) - frame.len()..)
+                .unwrap_or_default(),
+        })
+    }
+}
+
+/// The options at the end of a block.
+#[derive(Clone, Copy)]
+struct Options<'a> {
+    order: Order,
+    rest: &'a [u8],
+}
+
+impl<'a> Options<'a> {
+    fn of(order: Order, rest: &'a [u8]) -> Self {
+        Self { order, rest }
+    }
+
+    /// The first option of this code.
+    fn get(mut self, wanted: u16) -> Option<&'a [u8]> {
+        loop {
+            let (head, rest) = self.rest.split_at_checked(4)?;
+            let (code, length) = (
+                self.order.u16_at(head, 0),
+                usize::from(self.order.u16_at(head, 2)),
+            );
+            if code == 0 {
+                return None;
+            }
+            let value = rest.get(..length)?;
+            if code == wanted {
+                return Some(value);
+            }
+            self.rest = rest.get(length.next_multiple_of(4)..)?;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "pcapng_tests.rs"]
+mod tests;

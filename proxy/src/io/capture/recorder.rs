@@ -1,0 +1,250 @@
+//! The recorder: a watcher on a thread of its own that writes what it sees to a file.
+//!
+//! Law: the data thread never waits for it and never wakes it. It is late at most by a tick, so a crash loses no more than
+//! that. Where the file takes no more the run goes on: it is said once, and the packets that are missing are counted.
+
+use std::{
+    io,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use super::tape::Tape;
+use crate::{
+    io::{Clock, Seen, Watcher},
+    session::{Event, Level, Remark, Time, What},
+};
+
+/// How often it looks.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Bytes that are written at once.
+const BLOCK: usize = 256 << 10;
+
+/// A format of recordings.
+pub trait Encode: Send {
+    /// Appends what comes first.
+    fn start(&mut self, out: &mut Vec<u8>);
+
+    /// Appends something that was seen.
+    fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>);
+
+    /// Appends something that the program says.
+    fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>);
+}
+
+/// A recording that is being made.
+#[derive(Debug)]
+pub struct Recording {
+    thread: JoinHandle<Done>,
+    shared: Arc<Shared>,
+    logs: mpsc::Sender<(Time, Level, String)>,
+}
+
+/// A recording that is complete but for the last words.
+pub struct Done {
+    writer: Writer,
+}
+
+/// What became of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Packets in the file: each datagram counts where it came in and where it left.
+    pub packets: u64,
+    /// Packets that are not in it because it could not be written.
+    pub missing: u64,
+    /// Events that came faster than they could be recorded.
+    pub lost: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    fault: OnceLock<String>,
+    told: AtomicBool,
+}
+
+/// What the thread works with.
+struct Writer {
+    tape: Tape,
+    encode: Box<dyn Encode>,
+    block: Vec<u8>,
+    /// Ends of the whole events in the block, and the packets of each.
+    ends: Vec<usize>,
+    packets: Vec<u64>,
+    recorded: Recorded,
+    shared: Arc<Shared>,
+}
+
+/// Writes the beginning and starts the thread.
+///
+/// # Errors
+/// What the operating system says; then there is no recording.
+pub fn start(
+    mut tape: Tape,
+    mut encode: Box<dyn Encode>,
+    watcher: Watcher,
+    clock: Clock,
+) -> Result<Recording, super::TapeError> {
+    tape.keep()?;
+    let path = tape.path().to_owned();
+    let failed = |error| super::TapeError::Create { path, error };
+    let shared = Arc::<Shared>::default();
+    let mut block = Vec::new();
+    encode.start(&mut block);
+    let mut writer = Writer {
+        tape,
+        encode,
+        ends: vec![block.len()],
+        packets: vec![0],
+        block,
+        recorded: Recorded::default(),
+        shared: Arc::clone(&shared),
+    };
+    writer.write();
+    if let Some(fault) = shared.fault.get() {
+        return Err(failed(io::Error::other(fault.clone())));
+    }
+    let (logs, said) = mpsc::channel();
+    let thread = thread::Builder::new()
+        .name("recorder".into())
+        .spawn(move || writer.run(watcher, &said, clock))
+        .map_err(failed)?;
+    Ok(Recording { thread, shared, logs })
+}
+
+impl Recording {
+    /// Something that the program says.
+    pub fn log(&self, at: Time, level: Level, text: &str) {
+        // The thread ends only when it is told to.
+        let _ended = self.logs.send((at, level, text.to_owned()));
+    }
+
+    /// Why the recording is not complete, once.
+    #[must_use]
+    pub fn news(&self) -> Option<String> {
+        let fault = self.shared.fault.get()?;
+        (!self.shared.told.swap(true, Ordering::Relaxed)).then(|| fault.clone())
+    }
+
+    /// Writes what the watcher still has. `None` when the thread crashed.
+    #[must_use]
+    pub fn finish(self) -> Option<Done> {
+        self.shared.stop.store(true, Ordering::Release);
+        self.thread.join().ok()
+    }
+}
+
+impl Done {
+    /// What became of it.
+    #[must_use]
+    pub fn recorded(&self) -> Recorded {
+        self.writer.recorded.clone()
+    }
+
+    /// Writes the last words.
+    pub fn last_words(mut self, at: Time, level: Level, text: &str) {
+        let Writer { encode, block, .. } = &mut self.writer;
+        encode.log(at, level, text, block);
+        self.write_last();
+    }
+
+    /// Writes the last words, which are in the format of the recording already.
+    pub fn last_bytes(mut self, bytes: &[u8]) {
+        self.writer.block.extend_from_slice(bytes);
+        self.write_last();
+    }
+
+    fn write_last(&mut self) {
+        self.writer.ends.push(self.writer.block.len());
+        self.writer.packets.push(0);
+        self.writer.write();
+    }
+}
+
+impl Writer {
+    fn run(
+        mut self,
+        mut watcher: Watcher,
+        said: &mpsc::Receiver<(Time, Level, String)>,
+        clock: Clock,
+    ) -> Done {
+        loop {
+            // Before the last look, so that nothing is left behind it.
+            let is_last = self.shared.stop.load(Ordering::Acquire);
+            while let Some(seen) = watcher.poll() {
+                self.take(&seen, clock.now());
+            }
+            for (at, level, text) in said.try_iter() {
+                self.encode.log(at, level, &text, &mut self.block);
+                self.end_of(0);
+            }
+            self.write();
+            if is_last {
+                self.recorded.lost = watcher.lost();
+                return Done { writer: self };
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    fn take(&mut self, seen: &Seen, now: Time) {
+        let packets = match seen {
+            Seen::Event(event) => packets_of(event),
+            Seen::Gap(_) => 0,
+        };
+        if self.shared.fault.get().is_some() {
+            self.recorded.missing += packets;
+            return;
+        }
+        self.encode.seen(seen, now, &mut self.block);
+        self.end_of(packets);
+    }
+
+    /// Something of so many packets is in the block.
+    fn end_of(&mut self, packets: u64) {
+        self.ends.push(self.block.len());
+        self.packets.push(packets);
+        if self.block.len() >= BLOCK {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        if self.shared.fault.get().is_none() && !self.block.is_empty() {
+            let (whole, error) = match self.tape.write(&self.block, &self.ends) {
+                Ok(()) => (self.ends.len(), None),
+                Err((whole, error)) => (whole, Some(error)),
+            };
+            let (written, missing) = self.packets.split_at(whole.min(self.packets.len()));
+            self.recorded.packets += written.iter().sum::<u64>();
+            self.recorded.missing += missing.iter().sum::<u64>();
+            if let Some(error) = error {
+                let _the_first_counts = self.shared.fault.set(error.to_string());
+            }
+        }
+        self.block.clear();
+        self.ends.clear();
+        self.packets.clear();
+    }
+}
+
+/// Packets of an event.
+fn packets_of(event: &Event) -> u64 {
+    let packets = match &event.what {
+        What::Datagram(datagram) => usize::from(datagram.received().is_some()) + datagram.sent().count(),
+        What::Connless(connless) => 1 + usize::from(connless.sent.is_some()),
+        What::Remark(Remark::Stray(..)) => 1,
+        What::Session(_) | What::Remark(_) => 0,
+    };
+    packets as u64
+}
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;

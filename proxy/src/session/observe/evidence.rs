@@ -1,0 +1,194 @@
+//! What the datagrams of a pair of addresses say about their variant and about who is the server, when no handshake says it.
+//!
+//! Law: one datagram proves nothing, because the flags of 0.6 and 0.7 collide: each variant collects points for bytes that
+//! its own senders would write (flags, chunk headers that fill the payload exactly, the same token again) and loses them for
+//! bytes that they would not. Sides are told by message ids that only one side sends.
+
+use teetap_wire::{Code, Control, Flags, Layer, MessageId, Packet, Proto, Scratch, Side, Token, identify};
+
+/// Points with which, and by how many more than any other, a variant is taken for certain enough.
+const ENOUGH: i32 = 5;
+/// Points for a payload that chunks of this variant fill to the last byte.
+const EXACT: i32 = 3;
+/// Points for a small datagram that this variant's senders write.
+const KNOWN: i32 = 2;
+/// Points for a token that was there before.
+const SAME_TOKEN: i32 = 3;
+/// What bytes cost that the variant's senders do not write.
+const WRONG: i32 = -6;
+/// The highest number in use is far below; what is above was not a message.
+const HIGHEST_ID: i32 = 63;
+
+/// What has been seen so far. Bounded: points, and one token for each variant and direction.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    variants: [Variant; Proto::ALL.len()],
+}
+
+/// What speaks for one variant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Variant {
+    points: i32,
+    /// The token last shown, by the sender with the lower address and by the other.
+    tokens: [Option<Token>; 2],
+    /// Messages that only clients send and that the lower address sent, or only servers and the higher one; less the others.
+    low_is_client: i32,
+}
+
+/// The variant with the most points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Best {
+    pub(super) proto: Proto,
+    /// Whether the lower address is the client; `None` when no message tells.
+    pub(super) low_is_client: Option<bool>,
+    /// Beyond doubt, or merely the best.
+    pub(super) is_clear: bool,
+}
+
+/// What one datagram is worth for one variant.
+struct Worth {
+    points: i32,
+    token: Option<Token>,
+    sender: Option<Side>,
+}
+
+impl Evidence {
+    /// Takes one more datagram into account; `from_low`: the lower address sent it.
+    pub(super) fn add(&mut self, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
+        for (proto, variant) in Proto::ALL.into_iter().zip(&mut self.variants) {
+            let worth = weigh(proto, datagram, scratch);
+            variant.points += worth.points;
+            if let Some(token) = worth.token {
+                variant.points += variant.compare(proto, from_low, token);
+            }
+            match worth.sender {
+                Some(Side::Client) if from_low => variant.low_is_client += 1,
+                Some(Side::Server) if !from_low => variant.low_is_client += 1,
+                Some(_) => variant.low_is_client -= 1,
+                None => {}
+            }
+        }
+    }
+
+    /// The variant that fits best; `None` when none fits, or two fit equally well.
+    pub(super) fn best(&self) -> Option<Best> {
+        let mut ranked: Vec<(Proto, &Variant)> = Proto::ALL.into_iter().zip(&self.variants).collect();
+        ranked.sort_by_key(|(_, variant)| std::cmp::Reverse(variant.points));
+        let [(proto, first), (_, second), ..] = ranked.as_slice() else {
+            return None;
+        };
+        let lead = first.points - second.points;
+        let low_is_client = (first.low_is_client != 0).then_some(first.low_is_client > 0);
+        (first.points >= KNOWN && lead > 0).then_some(Best {
+            proto: *proto,
+            low_is_client,
+            is_clear: first.points >= ENOUGH && lead >= ENOUGH && low_is_client.is_some(),
+        })
+    }
+}
+
+impl Variant {
+    /// 0.7 has a token of its own for each direction, the others one for both.
+    fn compare(&mut self, proto: Proto, from_low: bool, token: Token) -> i32 {
+        let [low, high] = &mut self.tokens;
+        let known = if proto == Proto::V7 && !from_low {
+            high
+        } else {
+            low
+        };
+        match known.replace(token) {
+            None => 0,
+            Some(before) if before == token => SAME_TOKEN,
+            Some(_) => WRONG,
+        }
+    }
+}
+
+/// What only a broken or hostile sender of the variant would write.
+fn is_wrong(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownFlags
+            | Code::ControlCompressed
+            | Code::ControlWithChunks
+            | Code::ControlEmpty
+            | Code::UnknownControl
+            | Code::PayloadOversized
+            | Code::HuffmanSurplus
+            | Code::MissingToken
+    )
+}
+
+fn weigh(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -> Worth {
+    let mut worth = Worth {
+        points: WRONG,
+        token: None,
+        sender: None,
+    };
+    let Ok(packet) = Packet::parse(proto, datagram, scratch) else {
+        return worth;
+    };
+    // Everything but CONNECT of 0.6.5 has a token.
+    let lacks_token = proto == Proto::V65 && packet.header.token.is_none();
+    if lacks_token || packet.notes.iter().any(|note| is_wrong(note.code)) {
+        return worth;
+    }
+    worth.points = if packet.header.flags.contains(Flags::CONTROL) {
+        weigh_control(&packet)
+    } else {
+        weigh_chunks(&packet, &mut worth.sender)
+    };
+    worth.token = packet.header.token.filter(|_| worth.points > 0);
+    worth
+}
+
+fn weigh_control(packet: &Packet<'_>) -> i32 {
+    let whole = match packet.control() {
+        Some(Control::KeepAlive) => packet.payload.len() == 1,
+        Some(Control::Close { reason }) => {
+            reason.is_none_or(|reason| packet.payload.len() == reason.len() + 2)
+        }
+        // Handshakes are not read here.
+        _ => return 0,
+    };
+    if whole { KNOWN } else { WRONG }
+}
+
+fn weigh_chunks(packet: &Packet<'_>, sender: &mut Option<Side>) -> i32 {
+    if packet.header.num_chunks == 0 {
+        return match (
+            packet.payload.is_empty(),
+            packet.header.flags.contains(Flags::RESEND),
+        ) {
+            (true, true) => 1,
+            (true, false) => 0,
+            (false, _) => WRONG,
+        };
+    }
+    let mut chunks = packet.chunks();
+    for chunk in chunks.by_ref() {
+        let Some((id, _)) = identify(chunk.data).filter(|(id, _)| (0..=HIGHEST_ID).contains(&id.id)) else {
+            return WRONG;
+        };
+        *sender = sender.or(only_sender(packet.proto, id));
+    }
+    if chunks.notes().is_empty() { EXACT } else { WRONG }
+}
+
+/// The one side that sends this message, if only one does.
+///
+/// Sources: protocol.h of Teeworlds 0.6.5 and 0.7.5, and the generated protocol of both; DDNet added none of its own below.
+fn only_sender(proto: Proto, id: MessageId) -> Option<Side> {
+    let (servers, clients) = match (proto, id.layer) {
+        (Proto::V7, Layer::System) => (2..=17, 18..=25),
+        (Proto::V7, Layer::Game) => (1..=23, 24..=32),
+        (_, Layer::System) => (2..=13, 14..=21),
+        (_, Layer::Game) => (1..=16, 17..=25),
+    };
+    let is_info = id.layer == Layer::System && id.id == 1;
+    if servers.contains(&id.id) {
+        Some(Side::Server)
+    } else {
+        (is_info || clients.contains(&id.id)).then_some(Side::Client)
+    }
+}

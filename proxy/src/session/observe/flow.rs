@@ -1,0 +1,268 @@
+//! What two addresses say to each other, as far as it decides who they are: the first look at every datagram.
+//!
+//! Handshakes are believed at once. Without one the [`Evidence`] has to decide. A client that restarts on its port is a new
+//! flow: when the old one was closed at its CONNECT, else only when the server answers that, because a late or spoofed copy
+//! must not end a session.
+
+use teetap_wire::{Control, First, Flags, Packet, Proto, Scratch, Side, Token, detect, is_connless};
+
+use super::evidence::Evidence;
+use crate::session::{SessionId, State, Time};
+
+/// Datagrams after which a flow that is not clear is decided all the same.
+const LONG_ENOUGH: u32 = 48;
+
+/// Who two addresses are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Not decided yet.
+    Open,
+    /// Peers of this protocol.
+    Peers(Peers),
+    /// Nothing that can be understood.
+    Foreign,
+}
+
+/// A client and a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Peers {
+    pub(super) proto: Proto,
+    pub(super) low_is_client: bool,
+    /// How it was found.
+    pub(super) found: Found,
+}
+
+/// How peers were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A handshake said it.
+    Handshake,
+    /// The datagrams look like it, and messages of one side only say which side is which.
+    Looks,
+    /// The datagrams look like it, but which side is which is no more than likely.
+    Likely,
+}
+
+/// All that passes between two addresses, until a restart.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) verdict: Verdict,
+    pub(super) last: Time,
+    /// Datagrams of it that wait for the verdict.
+    pub(super) waiting: usize,
+    /// Nothing can be added any more.
+    pub(super) is_over: bool,
+    /// Bytes that the lower and the higher address sent.
+    pub(super) bytes: [u64; 2],
+    /// The session as told to the watchers.
+    pub(super) told: Told,
+    evidence: Evidence,
+    seen: u32,
+    /// The server's answer to CONNECT was seen.
+    answered: bool,
+    /// The client has sent messages.
+    talked: bool,
+    closed: bool,
+    /// A CONNECT that may be a restart.
+    candidate: Option<Proto>,
+}
+
+/// What the watchers know.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) session: Option<SessionId>,
+    pub(super) state: Option<State>,
+    /// Datagrams of client and server.
+    pub(super) ordinals: [u64; 2],
+    /// The token of each direction, and one that differed the last time.
+    pub(super) tokens: [(Option<Token>, Option<Token>); 2],
+    pub(super) is_foreign: bool,
+}
+
+/// A datagram of a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hello {
+    /// The client asks for a session, or for a token first.
+    Asks(Proto),
+    /// The server gives a token of 0.7.
+    Gives,
+    /// The server accepts.
+    Accepts(Proto),
+    /// The client of 0.6 takes note of it.
+    TakesNote(Proto),
+}
+
+impl Flow {
+    pub(super) fn new(now: Time) -> Self {
+        Self {
+            verdict: Verdict::Open,
+            last: now,
+            waiting: 0,
+            is_over: false,
+            bytes: [0; 2],
+            told: Told::default(),
+            evidence: Evidence::default(),
+            seen: 0,
+            answered: false,
+            talked: false,
+            closed: false,
+            candidate: None,
+        }
+    }
+
+    /// Looks at one more datagram. `whole`: its bytes, filled up with zeros where the recording has cut it off. True when it
+    /// belongs to a flow of its own that begins here, and was not looked at.
+    pub(super) fn look(&mut self, from_low: bool, whole: &[u8], is_cut: bool, scratch: &mut Scratch) -> bool {
+        if is_connless(whole) {
+            return false;
+        }
+        if let Some(hello) = hello(whole) {
+            return self.greet(hello, from_low);
+        }
+        if is_cut {
+            return false;
+        }
+        self.seen += 1;
+        match self.verdict {
+            Verdict::Open => {
+                self.evidence.add(from_low, whole, scratch);
+                let clear = self.evidence.best().is_some_and(|best| best.is_clear);
+                if clear || self.seen >= LONG_ENOUGH {
+                    self.decide(|| None);
+                }
+            }
+            Verdict::Peers(peers) => self.follow(peers, from_low, whole, scratch),
+            Verdict::Foreign => {}
+        }
+        false
+    }
+
+    /// Decides by what there is. `likely`: whether the lower address is the client, where no message tells.
+    pub(super) fn decide(&mut self, likely: impl FnOnce() -> Option<bool>) {
+        if self.verdict != Verdict::Open {
+            return;
+        }
+        let Some(best) = self.evidence.best() else {
+            self.verdict = Verdict::Foreign;
+            return;
+        };
+        let [low, high] = self.bytes;
+        self.verdict = Verdict::Peers(Peers {
+            proto: best.proto,
+            low_is_client: best
+                .low_is_client
+                .or_else(likely)
+                // Servers say more than clients.
+                .unwrap_or(low < high),
+            found: if best.low_is_client.is_some() {
+                Found::Looks
+            } else {
+                Found::Likely
+            },
+        });
+    }
+
+    /// Whether nothing is known of it.
+    fn is_blank(&self) -> bool {
+        self.verdict == Verdict::Open && self.evidence.best().is_none()
+    }
+
+    fn greet(&mut self, hello: Hello, from_low: bool) -> bool {
+        let peers = |proto, low_is_client| {
+            Verdict::Peers(Peers {
+                proto,
+                low_is_client,
+                found: Found::Handshake,
+            })
+        };
+        match (hello, self.verdict) {
+            (Hello::Asks(_), _) if self.closed => return true,
+            (Hello::Asks(asked), Verdict::Open | Verdict::Foreign) => {
+                if !self.is_blank() {
+                    return true;
+                }
+                self.verdict = peers(asked, from_low);
+            }
+            (Hello::Asks(asked), Verdict::Peers(known)) if known.low_is_client == from_low => {
+                if self.talked {
+                    self.candidate = Some(asked);
+                } else if !self.answered {
+                    self.verdict = peers(asked, from_low);
+                }
+            }
+            (Hello::Accepts(proto), Verdict::Peers(known)) if known.low_is_client != from_low => {
+                if self.candidate.take().is_some() {
+                    return true;
+                }
+                if !self.answered && !self.talked {
+                    self.verdict = peers(proto, !from_low);
+                    self.answered = true;
+                }
+            }
+            (Hello::Accepts(proto), Verdict::Open) => {
+                self.verdict = peers(proto, !from_low);
+                self.answered = true;
+            }
+            (Hello::Gives, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
+            (Hello::TakesNote(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
+            _ => {}
+        }
+        false
+    }
+
+    /// What decides whether a later CONNECT is a repeat, and a closer look where the server's answer is missing.
+    fn follow(&mut self, peers: Peers, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
+        if !self.answered && peers.found == Found::Handshake {
+            self.evidence.add(from_low, datagram, scratch);
+            if let Some(best) = self.evidence.best().filter(|best| best.is_clear) {
+                self.answered = true;
+                self.verdict = Verdict::Peers(Peers {
+                    proto: best.proto,
+                    ..peers
+                });
+            }
+        }
+        let Ok(packet) = Packet::parse(peers.proto, datagram, scratch) else {
+            return;
+        };
+        if !packet.header.flags.contains(Flags::CONTROL) {
+            self.talked |= peers.low_is_client == from_low;
+        }
+        self.closed |= matches!(packet.control(), Some(Control::Close { .. }));
+    }
+}
+
+impl Peers {
+    /// The side of the sender.
+    pub(super) fn sender(self, from_low: bool) -> Side {
+        if self.low_is_client == from_low {
+            Side::Client
+        } else {
+            Side::Server
+        }
+    }
+}
+
+/// Handshakes that are unmistakable.
+fn hello(datagram: &[u8]) -> Option<Hello> {
+    match detect(datagram) {
+        First::Connect { proto, .. } => return Some(Hello::Asks(proto)),
+        First::Connect7 { .. } => return Some(Hello::Asks(Proto::V7)),
+        First::TokenRequest { header_token, .. } if header_token == Token::NONE => {
+            return Some(Hello::Asks(Proto::V7));
+        }
+        First::TokenRequest { .. } => return Some(Hello::Gives),
+        _ => {}
+    }
+    match *datagram {
+        [0x10, 0, 0, 2] => Some(Hello::Accepts(Proto::V6)),
+        [0x10, 0, 0, 2, b'T', b'K', b'E', b'N', _, _, _, _] => Some(Hello::Accepts(Proto::Ddnet)),
+        [0x18, 0, 0, _, _, _, _, 2, _, _, _, _] => Some(Hello::Accepts(Proto::V65)),
+        [0x04, 0, 0, _, _, _, _, 2] | [0x04, 0, 0, _, _, _, _, 2, _, _, _, _] => {
+            Some(Hello::Accepts(Proto::V7))
+        }
+        [0x10, 0, 0, 3] => Some(Hello::TakesNote(Proto::V6)),
+        [0x10, 0, 0, 3, _, _, _, _] => Some(Hello::TakesNote(Proto::Ddnet)),
+        _ => None,
+    }
+}

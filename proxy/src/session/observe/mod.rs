@@ -1,0 +1,339 @@
+//! Finds sessions in traffic that somebody else recorded, and tells of them as the [`Hub`](crate::session::Hub) does of its own.
+//!
+//! # How it is driven
+//!
+//! ```text
+//! observer.see(seen)                       once for every datagram, in the order of the recording
+//! while let Some(event) = observer.poll()  until None
+//! observer.finish()                        at the end, and poll once more
+//! ```
+//!
+//! # Its law
+//!
+//! Pure, like the Hub: time and bytes are inputs. Who is client and who is server, which variant they speak and where a
+//! session begins is read off the handshake; where a recording starts in the middle of a session it is guessed from many
+//! datagrams, and said to be a guess. Until a pair of addresses is decided its datagrams wait, and all later ones with
+//! them, so that events come in the order of the recording.
+//!
+//! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the one that was silent longest gives way, idle ones go after
+//! [`IDLE`]), and [`MAX_WAITING`] datagrams that wait.
+//!
+//! What it is not: a judge of acks, which needs all datagrams of a session from its start.
+
+mod evidence;
+mod flow;
+mod tell;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::SocketAddr,
+    time::Duration,
+};
+
+use teetap_wire::{MAX_DATAGRAM, Scratch, is_connless};
+
+use super::{Event, SessionId, Time, event::seen};
+use flow::{Flow, Verdict};
+
+/// Pairs of addresses that are known at once.
+pub const MAX_FLOWS: usize = 4096;
+
+/// Datagrams that wait for a verdict, at most; then the first one is decided.
+pub const MAX_WAITING: usize = 4096;
+
+/// How long datagrams wait for a verdict, in time of the recording.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A pair of addresses that was silent for so long is forgotten.
+pub const IDLE: Duration = Duration::from_secs(120);
+
+/// How often idle pairs are looked for, in time of the recording.
+const SWEEP: Duration = Duration::from_secs(10);
+
+/// Addresses of which it is remembered with how many others they spoke.
+const MAX_PARTNERS: usize = 4 * MAX_FLOWS;
+
+/// Where servers listen: 8303 and the ports that the browser asks in a local network, and some more.
+const SERVER_PORTS: std::ops::RangeInclusive<u16> = 8303..=8403;
+
+/// One datagram of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting<'a> {
+    /// When, since the start of the recording.
+    pub at: Time,
+    /// Its sender.
+    pub from: SocketAddr,
+    /// Its receiver.
+    pub to: SocketAddr,
+    /// Its bytes, as far as they were recorded.
+    pub bytes: &'a [u8],
+    /// How many bytes it had.
+    pub len: usize,
+}
+
+/// What was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Sessions found.
+    pub sessions: u64,
+    /// Datagrams of clients.
+    pub c2s: super::Traffic,
+    /// Datagrams of servers.
+    pub s2c: super::Traffic,
+    /// Datagrams that are none of this protocol.
+    pub foreign: u64,
+}
+
+/// The observer.
+#[derive(Debug, Default)]
+pub struct Observer {
+    /// The flow of a pair of addresses that is open for more.
+    pairs: BTreeMap<Pair, FlowId>,
+    flows: BTreeMap<FlowId, (Pair, Flow)>,
+    /// With how many others an address spoke.
+    partners: BTreeMap<SocketAddr, u32>,
+    waiting: VecDeque<Waiting>,
+    events: VecDeque<Event>,
+    tally: Tally,
+    now: Time,
+    next_sweep: Time,
+    last_flow: u64,
+    last_session: u32,
+    scratch: Scratch,
+    filled: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FlowId(u64);
+
+/// Two addresses, the lower one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    low: SocketAddr,
+    high: SocketAddr,
+}
+
+/// What waits to be told.
+#[derive(Debug)]
+struct Waiting {
+    at: Time,
+    flow: FlowId,
+    what: Wait,
+}
+
+#[derive(Debug)]
+enum Wait {
+    Datagram {
+        from_low: bool,
+        bytes: Box<[u8]>,
+        len: usize,
+    },
+    /// The client began a new session from the same address.
+    Restart,
+    /// Nothing more was seen of it.
+    Idle,
+}
+
+impl Observer {
+    /// One that has seen nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more datagram.
+    pub fn see(&mut self, sighting: Sighting<'_>) {
+        let Sighting {
+            at, from, to, len, ..
+        } = sighting;
+        let bytes = seen(sighting.bytes);
+        self.now = self.now.max(at);
+        self.sweep();
+        let (pair, from_low) = Pair::of(from, to);
+        let mut id = self.flow_of(pair);
+        if self.look(id, from_low, bytes, len) {
+            self.end(id, Wait::Restart);
+            id = self.flow_of(pair);
+            self.look(id, from_low, bytes, len);
+        }
+        if let Some((_, flow)) = self.flows.get_mut(&id) {
+            flow.last = self.now;
+            flow.waiting += 1;
+            let [low, high] = &mut flow.bytes;
+            *(if from_low { low } else { high }) += bytes.len() as u64;
+        }
+        self.waiting.push_back(Waiting {
+            at,
+            flow: id,
+            what: Wait::Datagram {
+                from_low,
+                bytes: bytes.into(),
+                len,
+            },
+        });
+        self.settle();
+    }
+
+    /// The recording has ended: what waits is decided.
+    pub fn finish(&mut self) {
+        while let Some(id) = self.waiting.front().map(|first| first.flow) {
+            self.decide(id);
+            self.tell_first();
+        }
+    }
+
+    /// The next event.
+    pub fn poll(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// What was seen so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Shows a datagram to its flow; true when a new one begins with it.
+    fn look(&mut self, id: FlowId, from_low: bool, bytes: &[u8], len: usize) -> bool {
+        let Some((_, flow)) = self.flows.get_mut(&id) else {
+            return false;
+        };
+        let is_cut = bytes.len() < len.min(MAX_DATAGRAM);
+        if !is_cut {
+            return flow.look(from_low, bytes, false, &mut self.scratch);
+        }
+        self.filled.clear();
+        self.filled.extend_from_slice(bytes);
+        self.filled.resize(len.min(MAX_DATAGRAM), 0);
+        flow.look(from_low, &self.filled, true, &mut self.scratch)
+    }
+
+    /// The open flow of a pair, a new one when there is none.
+    fn flow_of(&mut self, pair: Pair) -> FlowId {
+        if let Some(id) = self.pairs.get(&pair) {
+            return *id;
+        }
+        if self.pairs.len() >= MAX_FLOWS {
+            let open = self
+                .pairs
+                .values()
+                .filter_map(|id| Some((*id, self.flows.get(id)?)));
+            let idlest = open.min_by_key(|(_, (_, flow))| flow.last).map(|(id, _)| id);
+            idlest.into_iter().for_each(|idlest| self.end(idlest, Wait::Idle));
+        }
+        for address in [pair.low, pair.high] {
+            if self.partners.len() < MAX_PARTNERS || self.partners.contains_key(&address) {
+                let partners = self.partners.entry(address).or_default();
+                *partners = partners.saturating_add(1);
+            }
+        }
+        self.last_flow += 1;
+        let id = FlowId(self.last_flow);
+        self.pairs.insert(pair, id);
+        self.flows.insert(id, (pair, Flow::new(self.now)));
+        id
+    }
+
+    /// No datagram is added to a flow any more.
+    fn end(&mut self, id: FlowId, how: Wait) {
+        if let Some((pair, flow)) = self.flows.get_mut(&id) {
+            flow.is_over = true;
+            flow.waiting += 1;
+            self.pairs.remove(pair);
+            self.waiting.push_back(Waiting {
+                at: self.now,
+                flow: id,
+                what: how,
+            });
+        }
+    }
+
+    /// Ends flows that were silent for long.
+    fn sweep(&mut self) {
+        if self.now < self.next_sweep {
+            return;
+        }
+        self.next_sweep = self.now + SWEEP;
+        let idle: Vec<FlowId> = self
+            .pairs
+            .values()
+            .copied()
+            .filter(|id| {
+                self.flows
+                    .get(id)
+                    .is_some_and(|(_, flow)| self.now.since(flow.last) >= IDLE)
+            })
+            .collect();
+        for id in idle {
+            self.end(id, Wait::Idle);
+        }
+    }
+
+    /// Tells what need not wait any longer.
+    fn settle(&mut self) {
+        while let Some(first) = self.waiting.front() {
+            let open = self
+                .flows
+                .get(&first.flow)
+                .is_some_and(|(_, flow)| flow.verdict == Verdict::Open);
+            let alone = matches!(&first.what, Wait::Datagram { bytes, .. } if is_connless(bytes));
+            if open && !alone {
+                let (id, is_late) = (first.flow, self.now.since(first.at) >= PATIENCE);
+                if !is_late && self.waiting.len() <= MAX_WAITING {
+                    return;
+                }
+                self.decide(id);
+            }
+            self.tell_first();
+        }
+    }
+
+    /// Decides a flow by what there is.
+    fn decide(&mut self, id: FlowId) {
+        let partners = &self.partners;
+        if let Some((pair, flow)) = self.flows.get_mut(&id) {
+            flow.decide(|| pair.likely_low_is_client(partners));
+        }
+    }
+}
+
+impl Pair {
+    /// And whether the first one is the lower.
+    fn of(from: SocketAddr, to: SocketAddr) -> (Self, bool) {
+        if from <= to {
+            (Self { low: from, high: to }, true)
+        } else {
+            (Self { low: to, high: from }, false)
+        }
+    }
+
+    /// A server is at a port of servers, or speaks with many.
+    fn likely_low_is_client(&self, partners: &BTreeMap<SocketAddr, u32>) -> Option<bool> {
+        let [low, high] = [self.low, self.high].map(|address| {
+            let many = partners.get(&address).copied().unwrap_or_default();
+            (SERVER_PORTS.contains(&address.port()), many)
+        });
+        (low != high).then_some(low < high)
+    }
+
+    /// The one address, and the other.
+    fn ends(&self, low_first: bool) -> (SocketAddr, SocketAddr) {
+        if low_first {
+            (self.low, self.high)
+        } else {
+            (self.high, self.low)
+        }
+    }
+}
+
+impl Observer {
+    /// The number of a session that begins.
+    fn next_session(&mut self) -> SessionId {
+        self.tally.sessions += 1;
+        self.last_session = self.last_session.saturating_add(1);
+        SessionId(self.last_session)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,310 @@
+//! Events of what the observer has decided.
+
+use std::net::SocketAddr;
+
+use teetap_wire::{
+    Code, Connless as Wire, Control, Dir, First, Flags, Note, Packet, Proto, Side, Token, connless, detect,
+    is_connless,
+};
+
+use super::{
+    FlowId, Observer, Pair, Wait, Waiting,
+    flow::{Found, Peers, Told, Verdict},
+};
+use crate::session::{
+    Connless, Datagram, Ends, Event, Origin, Remark, SessionChange, SessionId, State, Time, Traffic, What,
+};
+
+/// A datagram that is told.
+struct Telling<'a> {
+    at: Time,
+    pair: Pair,
+    peers: Peers,
+    from_low: bool,
+    bytes: &'a [u8],
+    len: usize,
+}
+
+/// What a datagram of a connection is, apart from its bytes.
+#[derive(Default)]
+struct Kind {
+    /// What the client asks for.
+    asks: Option<Proto>,
+    /// A token is asked for or given: no session yet.
+    is_token: bool,
+    accepts: bool,
+    /// Its reason.
+    closes: Option<Option<Box<[u8]>>>,
+    token: Option<Token>,
+}
+
+impl Observer {
+    /// Tells the first that waits; its flow is decided, or it does not matter.
+    pub(super) fn tell_first(&mut self) {
+        let Some(Waiting { at, flow: id, what }) = self.waiting.pop_front() else {
+            return;
+        };
+        let Some((pair, flow)) = self.flows.get_mut(&id) else {
+            return;
+        };
+        flow.waiting -= 1;
+        let (pair, verdict) = (*pair, flow.verdict);
+        let is_last = flow.is_over && flow.waiting == 0;
+        match what {
+            Wait::Datagram { from_low, bytes, len } => {
+                if is_connless(&bytes) {
+                    self.tell_connless(at, id, from_low, &bytes, len);
+                } else if let Verdict::Peers(peers) = verdict {
+                    self.tell_datagram(
+                        id,
+                        &Telling {
+                            at,
+                            pair,
+                            peers,
+                            from_low,
+                            bytes: &bytes,
+                            len,
+                        },
+                    );
+                } else {
+                    self.tell_foreign(at, id, from_low, len);
+                }
+            }
+            Wait::Restart => {
+                let session = self.told(id).and_then(|told| told.session);
+                if session.is_some() {
+                    self.event(at, session, What::Remark(Remark::Restart));
+                    self.tell_end(at, id);
+                }
+            }
+            Wait::Idle => self.tell_end(at, id),
+        }
+        if is_last {
+            self.flows.remove(&id);
+        }
+    }
+
+    fn told(&mut self, id: FlowId) -> Option<&mut Told> {
+        self.flows.get_mut(&id).map(|(_, flow)| &mut flow.told)
+    }
+
+    fn event(&mut self, at: Time, session: Option<SessionId>, what: What) {
+        self.events.push_back(Event { at, session, what });
+    }
+
+    fn count(&mut self, sender: Side, len: usize) {
+        let Traffic { datagrams, bytes } = match sender {
+            Side::Client => &mut self.tally.c2s,
+            Side::Server => &mut self.tally.s2c,
+        };
+        *datagrams += 1;
+        *bytes += len as u64;
+    }
+
+    /// Nothing of this protocol: the first one of a flow is told.
+    fn tell_foreign(&mut self, at: Time, id: FlowId, from_low: bool, len: usize) {
+        self.tally.foreign += 1;
+        let Some((pair, flow)) = self.flows.get_mut(&id) else {
+            return;
+        };
+        let (from, to) = pair.ends(from_low);
+        if !std::mem::replace(&mut flow.told.is_foreign, true) {
+            self.event(at, None, What::Remark(Remark::Foreign { from, to, len }));
+        }
+    }
+
+    fn tell_connless(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
+        let Some((pair, flow)) = self.flows.get(&id) else {
+            return;
+        };
+        let message = Wire::parse(bytes);
+        let named = message.and_then(|message| connless::name(message.data()));
+        let dir = match (flow.verdict, named) {
+            (Verdict::Peers(peers), _) => Dir::from_sender(peers.sender(from_low)),
+            (_, Some(name)) if is_request(name) => Dir::C2s,
+            (_, Some(_)) => Dir::S2c,
+            // Nobody plays here, and it is not of the browser.
+            (Verdict::Open | Verdict::Foreign, None) => {
+                return self.tell_foreign(at, id, from_low, len);
+            }
+        };
+        let (from, to) = pair.ends(from_low);
+        let told = Connless {
+            dir,
+            client: if dir == Dir::C2s { from } else { to },
+            bytes: bytes.into(),
+            forwarded: true,
+            sent: Some(bytes.into()),
+            ends: Ends::default(),
+        };
+        self.count(dir.sender(), len);
+        self.event(at, None, What::Connless(told));
+    }
+
+    fn tell_datagram(&mut self, id: FlowId, telling: &Telling<'_>) {
+        let Telling { at, peers, bytes, .. } = *telling;
+        let sender = peers.sender(telling.from_low);
+        let dir = Dir::from_sender(sender);
+        self.count(sender, telling.len);
+        let proto = match detect(bytes) {
+            // The server may decide otherwise, but these are the client's bytes.
+            First::Connect { proto, .. } if sender == Side::Client => proto,
+            _ => peers.proto,
+        };
+        let mut event = Datagram::new(dir, proto, Origin::Peer, bytes, std::iter::once(bytes));
+        if bytes.len() < telling.len {
+            event.notes.push(Note {
+                code: Code::CutByCapture,
+                at: bytes.len(),
+                len: telling.len - bytes.len(),
+            });
+        }
+        let kind = kind(proto, bytes, &mut self.scratch);
+        let session = self.open(id, telling, &kind);
+        let Some(told) = self.told(id) else { return };
+        let is_wrong = session.is_some() && kind.asks.is_none() && told.is_wrong(dir, kind.token);
+        if is_wrong {
+            event.notes.push(Note {
+                code: Code::WrongToken,
+                at: 0,
+                len: bytes.len(),
+            });
+        }
+        let [c2s, s2c] = &mut told.ordinals;
+        let ordinal = if dir == Dir::C2s { c2s } else { s2c };
+        *ordinal += 1;
+        event.ordinal = *ordinal;
+        let state = told.state;
+        self.event(at, session, What::Datagram(event));
+        if is_wrong || session.is_none() {
+            return;
+        }
+        let is_server = sender == Side::Server;
+        if state == Some(State::Opening) && (kind.accepts || is_server && kind.closes.is_none()) {
+            self.tell_state(telling, id, State::Online, None, None);
+        }
+        if let Some(reason) = kind.closes
+            && state != Some(State::Closed)
+        {
+            self.tell_state(telling, id, State::Closed, Some(sender), reason);
+        }
+    }
+
+    /// The session that a datagram belongs to; opened where it is the first.
+    fn open(&mut self, id: FlowId, telling: &Telling<'_>, kind: &Kind) -> Option<SessionId> {
+        let known = self.told(id)?.session;
+        if known.is_some() || kind.is_token {
+            return known;
+        }
+        let session = self.next_session();
+        self.told(id)?.session = Some(session);
+        let peers = telling.peers;
+        if kind.asks.is_some() || kind.accepts {
+            self.tell_state(telling, id, State::Opening, None, None);
+            return Some(session);
+        }
+        let (client, server) = telling.pair.ends(peers.low_is_client);
+        let guess = Remark::Guessed {
+            proto: peers.proto,
+            client,
+            server,
+            are_sides_clear: peers.found != Found::Likely,
+        };
+        if peers.found != Found::Handshake {
+            self.event(telling.at, Some(session), What::Remark(guess));
+        }
+        self.tell_state(telling, id, State::Online, None, None);
+        Some(session)
+    }
+
+    fn tell_state(
+        &mut self,
+        telling: &Telling<'_>,
+        id: FlowId,
+        state: State,
+        by: Option<Side>,
+        reason: Option<Box<[u8]>>,
+    ) {
+        let (client, _) = telling.pair.ends(telling.peers.low_is_client);
+        let Some(told) = self.told(id) else { return };
+        told.state = Some(state);
+        let session = told.session;
+        let change = change(state, telling.peers.proto, client, by, reason);
+        self.event(telling.at, session, What::Session(change));
+    }
+
+    /// The session of a flow is over without a CLOSE.
+    fn tell_end(&mut self, at: Time, id: FlowId) {
+        let Some((pair, flow)) = self.flows.get_mut(&id) else {
+            return;
+        };
+        let (Verdict::Peers(peers), Some(session)) = (flow.verdict, flow.told.session) else {
+            return;
+        };
+        if flow.told.state.replace(State::Closed) == Some(State::Closed) {
+            return;
+        }
+        let (client, _) = pair.ends(peers.low_is_client);
+        let change = change(State::Closed, peers.proto, client, None, None);
+        self.event(at, Some(session), What::Session(change));
+    }
+}
+
+impl Told {
+    /// Whether this token is not the one of the direction. What is shown twice in a row is the new one.
+    fn is_wrong(&mut self, dir: Dir, shown: Option<Token>) -> bool {
+        let [c2s, s2c] = &mut self.tokens;
+        let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
+        let Some(shown) = shown else { return false };
+        if known.is_none_or(|known| known == shown) || *other == Some(shown) {
+            (*known, *other) = (Some(shown), None);
+            return false;
+        }
+        *other = Some(shown);
+        true
+    }
+}
+
+fn change(
+    state: State,
+    proto: Proto,
+    client: SocketAddr,
+    by: Option<Side>,
+    reason: Option<Box<[u8]>>,
+) -> SessionChange {
+    SessionChange {
+        state,
+        proto,
+        client,
+        upstream: None,
+        by,
+        reason,
+    }
+}
+
+/// Whether a client of the server browser, or a server at its master, sends this.
+fn is_request(name: &str) -> bool {
+    name.starts_with("request_") || name.starts_with("heartbeat") || name == "forward_response"
+}
+
+fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind {
+    let Ok(packet) = Packet::parse(proto, bytes, scratch) else {
+        return Kind::default();
+    };
+    let mut kind = Kind {
+        token: packet.header.token,
+        ..Kind::default()
+    };
+    if !packet.header.flags.contains(Flags::CONTROL) {
+        return kind;
+    }
+    match packet.control() {
+        Some(Control::Connect { .. }) => (kind.asks, kind.token) = (Some(proto), None),
+        // In a handshake 0.6.5 and DDNet show other tokens than afterwards.
+        Some(Control::ConnectAccept { .. }) => (kind.accepts, kind.token) = (true, None),
+        Some(Control::Token { .. }) => (kind.is_token, kind.token) = (true, None),
+        Some(Control::Close { reason }) => kind.closes = Some(reason.map(Into::into)),
+        _ => {}
+    }
+    kind
+}
