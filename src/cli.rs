@@ -11,6 +11,7 @@ use teetap_wire::Proto;
 use crate::{
     exit::{self, Exit, Failure},
     output,
+    recording::Wanted,
 };
 
 /// A transparent man-in-the-middle for the Teeworlds and DDNet protocol: point your client at it, and see every message
@@ -91,6 +92,19 @@ pub(crate) struct Options {
         hide_env_values = true
     )]
     pub(crate) input_log: Option<PathBuf>,
+
+    /// Records the run: FILE.pcapng with every datagram, for tshark and `teetap open`, or FILE.jsonl with the lines of
+    /// --json -vv. A recording of teetap's that is there is gone on with; it holds passwords and can only be read by you
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        env = "TEETAP_WRITE",
+        global = true,
+        value_parser = Wanted::parse,
+        hide_env_values = true
+    )]
+    pub(crate) write: Option<Wanted>,
 }
 
 /// Sub-commands.
@@ -117,6 +131,12 @@ pub(crate) enum Command {
         #[arg(long)]
         check: bool,
         /// The input log
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Prints a recording as a live run would: pcapng, pcap (of teetap, tcpdump, Wireshark) or teetap's JSON lines
+    Open {
+        /// The recording
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },

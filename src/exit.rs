@@ -37,7 +37,10 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
         "3",
         "network or start error: host not found, port taken, command or file not found",
     ),
-    ("5", "an input log is damaged, or holds what cannot be replayed"),
+    (
+        "5",
+        "a recording or an input log is damaged, or holds what cannot be read",
+    ),
     ("6", "internal error: a bug in teetap"),
     ("128+n", "ended by signal n"),
 ];

@@ -95,9 +95,10 @@ impl Live {
             self.output.seen(&seen, self.clock.now());
         }
         warn_of(&mut self.output, self.clock, input_log);
+        let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
         // The last lines come before the summary, also where stdout and stderr are one terminal.
         self.output.flush().map_err(cannot_write)?;
-        self.output.summary(&Summary {
+        let summary = Summary {
             at: self.clock.now(),
             ended,
             lost: self.watcher.lost(),
@@ -105,7 +106,12 @@ impl Live {
             seed: self.seed,
             exit,
             cmd_exit: end.map(|end| end.code),
-        });
+            recording: outcome,
+        };
+        self.output.summary(&summary);
+        if let Some(finished) = finished {
+            summary.leave_to(finished);
+        }
         self.output.flush().map_err(cannot_write)?;
         Ok(exit)
     }
@@ -129,6 +135,7 @@ impl Live {
             }
             self.print_events();
             warn_of(&mut self.output, self.clock, self.proxy.input_log());
+            self.output.check_recording(self.clock.now());
             ticks = (ticks + 1) % DROPS_EVERY;
             if ticks == 0 {
                 self.look_for_drops();

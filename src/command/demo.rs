@@ -31,7 +31,7 @@ pub(crate) fn demo(options: &Options, duration: Duration) -> anyhow::Result<Exit
     }
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
-    let setup = Setup::new(options)?;
+    let mut setup = Setup::new(options)?;
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let (started_sender, started) = mpsc::channel();
@@ -53,7 +53,7 @@ pub(crate) fn demo(options: &Options, duration: Duration) -> anyhow::Result<Exit
         .map_err(|_| Failure::network("the demo's server did not start"))?
         .map_err(Failure::start)?;
     signals.guard(proxy.commands());
-    let mut output = setup.greet(&proxy, "demo", server);
+    let mut output = setup.greet(&proxy, "demo", server)?;
     output.flush()?;
     Live {
         proxy,

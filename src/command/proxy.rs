@@ -21,6 +21,7 @@ use crate::{
     exit::{Exit, Failure},
     live::{Live, Wake},
     output::{Output, Start, Style},
+    recording::Prepared,
     signals::Signals,
 };
 
@@ -36,13 +37,13 @@ pub(crate) fn proxy(
     let listen = options.listen()?;
     let server = target.resolve().map_err(Failure::network)?;
     let (wake_sender, wake) = mpsc::channel();
-    let setup = Setup::new(options)?;
+    let mut setup = Setup::new(options)?;
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let proxy = Proxy::start(setup.settings(server, listen)).map_err(Failure::start)?;
     signals.guard(proxy.commands());
     let connect = reachable(proxy.addr);
-    let mut output = setup.greet(&proxy, &target.to_string(), server);
+    let mut output = setup.greet(&proxy, &target.to_string(), server)?;
     output.flush()?;
     let child = match command {
         Some(command) if !command.is_empty() => Some(child::start(command, connect)?),
@@ -80,13 +81,15 @@ pub(super) struct Setup {
     config: Config,
     style: Style,
     input_log: Option<InputLog>,
+    /// What the run is to be recorded to; taken when it starts.
+    recording: Option<Prepared>,
 }
 
 impl Setup {
     /// Starts the clock, draws the secret, and a seed where none is given.
     ///
     /// # Errors
-    /// When the operating system has no randomness.
+    /// When the operating system has no randomness, or the file to record to cannot be had.
     pub(super) fn new(options: &Options) -> anyhow::Result<Self> {
         let drawn = entropy::<4>().map_err(Failure::network)?;
         // Four bytes: short enough to type again.
@@ -96,18 +99,29 @@ impl Setup {
             seed,
             version: env!("CARGO_PKG_VERSION"),
         });
+        let bus = Bus::default();
+        let recording = options
+            .write
+            .as_ref()
+            .map(|wanted| wanted.prepare(&bus))
+            .transpose()?;
         Ok(Self {
             clock: Clock::start(),
             seed,
             input_log,
-            bus: Bus::default(),
+            bus,
             config: Config {
                 secret: entropy().map_err(Failure::network)?,
                 proto: options.proto(),
                 patience: None,
-                events: if options.quiet { Events::Odd } else { Events::All },
+                events: if options.quiet && recording.is_none() {
+                    Events::Odd
+                } else {
+                    Events::All
+                },
             },
             style: style(options),
+            recording,
         })
     }
 
@@ -123,22 +137,38 @@ impl Setup {
         }
     }
 
-    /// The output, with the first words said.
-    pub(super) fn greet(&self, proxy: &Running, target: &str, server: SocketAddr) -> Output {
+    /// The output, with the first words said and the recording begun.
+    ///
+    /// # Errors
+    /// When the recording cannot be written.
+    pub(super) fn greet(
+        &mut self,
+        proxy: &Running,
+        target: &str,
+        server: SocketAddr,
+    ) -> anyhow::Result<Output> {
         let mut output = Output::new(self.style);
-        output.start(&Start {
+        let start = Start {
             seed: self.seed,
             target: target.to_owned(),
             server,
             listen: proxy.addr,
             connect: reachable(proxy.addr),
             wall: self.clock.wall(),
-        });
+        };
+        output.start(&start);
+        if let Some(prepared) = self.recording.take() {
+            let (running, said) = prepared.start(&start, self.clock)?;
+            output.record(running);
+            for (level, text) in &said {
+                output.log(self.clock.now(), *level, text);
+            }
+        }
         if proxy.moved {
             let text = format!("port {DEFAULT_PORT} is taken: listening on {}", proxy.addr);
             output.log(self.clock.now(), Level::Warning, &text);
         }
-        output
+        Ok(output)
     }
 }
 

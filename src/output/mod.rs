@@ -6,19 +6,29 @@
 mod json;
 mod plain;
 
+pub(crate) use json::{JsonLines, Lines, end_of_json_lines};
+
 use std::{
     io::{self, Write as _},
     net::SocketAddr,
+    path::Path,
     time::SystemTime,
 };
 
 use teetap_proxy::{
-    io::{Ended, Seen, record::Checked},
+    io::{
+        Ended, Seen,
+        capture::{Run, Tally},
+        record::Checked,
+    },
     session::{Level, Time},
 };
 use teetap_tui::{Kind, Verbosity};
 
-use crate::exit::Exit;
+use crate::{
+    exit::Exit,
+    recording::{Finished, LastWords, Outcome, Running},
+};
 
 /// How to print.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +65,17 @@ pub(crate) struct Summary {
     pub(crate) exit: Exit,
     /// Exit code of the command of `run`.
     pub(crate) cmd_exit: Option<i32>,
+    pub(crate) recording: Option<Outcome>,
+}
+
+/// What is known at the start of a recording that is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened<'a> {
+    pub(crate) file: &'a Path,
+    /// When it begins.
+    pub(crate) wall: SystemTime,
+    /// The run, in recordings of ours.
+    pub(crate) run: Option<&'a Run>,
 }
 
 /// The output of a run.
@@ -63,6 +84,7 @@ pub(crate) struct Output {
     style: Style,
     stdout: Vec<u8>,
     closed: bool,
+    recording: Option<Running>,
 }
 
 impl Output {
@@ -71,6 +93,7 @@ impl Output {
             style,
             stdout: Vec::new(),
             closed: false,
+            recording: None,
         }
     }
 
@@ -97,8 +120,32 @@ impl Output {
         }
     }
 
+    /// What the program says is recorded too from now on.
+    pub(crate) fn record(&mut self, running: Running) {
+        self.recording = Some(running);
+    }
+
+    /// Says once that the recording is not complete.
+    pub(crate) fn check_recording(&mut self, now: Time) {
+        if let Some(news) = self.recording.as_ref().and_then(Running::news) {
+            self.log(now, Level::Warning, &news);
+        }
+    }
+
+    /// The recording is over but for the last words.
+    pub(crate) fn end_recording(&mut self, now: Time) -> Option<(Outcome, Finished)> {
+        let (outcome, finished) = self.recording.take()?.finish();
+        if let Some(news) = &finished.news {
+            self.log(now, Level::Warning, news);
+        }
+        Some((outcome, finished))
+    }
+
     /// Something of the program itself.
     pub(crate) fn log(&mut self, at: Time, level: Level, text: &str) {
+        if let Some(recording) = &self.recording {
+            recording.log(at, level, text);
+        }
         if self.style.quiet && level < Level::Warning {
             return;
         }
@@ -117,6 +164,24 @@ impl Output {
             json::summary(summary, &mut self.stdout);
         }
         say(&plain::summary(summary));
+    }
+
+    /// The first words about a recording that is shown.
+    pub(crate) fn opened(&mut self, opened: &Opened<'_>) {
+        if self.style.json {
+            json::opened(opened, &mut self.stdout);
+        }
+        if !self.style.quiet {
+            say(&plain::opened(opened));
+        }
+    }
+
+    /// The last words about it.
+    pub(crate) fn tally(&mut self, tally: &Tally, exit: Exit) {
+        if self.style.json {
+            json::tally(tally, exit, &mut self.stdout);
+        }
+        say(&plain::tally(tally, exit));
     }
 
     /// What came of a replay.
@@ -138,6 +203,19 @@ impl Output {
         }
         self.stdout.clear();
         Ok(!self.closed)
+    }
+}
+
+impl Summary {
+    /// The last words of a recording.
+    pub(crate) fn leave_to(&self, recording: Finished) {
+        let mut json = Vec::new();
+        json::summary(self, &mut json);
+        recording.last_words(&LastWords {
+            at: self.at,
+            text: &plain::summary(self),
+            json: &json,
+        });
     }
 }
 

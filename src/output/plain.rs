@@ -3,12 +3,17 @@
 use std::net::SocketAddr;
 
 use teetap_proxy::{
-    io::record::Checked,
+    io::{
+        capture::{Recorded, Tally},
+        record::Checked,
+    },
     session::{Event, Traffic},
 };
 use teetap_tui::row;
+use teetap_wire::printable;
 
-use super::{Start, Style, Summary};
+use super::{Opened, Start, Style, Summary, json};
+use crate::{exit::Exit, recording::Outcome};
 
 /// The lines at the start.
 pub(super) fn start(start: &Start) -> Vec<String> {
@@ -33,6 +38,62 @@ pub(super) fn start(start: &Start) -> Vec<String> {
         format!("  in the client:               connect {connect}"),
         format!("  in a DDNet client, for 0.7:  connect {}", seven(*connect)),
     ]
+}
+
+/// The line at the start of a recording that is shown.
+pub(super) fn opened(opened: &Opened<'_>) -> String {
+    let Opened { file, wall, run } = opened;
+    let begin = format!(
+        "teetap {}: {}, begins {}",
+        env!("CARGO_PKG_VERSION"),
+        file.display(),
+        json::rfc3339(*wall)
+    );
+    match run {
+        None => begin,
+        Some(run) => format!(
+            "{begin}, a run of teetap {}: listening on {}, server {}, seed {}",
+            printable(run.version.as_bytes()),
+            run.listen,
+            printable(run.target.as_bytes()),
+            run.seed
+        ),
+    }
+}
+
+/// The line at its end.
+pub(super) fn tally(tally: &Tally, exit: Exit) -> String {
+    let mut parts = vec![
+        format!("{:.1} s", tally.until.as_secs_f64()),
+        counted(tally.packets, "packet"),
+        counted(tally.sessions, "session"),
+    ];
+    for (arrow, Traffic { datagrams, bytes }) in [("c→s", tally.c2s), ("s→c", tally.s2c)] {
+        parts.push(format!("{arrow} {datagrams} datagrams {bytes} bytes"));
+    }
+    let extra = [
+        (tally.foreign, "not understood"),
+        (tally.other, "not UDP"),
+        (tally.fragments, "fragments left out"),
+        (tally.broken, "broken"),
+        (tally.doubled, "of the server leg left out"),
+        (tally.lost, "events missing"),
+    ];
+    parts.extend(
+        extra
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}")),
+    );
+    parts.push(format!("exit {}", exit.code()));
+    format!("teetap: {}", parts.join(", "))
+}
+
+fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    }
 }
 
 /// The rows of an event that this style shows.
@@ -80,16 +141,14 @@ pub(super) fn summary(summary: &Summary) -> String {
         seed,
         exit,
         cmd_exit,
+        recording,
     } = summary;
     let mut parts = vec![format!("{:.1} s", at.as_secs_f64())];
     match ended {
         None => parts.push("the data thread crashed".to_owned()),
         Some(ended) => {
             let stats = &ended.stats;
-            parts.push(match stats.sessions {
-                1 => "1 session".to_owned(),
-                sessions => format!("{sessions} sessions"),
-            });
+            parts.push(counted(stats.sessions, "session"));
             for (arrow, Traffic { datagrams, bytes }) in [("c→s", stats.c2s), ("s→c", stats.s2c)] {
                 parts.push(format!("{arrow} {datagrams} datagrams {bytes} bytes"));
             }
@@ -111,6 +170,26 @@ pub(super) fn summary(summary: &Summary) -> String {
     }
     if *lost > 0 {
         parts.push(format!("{lost} events not shown"));
+    }
+    if let Some(Outcome { path, recorded }) = recording {
+        parts.push(recorded.as_ref().map_or_else(
+            || "the recorder crashed".to_owned(),
+            |recorded| {
+                format!(
+                    "{} recorded to {}",
+                    counted(recorded.packets, "packet"),
+                    path.display()
+                )
+            },
+        ));
+        let Recorded { missing, lost, .. } = recorded.clone().unwrap_or_default();
+        let extra = [(missing, "packets missing in it"), (lost, "events not recorded")];
+        parts.extend(
+            extra
+                .iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, what)| format!("{count} {what}")),
+        );
     }
     parts.extend(cmd_exit.map(|code| format!("cmd_exit {code}")));
     parts.push(format!("seed {seed}"));

@@ -67,6 +67,14 @@ pub fn rows(event: &Event, verbosity: Verbosity) -> Vec<Row> {
     }
 }
 
+/// What an event is about, in as many lines as it has messages: the comment of its packets in captures.
+#[must_use]
+pub fn gist(event: &Event) -> String {
+    let rows = rows(event, Verbosity::Messages);
+    let lines: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+    lines.join("\n")
+}
+
 /// The row that says that events were missed.
 #[must_use]
 pub fn gap(lost: u64) -> Row {
@@ -143,6 +151,7 @@ fn connless_text(start: Start, connless: &Connless, verbosity: Verbosity) -> Str
         client,
         bytes,
         forwarded,
+        ..
     } = connless;
     let name = name_of_connless(bytes);
     let size = bytes.len();

@@ -3,11 +3,14 @@
 //! Names are stable; fields and objects may be added. Texts of peers hold no control characters.
 //! `t` counts seconds since the start with microseconds, `wall_clock` says when that was.
 
+mod file;
+mod read;
 mod schema;
+mod time;
 
-use std::{borrow::Cow, fmt::Write as _, time::SystemTime};
+use std::{borrow::Cow, fmt::Write as _};
 
-use teetap_proxy::io::record::Checked;
+use teetap_proxy::io::{capture::Tally, record::Checked};
 use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_tui::{
     Kind, Layer, Message, Reading, Verbosity,
@@ -17,23 +20,66 @@ use teetap_tui::{
 use teetap_wire::{Flags, Note, Severity, printable};
 
 use schema::{
-    ActionBody, Body, DatagramBody, Fields, Line, MessageBody, NoteBody, PerDir, ReplayBody, SessionBody,
-    StartBody, SummaryBody, VERSION,
+    ActionBody, Body, DatagramBody, Fields, Line, MessageBody, NoteBody, PerDir, PlacedBody, RecordingBody,
+    ReplayBody, SessionBody, StartBody, SummaryBody, TallyBody, VERSION,
 };
+pub(super) use time::rfc3339;
 
-use super::{Start, Style, Summary};
+use super::{Opened, Start, Style, Summary};
+use crate::exit::Exit;
+
+pub(crate) use file::{JsonLines, end_of_json_lines};
+pub(crate) use read::Lines;
 
 /// The `start` line.
 pub(super) fn start(start: &Start, out: &mut Vec<u8>) {
     let body = StartBody {
         version: env!("CARGO_PKG_VERSION"),
-        seed: start.seed,
-        target: &start.target,
-        server: start.server,
-        listen: start.listen,
+        seed: Some(start.seed),
+        target: Some(&start.target),
+        server: Some(start.server),
+        listen: Some(start.listen),
         wall_clock: rfc3339(start.wall),
+        file: None,
     };
     write(Time::ZERO, Body::Start(body), out);
+}
+
+/// The `start` line of a recording that is shown.
+pub(super) fn opened(opened: &Opened<'_>, out: &mut Vec<u8>) {
+    let run = opened.run;
+    let body = StartBody {
+        version: run.map_or(env!("CARGO_PKG_VERSION"), |run| &run.version),
+        seed: run.map(|run| run.seed),
+        target: run.map(|run| run.target.as_str()),
+        server: run.map(|run| run.server),
+        listen: run.map(|run| run.listen),
+        wall_clock: rfc3339(opened.wall),
+        file: Some(opened.file.to_string_lossy()),
+    };
+    write(Time::ZERO, Body::Start(body), out);
+}
+
+/// The `summary` line of a recording that was shown.
+pub(super) fn tally(tally: &Tally, exit: Exit, out: &mut Vec<u8>) {
+    let per_dir = |count: fn(&Traffic) -> u64| PerDir {
+        c2s: count(&tally.c2s),
+        s2c: count(&tally.s2c),
+    };
+    let body = TallyBody {
+        packets: tally.packets,
+        sessions: tally.sessions,
+        datagrams: per_dir(|traffic| traffic.datagrams),
+        bytes: per_dir(|traffic| traffic.bytes),
+        not_understood: tally.foreign,
+        not_udp: tally.other,
+        fragments: tally.fragments,
+        broken: tally.broken,
+        doubled: tally.doubled,
+        lost: tally.lost,
+        exit: exit.code(),
+    };
+    write(tally.until, Body::Tally(body), out);
 }
 
 /// The `gap` line.
@@ -49,6 +95,7 @@ pub(super) fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
             session: None,
             level: level_name(level),
             text: text.into(),
+            program: true,
         },
         out,
     );
@@ -77,12 +124,13 @@ pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
                     session,
                     level: level_name(level),
                     text: remark.to_string().into(),
+                    program: false,
                 },
             );
         }
         What::Connless(connless) => line(
             Kind::Traffic,
-            Body::Message(connless_body(connless, style.verbosity)),
+            Body::Message(connless_body(session, connless, style.verbosity)),
         ),
         What::Datagram(datagram) => {
             let mut reading = Reading::new(datagram);
@@ -152,6 +200,15 @@ pub(super) fn summary(summary: &Summary, out: &mut Vec<u8>) {
         seed: summary.seed,
         exit: summary.exit.code(),
         cmd_exit: summary.cmd_exit,
+        recording: summary.recording.as_ref().map(|outcome| {
+            let recorded = outcome.recorded.as_ref();
+            RecordingBody {
+                file: outcome.path.to_string_lossy(),
+                packets: recorded.map(|recorded| recorded.packets),
+                missing: recorded.map(|recorded| recorded.missing),
+                lost: recorded.map(|recorded| recorded.lost),
+            }
+        }),
     };
     write(summary.at, Body::Summary(body), out);
 }
@@ -201,17 +258,18 @@ fn message_body<'a>(
         leg: datagram.leg.map(|side| side.to_string()),
         client: None,
         hex: (verbosity >= Verbosity::Bytes).then(|| hex(&message.data)),
+        hex_out: None,
     }
 }
 
-fn connless_body(connless: &Connless, verbosity: Verbosity) -> MessageBody<'static> {
+fn connless_body(session: Option<u32>, connless: &Connless, verbosity: Verbosity) -> MessageBody<'static> {
     let done = if connless.forwarded {
         Done::Placed(Action::Pass)
     } else {
         Done::Discarded
     };
     MessageBody {
-        session: None,
+        session,
         dir: connless.dir.to_string(),
         proto: None,
         layer: Some("connless"),
@@ -231,6 +289,8 @@ fn connless_body(connless: &Connless, verbosity: Verbosity) -> MessageBody<'stat
         leg: None,
         client: Some(connless.client),
         hex: (verbosity >= Verbosity::Bytes).then(|| hex(&connless.bytes)),
+        hex_out: (verbosity >= Verbosity::Bytes)
+            .then(|| connless.sent.as_deref().map(hex).into_iter().collect()),
     }
 }
 
@@ -267,6 +327,7 @@ fn datagram_body(
         leg: datagram.leg.map(|side| side.to_string()),
         hex: datagram.received().filter(|_| bytes).map(hex),
         hex_out: bytes.then(|| datagram.sent().map(hex).collect()),
+        placed: bytes.then(|| datagram.placed.iter().map(PlacedBody::of).collect()),
     }
 }
 
@@ -357,31 +418,6 @@ fn push_clean(text: &str, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(clean.as_bytes());
-}
-
-/// UTC with microseconds.
-fn rfc3339(time: SystemTime) -> String {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    let (year, month, day) = civil(days);
-    let (hour, minute) = (second / 3600, second / 60 % 60);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}.{:06}Z",
-        second % 60,
-        since.subsec_micros()
-    )
-}
-
-/// Gregorian date of a day since 1970-01-01. Years begin in March here, so that a leap day ends its year.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

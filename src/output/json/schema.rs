@@ -3,6 +3,8 @@
 use std::{borrow::Cow, net::SocketAddr};
 
 use serde::Serialize;
+use teetap_proxy::session::Placed;
+use teetap_wire::Seq;
 
 /// Version of the schema.
 pub(super) const VERSION: u8 = 1;
@@ -31,22 +33,32 @@ pub(super) enum Body<'a> {
         session: Option<u32>,
         level: &'static str,
         text: Cow<'a, str>,
+        /// The program says it, not the core.
+        #[serde(skip_serializing_if = "is_false")]
+        program: bool,
     },
     Replay(ReplayBody),
-    Summary(SummaryBody),
+    Summary(SummaryBody<'a>),
+    #[serde(rename = "summary")]
+    Tally(TallyBody),
 }
 
 #[derive(Serialize)]
 pub(super) struct StartBody<'a> {
-    pub(super) version: &'static str,
-    pub(super) seed: u64,
+    /// Of the program that made the run.
+    pub(super) version: &'a str,
+    /// Null, like the next three, in recordings of others.
+    pub(super) seed: Option<u64>,
     /// As the user wrote it.
-    pub(super) target: &'a str,
+    pub(super) target: Option<&'a str>,
     /// What it resolved to.
-    pub(super) server: SocketAddr,
-    pub(super) listen: SocketAddr,
-    /// Start of the run, UTC, RFC 3339.
+    pub(super) server: Option<SocketAddr>,
+    pub(super) listen: Option<SocketAddr>,
+    /// Start of the run or of the recording, UTC, RFC 3339.
     pub(super) wall_clock: String,
+    /// The recording that is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
@@ -99,6 +111,9 @@ pub(super) struct MessageBody<'a> {
     pub(super) client: Option<SocketAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hex: Option<String>,
+    /// What left at once, outside a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hex_out: Option<Vec<String>>,
 }
 
 #[derive(Serialize)]
@@ -146,10 +161,28 @@ pub(super) struct DatagramBody {
     pub(super) hex: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hex_out: Option<Vec<String>>,
+    /// What became of each message, with the bytes; empty = all passed as they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) placed: Option<Vec<PlacedBody>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct SummaryBody {
+pub(super) struct PlacedBody {
+    pub(super) action: String,
+    pub(super) seq_out: Option<u16>,
+}
+
+impl PlacedBody {
+    pub(super) fn of(placed: &Placed) -> Self {
+        Self {
+            action: placed.action.to_string(),
+            seq_out: placed.seq_out.map(Seq::get),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct SummaryBody<'a> {
     /// Null when the data thread crashed, like all counts below.
     pub(super) sessions: Option<u64>,
     pub(super) datagrams: Option<PerDir>,
@@ -164,6 +197,40 @@ pub(super) struct SummaryBody {
     pub(super) seed: u64,
     pub(super) exit: u8,
     pub(super) cmd_exit: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) recording: Option<RecordingBody<'a>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct RecordingBody<'a> {
+    pub(super) file: Cow<'a, str>,
+    /// Packets in the file: each datagram counts where it came in and where it left. Null when the recorder crashed.
+    pub(super) packets: Option<u64>,
+    /// Packets that could not be written.
+    pub(super) missing: Option<u64>,
+    /// Events that came faster than they could be recorded.
+    pub(super) lost: Option<u64>,
+}
+
+/// The summary of a recording that was shown.
+#[derive(Serialize)]
+pub(super) struct TallyBody {
+    pub(super) packets: u64,
+    pub(super) sessions: u64,
+    pub(super) datagrams: PerDir,
+    pub(super) bytes: PerDir,
+    /// UDP datagrams of other protocols.
+    pub(super) not_understood: u64,
+    pub(super) not_udp: u64,
+    /// Parts of fragmented packets.
+    pub(super) fragments: u64,
+    /// Packets with headers that are cut off or contradict themselves.
+    pub(super) broken: u64,
+    /// Packets of the server leg that were left out because the client leg shows them.
+    pub(super) doubled: u64,
+    /// Events that are missing in the recording.
+    pub(super) lost: u64,
+    pub(super) exit: u8,
 }
 
 #[derive(Serialize)]
@@ -188,4 +255,9 @@ pub(super) struct ReplayBody {
 pub(super) struct PerDir {
     pub(super) c2s: u64,
     pub(super) s2c: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(value: &bool) -> bool {
+    !value
 }

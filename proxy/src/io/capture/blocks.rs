@@ -30,7 +30,8 @@ pub(super) const OWN: u16 = 0x9e7a;
 /// What the name of the program begins with in captures of ours.
 pub(super) const PROGRAM: &str = "teetap ";
 
-const LINKTYPE_RAW: u16 = 101;
+/// Raw IP would do, but libpcap 1.10 reads no file with two interfaces of that type.
+const LINKTYPE_ETHERNET: u16 = 1;
 const NANOSECONDS: u8 = 9;
 /// Longest comment in bytes: a datagram can have 255 messages.
 const LONGEST_COMMENT: usize = 32 << 10;
@@ -55,7 +56,7 @@ pub(super) struct Packet<'a> {
     pub(super) leg: Side,
     /// Nanoseconds since 1970.
     pub(super) time: u64,
-    /// IP and all that follows.
+    /// Ethernet and all that follows.
     pub(super) frame: &'a [u8],
     /// It came in; otherwise it left.
     pub(super) is_inbound: bool,
@@ -82,7 +83,7 @@ pub(super) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8
         (Side::Server, "the proxy's own sockets and the server"),
     ] {
         block(INTERFACE, out, |out| {
-            out.extend_from_slice(&LINKTYPE_RAW.to_le_bytes());
+            out.extend_from_slice(&LINKTYPE_ETHERNET.to_le_bytes());
             out.extend_from_slice(&[0; 6]);
             option(INTERFACE_NAME, name_of(leg).as_bytes(), out);
             option(INTERFACE_DESCRIPTION, description.as_bytes(), out);

@@ -58,7 +58,7 @@ impl Encoder {
         }
         for part in parts {
             self.frame.clear();
-            frame::write(part.from, part.to, part.bytes, &mut self.frame);
+            frame::write(part.from, part.to, part.is_inbound, part.bytes, &mut self.frame);
             let packet = Packet {
                 leg: part.leg,
                 time,

@@ -173,8 +173,12 @@ fn udp(from: IpAddr, to: IpAddr, segment: &[u8]) -> Result<Udp<'_>, Other> {
     })
 }
 
-/// Appends a packet for [`Link::Raw`], checksums included. Addresses of different families are both written as IPv6.
-pub(super) fn write(from: SocketAddr, to: SocketAddr, bytes: &[u8], out: &mut Vec<u8>) {
+/// Addresses that no card has: the proxy's, and everybody else's.
+const PROXY: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
+const PEER: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
+
+/// Appends a frame for [`Link::Ethernet`], checksums included. Addresses of different families are both written as IPv6.
+pub(super) fn write(from: SocketAddr, to: SocketAddr, is_inbound: bool, bytes: &[u8], out: &mut Vec<u8>) {
     let Ok(length) = u16::try_from(UDP_HEADER + bytes.len()) else {
         // Longer than a datagram can be: nothing that was ever received or sent.
         return;
@@ -185,7 +189,11 @@ pub(super) fn write(from: SocketAddr, to: SocketAddr, bytes: &[u8], out: &mut Ve
     segment.extend_from_slice(&length.to_be_bytes());
     segment.extend_from_slice(&[0; 2]);
     segment.extend_from_slice(bytes);
+    let [receiver, sender] = if is_inbound { [PROXY, PEER] } else { [PEER, PROXY] };
+    out.extend_from_slice(&receiver);
+    out.extend_from_slice(&sender);
     let addresses = if let (IpAddr::V4(from), IpAddr::V4(to)) = (from.ip(), to.ip()) {
+        out.extend_from_slice(&ETHERTYPE_IPV4.to_be_bytes());
         let start = out.len();
         out.extend_from_slice(&[0x45, 0]);
         out.extend_from_slice(&length.saturating_add(20).to_be_bytes());
@@ -196,6 +204,7 @@ pub(super) fn write(from: SocketAddr, to: SocketAddr, bytes: &[u8], out: &mut Ve
         put(out, start + 10, sum);
         addresses
     } else {
+        out.extend_from_slice(&ETHERTYPE_IPV6.to_be_bytes());
         out.extend_from_slice(&[0x60, 0, 0, 0]);
         out.extend_from_slice(&length.to_be_bytes());
         out.extend_from_slice(&[UDP, 64]);

@@ -2,8 +2,8 @@
 //!
 //! # Written
 //!
-//! pcapng with two interfaces, the client leg and the server leg of the proxy: times in nanoseconds, raw IP and UDP with
-//! right checksums, one packet for every datagram that was received and one for every one that was sent. On the client leg
+//! pcapng with two interfaces, the client leg and the server leg of the proxy: times in nanoseconds, Ethernet, IP and UDP
+//! with right checksums, one packet for every datagram that was received and one for every one that was sent. On the client leg
 //! they are between client and listen address, on the server leg between our own socket and the server. The comment of a
 //! packet says what it was and what was done with it. Missed events are a drop count of the next packet and a note before it;
 //! states of sessions and remarks are notes too (blocks of interface statistics with a comment). What only teetap can read is

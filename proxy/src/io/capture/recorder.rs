@@ -46,6 +46,10 @@ pub struct Recording {
     logs: mpsc::Sender<(Time, Level, String)>,
 }
 
+/// Tells when a recording is not complete; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Faults(Arc<Shared>);
+
 /// A recording that is complete but for the last words.
 pub struct Done {
     writer: Writer,
@@ -125,11 +129,10 @@ impl Recording {
         let _ended = self.logs.send((at, level, text.to_owned()));
     }
 
-    /// Why the recording is not complete, once.
+    /// Tells when the recording is not complete.
     #[must_use]
-    pub fn news(&self) -> Option<String> {
-        let fault = self.shared.fault.get()?;
-        (!self.shared.told.swap(true, Ordering::Relaxed)).then(|| fault.clone())
+    pub fn faults(&self) -> Faults {
+        Faults(Arc::clone(&self.shared))
     }
 
     /// Writes what the watcher still has. `None` when the thread crashed.
@@ -137,6 +140,15 @@ impl Recording {
     pub fn finish(self) -> Option<Done> {
         self.shared.stop.store(true, Ordering::Release);
         self.thread.join().ok()
+    }
+}
+
+impl Faults {
+    /// Why the recording is not complete, once.
+    #[must_use]
+    pub fn news(&self) -> Option<String> {
+        let fault = self.0.fault.get()?;
+        (!self.0.told.swap(true, Ordering::Relaxed)).then(|| fault.clone())
     }
 }
 

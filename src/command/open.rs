@@ -1,0 +1,124 @@
+//! `teetap open FILE`: a recording, shown as a live run would be.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use teetap_proxy::{
+    io::{
+        Seen,
+        capture::{Format, Item, Playback, ReadError, Tally},
+    },
+    session::Level,
+};
+
+use super::proxy::style;
+use crate::{
+    cli::Options,
+    exit::{Exit, Failure},
+    output::{Lines, Opened, Output},
+};
+
+/// Bytes read from the file at once.
+const BLOCK: usize = 256 << 10;
+
+/// Things shown before they are written out.
+const BATCH: usize = 256;
+
+/// Any recording.
+enum Recording<R> {
+    Capture(Box<Playback<R>>),
+    Lines(Lines<R>),
+}
+
+/// Runs it.
+///
+/// # Errors
+/// [`Failure`]s: of the command line, for a file that cannot be opened, and for one that is no recording at all. One that is
+/// damaged is shown up to there, which is said before the summary.
+pub(crate) fn open(options: &Options, path: &Path) -> anyhow::Result<Exit> {
+    if options.write.is_some() {
+        return Err(Failure::usage("open shows a recording and writes none: leave --write out").into());
+    }
+    let cannot = |error: std::io::Error| Failure::usage(format!("cannot open {}: {error}", path.display()));
+    let file = File::open(path).map_err(cannot)?;
+    if file.metadata().map_err(cannot)?.is_dir() {
+        return Err(Failure::usage(format!("cannot open {}: it is a folder", path.display())).into());
+    }
+    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
+    let mut recording = Recording::of(BufReader::with_capacity(BLOCK, file)).map_err(refused)?;
+    let mut output = Output::new(style(options));
+    let mut shown = 0;
+    let damage = loop {
+        match recording.next() {
+            Ok(Some(item)) => show(item, path, &mut output),
+            Ok(None) => break None,
+            // Nothing of it is a recording.
+            Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error).into()),
+            Err(error) => break Some(error),
+        }
+        shown += 1;
+        if shown % BATCH == 0 && !output.flush()? {
+            return Ok(Exit::Ok);
+        }
+    };
+    let exit = if damage.is_none() { Exit::Ok } else { Exit::Damaged };
+    let tally = recording.tally();
+    // The last lines come before what is said about them.
+    output.flush()?;
+    if let Some(error) = damage {
+        output.log(
+            tally.until,
+            Level::Warning,
+            &format!("{}: {error}", path.display()),
+        );
+    }
+    output.tally(&tally, exit);
+    output.flush()?;
+    Ok(exit)
+}
+
+fn show(item: Item, path: &Path, output: &mut Output) {
+    match item {
+        Item::Start { wall, run } => output.opened(&Opened {
+            file: path,
+            wall: UNIX_EPOCH + Duration::from_nanos(wall),
+            run: run.as_ref(),
+        }),
+        Item::Event(event) => {
+            let at = event.at;
+            output.seen(&Seen::Event(Arc::new(event)), at);
+        }
+        Item::Log { at, level, text } => output.log(at, level, &text),
+        Item::Gap { at, lost } => output.seen(&Seen::Gap(lost), at),
+    }
+}
+
+impl<R: BufRead> Recording<R> {
+    /// By its first bytes.
+    fn of(mut input: R) -> Result<Self, ReadError> {
+        Ok(match Format::of(&mut input)? {
+            Format::Pcap => Self::Capture(Box::new(Playback::pcap(input)?)),
+            Format::PcapNg => Self::Capture(Box::new(Playback::pcapng(input))),
+            Format::JsonLines => Self::Lines(Lines::new(input)),
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<Item>, ReadError> {
+        match self {
+            Self::Capture(capture) => capture.next(),
+            Self::Lines(lines) => lines.next(),
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        match self {
+            Self::Capture(capture) => capture.tally(),
+            Self::Lines(lines) => lines.tally(),
+        }
+    }
+}

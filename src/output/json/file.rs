@@ -1,0 +1,93 @@
+//! JSON lines as a recording: written (`-w FILE.jsonl`) and found again at its end.
+//!
+//! They are those of `--json -vv`: the line of each datagram has all its bytes, so that the run can be shown again.
+
+use std::{
+    fs::File,
+    io::{BufRead as _, BufReader},
+};
+
+use serde::Deserialize;
+use teetap_proxy::{
+    io::{
+        Seen,
+        capture::{Encode, ReadError},
+    },
+    session::{Level, Time},
+};
+use teetap_tui::Verbosity;
+
+use super::{Start, Style, VERSION};
+
+/// Everything is written.
+const STYLE: Style = Style {
+    json: true,
+    quiet: false,
+    verbosity: Verbosity::Bytes,
+};
+
+/// Bytes of a first line, at most.
+const FIRST: usize = 64 << 10;
+
+/// Writes a run as JSON lines.
+pub(crate) struct JsonLines(Start);
+
+impl JsonLines {
+    /// Of a run.
+    pub(crate) fn new(start: Start) -> Self {
+        Self(start)
+    }
+}
+
+impl Encode for JsonLines {
+    fn start(&mut self, out: &mut Vec<u8>) {
+        super::start(&self.0, out);
+    }
+
+    fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
+        match seen {
+            Seen::Gap(lost) => super::gap(now, *lost, out),
+            Seen::Event(event) => super::event(event, STYLE, out),
+        }
+    }
+
+    fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
+        super::log(at, level, text, out);
+    }
+}
+
+/// Where the last whole line of a recording ends; `None` = it is none of ours.
+///
+/// # Errors
+/// What the operating system says.
+pub(crate) fn end_of_json_lines(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
+    #[derive(Deserialize)]
+    struct First {
+        v: u8,
+        event: String,
+    }
+    let mut offset = 0;
+    let mut end = 0;
+    let mut first = Vec::new();
+    loop {
+        let block = file
+            .fill_buf()
+            .map_err(|error| ReadError::System { offset, error })?;
+        if block.is_empty() {
+            break;
+        }
+        if end == 0 && first.len() < FIRST {
+            first.extend_from_slice(block);
+        }
+        if let Some(last) = block.iter().rposition(|byte| *byte == b'\n') {
+            end = offset + last as u64 + 1;
+        }
+        let length = block.len();
+        offset += length as u64;
+        file.consume(length);
+    }
+    let line = first.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_ours =
+        serde_json::from_slice::<First>(line).is_ok_and(|first| first.v == VERSION && first.event == "start");
+    Ok((is_ours && end > 0).then_some(end))
+}

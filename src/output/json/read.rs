@@ -1,0 +1,369 @@
+//! JSON lines read back: the recording of `-w FILE.jsonl`, or what `--json -vv` printed.
+//!
+//! Law: an event is made again of the line of its datagram, which has all bytes; the lines of its messages are made of those
+//! when it is shown. What a later version added is passed over.
+
+use std::{
+    io::{self, BufRead},
+    net::SocketAddr,
+};
+
+use serde::Deserialize;
+use teetap_proxy::{
+    io::{
+        capture::{
+            Item, ReadError, Run, Tally,
+            own::{ACTIONS, DIRS, ORIGINS, SIDES, STATES, level_of, maybe, named, read_notes},
+        },
+        record::Hex,
+    },
+    session::{Connless, Datagram, Ends, Event, Placed, Remark, SessionChange, SessionId, State, Time, What},
+};
+use teetap_wire::{Dir, Seq};
+
+use super::{VERSION, time::parse_rfc3339};
+
+/// Bytes of the longest line that is read: more than any event has.
+const LONGEST: u64 = 16 << 20;
+
+/// Reads a recording.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    input: R,
+    offset: u64,
+    line: Vec<u8>,
+    tally: Tally,
+    sessions: std::collections::BTreeSet<u32>,
+    /// The last line was of a datagram with its bytes.
+    has_bytes: bool,
+    is_over: bool,
+}
+
+/// A line of any kind.
+#[derive(Deserialize)]
+struct Line {
+    v: u8,
+    t: f64,
+    event: String,
+    #[serde(flatten)]
+    body: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct StartLine {
+    version: String,
+    seed: u64,
+    target: String,
+    server: SocketAddr,
+    listen: SocketAddr,
+    wall_clock: String,
+}
+
+#[derive(Deserialize)]
+struct SessionLine {
+    session: Option<u32>,
+    state: String,
+    proto: String,
+    client: SocketAddr,
+    upstream: Option<SocketAddr>,
+    by: Option<String>,
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct DatagramLine {
+    session: Option<u32>,
+    dir: String,
+    proto: String,
+    ordinal: Option<u64>,
+    origin: String,
+    leg: Option<String>,
+    #[serde(default)]
+    notes: Vec<NoteLine>,
+    #[serde(default)]
+    placed: Vec<PlacedLine>,
+    hex: Option<Hex>,
+    hex_out: Option<Vec<Hex>>,
+}
+
+#[derive(Deserialize)]
+struct ConnlessLine {
+    session: Option<u32>,
+    dir: String,
+    client: SocketAddr,
+    hex: Hex,
+    #[serde(default)]
+    hex_out: Vec<Hex>,
+    #[serde(default)]
+    actions: Vec<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct NoteLine {
+    code: String,
+    at: usize,
+    len: usize,
+}
+
+#[derive(Deserialize)]
+struct PlacedLine {
+    action: String,
+    seq_out: Option<u16>,
+}
+
+#[derive(Deserialize)]
+struct LogLine {
+    session: Option<u32>,
+    level: String,
+    text: String,
+    #[serde(default)]
+    program: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// From the beginning.
+    pub(crate) fn new(input: R) -> Self {
+        Self {
+            input,
+            offset: 0,
+            line: Vec::new(),
+            tally: Tally::default(),
+            sessions: std::collections::BTreeSet::new(),
+            has_bytes: false,
+            is_over: false,
+        }
+    }
+
+    /// What was read so far.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The next thing; `None` at the end.
+    ///
+    /// # Errors
+    /// See [`ReadError`]; nothing follows then.
+    pub(crate) fn next(&mut self) -> Result<Option<Item>, ReadError> {
+        while !self.is_over {
+            match self.step() {
+                Ok(None) => {}
+                Ok(Some(item)) => {
+                    self.count(&item);
+                    return Ok(Some(item));
+                }
+                Err(error) => {
+                    self.is_over = true;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// One line; `None` when it holds nothing that is not elsewhere.
+    fn step(&mut self) -> Result<Option<Item>, ReadError> {
+        let begin = self.offset;
+        self.line.clear();
+        let read = io::Read::take(&mut self.input, LONGEST).read_until(b'\n', &mut self.line);
+        let read = read.map_err(|error| ReadError::System { offset: begin, error })?;
+        self.offset += read as u64;
+        if read == 0 {
+            self.is_over = true;
+            return Ok(None);
+        }
+        if self.line.last() != Some(&b'\n') {
+            return Err(ReadError::Cut(begin));
+        }
+        let damaged = |text: String| ReadError::Damaged { offset: begin, text };
+        let line: Line = serde_json::from_slice(&self.line).map_err(|error| damaged(error.to_string()))?;
+        if line.v != VERSION {
+            return Err(damaged(format!(
+                "schema version {}, and only {VERSION} is known here",
+                line.v
+            )));
+        }
+        let at = micros(line.t);
+        let item = match line.event.as_str() {
+            "start" => read_start(line.body),
+            "session" => read_session(at, line.body),
+            "datagram" => {
+                self.has_bytes = true;
+                read_datagram(at, line.body)
+            }
+            "message" if line.body["layer"] == "connless" => read_connless(at, line.body),
+            "message" if !self.has_bytes => {
+                let text = "these lines hold no bytes: record with -w, or with --json -vv";
+                return Err(ReadError::Unknown(text));
+            }
+            "log" => read_log(at, line.body),
+            "gap" => Ok(line.body["lost"].as_u64().map(|lost| Item::Gap { at, lost })),
+            _ => Ok(None),
+        };
+        item.map_err(|error| damaged(error.to_string()))
+    }
+
+    fn count(&mut self, item: &Item) {
+        let event = match item {
+            Item::Start { .. } => {
+                self.sessions.clear();
+                return;
+            }
+            Item::Gap { lost, .. } => {
+                self.tally.lost += lost;
+                return;
+            }
+            Item::Log { .. } => return,
+            Item::Event(event) => event,
+        };
+        self.tally.until = self.tally.until.max(event.at);
+        let (dir, received, packets) = match &event.what {
+            What::Datagram(datagram) => {
+                let received = datagram.received();
+                (
+                    datagram.dir,
+                    received,
+                    usize::from(received.is_some()) + datagram.sent().count(),
+                )
+            }
+            What::Connless(connless) => {
+                let packets = 1 + usize::from(connless.sent.is_some());
+                (connless.dir, Some(&connless.bytes[..]), packets)
+            }
+            What::Session(change) => {
+                let is_new = change.state == State::Online
+                    && event
+                        .session
+                        .is_some_and(|session| self.sessions.insert(session.0));
+                self.tally.sessions += u64::from(is_new);
+                return;
+            }
+            What::Remark(_) => return,
+        };
+        self.tally.packets += packets as u64;
+        if let Some(received) = received {
+            let traffic = match dir {
+                Dir::C2s => &mut self.tally.c2s,
+                Dir::S2c => &mut self.tally.s2c,
+            };
+            traffic.datagrams += 1;
+            traffic.bytes += received.len() as u64;
+        }
+    }
+}
+
+type Read = Result<Option<Item>, serde_json::Error>;
+
+fn read_start(body: serde_json::Value) -> Read {
+    let start: StartLine = serde_json::from_value(body)?;
+    let wall = parse_rfc3339(&start.wall_clock).unwrap_or_default();
+    let run = Run {
+        version: start.version,
+        wall,
+        seed: start.seed,
+        target: start.target,
+        server: start.server,
+        listen: start.listen,
+    };
+    Ok(Some(Item::Start { wall, run: Some(run) }))
+}
+
+fn read_session(at: Time, body: serde_json::Value) -> Read {
+    let line: SessionLine = serde_json::from_value(body)?;
+    let change = || {
+        Some(SessionChange {
+            state: named(STATES, &line.state)?,
+            proto: line.proto.parse().ok()?,
+            client: line.client,
+            upstream: line.upstream,
+            by: maybe(SIDES, line.by.as_deref())?,
+            reason: line.reason.as_deref().map(|reason| reason.as_bytes().into()),
+        })
+    };
+    Ok(change().map(|change| event(at, line.session, What::Session(change))))
+}
+
+fn read_datagram(at: Time, body: serde_json::Value) -> Read {
+    let line: DatagramLine = serde_json::from_value(body)?;
+    let session = line.session;
+    Ok(datagram(line).map(|datagram| event(at, session, What::Datagram(datagram))))
+}
+
+/// `None` where a name is not known here.
+fn datagram(line: DatagramLine) -> Option<Datagram> {
+    let received: &[u8] = line.hex.as_ref().map_or(&[], |hex| &hex.0);
+    let sent = line.hex_out.as_deref().unwrap_or_default();
+    let mut datagram = Datagram::new(
+        named(DIRS, &line.dir)?,
+        line.proto.parse().ok()?,
+        named(ORIGINS, &line.origin)?,
+        received,
+        sent.iter().map(|hex| &*hex.0),
+    );
+    datagram.leg = maybe(SIDES, line.leg.as_deref())?;
+    datagram.ordinal = line.ordinal.unwrap_or_default();
+    let placed = |line: &PlacedLine| {
+        Some(Placed {
+            action: named(ACTIONS, &line.action)?,
+            seq_out: line.seq_out.map(Seq::new),
+        })
+    };
+    datagram.placed = line.placed.iter().map(placed).collect::<Option<_>>()?;
+    datagram.notes = read_notes(
+        line.notes
+            .iter()
+            .map(|note| (note.code.as_str(), note.at, note.len)),
+    );
+    Some(datagram)
+}
+
+fn read_connless(at: Time, body: serde_json::Value) -> Read {
+    let line: ConnlessLine = serde_json::from_value(body)?;
+    let Some(dir) = named(DIRS, &line.dir) else {
+        return Ok(None);
+    };
+    let connless = Connless {
+        dir,
+        client: line.client,
+        bytes: line.hex.0,
+        forwarded: line.actions.is_empty(),
+        sent: line.hex_out.into_iter().next().map(|hex| hex.0),
+        ends: Ends::default(),
+    };
+    Ok(Some(event(at, line.session, What::Connless(connless))))
+}
+
+fn read_log(at: Time, body: serde_json::Value) -> Read {
+    let line: LogLine = serde_json::from_value(body)?;
+    let Some(level) = level_of(&line.level) else {
+        return Ok(None);
+    };
+    Ok(Some(if line.program {
+        Item::Log {
+            at,
+            level,
+            text: line.text,
+        }
+    } else {
+        let remark = Remark::Recorded(level, line.text.into());
+        event(at, line.session, What::Remark(remark))
+    }))
+}
+
+fn event(at: Time, session: Option<u32>, what: What) -> Item {
+    Item::Event(Event {
+        at,
+        session: session.map(SessionId),
+        what,
+    })
+}
+
+/// The microseconds that were written as seconds; what is no time is the start.
+fn micros(seconds: f64) -> Time {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, and there is no sign left"
+    )]
+    let micros = (seconds.max(0.0) * 1e6).round() as u64;
+    Time(micros)
+}
