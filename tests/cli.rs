@@ -10,7 +10,7 @@ use std::{
 
 use assert_cmd::assert::OutputAssertExt as _;
 
-const OPTIONS: [&str; 8] = [
+const OPTIONS: [&str; 9] = [
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",
@@ -19,6 +19,7 @@ const OPTIONS: [&str; 8] = [
     "VERBOSE",
     "JSON",
     "INPUT_LOG",
+    "WRITE",
 ];
 
 /// An address of documentation: nothing is there, and it can be resolved without a name server.
@@ -89,6 +90,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
         "run",
         "demo",
         "replay",
+        "open",
         "completions",
         "man",
         "Exit codes:",

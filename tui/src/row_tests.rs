@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use teetap_proxy::session::{Action, Placed, State};
+use teetap_proxy::session::{Action, Ends, Placed, State};
 use teetap_wire::{Header, Proto, Seq, Token, control, packet, write_chunk};
 
 use super::*;

@@ -327,7 +327,12 @@ fn datagram_body(
         leg: datagram.leg.map(|side| side.to_string()),
         hex: datagram.received().filter(|_| bytes).map(hex),
         hex_out: bytes.then(|| datagram.sent().map(hex).collect()),
-        placed: bytes.then(|| datagram.placed.iter().map(PlacedBody::of).collect()),
+        placed: datagram
+            .placed
+            .iter()
+            .filter(|_| bytes)
+            .map(PlacedBody::of)
+            .collect(),
     }
 }
 

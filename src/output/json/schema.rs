@@ -161,9 +161,9 @@ pub(super) struct DatagramBody {
     pub(super) hex: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hex_out: Option<Vec<String>>,
-    /// What became of each message, with the bytes; empty = all passed as they were.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) placed: Option<Vec<PlacedBody>>,
+    /// What became of each message, with the bytes; missing = all passed as they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) placed: Vec<PlacedBody>,
 }
 
 #[derive(Serialize)]

@@ -3,8 +3,10 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use teetap_proxy::session::{Origin, Placed, Remark, SessionId, State};
+use teetap_proxy::session::{Ends, Origin, Placed, Remark, SessionId, State};
 use teetap_wire::{Dir, Header, Proto, Seq, Side, Token, control, packet, write_chunk};
+
+use teetap_proxy::io::capture::Item;
 
 use super::*;
 use crate::exit::Exit;
@@ -211,6 +213,7 @@ fn start_and_summary() {
             seed: 42,
             exit: Exit::Signal(2),
             cmd_exit: Some(7),
+            recording: None,
         },
         &mut out,
     );
@@ -250,5 +253,128 @@ fn times_have_at_most_six_places() {
         let text = serde_json::to_string(&seconds(Time(micros))).unwrap();
         let places = text.split_once('.').map_or(0, |(_, places)| places.len());
         assert!(places <= 6 || text.contains('e'), "{micros}: {text}");
+    }
+}
+
+/// Lines of `--json -vv` of these things that happened.
+fn recorded(whats: &[What]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (at, what) in (1_u32..).zip(whats) {
+        let event = Event {
+            at: Time(12_418_001 * u64::from(at)),
+            session: Some(SessionId(at)),
+            what: what.clone(),
+        };
+        super::event(&event, style(Verbosity::Bytes), &mut out);
+    }
+    out
+}
+
+#[test]
+fn lines_with_bytes_are_read_back() {
+    let placed = |datagram: &mut Datagram| {
+        datagram.placed = [
+            Placed {
+                seq_out: Some(Seq::new(218)),
+                action: Action::Edit,
+            },
+            Placed {
+                seq_out: None,
+                action: Action::Hold,
+            },
+        ]
+        .into();
+    };
+    let (came, left) = (chunk(217, 12), chunk(218, 11));
+    let mut odd = came.clone();
+    odd.push(7);
+    let change = SessionChange {
+        state: State::Closing,
+        proto: Proto::Ddnet,
+        client: "[::1]:4000".parse().unwrap(),
+        upstream: None,
+        by: Some(Side::Client),
+        reason: Some(b"\x1bbye"[..].into()),
+    };
+    let connless = |sent: Option<Box<[u8]>>| Connless {
+        dir: Dir::S2c,
+        client: "127.0.0.1:5000".parse().unwrap(),
+        bytes: b"\xff\xff\xff\xff\xff\xffanything"[..].into(),
+        forwarded: sent.is_some(),
+        sent,
+        ends: Ends::default(),
+    };
+    let whats = [
+        traffic(came.clone(), &[&left, &came], placed),
+        traffic(odd, &[], |datagram| {
+            datagram.leg = Some(Side::Client);
+            datagram.notes.push(Note {
+                code: teetap_wire::Code::WrongToken,
+                at: 0,
+                len: 7,
+            });
+        }),
+        traffic(Vec::new(), &[&left], |datagram| {
+            datagram.origin = Origin::Proxy;
+            datagram.ordinal = 0;
+        }),
+        traffic(vec![1, 2], &[], |_| {}),
+        What::Session(change),
+        What::Connless(connless(Some(b"other"[..].into()))),
+        What::Connless(connless(None)),
+        What::Remark(Remark::Candidate),
+        What::Remark(Remark::HalfOpenLimit),
+    ];
+    let lines = recorded(&whats);
+    let mut reader = Lines::new(lines.as_slice());
+    let mut again = Vec::new();
+    while let Some(item) = reader.next().unwrap() {
+        let Item::Event(event) = item else {
+            panic!("{item:?}")
+        };
+        super::event(&event, style(Verbosity::Bytes), &mut again);
+    }
+    assert_eq!(String::from_utf8(again), String::from_utf8(lines.clone()));
+    assert_eq!(reader.tally().packets, 3 + 1 + 1 + 1 + 2 + 1);
+    // Cut anywhere: what is whole is read, and the rest is said to be cut.
+    for cut in (1..lines.len()).step_by(97) {
+        let mut reader = Lines::new(&lines[..lines.len() - cut]);
+        let error = loop {
+            match reader.next() {
+                Ok(Some(_)) => {}
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        let is_whole = lines[lines.len() - cut - 1] == b'\n';
+        assert_eq!(error.is_some(), !is_whole, "{error:?}");
+    }
+}
+
+#[test]
+fn lines_without_bytes_or_of_others_are_refused() {
+    let mut out = Vec::new();
+    let what = traffic(chunk(1, 2), &[], |_| {});
+    event(
+        &Event {
+            at: Time(1),
+            session: None,
+            what,
+        },
+        style(Verbosity::Messages),
+        &mut out,
+    );
+    for (text, fragment) in [
+        (&out[..], "no bytes"),
+        (b"{}\n", "damaged at byte 0"),
+        (b"{\"v\":2,\"t\":0,\"event\":\"start\"}\n", "version 2"),
+        (
+            b"{\"v\":1,\"t\":0,\"event\":\"later\"}\nx\n",
+            "damaged at byte 30",
+        ),
+        (b"{\"v\":1,\"t\":0,\"event\":\"datagram\"}\n", "damaged at byte 0"),
+    ] {
+        let error = Lines::new(text).next().unwrap_err().to_string();
+        assert!(error.contains(fragment), "{error}");
     }
 }

@@ -11,11 +11,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use pcap_file::pcap::{PcapReadError, PcapReader};
+use pcap_file::pcapng::PcapNgReadError;
 
 use crate::codec::{TKEN, Variant, control};
 
+mod legs;
 #[cfg(test)]
 mod tests;
+
+pub use legs::{Leg, read_recording};
 
 /// One datagram of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +52,10 @@ pub enum CaptureError {
     Open(io::Error),
     /// It is no pcap file, or damaged.
     Read(PcapReadError),
+    /// It is no pcapng file, or damaged.
+    ReadNg(PcapNgReadError),
+    /// A packet is not whole UDP over IPv4.
+    NotUdp,
 }
 
 impl Flow {
@@ -183,7 +191,8 @@ impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open(_) => f.write_str("cannot open the capture"),
-            Self::Read(_) => f.write_str("cannot read the capture"),
+            Self::Read(_) | Self::ReadNg(_) => f.write_str("cannot read the capture"),
+            Self::NotUdp => f.write_str("a packet that is not UDP over IPv4"),
         }
     }
 }
@@ -193,6 +202,8 @@ impl std::error::Error for CaptureError {
         match self {
             Self::Open(error) => Some(error),
             Self::Read(error) => Some(error),
+            Self::ReadNg(error) => Some(error),
+            Self::NotUdp => None,
         }
     }
 }

@@ -320,7 +320,3 @@ impl<'a> Options<'a> {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "pcapng_tests.rs"]
-mod tests;

@@ -1,1 +1,373 @@
+//! Runs of made-up events, recorded and played again; files of other people, crashes, and files that take no more.
 
+use std::{fs, io::BufReader, os::unix::fs::PermissionsExt as _, path::Path, thread};
+
+use teetap_kit::capture;
+use teetap_wire::{Code, Dir, Note, Proto, Seq, Side};
+
+use super::*;
+use crate::{
+    io::{
+        Bus,
+        capture::{Encoder, Item, Playback, ReadError, Run, TapeError, end_of_pcapng},
+    },
+    session::{Action, Connless, Datagram, Ends, Origin, Placed, SessionChange, SessionId, State},
+};
+
+fn run() -> Run {
+    Run {
+        version: "0.0.0".into(),
+        wall: 1_700_000_000_000_000_789,
+        seed: 7,
+        target: "host".into(),
+        server: "10.0.0.2:8303".parse().unwrap(),
+        listen: "0.0.0.0:8304".parse().unwrap(),
+    }
+}
+
+fn gist(event: &Event) -> String {
+    format!("gist {}", event.at.0)
+}
+
+fn event(at: u64, what: What) -> Event {
+    Event {
+        at: Time(at),
+        session: Some(SessionId(3)),
+        what,
+    }
+}
+
+fn ends() -> Ends {
+    Ends {
+        client: Some("127.0.0.1:4444".parse().unwrap()),
+        upstream: None,
+        local: Some("10.0.0.1:5555".parse().unwrap()),
+    }
+}
+
+fn datagram(dir: Dir, received: &[u8], sent: &[&[u8]]) -> Datagram {
+    let origin = if received.is_empty() {
+        Origin::Proxy
+    } else {
+        Origin::Peer
+    };
+    let mut datagram = Datagram::new(dir, Proto::V7, origin, received, sent.iter().copied());
+    datagram.ends = ends();
+    datagram.ordinal = 9;
+    datagram
+}
+
+/// One of every kind.
+fn events() -> Vec<Event> {
+    let change = SessionChange {
+        state: State::Closing,
+        proto: Proto::V65,
+        client: "127.0.0.1:4444".parse().unwrap(),
+        upstream: Some("10.0.0.1:5555".parse().unwrap()),
+        by: Some(Side::Server),
+        reason: Some(b"bye\xff"[..].into()),
+    };
+    let mut placed = datagram(Dir::S2c, b"received", &[b"sent", b"and more"]);
+    placed.placed = [
+        Placed {
+            seq_out: Some(Seq::new(1023)),
+            action: Action::Edit,
+        },
+        Placed {
+            seq_out: None,
+            action: Action::Hold,
+        },
+    ]
+    .into();
+    placed.notes.push(Note {
+        code: Code::AckAhead,
+        at: 0,
+        len: 2,
+    });
+    let mut refused = datagram(Dir::C2s, b"refused", &[]);
+    refused.leg = Some(Side::Client);
+    let connless = |sent: Option<&[u8]>| Connless {
+        dir: Dir::C2s,
+        client: "127.0.0.1:4444".parse().unwrap(),
+        bytes: b"asks"[..].into(),
+        forwarded: sent.is_some(),
+        sent: sent.map(Into::into),
+        ends: ends(),
+    };
+    vec![
+        event(1000, What::Session(change)),
+        event(1001, What::Datagram(placed)),
+        event(1002, What::Datagram(refused)),
+        event(2000, What::Datagram(datagram(Dir::C2s, b"", &[b"made"]))),
+        event(2001, What::Connless(connless(Some(b"asked")))),
+        event(2002, What::Connless(connless(None))),
+        event(3000, What::Remark(Remark::HalfOpenLimit)),
+        event(
+            3001,
+            What::Remark(Remark::Stray(
+                "127.0.0.1:4445".parse().unwrap(),
+                b"lost"[..].into(),
+            )),
+        ),
+    ]
+}
+
+/// Everything that is shown of it.
+fn shown(event: &Event) -> String {
+    let mut event = event.clone();
+    if let What::Remark(remark) = &event.what {
+        return format!("{} {:?} {:?} {remark}", event.at, event.session, remark.level());
+    }
+    if let Some(ends) = event.ends_mut() {
+        *ends = Ends::default();
+    }
+    format!("{event:?}")
+}
+
+fn play(path: &Path) -> (Vec<Item>, Option<ReadError>) {
+    let mut playback = Playback::pcapng(BufReader::new(fs::File::open(path).unwrap()));
+    let mut items = Vec::new();
+    loop {
+        match playback.next() {
+            Ok(Some(item)) => items.push(item),
+            Ok(None) => return (items, None),
+            Err(error) => return (items, Some(error)),
+        }
+    }
+}
+
+fn encoder() -> Box<dyn Encode> {
+    Box::new(Encoder::new(run(), gist))
+}
+
+/// Records `events` over a bus of this capacity.
+fn record(path: &Path, capacity: usize, events: &[Event]) -> Recorded {
+    let bus = Bus::new(capacity);
+    let watcher = bus.watch();
+    events.iter().cloned().for_each(|event| bus.publish(event));
+    let tape = Tape::open(path, end_of_pcapng).unwrap();
+    let recording = start(tape, encoder(), watcher, Clock::start()).unwrap();
+    let done = recording.finish().unwrap();
+    let recorded = done.recorded();
+    done.last_words(Time(9000), Level::Info, "the end");
+    recorded
+}
+
+#[test]
+fn every_event_is_played_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let recorded = record(&path, 64, &events());
+    assert_eq!(
+        recorded,
+        Recorded {
+            packets: 9,
+            missing: 0,
+            lost: 0
+        }
+    );
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let (items, error) = play(&path);
+    assert!(error.is_none(), "{error:?}");
+    assert!(matches!(&items[0], Item::Start { run: Some(found), .. } if *found == run()));
+    let played: Vec<_> = items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Event(event) => Some(shown(event)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(played, events().iter().map(shown).collect::<Vec<_>>());
+    assert!(
+        matches!(items.last(), Some(Item::Log { at: Time(9000), level: Level::Info, text }) if text == "the end")
+    );
+}
+
+#[test]
+fn others_read_the_packets_with_addresses_times_and_comments() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    record(&path, 64, &events());
+    let packets = capture::read_recording(&path).unwrap();
+    let (client, server) = ("teetap client leg", "teetap server leg");
+    let seen: Vec<_> = packets
+        .iter()
+        .map(|packet| {
+            let payload = String::from_utf8(packet.payload.clone()).unwrap();
+            (
+                packet.interface.as_str(),
+                packet.from.to_string(),
+                packet.to.to_string(),
+                payload,
+                packet.is_inbound,
+            )
+        })
+        .collect();
+    let expected = [
+        (server, "10.0.0.2:8303", "10.0.0.1:5555", "received", true),
+        (client, "127.0.0.1:8304", "127.0.0.1:4444", "sent", false),
+        (client, "127.0.0.1:8304", "127.0.0.1:4444", "and more", false),
+        (client, "127.0.0.1:4444", "127.0.0.1:8304", "refused", true),
+        (server, "10.0.0.1:5555", "10.0.0.2:8303", "made", false),
+        (client, "127.0.0.1:4444", "127.0.0.1:8304", "asks", true),
+        (server, "10.0.0.1:5555", "10.0.0.2:8303", "asked", false),
+        (client, "127.0.0.1:4444", "127.0.0.1:8304", "asks", true),
+        (client, "127.0.0.1:4445", "127.0.0.1:8304", "lost", true),
+    ];
+    let expected = expected.map(|(leg, from, to, payload, inbound)| {
+        (
+            leg,
+            from.to_owned(),
+            to.to_owned(),
+            payload.to_owned(),
+            Some(inbound),
+        )
+    });
+    assert_eq!(seen, expected);
+    assert_eq!(packets[0].nanoseconds, u128::from(run().wall) + 1_001_000);
+    assert_eq!(
+        (packets[0].comment.as_deref(), packets[1].comment.as_deref()),
+        (Some("gist 1001"), Some("gist 1001"))
+    );
+    assert!(packets.iter().all(|packet| packet.drops == 0));
+}
+
+#[test]
+fn what_the_recorder_misses_is_counted_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let many: Vec<Event> = (0..100)
+        .map(|at| event(at, What::Datagram(datagram(Dir::C2s, b"x", &[b"x"]))))
+        .collect();
+    let recorded = record(&path, 16, &many);
+    assert_eq!(
+        recorded,
+        Recorded {
+            packets: 32,
+            missing: 0,
+            lost: 84
+        }
+    );
+    let packets = capture::read_recording(&path).unwrap();
+    assert_eq!((packets[0].drops, packets[1].drops), (84, 0));
+    let (items, _) = play(&path);
+    assert!(matches!(items[1], Item::Gap { lost: 84, .. }), "{:?}", items[1]);
+}
+
+#[test]
+fn a_recording_is_gone_on_with_and_a_broken_end_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    record(&path, 64, &events());
+    let first = fs::read(&path).unwrap();
+    record(&path, 64, &events());
+    let both = fs::read(&path).unwrap();
+    assert!(both.starts_with(&first) && both.len() == 2 * first.len());
+    let starts = |path: &Path| {
+        let (items, error) = play(path);
+        assert!(error.is_none(), "{error:?}");
+        items
+            .iter()
+            .filter(|item| matches!(item, Item::Start { .. }))
+            .count()
+    };
+    assert_eq!(starts(&path), 2);
+    for cut in [1, 5, 30, first.len() / 2] {
+        fs::write(&path, &both[..both.len() - cut]).unwrap();
+        let (items, error) = play(&path);
+        assert!(
+            matches!(error, Some(ReadError::Cut(_))) && items.len() > 3,
+            "{error:?}"
+        );
+        let tape = Tape::open(&path, end_of_pcapng).unwrap();
+        assert!(tape.cut() > 0 && tape.is_appended());
+        drop(tape);
+        assert_eq!(
+            fs::read(&path).unwrap().len(),
+            both.len() - cut,
+            "nothing is cut before a run begins"
+        );
+        record(&path, 64, &events());
+        assert_eq!(starts(&path), 3);
+        fs::write(&path, &both).unwrap();
+    }
+}
+
+#[test]
+fn nothing_of_anybody_else_is_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    record(&path, 64, &events());
+    let ours = fs::read(&path).unwrap();
+    let mut theirs = ours.clone();
+    let name = theirs.windows(7).position(|window| window == b"teetap ").unwrap();
+    let mut damaged = ours.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 400].fill(0x55);
+    let program = theirs
+        .windows(12)
+        .rposition(|window| window == b"teetap 0.0.0")
+        .unwrap();
+    assert!(program >= name);
+    theirs[program] = b'T';
+    let other = folder.path().join("other.pcapng");
+    for (bytes, is_damaged) in [
+        (b"mine".to_vec(), false),
+        (theirs, false),
+        (damaged, true),
+        (vec![0; 100], false),
+    ] {
+        fs::write(&other, &bytes).unwrap();
+        let error = Tape::open(&other, end_of_pcapng).unwrap_err();
+        assert_eq!(matches!(error, TapeError::Damaged { .. }), is_damaged, "{error}");
+        assert!(is_damaged || matches!(error, TapeError::NotOurs(_)), "{error}");
+        assert_eq!(fs::read(&other).unwrap(), bytes);
+    }
+    assert!(matches!(
+        Tape::open(folder.path(), end_of_pcapng),
+        Err(TapeError::NotOurs(_))
+    ));
+    let nowhere = folder.path().join("no/such/run.pcapng");
+    assert!(matches!(
+        Tape::open(&nowhere, end_of_pcapng),
+        Err(TapeError::Create { .. })
+    ));
+    // One that is being written, and one that was never begun.
+    let held = Tape::open(&path, end_of_pcapng).unwrap();
+    assert!(matches!(
+        Tape::open(&path, end_of_pcapng),
+        Err(TapeError::Busy(_))
+    ));
+    drop(held);
+    let fresh = folder.path().join("fresh.pcapng");
+    let tape = Tape::open(&fresh, end_of_pcapng).unwrap();
+    assert!(fresh.exists() && tape.cut() == 0 && !tape.is_appended());
+    drop(tape);
+    assert!(!fresh.exists() && path.exists());
+}
+
+/// Something is in the file within the promised time, without any end of the run.
+#[test]
+fn a_crash_loses_no_more_than_a_tick() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let bus = Bus::new(64);
+    let tape = Tape::open(&path, end_of_pcapng).unwrap();
+    let recording = start(tape, encoder(), bus.watch(), Clock::start()).unwrap();
+    events().into_iter().for_each(|event| bus.publish(event));
+    let whole = |path: &Path| {
+        play(path)
+            .0
+            .iter()
+            .filter(|item| matches!(item, Item::Event(_)))
+            .count()
+    };
+    for _ in 0..500 {
+        if whole(&path) == events().len() {
+            break;
+        }
+        thread::sleep(TICK);
+    }
+    assert_eq!(whole(&path), events().len());
+    assert!(recording.finish().is_some());
+}
