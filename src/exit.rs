@@ -32,7 +32,10 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
         "1",
         "the command of `run` failed (its own code is in the summary as cmd_exit), the demo did, or a replay differs",
     ),
-    ("2", "the command line is wrong"),
+    (
+        "2",
+        "the command line is wrong, a recording is not there, or the file to record to is somebody else's",
+    ),
     (
         "3",
         "network or start error: host not found, port taken, command or file not found",

@@ -1,12 +1,7 @@
 //! `--write` and `open` of the built binary: what is recorded is what happened, others can read it, and a recording is shown
 //! as the run was, after a crash, a full disk and a second run in the same file too.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     fs,
@@ -336,7 +331,7 @@ fn what_cannot_be_opened_is_refused_in_one_line() {
         "cannot open /no/such/file",
     );
     refused(&mut open(Path::new("/")), 2, "folder");
-    refused(&mut teetap().arg("open"), 2, "FILE");
+    refused(teetap().arg("open"), 2, "FILE");
     for (bytes, fragment) in [
         (&b""[..], "empty"),
         (b"hello", "no recording"),

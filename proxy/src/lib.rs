@@ -26,6 +26,9 @@
 //! | waiting ones with those that rules made | 1200 or 96 KiB | what rules make is left out |
 //! | a datagram | 1400 bytes of it are read, sent on and kept in events | the rest is cut off, as no receiver would see it |
 //! | a reason in CLOSE | 1024 bytes | cut off |
+//! | pairs of addresses in a capture that is shown | 4096, 120 s idle | the idlest is closed |
+//! | datagrams of a capture that wait until it is clear what they are | 4096, 5 s | what is likely is taken |
+//! | a block or packet of a capture | 4 MiB | the capture is damaged |
 //! | events kept for watchers | 16 384 | the oldest are dropped and counted |
 //!
 //! One session has one socket, so there are never more than 256 + 64 beside those of players.

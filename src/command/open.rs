@@ -54,7 +54,7 @@ pub(crate) fn open(options: &Options, path: &Path) -> anyhow::Result<Exit> {
     let mut output = Output::new(style(options));
     let mut shown = 0;
     let damage = loop {
-        match recording.next() {
+        match recording.read() {
             Ok(Some(item)) => show(item, path, &mut output),
             Ok(None) => break None,
             // Nothing of it is a recording.
@@ -108,10 +108,10 @@ impl<R: BufRead> Recording<R> {
         })
     }
 
-    fn next(&mut self) -> Result<Option<Item>, ReadError> {
+    fn read(&mut self) -> Result<Option<Item>, ReadError> {
         match self {
-            Self::Capture(capture) => capture.next(),
-            Self::Lines(lines) => lines.next(),
+            Self::Capture(capture) => capture.read(),
+            Self::Lines(lines) => lines.read(),
         }
     }
 

@@ -6,11 +6,12 @@
 mod file;
 mod read;
 mod schema;
+mod shown;
 mod time;
 
 use std::{borrow::Cow, fmt::Write as _};
 
-use teetap_proxy::io::{capture::Tally, record::Checked};
+use teetap_proxy::io::record::Checked;
 use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_tui::{
     Kind, Layer, Message, Reading, Verbosity,
@@ -21,12 +22,12 @@ use teetap_wire::{Flags, Note, Severity, printable};
 
 use schema::{
     ActionBody, Body, DatagramBody, Fields, Line, MessageBody, NoteBody, PerDir, PlacedBody, RecordingBody,
-    ReplayBody, SessionBody, StartBody, SummaryBody, TallyBody, VERSION,
+    ReplayBody, SessionBody, StartBody, SummaryBody, VERSION,
 };
+pub(super) use shown::{opened, tally};
 pub(super) use time::rfc3339;
 
-use super::{Opened, Start, Style, Summary};
-use crate::exit::Exit;
+use super::{Start, Style, Summary};
 
 pub(crate) use file::{JsonLines, end_of_json_lines};
 pub(crate) use read::Lines;
@@ -43,43 +44,6 @@ pub(super) fn start(start: &Start, out: &mut Vec<u8>) {
         file: None,
     };
     write(Time::ZERO, Body::Start(body), out);
-}
-
-/// The `start` line of a recording that is shown.
-pub(super) fn opened(opened: &Opened<'_>, out: &mut Vec<u8>) {
-    let run = opened.run;
-    let body = StartBody {
-        version: run.map_or(env!("CARGO_PKG_VERSION"), |run| &run.version),
-        seed: run.map(|run| run.seed),
-        target: run.map(|run| run.target.as_str()),
-        server: run.map(|run| run.server),
-        listen: run.map(|run| run.listen),
-        wall_clock: rfc3339(opened.wall),
-        file: Some(opened.file.to_string_lossy()),
-    };
-    write(Time::ZERO, Body::Start(body), out);
-}
-
-/// The `summary` line of a recording that was shown.
-pub(super) fn tally(tally: &Tally, exit: Exit, out: &mut Vec<u8>) {
-    let per_dir = |count: fn(&Traffic) -> u64| PerDir {
-        c2s: count(&tally.c2s),
-        s2c: count(&tally.s2c),
-    };
-    let body = TallyBody {
-        packets: tally.packets,
-        sessions: tally.sessions,
-        datagrams: per_dir(|traffic| traffic.datagrams),
-        bytes: per_dir(|traffic| traffic.bytes),
-        not_understood: tally.foreign,
-        not_udp: tally.other,
-        fragments: tally.fragments,
-        broken: tally.broken,
-        doubled: tally.doubled,
-        lost: tally.lost,
-        exit: exit.code(),
-    };
-    write(tally.until, Body::Tally(body), out);
 }
 
 /// The `gap` line.

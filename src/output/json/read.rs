@@ -9,6 +9,7 @@ use std::{
 };
 
 use serde::Deserialize;
+use serde_json::Value;
 use teetap_proxy::{
     io::{
         capture::{
@@ -46,7 +47,7 @@ struct Line {
     t: f64,
     event: String,
     #[serde(flatten)]
-    body: serde_json::Value,
+    body: Value,
 }
 
 #[derive(Deserialize)]
@@ -95,7 +96,7 @@ struct ConnlessLine {
     #[serde(default)]
     hex_out: Vec<Hex>,
     #[serde(default)]
-    actions: Vec<serde_json::Value>,
+    actions: Vec<Value>,
 }
 
 #[derive(Deserialize)]
@@ -143,7 +144,7 @@ impl<R: BufRead> Lines<R> {
     ///
     /// # Errors
     /// See [`ReadError`]; nothing follows then.
-    pub(crate) fn next(&mut self) -> Result<Option<Item>, ReadError> {
+    pub(crate) fn read(&mut self) -> Result<Option<Item>, ReadError> {
         while !self.is_over {
             match self.step() {
                 Ok(None) => {}
@@ -190,13 +191,19 @@ impl<R: BufRead> Lines<R> {
                 self.has_bytes = true;
                 read_datagram(at, line.body)
             }
-            "message" if line.body["layer"] == "connless" => read_connless(at, line.body),
+            "message" if line.body.get("layer").and_then(Value::as_str) == Some("connless") => {
+                read_connless(at, line.body)
+            }
             "message" if !self.has_bytes => {
                 let text = "these lines hold no bytes: record with -w, or with --json -vv";
                 return Err(ReadError::Unknown(text));
             }
             "log" => read_log(at, line.body),
-            "gap" => Ok(line.body["lost"].as_u64().map(|lost| Item::Gap { at, lost })),
+            "gap" => Ok(line
+                .body
+                .get("lost")
+                .and_then(Value::as_u64)
+                .map(|lost| Item::Gap { at, lost })),
             _ => Ok(None),
         };
         item.map_err(|error| damaged(error.to_string()))
@@ -253,7 +260,7 @@ impl<R: BufRead> Lines<R> {
 
 type Read = Result<Option<Item>, serde_json::Error>;
 
-fn read_start(body: serde_json::Value) -> Read {
+fn read_start(body: Value) -> Read {
     let start: StartLine = serde_json::from_value(body)?;
     let wall = parse_rfc3339(&start.wall_clock).unwrap_or_default();
     let run = Run {
@@ -267,7 +274,7 @@ fn read_start(body: serde_json::Value) -> Read {
     Ok(Some(Item::Start { wall, run: Some(run) }))
 }
 
-fn read_session(at: Time, body: serde_json::Value) -> Read {
+fn read_session(at: Time, body: Value) -> Read {
     let line: SessionLine = serde_json::from_value(body)?;
     let change = || {
         Some(SessionChange {
@@ -282,7 +289,7 @@ fn read_session(at: Time, body: serde_json::Value) -> Read {
     Ok(change().map(|change| event(at, line.session, What::Session(change))))
 }
 
-fn read_datagram(at: Time, body: serde_json::Value) -> Read {
+fn read_datagram(at: Time, body: Value) -> Read {
     let line: DatagramLine = serde_json::from_value(body)?;
     let session = line.session;
     Ok(datagram(line).map(|datagram| event(at, session, What::Datagram(datagram))))
@@ -316,7 +323,7 @@ fn datagram(line: DatagramLine) -> Option<Datagram> {
     Some(datagram)
 }
 
-fn read_connless(at: Time, body: serde_json::Value) -> Read {
+fn read_connless(at: Time, body: Value) -> Read {
     let line: ConnlessLine = serde_json::from_value(body)?;
     let Some(dir) = named(DIRS, &line.dir) else {
         return Ok(None);
@@ -332,7 +339,7 @@ fn read_connless(at: Time, body: serde_json::Value) -> Read {
     Ok(Some(event(at, line.session, What::Connless(connless))))
 }
 
-fn read_log(at: Time, body: serde_json::Value) -> Read {
+fn read_log(at: Time, body: Value) -> Read {
     let line: LogLine = serde_json::from_value(body)?;
     let Some(level) = level_of(&line.level) else {
         return Ok(None);

@@ -328,7 +328,7 @@ fn lines_with_bytes_are_read_back() {
     let lines = recorded(&whats);
     let mut reader = Lines::new(lines.as_slice());
     let mut again = Vec::new();
-    while let Some(item) = reader.next().unwrap() {
+    while let Some(item) = reader.read().unwrap() {
         let Item::Event(event) = item else {
             panic!("{item:?}")
         };
@@ -340,7 +340,7 @@ fn lines_with_bytes_are_read_back() {
     for cut in (1..lines.len()).step_by(97) {
         let mut reader = Lines::new(&lines[..lines.len() - cut]);
         let error = loop {
-            match reader.next() {
+            match reader.read() {
                 Ok(Some(_)) => {}
                 Ok(None) => break None,
                 Err(error) => break Some(error),
@@ -374,7 +374,7 @@ fn lines_without_bytes_or_of_others_are_refused() {
         ),
         (b"{\"v\":1,\"t\":0,\"event\":\"datagram\"}\n", "damaged at byte 0"),
     ] {
-        let error = Lines::new(text).next().unwrap_err().to_string();
+        let error = Lines::new(text).read().unwrap_err().to_string();
         assert!(error.contains(fragment), "{error}");
     }
 }

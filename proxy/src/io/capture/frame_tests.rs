@@ -170,7 +170,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..1500),
     ) {
         let address = |bits: u128, port| -> SocketAddr {
-            let four = IpAddr::from(Ipv4Addr::from_bits(bits as u32));
+            let four = IpAddr::from(Ipv4Addr::from(*bits.to_be_bytes().last_chunk::<4>().unwrap()));
             SocketAddr::new(if from.0 { four } else { Ipv6Addr::from_bits(bits).into() }, port)
         };
         let (from, to) = (address(from.1, from.2), address(to.0, to.1));

@@ -183,7 +183,7 @@ impl<R: Read> Playback<R> {
     ///
     /// # Errors
     /// See [`ReadError`]. Everything before the damage has been given out then, and nothing follows.
-    pub fn next(&mut self) -> Result<Option<Item>, ReadError> {
+    pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         loop {
             if let Some(item) = self.items.pop_front() {
                 if let Item::Event(event) = &item {

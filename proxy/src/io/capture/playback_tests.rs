@@ -89,13 +89,18 @@ impl File {
         let length = u32::try_from(frame.len()).unwrap();
         self.block(6, |file| {
             file.u32(interface)
-                .u32((units >> 32) as u32)
-                .u32(units as u32)
+                .u32(low(units >> 32))
+                .u32(low(units))
                 .u32(length)
                 .u32(length);
             file.bytes.extend(frame);
         });
     }
+}
+
+/// The lower half.
+fn low(value: u64) -> u32 {
+    u32::try_from(value & u64::from(u32::MAX)).unwrap()
 }
 
 /// Times and frames of a recorded session.
@@ -116,7 +121,7 @@ fn pcap(is_big: bool, magic: u32, unit: u64) -> Vec<u8> {
     for (time, frame) in frames() {
         let length = u32::try_from(frame.len()).unwrap();
         let (seconds, rest) = (time / 1_000_000_000, time % 1_000_000_000 / unit);
-        file.u32(seconds as u32).u32(rest as u32).u32(length).u32(length);
+        file.u32(low(seconds)).u32(low(rest)).u32(length).u32(length);
         file.bytes.extend(frame);
     }
     file.bytes
@@ -145,11 +150,11 @@ fn pcapng(is_big: bool, resolution: Option<(u8, i64)>, units: impl Fn(u64) -> u6
 fn play<R: Read>(playback: &mut Playback<R>) -> (Vec<String>, Option<ReadError>) {
     let mut items = Vec::new();
     loop {
-        match playback.next() {
+        match playback.read() {
             Ok(Some(item)) => items.push(format!("{item:?}")),
             Ok(None) => return (items, None),
             Err(error) => {
-                assert!(matches!(playback.next(), Ok(None)), "nothing follows an error");
+                assert!(matches!(playback.read(), Ok(None)), "nothing follows an error");
                 return (items, Some(error));
             }
         }

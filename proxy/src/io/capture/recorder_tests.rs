@@ -128,7 +128,7 @@ fn play(path: &Path) -> (Vec<Item>, Option<ReadError>) {
     let mut playback = Playback::pcapng(BufReader::new(fs::File::open(path).unwrap()));
     let mut items = Vec::new();
     loop {
-        match playback.next() {
+        match playback.read() {
             Ok(Some(item)) => items.push(item),
             Ok(None) => return (items, None),
             Err(error) => return (items, Some(error)),

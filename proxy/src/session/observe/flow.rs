@@ -4,7 +4,7 @@
 //! flow: when the old one was closed at its CONNECT, else only when the server answers that, because a late or spoofed copy
 //! must not end a session.
 
-use teetap_wire::{Control, First, Flags, Packet, Proto, Scratch, Side, Token, detect, is_connless};
+use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, is_connless};
 
 use super::evidence::Evidence;
 use crate::session::{SessionId, State, Time};
@@ -222,13 +222,14 @@ impl Flow {
                 });
             }
         }
-        let Ok(packet) = Packet::parse(peers.proto, datagram, scratch) else {
-            return;
-        };
-        if !packet.header.flags.contains(Flags::CONTROL) {
+        // Most datagrams are messages, and inflating them is most of the work.
+        let control = peers.proto.layout().control;
+        if datagram.first().is_none_or(|first| first & control == 0) {
             self.talked |= peers.low_is_client == from_low;
+            return;
         }
-        self.closed |= matches!(packet.control(), Some(Control::Close { .. }));
+        let packet = Packet::parse(peers.proto, datagram, scratch);
+        self.closed |= packet.is_ok_and(|packet| matches!(packet.control(), Some(Control::Close { .. })));
     }
 }
 

@@ -77,11 +77,10 @@ const CAPTURES: [(&str, &[Proto]); 14] = [
 fn clients(packets: &[capture::Packet]) -> Vec<SocketAddr> {
     let mut clients = Vec::new();
     for packet in packets {
-        let connects = match packet.payload[..] {
-            [0x10, 0, 0, 1, ..] => true,
-            [0x04, _, _, _, _, _, _, 1, ..] => true,
-            _ => false,
-        };
+        let connects = matches!(
+            packet.payload[..],
+            [0x10, 0, 0, 1, ..] | [0x04, _, _, _, _, _, _, 1, ..]
+        );
         if connects && !clients.contains(&packet.from) {
             clients.push(packet.from);
         }
@@ -280,11 +279,11 @@ fn strangers(number: u16) -> Vec<(bool, Vec<u8>)> {
     };
     let noise = |seed: u32| {
         (0..40)
-            .map(|at| (seed.wrapping_add(at).wrapping_mul(0x9e37_79b9) >> 11) as u8 & 0xdf)
+            .map(|at| seed.wrapping_add(at).wrapping_mul(0x9e37_79b9).to_be_bytes()[1] & 0xdf)
             .collect()
     };
     let of = |at: u8| {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             query(at & 0xdf)
         } else {
             noise(u32::from(at) * 77)
@@ -330,7 +329,7 @@ fn idle_sessions_and_surplus_ones_are_dropped() {
     assert_eq!(states(&events).last(), Some(&(1, State::Closed)));
     let connect = vec![datagrams[0].clone()];
     let mut observer = Observer::new();
-    for number in 0..2 * MAX_FLOWS as u16 {
+    for number in 0..u16::try_from(2 * MAX_FLOWS).unwrap() {
         script(&connect, number, 0)
             .into_iter()
             .for_each(|sighting| observer.see(sighting));
