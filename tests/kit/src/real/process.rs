@@ -234,6 +234,18 @@ impl Program {
         self.wait_end(ENDING)
     }
 
+    /// Kills it and waits for its end.
+    ///
+    /// # Errors
+    /// It was gone already.
+    pub fn kill(&mut self) -> Result<()> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("{} was gone before its end ({status})", self.name);
+        }
+        kill_process_group(self.pid()?, Signal::KILL)?;
+        self.wait_end(ENDING).map(drop)
+    }
+
     fn pid(&self) -> Result<Pid> {
         let raw = i32::try_from(self.child.id()).ok();
         raw.and_then(Pid::from_raw)
