@@ -29,7 +29,9 @@ impl Link {
                     self.accept = None;
                 }
                 self.told_silent = false;
-                self.label_legacy_join(env);
+                if control.is_none() {
+                    self.label_legacy_join(env);
+                }
             }
             Side::Client if matches!(self.phase, Phase::Answered) => self.go_online(env),
             Side::Client => {}
