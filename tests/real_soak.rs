@@ -88,6 +88,9 @@ const TOLD: [(&str, &str); 2] = [
     ),
 ];
 
+/// A message that its sender repeats: something got lost or came late, which is nobody's mistake, but a figure to look at.
+const RESENT: &str = r#""resend":true"#;
+
 /// A player at a table.
 struct Seat {
     player: Box<dyn Player>,
@@ -118,7 +121,7 @@ impl<S: Server> Table<S> {
     fn open(server: S, options: &[&str]) -> Result<Self> {
         // What has nothing to tell is counted only: ten minutes of it are hundreds of thousands of lines.
         let teetap = Teetap::start_keeping(Path::new(TEETAP), server.addr(), options, |line| {
-            !line.contains(r#""notes":[]"#)
+            !line.contains(r#""notes":[]"#) || line.contains(RESENT)
         })?;
         Ok(Self {
             server,
@@ -187,7 +190,7 @@ impl<S: Server> Table<S> {
             left(&self.server, seat.player.name())?;
             complaints.extend(complaints_of(seat.player.name(), seat.player.log())?);
         }
-        let skipped = self.teetap.skipped();
+        let ordinary = self.teetap.skipped();
         let (code, objects) = self.teetap.stop()?;
         ensure!(code == TERMINATED, "the proxy of {name} ended with {code}");
         check_sessions(&self.protos, &objects)?;
@@ -195,9 +198,11 @@ impl<S: Server> Table<S> {
         self.server.stop()?;
         complaints.extend(complaints_of(name, self.server.log())?);
         let [first, last] = ends(&self.resident);
+        let is_resent = |object: &&Value| object.get("resend").and_then(Value::as_bool) == Some(true);
+        let resent = objects.iter().filter(is_resent).count();
         let summary = objects.last().unwrap_or(&Value::Null);
         say(&format!(
-            "soak, {name}: {} clients, {skipped} objects without notes, RSS {first} KiB in the first third, {last} KiB in the last; {summary}",
+            "soak, {name}: {} clients, {ordinary} ordinary objects, {resent} messages sent again, RSS {first} KiB in the first third, {last} KiB in the last; {summary}",
             self.seats.len()
         ))?;
         ensure!(
