@@ -40,7 +40,7 @@ pub(crate) struct Cli {
 /// Options of everything that starts a proxy.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
-    /// Where clients connect to [default: 127.0.0.1:8303, or the next free port]
+    /// Where clients connect to; redirects of the server open more ports at that IP address [default: 127.0.0.1:8303, or the next free port]
     #[arg(short, long, value_name = "ADDR:PORT", env = "TEETAP_LISTEN", global = true, value_parser = listen_address, hide_env_values = true)]
     listen: Option<SocketAddr>,
 

@@ -14,7 +14,7 @@ use std::{
 
 use teetap_proxy::{
     io::{Ended, Seen, record::Checked},
-    session::{Level, Time},
+    session::{Level, Remark, Time, What},
 };
 use teetap_tui::{Kind, Verbosity};
 
@@ -87,6 +87,13 @@ impl Output {
     /// Something the proxy did.
     pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
         if self.closed {
+            return;
+        }
+        if let Seen::Event(event) = seen
+            && let What::Remark(remark @ Remark::Behind { .. }) = &event.what
+        {
+            // Where to connect to, as at the start.
+            self.log(event.at, remark.level(), &remark.to_string());
             return;
         }
         match (self.style.json, seen) {

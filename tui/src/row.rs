@@ -112,6 +112,7 @@ impl fmt::Display for Session<'_> {
             state,
             proto,
             client,
+            server,
             upstream,
             by,
             reason,
@@ -119,6 +120,9 @@ impl fmt::Display for Session<'_> {
         write!(f, "session {state}: {proto}, client {client}")?;
         if let Some(upstream) = upstream {
             write!(f, ", from {upstream} to the server")?;
+        }
+        if let Some(server) = server {
+            write!(f, ", redirected to {server}")?;
         }
         if let Some(side) = by {
             write!(f, ", by the {side}")?;

@@ -117,6 +117,7 @@ fn sessions_remarks_connless_and_gaps() {
         what,
     };
     let session = at(What::Session(SessionChange {
+        server: None,
         state: State::Closed,
         proto: Proto::Ddnet,
         client: "127.0.0.1:4".parse().unwrap(),
@@ -127,6 +128,26 @@ fn sessions_remarks_connless_and_gaps() {
     assert_eq!(
         texts(&session, Verbosity::Messages),
         ["   0.001 #12 session closed: ddnet, client 127.0.0.1:4, by the server: \"This server is full\""]
+    );
+    let redirected = at(What::Session(SessionChange {
+        server: Some("127.0.0.1:7".parse().unwrap()),
+        state: State::Online,
+        proto: Proto::Ddnet,
+        client: "127.0.0.1:4".parse().unwrap(),
+        upstream: Some("127.0.0.1:5".parse().unwrap()),
+        by: None,
+        reason: None,
+    }));
+    assert_eq!(
+        texts(&redirected, Verbosity::Messages),
+        [
+            "   0.001 #12 session online: ddnet, client 127.0.0.1:4, from 127.0.0.1:5 to the server, redirected to 127.0.0.1:7"
+        ]
+    );
+    let told = Remark::Redirected { port: 7, listen: 9 };
+    assert_eq!(
+        texts(&at(What::Remark(told)), Verbosity::Messages),
+        ["   0.001 #12 note: redirect to port 7: the client is told port 9, where this proxy listens for it"]
     );
     let remark = rows(
         &at(What::Remark(Remark::ServerSilent(Duration::from_secs(5)))),

@@ -65,6 +65,8 @@ pub struct SessionChange {
     pub proto: Proto,
     /// The client's address.
     pub client: SocketAddr,
+    /// The server, where a redirect has led the client to another one than that of the start.
+    pub server: Option<SocketAddr>,
     /// Our own address towards the server, when the socket is open.
     pub upstream: Option<SocketAddr>,
     /// Who ended it, for `Closing` and `Closed`: a side, or nobody but the proxy.
@@ -272,6 +274,27 @@ pub enum Remark {
     HalfOpenLimit,
     /// A peer of 0.7 changed its token.
     NewToken(Side),
+    /// A redirect asked for a listen socket, and it is open.
+    Behind {
+        /// The server that the redirect named.
+        server: SocketAddr,
+        /// Our listen socket in front of it.
+        listen: SocketAddr,
+    },
+    /// A redirect goes to the client with the port of a listen socket of ours.
+    Redirected {
+        /// As the server named it.
+        port: u16,
+        /// As the client is told.
+        listen: u16,
+    },
+    /// A redirect goes to the client as it is: what connects to that port is not seen here any more.
+    RedirectPasses {
+        /// As the server named it.
+        port: u16,
+        /// Why there is no listen socket of ours.
+        why: Box<str>,
+    },
 }
 
 /// How loud a remark is.
@@ -293,6 +316,8 @@ impl Remark {
             | Self::LegacyJoin
             | Self::Armed(_)
             | Self::NewToken(_)
+            | Self::Behind { .. }
+            | Self::Redirected { .. }
             | Self::Stray(..) => Level::Info,
             _ => Level::Warning,
         }
@@ -330,6 +355,19 @@ impl fmt::Display for Remark {
             ),
             Self::HalfOpenLimit => f.write_str("too many half-open sessions: the oldest gave way"),
             Self::NewToken(side) => write!(f, "the {side} changed its token"),
+            Self::Behind { server, listen } => write!(f, "redirect: {server} is now behind {listen}"),
+            Self::Redirected { port, listen } => {
+                write!(
+                    f,
+                    "redirect to port {port}: the client is told port {listen}, where this proxy listens for it"
+                )
+            }
+            Self::RedirectPasses { port, why } => {
+                write!(
+                    f,
+                    "redirect to port {port} passes as it is, so the client may leave this proxy: {why}"
+                )
+            }
         }
     }
 }

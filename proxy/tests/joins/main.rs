@@ -11,6 +11,7 @@
 mod bench;
 mod dummies;
 mod ends;
+mod follows;
 mod handshakes;
 mod holds;
 mod limits;
@@ -18,6 +19,7 @@ mod lone;
 mod maps;
 mod operations;
 mod proofs;
+mod redirects;
 mod refusals;
 mod repeats;
 mod restarts;

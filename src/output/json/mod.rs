@@ -162,6 +162,7 @@ fn session_body(session: Option<u32>, change: &SessionChange) -> SessionBody {
         state: change.state.to_string(),
         proto: change.proto.to_string(),
         client: change.client,
+        server: change.server,
         upstream: change.upstream,
         by: change.by.map(|side| side.to_string()),
         reason: change.reason.as_deref().map(printable),

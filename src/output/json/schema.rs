@@ -56,6 +56,9 @@ pub(super) struct SessionBody {
     pub(super) state: String,
     pub(super) proto: String,
     pub(super) client: SocketAddr,
+    /// Where a redirect has led to another server than that of the `start` line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) server: Option<SocketAddr>,
     pub(super) upstream: Option<SocketAddr>,
     /// client or server; null when nobody but the proxy ended it.
     pub(super) by: Option<String>,

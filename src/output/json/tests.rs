@@ -147,6 +147,7 @@ fn a_close_has_a_reason_without_control_characters_and_the_notes_of_its_datagram
 #[test]
 fn sessions_logs_connless_and_gaps() {
     let change = SessionChange {
+        server: None,
         state: State::Closed,
         proto: Proto::V65,
         client: "127.0.0.1:4".parse().unwrap(),

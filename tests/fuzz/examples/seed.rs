@@ -236,6 +236,23 @@ fn hubs() {
         ];
         seeds.add("commands", &[&[server][..], all, talk, end, talk].concat());
     }
+    for server in 0..4 {
+        let join = [server, 4, 0, [0, 1, 2, 3][usize::from(server)], 0, 31];
+        // To the own port, to others, to one without a socket; vital and not, and what rules make of it.
+        let port = |kind| [5, 0x80, kind, 0, 31, 0, 31];
+        let ways: Vec<u8> = [0xf8, 0xe1, 0xe9, 0xea, 0xfb, 0xfc]
+            .into_iter()
+            .flat_map(port)
+            .collect();
+        let rules: &[u8] = &[17, 0x7f, 3];
+        let strangers: &[u8] = &[
+            9, 1, 1, 0, 1, 2, 3, 4, 13, 0, 0, 20, 0, 2, 0, 1, 2, 0, 9, 0, 0, 31,
+        ];
+        seeds.add(
+            "redirect",
+            &[&join, &ways[..], strangers, talk, rules, &ways, talk].concat(),
+        );
+    }
 }
 
 fn main() {
