@@ -37,7 +37,8 @@ impl Link {
             Side::Client if matches!(self.phase, Phase::Answered) => self.go_online(env),
             Side::Client => {}
         }
-        if self.arm_pending {
+        // Before that the client's address is not proven: what a rule makes of one datagram could be more than came.
+        if self.arm_pending && self.is_online() {
             self.arm_for_rules(env);
         }
         if control.is_some() && self.keep_on_leg(from, datagram, packet, env) {

@@ -86,8 +86,17 @@ impl Arena {
             if let Some((_, slot)) = self.server.peers_mut().next() {
                 slot.close("Kicked", now);
             }
-        } else if let Some(peer) = self.clients.get_mut(&address(usize::from(who) % CLIENTS)) {
-            peer.close("bye", now);
+            return;
+        }
+        let addr = address(usize::from(who) % CLIENTS);
+        let Some(peer) = self.clients.get_mut(&addr) else {
+            return;
+        };
+        let was_online = peer.is_online();
+        peer.close("bye", now);
+        if !was_online {
+            // It does not know yet what the server speaks, so that its CLOSE may be none to the server: no fault of ours.
+            self.touch(addr);
         }
     }
 
