@@ -48,8 +48,8 @@ pub use datum::{Datum, EncodeError};
 pub use edit::EditError;
 pub use error::DefError;
 pub use model::{
-    Class, Clean, Def, Default, Dialect, Field, Id, Label, Len, Repeat, Secrecy, Set, Size, Type, Vitality, Way,
-    Words,
+    Class, Clean, Def, Default, Dialect, Field, Id, Label, Len, Repeat, Secrecy, Set, Size, Type, Vitality,
+    Way, Words,
 };
 pub use path::{Path, PathError};
 pub use record::{Decoded, Record, Source, Value};

@@ -217,11 +217,10 @@ mod tests {
     #[test]
     fn names_are_kebab_case_and_unique() {
         let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
-        assert!(
-            names
-                .iter()
-                .all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
-        );
+        assert!(names.iter().all(|name| {
+            name.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        }));
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Code::ALL.len());

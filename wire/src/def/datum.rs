@@ -23,7 +23,12 @@ pub enum Datum {
 impl Datum {
     /// The fields of a message.
     pub fn group<'n>(fields: impl IntoIterator<Item = (&'n str, Self)>) -> Self {
-        Self::Group(fields.into_iter().map(|(name, value)| (name.into(), value)).collect())
+        Self::Group(
+            fields
+                .into_iter()
+                .map(|(name, value)| (name.into(), value))
+                .collect(),
+        )
     }
 
     pub(super) const fn kind(&self) -> &'static str {
@@ -136,7 +141,11 @@ impl Decoded {
             Value::Text(_) | Value::Bytes => Datum::Bytes(def.bytes(record, source).into_owned()),
             Value::List(_) => {
                 let elements = self.parts(Some(record));
-                Datum::List(elements.map(|element| self.datum_of(def, element, source)).collect())
+                Datum::List(
+                    elements
+                        .map(|element| self.datum_of(def, element, source))
+                        .collect(),
+                )
             }
             Value::Group => self.group(def, Some(record.field), Some(record), source),
         }

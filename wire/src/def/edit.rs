@@ -26,7 +26,14 @@ impl Decoded {
     ///
     /// # Errors
     /// If the value does not fit, or the place is not there.
-    pub fn splice(&self, def: &Def, data: &[u8], path: &Path, value: &Datum, out: &mut Vec<u8>) -> Result<(), EditError> {
+    pub fn splice(
+        &self,
+        def: &Def,
+        data: &[u8],
+        path: &Path,
+        value: &Datum,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EditError> {
         out.clear();
         let Some(record) = self.find(path) else {
             return self.append(def, data, path, value, out);
@@ -73,7 +80,13 @@ impl Decoded {
     ///
     /// # Errors
     /// If the value does not fit, or the place is not there.
-    pub fn splice_object(&self, def: &Def, ints: &mut [i32], path: &Path, value: &Datum) -> Result<(), EditError> {
+    pub fn splice_object(
+        &self,
+        def: &Def,
+        ints: &mut [i32],
+        path: &Path,
+        value: &Datum,
+    ) -> Result<(), EditError> {
         let record = self.find(path).ok_or(EditError::Missing)?;
         let field = def.field(record.field).ok_or(EditError::Missing)?;
         let mut new = Vec::new();
@@ -85,7 +98,9 @@ impl Decoded {
             }
             _ => def.encode_ints(record.field, field, value, &mut new)?,
         }
-        let old = ints.get_mut(record.at as usize..).and_then(|ints| ints.get_mut(..record.len as usize));
+        let old = ints
+            .get_mut(record.at as usize..)
+            .and_then(|ints| ints.get_mut(..record.len as usize));
         let old = old.ok_or(EditError::Missing)?;
         if old.len() != new.len() {
             let error = EncodeError::WrongLength {
@@ -99,14 +114,25 @@ impl Decoded {
         Ok(())
     }
 
-    fn encode_list(&self, def: &Def, record: &Record, value: &Datum, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        let field = def.field(record.field).ok_or_else(|| EncodeError::Required(def.name.clone()))?;
+    fn encode_list(
+        &self,
+        def: &Def,
+        record: &Record,
+        value: &Datum,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        let field = def
+            .field(record.field)
+            .ok_or_else(|| EncodeError::Required(def.name.clone()))?;
         def.encode_field(record.field, field, Some(value), out)
     }
 
     /// The number that tells the size of an object in a message.
     fn size_of(&self, field: &Field) -> Option<(u16, i64)> {
-        let Type::Group { bytes: Some(counter), .. } = field.ty else {
+        let Type::Group {
+            bytes: Some(counter), ..
+        } = field.ty
+        else {
             return None;
         };
         let record = self.records.iter().find(|record| record.field == counter)?;
@@ -120,10 +146,21 @@ impl Decoded {
     }
 
     /// Adds a field of the message itself that is missing.
-    fn append(&self, def: &Def, data: &[u8], path: &Path, value: &Datum, out: &mut Vec<u8>) -> Result<(), EditError> {
-        let [step] = path.steps() else { return Err(EditError::Missing) };
+    fn append(
+        &self,
+        def: &Def,
+        data: &[u8],
+        path: &Path,
+        value: &Datum,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EditError> {
+        let [step] = path.steps() else {
+            return Err(EditError::Missing);
+        };
         let target = def.field(step.field).ok_or(EditError::Missing)?;
-        let known = def.parts(None).all(|(at, field)| field.optional || self.parts(None).any(|record| record.field == at));
+        let known = def
+            .parts(None)
+            .all(|(at, field)| field.optional || self.parts(None).any(|record| record.field == at));
         // What follows the known fields would be taken for the new one.
         if step.index.is_some() || !target.optional || !known || self.known_end < data.len() {
             return Err(EditError::Missing);

@@ -16,10 +16,19 @@ impl Decoded {
         self.members(def, None, source, secrets, out);
     }
 
-    fn members(&self, def: &Def, parent: Option<&Record>, source: Source<'_>, secrets: Secrets, out: &mut String) {
+    fn members(
+        &self,
+        def: &Def,
+        parent: Option<&Record>,
+        source: Source<'_>,
+        secrets: Secrets,
+        out: &mut String,
+    ) {
         out.push('{');
         for (at, record) in self.parts(parent).enumerate() {
-            let Some(field) = def.field(record.field) else { continue };
+            let Some(field) = def.field(record.field) else {
+                continue;
+            };
             if at > 0 {
                 out.push(',');
             }
@@ -31,8 +40,12 @@ impl Decoded {
     }
 
     fn value(&self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets, out: &mut String) {
-        let Some(field) = def.field(record.field) else { return };
-        let secret = self.secret(def, record, source).filter(|_| secrets == Secrets::Hide);
+        let Some(field) = def.field(record.field) else {
+            return;
+        };
+        let secret = self
+            .secret(def, record, source)
+            .filter(|_| secrets == Secrets::Hide);
         let hidden = secret.map(|secret| secret.start - record.at as usize);
         match (record.value, hidden) {
             (Value::Text(_), Some(shown)) if shown > 0 => {
@@ -74,7 +87,8 @@ fn string(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}') =>
+            c if c.is_control()
+                || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}') =>
             {
                 let _infallible = write!(out, "\\u{:04x}", u32::from(c));
             }

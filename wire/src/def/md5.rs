@@ -33,12 +33,18 @@ pub(super) fn uuid(name: &str) -> [u8; 16] {
 
 /// The UUID that a text such as `245e5097-9fe0-39d6-bf7d-9a29e1691e4c` names.
 pub(super) fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let dashes = text.bytes().enumerate().all(|(at, byte)| (byte == b'-') == matches!(at, 8 | 13 | 18 | 23));
+    let dashes = text
+        .bytes()
+        .enumerate()
+        .all(|(at, byte)| (byte == b'-') == matches!(at, 8 | 13 | 18 | 23));
     if text.len() != 36 || !dashes || !text.is_ascii() {
         return None;
     }
     let hex: String = text.split('-').collect();
-    let value = hex.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u128::from_str_radix(&hex, 16));
+    let value = hex
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit())
+        .then(|| u128::from_str_radix(&hex, 16));
     Some(value?.ok()?.to_be_bytes())
 }
 
@@ -71,8 +77,15 @@ fn round(state: &mut [u32; 4], block: &[u8]) {
             2 => (b ^ c ^ d, 3 * step + 5),
             _ => (c ^ (b | !d), 7 * step),
         };
-        let shift = SHIFTS.get(step / 16).and_then(|row| row.get(step % 4)).copied().unwrap_or(0);
-        let sum = a.wrapping_add(mixed).wrapping_add(sine).wrapping_add(word(at % 16));
+        let shift = SHIFTS
+            .get(step / 16)
+            .and_then(|row| row.get(step % 4))
+            .copied()
+            .unwrap_or(0);
+        let sum = a
+            .wrapping_add(mixed)
+            .wrapping_add(sine)
+            .wrapping_add(word(at % 16));
         (a, d, c, b) = (d, c, b, b.wrapping_add(sum.rotate_left(shift)));
     }
     for (old, new) in state.iter_mut().zip([a, b, c, d]) {
@@ -91,7 +104,10 @@ mod tests {
             ("what-is@ddnet.tw", "245e5097-9fe0-39d6-bf7d-9a29e1691e4c"),
             ("clientver@ddnet.tw", "8c001304-8461-3e47-8787-f672b3835bd4"),
             // The only one that takes two blocks.
-            ("sv-vote-option-group-start@netmsg.ddnet.org", "969d127c-b768-390d-8879-6104993769fa"),
+            (
+                "sv-vote-option-group-start@netmsg.ddnet.org",
+                "969d127c-b768-390d-8879-6104993769fa",
+            ),
         ] {
             assert_eq!(Some(uuid(name)), parse_uuid(text), "{name}");
         }

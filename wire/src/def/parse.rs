@@ -140,12 +140,20 @@ impl Parser<'_> {
         match &mut open.body {
             Body::Set(set) => label(set, first, rest, doc, errors),
             Body::Layout(layout) if first.text == "include" => match rest {
-                [name] => layout.members.extend(self::name(*name, errors).map(Member::Include)),
-                _ => errors.push(first.mark, "expected the name of one struct after `include`", None),
+                [name] => layout
+                    .members
+                    .extend(self::name(*name, errors).map(Member::Include)),
+                _ => errors.push(
+                    first.mark,
+                    "expected the name of one struct after `include`",
+                    None,
+                ),
             },
             Body::Layout(layout) => {
                 let field = field::field(first, rest, doc, errors);
-                layout.members.extend(field.map(|field| Member::Field(Box::new(field))));
+                layout
+                    .members
+                    .extend(field.map(|field| Member::Field(Box::new(field))));
             }
         }
     }
@@ -177,7 +185,10 @@ impl Parser<'_> {
 fn dialects(first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> u8 {
     let mut bits = 0;
     for word in rest {
-        match Dialect::ALL.into_iter().find(|dialect| dialect.name() == word.text) {
+        match Dialect::ALL
+            .into_iter()
+            .find(|dialect| dialect.name() == word.text)
+        {
             Some(dialect) => bits |= dialect.bit(),
             None => {
                 let help = "0.6, ddnet or 0.7".to_owned();
@@ -239,7 +250,11 @@ fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>
         [name, attribute] => match attribute.text.strip_prefix("params=") {
             Some(_) if !set.flags => (name, number(attribute.from(7), 0, 64, errors)),
             _ => {
-                errors.push(attribute.mark, format!("unknown attribute `{}`", attribute.text), None);
+                errors.push(
+                    attribute.mark,
+                    format!("unknown attribute `{}`", attribute.text),
+                    None,
+                );
                 return;
             }
         },
@@ -248,7 +263,11 @@ fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>
             return;
         }
     };
-    let (min, max) = if set.flags { (1, i64::from(u32::MAX)) } else { (i64::from(i32::MIN), i64::from(i32::MAX)) };
+    let (min, max) = if set.flags {
+        (1, i64::from(u32::MAX))
+    } else {
+        (i64::from(i32::MIN), i64::from(i32::MAX))
+    };
     let (Some(value), Some(name)) = (number(first, min, max, errors), self::name(*name, errors)) else {
         return;
     };
@@ -256,9 +275,19 @@ fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>
         errors.push(name.mark, format!("`{}` has two values", name.text), None);
         return;
     }
-    let overlaps = |label: &Label| if set.flags { label.value & value != 0 } else { label.value == value };
+    let overlaps = |label: &Label| {
+        if set.flags {
+            label.value & value != 0
+        } else {
+            label.value == value
+        }
+    };
     if let Some(label) = set.labels.iter().find(|label| overlaps(label)) {
-        errors.push(first.mark, format!("`{}` has this value already", label.name), None);
+        errors.push(
+            first.mark,
+            format!("`{}` has this value already", label.name),
+            None,
+        );
         return;
     }
     if set.flags {
@@ -277,7 +306,9 @@ fn name(word: Word<'_>, errors: &mut Errors) -> Option<Name> {
     let text = word.text;
     let good = text.len() <= MAX_NAME
         && text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     if !good {
         let help = Some("a name is lower case letters, digits and `_`".to_owned());
         errors.push(word.mark, format!("`{}` is no name", shortened(text)), help);
@@ -293,7 +324,11 @@ fn name(word: Word<'_>, errors: &mut Errors) -> Option<Name> {
 fn number(word: Word<'_>, min: i64, max: i64, errors: &mut Errors) -> Option<i64> {
     let value = plain_number(word.text);
     if value.is_none() {
-        errors.push(word.mark, format!("expected a number, found `{}`", shortened(word.text)), None);
+        errors.push(
+            word.mark,
+            format!("expected a number, found `{}`", shortened(word.text)),
+            None,
+        );
     }
     let within = value.filter(|value| (min..=max).contains(value));
     if value.is_some() && within.is_none() {

@@ -106,7 +106,9 @@ impl Def {
         let mut steps = Vec::new();
         let (mut parent, mut at, mut leaf) = (None, 0, None);
         for part in text.split('.') {
-            if let Some((_, field)) = leaf.filter(|(_, field): &(u16, &Field)| !matches!(field.ty, Type::Group { .. })) {
+            if let Some((_, field)) =
+                leaf.filter(|(_, field): &(u16, &Field)| !matches!(field.ty, Type::Group { .. }))
+            {
                 return Err(PathError::NoParts {
                     name: field.name.clone(),
                     at,
@@ -116,8 +118,12 @@ impl Def {
                 Some((name, index)) => (name, Some(index)),
                 None => (part, None),
             };
-            let (found, field) = self.step(parent, name, &mut steps).ok_or_else(|| self.unknown(parent, name, at))?;
-            let index = index.map(|index| index_of(field, index, at + name.len() + 1)).transpose()?;
+            let (found, field) = self
+                .step(parent, name, &mut steps)
+                .ok_or_else(|| self.unknown(parent, name, at))?;
+            let index = index
+                .map(|index| index_of(field, index, at + name.len() + 1))
+                .transpose()?;
             steps.push(Step { field: found, index });
             (parent, leaf) = (Some(found), Some((found, field)));
             at += part.len() + 1;
@@ -140,7 +146,9 @@ impl Def {
         if beside.is_some() {
             return beside;
         }
-        let mut groups = self.parts(parent).filter(|(_, field)| matches!(field.ty, Type::Group { .. }) && !field.is_list());
+        let mut groups = self
+            .parts(parent)
+            .filter(|(_, field)| matches!(field.ty, Type::Group { .. }) && !field.is_list());
         let within = |(group, _): (u16, &Field)| {
             let (at, field) = self.parts(Some(group)).find(|(_, field)| *field.name == *name)?;
             Some((group, at, field))
@@ -172,7 +180,9 @@ fn index_of(field: &Field, text: &str, at: usize) -> Result<u16, PathError> {
             at,
         });
     }
-    let number = text.strip_suffix(']').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = text
+        .strip_suffix(']')
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     let index = number.and_then(|digits| digits.parse().ok());
     let fits = |index: &u16| match field.repeat {
         super::model::Repeat::Fixed(count) => *index < count,

@@ -90,7 +90,10 @@ impl Def {
         if self.class != Class::Object || self.way != super::model::Way::S2c {
             let _infallible = write!(out, " {}", self.way.name());
         }
-        if let Some((name, _)) = Vitality::NAMES.iter().find(|(_, vitality)| *vitality == self.vitality) {
+        if let Some((name, _)) = Vitality::NAMES
+            .iter()
+            .find(|(_, vitality)| *vitality == self.vitality)
+        {
             let _infallible = write!(out, " {name}");
         }
         if self.dead {
@@ -111,7 +114,10 @@ impl Def {
     }
 
     fn print_fields(&self, parent: Option<u16>, out: &mut String) {
-        let rows: Vec<_> = self.parts(parent).map(|(_, field)| (field, self.type_text(field))).collect();
+        let rows: Vec<_> = self
+            .parts(parent)
+            .map(|(_, field)| (field, self.type_text(field)))
+            .collect();
         let width = |lens: &mut dyn Iterator<Item = usize>| lens.max().unwrap_or(0);
         let names = width(&mut rows.iter().map(|(field, _)| field.name.len()));
         let types = width(&mut rows.iter().map(|(_, ty)| ty.len()));
@@ -154,7 +160,9 @@ impl Def {
                     Len::Field(counter) => format!("len={}", self.name_of(*counter)),
                     Len::Rest => "rest".to_owned(),
                 });
-                add(expect.as_ref().map_or(String::new(), |expect| format!("expect={expect}")));
+                add(expect
+                    .as_ref()
+                    .map_or(String::new(), |expect| format!("expect={expect}")));
             }
             Type::Packed(ints) => add(format!("ints={ints}")),
             Type::Group {
@@ -178,7 +186,10 @@ impl Def {
             Secrecy::Command(words) => format!("hide_command={}", words.name),
             Secrecy::With(other, words) => format!("hide_with={}:{}", self.name_of(*other), words.name),
         });
-        add(field.after.as_ref().map_or(String::new(), |after| format!("after={after}")));
+        add(field
+            .after
+            .as_ref()
+            .map_or(String::new(), |after| format!("after={after}")));
         let words: Vec<_> = text.split_whitespace().collect();
         words.iter().fold(String::new(), |text, word| text + "  " + word)
     }
@@ -206,8 +217,18 @@ fn range(field: &Field) -> String {
     if !field.is_number() || (field.min, field.max) == usual {
         return String::new();
     }
-    let open = |value: i64, end: i64| if value == end { String::new() } else { value.to_string() };
-    let (low, high) = if matches!(field.ty, Type::Enum(_)) { (low, high) } else { usual };
+    let open = |value: i64, end: i64| {
+        if value == end {
+            String::new()
+        } else {
+            value.to_string()
+        }
+    };
+    let (low, high) = if matches!(field.ty, Type::Enum(_)) {
+        (low, high)
+    } else {
+        usual
+    };
     format!("{}..{}", open(field.min, low), open(field.max, high))
 }
 
@@ -231,7 +252,10 @@ fn type_name(ty: &Type) -> &str {
         Type::Packed(_) => Builtin::Packed,
         Type::Group { name, .. } => return name,
     };
-    Builtin::NAMES.iter().find(|(_, known)| *known == builtin).map_or("raw", |(name, _)| name)
+    Builtin::NAMES
+        .iter()
+        .find(|(_, known)| *known == builtin)
+        .map_or("raw", |(name, _)| name)
 }
 
 fn print_doc(doc: Option<&Arc<str>>, out: &mut String) {
@@ -260,4 +284,3 @@ fn print_set(set: &Set, out: &mut String) {
 fn print_words(words: &Words, out: &mut String) {
     let _infallible = writeln!(out, "words {} {}\n", words.name, words.words.join(" "));
 }
-

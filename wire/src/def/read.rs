@@ -3,11 +3,13 @@
 //! Law: reading goes on as long as it can. Every byte is in the id, in a record, or in the range of a note. Nothing is
 //! allocated once the buffer has grown to the size of the usual message.
 
-use super::model::{Def, Field, Len, Repeat, Type, Vitality};
-use super::record::{Decoded, Record, Source, Value, packed_text};
+mod leaf;
+
+use super::model::{Def, Field, Repeat, Type, Vitality};
+use super::record::{Decoded, Record, Source, Value};
 use super::registry::Registry;
 use crate::note::{Code, Note, Notes};
-use crate::{Dir, Proto, varint};
+use crate::{Dir, Proto};
 
 /// Most records of a message: what 64 KiB of the shortest fields would be is more than anybody looks at.
 const MAX_RECORDS: usize = 1 << 15;
@@ -15,7 +17,13 @@ const MAX_RECORDS: usize = 1 << 15;
 impl Decoded {
     /// Reads the data of a chunk. `None`, with a note, if the message is unknown; an unknown UUID is read as the
     /// envelope it is.
-    pub fn message<'r>(&mut self, registry: &'r Registry, proto: Proto, dir: Dir, data: &[u8]) -> Option<&'r Def> {
+    pub fn message<'r>(
+        &mut self,
+        registry: &'r Registry,
+        proto: Proto,
+        dir: Dir,
+        data: &[u8],
+    ) -> Option<&'r Def> {
         let Some(found) = registry.message(proto, dir, data) else {
             self.unknown(data);
             return None;
@@ -31,7 +39,13 @@ impl Decoded {
     }
 
     /// Reads the clear payload of a control packet, without DDNet's token behind it.
-    pub fn control<'r>(&mut self, registry: &'r Registry, proto: Proto, dir: Dir, data: &[u8]) -> Option<&'r Def> {
+    pub fn control<'r>(
+        &mut self,
+        registry: &'r Registry,
+        proto: Proto,
+        dir: Dir,
+        data: &[u8],
+    ) -> Option<&'r Def> {
         let def = data.first().and_then(|id| registry.control(proto, dir, *id));
         let Some(def) = def else {
             self.unknown(data);
@@ -244,168 +258,6 @@ impl<'a> Reader<'a, '_> {
         if lost || missing { Err(Stop) } else { Ok(()) }
     }
 
-    fn int(&mut self, at: u16, field: &Field, index: Option<u16>) -> Result<(), Stop> {
-        let start = self.pos;
-        let Some(value) = self.next_int() else {
-            return self.lack(field);
-        };
-        if value < field.min || value > field.max {
-            self.note(Code::OutOfRange, start, self.pos - start);
-        }
-        self.push(at, index, start, Value::Int(value))
-    }
-
-    fn next_int(&mut self) -> Option<i64> {
-        if self.left() == 0 {
-            return None;
-        }
-        let value = match self.source {
-            Source::Ints(ints) => {
-                let value = *ints.get(self.pos)?;
-                self.pos += 1;
-                value
-            }
-            Source::Bytes(bytes) => {
-                let int = varint::decode(bytes.get(self.pos..)?)?;
-                if int.overlong {
-                    self.note(Code::OverlongInt, self.pos, int.len);
-                }
-                if int.padding {
-                    self.note(Code::IntPadding, self.pos, int.len);
-                }
-                self.pos += int.len;
-                int.value
-            }
-        };
-        if let Some(left) = &mut self.ints_left {
-            *left -= 1;
-        }
-        Some(i64::from(value))
-    }
-
-    /// Notes a value without a label; one outside the range has a note already.
-    fn check_label(&mut self, set: &super::model::Set) {
-        let Some(&Record {
-            field,
-            at,
-            len,
-            value: Value::Int(value),
-            ..
-        }) = self.out.records.last()
-        else {
-            return;
-        };
-        let within = self.def.field(field).is_some_and(|field| value >= field.min && value <= field.max);
-        let unknown_bits = value & i64::from(u32::MAX) & !i64::from(set.mask) != 0;
-        let code = match set.flags {
-            true if unknown_bits => Code::UnknownBits,
-            false if within && set.label(value).is_none() => Code::UnknownValue,
-            _ => return,
-        };
-        self.note(code, at as usize, len as usize);
-    }
-
-    fn text(&mut self, at: u16, field: &Field, index: Option<u16>) -> Result<(), Stop> {
-        let start = self.pos;
-        let rest = match self.source {
-            Source::Bytes(bytes) => bytes.get(start..).unwrap_or_default(),
-            Source::Ints(_) => &[],
-        };
-        if rest.is_empty() {
-            return self.lack(field);
-        }
-        let end = rest.iter().position(|byte| *byte == 0);
-        let text = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-        self.pos += end.map_or(rest.len(), |end| end + 1);
-        if end.is_none() {
-            self.note(Code::UnterminatedText, start, text.len());
-        }
-        let mut value = Value::Text(u32::try_from(text.len()).unwrap_or(u32::MAX));
-        if field.ty == Type::Decimal {
-            match decimal(text) {
-                Some((number, plain)) => {
-                    value = Value::Int(number);
-                    if !plain {
-                        self.note(Code::BadDecimal, start, text.len());
-                    } else if number < field.min || number > field.max {
-                        self.note(Code::OutOfRange, start, text.len());
-                    }
-                }
-                None => self.note(Code::BadDecimal, start, text.len()),
-            }
-        } else {
-            super::text::check(field, text, |code| self.out.note(code, start, text.len()));
-        }
-        self.push(at, index, start, value)
-    }
-
-    fn raw(&mut self, at: u16, field: &Field, index: Option<u16>, len: Len, expect: Option<&str>) -> Result<(), Stop> {
-        let start = self.pos;
-        let wanted = match len {
-            Len::Fixed(len) => i64::from(len),
-            Len::Field(counter) => self.number(counter).unwrap_or(0),
-            Len::Rest => i64::MAX,
-        };
-        let left = self.left();
-        if left == 0 && wanted > 0 && len != Len::Rest {
-            return self.lack(field);
-        }
-        let taken = usize::try_from(wanted.max(0)).map_or(left, |wanted| wanted.min(left));
-        self.pos += taken;
-        self.push(at, index, start, Value::Bytes)?;
-        if let (Some(expect), Source::Bytes(bytes)) = (expect, self.source)
-            && bytes.get(start..self.pos) != Some(expect.as_bytes())
-        {
-            self.note(Code::UnexpectedBytes, start, taken);
-        }
-        if len != Len::Rest && wanted != taken as i64 {
-            self.note(Code::MissingField, self.pos, 0);
-            return Err(Stop);
-        }
-        Ok(())
-    }
-
-    fn fixed(&mut self, at: u16, field: &Field, index: Option<u16>, len: usize) -> Result<(), Stop> {
-        let start = self.pos;
-        if self.left() < len {
-            return self.lack(field);
-        }
-        self.pos += len;
-        self.push(at, index, start, Value::Bytes)
-    }
-
-    fn big_endian(&mut self, at: u16, field: &Field, index: Option<u16>, len: usize) -> Result<(), Stop> {
-        let start = self.pos;
-        let Source::Bytes(bytes) = self.source else { return Err(Stop) };
-        let Some(bytes) = bytes.get(start..start + len) else {
-            return self.lack(field);
-        };
-        let value = bytes.iter().fold(0, |value, byte| value << 8 | i64::from(*byte));
-        self.pos += len;
-        if value < field.min || value > field.max {
-            self.note(Code::OutOfRange, start, len);
-        }
-        self.push(at, index, start, Value::Int(value))
-    }
-
-    fn packed(&mut self, at: u16, field: &Field, index: Option<u16>, ints: u16) -> Result<(), Stop> {
-        let start = self.pos;
-        let mut text = [0i32; 64];
-        for slot in text.iter_mut().take(ints.into()) {
-            match self.next_int() {
-                Some(value) => *slot = i32::try_from(value).unwrap_or(0),
-                None => {
-                    self.pos = start;
-                    return self.lack(field);
-                }
-            }
-        }
-        let most = 4 * usize::from(ints) - 1;
-        let text = packed_text(text.into_iter().take(ints.into())).take(most);
-        let len = text.take_while(|byte| *byte != 0).count();
-        self.push(at, index, start, Value::Text(u32::try_from(len).unwrap_or(0)))
-    }
-
     /// The field is not there: nothing wrong if it may be missing and nothing is left, else the end.
     fn lack(&mut self, field: &Field) -> Result<(), Stop> {
         let left = self.left();
@@ -422,12 +274,18 @@ impl<'a> Reader<'a, '_> {
 
     /// The last value of a field before.
     fn number(&self, field: u16) -> Option<i64> {
-        self.out.records.iter().rev().find(|record| record.field == field).and_then(Record::int)
+        self.out
+            .records
+            .iter()
+            .rev()
+            .find(|record| record.field == field)
+            .and_then(Record::int)
     }
 
     fn params(&self, field: u16) -> Option<u16> {
         let value = self.number(field)?;
-        self.def.field(field)?.set()?.label(value)?.params
+        let label = self.def.field(field)?.set()?.label(value)?;
+        Some(label.params.unwrap_or(0))
     }
 
     fn push(&mut self, field: u16, index: Option<u16>, at: usize, value: Value) -> Result<(), Stop> {
@@ -467,13 +325,4 @@ impl<'a> Reader<'a, '_> {
             record.len = pos.saturating_sub(record.at);
         }
     }
-}
-
-/// A decimal number, and whether it is written as senders write it.
-fn decimal(text: &[u8]) -> Option<(i64, bool)> {
-    let text = std::str::from_utf8(text).ok()?;
-    let number = text.parse::<i64>().ok()?;
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let plain = !text.starts_with('+') && (digits == "0" && text == "0" || !digits.starts_with('0'));
-    Some((number, plain))
 }

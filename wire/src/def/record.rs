@@ -147,7 +147,11 @@ impl Decoded {
 
     /// Calls `each` with the values at a path, with all elements where it leaves out the index of a list, until `each`
     /// returns something.
-    pub fn find_map<'d, T>(&'d self, path: &Path, mut each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
+    pub fn find_map<'d, T>(
+        &'d self,
+        path: &Path,
+        mut each: impl FnMut(&'d Record) -> Option<T>,
+    ) -> Option<T> {
         self.descend(None, path.steps(), &mut each)
     }
 
@@ -171,7 +175,11 @@ impl Decoded {
             Some(index) => {
                 let mut elements = self.parts(Some(record));
                 let element = elements.find(|element| element.index == Some(index))?;
-                if rest.is_empty() { each(element) } else { self.descend(Some(element), rest, each) }
+                if rest.is_empty() {
+                    each(element)
+                } else {
+                    self.descend(Some(element), rest, each)
+                }
             }
         }
     }
@@ -179,7 +187,8 @@ impl Decoded {
     /// The number of a record in [`Decoded::records`].
     pub(super) fn place(&self, record: &Record) -> usize {
         let same = |other: &Record| {
-            (other.at, other.field, other.index, other.depth) == (record.at, record.field, record.index, record.depth)
+            (other.at, other.field, other.index, other.depth)
+                == (record.at, record.field, record.index, record.depth)
         };
         // Records are in order of their place, those of no length between others of the same place.
         let start = self.records.partition_point(|other| other.at < record.at);
@@ -205,7 +214,9 @@ pub(super) fn bytes<'a>(field: &Field, record: &Record, source: Source<'a>) -> C
         Source::Ints(ints) => {
             let ints = ints.get(range).unwrap_or_default();
             match record.value {
-                Value::Text(len) => Cow::Owned(packed_text(ints.iter().copied()).take(len as usize).collect()),
+                Value::Text(len) => {
+                    Cow::Owned(packed_text(ints.iter().copied()).take(len as usize).collect())
+                }
                 Value::Bytes => Cow::Owned(ints.iter().flat_map(|int| int.to_be_bytes()).collect()),
                 _ => Cow::Borrowed(&[]),
             }
@@ -225,13 +236,15 @@ fn unpack_bytes(data: &[u8], len: u32) -> Cow<'_, [u8]> {
 
 /// The characters in ints: 128 is added to each (gamecore.h, IntsToStr).
 pub(super) fn packed_text(ints: impl Iterator<Item = i32>) -> impl Iterator<Item = u8> {
-    ints.flat_map(|int| int.to_be_bytes()).map(|byte| byte.wrapping_sub(128))
+    ints.flat_map(|int| int.to_be_bytes())
+        .map(|byte| byte.wrapping_sub(128))
 }
 
 impl Def {
     /// The bytes of a record's text or raw bytes, without a NUL behind them. Empty for numbers.
     #[must_use]
     pub fn bytes<'a>(&self, record: &Record, source: Source<'a>) -> Cow<'a, [u8]> {
-        self.field(record.field).map_or(Cow::Borrowed(&[]), |field| bytes(field, record, source))
+        self.field(record.field)
+            .map_or(Cow::Borrowed(&[]), |field| bytes(field, record, source))
     }
 }

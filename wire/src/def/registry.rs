@@ -60,7 +60,10 @@ struct Table {
 impl Registry {
     /// What is built in. Read once.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "the text is part of the program, and a test reads it")]
+    #[expect(
+        clippy::expect_used,
+        reason = "the text is part of the program, and a test reads it"
+    )]
     pub fn builtin() -> &'static Self {
         static BUILTIN: LazyLock<Registry> =
             LazyLock::new(|| Registry::load(&[]).expect("the built-in definitions are right"));
@@ -90,7 +93,11 @@ impl Registry {
         }
         let mut table = |dialect| {
             let (defs, names) = resolve::resolve(dialect, &items, &mut errors);
-            let sets = names.sets.values().map(|set| (set.name.clone(), Arc::clone(set))).collect();
+            let sets = names
+                .sets
+                .values()
+                .map(|set| (set.name.clone(), Arc::clone(set)))
+                .collect();
             Table::new(defs, sets)
         };
         let registry = Self {
@@ -160,20 +167,33 @@ impl Registry {
     /// All definitions with this name, in snake case or as the games' sources call them (`NETMSG_CON_READY`,
     /// `NETMSGTYPE_SV_CHAT`, `CNetMsg_Sv_Chat`), in any case. Classes have names of their own, and an extended message
     /// may have the name of a plain one, which comes first.
-    pub fn named<'r>(&'r self, proto: Proto, class: Option<Class>, name: &str) -> impl Iterator<Item = &'r Def> + use<'r> {
+    pub fn named<'r>(
+        &'r self,
+        proto: Proto,
+        class: Option<Class>,
+        name: &str,
+    ) -> impl Iterator<Item = &'r Def> + use<'r> {
         let table = self.table(proto);
         let name = fold(name);
         let start = table.names.partition_point(|(known, _)| **known < *name);
         let names = table.names.get(start..).unwrap_or_default().iter();
         let found = names.take_while(move |(known, _)| **known == *name);
-        found.filter_map(|(_, at)| table.def(*at)).filter(move |def| class.is_none_or(|class| class == def.class))
+        found
+            .filter_map(|(_, at)| table.def(*at))
+            .filter(move |def| class.is_none_or(|class| class == def.class))
     }
 
     /// A field, and the place that a path names, for each definition of `name`. See [`Def::path`].
     ///
     /// # Errors
     /// That of the first definition, if no definition has such a field. `Ok` and empty: there is no such name.
-    pub fn field(&self, proto: Proto, class: Option<Class>, name: &str, path: &str) -> Result<Vec<(&Def, &Field, Path)>, PathError> {
+    pub fn field(
+        &self,
+        proto: Proto,
+        class: Option<Class>,
+        name: &str,
+        path: &str,
+    ) -> Result<Vec<(&Def, &Field, Path)>, PathError> {
         let mut failed = None;
         let mut found = Vec::new();
         for def in self.named(proto, class, name) {
@@ -247,15 +267,22 @@ impl Table {
         }
         // The first of two that differ in direction leads to the other.
         table.uuids.sort_unstable();
-        let extended = |at: u16| defs.get(usize::from(at)).is_some_and(|def| matches!(def.id, Id::Uuid { .. }));
-        table.names.sort_by(|(one, a), (two, b)| (one, extended(*a), a).cmp(&(two, extended(*b), b)));
+        let extended = |at: u16| {
+            defs.get(usize::from(at))
+                .is_some_and(|def| matches!(def.id, Id::Uuid { .. }))
+        };
+        table
+            .names
+            .sort_by(|(one, a), (two, b)| (one, extended(*a), a).cmp(&(two, extended(*b), b)));
         table.names.dedup();
         table.defs = defs;
         table
     }
 
     fn add_number(&mut self, class: Class, number: i32, at: u16) {
-        let small = usize::try_from(number).ok().and_then(|number| self.small.get_mut(class as usize)?.get_mut(number));
+        let small = usize::try_from(number)
+            .ok()
+            .and_then(|number| self.small.get_mut(class as usize)?.get_mut(number));
         match small {
             Some(slot) if *slot == NONE => *slot = at,
             Some(_) => {}
@@ -266,7 +293,9 @@ impl Table {
     }
 
     fn number(&self, class: Class, number: i32) -> Option<u16> {
-        let small = usize::try_from(number).ok().and_then(|number| self.small.get(class as usize)?.get(number));
+        let small = usize::try_from(number)
+            .ok()
+            .and_then(|number| self.small.get(class as usize)?.get(number));
         match small {
             Some(at) => Some(*at).filter(|at| *at != NONE),
             None => self.large.get(&(class, number)).copied(),
@@ -274,7 +303,9 @@ impl Table {
     }
 
     fn uuid(&self, class: Class, uuid: &[u8; 16]) -> Option<u16> {
-        let start = self.uuids.partition_point(|(known, of, _)| (known, *of) < (uuid, class));
+        let start = self
+            .uuids
+            .partition_point(|(known, of, _)| (known, *of) < (uuid, class));
         let found = self.uuids.get(start)?;
         (found.0 == *uuid && found.1 == class).then_some(found.2)
     }
@@ -286,17 +317,30 @@ impl Table {
     fn towards(&self, at: u16, dir: Dir) -> Option<&Def> {
         let def = self.def(at)?;
         let twin = def.twin.and_then(|twin| self.def(twin));
-        Some(twin.filter(|twin| !def.way.allows(dir) && twin.way.allows(dir)).unwrap_or(def))
+        Some(
+            twin.filter(|twin| !def.way.allows(dir) && twin.way.allows(dir))
+                .unwrap_or(def),
+        )
     }
 }
 
 /// What is the same in all ways to write a name: lower case, without the prefix of the sources, without `_`.
 fn fold(name: &str) -> String {
     const PREFIXES: [&str; 9] = [
-        "netmsgtype_", "netmsg_", "cnetmsg_", "netobjtype_", "cnetobj_", "neteventtype_", "cnetevent_", "net_ctrlmsg_",
+        "netmsgtype_",
+        "netmsg_",
+        "cnetmsg_",
+        "netobjtype_",
+        "cnetobj_",
+        "neteventtype_",
+        "cnetevent_",
+        "net_ctrlmsg_",
         "cnetmsgtype_",
     ];
     let lower = name.to_lowercase();
-    let bare = PREFIXES.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
+    let bare = PREFIXES
+        .iter()
+        .find_map(|prefix| lower.strip_prefix(prefix))
+        .unwrap_or(&lower);
     bare.replace('_', "")
 }

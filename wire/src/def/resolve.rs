@@ -24,8 +24,10 @@ pub(super) struct Names<'i> {
 
 /// The definitions of `dialect`, and its enums.
 pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Errors) -> (Vec<Def>, Names<'i>) {
-    let mut mine: Vec<&Item> =
-        items.iter().filter(|item| item.scope.dialects & dialect.bit() != 0).collect();
+    let mut mine: Vec<&Item> = items
+        .iter()
+        .filter(|item| item.scope.dialects & dialect.bit() != 0)
+        .collect();
     mine.sort_by_key(|item| item.scope.rank());
     let mut names = Names {
         consts: BTreeMap::new(),
@@ -60,12 +62,18 @@ pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Erro
         }
     }
     for (item, layout) in messages.live() {
-        if layout.head.as_ref().is_some_and(|head| head.class == Class::Object) {
+        if layout
+            .head
+            .as_ref()
+            .is_some_and(|head| head.class == Class::Object)
+        {
             names.objects.insert(&item.name.text, layout);
         }
     }
-    let mut defs: Vec<Def> =
-        messages.live().filter_map(|(item, layout)| layout::def(item, layout, &names, errors)).collect();
+    let mut defs: Vec<Def> = messages
+        .live()
+        .filter_map(|(item, layout)| layout::def(item, layout, &names, errors))
+        .collect();
     twins(&mut defs);
     (defs, names)
 }
@@ -125,20 +133,33 @@ impl<'i> Messages<'i> {
         let same_id = self.by_id.entry((head.class, key)).or_default();
         let rivals = same_id.iter().copied().map(|rival| (rival, head.id_mark));
         // An extended message may have the name of a plain one: DDNet added some of 0.7 that way.
-        let same_name = self.by_name.insert((head.class, extended, &item.name.text), place);
-        let rivals: Vec<_> = rivals.chain(same_name.map(|rival| (rival, item.name.mark))).collect();
+        let same_name = self
+            .by_name
+            .insert((head.class, extended, &item.name.text), place);
+        let rivals: Vec<_> = rivals
+            .chain(same_name.map(|rival| (rival, item.name.mark)))
+            .collect();
         same_id.push(place);
         for (rival, mark) in rivals {
-            let Some(slot) = self.all.get_mut(rival) else { continue };
+            let Some(slot) = self.all.get_mut(rival) else {
+                continue;
+            };
             let Some((other, its)) = *slot else { continue };
             let ways = its.head.as_ref().map(|head| head.way);
-            let apart = matches!((head.way, ways), (Way::C2s, Some(Way::S2c)) | (Way::S2c, Some(Way::C2s)));
+            let apart = matches!(
+                (head.way, ways),
+                (Way::C2s, Some(Way::S2c)) | (Way::S2c, Some(Way::C2s))
+            );
             if mark == head.id_mark && apart {
                 continue;
             }
             if other.scope.rank() == item.scope.rank() {
                 let name = Name {
-                    text: if mark == head.id_mark { "this id".into() } else { item.name.text.clone() },
+                    text: if mark == head.id_mark {
+                        "this id".into()
+                    } else {
+                        item.name.text.clone()
+                    },
                     mark,
                 };
                 twice(&name, other.name.mark, errors);
@@ -150,8 +171,15 @@ impl<'i> Messages<'i> {
 }
 
 fn twice(name: &Name, other: Mark, errors: &mut Errors) {
-    let file = errors.files.get(usize::from(other.file)).cloned().unwrap_or_default();
-    let message = format!("`{}` is defined twice, the other one is at {file}:{}", name.text, other.line);
+    let file = errors
+        .files
+        .get(usize::from(other.file))
+        .cloned()
+        .unwrap_or_default();
+    let message = format!(
+        "`{}` is defined twice, the other one is at {file}:{}",
+        name.text, other.line
+    );
     let help = "a definition replaces those in files before, and those for more protocols".to_owned();
     errors.push(name.mark, message, Some(help));
 }
@@ -165,7 +193,9 @@ fn twins(defs: &mut [Def]) {
         if !matches!(def.way, Way::C2s | Way::S2c) || def.class == Class::Object {
             continue;
         }
-        let first = before.iter_mut().find(|other| other.class == def.class && other.id == def.id);
+        let first = before
+            .iter_mut()
+            .find(|other| other.class == def.class && other.id == def.id);
         if let Some(first) = first {
             first.twin = u16::try_from(at).ok();
         }

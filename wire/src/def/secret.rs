@@ -57,7 +57,10 @@ impl Decoded {
             Secrecy::With(other, words) => {
                 let other = self.records().iter().find(|record| record.field == *other)?;
                 let text = def.bytes(other, source);
-                let listed = words.words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(text.trim_ascii()));
+                let listed = words
+                    .words
+                    .iter()
+                    .any(|word| word.as_bytes().eq_ignore_ascii_case(text.trim_ascii()));
                 listed.then_some(0)
             }
             _ => None,
@@ -73,7 +76,9 @@ const fn packed(field: &Field) -> bool {
 fn after(words: &Words, text: &[u8]) -> Option<usize> {
     let ends = words.words.iter().filter_map(|word| {
         let word = word.as_bytes();
-        let at = text.windows(word.len()).position(|part| part.eq_ignore_ascii_case(word))?;
+        let at = text
+            .windows(word.len())
+            .position(|part| part.eq_ignore_ascii_case(word))?;
         Some(at + word.len())
     });
     ends.min().filter(|end| *end < text.len())
@@ -87,9 +92,16 @@ fn command(words: &Words, text: &[u8]) -> Option<usize> {
     for part in commands.split(|byte| *byte == b';') {
         let bare = part.trim_ascii_start();
         let bare = bare.strip_prefix(b"/").unwrap_or(bare);
-        let len = bare.iter().position(u8::is_ascii_whitespace).unwrap_or(bare.len());
+        let len = bare
+            .iter()
+            .position(u8::is_ascii_whitespace)
+            .unwrap_or(bare.len());
         let first = bare.get(..len).unwrap_or_default();
-        if words.words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(first)) {
+        if words
+            .words
+            .iter()
+            .any(|word| word.as_bytes().eq_ignore_ascii_case(first))
+        {
             let end = at + part.len() - bare.len() + len;
             return Some(end).filter(|end| *end < text.len());
         }

@@ -53,8 +53,12 @@ impl Decoded {
     /// One value for people: a number with its label, text in quotes, bytes in hex.
     #[must_use]
     pub fn value_text(&self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets) -> String {
-        let Some(field) = def.field(record.field) else { return String::new() };
-        let secret = self.secret(def, record, source).filter(|_| secrets == Secrets::Hide);
+        let Some(field) = def.field(record.field) else {
+            return String::new();
+        };
+        let secret = self
+            .secret(def, record, source)
+            .filter(|_| secrets == Secrets::Hide);
         let hidden = secret.map(|secret| secret.start - record.at as usize);
         match (record.value, hidden) {
             (Value::Group, _) => String::new(),
@@ -87,9 +91,17 @@ pub(super) fn number(field: &Field, value: i64) -> String {
 }
 
 fn flags(set: &Set, value: i64) -> String {
-    let set_bits = set.labels.iter().filter(|label| value & label.value != 0).map(|label| &*label.name);
+    let set_bits = set
+        .labels
+        .iter()
+        .filter(|label| value & label.value != 0)
+        .map(|label| &*label.name);
     let names = set_bits.collect::<Vec<_>>().join("|");
-    if names.is_empty() { value.to_string() } else { format!("{value} ({names})") }
+    if names.is_empty() {
+        value.to_string()
+    } else {
+        format!("{value} ({names})")
+    }
 }
 
 fn hundredths(value: i64) -> String {
@@ -138,8 +150,10 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            let _infallible = write!(text, "{byte:02x}");
+            text
+        })
 }

@@ -6,7 +6,12 @@ const MAX: usize = 64;
 /// The candidate nearest to `name`, if one is near enough to be meant: a third of its characters may be wrong.
 #[must_use]
 pub fn suggest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let fold = |text: &str| text.chars().take(MAX).map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>();
+    let fold = |text: &str| {
+        text.chars()
+            .take(MAX)
+            .map(|c| c.to_ascii_lowercase())
+            .collect::<Vec<_>>()
+    };
     let wanted = fold(name);
     let near = candidates.into_iter().map(|candidate| {
         let other = fold(candidate);

@@ -23,8 +23,8 @@ pub(super) struct Scope {
 
 impl Scope {
     /// Which of two definitions of the same thing counts: a user's, then the one for fewer dialects.
-    pub(super) const fn rank(self) -> (u8, u8) {
-        (self.level, 8 - self.dialects.count_ones() as u8)
+    pub(super) const fn rank(self) -> (u8, u32) {
+        (self.level, 8 - self.dialects.count_ones())
     }
 }
 
@@ -141,7 +141,10 @@ impl Builtin {
     ];
 
     pub(super) fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, ty)| ty)
+        Self::NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|&(_, ty)| ty)
     }
 }
 

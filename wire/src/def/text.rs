@@ -11,14 +11,17 @@ pub(super) fn check(field: &Field, text: &[u8], mut note: impl FnMut(Code)) {
         Clean::Text => *byte < 32 && !matches!(byte, b'\r' | b'\n' | b'\t'),
         Clean::Line | Clean::Strict => *byte < 32,
     };
-    let skipped = clean == Clean::Strict && text.first().is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+    let skipped = clean == Clean::Strict
+        && text
+            .first()
+            .is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
     if skipped || text.iter().any(replaced) {
         note(Code::TextCleaned);
     }
     if !text.is_ascii() && std::str::from_utf8(text).is_err() {
         note(Code::InvalidUtf8);
     }
-    if field.limit.is_some_and(|limit| text.len() >= usize::from(limit)) {
+    if field.limit.is_some_and(|limit| text.len() > usize::from(limit)) {
         note(Code::TextTooLong);
     }
 }

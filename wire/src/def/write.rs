@@ -4,10 +4,17 @@
 //! not given is the definition's default, else the legal value nearest 0, else empty; a field that counts or measures
 //! another one follows that.
 
+mod leaf;
+
+use leaf::{default_text, wrong};
+
 use super::datum::{Datum, EncodeError};
-use super::model::{Class, Def, Default, Field, Id, Len, Repeat, Set, Type};
+use super::model::{Class, Def, Field, Id, Len, Repeat, Type};
 use super::suggest::suggest;
 use crate::varint;
+
+/// Most elements or bytes that nobody gave: no message has room for more.
+const MAX_DEFAULT: i64 = 1400;
 
 type Result<T = ()> = std::result::Result<T, EncodeError>;
 type Given = [(std::sync::Arc<str>, Datum)];
@@ -70,7 +77,13 @@ impl Def {
     }
 
     /// Appends a field with all its elements.
-    pub(super) fn encode_field(&self, at: u16, field: &Field, value: Option<&Datum>, out: &mut Vec<u8>) -> Result {
+    pub(super) fn encode_field(
+        &self,
+        at: u16,
+        field: &Field,
+        value: Option<&Datum>,
+        out: &mut Vec<u8>,
+    ) -> Result {
         Writer::new(self, Sink::Bytes(out)).field(at, field, value)
     }
 
@@ -131,7 +144,12 @@ impl<'d, 'o> Writer<'d, 'o> {
 
     fn members(&mut self, parent: Option<u16>, name: &std::sync::Arc<str>, given: &Given) -> Result {
         let def = self.def;
-        let value = |field: &Field| given.iter().find(|(name, _)| **name == *field.name).map(|(_, value)| value);
+        let value = |field: &Field| {
+            given
+                .iter()
+                .find(|(name, _)| **name == *field.name)
+                .map(|(_, value)| value)
+        };
         for (name_given, _) in given {
             if !def.parts(parent).any(|(_, field)| field.name == *name_given) {
                 let meant = suggest(name_given, def.parts(parent).map(|(_, field)| &*field.name));
@@ -145,8 +163,9 @@ impl<'d, 'o> Writer<'d, 'o> {
         for (at, field) in def.parts(parent) {
             let mut after = def.parts(parent).filter(|(later, _)| *later > at);
             // Without a default it is left out if that leaves no hole.
-            let tail = |(_, field): (u16, &Field)| {
-                field.optional && !matches!(value(field), Some(Datum::Int(_) | Datum::Bytes(_) | Datum::List(_) | Datum::Group(_)))
+            let tail = |(_, field): (u16, &Field)| match value(field) {
+                None => field.optional && field.default.is_none(),
+                given => given == Some(&Datum::Absent),
             };
             match value(field) {
                 Some(Datum::Absent) if field.optional => self.ended = true,
@@ -168,7 +187,10 @@ impl<'d, 'o> Writer<'d, 'o> {
     fn counted(&self, counter: u16, given: &Given) -> Option<i64> {
         let parent = self.def.field(counter)?.parent;
         self.def.parts(parent).find_map(|(_, field)| {
-            let value = given.iter().find(|(name, _)| **name == *field.name).map(|(_, value)| value);
+            let value = given
+                .iter()
+                .find(|(name, _)| **name == *field.name)
+                .map(|(_, value)| value);
             let len = match (value?, &field.ty) {
                 (Datum::List(list), _) if field.repeat == Repeat::Field(counter) => list.len(),
                 (Datum::Bytes(bytes), Type::Raw(Len::Field(at), _)) if *at == counter => bytes.len(),
@@ -192,8 +214,7 @@ impl<'d, 'o> Writer<'d, 'o> {
         };
         match value {
             None => {
-                // A message has no room for more.
-                for _ in 0..wanted.min(1400) {
+                for _ in 0..wanted.min(MAX_DEFAULT) {
                     self.one(at, field, None)?;
                 }
                 Ok(())
@@ -240,18 +261,7 @@ impl<'d, 'o> Writer<'d, 'o> {
                 Some(other) => Err(wrong(field, "text", other)),
                 None => self.packed(field, default_text(field).as_bytes(), *ints),
             },
-            Type::Raw(len, expect) => {
-                let wanted = match len {
-                    Len::Fixed(len) => Some(usize::from(*len)),
-                    _ => None,
-                };
-                let number = match len {
-                    Len::Field(counter) => usize::try_from(self.number(*counter).clamp(0, 1400)).unwrap_or(0),
-                    _ => 0,
-                };
-                let expected = expect.as_ref().map(|expect| expect.as_bytes().to_vec());
-                self.bytes(field, value, wanted, expected.unwrap_or_else(|| vec![0; wanted.unwrap_or(number)]))
-            }
+            Type::Raw(len, expect) => self.raw(field, value, *len, expect.as_deref()),
             Type::Uuid => self.bytes(field, value, Some(16), vec![0; 16]),
             Type::Sha256 => self.bytes(field, value, Some(32), vec![0; 32]),
             Type::Addr => self.bytes(field, value, Some(18), vec![0; 18]),
@@ -274,158 +284,26 @@ impl<'d, 'o> Writer<'d, 'o> {
         }
     }
 
-    fn int(&mut self, at: u16, field: &Field, value: Option<&Datum>, set: Option<&Set>) -> Result {
-        let value = self.value(at, field, value, set)?;
-        self.put_int(field, value)
-    }
-
-    /// The number to write, which others may refer to.
-    fn value(&mut self, at: u16, field: &Field, value: Option<&Datum>, set: Option<&Set>) -> Result<i64> {
-        let value = match (value, set) {
-            (Some(Datum::Int(value)), _) => *value,
-            (Some(Datum::Bytes(label)), Some(set)) => labelled(field, set, label)?,
-            (Some(other), _) => return Err(wrong(field, "a number", other)),
-            (None, _) => match field.default {
-                Some(Default::Int(value)) => value,
-                _ => 0.clamp(field.min, field.max),
-            },
+    fn raw(&mut self, field: &Field, value: Option<&Datum>, len: Len, expect: Option<&str>) -> Result {
+        let (wanted, usual) = match len {
+            Len::Fixed(len) => (Some(len.into()), len.into()),
+            Len::Field(counter) => (None, self.number(counter).clamp(0, MAX_DEFAULT)),
+            Len::Rest => (None, 0),
         };
-        self.numbers.push((at, value));
-        Ok(value)
-    }
-
-    fn put_int(&mut self, field: &Field, value: i64) -> Result {
-        if let Some(left) = &mut self.ints_left {
-            if *left <= 0 {
-                return Ok(());
-            }
-            *left -= 1;
-        }
-        // Flags may be given with their highest bit.
-        let unsigned = u32::try_from(value).ok().filter(|_| matches!(field.ty, Type::Flags(_)));
-        let int = i32::try_from(value).ok().or(unsigned.map(u32::cast_signed));
-        let int = int.ok_or_else(|| EncodeError::TooLarge {
-            field: field.name.clone(),
+        let zeros = || vec![0; usize::try_from(usual).unwrap_or(0)];
+        self.bytes(
+            field,
             value,
-        })?;
-        match &mut self.sink {
-            Sink::Bytes(out) => varint::encode(int, out),
-            Sink::Ints(out) => out.push(int),
-        }
-        Ok(())
-    }
-
-    fn big_endian(&mut self, at: u16, field: &Field, value: Option<&Datum>, len: usize) -> Result {
-        let value = self.value(at, field, value, None)?;
-        let bytes = value.to_be_bytes();
-        let (rest, low) = bytes.split_at(bytes.len() - len);
-        if rest.iter().any(|byte| *byte != 0) {
-            return Err(EncodeError::TooLarge {
-                field: field.name.clone(),
-                value,
-            });
-        }
-        self.put(field, low)
-    }
-
-    fn bytes(&mut self, field: &Field, value: Option<&Datum>, wanted: Option<usize>, default: Vec<u8>) -> Result {
-        let bytes = match value {
-            Some(Datum::Bytes(bytes)) => bytes,
-            Some(other) => return Err(wrong(field, "bytes", other)),
-            None => &default,
-        };
-        match wanted {
-            Some(wanted) if wanted != bytes.len() => Err(EncodeError::WrongLength {
-                field: field.name.clone(),
-                wanted,
-                found: bytes.len(),
-            }),
-            _ => self.put(field, bytes),
-        }
-    }
-
-    fn put(&mut self, field: &Field, bytes: &[u8]) -> Result {
-        match &mut self.sink {
-            Sink::Bytes(out) => out.extend_from_slice(bytes),
-            Sink::Ints(out) => {
-                let words = bytes.chunks_exact(4).filter_map(|word| word.first_chunk().copied());
-                out.extend(words.map(i32::from_be_bytes));
-                if bytes.len() % 4 != 0 {
-                    return Err(EncodeError::WrongClass(field.name.clone()));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn terminated(&mut self, field: &Field, text: &[u8]) -> Result {
-        if text.contains(&0) {
-            return Err(EncodeError::Nul(field.name.clone()));
-        }
-        match &mut self.sink {
-            Sink::Bytes(out) => {
-                out.extend_from_slice(text);
-                out.push(0);
-                Ok(())
-            }
-            Sink::Ints(_) => Err(EncodeError::WrongClass(field.name.clone())),
-        }
-    }
-
-    fn packed(&mut self, field: &Field, text: &[u8], ints: u16) -> Result {
-        let most = 4 * usize::from(ints) - 1;
-        if text.len() > most {
-            return Err(EncodeError::WrongLength {
-                field: field.name.clone(),
-                wanted: most,
-                found: text.len(),
-            });
-        }
-        if text.contains(&0) {
-            return Err(EncodeError::Nul(field.name.clone()));
-        }
-        let mut bytes = text.to_vec();
-        bytes.resize(most, 0);
-        bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_add(128));
-        // The reference clears the last byte after adding.
-        bytes.push(0);
-        for word in bytes.chunks_exact(4) {
-            let word = word.first_chunk().map_or(0, |word| i32::from_be_bytes(*word));
-            self.put_int(field, word.into())?;
-        }
-        Ok(())
+            wanted,
+            expect.map_or_else(zeros, |expect| expect.as_bytes().to_vec()),
+        )
     }
 
     fn number(&self, field: u16) -> i64 {
-        self.numbers.iter().rev().find(|(at, _)| *at == field).map_or(0, |(_, value)| *value)
+        self.numbers
+            .iter()
+            .rev()
+            .find(|(at, _)| *at == field)
+            .map_or(0, |(_, value)| *value)
     }
-}
-
-fn default_text(field: &Field) -> &str {
-    match &field.default {
-        Some(Default::Text(text)) => text,
-        _ => "",
-    }
-}
-
-fn wrong(field: &Field, wanted: &'static str, found: &Datum) -> EncodeError {
-    let kind = if wanted == "a list" { wanted } else { field.kind() };
-    EncodeError::WrongKind {
-        field: field.name.clone(),
-        wanted: kind,
-        found: found.kind(),
-    }
-}
-
-fn labelled(field: &Field, set: &Set, text: &[u8]) -> Result<i64> {
-    let text = String::from_utf8_lossy(text);
-    let unknown = |label: &str| EncodeError::UnknownLabel {
-        field: field.name.clone(),
-        label: label.to_owned(),
-    };
-    if !set.flags {
-        return set.value(&text).ok_or_else(|| unknown(&text));
-    }
-    let labels = text.split('|').map(str::trim).filter(|label| !label.is_empty());
-    labels.map(|label| set.value(label).ok_or_else(|| unknown(label))).try_fold(0, |sum, bit| Ok(sum | bit?))
 }

@@ -12,8 +12,20 @@ use super::{at, name, number, plain_number, shortened};
 const MAX_REPEAT: i64 = 1024;
 
 const ATTRIBUTES: [&str; 14] = [
-    "limit=", "default=", "len=", "rest", "expect=", "ints=", "bytes=", "max=", "secret", "hide_after=",
-    "hide_command=", "hide_with=", "after=", "MIN..MAX",
+    "limit=",
+    "default=",
+    "len=",
+    "rest",
+    "expect=",
+    "ints=",
+    "bytes=",
+    "max=",
+    "secret",
+    "hide_after=",
+    "hide_command=",
+    "hide_with=",
+    "after=",
+    "MIN..MAX",
 ];
 
 pub(super) fn field(
@@ -104,7 +116,11 @@ fn repeat(word: Word<'_>, errors: &mut Errors) -> Option<RawRepeat> {
         },
         errors,
     )?;
-    Some(if params { RawRepeat::Params(field) } else { RawRepeat::Field(field) })
+    Some(if params {
+        RawRepeat::Params(field)
+    } else {
+        RawRepeat::Field(field)
+    })
 }
 
 fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Option<()> {
@@ -197,5 +213,9 @@ fn bound(word: Word<'_>, errors: &mut Errors) -> Option<Bound> {
 fn unknown(word: Word<'_>, errors: &mut Errors) {
     let key = word.text.split_inclusive('=').next().unwrap_or_default();
     let meant = suggest(key, ATTRIBUTES).map(|meant| format!("did you mean `{meant}`?"));
-    errors.push(word.mark, format!("unknown attribute `{}`", shortened(word.text)), meant);
+    errors.push(
+        word.mark,
+        format!("unknown attribute `{}`", shortened(word.text)),
+        meant,
+    );
 }

@@ -56,7 +56,11 @@ fn open(word: Word<'_>, head: Option<Head>, doc: Option<Arc<str>>, errors: &mut 
 
 fn id(class: Class, word: Word<'_>, errors: &mut Errors) -> Option<Id> {
     if class == Class::Connless {
-        let tag = word.text.as_bytes().first_chunk().filter(|_| word.text.len() == 4);
+        let tag = word
+            .text
+            .as_bytes()
+            .first_chunk()
+            .filter(|_| word.text.len() == 4);
         if tag.is_none() {
             errors.push(word.mark, "expected the four characters after ffffffff", None);
         }
@@ -98,7 +102,11 @@ fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Er
             _ if word.text == "explicit" && head.class == Class::Object => head.explicit = true,
             _ => {
                 let help = "a direction, vital, nonvital, mirror, dead, since=RELEASE or alias=NAME";
-                errors.push(word.mark, format!("unknown attribute `{}`", word.text), Some(help.to_owned()));
+                errors.push(
+                    word.mark,
+                    format!("unknown attribute `{}`", word.text),
+                    Some(help.to_owned()),
+                );
                 return None;
             }
         }

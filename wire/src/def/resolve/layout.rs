@@ -1,13 +1,13 @@
 //! The fields of one message or object, laid out in order.
 
+mod attribute;
+
 use std::sync::Arc;
 
 use super::super::error::Errors;
-use super::super::model::{Class, Def, Default, Field, Id, Len, Repeat, Secrecy, Size, Type, Words};
+use super::super::model::{Class, Def, Field, Id, Len, Repeat, Size, Type};
 use super::super::suggest::suggest;
-use super::super::syntax::{
-    Bound, Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat, RawSecrecy,
-};
+use super::super::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
 use super::Names;
 
 /// Most fields of a message, those of its parts counted.
@@ -54,7 +54,9 @@ impl<'i> Out<'_, 'i> {
             match member {
                 Member::Include(name) => match self.layout(name) {
                     Some(part) if depth < MAX_DEPTH => self.members(part, parent, depth + 1),
-                    Some(_) => self.errors.push(name.mark, "structs too deep in each other", None),
+                    Some(_) => self
+                        .errors
+                        .push(name.mark, "structs too deep in each other", None),
                     None => self.unknown(name, "struct"),
                 },
                 Member::Field(raw) => self.field(raw, parent, depth),
@@ -69,14 +71,18 @@ impl<'i> Out<'_, 'i> {
     fn field(&mut self, raw: &RawField, parent: Option<u16>, depth: usize) {
         let mark = raw.name.mark;
         if self.fields.len() >= MAX_FIELDS {
-            self.errors.push(mark, format!("more than {MAX_FIELDS} fields in a message"), None);
+            self.errors
+                .push(mark, format!("more than {MAX_FIELDS} fields in a message"), None);
             return;
         }
         if self.named(&raw.name.text, parent).is_some() {
-            self.errors.push(mark, format!("there are two fields `{}`", raw.name.text), None);
+            self.errors
+                .push(mark, format!("there are two fields `{}`", raw.name.text), None);
             return;
         }
-        let Some(field) = self.resolved(raw, parent) else { return };
+        let Some(field) = self.resolved(raw, parent) else {
+            return;
+        };
         let at = self.fields.len();
         let group = matches!(field.ty, Type::Group { .. });
         self.fields.push(field);
@@ -85,7 +91,9 @@ impl<'i> Out<'_, 'i> {
                 Some(part) if depth < MAX_DEPTH => {
                     self.members(part, u16::try_from(at).ok(), depth + 1);
                 }
-                _ => self.errors.push(raw.ty.mark, "structs too deep in each other", None),
+                _ => self
+                    .errors
+                    .push(raw.ty.mark, "structs too deep in each other", None),
             }
         }
         let end = u16::try_from(self.fields.len()).unwrap_or(u16::MAX);
@@ -104,7 +112,8 @@ impl<'i> Out<'_, 'i> {
             RawRepeat::Rest => Repeat::Rest,
         };
         if self.class == Class::Object && !matches!(repeat, Repeat::One | Repeat::Fixed(_)) {
-            self.errors.push(raw.name.mark, "a snapshot object has always the same size", None);
+            self.errors
+                .push(raw.name.mark, "a snapshot object has always the same size", None);
         }
         let (min, max) = self.range(raw, &ty)?;
         let secrecy = self.secrecy(&raw.secrecy, parent)?;
@@ -152,7 +161,11 @@ impl<'i> Out<'_, 'i> {
             _ => self.class != Class::Object,
         };
         if !fits {
-            self.errors.push(name.mark, format!("a snapshot object has no `{}`", name.text), None);
+            self.errors.push(
+                name.mark,
+                format!("a snapshot object has no `{}`", name.text),
+                None,
+            );
         }
         let misplaced = [
             (raw.bytes.is_some() && !matches!(ty, Type::Group { .. }), "bytes"),
@@ -162,7 +175,8 @@ impl<'i> Out<'_, 'i> {
             (raw.limit.is_some() && !matches!(ty, Type::Text(_)), "limit"),
         ];
         for (_, attribute) in misplaced.into_iter().filter(|(wrong, _)| *wrong) {
-            self.errors.push(name.mark, format!("`{}` has no `{attribute}`", name.text), None);
+            self.errors
+                .push(name.mark, format!("`{}` has no `{attribute}`", name.text), None);
         }
         Some(ty)
     }
@@ -212,7 +226,8 @@ impl<'i> Out<'_, 'i> {
             if let Some((at, field)) = self.named(&name.text, level) {
                 let good = field.is_number() && !field.is_list();
                 if !good {
-                    self.errors.push(name.mark, format!("`{}` is no single number", name.text), None);
+                    self.errors
+                        .push(name.mark, format!("`{}` is no single number", name.text), None);
                 }
                 return good.then_some(at);
             }
@@ -221,9 +236,17 @@ impl<'i> Out<'_, 'i> {
                 None => break,
             }
         }
-        let before = self.fields.iter().filter(|field| field.is_number()).map(|field| &*field.name);
+        let before = self
+            .fields
+            .iter()
+            .filter(|field| field.is_number())
+            .map(|field| &*field.name);
         let meant = suggest(&name.text, before).map(|meant| format!("did you mean `{meant}`?"));
-        self.errors.push(name.mark, format!("no number `{}` before this field", name.text), meant);
+        self.errors.push(
+            name.mark,
+            format!("no number `{}` before this field", name.text),
+            meant,
+        );
         None
     }
 
@@ -232,113 +255,26 @@ impl<'i> Out<'_, 'i> {
         fields.find(|(_, field)| field.parent == parent && *field.name == *name)
     }
 
-    fn range(&mut self, raw: &RawField, ty: &Type) -> Option<(i64, i64)> {
-        let (low, high) = match ty {
-            Type::Bool => (0, 1),
-            Type::U8 => (0, 0xff),
-            Type::Be16 => (0, 0xffff),
-            Type::Be32 => (0, 0xffff_ffff),
-            Type::Decimal => (i64::MIN, i64::MAX),
-            _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        };
-        let Some((from, to, mark)) = &raw.range else {
-            let labels = || raw_labels(ty);
-            let hull = labels().min().zip(labels().max());
-            return Some(hull.unwrap_or((low, high)));
-        };
-        let min = self.bound(from, low)?;
-        let max = self.bound(to, high)?;
-        let countable = matches!(ty, Type::Int | Type::Tick | Type::Tune | Type::Enum(_) | Type::Flags(_))
-            || matches!(ty, Type::Decimal | Type::U8 | Type::Be16 | Type::Be32);
-        if !countable {
-            self.errors.push(*mark, format!("`{}` has no range", raw.ty.text), None);
-        } else if min > max || min < low || max > high {
-            self.errors.push(*mark, format!("expected a range within {low}..{high}"), None);
-        }
-        Some((min, max))
-    }
-
-    fn bound(&mut self, bound: &Bound, open: i64) -> Option<i64> {
-        match bound {
-            Bound::Open => Some(open),
-            Bound::Int(value) => Some(*value),
-            Bound::Const(name) => {
-                let value = self.names.consts.get(&*name.text).copied();
-                if value.is_none() {
-                    let known = self.names.consts.keys().copied();
-                    let meant = suggest(&name.text, known).map(|meant| format!("did you mean `{meant}`?"));
-                    self.errors.push(name.mark, format!("unknown constant `{}`", name.text), meant);
-                }
-                value
-            }
-        }
-    }
-
-    /// `Some(None)`: there is none. `None`: it is wrong.
-    #[expect(clippy::option_option, reason = "none and wrong are two things")]
-    fn default(&mut self, raw: &RawField, ty: &Type) -> Option<Option<Default>> {
-        let Some(default) = &raw.default else { return Some(None) };
-        let text = &*default.text;
-        let value = match ty {
-            Type::Text(_) | Type::Packed(_) => Some(Default::Text(default.text.clone())),
-            Type::Enum(set) | Type::Flags(set) => {
-                set.value(text).or_else(|| text.parse().ok()).map(Default::Int)
-            }
-            Type::Group { .. } | Type::Raw(..) | Type::Uuid | Type::Sha256 | Type::Addr | Type::AddrLegacy => None,
-            _ => super::super::parse::plain_number(text).map(Default::Int),
-        };
-        if value.is_none() {
-            self.errors.push(default.mark, format!("`{}` cannot be `{text}`", raw.ty.text), None);
-            return None;
-        }
-        Some(value)
-    }
-
-    fn secrecy(&mut self, raw: &RawSecrecy, parent: Option<u16>) -> Option<Secrecy> {
-        Some(match raw {
-            RawSecrecy::Open => Secrecy::Open,
-            RawSecrecy::Secret => Secrecy::Secret,
-            RawSecrecy::After(words) => Secrecy::After(self.words(words)?),
-            RawSecrecy::Command(words) => Secrecy::Command(self.words(words)?),
-            RawSecrecy::With(field, words) => {
-                let words = self.words(words)?;
-                let Some((at, _)) = self.named(&field.text, parent) else {
-                    self.errors.push(field.mark, format!("no field `{}` before this one", field.text), None);
-                    return None;
-                };
-                Secrecy::With(at, words)
-            }
-        })
-    }
-
-    fn words(&mut self, name: &Name) -> Option<Arc<Words>> {
-        let words = self.names.words.get(&*name.text).map(|words| Arc::clone(words));
-        if words.is_none() {
-            self.errors.push(name.mark, format!("unknown words `{}`", name.text), None);
-        }
-        words
-    }
-
     fn layout(&self, name: &Name) -> Option<&'i Layout> {
-        self.names.structs.get(&*name.text).or_else(|| self.names.objects.get(&*name.text)).copied()
+        self.names
+            .structs
+            .get(&*name.text)
+            .or_else(|| self.names.objects.get(&*name.text))
+            .copied()
     }
 
     fn unknown(&mut self, name: &Name, what: &str) {
         let names = self.names;
         let known = names.structs.keys().chain(names.objects.keys());
-        let types = Builtin::NAMES.iter().map(|(name, _)| name).chain(names.sets.keys());
+        let types = Builtin::NAMES
+            .iter()
+            .map(|(name, _)| name)
+            .chain(names.sets.keys());
         let known = known.chain(types.filter(|_| what == "type")).copied();
         let meant = suggest(&name.text, known).map(|meant| format!("did you mean `{meant}`?"));
-        self.errors.push(name.mark, format!("unknown {what} `{}`", name.text), meant);
+        self.errors
+            .push(name.mark, format!("unknown {what} `{}`", name.text), meant);
     }
-}
-
-fn raw_labels(ty: &Type) -> impl Iterator<Item = i64> + '_ {
-    let set = match ty {
-        Type::Enum(set) => Some(set),
-        _ => None,
-    };
-    set.into_iter().flat_map(|set| &set.labels).map(|label| label.value)
 }
 
 fn size(head: &Head, fields: &[Field]) -> Size {
