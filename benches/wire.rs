@@ -147,8 +147,25 @@ fn definitions(criterion: &mut Criterion) {
     let registry = Registry::builtin();
     let mut chat = vec![6, 1, 3, 0x40];
     chat.extend_from_slice(b"capitalism.\0");
-    // The kit counts ids as they are on the wire.
-    let input = message::input(41, 2_000_000, &mut Random::new(3));
+    let tick = 2_000_000;
+    let player = [
+        ("direction", -1),
+        ("target_x", 212),
+        ("target_y", -90),
+        ("fire", 7),
+        ("player_flags", 1),
+    ];
+    let player = Datum::group(player.map(|(name, value)| (name, value.into())));
+    let values = [
+        ("ack_snapshot", tick.into()),
+        ("intended_tick", (tick + 3).into()),
+        ("input", player),
+    ];
+    let mut input = Vec::new();
+    if let Some(def) = registry.named(Proto::V7, Some(Class::System), "input").next() {
+        let written = def.encode(&Datum::group(values), &mut input);
+        assert_eq!(written, Ok(()), "an input of 0.7");
+    }
     let messages = [
         ("input", Dir::C2s, input),
         ("snap_single", Dir::S2c, snapshot()),
