@@ -155,8 +155,12 @@ impl<'a> Reader<'a, '_> {
 
     fn members(&mut self, mut at: u16, end: u16) -> Result<(), Stop> {
         while let Some(field) = self.def.field(at).filter(|_| at < end) {
-            match field.repeat {
-                Repeat::One => self.one(at, field, None)?,
+            match (field.repeat, &field.ty) {
+                // What most messages are made of.
+                (Repeat::One, Type::Int | Type::Tick | Type::Tune | Type::Bool) => {
+                    self.int(at, field, None)?
+                }
+                (Repeat::One, _) => self.one(at, field, None)?,
                 _ => self.list(at, field)?,
             }
             at = field.end;
@@ -288,6 +292,7 @@ impl<'a> Reader<'a, '_> {
         Some(label.params.unwrap_or(0))
     }
 
+    #[inline(always)]
     fn push(&mut self, field: u16, index: Option<u16>, at: usize, value: Value) -> Result<(), Stop> {
         if self.out.records.len() >= MAX_RECORDS {
             self.note(Code::TooManyFields, at, self.source.len() - at);

@@ -8,6 +8,7 @@ use crate::note::Code;
 use crate::varint;
 
 impl Reader<'_, '_> {
+    #[inline(always)]
     pub(super) fn int(&mut self, at: u16, field: &Field, index: Option<u16>) -> Result<(), Stop> {
         let start = self.pos;
         let Some(value) = self.next_int() else {
@@ -19,7 +20,21 @@ impl Reader<'_, '_> {
         self.push(at, index, start, Value::Int(value))
     }
 
+    #[inline(always)]
     pub(super) fn next_int(&mut self) -> Option<i64> {
+        // Most ints take one byte: six bits, and a sign.
+        if let (Source::Bytes(bytes), None | Some(1..)) = (self.source, self.ints_left)
+            && let Some(&byte @ ..0x80) = bytes.get(self.pos)
+        {
+            self.pos += 1;
+            self.ints_left = self.ints_left.map(|left| left - 1);
+            let value = i64::from(byte & 0x3f);
+            return Some(if byte & 0x40 == 0 { value } else { !value });
+        }
+        self.next_long_int()
+    }
+
+    fn next_long_int(&mut self) -> Option<i64> {
         if self.left() == 0 {
             return None;
         }
