@@ -43,7 +43,10 @@ impl Decoded {
                 }
             },
         };
-        visible.map(|visible| start + visible..end)
+        // Nothing is no secret.
+        visible
+            .map(|visible| start + visible..end)
+            .filter(|secret| !secret.is_empty())
     }
 
     /// Bytes of a field that may be shown, if it holds a secret.

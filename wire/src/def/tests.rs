@@ -1,5 +1,6 @@
 //! Definitions and interpreter together.
 
+mod edit;
 mod fuzz;
 mod list;
 mod odd;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::super::show::bytes_whole;
 use super::*;
 
-/// One line per definition: protocol, class, id, name, number of fields.
+/// One line per definition: id, name, direction, fields; `?` may be missing, `!` may be secret, `[]` is a list.
 fn listed() -> String {
     let mut out = String::new();
     for dialect in Dialect::ALL {
@@ -20,9 +20,10 @@ fn listed() -> String {
                         Id::Tag(tag) => (0, tag.map(char::from).iter().collect()),
                     };
                     let dead = if def.dead { " dead" } else { "" };
+                    let fields: String = def.parts(None).map(|(_, field)| marked(field)).collect();
                     (
                         order,
-                        format!("{id} {} {} {}{dead}", def.name, def.way.name(), def.fields.len()),
+                        format!("{id} {} {}{dead}{fields}", def.name, def.way.name()),
                     )
                 })
                 .collect();
@@ -34,6 +35,13 @@ fn listed() -> String {
         }
     }
     out
+}
+
+fn marked(field: &Field) -> String {
+    let mark = |set, mark| if set { mark } else { "" };
+    let secret = mark(field.secrecy != Secrecy::Open, "!");
+    let (list, optional) = (mark(field.is_list(), "[]"), mark(field.optional, "?"));
+    format!(" {}{list}{optional}{secret}", field.name)
 }
 
 #[test]
@@ -101,6 +109,29 @@ fn everything_is_documented() {
     for dialect in Dialect::ALL {
         for def in Registry::builtin().defs(dialect) {
             assert!(def.doc.is_some(), "{dialect} {}", def.name);
+        }
+    }
+}
+
+/// The typed code for connless and control messages has the same names.
+#[test]
+fn names_agree() {
+    let registry = Registry::builtin();
+    for dialect in Dialect::ALL {
+        for def in registry.defs(dialect) {
+            if let Id::Tag(tag) = def.id {
+                let data = [[0xff; 4], tag].concat();
+                assert_eq!(crate::connless::name(&data), Some(&*def.name));
+            }
+        }
+    }
+    for proto in Proto::ALL {
+        for id in 0..8 {
+            let payload = [id];
+            let typed = crate::Control::parse(proto, &payload).unwrap();
+            let known = proto.layout().control_ids.contains(&id);
+            let name = registry.control(proto, Dir::C2s, id).map(|def| &*def.name);
+            assert_eq!(name, known.then(|| typed.name()).as_deref(), "{proto} {id}");
         }
     }
 }

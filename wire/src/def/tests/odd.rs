@@ -177,6 +177,10 @@ fn secrets_are_dots() {
         json(auth, data, Secrets::Show),
         r#"{"name":"","password":"hunter2","request_commands":1}"#
     );
+    assert_eq!(
+        json(auth, b"\x25\0\0\x01", Secrets::Hide),
+        r#"{"name":"","password":"","request_commands":1}"#
+    );
     let say = game(Proto::Ddnet, "cl_say");
     assert_eq!(
         json(say, b"\x22\0/timeout abc\0", Secrets::Hide),
