@@ -63,7 +63,7 @@ pub enum Type {
     AddrLegacy,
     /// Text in so many ints, four bytes in each, every byte plus 128, the last one NUL.
     Packed(u16),
-    /// Fields of its own, which follow it in [`Def::fields`].
+    /// Fields of its own, which follow it in [`Def::fields`](super::Def::fields).
     Group {
         /// The name of the struct or object.
         name: Arc<str>,
