@@ -9,6 +9,8 @@ use std::fs;
 use teetap_fuzz::{TARGETS, corpus};
 use teetap_kit::capture::{self, flows, recorded};
 use teetap_kit::codec::{Variant, open};
+use teetap_wire::def::{Decoded, Registry};
+use teetap_wire::{Chunks, Connless, Dir, Proto, connless};
 
 /// Datagrams of one recorded session, at most.
 const OF_A_SESSION: usize = 8;
@@ -126,6 +128,65 @@ fn by_hand(packets: &mut Seeds, chunks: &mut Seeds, connless: &mut Seeds) {
         for word in [&b"gie3\x07"[..], b"inf3\x07name\0", b"iext\0\0\x07", b"\x1b[2J"] {
             connless.add("word", &[header, &[0xff; 4], word].concat());
         }
+    }
+}
+
+/// One message of each kind, from the recordings.
+fn messages() {
+    /// Longer ones have nothing more to say.
+    const MOST: usize = 200;
+    let mut seeds = Seeds::new("message");
+    let (mut kinds, mut decoded) = (BTreeSet::new(), Decoded::new());
+    for name in capture::names().unwrap() {
+        for flow in flows(recorded(&name).unwrap()) {
+            for packet in &flow.packets {
+                let client = flow.is_from_client(packet);
+                let (dir, way) = if client { (Dir::C2s, 0) } else { (Dir::S2c, 1) };
+                let Some(variant) = flow.variant() else {
+                    let Some(message) = Connless::parse(&packet.payload) else {
+                        continue;
+                    };
+                    let proto = if matches!(message, Connless::V7 { .. }) {
+                        3
+                    } else {
+                        2
+                    };
+                    if kinds.insert((proto, way, connless::tag(message.data())))
+                        && message.data().len() < MOST
+                    {
+                        seeds.add(&name, &[&[proto, way, 2][..], message.data()].concat());
+                    }
+                    continue;
+                };
+                let Ok(opened) = open(variant, &packet.payload) else {
+                    continue;
+                };
+                let (at, proto) = (index(variant), Proto::ALL[usize::from(index(variant))]);
+                for chunk in Chunks::new(proto, &opened.payload, opened.head.num_chunks) {
+                    let def = decoded.message(Registry::builtin(), proto, dir, chunk.data);
+                    let kind = def.map_or(String::new(), |def| def.name.to_string());
+                    if kinds.insert((at, way, kind)) && chunk.data.len() < MOST {
+                        seeds.add(&name, &[&[at, way, 0], chunk.data].concat());
+                    }
+                }
+            }
+        }
+    }
+    for proto in 0..4 {
+        for control in [
+            &b"\x01TKEN\xff\xff\xff\xff"[..],
+            b"\x02TKEN",
+            b"\x04reason\0",
+            b"\x05\x01\x02\x03\x04",
+            b"\x00",
+        ] {
+            seeds.add("control", &[&[proto, 0, 1], control].concat());
+        }
+        seeds.add(
+            "object",
+            &[&[proto, 1, 3][..], &[10, 0, 0, 0].repeat(24)].concat(),
+        );
+        seeds.add("tee", &[&[proto, 1, 3][..], &[9, 0, 0, 0].repeat(23)].concat());
     }
 }
 
@@ -259,6 +320,7 @@ fn main() {
     let [mut packets, mut chunks, mut connless] = ["packet", "chunks", "connless"].map(Seeds::new);
     recorded_datagrams(&mut packets, &mut chunks, &mut connless);
     by_hand(&mut packets, &mut chunks, &mut connless);
+    messages();
     handshakes();
     hubs();
     for (name, target) in TARGETS {
