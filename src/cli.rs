@@ -6,9 +6,13 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, builder::Bo
 use clap_complete::Shell;
 use teetap_proxy::io::{Listen, Target};
 use teetap_tui::Verbosity;
-use teetap_wire::Proto;
+use teetap_wire::{
+    Proto,
+    def::{Registry, Secrets},
+};
 
 use crate::{
+    definitions,
     exit::{self, Exit, Failure},
     output,
 };
@@ -82,6 +86,20 @@ pub(crate) struct Options {
     #[arg(long, env = "TEETAP_JSON", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
     pub(crate) json: bool,
 
+    /// Shows passwords, rcon commands and codes instead of •••
+    #[arg(long, env = "TEETAP_SHOW_SECRETS", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    show_secrets: bool,
+
+    /// Messages and objects of your own, or others than those built in; `teetap messages NAME` shows the form
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TEETAP_MESSAGES",
+        global = true,
+        hide_env_values = true
+    )]
+    messages: Option<PathBuf>,
+
     /// Writes every input of the run to a new file, for `teetap replay`; it holds passwords and can only be read by you
     #[arg(
         long,
@@ -119,6 +137,12 @@ pub(crate) enum Command {
         /// The input log
         #[arg(value_name = "FILE")]
         file: PathBuf,
+    },
+    /// Lists all messages and snapshot objects that are known, or prints the definition of one
+    Messages {
+        /// As it is printed, or as the games' sources call it (NETMSGTYPE_SV_CHAT)
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
     },
     /// Prints a completion script
     Completions {
@@ -170,6 +194,23 @@ impl Options {
             ProtoChoice::Ddnet => Some(Proto::Ddnet),
             ProtoChoice::V7 => Some(Proto::V7),
         }
+    }
+
+    /// Whether secrets are shown.
+    pub(crate) fn secrets(&self) -> Secrets {
+        if self.show_secrets {
+            Secrets::Show
+        } else {
+            Secrets::Hide
+        }
+    }
+
+    /// The definitions of messages.
+    ///
+    /// # Errors
+    /// When those of the user cannot be read.
+    pub(crate) fn registry(&self) -> Result<&'static Registry, Failure> {
+        definitions::load(self.messages.as_deref())
     }
 
     /// How much is shown.
@@ -232,7 +273,7 @@ fn notes() -> String {
          \n\
          A line is: time, session, direction (p is the proxy itself), V vital or R vital and sent again,\n\
          sequence number as its sender gave it and as it left if that differs, message, size, what was\n\
-         done with it, ! and its oddities.\n\
+         done with it, fields, ! and its oddities.\n\
          \n\
          Exit codes:\n{}",
         exit::table()

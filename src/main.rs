@@ -5,6 +5,7 @@
 mod child;
 mod cli;
 mod command;
+mod definitions;
 mod demo;
 mod exit;
 mod live;
@@ -55,6 +56,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         (Some(Command::Run { target, command }), None) => command::proxy(&options, &target, Some(&command)),
         (Some(Command::Demo { seconds }), None) => command::demo(&options, Duration::from_secs(seconds)),
         (Some(Command::Replay { check, file }), None) => command::replay(&options, check, &file),
+        (Some(Command::Messages { name }), None) => command::messages(&options, name.as_deref()),
         (Some(Command::Completions { shell }), None) => command::completions(shell),
         (Some(Command::Man), None) => command::man(),
         (None, Some(target)) => command::proxy(&options, &target, None),

@@ -1,11 +1,13 @@
 //! The sub-commands.
 
 mod demo;
+mod messages;
 mod proxy;
 mod replay;
 mod text;
 
 pub(crate) use demo::demo;
+pub(crate) use messages::messages;
 pub(crate) use proxy::proxy;
 pub(crate) use replay::replay;
 pub(crate) use text::{completions, man};

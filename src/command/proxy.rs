@@ -14,6 +14,7 @@ use teetap_proxy::{
     },
     session::{Config, Events, Level},
 };
+use teetap_wire::def::Registry;
 
 use crate::{
     child,
@@ -79,15 +80,17 @@ pub(super) struct Setup {
     pub(super) bus: Bus,
     config: Config,
     style: Style,
+    registry: &'static Registry,
     input_log: Option<InputLog>,
 }
 
 impl Setup {
-    /// Starts the clock, draws the secret, and a seed where none is given.
+    /// Reads definitions, starts the clock, draws the secret, and a seed where none is given.
     ///
     /// # Errors
-    /// When the operating system has no randomness.
+    /// When the definitions are wrong, or the operating system has no randomness.
     pub(super) fn new(options: &Options) -> anyhow::Result<Self> {
+        let registry = options.registry()?;
         let drawn = entropy::<4>().map_err(Failure::network)?;
         // Four bytes: short enough to type again.
         let seed = options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
@@ -108,6 +111,7 @@ impl Setup {
                 events: if options.quiet { Events::Odd } else { Events::All },
             },
             style: style(options),
+            registry,
         })
     }
 
@@ -125,7 +129,7 @@ impl Setup {
 
     /// The output, with the first words said.
     pub(super) fn greet(&self, proxy: &Running, target: &str, server: SocketAddr) -> Output {
-        let mut output = Output::new(self.style);
+        let mut output = Output::new(self.style, self.registry);
         output.start(&Start {
             seed: self.seed,
             target: target.to_owned(),
@@ -148,6 +152,7 @@ pub(super) fn style(options: &Options) -> Style {
         json: options.json,
         quiet: options.quiet,
         verbosity: options.verbosity(),
+        secrets: options.secrets(),
     }
 }
 

@@ -16,7 +16,8 @@ use teetap_proxy::{
     io::{Ended, Seen, record::Checked},
     session::{Level, Remark, Time, What},
 };
-use teetap_tui::{Kind, Verbosity};
+use teetap_tui::{Decoder, Form, Kind, Verbosity};
+use teetap_wire::def::{Registry, Secrets};
 
 use crate::exit::Exit;
 
@@ -26,6 +27,7 @@ pub(crate) struct Style {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
     pub(crate) verbosity: Verbosity,
+    pub(crate) secrets: Secrets,
 }
 
 /// What is known at the start.
@@ -61,14 +63,18 @@ pub(crate) struct Summary {
 #[derive(Debug)]
 pub(crate) struct Output {
     style: Style,
+    decoder: Decoder,
     stdout: Vec<u8>,
     closed: bool,
 }
 
 impl Output {
-    pub(crate) fn new(style: Style) -> Self {
+    /// With the definitions that messages are read through.
+    pub(crate) fn new(style: Style, registry: &'static Registry) -> Self {
+        let form = if style.json { Form::Json } else { Form::Gist };
         Self {
             style,
+            decoder: Decoder::new(registry, style.secrets, form),
             stdout: Vec::new(),
             closed: false,
         }
@@ -98,9 +104,13 @@ impl Output {
         }
         match (self.style.json, seen) {
             (true, Seen::Gap(lost)) => json::gap(now, *lost, &mut self.stdout),
-            (true, Seen::Event(event)) => json::event(event, self.style, &mut self.stdout),
+            (true, Seen::Event(event)) => {
+                json::event(event, self.style, &mut self.decoder, &mut self.stdout);
+            }
             (false, Seen::Gap(lost)) => plain::gap(*lost, &mut self.stdout),
-            (false, Seen::Event(event)) => plain::event(event, self.style, &mut self.stdout),
+            (false, Seen::Event(event)) => {
+                plain::event(event, self.style, &mut self.decoder, &mut self.stdout);
+            }
         }
     }
 

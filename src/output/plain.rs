@@ -6,7 +6,7 @@ use teetap_proxy::{
     io::record::Checked,
     session::{Event, Traffic},
 };
-use teetap_tui::row;
+use teetap_tui::{Decoder, row};
 
 use super::{Start, Style, Summary};
 
@@ -36,8 +36,8 @@ pub(super) fn start(start: &Start) -> Vec<String> {
 }
 
 /// The rows of an event that this style shows.
-pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
-    for row in row::rows(event, style.verbosity) {
+pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
+    for row in row::rows(event, style.verbosity, decoder) {
         if style.shows(row.kind) {
             out.extend_from_slice(row.text.as_bytes());
             out.push(b'\n');

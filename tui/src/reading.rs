@@ -7,8 +7,10 @@ use std::borrow::Cow;
 
 use teetap_proxy::session::{Action, Datagram, Origin, Placed};
 use teetap_wire::{
-    Code, Control, Flags, MessageId, Note, Notes, Packet, Place, Seq, chunk, identify, message, printable,
+    Code, Control, Flags, MessageId, Note, Notes, Packet, Place, Seq, chunk, identify, message,
 };
+
+use crate::decoder::Decoder;
 
 /// What kind of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +75,8 @@ pub struct Message {
     pub origin: Origin,
     /// What was done with it.
     pub done: Done,
-    /// The reason of a CLOSE, printable.
-    pub reason: Option<String>,
+    /// Its fields, in the form that the decoder gives; empty when the id is not known.
+    pub fields: String,
     /// Id and fields, without the chunk header.
     pub data: Box<[u8]>,
     /// Its oddities.
@@ -107,7 +109,7 @@ impl Done {
 impl Reading {
     /// Decodes.
     #[must_use]
-    pub fn new(datagram: &Datagram) -> Self {
+    pub fn new(datagram: &Datagram, decoder: &mut Decoder) -> Self {
         let mut reading = Self {
             size: datagram.received().map(<[u8]>::len),
             sizes_out: datagram.sent().map(<[u8]>::len).collect(),
@@ -123,13 +125,13 @@ impl Reading {
         let mut scratch = teetap_wire::Scratch::new();
         if let Some(received) = datagram.received() {
             match Packet::parse(datagram.proto, received, &mut scratch) {
-                Ok(packet) => reading.take_received(datagram, &packet),
+                Ok(packet) => reading.take_received(datagram, &packet, decoder),
                 Err(error) => reading.error = Some(error.to_string()),
             }
         }
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, &mut scratch) {
-                Ok(packet) => reading.take_sent(datagram, &packet, index == 0),
+                Ok(packet) => reading.take_sent(datagram, &packet, index == 0, decoder),
                 Err(error) => reading.error = Some(error.to_string()),
             }
         }
@@ -156,7 +158,7 @@ impl Reading {
         [ends(|message| message.seq), ends(|message| message.seq_out)]
     }
 
-    fn take_received(&mut self, datagram: &Datagram, packet: &Packet<'_>) {
+    fn take_received(&mut self, datagram: &Datagram, packet: &Packet<'_>, decoder: &mut Decoder) {
         self.flags = packet.header.flags;
         self.num_chunks = packet.header.num_chunks;
         self.ack = Some(packet.header.ack);
@@ -172,13 +174,13 @@ impl Reading {
                     .placed
                     .first()
                     .map_or(whole, |placed| Done::Placed(placed.action)),
-                ..Message::of_control(control, packet.payload, datagram.origin)
+                ..Message::of_control(control, packet.payload, datagram, decoder)
             });
             return;
         }
         let mut chunks = packet.chunks();
         for (index, chunk) in chunks.by_ref().enumerate() {
-            let mut message = Message::of_chunk(&chunk, datagram.origin);
+            let mut message = Message::of_chunk(&chunk, datagram, datagram.origin, decoder);
             message.seq = chunk.header.vital;
             (message.done, message.seq_out) = match datagram.placed.get(index) {
                 Some(Placed { seq_out, action }) => (Done::Placed(*action), *seq_out),
@@ -187,14 +189,14 @@ impl Reading {
                     chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),
                 ),
             };
-            message.notes = self.claim_notes(chunk.at..chunk.end());
+            message.notes.extend(self.claim_notes(chunk.at..chunk.end()));
             self.messages.push(message);
         }
         self.add_notes(&chunks.notes());
     }
 
     /// Takes over what only went out: the ack, and messages that did not come in.
-    fn take_sent(&mut self, datagram: &Datagram, packet: &Packet<'_>, first: bool) {
+    fn take_sent(&mut self, datagram: &Datagram, packet: &Packet<'_>, first: bool, decoder: &mut Decoder) {
         if first {
             self.ack_out = Some(packet.header.ack);
         }
@@ -205,7 +207,7 @@ impl Reading {
         if let Some(control) = packet.control() {
             if self.size.is_none() {
                 self.messages
-                    .push(Message::of_control(control, packet.payload, datagram.origin));
+                    .push(Message::of_control(control, packet.payload, datagram, decoder));
             }
             return;
         }
@@ -219,7 +221,7 @@ impl Reading {
                 } else {
                     datagram.origin
                 };
-                let message = Message::of_chunk(&chunk, origin);
+                let message = Message::of_chunk(&chunk, datagram, origin, decoder);
                 self.messages.push(Message {
                     seq_out: chunk.header.vital,
                     ..message
@@ -264,11 +266,8 @@ impl Reading {
 }
 
 impl Message {
-    fn of_control(control: Control<'_>, payload: &[u8], origin: Origin) -> Self {
-        let reason = match control {
-            Control::Close { reason } => reason.map(printable),
-            _ => None,
-        };
+    fn of_control(control: Control<'_>, payload: &[u8], datagram: &Datagram, decoder: &mut Decoder) -> Self {
+        let content = decoder.control(datagram.proto, datagram.dir, payload);
         Self {
             layer: Layer::Control,
             id: Some(control.id().into()),
@@ -279,16 +278,24 @@ impl Message {
             resend: false,
             seq: None,
             seq_out: None,
-            origin,
+            origin: datagram.origin,
             done: Done::Placed(Action::Pass),
-            reason,
+            fields: content.fields,
             data: payload.into(),
-            notes: Vec::new(),
+            notes: content.notes,
         }
     }
 
-    fn of_chunk(chunk: &chunk::Chunk<'_>, origin: Origin) -> Self {
+    fn of_chunk(
+        chunk: &chunk::Chunk<'_>,
+        datagram: &Datagram,
+        origin: Origin,
+        decoder: &mut Decoder,
+    ) -> Self {
         let id = identify(chunk.data).map(|(id, _)| id);
+        let vital = chunk.header.vital.is_some();
+        let content = decoder.chunk(datagram.proto, datagram.dir, vital, chunk.data);
+        let by_id = || id.map_or("unreadable".into(), |id| id.to_string().into());
         Self {
             layer: match id.map(|id| id.layer) {
                 Some(message::Layer::System) => Layer::System,
@@ -297,17 +304,17 @@ impl Message {
             },
             id: id.map(|id| id.id),
             uuid: id.and_then(|id: MessageId| id.uuid),
-            label: id.map_or("unreadable".into(), |id| id.to_string().into()),
-            named: false,
-            vital: chunk.header.vital.is_some(),
+            label: content.name.map_or_else(by_id, Cow::Borrowed),
+            named: content.name.is_some(),
+            vital,
             resend: chunk.header.resend,
             seq: None,
             seq_out: None,
             origin,
             done: Done::Placed(Action::Pass),
-            reason: None,
+            fields: content.fields,
             data: chunk.data.into(),
-            notes: Vec::new(),
+            notes: content.notes,
         }
     }
 }

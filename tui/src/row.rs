@@ -1,13 +1,13 @@
 //! Events as lines of text.
 //!
 //! ```text
-//!   12.418 #2  s→c V  217 sys.4              23 bytes
-//!   12.418 #2  s→c V 218→219 game.17         9 bytes hold
+//!   12.418 #2  s→c V  217 sv_motd            23 bytes message="welcome"
+//!   12.418 #2  s→c V 218→219 sv_chat         9 bytes hold team=0 client_id=3 message="gg"
 //! ```
 //!
 //! Time since the start in seconds, session, direction, `V` vital or `R` vital and sent again or `-`, number as its
-//! sender gave it and `→` as it left where that differs, name or id, size of the message, what was done with it,
-//! `!` and its oddities. `p` in the direction is the proxy itself: `c→p` is between client and proxy only.
+//! sender gave it and `→` as it left where that differs, name or id, size of the message, what was done with it, its
+//! fields as far as they fit, `!` and its oddities. `p` in the direction is the proxy itself: `c→p` is between client and proxy only.
 
 use std::fmt::{self, Write as _};
 
@@ -16,7 +16,10 @@ use teetap_proxy::session::{
 };
 use teetap_wire::{Dir, Flags, Note, Severity, Side, connless, printable};
 
-use crate::reading::{Message, Reading};
+use crate::{
+    decoder::Decoder,
+    reading::{Message, Reading},
+};
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +57,7 @@ pub struct Row {
 
 /// The rows of an event.
 #[must_use]
-pub fn rows(event: &Event, verbosity: Verbosity) -> Vec<Row> {
+pub fn rows(event: &Event, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<Row> {
     let start = Start {
         at: event.at,
         session: event.session,
@@ -62,8 +65,8 @@ pub fn rows(event: &Event, verbosity: Verbosity) -> Vec<Row> {
     match &event.what {
         What::Session(change) => vec![Row::new(Kind::Session, format!("{start} {}", Session(change)))],
         What::Remark(remark) => vec![remark_row(start, remark)],
-        What::Connless(connless) => vec![Row::new(Kind::Traffic, connless_text(start, connless, verbosity))],
-        What::Datagram(datagram) => datagram_rows(start, datagram, verbosity),
+        What::Connless(connless) => vec![connless_row(start, connless, verbosity, decoder)],
+        What::Datagram(datagram) => datagram_rows(start, datagram, verbosity, decoder),
     }
 }
 
@@ -141,14 +144,17 @@ fn remark_row(start: Start, remark: &Remark) -> Row {
     }
 }
 
-fn connless_text(start: Start, connless: &Connless, verbosity: Verbosity) -> String {
+fn connless_row(start: Start, connless: &Connless, verbosity: Verbosity, decoder: &mut Decoder) -> Row {
     let Connless {
         dir,
         client,
         bytes,
         forwarded,
     } = connless;
-    let name = name_of_connless(bytes);
+    let content = decoder.connless(bytes);
+    let name = content
+        .name
+        .map_or_else(|| name_of_connless(bytes), str::to_owned);
     let size = bytes.len();
     let mut text = format!(
         "{start} {} -      {name:<15} {size:>5} bytes client {client}",
@@ -157,10 +163,14 @@ fn connless_text(start: Start, connless: &Connless, verbosity: Verbosity) -> Str
     if !forwarded {
         text.push_str(" discard");
     }
+    if !content.fields.is_empty() {
+        let _never_fails = write!(text, " {}", content.fields);
+    }
+    let _never_fails = write!(text, "{}", Marks(&content.notes));
     if verbosity >= Verbosity::Bytes {
         let _never_fails = write!(text, " hex {}", hex(bytes));
     }
-    text
+    Row::new(weight(&content.notes, false), text)
 }
 
 /// What to call a datagram outside a connection.
@@ -172,8 +182,8 @@ pub fn name_of_connless(bytes: &[u8]) -> String {
     )
 }
 
-fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity) -> Vec<Row> {
-    let reading = Reading::new(datagram);
+fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<Row> {
+    let reading = Reading::new(datagram, decoder);
     let arrow = arrow(datagram.dir, datagram.leg);
     let mut rows = Vec::with_capacity(reading.messages.len() + 3);
     // Without messages the notes would have no line to stand on.
@@ -332,10 +342,10 @@ impl fmt::Display for Line<'_> {
             Origin::Peer | Origin::Proxy => {}
             origin => write!(f, " by the {origin}")?,
         }
-        match &message.reason {
-            Some(reason) => write!(f, " \"{reason}\""),
-            None => Ok(()),
+        if message.fields.is_empty() {
+            return Ok(());
         }
+        write!(f, " {}", message.fields)
     }
 }
 

@@ -1,24 +1,26 @@
 //! JSON lines: events as objects of the [`schema`].
 //!
-//! Names are stable; fields and objects may be added. Texts of peers hold no control characters.
+//! Names are stable; fields and objects may be added. In `fields` texts of peers are as they came, control characters
+//! escaped; elsewhere they hold none.
 //! `t` counts seconds since the start with microseconds, `wall_clock` says when that was.
 
 mod schema;
 
 use std::{borrow::Cow, fmt::Write as _, time::SystemTime};
 
+use serde_json::value::RawValue;
 use teetap_proxy::io::record::Checked;
 use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_tui::{
-    Kind, Layer, Message, Reading, Verbosity,
+    Decoder, Kind, Layer, Message, Reading, Verbosity,
     reading::Done,
     row::{hex, name_of_connless},
 };
-use teetap_wire::{Flags, Note, Severity, printable};
+use teetap_wire::{Flags, Note, Place, Severity, printable};
 
 use schema::{
-    ActionBody, Body, DatagramBody, Fields, Line, MessageBody, NoteBody, PerDir, ReplayBody, SessionBody,
-    StartBody, SummaryBody, VERSION,
+    ActionBody, Body, DatagramBody, Line, MessageBody, NoteBody, PerDir, ReplayBody, SessionBody, StartBody,
+    SummaryBody, VERSION,
 };
 
 use super::{Start, Style, Summary};
@@ -55,7 +57,7 @@ pub(super) fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
 }
 
 /// The lines of an event that this style shows.
-pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
+pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
     let session = event.session.map(|session| session.0);
     let mut line = |kind, body| {
         if style.shows(kind) {
@@ -82,10 +84,10 @@ pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
         }
         What::Connless(connless) => line(
             Kind::Traffic,
-            Body::Message(connless_body(connless, style.verbosity)),
+            Body::Message(connless_body(connless, style.verbosity, decoder)),
         ),
         What::Datagram(datagram) => {
-            let mut reading = Reading::new(datagram);
+            let mut reading = Reading::new(datagram, decoder);
             let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || reading.error.is_some());
             if bare || style.verbosity >= Verbosity::Datagrams {
                 let kind = weight(&reading.notes, reading.error.is_some());
@@ -195,7 +197,7 @@ fn message_body<'a>(
         seq_out: message.seq_out.map(teetap_wire::Seq::get),
         datagram: ordinal(datagram),
         size: message.data.len(),
-        fields: message.reason.as_deref().map(|reason| Fields { reason }),
+        fields: fields(&message.fields),
         notes: notes(&message.notes),
         actions: actions(message.done),
         origin: message.origin.to_string(),
@@ -205,7 +207,8 @@ fn message_body<'a>(
     }
 }
 
-fn connless_body(connless: &Connless, verbosity: Verbosity) -> MessageBody<'static> {
+fn connless_body(connless: &Connless, verbosity: Verbosity, decoder: &mut Decoder) -> MessageBody<'static> {
+    let content = decoder.connless(&connless.bytes);
     let done = if connless.forwarded {
         Done::Placed(Action::Pass)
     } else {
@@ -218,21 +221,31 @@ fn connless_body(connless: &Connless, verbosity: Verbosity) -> MessageBody<'stat
         layer: Some("connless"),
         id: None,
         uuid: None,
-        name: Some(name_of_connless(&connless.bytes).into()),
+        name: Some(
+            content
+                .name
+                .map_or_else(|| name_of_connless(&connless.bytes).into(), Cow::Borrowed),
+        ),
         vital: false,
         resend: false,
         seq: None,
         seq_out: None,
         datagram: None,
         size: connless.bytes.len(),
-        fields: None,
-        notes: Vec::new(),
+        fields: fields(&content.fields),
+        notes: notes(&content.notes),
         actions: actions(done),
         origin: "peer".to_owned(),
         leg: None,
         client: Some(connless.client),
         hex: (verbosity >= Verbosity::Bytes).then(|| hex(&connless.bytes)),
     }
+}
+
+/// The object that the decoder made.
+fn fields(json: &str) -> Option<Box<RawValue>> {
+    // Empty where there is none, which is no JSON.
+    RawValue::from_string(json.to_owned()).ok()
 }
 
 fn datagram_body(
@@ -281,6 +294,11 @@ fn actions(done: Done) -> Vec<ActionBody> {
 fn notes(notes: &[Note]) -> Vec<NoteBody> {
     let body = |note: &Note| NoteBody {
         code: note.code.name(),
+        place: match note.code.place() {
+            Place::Datagram => "datagram",
+            Place::Payload => "payload",
+            Place::Message => "message",
+        },
         at: note.at,
         len: note.len,
         text: note.code.text(),

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, net::SocketAddr};
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// Version of the schema.
 pub(super) const VERSION: u8 = 1;
@@ -90,7 +91,7 @@ pub(super) struct MessageBody<'a> {
     /// Bytes of id and fields.
     pub(super) size: usize,
     /// Decoded fields; null when they are not decoded.
-    pub(super) fields: Option<Fields<'a>>,
+    pub(super) fields: Option<Box<RawValue>>,
     pub(super) notes: Vec<NoteBody>,
     pub(super) actions: Vec<ActionBody>,
     /// peer, rule, user or proxy.
@@ -105,13 +106,10 @@ pub(super) struct MessageBody<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Fields<'a> {
-    pub(super) reason: &'a str,
-}
-
-#[derive(Serialize)]
 pub(super) struct NoteBody {
     pub(super) code: &'static str,
+    /// What the range is of: datagram, payload (clear) or message.
+    pub(super) place: &'static str,
     pub(super) at: usize,
     pub(super) len: usize,
     pub(super) text: &'static str,

@@ -4,7 +4,12 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use teetap_proxy::session::{Origin, Placed, Remark, SessionId, State};
-use teetap_wire::{Dir, Header, Proto, Seq, Side, Token, control, packet, write_chunk};
+use teetap_tui::Form;
+use teetap_wire::{
+    Dir, Header, Proto, Seq, Side, Token, control,
+    def::{Registry, Secrets},
+    packet, write_chunk,
+};
 
 use super::*;
 use crate::exit::Exit;
@@ -14,6 +19,7 @@ fn style(verbosity: Verbosity) -> Style {
         json: true,
         quiet: false,
         verbosity,
+        secrets: Secrets::Hide,
     }
 }
 
@@ -26,6 +32,7 @@ fn lines(what: What, style: Style) -> Vec<Value> {
             what,
         },
         style,
+        &mut Decoder::new(Registry::builtin(), style.secrets, Form::Json),
         &mut out,
     );
     parse(&out)
@@ -54,7 +61,7 @@ fn datagram(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
 
 fn chunk(seq: u16, ack: u16) -> Vec<u8> {
     let mut payload = Vec::new();
-    write_chunk(Proto::V7, Some(Seq::new(seq)), true, &[9, 1], &mut payload).unwrap();
+    write_chunk(Proto::V7, Some(Seq::new(seq)), true, b"\x02hi\0", &mut payload).unwrap();
     datagram(Flags::empty(), ack, 1, &payload)
 }
 
@@ -80,8 +87,8 @@ fn a_message() {
         lines(what, style(Verbosity::Messages)),
         [json!({
             "v": 1, "t": 12.418_001, "event": "message", "session": 2, "dir": "s2c", "proto": "0.7",
-            "layer": "system", "id": 4, "uuid": null, "name": null, "vital": true, "resend": true,
-            "seq": 217, "seq_out": 218, "datagram": 31, "size": 2, "fields": null, "notes": [],
+            "layer": "game", "id": 1, "uuid": null, "name": "sv_motd", "vital": true, "resend": true,
+            "seq": 217, "seq_out": 218, "datagram": 31, "size": 4, "fields": {"message": "hi"}, "notes": [],
             "actions": [{"rule": null, "action": "edit"}], "origin": "peer", "leg": null,
         })]
     );
@@ -95,18 +102,18 @@ fn a_datagram_with_its_bytes() {
         got[0],
         json!({
             "v": 1, "t": 12.418_001, "event": "datagram", "session": 2, "dir": "s2c", "proto": "0.7", "ordinal": 31,
-            "size": 12, "sizes_out": [12], "flags": [], "ack": 12, "ack_out": 11, "chunks": 1, "token_ok": true,
+            "size": 14, "sizes_out": [14], "flags": [], "ack": 12, "ack_out": 11, "chunks": 1, "token_ok": true,
             "notes": [], "error": null, "origin": "peer", "leg": null, "hex": hex(&came), "hex_out": [hex(&left)],
         })
     );
     assert_eq!(
         (&got[1]["event"], &got[1]["hex"]),
-        (&json!("message"), &json!("0901"))
+        (&json!("message"), &json!("02686900"))
     );
 }
 
 #[test]
-fn a_close_has_a_reason_without_control_characters_and_the_notes_of_its_datagram() {
+fn a_close_has_its_reason_with_control_characters_escaped_and_the_notes_of_its_datagram() {
     let mut payload = Vec::new();
     control::close("bye \x1b[2J \u{9b}1m".as_bytes(), &mut payload);
     let what = traffic(datagram(Flags::CONTROL, 3, 0, &payload), &[], |datagram| {
@@ -135,7 +142,7 @@ fn a_close_has_a_reason_without_control_characters_and_the_notes_of_its_datagram
             &json!("control"),
             &json!("server"),
             &json!(null),
-            &json!("bye \u{fffd}[2J \u{fffd}1m")
+            &json!("bye \u{1b}[2J \u{9b}1m")
         )
     );
     assert_eq!(
