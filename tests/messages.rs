@@ -1,10 +1,6 @@
 //! Definitions of messages, through the built binary: the list, one of them, a user's own, and what the demo shows.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{fs, process::Command};
 
