@@ -132,6 +132,10 @@ impl Decoder {
     }
 
     fn part(&self, def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
+        if record.value == Value::Bytes && def.bytes(record, source).iter().all(|byte| *byte == 0) {
+            // Padding.
+            return None;
+        }
         let name = &def.field(record.field)?.name;
         let value = self.decoded.value_text(def, record, source, self.secrets);
         let mut part = format!("{name}=");

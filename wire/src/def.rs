@@ -26,7 +26,6 @@ mod edit;
 mod error;
 mod json;
 mod lex;
-mod md5;
 mod model;
 mod parse;
 mod path;
@@ -42,6 +41,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 mod text;
+mod uuid;
 mod write;
 
 pub use datum::{Datum, EncodeError};

@@ -102,7 +102,7 @@ fn ids_on_the_wire() {
     assert_eq!(name(Proto::V6, Dir::S2c, &[0x09]), Some(("con_ready", 1)));
     assert_eq!(name(Proto::V7, Dir::S2c, &[0x0b]), Some(("con_ready", 1)));
     assert_eq!(name(Proto::Ddnet, Dir::C2s, &[0xff, 0x7f]), None);
-    let ping = [&[1][..], &md5::uuid("ping@ddnet.tw"), &[0; 16]].concat();
+    let ping = [&[1][..], &uuid::uuid("ping@ddnet.tw"), &[0; 16]].concat();
     for proto in Proto::ALL {
         assert_eq!(name(proto, Dir::C2s, &ping), Some(("ping_ex", 17)), "{proto}");
     }
@@ -287,7 +287,7 @@ fn objects() {
         })
     );
     let tee = registry
-        .object_uuid(Proto::Ddnet, &md5::uuid("character@netobj.ddnet.tw"))
+        .object_uuid(Proto::Ddnet, &uuid::uuid("character@netobj.ddnet.tw"))
         .unwrap();
     assert_eq!(
         tee.size,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::super::error::Errors;
 use super::super::lex::Word;
-use super::super::md5::{parse_uuid, uuid};
 use super::super::model::{Class, Id, Vitality, Way};
 use super::super::syntax::{Head, Layout};
+use super::super::uuid::{parse_uuid, uuid};
 use super::{Body, Open, name, number};
 
 /// `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror] [dead] [explicit] [since=V] [alias=NAME]`
