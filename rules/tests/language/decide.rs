@@ -270,6 +270,7 @@ fn what_is_remembered() {
         run("count(any_snap) == 0 and count(game) > 1", &cases),
         [NO, NO, YES, YES, YES]
     );
+    assert_eq!(run("since(enter_game) == 2s", &cases), [None, NO, YES, NO, NO]);
     assert_eq!(run("since(enter_game) > 5s", &cases), [None, NO, NO, YES, YES]);
     assert_eq!(
         run("last(sv_chat).message == sv_chat.message", &cases),
