@@ -1,10 +1,11 @@
 //! The command line: options and sub-commands, and how a wrong one is refused.
 
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, builder::BoolishValueParser};
 use clap_complete::Shell;
 use teetap_proxy::io::{Listen, Target};
+use teetap_rules::syntax::{self, Quantity};
 use teetap_tui::Verbosity;
 use teetap_wire::{
     Proto,
@@ -85,6 +86,31 @@ pub(crate) struct Options {
     /// One JSON object per line on stdout
     #[arg(long, env = "TEETAP_JSON", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
     pub(crate) json: bool,
+
+    /// Shows only messages that match, such as 'c2s and not input' or 'sv_chat.message contains "gg"'
+    #[arg(
+        short,
+        long,
+        value_name = "EXPR",
+        env = "TEETAP_FILTER",
+        global = true,
+        hide_env_values = true
+    )]
+    pub(crate) filter: Option<String>,
+
+    /// Ends the run when a message matches
+    #[arg(
+        long,
+        value_name = "EXPR",
+        env = "TEETAP_UNTIL",
+        global = true,
+        hide_env_values = true
+    )]
+    pub(crate) until: Option<String>,
+
+    /// Ends the run after so long, such as 30s or 5min: exit code 4 when --until has not come
+    #[arg(long, value_name = "DUR", env = "TEETAP_TIMEOUT", global = true, value_parser = duration, hide_env_values = true)]
+    pub(crate) timeout: Option<Duration>,
 
     /// Shows passwords, rcon commands and codes instead of •••
     #[arg(long, env = "TEETAP_SHOW_SECRETS", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
@@ -253,6 +279,20 @@ fn one_line(text: &str) -> String {
 fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "a seed is a number from 0 to 18446744073709551615".to_owned())
+}
+
+/// A number with a unit of time, as in filters.
+fn duration(text: &str) -> Result<Duration, String> {
+    let number = match syntax::parse(text).map(|expr| expr.kind) {
+        Ok(syntax::Kind::Number(number)) => Some(number),
+        _ => None,
+    };
+    number
+        .filter(|number| number.quantity() == Quantity::Duration)
+        .and_then(|number| u64::try_from(number.value()?).ok())
+        .filter(|micros| *micros > 0)
+        .map(Duration::from_micros)
+        .ok_or_else(|| "write a number and a unit of time, like 500ms, 30s or 5min".to_owned())
 }
 
 /// `ADDR:PORT`; `:PORT` is a port of 127.0.0.1.

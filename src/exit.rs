@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Usage,
     /// The network, or something that could not be started.
     Network,
+    /// What was waited for has not come in time.
+    Timeout,
     /// A recording is damaged.
     Damaged,
     /// A bug.
@@ -37,6 +39,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
         "3",
         "network or start error: host not found, port taken, command or file not found",
     ),
+    ("4", "--timeout came before --until"),
     ("5", "an input log is damaged, or holds what cannot be replayed"),
     ("6", "internal error: a bug in teetap"),
     ("128+n", "ended by signal n"),
@@ -50,6 +53,7 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Network => 3,
+            Self::Timeout => 4,
             Self::Damaged => 5,
             Self::Internal => 6,
             Self::Signal(number) => 128 + (number & 0x7f),
@@ -126,6 +130,7 @@ mod tests {
             Exit::Failed,
             Exit::Usage,
             Exit::Network,
+            Exit::Timeout,
             Exit::Damaged,
             Exit::Internal,
         ] {

@@ -8,6 +8,7 @@ mod command;
 mod definitions;
 mod demo;
 mod exit;
+mod filters;
 mod live;
 mod output;
 mod signals;

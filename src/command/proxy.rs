@@ -12,14 +12,16 @@ use teetap_proxy::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy, probe::probe,
         raise_file_limit, record::InputLog,
     },
-    session::{Config, Events, Level},
+    session::{Config, Events, Level, Time},
 };
+use teetap_rules::Filter;
 use teetap_wire::def::Registry;
 
 use crate::{
     child,
     cli::Options,
     exit::{Exit, Failure},
+    filters,
     live::{Live, Wake},
     output::{Output, Start, Style},
     signals::Signals,
@@ -69,6 +71,7 @@ pub(crate) fn proxy(
         wake,
         child,
         drops: KernelDrops::default(),
+        timeout: setup.timeout,
     }
     .run()
 }
@@ -81,6 +84,10 @@ pub(super) struct Setup {
     config: Config,
     style: Style,
     registry: &'static Registry,
+    filter: Option<Filter>,
+    until: Option<Filter>,
+    /// When the run ends at the latest, and how.
+    pub(super) timeout: Option<(Time, Exit)>,
     input_log: Option<InputLog>,
 }
 
@@ -91,6 +98,9 @@ impl Setup {
     /// When the definitions are wrong, or the operating system has no randomness.
     pub(super) fn new(options: &Options) -> anyhow::Result<Self> {
         let registry = options.registry()?;
+        let filter = filters::parse("--filter", options.filter.as_deref(), registry)?;
+        let until = filters::parse("--until", options.until.as_deref(), registry)?;
+        let late = if until.is_some() { Exit::Timeout } else { Exit::Ok };
         let drawn = entropy::<4>().map_err(Failure::network)?;
         // Four bytes: short enough to type again.
         let seed = options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
@@ -108,10 +118,18 @@ impl Setup {
                 secret: entropy().map_err(Failure::network)?,
                 proto: options.proto(),
                 patience: None,
-                events: if options.quiet { Events::Odd } else { Events::All },
+                // A filter wants to see everything, whatever is shown of it.
+                events: if options.quiet && options.filter.is_none() && options.until.is_none() {
+                    Events::Odd
+                } else {
+                    Events::All
+                },
             },
             style: style(options),
             registry,
+            filter,
+            until,
+            timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
         })
     }
 
@@ -130,6 +148,12 @@ impl Setup {
     /// The output, with the first words said.
     pub(super) fn greet(&self, proxy: &Running, target: &str, server: SocketAddr) -> Output {
         let mut output = Output::new(self.style, self.registry);
+        if let Some(filter) = &self.filter {
+            output.show_only(filter.clone());
+        }
+        if let Some(until) = &self.until {
+            output.look_out_for(until.clone());
+        }
         output.start(&Start {
             seed: self.seed,
             target: target.to_owned(),

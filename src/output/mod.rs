@@ -16,6 +16,7 @@ use teetap_proxy::{
     io::{Ended, Seen, record::Checked},
     session::{Level, Remark, Time, What},
 };
+use teetap_rules::Filter;
 use teetap_tui::{Decoder, Form, Kind, Verbosity};
 use teetap_wire::def::{Registry, Secrets};
 
@@ -90,11 +91,23 @@ impl Output {
         }
     }
 
-    /// Something the proxy did.
+    /// Shows only messages that match from now on.
+    pub(crate) fn show_only(&mut self, filter: Filter) {
+        self.decoder.show_only(filter);
+    }
+
+    /// Looks out for a message that matches, shown or not.
+    pub(crate) fn look_out_for(&mut self, filter: Filter) {
+        self.decoder.look_out_for(filter);
+    }
+
+    /// Whether a message that was looked out for has come.
+    pub(crate) fn has_seen_it(&self) -> bool {
+        self.decoder.has_seen_it()
+    }
+
+    /// Something the proxy did. Where nobody reads any more it is looked at all the same: somebody may wait for it.
     pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
-        if self.closed {
-            return;
-        }
         if let Seen::Event(event) = seen
             && let What::Remark(remark @ Remark::Behind { .. }) = &event.what
         {

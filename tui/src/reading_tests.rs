@@ -42,7 +42,7 @@ const GAME_40: &[u8] = b"\x90\x01";
 
 fn read(datagram: &Datagram) -> Reading {
     let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
-    Reading::new(datagram, &mut decoder)
+    Reading::new(Time::ZERO, None, datagram, &mut decoder)
 }
 
 #[test]

@@ -63,9 +63,16 @@ pub fn rows(event: &Event, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<R
         session: event.session,
     };
     match &event.what {
-        What::Session(change) => vec![Row::new(Kind::Session, format!("{start} {}", Session(change)))],
+        What::Session(change) => {
+            if let Some(session) = event.session {
+                decoder.on_session(event.at, session, change.state);
+            }
+            vec![Row::new(Kind::Session, format!("{start} {}", Session(change)))]
+        }
         What::Remark(remark) => vec![remark_row(start, remark)],
-        What::Connless(connless) => vec![connless_row(start, connless, verbosity, decoder)],
+        What::Connless(connless) => connless_row(start, connless, verbosity, decoder)
+            .into_iter()
+            .collect(),
         What::Datagram(datagram) => datagram_rows(start, datagram, verbosity, decoder),
     }
 }
@@ -144,14 +151,22 @@ fn remark_row(start: Start, remark: &Remark) -> Row {
     }
 }
 
-fn connless_row(start: Start, connless: &Connless, verbosity: Verbosity, decoder: &mut Decoder) -> Row {
+fn connless_row(
+    start: Start,
+    connless: &Connless,
+    verbosity: Verbosity,
+    decoder: &mut Decoder,
+) -> Option<Row> {
     let Connless {
         dir,
         client,
         bytes,
         forwarded,
     } = connless;
-    let content = decoder.connless(bytes);
+    let content = decoder.connless(start.at, connless);
+    if !content.shown {
+        return None;
+    }
     let name = content
         .name
         .map_or_else(|| name_of_connless(bytes), str::to_owned);
@@ -170,7 +185,7 @@ fn connless_row(start: Start, connless: &Connless, verbosity: Verbosity, decoder
     if verbosity >= Verbosity::Bytes {
         let _never_fails = write!(text, " hex {}", hex(bytes));
     }
-    Row::new(weight(&content.notes, false), text)
+    Some(Row::new(weight(&content.notes, false), text))
 }
 
 /// What to call a datagram outside a connection.
@@ -183,7 +198,10 @@ pub fn name_of_connless(bytes: &[u8]) -> String {
 }
 
 fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<Row> {
-    let reading = Reading::new(datagram, decoder);
+    let reading = Reading::new(start.at, start.session, datagram, decoder);
+    if !reading.is_shown(decoder) {
+        return Vec::new();
+    }
     let arrow = arrow(datagram.dir, datagram.leg);
     let mut rows = Vec::with_capacity(reading.messages.len() + 3);
     // Without messages the notes would have no line to stand on.
@@ -203,7 +221,7 @@ fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity, decode
     }
     // With the datagram's own line the notes are there.
     let mut loose: &[Note] = if rows.is_empty() { &reading.notes } else { &[] };
-    for message in &reading.messages {
+    for message in reading.messages.iter().filter(|message| message.shown) {
         let notes = [message.notes.as_slice(), loose].concat();
         loose = &[];
         rows.push(Row::new(

@@ -64,7 +64,7 @@ pub enum PacketFact {
 pub enum SessionFact {
     /// `sess.id`: from 1.
     Id,
-    /// `sess.rtt`: microseconds between proxy and client, there and back.
+    /// `sess.rtt`: microseconds from the last vital message to the client until its ack.
     Rtt,
 }
 

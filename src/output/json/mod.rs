@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use teetap_proxy::io::record::Checked;
 use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_tui::{
-    Decoder, Kind, Layer, Message, Reading, Verbosity,
+    Content, Decoder, Kind, Layer, Message, Reading, Verbosity,
     reading::Done,
     row::{hex, name_of_connless},
 };
@@ -65,7 +65,12 @@ pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mu
         }
     };
     match &event.what {
-        What::Session(change) => line(Kind::Session, Body::Session(session_body(session, change))),
+        What::Session(change) => {
+            if let Some(session) = event.session {
+                decoder.on_session(event.at, session, change.state);
+            }
+            line(Kind::Session, Body::Session(session_body(session, change)));
+        }
         What::Remark(remark) => {
             let level = remark.level();
             let kind = if level >= Level::Warning {
@@ -82,12 +87,20 @@ pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mu
                 },
             );
         }
-        What::Connless(connless) => line(
-            Kind::Traffic,
-            Body::Message(connless_body(connless, style.verbosity, decoder)),
-        ),
+        What::Connless(connless) => {
+            let content = decoder.connless(event.at, connless);
+            if content.shown {
+                line(
+                    weight(&content.notes, false),
+                    Body::Message(connless_body(connless, style.verbosity, &content)),
+                );
+            }
+        }
         What::Datagram(datagram) => {
-            let mut reading = Reading::new(datagram, decoder);
+            let mut reading = Reading::new(event.at, event.session, datagram, decoder);
+            if !reading.is_shown(decoder) {
+                return;
+            }
             let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || reading.error.is_some());
             if bare || style.verbosity >= Verbosity::Datagrams {
                 let kind = weight(&reading.notes, reading.error.is_some());
@@ -99,7 +112,7 @@ pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mu
                 // Without its own line the datagram's notes stand on its first message.
                 first.notes.append(&mut reading.notes);
             }
-            for message in &reading.messages {
+            for message in reading.messages.iter().filter(|message| message.shown) {
                 let kind = weight(&message.notes, false);
                 line(
                     kind,
@@ -207,8 +220,7 @@ fn message_body<'a>(
     }
 }
 
-fn connless_body(connless: &Connless, verbosity: Verbosity, decoder: &mut Decoder) -> MessageBody<'static> {
-    let content = decoder.connless(&connless.bytes);
+fn connless_body(connless: &Connless, verbosity: Verbosity, content: &Content) -> MessageBody<'static> {
     let done = if connless.forwarded {
         Done::Placed(Action::Pass)
     } else {
