@@ -1,4 +1,4 @@
-//! What the wire code costs by itself: Huffman, packed ints, headers and chunks, on a medium snapshot.
+//! What the wire code costs by itself: Huffman, packed ints, headers and chunks, on a medium snapshot; definitions.
 //!
 //! Throughput is in clear bytes: 1000 MB/s are 1 ns per byte.
 //!
@@ -13,8 +13,9 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use teetap_kit::codec::{Head, Packing, Variant, put_chunk, seal};
 use teetap_kit::huffman::Ending;
 use teetap_kit::link::Random;
+use teetap_wire::def::{Class, Datum, Decoded, Registry, Secrets, Source};
 use teetap_wire::{
-    Packet, Proto, Rewrite, Scratch, Seq, Token, Trailing, compress, decompress, rewrite, varint,
+    Dir, Packet, Proto, Rewrite, Scratch, Seq, Token, Trailing, compress, decompress, rewrite, varint,
 };
 
 /// Bytes of a medium snapshot.
@@ -141,5 +142,75 @@ fn packets(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, huffman, ints, packets);
+/// Messages as 0.7 sends them, read into records that are used again.
+fn definitions(criterion: &mut Criterion) {
+    let registry = Registry::builtin();
+    let mut chat = vec![6, 1, 3, 0x40];
+    chat.extend_from_slice(b"capitalism.\0");
+    let tick = 2_000_000;
+    let player = [
+        ("direction", -1),
+        ("target_x", 212),
+        ("target_y", -90),
+        ("fire", 7),
+        ("player_flags", 1),
+    ];
+    let player = Datum::group(player.map(|(name, value)| (name, value.into())));
+    let values = [
+        ("ack_snapshot", tick.into()),
+        ("intended_tick", (tick + 3).into()),
+        ("input", player),
+    ];
+    let mut input = Vec::new();
+    if let Some(def) = registry.named(Proto::V7, Some(Class::System), "input").next() {
+        let written = def.encode(&Datum::group(values), &mut input);
+        assert_eq!(written, Ok(()), "an input of 0.7");
+    }
+    let messages = [
+        ("input", Dir::C2s, input),
+        ("snap_single", Dir::S2c, snapshot()),
+        ("sv_chat", Dir::S2c, chat),
+    ];
+    let mut group = criterion.benchmark_group("definitions");
+    group.bench_function("parse all of them", |bencher| {
+        bencher.iter(|| Registry::load(&[]))
+    });
+    for (name, dir, data) in &messages {
+        let mut decoded = Decoded::new();
+        let def = decoded.message(registry, Proto::V7, *dir, data);
+        assert_eq!(
+            def.map(|def| &*def.name),
+            Some(*name),
+            "the bench reads what it says"
+        );
+        group.bench_function(format!("decode {name}"), |bencher| {
+            bencher.iter(|| {
+                decoded
+                    .message(registry, Proto::V7, *dir, black_box(data))
+                    .is_some()
+            });
+        });
+        let Some(def) = def else { continue };
+        group.bench_function(format!("json of {name}"), |bencher| {
+            let mut out = String::new();
+            bencher.iter(|| {
+                out.clear();
+                decoded.json(def, Source::Bytes(data), Secrets::Hide, &mut out);
+            });
+        });
+    }
+    let chat = registry.named(Proto::V7, Some(Class::Game), "sv_chat").next();
+    if let (Some(chat), [.., (_, dir, data)]) = (chat, &messages)
+        && let Ok(path) = chat.path("message")
+    {
+        let (mut decoded, mut out, value) = (Decoded::new(), Vec::new(), Datum::from("free software."));
+        decoded.message(registry, Proto::V7, *dir, data);
+        group.bench_function("splice sv_chat.message", |bencher| {
+            bencher.iter(|| decoded.splice(chat, black_box(data), &path, &value, &mut out));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, huffman, ints, packets, definitions);
 criterion_main!(benches);

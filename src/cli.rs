@@ -1,14 +1,19 @@
 //! The command line: options and sub-commands, and how a wrong one is refused.
 
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, builder::BoolishValueParser};
 use clap_complete::Shell;
 use teetap_proxy::io::{Listen, Target};
+use teetap_rules::syntax::{self, Quantity};
 use teetap_tui::Verbosity;
-use teetap_wire::Proto;
+use teetap_wire::{
+    Proto,
+    def::{Registry, Secrets},
+};
 
 use crate::{
+    definitions,
     exit::{self, Exit, Failure},
     output,
     recording::Wanted,
@@ -41,7 +46,7 @@ pub(crate) struct Cli {
 /// Options of everything that starts a proxy.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
-    /// Where clients connect to [default: 127.0.0.1:8303, or the next free port]
+    /// Where clients connect to; redirects of the server open more ports at that IP address [default: 127.0.0.1:8303, or the next free port]
     #[arg(short, long, value_name = "ADDR:PORT", env = "TEETAP_LISTEN", global = true, value_parser = listen_address, hide_env_values = true)]
     listen: Option<SocketAddr>,
 
@@ -82,6 +87,45 @@ pub(crate) struct Options {
     /// One JSON object per line on stdout
     #[arg(long, env = "TEETAP_JSON", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
     pub(crate) json: bool,
+
+    /// Shows only messages that match, such as 'c2s and not input' or 'sv_chat.message contains "gg"'
+    #[arg(
+        short,
+        long,
+        value_name = "EXPR",
+        env = "TEETAP_FILTER",
+        global = true,
+        hide_env_values = true
+    )]
+    pub(crate) filter: Option<String>,
+
+    /// Ends the run when a message matches
+    #[arg(
+        long,
+        value_name = "EXPR",
+        env = "TEETAP_UNTIL",
+        global = true,
+        hide_env_values = true
+    )]
+    pub(crate) until: Option<String>,
+
+    /// Ends the run after so long, such as 30s or 5min: exit code 4 when --until has not come
+    #[arg(long, value_name = "DUR", env = "TEETAP_TIMEOUT", global = true, value_parser = duration, hide_env_values = true)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Shows passwords, rcon commands and codes instead of •••
+    #[arg(long, env = "TEETAP_SHOW_SECRETS", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    show_secrets: bool,
+
+    /// Messages and objects of your own, or others than those built in; `teetap messages NAME` shows the form
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TEETAP_MESSAGES",
+        global = true,
+        hide_env_values = true
+    )]
+    messages: Option<PathBuf>,
 
     /// Writes every input of the run to a new file, for `teetap replay`; it holds passwords and can only be read by you
     #[arg(
@@ -140,6 +184,21 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Prints the messages of a recording that match an expression, as --filter takes it
+    Grep {
+        /// The expression
+        #[arg(value_name = "EXPR")]
+        expr: String,
+        /// The recording
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Lists all messages and snapshot objects that are known, or prints the definition of one
+    Messages {
+        /// As it is printed, or as the games' sources call it (NETMSGTYPE_SV_CHAT)
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Prints a completion script
     Completions {
         /// The shell
@@ -192,6 +251,28 @@ impl Options {
         }
     }
 
+    /// Whether ordinary traffic is of no interest: neither shown, nor recorded, nor asked about.
+    pub(crate) fn sees_only_odd(&self) -> bool {
+        self.quiet && self.write.is_none() && self.filter.is_none() && self.until.is_none()
+    }
+
+    /// Whether secrets are shown.
+    pub(crate) fn secrets(&self) -> Secrets {
+        if self.show_secrets {
+            Secrets::Show
+        } else {
+            Secrets::Hide
+        }
+    }
+
+    /// The definitions of messages.
+    ///
+    /// # Errors
+    /// When those of the user cannot be read.
+    pub(crate) fn registry(&self) -> Result<&'static Registry, Failure> {
+        definitions::load(self.messages.as_deref())
+    }
+
     /// How much is shown.
     pub(crate) fn verbosity(&self) -> Verbosity {
         match self.verbose {
@@ -234,6 +315,20 @@ fn seed(text: &str) -> Result<u64, String> {
         .map_err(|_| "a seed is a number from 0 to 18446744073709551615".to_owned())
 }
 
+/// A number with a unit of time, as in filters.
+fn duration(text: &str) -> Result<Duration, String> {
+    let number = match syntax::parse(text).map(|expr| expr.kind) {
+        Ok(syntax::Kind::Number(number)) => Some(number),
+        _ => None,
+    };
+    number
+        .filter(|number| number.quantity() == Quantity::Duration)
+        .and_then(|number| u64::try_from(number.value()?).ok())
+        .filter(|micros| *micros > 0)
+        .map(Duration::from_micros)
+        .ok_or_else(|| "write a number and a unit of time, like 500ms, 30s or 5min".to_owned())
+}
+
 /// `ADDR:PORT`; `:PORT` is a port of 127.0.0.1.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let full = if text.starts_with(':') {
@@ -252,7 +347,7 @@ fn notes() -> String {
          \n\
          A line is: time, session, direction (p is the proxy itself), V vital or R vital and sent again,\n\
          sequence number as its sender gave it and as it left if that differs, message, size, what was\n\
-         done with it, ! and its oddities.\n\
+         done with it, fields, ! and its oddities.\n\
          \n\
          Exit codes:\n{}",
         exit::table()

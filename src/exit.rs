@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Usage,
     /// The network, or something that could not be started.
     Network,
+    /// What was waited for has not come in time.
+    Timeout,
     /// A recording is damaged.
     Damaged,
     /// A bug.
@@ -30,7 +32,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "ended as wanted"),
     (
         "1",
-        "the command of `run` failed (its own code is in the summary as cmd_exit), the demo did, or a replay differs",
+        "the command of `run` failed (its own code is in the summary as cmd_exit), the demo did, a replay differs, or grep found nothing",
     ),
     (
         "2",
@@ -40,6 +42,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
         "3",
         "network or start error: host not found, port taken, command or file not found",
     ),
+    ("4", "--timeout came before --until"),
     (
         "5",
         "a recording or an input log is damaged, or holds what cannot be read",
@@ -56,6 +59,7 @@ impl Exit {
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Network => 3,
+            Self::Timeout => 4,
             Self::Damaged => 5,
             Self::Internal => 6,
             Self::Signal(number) => 128 + (number & 0x7f),
@@ -132,6 +136,7 @@ mod tests {
             Exit::Failed,
             Exit::Usage,
             Exit::Network,
+            Exit::Timeout,
             Exit::Damaged,
             Exit::Internal,
         ] {

@@ -10,7 +10,7 @@ use std::{
 
 use teetap_proxy::{
     io::{Clock, KernelDrops, Running, Watcher, probe::Finding, record::Faults},
-    session::Level,
+    session::{Level, Time},
 };
 
 use crate::{
@@ -51,6 +51,8 @@ pub(crate) struct Live {
     pub(crate) wake: mpsc::Receiver<Wake>,
     pub(crate) child: Option<child::Running>,
     pub(crate) drops: KernelDrops,
+    /// When the run ends at the latest, and how.
+    pub(crate) timeout: Option<(Time, Exit)>,
 }
 
 /// Why the loop ended.
@@ -141,6 +143,12 @@ impl Live {
                 self.look_for_drops();
             }
             let read = self.output.flush().map_err(cannot_write)?;
+            if self.output.has_seen_it() {
+                return Ok(Why::Decided(Exit::Ok));
+            }
+            if let Some((_, exit)) = self.timeout.filter(|(end, _)| self.clock.now() >= *end) {
+                return Ok(Why::Decided(exit));
+            }
             match &mut self.child {
                 Some(child) => {
                     if let Some(end) = child.ended()? {

@@ -5,8 +5,10 @@
 mod child;
 mod cli;
 mod command;
+mod definitions;
 mod demo;
 mod exit;
+mod filters;
 mod live;
 mod output;
 mod recording;
@@ -57,6 +59,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         (Some(Command::Demo { seconds }), None) => command::demo(&options, Duration::from_secs(seconds)),
         (Some(Command::Replay { check, file }), None) => command::replay(&options, check, &file),
         (Some(Command::Open { file }), None) => command::open(&options, &file),
+        (Some(Command::Grep { expr, file }), None) => command::grep(&options, &expr, &file),
+        (Some(Command::Messages { name }), None) => command::messages(&options, name.as_deref()),
         (Some(Command::Completions { shell }), None) => command::completions(shell),
         (Some(Command::Man), None) => command::man(),
         (None, Some(target)) => command::proxy(&options, &target, None),

@@ -18,7 +18,8 @@ use teetap_proxy::{
     },
     session::{Level, Time},
 };
-use teetap_tui::row;
+use teetap_tui::{Decoder, Form, row};
+use teetap_wire::def::{Registry, Secrets};
 
 use crate::{
     exit::Failure,
@@ -121,6 +122,7 @@ impl Prepared {
         self,
         start: &Start,
         clock: Clock,
+        registry: &'static Registry,
     ) -> Result<(Running, Vec<(Level, String)>), Failure> {
         let Self {
             tape,
@@ -144,8 +146,14 @@ impl Prepared {
             ));
         }
         let encode: Box<dyn Encode> = match format {
-            Format::PcapNg => Box::new(Encoder::new(run(start), row::gist)),
-            Format::JsonLines => Box::new(JsonLines::new(start.clone())),
+            Format::PcapNg => {
+                let mut decoder = Decoder::new(registry, Secrets::Hide, Form::Gist);
+                Box::new(Encoder::new(
+                    run(start),
+                    Box::new(move |event| row::gist(event, &mut decoder)),
+                ))
+            }
+            Format::JsonLines => Box::new(JsonLines::new(start.clone(), registry)),
         };
         let recording = recorder::start(tape, encode, watcher, clock).map_err(refused)?;
         let running = Running {

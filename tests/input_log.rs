@@ -125,7 +125,7 @@ fn a_demo_replays_equal() {
     let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
     assert_eq!(
         (&first["input_log"], &first["version"], &first["seed"]),
-        (&1.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
+        (&2.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
     );
     let inputs = lines.len() - 2;
     assert_eq!(
@@ -226,8 +226,8 @@ fn what_is_no_log_or_a_damaged_one_is_refused() {
     check("{\"v\":1,\"t\":0,\"event\":\"start\"}\n", "no input log");
     check(&log[..100], "no input log");
     check(
-        &log.replacen("\"input_log\":1", "\"input_log\":2", 1),
-        "version 2",
+        &log.replacen("\"input_log\":2", "\"input_log\":1", 1),
+        "of version 1, and only version 2",
     );
     let second = log.find('\n').unwrap() + 1;
     check(

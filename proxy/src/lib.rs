@@ -21,6 +21,8 @@
 //! | candidates beside a session | 1 | the newer one stays |
 //! | TOKEN requests of 0.7 | no session and no socket; 256 tokens remembered, 4 of one address | the oldest is forgotten |
 //! | relays of the server browser | 64, one socket each, 10 s idle | the idlest is closed |
+//! | listen sockets for the ports that `redirect` names | 8 beside the first, kept to the end | the message passes as it is, with a warning |
+//! | datagrams that wait for such a socket | 1 of a session | lost, as on a bad line |
 //! | requests that wait for a server's token | 4 of one relay, 5 s | the oldest is forgotten |
 //! | unacked messages towards a peer, waiting ones | 400; 300 or 24 KiB | not acked to their sender, who sends them again |
 //! | waiting ones with those that rules made | 1200 or 96 KiB | what rules make is left out |
@@ -31,7 +33,7 @@
 //! | a block or packet of a capture | 4 MiB | the capture is damaged |
 //! | events kept for watchers | 16 384 | the oldest are dropped and counted |
 //!
-//! One session has one socket, so there are never more than 256 + 64 beside those of players.
+//! One session has one socket, so there are never more than 256 + 64 + 8 beside those of players.
 //!
 //! # What is never sent on
 //!

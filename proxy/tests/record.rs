@@ -17,7 +17,7 @@ use teetap_kit::{
     codec::Variant,
     link::{Conditions, SECOND},
     peer::{Options, Peer, Policy, Server},
-    world::{Middle, Witness, World, client_addr},
+    world::{Middle, Witness, World, client_addr, route},
 };
 use teetap_proxy::{
     io::record::{self, Header, InputLog, Recorder},
@@ -55,7 +55,7 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
         seed,
         version: "of this test",
     };
-    let addrs = [client_addr(8), client_addr(9)];
+    let addrs = [route().server, route().listen];
     let header = Header::new(log.version, &config, seed, addrs, UNIX_EPOCH);
     let (recorder, writing) = record::start(&log, &header).unwrap();
     let conditions = Conditions::bad(0.05);
@@ -68,7 +68,12 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
         ..Policy::default()
     };
     let server = Server::new(variant, policy, seed);
-    let mut world = World::new(Middle::Hub(Box::new(Hub::new(config))), server, conditions, seed);
+    let mut world = World::new(
+        Middle::Hub(Box::new(Hub::new(config, header.route()))),
+        server,
+        conditions,
+        seed,
+    );
     world.witness = Some(Box::new(Clerk(recorder)));
     for number in 0..3 {
         let options = Options {

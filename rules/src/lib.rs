@@ -1,11 +1,27 @@
-//! What is to happen to a message: the verdicts that the session core carries out.
+//! What is to happen to a message: the language that says it, and the verdicts that the session core carries out.
 //!
-//! Law: pure. A [`Decide`] sees one message and answers with a [`Verdict`]; it owns no socket, no clock and no
-//! randomness of its own. The session core carries the verdict out (`teetap-proxy`, `session::splice`).
+//! Law: pure. A [`Decide`] sees one message and answers with a [`Verdict`], a [`Filter`] says whether a message is one
+//! that is looked for; neither owns a socket, a clock or randomness of its own. The session core carries a verdict out
+//! (`teetap-proxy`, `session::splice`).
 //!
-//! The rule and filter language that compiles text into a `Decide` lives here too; today the crate holds the
-//! contract only, so that operations can be written in Rust and exercised by tests.
+//! | module | part |
+//! |---|---|
+//! | [`syntax`] | the text of an expression, and its tree |
+//! | `check` | names and kinds of values, against the message definitions |
+//! | [`eval`] | deciding about a message |
+//! | [`diagnostic`] | what is wrong with a text, and how it is shown |
 
+pub mod diagnostic;
+pub mod eval;
+pub mod syntax;
+
+mod check;
+mod filter;
+mod span;
 mod verdict;
 
+pub use diagnostic::{Diagnostic, Severity, Style};
+pub use eval::{Facts, Fields, Memory, Reach, Subject};
+pub use filter::Filter;
+pub use span::Span;
 pub use verdict::{Decide, Fate, Made, Message, Order, Verdict};

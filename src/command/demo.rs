@@ -64,6 +64,7 @@ pub(crate) fn demo(options: &Options, duration: Duration) -> anyhow::Result<Exit
         wake,
         child: None,
         drops: KernelDrops::default(),
+        timeout: setup.timeout,
     }
     .run()
 }

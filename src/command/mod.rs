@@ -1,13 +1,15 @@
 //! The sub-commands.
 
 mod demo;
+mod messages;
 mod open;
 mod proxy;
 mod replay;
 mod text;
 
 pub(crate) use demo::demo;
-pub(crate) use open::open;
+pub(crate) use messages::messages;
+pub(crate) use open::{grep, open};
 pub(crate) use proxy::proxy;
 pub(crate) use replay::replay;
 pub(crate) use text::{completions, man};

@@ -1,4 +1,4 @@
-//! `teetap open FILE`: a recording, shown as a live run would be.
+//! `teetap open FILE`: a recording, shown as a live run would be. `teetap grep EXPR FILE`: only the messages that match.
 
 use std::{
     fs::File,
@@ -20,7 +20,8 @@ use super::proxy::style;
 use crate::{
     cli::Options,
     exit::{Exit, Failure},
-    output::{Lines, Opened, Output},
+    filters,
+    output::{Lines, Opened, Output, Style},
 };
 
 /// Bytes read from the file at once.
@@ -41,6 +42,39 @@ enum Recording<R> {
 /// [`Failure`]s: of the command line, for a file that cannot be opened, and for one that is no recording at all. One that is
 /// damaged is shown up to there, which is said before the summary.
 pub(crate) fn open(options: &Options, path: &Path) -> anyhow::Result<Exit> {
+    let registry = options.registry()?;
+    let mut output = Output::new(style(options), registry);
+    if let Some(filter) = filters::parse("--filter", options.filter.as_deref(), registry)? {
+        output.show_only(filter);
+    }
+    show_all(options, path, &mut output)
+}
+
+/// Runs `teetap grep`; as grep does it ends with 1 when nothing matches.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn grep(options: &Options, expr: &str, path: &Path) -> anyhow::Result<Exit> {
+    if options.filter.is_some() {
+        return Err(Failure::usage("grep has its expression: leave --filter out").into());
+    }
+    let registry = options.registry()?;
+    let style = Style {
+        matches_only: true,
+        ..style(options)
+    };
+    let mut output = Output::new(style, registry);
+    if let Some(filter) = filters::parse("grep", Some(expr), registry)? {
+        output.show_only(filter);
+    }
+    let exit = show_all(options, path, &mut output)?;
+    if exit == Exit::Ok && output.matches() == 0 {
+        return Ok(Exit::Failed);
+    }
+    Ok(exit)
+}
+
+fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
     if options.write.is_some() {
         return Err(Failure::usage("open shows a recording and writes none: leave --write out").into());
     }
@@ -51,17 +85,22 @@ pub(crate) fn open(options: &Options, path: &Path) -> anyhow::Result<Exit> {
     }
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     let mut recording = Recording::of(BufReader::with_capacity(BLOCK, file)).map_err(refused)?;
-    let mut output = Output::new(style(options));
+    if let Some(until) = filters::parse("--until", options.until.as_deref(), options.registry()?)? {
+        output.look_out_for(until);
+    }
     let mut shown = 0;
     let damage = loop {
         match recording.read() {
-            Ok(Some(item)) => show(item, path, &mut output),
+            Ok(Some(item)) => show(item, path, output),
             Ok(None) => break None,
             // Nothing of it is a recording.
             Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error).into()),
             Err(error) => break Some(error),
         }
         shown += 1;
+        if output.has_seen_it() {
+            break None;
+        }
         if shown % BATCH == 0 && !output.flush()? {
             return Ok(Exit::Ok);
         }

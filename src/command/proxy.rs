@@ -12,13 +12,16 @@ use teetap_proxy::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy, probe::probe,
         raise_file_limit, record::InputLog,
     },
-    session::{Config, Events, Level},
+    session::{Config, Events, Level, Time},
 };
+use teetap_rules::Filter;
+use teetap_wire::def::Registry;
 
 use crate::{
     child,
     cli::Options,
     exit::{Exit, Failure},
+    filters,
     live::{Live, Wake},
     output::{Output, Start, Style},
     recording::Prepared,
@@ -69,6 +72,7 @@ pub(crate) fn proxy(
         wake,
         child,
         drops: KernelDrops::default(),
+        timeout: setup.timeout,
     }
     .run()
 }
@@ -80,17 +84,26 @@ pub(super) struct Setup {
     pub(super) bus: Bus,
     config: Config,
     style: Style,
+    registry: &'static Registry,
+    filter: Option<Filter>,
+    until: Option<Filter>,
+    /// When the run ends at the latest, and how.
+    pub(super) timeout: Option<(Time, Exit)>,
     input_log: Option<InputLog>,
     /// What the run is to be recorded to; taken when it starts.
     recording: Option<Prepared>,
 }
 
 impl Setup {
-    /// Starts the clock, draws the secret, and a seed where none is given.
+    /// Reads definitions, starts the clock, draws the secret, and a seed where none is given.
     ///
     /// # Errors
-    /// When the operating system has no randomness, or the file to record to cannot be had.
+    /// When the definitions are wrong, the operating system has no randomness, or the file to record to cannot be had.
     pub(super) fn new(options: &Options) -> anyhow::Result<Self> {
+        let registry = options.registry()?;
+        let filter = filters::parse("--filter", options.filter.as_deref(), registry)?;
+        let until = filters::parse("--until", options.until.as_deref(), registry)?;
+        let late = if until.is_some() { Exit::Timeout } else { Exit::Ok };
         let drawn = entropy::<4>().map_err(Failure::network)?;
         // Four bytes: short enough to type again.
         let seed = options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
@@ -114,7 +127,8 @@ impl Setup {
                 secret: entropy().map_err(Failure::network)?,
                 proto: options.proto(),
                 patience: None,
-                events: if options.quiet && recording.is_none() {
+                // A recording or a filter wants to see everything, whatever is shown of it.
+                events: if options.sees_only_odd() {
                     Events::Odd
                 } else {
                     Events::All
@@ -122,6 +136,10 @@ impl Setup {
             },
             style: style(options),
             recording,
+            registry,
+            filter,
+            until,
+            timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
         })
     }
 
@@ -147,7 +165,13 @@ impl Setup {
         target: &str,
         server: SocketAddr,
     ) -> anyhow::Result<Output> {
-        let mut output = Output::new(self.style);
+        let mut output = Output::new(self.style, self.registry);
+        if let Some(filter) = &self.filter {
+            output.show_only(filter.clone());
+        }
+        if let Some(until) = &self.until {
+            output.look_out_for(until.clone());
+        }
         let start = Start {
             seed: self.seed,
             target: target.to_owned(),
@@ -158,7 +182,7 @@ impl Setup {
         };
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
-            let (running, said) = prepared.start(&start, self.clock)?;
+            let (running, said) = prepared.start(&start, self.clock, self.registry)?;
             output.record(running);
             for (level, text) in &said {
                 output.log(self.clock.now(), *level, text);
@@ -177,7 +201,9 @@ pub(super) fn style(options: &Options) -> Style {
     Style {
         json: options.json,
         quiet: options.quiet,
+        matches_only: false,
         verbosity: options.verbosity(),
+        secrets: options.secrets(),
     }
 }
 

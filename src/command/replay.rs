@@ -30,7 +30,7 @@ pub(crate) fn replay(options: &Options, check: bool, file: &Path) -> anyhow::Res
         .map_err(|error| Failure::network(format!("cannot open {}: {error}", file.display())))?;
     let clock = Clock::start();
     let checked = record::check(BufReader::with_capacity(BLOCK, log)).map_err(Failure::damaged)?;
-    let mut output = Output::new(style(options));
+    let mut output = Output::new(style(options), options.registry()?);
     output.replay(&checked);
     if let Some(cut) = &checked.cut {
         let text = format!("the input log does not hold the whole run: {cut}");

@@ -102,7 +102,7 @@ const TABLE: [Row; 22] = [
 const EXTENDED: [(Kind, [u8; 16]); 2] = [
     (
         Kind::Capabilities,
-        0xf621_a5a1_f585_3775_8e73_41be_e79f_f2b2_u128.to_be_bytes(),
+        0xf621_a5a1_f585_3775_8e73_41be_ee79_f2b2_u128.to_be_bytes(),
     ),
     (
         Kind::ClientVersion,

@@ -21,9 +21,11 @@ use teetap_proxy::{
         capture::{Run, Tally},
         record::Checked,
     },
-    session::{Level, Time},
+    session::{Event, Level, Remark, Time, What},
 };
-use teetap_tui::{Kind, Verbosity};
+use teetap_rules::Filter;
+use teetap_tui::{Decoder, Form, Kind, Verbosity};
+use teetap_wire::def::{Registry, Secrets};
 
 use crate::{
     exit::Exit,
@@ -35,7 +37,10 @@ use crate::{
 pub(crate) struct Style {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
+    /// No sessions and remarks, only messages.
+    pub(crate) matches_only: bool,
     pub(crate) verbosity: Verbosity,
+    pub(crate) secrets: Secrets,
 }
 
 /// What is known at the start.
@@ -82,15 +87,19 @@ pub(crate) struct Opened<'a> {
 #[derive(Debug)]
 pub(crate) struct Output {
     style: Style,
+    decoder: Decoder,
     stdout: Vec<u8>,
     closed: bool,
     recording: Option<Running>,
 }
 
 impl Output {
-    pub(crate) fn new(style: Style) -> Self {
+    /// With the definitions that messages are read through.
+    pub(crate) fn new(style: Style, registry: &'static Registry) -> Self {
+        let form = if style.json { Form::Json } else { Form::Gist };
         Self {
             style,
+            decoder: Decoder::new(registry, style.secrets, form),
             stdout: Vec::new(),
             closed: false,
             recording: None,
@@ -107,16 +116,54 @@ impl Output {
         }
     }
 
-    /// Something the proxy did.
+    /// Shows only messages that match from now on.
+    pub(crate) fn show_only(&mut self, filter: Filter) {
+        self.decoder.show_only(filter);
+    }
+
+    /// Looks out for a message that matches, shown or not.
+    pub(crate) fn look_out_for(&mut self, filter: Filter) {
+        self.decoder.look_out_for(filter);
+    }
+
+    /// How many messages a filter has let through.
+    pub(crate) fn matches(&self) -> u64 {
+        self.decoder.matches()
+    }
+
+    /// Whether a message that was looked out for has come.
+    pub(crate) fn has_seen_it(&self) -> bool {
+        self.decoder.has_seen_it()
+    }
+
+    /// Something the proxy did. Where nobody reads any more it is looked at all the same: somebody may wait for it.
     pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
-        if self.closed {
+        if let Seen::Event(event) = seen
+            && let What::Remark(remark @ Remark::Behind { .. }) = &event.what
+        {
+            // Where to connect to, as at the start.
+            self.log(event.at, remark.level(), &remark.to_string());
+            return;
+        }
+        let is_traffic = |event: &Event| matches!(event.what, What::Datagram(_) | What::Connless(_));
+        if self.style.matches_only
+            && let Seen::Event(event) = seen
+            && !is_traffic(event)
+        {
+            if let (What::Session(change), Some(session)) = (&event.what, event.session) {
+                self.decoder.on_session(event.at, session, change.state);
+            }
             return;
         }
         match (self.style.json, seen) {
             (true, Seen::Gap(lost)) => json::gap(now, *lost, &mut self.stdout),
-            (true, Seen::Event(event)) => json::event(event, self.style, &mut self.stdout),
+            (true, Seen::Event(event)) => {
+                json::event(event, self.style, &mut self.decoder, &mut self.stdout);
+            }
             (false, Seen::Gap(lost)) => plain::gap(*lost, &mut self.stdout),
-            (false, Seen::Event(event)) => plain::event(event, self.style, &mut self.stdout),
+            (false, Seen::Event(event)) => {
+                plain::event(event, self.style, &mut self.decoder, &mut self.stdout);
+            }
         }
     }
 
@@ -222,6 +269,10 @@ impl Summary {
 impl Style {
     /// Whether a row of this kind is shown.
     fn shows(self, kind: Kind) -> bool {
+        if self.matches_only {
+            // What is left of them is what matched; the rest is no traffic.
+            return true;
+        }
         match kind {
             Kind::Warning | Kind::Session => true,
             Kind::Traffic | Kind::Info => !self.quiet,

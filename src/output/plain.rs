@@ -9,7 +9,7 @@ use teetap_proxy::{
     },
     session::{Event, Traffic},
 };
-use teetap_tui::row;
+use teetap_tui::{Decoder, row};
 use teetap_wire::printable;
 
 use super::{Opened, Start, Style, Summary, json};
@@ -97,8 +97,8 @@ fn counted(count: u64, what: &str) -> String {
 }
 
 /// The rows of an event that this style shows.
-pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
-    for row in row::rows(event, style.verbosity) {
+pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
+    for row in row::rows(event, style.verbosity, decoder) {
         if style.shows(row.kind) {
             out.extend_from_slice(row.text.as_bytes());
             out.push(b'\n');

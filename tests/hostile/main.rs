@@ -39,16 +39,6 @@ fn sockets(pid: u32) -> Result<usize> {
     Ok(count)
 }
 
-/// Its resident memory, KiB.
-fn resident(pid: u32) -> Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .unwrap_or_default();
-    Ok(line.trim().trim_end_matches(" kB").trim().parse()?)
-}
-
 /// The names of all notes that the proxy printed, each once.
 fn notes(objects: &[Value]) -> Vec<String> {
     let all = objects
@@ -80,7 +70,7 @@ fn scripted(client: Variant, server: Variant) -> Result<()> {
     let mut udp = Udp::new(client, server)?;
     let teetap = Teetap::start(Path::new(TEETAP), udp.server_addr()?, &[])?;
     udp.join(teetap.listen())?;
-    let before = (sockets(teetap.id())?, resident(teetap.id())?);
+    let before = (sockets(teetap.id())?, teetap.resident()?);
     let stranger = UdpSocket::bind(("127.0.0.1", 0))?;
     let volleys: [Volley; 8] = [
         |_, _| hostile::every_first_byte(),
@@ -115,10 +105,7 @@ fn scripted(client: Variant, server: Variant) -> Result<()> {
         udp.talk()?;
     }
     let most = before.0 + 8;
-    let (now, grown) = (
-        sockets(teetap.id())?,
-        resident(teetap.id())?.saturating_sub(before.1),
-    );
+    let (now, grown) = (sockets(teetap.id())?, teetap.resident()?.saturating_sub(before.1));
     ensure!(now <= most, "{now} sockets after {}", before.0);
     ensure!(grown <= MAY_GROW, "grown by {grown} KiB");
     let noted = finish(teetap)?;

@@ -1,6 +1,6 @@
 // usage: node bot.js HOST PORT NAME
 // A player on the npm client `teeworlds`: says what happens as lines on standard output, takes console lines
-// (say, say_team, rcon_auth, rcon, emote, kill, quit) on standard input, like the fifo of a DDNet client.
+// (say, say_team, rcon_auth, rcon, emote, kill, run -1|0|1, jump 0|1, quit) on standard input, like the fifo of a DDNet client.
 // Ends with 0 after `quit`, with 3 when the server ended it, with 4 on an unknown console line.
 'use strict';
 const readline = require('node:readline');
@@ -40,6 +40,8 @@ const actions = {
   rcon: (line) => client.rcon.rcon(line),
   emote: (id) => client.game.Emote(Number(id)),
   kill: () => client.game.Kill(),
+  run: (way) => { client.movement.input.m_Direction = Number(way); },
+  jump: (on) => client.movement.Jump(on === '1'),
   quit: () => {
     quitting = true;
     client.Disconnect().then(() => process.exit(0));

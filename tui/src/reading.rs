@@ -5,9 +5,14 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{Action, Datagram, Origin, Placed};
+use teetap_proxy::session::{Action, Datagram, Origin, Placed, SessionId, Time};
 use teetap_wire::{
-    Code, Control, Flags, MessageId, Note, Notes, Packet, Place, Seq, chunk, identify, message, printable,
+    Code, Control, Flags, MessageId, Note, Notes, Packet, Place, Seq, chunk, identify, message,
+};
+
+use crate::{
+    decoder::{self, Decoder},
+    matcher::Around,
 };
 
 /// What kind of message.
@@ -73,12 +78,14 @@ pub struct Message {
     pub origin: Origin,
     /// What was done with it.
     pub done: Done,
-    /// The reason of a CLOSE, printable.
-    pub reason: Option<String>,
+    /// Its fields, in the form that the decoder gives; empty when the id is not known.
+    pub fields: String,
     /// Id and fields, without the chunk header.
     pub data: Box<[u8]>,
     /// Its oddities.
     pub notes: Vec<Note>,
+    /// No filter is against it.
+    pub shown: bool,
 }
 
 /// What was done with a message.
@@ -105,9 +112,9 @@ impl Done {
 }
 
 impl Reading {
-    /// Decodes.
+    /// Decodes a datagram that was seen `at` this time in this session.
     #[must_use]
-    pub fn new(datagram: &Datagram) -> Self {
+    pub fn new(at: Time, session: Option<SessionId>, datagram: &Datagram, decoder: &mut Decoder) -> Self {
         let mut reading = Self {
             size: datagram.received().map(<[u8]>::len),
             sizes_out: datagram.sent().map(<[u8]>::len).collect(),
@@ -121,15 +128,21 @@ impl Reading {
             error: None,
         };
         let mut scratch = teetap_wire::Scratch::new();
+        let mut decode = Decode {
+            at,
+            session,
+            datagram,
+            decoder,
+        };
         if let Some(received) = datagram.received() {
             match Packet::parse(datagram.proto, received, &mut scratch) {
-                Ok(packet) => reading.take_received(datagram, &packet),
+                Ok(packet) => reading.take_received(&packet, &mut decode),
                 Err(error) => reading.error = Some(error.to_string()),
             }
         }
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, &mut scratch) {
-                Ok(packet) => reading.take_sent(datagram, &packet, index == 0),
+                Ok(packet) => reading.take_sent(&packet, index == 0, &mut decode),
                 Err(error) => reading.error = Some(error.to_string()),
             }
         }
@@ -156,7 +169,14 @@ impl Reading {
         [ends(|message| message.seq), ends(|message| message.seq_out)]
     }
 
-    fn take_received(&mut self, datagram: &Datagram, packet: &Packet<'_>) {
+    /// Whether there is anything to show: a message that no filter is against, or, without a filter, the datagram.
+    #[must_use]
+    pub fn is_shown(&self, decoder: &Decoder) -> bool {
+        !decoder.is_choosy() || self.messages.iter().any(|message| message.shown)
+    }
+
+    fn take_received(&mut self, packet: &Packet<'_>, decode: &mut Decode<'_>) {
+        let datagram = decode.datagram;
         self.flags = packet.header.flags;
         self.num_chunks = packet.header.num_chunks;
         self.ack = Some(packet.header.ack);
@@ -172,29 +192,30 @@ impl Reading {
                     .placed
                     .first()
                     .map_or(whole, |placed| Done::Placed(placed.action)),
-                ..Message::of_control(control, packet.payload, datagram.origin)
+                ..decode.control(control, packet, &self.notes)
             });
             return;
         }
         let mut chunks = packet.chunks();
         for (index, chunk) in chunks.by_ref().enumerate() {
-            let mut message = Message::of_chunk(&chunk, datagram.origin);
-            message.seq = chunk.header.vital;
-            (message.done, message.seq_out) = match datagram.placed.get(index) {
+            let (done, seq_out) = match datagram.placed.get(index) {
                 Some(Placed { seq_out, action }) => (Done::Placed(*action), *seq_out),
                 None => (
                     whole,
                     chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),
                 ),
             };
-            message.notes = self.claim_notes(chunk.at..chunk.end());
+            let mut message = decode.chunk(&chunk, seq_out, datagram.origin, packet, &self.notes);
+            (message.seq, message.done) = (chunk.header.vital, done);
+            message.notes.extend(self.claim_notes(chunk.at..chunk.end()));
             self.messages.push(message);
         }
         self.add_notes(&chunks.notes());
     }
 
     /// Takes over what only went out: the ack, and messages that did not come in.
-    fn take_sent(&mut self, datagram: &Datagram, packet: &Packet<'_>, first: bool) {
+    fn take_sent(&mut self, packet: &Packet<'_>, first: bool, decode: &mut Decode<'_>) {
+        let datagram = decode.datagram;
         if first {
             self.ack_out = Some(packet.header.ack);
         }
@@ -204,8 +225,7 @@ impl Reading {
         }
         if let Some(control) = packet.control() {
             if self.size.is_none() {
-                self.messages
-                    .push(Message::of_control(control, packet.payload, datagram.origin));
+                self.messages.push(decode.control(control, packet, &self.notes));
             }
             return;
         }
@@ -219,11 +239,8 @@ impl Reading {
                 } else {
                     datagram.origin
                 };
-                let message = Message::of_chunk(&chunk, origin);
-                self.messages.push(Message {
-                    seq_out: chunk.header.vital,
-                    ..message
-                });
+                let message = decode.chunk(&chunk, chunk.header.vital, origin, packet, &self.notes);
+                self.messages.push(message);
             }
         }
     }
@@ -263,13 +280,34 @@ impl Reading {
     }
 }
 
-impl Message {
-    fn of_control(control: Control<'_>, payload: &[u8], origin: Origin) -> Self {
-        let reason = match control {
-            Control::Close { reason } => reason.map(printable),
-            _ => None,
-        };
-        Self {
+/// What the messages of one datagram are decoded with.
+struct Decode<'a> {
+    at: Time,
+    session: Option<SessionId>,
+    datagram: &'a Datagram,
+    decoder: &'a mut Decoder,
+}
+
+impl Decode<'_> {
+    fn place<'n>(&self, packet: &Packet<'_>, notes: &'n [Note]) -> decoder::Place<'n> {
+        decoder::Place {
+            at: self.at,
+            session: self.session,
+            proto: self.datagram.proto,
+            dir: self.datagram.dir,
+            around: Around {
+                size: self.datagram.received().map(<[u8]>::len),
+                ack: Some(packet.header.ack),
+                chunks: Some(packet.header.num_chunks),
+                compressed: packet.header.flags.contains(Flags::COMPRESSION),
+                notes,
+            },
+        }
+    }
+
+    fn control(&mut self, control: Control<'_>, packet: &Packet<'_>, notes: &[Note]) -> Message {
+        let content = self.decoder.control(self.place(packet, notes), packet.payload);
+        Message {
             layer: Layer::Control,
             id: Some(control.id().into()),
             uuid: None,
@@ -279,17 +317,36 @@ impl Message {
             resend: false,
             seq: None,
             seq_out: None,
-            origin,
+            origin: self.datagram.origin,
             done: Done::Placed(Action::Pass),
-            reason,
-            data: payload.into(),
-            notes: Vec::new(),
+            fields: content.fields,
+            data: packet.payload.into(),
+            notes: content.notes,
+            shown: content.shown,
         }
     }
 
-    fn of_chunk(chunk: &chunk::Chunk<'_>, origin: Origin) -> Self {
+    fn chunk(
+        &mut self,
+        chunk: &chunk::Chunk<'_>,
+        seq_out: Option<Seq>,
+        origin: Origin,
+        packet: &Packet<'_>,
+        notes: &[Note],
+    ) -> Message {
         let id = identify(chunk.data).map(|(id, _)| id);
-        Self {
+        let header = chunk.header;
+        let content = self.decoder.chunk(
+            self.place(packet, notes),
+            decoder::Chunk {
+                seq: header.vital,
+                seq_out,
+                resend: header.resend,
+                data: chunk.data,
+            },
+        );
+        let by_id = || id.map_or("unreadable".into(), |id| id.to_string().into());
+        Message {
             layer: match id.map(|id| id.layer) {
                 Some(message::Layer::System) => Layer::System,
                 Some(message::Layer::Game) => Layer::Game,
@@ -297,17 +354,18 @@ impl Message {
             },
             id: id.map(|id| id.id),
             uuid: id.and_then(|id: MessageId| id.uuid),
-            label: id.map_or("unreadable".into(), |id| id.to_string().into()),
-            named: false,
-            vital: chunk.header.vital.is_some(),
-            resend: chunk.header.resend,
+            label: content.name.map_or_else(by_id, Cow::Borrowed),
+            named: content.name.is_some(),
+            vital: header.vital.is_some(),
+            resend: header.resend,
             seq: None,
-            seq_out: None,
+            seq_out,
             origin,
             done: Done::Placed(Action::Pass),
-            reason: None,
+            fields: content.fields,
             data: chunk.data.into(),
-            notes: Vec::new(),
+            notes: content.notes,
+            shown: content.shown,
         }
     }
 }

@@ -1,9 +1,14 @@
 //! Tests of readings: what came in, what left, and which is which.
 
 use teetap_proxy::session::{Action, Datagram, Origin, Placed};
-use teetap_wire::{Code, Dir, Flags, Header, Proto, Seq, Side, Token, packet, write_chunk};
+use teetap_wire::{
+    Code, Dir, Flags, Header, Proto, Seq, Side, Token,
+    def::{Registry, Secrets},
+    packet, write_chunk,
+};
 
 use super::*;
+use crate::decoder::Form;
 
 const TOKEN: Token = Token(*b"tokn");
 
@@ -29,14 +34,22 @@ fn event(received: &[u8], sent: &[&[u8]]) -> Datagram {
     Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, received, sent.iter().copied())
 }
 
-const SYS_4: &[u8] = b"\x09";
-const GAME_17: &[u8] = b"\x22";
+/// 0.7's ready and cl_kill, and others that have no definition.
+const READY: &[u8] = b"\x25";
+const KILL: &[u8] = b"\x38";
+const SYS_31: &[u8] = b"\x3f";
+const GAME_40: &[u8] = b"\x90\x01";
+
+fn read(datagram: &Datagram) -> Reading {
+    let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+    Reading::new(Time::ZERO, None, datagram, &mut decoder)
+}
 
 #[test]
 fn a_datagram_that_passed_keeps_its_numbers() {
-    let came = datagram(12, &[(Some(217), SYS_4), (None, GAME_17)]);
-    let left = datagram(11, &[(Some(217), SYS_4), (None, GAME_17)]);
-    let reading = Reading::new(&event(&came, &[&left]));
+    let came = datagram(12, &[(Some(217), SYS_31), (None, KILL)]);
+    let left = datagram(11, &[(Some(217), SYS_31), (None, KILL)]);
+    let reading = read(&event(&came, &[&left]));
     assert_eq!(
         (reading.ack, reading.ack_out),
         (Some(Seq::new(12)), Some(Seq::new(11)))
@@ -45,8 +58,8 @@ fn a_datagram_that_passed_keeps_its_numbers() {
         panic!("{reading:?}")
     };
     assert_eq!(
-        (system.layer, system.id, &*system.label),
-        (Layer::System, Some(4), "sys.4")
+        (system.layer, system.id, &*system.label, system.named),
+        (Layer::System, Some(31), "sys.31", false)
     );
     assert_eq!(
         (system.seq, system.seq_out),
@@ -54,21 +67,26 @@ fn a_datagram_that_passed_keeps_its_numbers() {
     );
     assert_eq!(
         (game.layer, game.id, game.vital, game.seq_out),
-        (Layer::Game, Some(17), false, None)
+        (Layer::Game, Some(28), false, None)
     );
     assert_eq!(system.done, Done::Placed(Action::Pass));
+    let codes = |message: &Message| message.notes.iter().map(|note| note.code).collect::<Vec<_>>();
+    assert_eq!(
+        (codes(system), codes(game)),
+        (vec![Code::UnknownMessage], vec![Code::NotVital])
+    );
 }
 
 #[test]
 fn what_a_rule_added_is_told_from_what_came_in() {
-    let came = datagram(1, &[(Some(5), SYS_4), (Some(6), GAME_17), (None, b"\x0b")]);
+    let came = datagram(1, &[(Some(5), READY), (Some(6), KILL), (None, SYS_31)]);
     let left = datagram(
         1,
         &[
-            (Some(8), SYS_4),
-            (Some(9), b"\x10"),
-            (None, b"\x0b"),
-            (None, b"\x13"),
+            (Some(8), READY),
+            (Some(9), GAME_40),
+            (None, SYS_31),
+            (None, b"\x35"),
         ],
     );
     let mut event = event(&came, &[&left]);
@@ -82,7 +100,7 @@ fn what_a_rule_added_is_told_from_what_came_in() {
         placed(None, Action::Pass),
     ]
     .into();
-    let reading = Reading::new(&event);
+    let reading = read(&event);
     let told: Vec<_> = reading
         .messages
         .iter()
@@ -93,31 +111,31 @@ fn what_a_rule_added_is_told_from_what_came_in() {
     assert_eq!(
         told,
         [
-            ("sys.4", seq(5), seq(8), None, Origin::Peer),
-            ("game.17", seq(6), None, drop, Origin::Peer),
-            ("sys.5", None, None, None, Origin::Peer),
-            ("game.8", None, seq(9), None, Origin::Rule),
-            ("sys.9", None, None, None, Origin::Rule),
+            ("ready", seq(5), seq(8), None, Origin::Peer),
+            ("cl_kill", seq(6), None, drop, Origin::Peer),
+            ("sys.31", None, None, None, Origin::Peer),
+            ("game.40", None, seq(9), None, Origin::Rule),
+            ("ping", None, None, None, Origin::Rule),
         ]
     );
 }
 
 #[test]
 fn a_refused_datagram_is_discarded_and_a_handshake_ends_at_the_proxy() {
-    let came = datagram(1, &[(Some(5), SYS_4)]);
-    let refused = Reading::new(&event(&came, &[]));
+    let came = datagram(1, &[(Some(5), READY)]);
+    let refused = read(&event(&came, &[]));
     assert_eq!(
         (refused.messages[0].done, refused.messages[0].seq_out),
         (Done::Discarded, None)
     );
     let mut own = event(&came, &[]);
     own.leg = Some(Side::Client);
-    assert_eq!(Reading::new(&own).messages[0].done, Done::Ended);
+    assert_eq!(read(&own).messages[0].done, Done::Ended);
 }
 
 #[test]
 fn notes_go_to_the_message_they_are_about_and_none_is_told_twice() {
-    let mut came = datagram(1, &[(None, SYS_4), (None, SYS_4)]);
+    let mut came = datagram(1, &[(None, READY), (None, READY)]);
     // A third chunk is announced and not there.
     came[2] = 3;
     let mut event = event(&came, &[]);
@@ -131,7 +149,7 @@ fn notes_go_to_the_message_they_are_about_and_none_is_told_twice() {
         at: 2,
         len: 1,
     });
-    let reading = Reading::new(&event);
+    let reading = read(&event);
     let codes: Vec<Code> = reading.notes.iter().map(|note| note.code).collect();
     assert_eq!(codes, [Code::WrongToken, Code::ChunkCountTooHigh]);
     assert!(!reading.token_ok());
@@ -140,7 +158,7 @@ fn notes_go_to_the_message_they_are_about_and_none_is_told_twice() {
 #[test]
 fn bytes_that_are_no_packet_are_an_error_and_no_panic() {
     for len in 0..7 {
-        let reading = Reading::new(&event(&vec![0xd4; len.max(1)], &[]));
+        let reading = read(&event(&vec![0xd4; len.max(1)], &[]));
         assert!(reading.error.is_some() && reading.messages.is_empty(), "{len}");
     }
 }

@@ -1,13 +1,13 @@
 //! Events as lines of text.
 //!
 //! ```text
-//!   12.418 #2  s→c V  217 sys.4              23 bytes
-//!   12.418 #2  s→c V 218→219 game.17         9 bytes hold
+//!   12.418 #2  s→c V  217 sv_motd            23 bytes message="welcome"
+//!   12.418 #2  s→c V 218→219 sv_chat         9 bytes hold team=0 client_id=3 message="gg"
 //! ```
 //!
 //! Time since the start in seconds, session, direction, `V` vital or `R` vital and sent again or `-`, number as its
-//! sender gave it and `→` as it left where that differs, name or id, size of the message, what was done with it,
-//! `!` and its oddities. `p` in the direction is the proxy itself: `c→p` is between client and proxy only.
+//! sender gave it and `→` as it left where that differs, name or id, size of the message, what was done with it, its
+//! fields as far as they fit, `!` and its oddities. `p` in the direction is the proxy itself: `c→p` is between client and proxy only.
 
 use std::fmt::{self, Write as _};
 
@@ -16,7 +16,10 @@ use teetap_proxy::session::{
 };
 use teetap_wire::{Dir, Flags, Note, Severity, Side, connless, printable};
 
-use crate::reading::{Message, Reading};
+use crate::{
+    decoder::Decoder,
+    reading::{Message, Reading},
+};
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,23 +57,30 @@ pub struct Row {
 
 /// The rows of an event.
 #[must_use]
-pub fn rows(event: &Event, verbosity: Verbosity) -> Vec<Row> {
+pub fn rows(event: &Event, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<Row> {
     let start = Start {
         at: event.at,
         session: event.session,
     };
     match &event.what {
-        What::Session(change) => vec![Row::new(Kind::Session, format!("{start} {}", Session(change)))],
+        What::Session(change) => {
+            if let Some(session) = event.session {
+                decoder.on_session(event.at, session, change.state);
+            }
+            vec![Row::new(Kind::Session, format!("{start} {}", Session(change)))]
+        }
         What::Remark(remark) => vec![remark_row(start, remark)],
-        What::Connless(connless) => vec![Row::new(Kind::Traffic, connless_text(start, connless, verbosity))],
-        What::Datagram(datagram) => datagram_rows(start, datagram, verbosity),
+        What::Connless(connless) => connless_row(start, connless, verbosity, decoder)
+            .into_iter()
+            .collect(),
+        What::Datagram(datagram) => datagram_rows(start, datagram, verbosity, decoder),
     }
 }
 
 /// What an event is about, in as many lines as it has messages: the comment of its packets in captures.
 #[must_use]
-pub fn gist(event: &Event) -> String {
-    let rows = rows(event, Verbosity::Messages);
+pub fn gist(event: &Event, decoder: &mut Decoder) -> String {
+    let rows = rows(event, Verbosity::Messages, decoder);
     let lines: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
     lines.join("\n")
 }
@@ -120,6 +130,7 @@ impl fmt::Display for Session<'_> {
             state,
             proto,
             client,
+            server,
             upstream,
             by,
             reason,
@@ -127,6 +138,9 @@ impl fmt::Display for Session<'_> {
         write!(f, "session {state}: {proto}, client {client}")?;
         if let Some(upstream) = upstream {
             write!(f, ", from {upstream} to the server")?;
+        }
+        if let Some(server) = server {
+            write!(f, ", redirected to {server}")?;
         }
         if let Some(side) = by {
             write!(f, ", by the {side}")?;
@@ -145,7 +159,12 @@ fn remark_row(start: Start, remark: &Remark) -> Row {
     }
 }
 
-fn connless_text(start: Start, connless: &Connless, verbosity: Verbosity) -> String {
+fn connless_row(
+    start: Start,
+    connless: &Connless,
+    verbosity: Verbosity,
+    decoder: &mut Decoder,
+) -> Option<Row> {
     let Connless {
         dir,
         client,
@@ -153,7 +172,13 @@ fn connless_text(start: Start, connless: &Connless, verbosity: Verbosity) -> Str
         forwarded,
         ..
     } = connless;
-    let name = name_of_connless(bytes);
+    let content = decoder.connless(start.at, connless);
+    if !content.shown {
+        return None;
+    }
+    let name = content
+        .name
+        .map_or_else(|| name_of_connless(bytes), str::to_owned);
     let size = bytes.len();
     let mut text = format!(
         "{start} {} -      {name:<15} {size:>5} bytes client {client}",
@@ -162,10 +187,14 @@ fn connless_text(start: Start, connless: &Connless, verbosity: Verbosity) -> Str
     if !forwarded {
         text.push_str(" discard");
     }
+    if !content.fields.is_empty() {
+        let _never_fails = write!(text, " {}", content.fields);
+    }
+    let _never_fails = write!(text, "{}", Marks(&content.notes));
     if verbosity >= Verbosity::Bytes {
         let _never_fails = write!(text, " hex {}", hex(bytes));
     }
-    text
+    Some(Row::new(weight(&content.notes, false), text))
 }
 
 /// What to call a datagram outside a connection.
@@ -177,8 +206,11 @@ pub fn name_of_connless(bytes: &[u8]) -> String {
     )
 }
 
-fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity) -> Vec<Row> {
-    let reading = Reading::new(datagram);
+fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<Row> {
+    let reading = Reading::new(start.at, start.session, datagram, decoder);
+    if !reading.is_shown(decoder) {
+        return Vec::new();
+    }
     let arrow = arrow(datagram.dir, datagram.leg);
     let mut rows = Vec::with_capacity(reading.messages.len() + 3);
     // Without messages the notes would have no line to stand on.
@@ -198,7 +230,7 @@ fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity) -> Vec
     }
     // With the datagram's own line the notes are there.
     let mut loose: &[Note] = if rows.is_empty() { &reading.notes } else { &[] };
-    for message in &reading.messages {
+    for message in reading.messages.iter().filter(|message| message.shown) {
         let notes = [message.notes.as_slice(), loose].concat();
         loose = &[];
         rows.push(Row::new(
@@ -337,10 +369,10 @@ impl fmt::Display for Line<'_> {
             Origin::Peer | Origin::Proxy => {}
             origin => write!(f, " by the {origin}")?,
         }
-        match &message.reason {
-            Some(reason) => write!(f, " \"{reason}\""),
-            None => Ok(()),
+        if message.fields.is_empty() {
+            return Ok(());
         }
+        write!(f, " {}", message.fields)
     }
 }
 

@@ -4,9 +4,14 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use teetap_proxy::session::{Action, Ends, Placed, State};
-use teetap_wire::{Header, Proto, Seq, Token, control, packet, write_chunk};
+use teetap_wire::{
+    Header, Proto, Seq, Token, control,
+    def::{Registry, Secrets},
+    packet, write_chunk,
+};
 
 use super::*;
+use crate::decoder::Form;
 
 fn packet(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
     let header = Header {
@@ -38,18 +43,26 @@ fn event(received: &[u8], sent: &[&[u8]], change: impl FnOnce(&mut Datagram)) ->
     }
 }
 
+fn rows(event: &Event, verbosity: Verbosity) -> Vec<Row> {
+    let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+    super::rows(event, verbosity, &mut decoder)
+}
+
 fn texts(event: &Event, verbosity: Verbosity) -> Vec<String> {
     rows(event, verbosity).into_iter().map(|row| row.text).collect()
 }
 
+/// 0.7's sv_motd.
+const MOTD: &[u8] = b"\x02welcome, and have fun\0";
+
 #[test]
 fn a_message_is_one_line_with_columns() {
-    let came = one_chunk(12, 217, &[9; 23]);
-    let left = one_chunk(11, 218, &[9; 23]);
+    let came = one_chunk(12, 217, MOTD);
+    let left = one_chunk(11, 218, MOTD);
     let same = event(&came, &[&came], |_| {});
     assert_eq!(
         texts(&same, Verbosity::Messages),
-        ["  12.418 #2  s→c V  217 sys.4              23 bytes"]
+        ["  12.418 #2  s→c V  217 sv_motd            23 bytes message=\"welcome, and have fun\""]
     );
     let moved = event(&came, &[&left], |datagram| {
         datagram.placed = [Placed {
@@ -64,7 +77,8 @@ fn a_message_is_one_line_with_columns() {
             "  12.418 #2  s→c datagram 31: 33 bytes, seq 217→218, ack 12→11, 1 chunk".to_owned(),
             format!("  12.418 #2      in {}", hex(&came)),
             format!("  12.418 #2      out {}", hex(&left)),
-            "  12.418 #2  s→c V 217→218 sys.4           23 bytes".to_owned(),
+            "  12.418 #2  s→c V 217→218 sv_motd         23 bytes message=\"welcome, and have fun\""
+                .to_owned(),
         ]
     );
     assert_eq!(
@@ -82,13 +96,15 @@ fn a_close_shows_its_reason_and_a_handshake_its_leg() {
     });
     assert_eq!(
         texts(&close, Verbosity::Messages),
-        ["  12.418 #2  s→p -      close              15 bytes \"kicked \u{fffd}[2J\u{fffd}\u{fffd}\""]
+        [
+            "  12.418 #2  s→p -      close              15 bytes reason=\"kicked \u{fffd}[2J\u{fffd}\u{fffd}\" !invalid-utf8"
+        ]
     );
 }
 
 #[test]
 fn what_was_not_sent_and_what_is_odd_is_said() {
-    let came = one_chunk(12, 217, &[9; 3]);
+    let came = one_chunk(12, 217, b"\x02x\0");
     let refused = event(&came, &[], |datagram| {
         datagram.notes.push(Note {
             code: teetap_wire::Code::WrongToken,
@@ -99,7 +115,7 @@ fn what_was_not_sent_and_what_is_odd_is_said() {
     let rows = rows(&refused, Verbosity::Messages);
     assert_eq!(
         rows[0].text,
-        "  12.418 #2  s→c V  217 sys.4               3 bytes discard !wrong-token"
+        "  12.418 #2  s→c V  217 sv_motd             3 bytes discard message=\"x\" !wrong-token"
     );
     assert_eq!(rows[0].kind, Kind::Warning);
     let empty = event(&packet(Flags::empty(), 1, 0, b""), &[], |_| {});
@@ -117,6 +133,7 @@ fn sessions_remarks_connless_and_gaps() {
         what,
     };
     let session = at(What::Session(SessionChange {
+        server: None,
         state: State::Closed,
         proto: Proto::Ddnet,
         client: "127.0.0.1:4".parse().unwrap(),
@@ -127,6 +144,26 @@ fn sessions_remarks_connless_and_gaps() {
     assert_eq!(
         texts(&session, Verbosity::Messages),
         ["   0.001 #12 session closed: ddnet, client 127.0.0.1:4, by the server: \"This server is full\""]
+    );
+    let redirected = at(What::Session(SessionChange {
+        server: Some("127.0.0.1:7".parse().unwrap()),
+        state: State::Online,
+        proto: Proto::Ddnet,
+        client: "127.0.0.1:4".parse().unwrap(),
+        upstream: Some("127.0.0.1:5".parse().unwrap()),
+        by: None,
+        reason: None,
+    }));
+    assert_eq!(
+        texts(&redirected, Verbosity::Messages),
+        [
+            "   0.001 #12 session online: ddnet, client 127.0.0.1:4, from 127.0.0.1:5 to the server, redirected to 127.0.0.1:7"
+        ]
+    );
+    let told = Remark::Redirected { port: 7, listen: 9 };
+    assert_eq!(
+        texts(&at(What::Remark(told)), Verbosity::Messages),
+        ["   0.001 #12 note: redirect to port 7: the client is told port 9, where this proxy listens for it"]
     );
     let remark = rows(
         &at(What::Remark(Remark::ServerSilent(Duration::from_secs(5)))),
@@ -151,7 +188,7 @@ fn sessions_remarks_connless_and_gaps() {
     };
     assert_eq!(
         texts(&connless, Verbosity::Messages),
-        ["   0.001 -   c→s -      request_info       15 bytes client 127.0.0.1:4 discard"]
+        ["   0.001 -   c→s -      request_info       15 bytes client 127.0.0.1:4 discard token=1"]
     );
     assert!(gap(7).text.contains("7 events missed"));
 }

@@ -14,6 +14,7 @@
 //! | [`connless`] | datagrams outside a connection: server browser, master server |
 //! | [`mod@detect`] | what the first datagram of an unknown address is |
 //! | [`message`] | the id at the start of a chunk |
+//! | [`def`] | what the messages say: definitions, decoding, encoding |
 //! | [`huffman`], [`varint`] | the two codings beneath |
 //! | [`proto`], [`token`], [`seq`], [`note`] | the words all of them share |
 //!
@@ -22,6 +23,7 @@
 pub mod chunk;
 pub mod connless;
 pub mod control;
+pub mod def;
 pub mod detect;
 pub mod huffman;
 pub mod message;

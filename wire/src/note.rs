@@ -24,7 +24,7 @@ pub enum Place {
     Datagram,
     /// The clear (inflated) payload of the packet.
     Payload,
-    /// The data of one chunk.
+    /// The data of one chunk, control packet or connless datagram; of a snapshot item its ints.
     Message,
 }
 
@@ -83,6 +83,24 @@ codes! {
     AckAhead          "ack-ahead"            Error   Datagram "acks a chunk that was never sent: the receiver drops the datagram"
     AckBehind         "ack-behind"           Error   Datagram "acks less than before: the receiver drops the datagram"
     CutByCapture      "cut-by-capture"       Warning Datagram "the recording holds only the first bytes of the datagram"
+    UnknownMessage    "unknown-message"      Warning Message  "no definition has this id: most receivers ignore it"
+    WrongDirection    "wrong-direction"      Warning Message  "a message of the other direction: the receiver ignores it, or reads another one"
+    NotVital          "not-vital"            Warning Message  "not vital: the receiver ignores it"
+    UnexpectedVital   "unexpected-vital"     Info    Message  "vital, which the reference never sends: some receivers ignore it"
+    MissingField      "missing-field"        Error   Message  "ends before this field: most receivers drop the message"
+    SurplusBytes      "surplus-bytes"        Info    Message  "bytes after the last known field: receivers ignore them"
+    UnterminatedText  "unterminated-text"    Error   Message  "text without a NUL: the receiver drops the message"
+    InvalidUtf8       "invalid-utf8"         Warning Message  "text that is not UTF-8: DDNet drops the message"
+    TextCleaned       "text-cleaned"         Info    Message  "text with bytes that the receiver replaces or skips"
+    TextTooLong       "text-too-long"        Info    Message  "text longer than the receiver keeps"
+    OutOfRange        "out-of-range"         Warning Message  "a value outside its range: receivers drop it, or clamp it"
+    UnknownValue      "unknown-value"        Info    Message  "a value without a name"
+    UnknownBits       "unknown-bits"         Info    Message  "flags without a name"
+    BadDecimal        "bad-decimal"          Warning Message  "not a plain decimal number"
+    UnexpectedBytes   "unexpected-bytes"     Warning Message  "other bytes than are always here"
+    ObjectShort       "object-short"         Warning Message  "an object with fewer ints than its fields need"
+    ObjectLong        "object-long"          Info    Message  "an object with more ints than it has known fields"
+    TooManyFields     "too-many-fields"      Warning Message  "more values than are listed"
 }
 
 impl Code {
@@ -200,11 +218,10 @@ mod tests {
     #[test]
     fn names_are_kebab_case_and_unique() {
         let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
-        assert!(
-            names
-                .iter()
-                .all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
-        );
+        assert!(names.iter().all(|name| {
+            name.bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        }));
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Code::ALL.len());

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use teetap_kit::codec::{NO_TOKEN, Variant, control};
 
 use super::{Bench, Run};
@@ -86,6 +86,7 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
 fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: &mut Report) -> Result<()> {
     let subject = bench.subject;
     let server = bench.load.server().addr()?;
+    await_probe(server)?;
     let (before, _) = subject.memory()?;
     let mut most = 0;
     let mut looked = Instant::now();
@@ -93,7 +94,8 @@ fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: 
     bench.load.paced(flood.time + AFTERWARDS, Spread::Even, |load| {
         flood.go_on()?;
         answer(load)?;
-        if looked.elapsed() > Duration::from_millis(100) {
+        // Behind the flood: while sockets come and go, the kernel's table tells some of them twice.
+        if flood.is_over() && looked.elapsed() > Duration::from_millis(100) {
             looked = Instant::now();
             most = most.max(proc::upstream_sockets(server)?);
         }
@@ -128,7 +130,22 @@ fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: 
     Ok(())
 }
 
+/// Waits until the program has put away the socket with which it asks the server once who it is, at most 3 s.
+fn await_probe(server: SocketAddr) -> Result<()> {
+    for _ in 0..60 {
+        if proc::upstream_sockets(server)? == 1 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    bail!("the session in play should have the only socket towards the server")
+}
+
 impl Flood {
+    fn is_over(&self) -> bool {
+        self.sent == self.count
+    }
+
     /// Sends what is due.
     fn go_on(&mut self) -> Result<()> {
         let share = self.start.elapsed().as_secs_f64() / self.time.as_secs_f64();

@@ -1,7 +1,7 @@
 //! The data thread: sockets in, core, sockets out.
 //!
 //! Law: one thread, no locks, no waiting inside. After every input the core is drained, what it sends is sent at
-//! once, and only then are the watchers told. Of the clients' socket at most [`BURST`] datagrams are read at a time, of
+//! once, and only then are the watchers told. Of a socket of clients at most [`BURST`] datagrams are read at a time, of
 //! each other one, so that a flood on one does not starve the others.
 
 use std::{
@@ -29,9 +29,9 @@ use super::{
     start::Ended,
     timer::Timer,
 };
-use crate::session::{Command, Event, Hub, Input, Time, UpstreamId};
+use crate::session::{Command, Event, Hub, Input, ListenerId, Time, UpstreamId};
 
-/// Datagrams read from the clients' socket before the others have their turn.
+/// Datagrams read from a socket of clients before the others have their turn.
 const BURST: usize = 32;
 
 /// Rounds of reading before the other tasks of the thread have their turn.
@@ -199,6 +199,15 @@ impl Driver {
                         error: &error.to_string(),
                     });
                 }
+                News::ListenerOpened(listener, local) => {
+                    self.step(Input::ListenerOpened { listener, local });
+                }
+                News::ListenerFailed(listener, error) => {
+                    self.step(Input::ListenerFailed {
+                        listener,
+                        error: &error.to_string(),
+                    });
+                }
                 News::Unreachable(upstream, error) => {
                     self.step(Input::Unreachable {
                         upstream,
@@ -273,7 +282,7 @@ impl Driver {
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         let result = match which {
-            Which::Listen => self.read_clients(&mut buffer),
+            Which::Listen(listener) => self.read_clients(listener, &mut buffer),
             Which::Upstream(upstream) => self.read_server(upstream, &mut buffer),
         };
         self.buffer = buffer;
@@ -286,11 +295,15 @@ impl Driver {
         }
     }
 
-    fn read_clients(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+    fn read_clients(&mut self, listener: ListenerId, buffer: &mut [u8]) -> io::Result<()> {
         for _ in 0..BURST {
-            let (len, addr) = self.sockets.receive_from_client(buffer)?;
+            let (len, addr) = self.sockets.receive_from_client(listener, buffer)?;
             let bytes = buffer.get(..len).unwrap_or_default();
-            self.handle(Input::FromClient { addr, bytes });
+            self.handle(Input::FromClient {
+                listener,
+                addr,
+                bytes,
+            });
         }
         Ok(())
     }
@@ -303,7 +316,7 @@ impl Driver {
         Ok(())
     }
 
-    /// On the listen socket an error says that some client is gone, not which: it is counted. On a connected socket
+    /// On a listen socket an error says that some client is gone, not which: it is counted. On a connected socket
     /// it is about the server.
     fn on_error(&mut self, which: Which, error: &io::Error) {
         self.sockets.counters.errors += 1;

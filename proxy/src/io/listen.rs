@@ -92,6 +92,24 @@ fn next_free(target: SocketAddr) -> Result<UdpSocket, StartError> {
     Err(StartError::NoFreePort)
 }
 
+/// Opens one more listen socket, in front of `target`, at the IP address of the first one and any free port. `ours` are the
+/// addresses of all that are open.
+///
+/// # Errors
+/// What the operating system says; `AddrInUse` when `target` is one of them, or would be.
+pub(super) fn beside(first: SocketAddr, ours: &[SocketAddr], target: SocketAddr) -> io::Result<UdpSocket> {
+    let own = || io::Error::new(io::ErrorKind::AddrInUse, "this proxy itself listens there");
+    if ours.iter().any(|listen| is_same(*listen, target)) {
+        return Err(own());
+    }
+    let socket = udp::bind(SocketAddr::new(first.ip(), 0))?;
+    // The server may just not run yet, and the free port be its own.
+    if is_same(socket.local_addr()?, target) {
+        return Err(own());
+    }
+    Ok(socket)
+}
+
 /// Whether what is sent to `target` would arrive at a socket bound to `listen`.
 fn is_same(listen: SocketAddr, target: SocketAddr) -> bool {
     if listen.port() != target.port() || listen.port() == 0 {
@@ -133,6 +151,21 @@ mod tests {
         let target = addr("127.0.0.1:8303");
         let socket = Listen::Default.open(target).unwrap();
         assert_ne!(socket.local_addr().unwrap(), target);
+    }
+
+    #[test]
+    fn one_more_has_the_same_ip_and_is_never_in_front_of_our_own() {
+        let first = udp::bind(addr("127.0.0.2:0")).unwrap().local_addr().unwrap();
+        let other = addr("127.0.0.2:9");
+        let ours = [first, other];
+        let socket = beside(first, &ours, addr("127.0.0.1:9")).unwrap();
+        let local = socket.local_addr().unwrap();
+        assert_eq!(local.ip(), first.ip());
+        assert!(local.port() != 0 && local.port() != first.port());
+        for own in ours {
+            let error = beside(first, &ours, own).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        }
     }
 
     #[test]

@@ -13,14 +13,14 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-use crate::session::UpstreamId;
+use crate::session::{ListenerId, UpstreamId};
 
 /// Descriptors told at once.
 const AT_ONCE: usize = 256;
 
-/// Keys that no upstream socket has.
-const LISTEN: u64 = u64::MAX;
-const TIMER: u64 = u64::MAX - 1;
+/// Of keys: an upstream socket has its number, a listen socket this and its number, the timer this alone.
+const LISTEN: u64 = 1 << 32;
+const TIMER: u64 = 1 << 33;
 
 /// What is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub(super) enum Source {
 /// Which socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// The one that clients send to.
-    Listen,
+    /// One that clients send to.
+    Listen(ListenerId),
     /// One towards the server.
     Upstream(UpstreamId),
 }
@@ -130,17 +130,17 @@ impl Told {
 
 fn key(source: Source) -> epoll::EventData {
     epoll::EventData::new_u64(match source {
-        Source::Socket(Which::Listen) => LISTEN,
+        Source::Socket(Which::Listen(ListenerId(id))) => LISTEN | u64::from(id),
         Source::Socket(Which::Upstream(UpstreamId(id))) => u64::from(id),
         Source::Timer => TIMER,
     })
 }
 
 fn source(key: u64) -> Source {
-    match u32::try_from(key) {
-        Ok(id) => Source::Socket(Which::Upstream(UpstreamId(id))),
-        Err(_) if key == TIMER => Source::Timer,
-        Err(_) => Source::Socket(Which::Listen),
+    match (u32::try_from(key), u32::try_from(key ^ LISTEN)) {
+        (Ok(id), _) => Source::Socket(Which::Upstream(UpstreamId(id))),
+        (_, Ok(id)) => Source::Socket(Which::Listen(ListenerId(id))),
+        _ => Source::Timer,
     }
 }
 
@@ -191,9 +191,11 @@ mod tests {
     #[tokio::test]
     async fn room_is_told_only_while_it_is_wanted_and_a_closed_socket_not_at_all() {
         let ((socket, peer), readiness) = (pair(), Readiness::new().unwrap());
-        let listen = Source::Socket(Which::Listen);
+        let listen = Source::Socket(Which::Listen(ListenerId::FIRST));
         readiness.add(listen, &peer).unwrap();
-        readiness.watch_room(Which::Listen, &peer, true).unwrap();
+        readiness
+            .watch_room(Which::Listen(ListenerId::FIRST), &peer, true)
+            .unwrap();
         let mut told = Told::new();
         readiness.wait(&mut told).await.unwrap();
         let expected = Ready {
@@ -202,7 +204,9 @@ mod tests {
             writable: true,
         };
         assert_eq!(told.iter().collect::<Vec<_>>(), [expected]);
-        readiness.watch_room(Which::Listen, &peer, false).unwrap();
+        readiness
+            .watch_room(Which::Listen(ListenerId::FIRST), &peer, false)
+            .unwrap();
         readiness.add(SEVEN, &socket).unwrap();
         peer.send(b"x").unwrap();
         drop(socket);

@@ -12,11 +12,12 @@ use std::{
 
 use super::{
     driver::Counters,
+    listen,
     outbox::{Outbox, Sent},
     readiness::{Readiness, Source, Which},
     udp,
 };
-use crate::session::{Event, Output, UpstreamId};
+use crate::session::{Event, ListenerId, Output, UpstreamId};
 
 /// What a socket has to say.
 #[derive(Debug)]
@@ -27,6 +28,10 @@ pub(super) enum News {
     Failed(UpstreamId, io::Error),
     /// The network reported an error.
     Unreachable(UpstreamId, io::Error),
+    /// A listen socket is open, at this address.
+    ListenerOpened(ListenerId, SocketAddr),
+    /// Not open.
+    ListenerFailed(ListenerId, io::Error),
 }
 
 /// A socket with its queue.
@@ -41,8 +46,11 @@ struct Line {
 pub(super) struct Sockets {
     target: SocketAddr,
     readiness: Arc<Readiness>,
+    /// The first listen socket, and whether all of them are of IPv6.
     listen: Line,
     listen_ipv6: bool,
+    /// The others.
+    redirects: BTreeMap<ListenerId, Line>,
     upstreams: BTreeMap<UpstreamId, Line>,
     /// What the driver hands to the core.
     pub(super) news: VecDeque<News>,
@@ -56,12 +64,13 @@ impl Sockets {
     /// # Errors
     /// When the socket cannot be watched.
     pub(super) fn new(listen: UdpSocket, target: SocketAddr, readiness: Arc<Readiness>) -> io::Result<Self> {
-        readiness.add(Source::Socket(Which::Listen), &listen)?;
+        readiness.add(Source::Socket(Which::Listen(ListenerId::FIRST)), &listen)?;
         Ok(Self {
             target,
             readiness,
             listen_ipv6: listen.local_addr().is_ok_and(|addr| addr.is_ipv6()),
             listen: Line::new(listen),
+            redirects: BTreeMap::new(),
             upstreams: BTreeMap::new(),
             news: VecDeque::new(),
             counters: Counters::default(),
@@ -72,8 +81,16 @@ impl Sockets {
     ///
     /// # Errors
     /// What the kernel says; `WouldBlock` when there is none.
-    pub(super) fn receive_from_client(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let (len, addr) = udp::receive_from(&self.listen.socket, buffer)?;
+    pub(super) fn receive_from_client(
+        &self,
+        listener: ListenerId,
+        buffer: &mut [u8],
+    ) -> io::Result<(usize, SocketAddr)> {
+        let line = match listener {
+            ListenerId::FIRST => Some(&self.listen),
+            _ => self.redirects.get(&listener),
+        };
+        let (len, addr) = udp::receive_from(&line.ok_or(io::ErrorKind::WouldBlock)?.socket, buffer)?;
         Ok((len, udp::canonical(addr)))
     }
 
@@ -90,9 +107,14 @@ impl Sockets {
     pub(super) fn carry_out(&mut self, output: Output<'_>, events: &mut Vec<Event>) {
         match output {
             Output::ToServer { upstream, bytes } => self.send_to_server(upstream, bytes),
-            Output::ToClient { addr, bytes } => self.send_to_client(addr, bytes),
+            Output::ToClient {
+                listener,
+                addr,
+                bytes,
+            } => self.send_to_client(listener, addr, bytes),
             Output::Event(event) => events.push(event),
-            Output::OpenUpstream(id) => self.open(id),
+            Output::OpenUpstream { upstream, port } => self.open(upstream, port),
+            Output::OpenListener { listener, port } => self.listen(listener, port),
             Output::CloseUpstream(id) => self.close(id),
         }
     }
@@ -100,7 +122,8 @@ impl Sockets {
     /// Sends what waits on a socket that has room.
     pub(super) fn flush(&mut self, which: Which) {
         let line = match which {
-            Which::Listen => Some(&mut self.listen),
+            Which::Listen(ListenerId::FIRST) => Some(&mut self.listen),
+            Which::Listen(id) => self.redirects.get_mut(&id),
             Which::Upstream(id) => self.upstreams.get_mut(&id),
         };
         let Some(line) = line else { return };
@@ -122,7 +145,8 @@ impl Sockets {
 
     /// Whether nothing waits anywhere.
     pub(super) fn is_idle(&self) -> bool {
-        self.listen.outbox.is_empty() && self.upstreams.values().all(|line| line.outbox.is_empty())
+        let mut others = self.redirects.values().chain(self.upstreams.values());
+        self.listen.outbox.is_empty() && others.all(|line| line.outbox.is_empty())
     }
 
     fn send_to_server(&mut self, upstream: UpstreamId, bytes: &[u8]) {
@@ -147,19 +171,28 @@ impl Sockets {
         }
     }
 
-    fn send_to_client(&mut self, addr: SocketAddr, bytes: &[u8]) {
+    fn send_to_client(&mut self, listener: ListenerId, addr: SocketAddr, bytes: &[u8]) {
         let addr = udp::native(addr, self.listen_ipv6);
-        let line = &mut self.listen;
+        let line = match listener {
+            ListenerId::FIRST => Some(&mut self.listen),
+            _ => self.redirects.get_mut(&listener),
+        };
+        let Some(line) = line else {
+            self.counters.unsent += 1;
+            return;
+        };
         match line.outbox.send(&line.socket, Some(addr), bytes) {
             Sent::Now(_) | Sent::Behind => {}
-            Sent::First => line.wait_for_room(Which::Listen, &self.readiness, &mut self.counters),
+            Sent::First => {
+                line.wait_for_room(Which::Listen(listener), &self.readiness, &mut self.counters);
+            }
             Sent::Dropped | Sent::Failed(_) => self.counters.unsent += 1,
         }
     }
 
-    fn open(&mut self, id: UpstreamId) {
+    fn open(&mut self, id: UpstreamId, port: u16) {
         let source = Source::Socket(Which::Upstream(id));
-        let opened = udp::connect(self.target).and_then(|socket| {
+        let opened = udp::connect(self.server(port)).and_then(|socket| {
             self.readiness.add(source, &socket)?;
             Ok((socket.local_addr()?, socket))
         });
@@ -170,6 +203,33 @@ impl Sockets {
             }
             Err(error) => News::Failed(id, error),
         });
+    }
+
+    /// One more listen socket, in front of a port of the server's host.
+    fn listen(&mut self, id: ListenerId, port: u16) {
+        let source = Source::Socket(Which::Listen(id));
+        let others = self.redirects.values().chain([&self.listen]);
+        let ours: Vec<SocketAddr> = others.flat_map(|line| line.socket.local_addr()).collect();
+        let first = self.listen.socket.local_addr();
+        let opened = first.and_then(|first| {
+            let socket = listen::beside(first, &ours, self.server(port))?;
+            self.readiness.add(source, &socket)?;
+            Ok((socket.local_addr()?, socket))
+        });
+        self.news.push_back(match opened {
+            Ok((local, socket)) => {
+                self.redirects.insert(id, Line::new(socket));
+                News::ListenerOpened(id, local)
+            }
+            Err(error) => News::ListenerFailed(id, error),
+        });
+    }
+
+    /// The server at this port of its host.
+    fn server(&self, port: u16) -> SocketAddr {
+        let mut server = self.target;
+        server.set_port(port);
+        server
     }
 
     fn close(&mut self, id: UpstreamId) {

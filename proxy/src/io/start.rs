@@ -18,7 +18,7 @@ use super::{
     listen::{DEFAULT_PORT, Listen, StartError},
     record::{self, Faults, Header, InputLog, Writing},
 };
-use crate::session::{Config, Hub, Stats};
+use crate::session::{Config, Hub, Route, Stats};
 
 /// Requests that may wait for the data thread.
 const REQUESTS: usize = 1024;
@@ -79,7 +79,13 @@ impl Proxy {
         let (stop_sender, stop) = watch::channel(None);
         let thread = thread::Builder::new().name("data".into()).spawn(move || {
             let parts = Parts {
-                hub: Hub::new(config),
+                hub: Hub::new(
+                    config,
+                    Route {
+                        listen: addr,
+                        server: target,
+                    },
+                ),
                 clock,
                 lines,
                 bus,

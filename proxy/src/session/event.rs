@@ -76,6 +76,8 @@ pub struct SessionChange {
     pub proto: Proto,
     /// The client's address.
     pub client: SocketAddr,
+    /// The server, where a redirect has led the client to another one than that of the start.
+    pub server: Option<SocketAddr>,
     /// Our own address towards the server, when the socket is open.
     pub upstream: Option<SocketAddr>,
     /// Who ended it, for `Closing` and `Closed`: a side, or nobody but the proxy.
@@ -323,6 +325,27 @@ pub enum Remark {
     },
     /// What a recording of our own says.
     Recorded(Level, Box<str>),
+    /// A redirect asked for a listen socket, and it is open.
+    Behind {
+        /// The server that the redirect named.
+        server: SocketAddr,
+        /// Our listen socket in front of it.
+        listen: SocketAddr,
+    },
+    /// A redirect goes to the client with the port of a listen socket of ours.
+    Redirected {
+        /// As the server named it.
+        port: u16,
+        /// As the client is told.
+        listen: u16,
+    },
+    /// A redirect goes to the client as it is: what connects to that port is not seen here any more.
+    RedirectPasses {
+        /// As the server named it.
+        port: u16,
+        /// Why there is no listen socket of ours.
+        why: Box<str>,
+    },
 }
 
 /// How loud a remark is.
@@ -347,6 +370,8 @@ impl Remark {
             | Self::NewToken(_)
             | Self::Guessed { .. }
             | Self::Foreign { .. }
+            | Self::Behind { .. }
+            | Self::Redirected { .. }
             | Self::Stray(..) => Level::Info,
             _ => Level::Warning,
         }
@@ -404,6 +429,19 @@ impl fmt::Display for Remark {
                 "{from} sent {to} {len} bytes that are not understood; more of the kind between them is only counted"
             ),
             Self::Recorded(_, text) => f.write_str(text),
+            Self::Behind { server, listen } => write!(f, "redirect: {server} is now behind {listen}"),
+            Self::Redirected { port, listen } => {
+                write!(
+                    f,
+                    "redirect to port {port}: the client is told port {listen}, where this proxy listens for it"
+                )
+            }
+            Self::RedirectPasses { port, why } => {
+                write!(
+                    f,
+                    "redirect to port {port} passes as it is, so the client may leave this proxy: {why}"
+                )
+            }
         }
     }
 }

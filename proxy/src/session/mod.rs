@@ -20,6 +20,7 @@ mod handshake;
 mod hub;
 mod leg;
 mod link;
+mod listeners;
 mod mint;
 pub mod observe;
 mod outbox;
@@ -44,6 +45,43 @@ pub struct SessionId(pub u32);
 /// Number of an upstream socket, from 1; never used twice in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamId(pub u32);
+
+/// Number of a listen socket: 0 = the one of the start, from 1 those that redirects asked for; never used twice in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListenerId(pub u32);
+
+impl ListenerId {
+    /// The one of the start.
+    pub const FIRST: Self = Self(0);
+}
+
+/// Where a client is, and which listen socket it talks to: the same address may play behind several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientAddr {
+    /// Its own address.
+    pub addr: SocketAddr,
+    /// The listen socket.
+    pub listener: ListenerId,
+}
+
+impl From<SocketAddr> for ClientAddr {
+    /// A client of the first listen socket.
+    fn from(addr: SocketAddr) -> Self {
+        Self {
+            addr,
+            listener: ListenerId::FIRST,
+        }
+    }
+}
+
+/// Between which addresses a [`Hub`] stands at its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Where clients come in: the address of the first listen socket.
+    pub listen: SocketAddr,
+    /// The server behind it. A redirect changes the port alone.
+    pub server: SocketAddr,
+}
 
 /// What a [`Hub`] is made of.
 #[derive(Clone, Debug)]
@@ -82,8 +120,10 @@ impl fmt::Display for Events {
 
 /// Something that happened.
 pub enum Input<'a> {
-    /// A datagram on the listen socket.
+    /// A datagram on a listen socket.
     FromClient {
+        /// The listen socket.
+        listener: ListenerId,
         /// Who sent it.
         addr: SocketAddr,
         /// Its bytes.
@@ -107,6 +147,20 @@ pub enum Input<'a> {
     UpstreamFailed {
         /// The socket.
         upstream: UpstreamId,
+        /// What the operating system said.
+        error: &'a str,
+    },
+    /// The socket asked for with [`Output::OpenListener`] is open.
+    ListenerOpened {
+        /// The socket.
+        listener: ListenerId,
+        /// Its own address.
+        local: SocketAddr,
+    },
+    /// The socket could not be opened.
+    ListenerFailed {
+        /// The socket.
+        listener: ListenerId,
         /// What the operating system said.
         error: &'a str,
     },
@@ -161,11 +215,26 @@ pub enum Command {
 /// What the driver has to do.
 #[derive(Debug)]
 pub enum Output<'a> {
-    /// Open a fresh socket, connected to the server; answer with `UpstreamOpened` or `UpstreamFailed`.
+    /// Open a fresh socket, connected to a server; answer with `UpstreamOpened` or `UpstreamFailed`.
     /// Datagrams for it may follow in the same drain.
-    OpenUpstream(UpstreamId),
-    /// Send from the listen socket.
+    OpenUpstream {
+        /// The socket.
+        upstream: UpstreamId,
+        /// The server's port, on the host of [`Route::server`].
+        port: u16,
+    },
+    /// Open one more listen socket, at the IP address of the first and any free port; answer with `ListenerOpened` or
+    /// `ListenerFailed`. It stays open to the end.
+    OpenListener {
+        /// The socket.
+        listener: ListenerId,
+        /// The port of the server that is to be behind it, on the host of [`Route::server`].
+        port: u16,
+    },
+    /// Send from a listen socket.
     ToClient {
+        /// The listen socket.
+        listener: ListenerId,
         /// To whom.
         addr: SocketAddr,
         /// What.

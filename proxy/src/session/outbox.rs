@@ -1,10 +1,10 @@
 //! What the core wants done, in order, with the bytes of each datagram in a reused buffer.
 
-use std::{collections::VecDeque, net::SocketAddr};
+use std::collections::VecDeque;
 
 use teetap_wire::MAX_DATAGRAM;
 
-use super::{Event, Events, Output, SessionId, Time, UpstreamId, What};
+use super::{ClientAddr, Event, Events, ListenerId, Output, SessionId, Time, UpstreamId, What};
 
 /// Buffers kept from input to input.
 const KEPT: usize = 64;
@@ -12,13 +12,14 @@ const KEPT: usize = 64;
 /// Where a datagram goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    Client(SocketAddr),
+    Client(ClientAddr),
     Server(UpstreamId),
 }
 
 #[derive(Debug)]
 enum Step {
-    Open(UpstreamId),
+    Open(UpstreamId, u16),
+    Listen(ListenerId, u16),
     /// The datagram in the buffer of this index.
     Send(Destination, usize),
     Close(UpstreamId),
@@ -59,8 +60,14 @@ impl Outbox {
         }
     }
 
-    pub(crate) fn open(&mut self, upstream: UpstreamId) {
-        self.steps.push(Step::Open(upstream));
+    /// Opens a socket towards the server at this port of its host.
+    pub(crate) fn open(&mut self, upstream: UpstreamId, port: u16) {
+        self.steps.push(Step::Open(upstream, port));
+    }
+
+    /// Opens a listen socket in front of this port of the server's host.
+    pub(crate) fn listen(&mut self, listener: ListenerId, port: u16) {
+        self.steps.push(Step::Listen(listener, port));
     }
 
     pub(crate) fn close(&mut self, upstream: UpstreamId) {
@@ -92,7 +99,7 @@ impl Outbox {
     pub(crate) fn sent_since(&self, mark: usize) -> impl Iterator<Item = &[u8]> + Clone {
         self.steps.iter().skip(mark).filter_map(|step| match step {
             Step::Send(_, buffer) => self.buffers.get(*buffer).map(Vec::as_slice),
-            Step::Open(_) | Step::Close(_) => None,
+            Step::Open(..) | Step::Listen(..) | Step::Close(_) => None,
         })
     }
 
@@ -118,12 +125,23 @@ impl Outbox {
         };
         self.polled += 1;
         Some(match step {
-            Step::Open(upstream) => Output::OpenUpstream(*upstream),
+            Step::Open(upstream, port) => Output::OpenUpstream {
+                upstream: *upstream,
+                port: *port,
+            },
+            Step::Listen(listener, port) => Output::OpenListener {
+                listener: *listener,
+                port: *port,
+            },
             Step::Close(upstream) => Output::CloseUpstream(*upstream),
             Step::Send(to, buffer) => {
                 let bytes = self.buffers.get(*buffer).map_or(&[][..], Vec::as_slice);
                 match *to {
-                    Destination::Client(addr) => Output::ToClient { addr, bytes },
+                    Destination::Client(ClientAddr { addr, listener }) => Output::ToClient {
+                        listener,
+                        addr,
+                        bytes,
+                    },
                     Destination::Server(upstream) => Output::ToServer { upstream, bytes },
                 }
             }

@@ -8,7 +8,7 @@ use teetap_kit::{
     link::SECOND,
     world::{Place, client_addr},
 };
-use teetap_proxy::session::{Input, UpstreamId};
+use teetap_proxy::session::{Input, ListenerId, UpstreamId};
 
 use crate::stage::{PAIRS, Phase, Stage};
 
@@ -20,7 +20,11 @@ fn stranger(number: u16) -> SocketAddr {
 }
 
 fn ask(stage: &mut Stage, addr: SocketAddr, bytes: &[u8]) {
-    stage.world.input(Input::FromClient { addr, bytes });
+    stage.world.input(Input::FromClient {
+        listener: ListenerId::FIRST,
+        addr,
+        bytes,
+    });
 }
 
 /// Datagrams that were sent to an address.

@@ -8,7 +8,7 @@ use teetap_kit::{
     link::{MS, SECOND},
     peer::Refusal,
 };
-use teetap_proxy::session::{Input, Remark, What};
+use teetap_proxy::session::{Input, ListenerId, Remark, What};
 use teetap_rules::{Decide, Made, Message, Verdict};
 use teetap_wire::{Dir, Side};
 
@@ -32,7 +32,11 @@ fn clients_that_leave_at_once() {
             let connect = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
             let close = control::close(Variant::V6, 0, None, "");
             for bytes in [&connect, &close] {
-                stage.world.input(Input::FromClient { addr, bytes });
+                stage.world.input(Input::FromClient {
+                    listener: ListenerId::FIRST,
+                    addr,
+                    bytes,
+                });
             }
             assert!(
                 stage.world.sockets.len() <= 1 + MOST,
@@ -56,7 +60,11 @@ fn clients_that_are_refused() {
         for number in 0..2000 {
             let bytes = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
             let addr = stranger(number);
-            stage.world.input(Input::FromClient { addr, bytes: &bytes });
+            stage.world.input(Input::FromClient {
+                listener: ListenerId::FIRST,
+                addr,
+                bytes: &bytes,
+            });
             if number % 50 == 0 {
                 stage.run(30 * MS);
             }
@@ -82,6 +90,7 @@ fn a_client_that_comes_during_a_flood() {
                     let bytes = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
                     stage.world.server.policy.refusal = None;
                     stage.world.input(Input::FromClient {
+                        listener: ListenerId::FIRST,
                         addr: stranger(number),
                         bytes: &bytes,
                     });
@@ -106,7 +115,11 @@ fn what_opens_nothing_keeps_nothing() {
         // Neither connless nor a CONNECT, so these are strays.
         let stray = vec![byte & 0xdf | 0x02; if number % 10 == 0 { LARGEST } else { 50 }];
         for bytes in [&stray, &control::token_request([1, 2, 3, byte])] {
-            stage.world.input(Input::FromClient { addr, bytes });
+            stage.world.input(Input::FromClient {
+                listener: ListenerId::FIRST,
+                addr,
+                bytes,
+            });
         }
     }
     assert_eq!(stage.world.sockets.len(), 1);

@@ -7,7 +7,7 @@ use teetap_kit::{
     peer::{Options, Peer, Policy, Server},
     world::{self, Place, World, client_addr, hub},
 };
-use teetap_proxy::session::{Input, SessionId, State, UpstreamId, What};
+use teetap_proxy::session::{Input, ListenerId, SessionId, State, UpstreamId, What};
 use teetap_rules::{Decide, Message, Verdict};
 use teetap_wire::{Code, Dir, Side};
 
@@ -160,7 +160,11 @@ impl Stage {
     /// Somebody sends from the client's address.
     pub(crate) fn as_client(&mut self, bytes: &[u8]) {
         let addr = client_addr(0);
-        self.world.input(Input::FromClient { addr, bytes });
+        self.world.input(Input::FromClient {
+            listener: ListenerId::FIRST,
+            addr,
+            bytes,
+        });
         self.check_clients();
     }
 

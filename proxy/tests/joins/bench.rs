@@ -2,19 +2,22 @@
 //!
 //! A datagram is a line of text: the side (`S` server, `C` client; as input who sends it, as output who gets it), `R`
 //! when it asks for resends, `a` and the ack, then its chunks as `number:message`, `*` behind the number for a resent
-//! one, `-` for one outside the numbering. A message of a certain length is written `name/length`. No chunks:
+//! one, `-` for one outside the numbering. A message of a certain length is written `name/length`, DDNet's `redirect` to a
+//! port `>port`. No chunks:
 //! `keepalive`, `close reason`, or nothing.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use teetap_kit::{
-    codec::{Chunk, Datagram, Flags, Token, Variant, control, parse},
+    codec::{Chunk, Datagram, Flags, Token, Variant, control, extended, parse},
     link::{Conditions, SECOND},
     peer::{Options, Peer, Policy, Server},
-    world::{Middle, World, client_addr, hub},
+    world::{Middle, World, client_addr, hub, listen_addr},
 };
-use teetap_proxy::session::{Command, Hub, Input, Output, Remark, SessionId, Time, UpstreamId, What};
+use teetap_proxy::session::{
+    Command, Hub, Input, ListenerId, Output, Remark, SessionId, Time, UpstreamId, What,
+};
 use teetap_rules::{Decide, Fate, Made, Message, Verdict};
 use teetap_wire::Dir;
 
@@ -37,6 +40,8 @@ pub(crate) struct Bench {
     /// The messages that were decided.
     pub(crate) decided: Arc<Mutex<Vec<String>>>,
     pub(crate) remarks: Vec<Remark>,
+    /// The listen sockets that were asked for, with the ports of their servers.
+    pub(crate) asked: Vec<(u32, u16)>,
 }
 
 /// Runs a test on a session of each kind.
@@ -102,6 +107,7 @@ impl Bench {
             expected: [client_expects, server_expects],
             decided: Arc::default(),
             remarks: Vec::new(),
+            asked: Vec::new(),
         }
     }
 
@@ -126,6 +132,19 @@ impl Bench {
             session: SessionId(1),
             key,
         })
+    }
+
+    /// A listen socket is open, on port 9000 and its number.
+    pub(crate) fn listens(&mut self, listener: u32) -> Vec<String> {
+        let listener = ListenerId(listener);
+        let local = listen_addr(listener);
+        self.input(Input::ListenerOpened { listener, local })
+    }
+
+    /// It cannot be opened.
+    pub(crate) fn listens_not(&mut self, listener: u32, error: &str) -> Vec<String> {
+        let listener = ListenerId(listener);
+        self.input(Input::ListenerFailed { listener, error })
     }
 
     /// One side sends; what leaves has to be this.
@@ -154,6 +173,7 @@ impl Bench {
         let upstream = self.upstream;
         if by_client {
             self.input(Input::FromClient {
+                listener: ListenerId::FIRST,
                 addr: client_addr(0),
                 bytes: &bytes,
             })
@@ -194,7 +214,8 @@ impl Bench {
                         self.remarks.push(remark);
                     }
                 }
-                Output::OpenUpstream(_) | Output::CloseUpstream(_) => {}
+                Output::OpenListener { listener, port } => self.asked.push((listener.0, port)),
+                Output::OpenUpstream { .. } | Output::CloseUpstream(_) => {}
             }
         }
         left.iter()
@@ -262,6 +283,9 @@ fn chunk(word: &str) -> Chunk {
         .map_or((name, name.len()), |(name, len)| (name, len.parse().unwrap()));
     let mut data = name.as_bytes().to_vec();
     data.resize(len, b'.');
+    if let Some(port) = name.strip_prefix('>') {
+        data = extended::redirect(port.parse().unwrap());
+    }
     Chunk {
         seq: (number != "-").then(|| number.parse().unwrap()),
         resend,
@@ -272,6 +296,9 @@ fn chunk(word: &str) -> Chunk {
 fn text(chunk: &Chunk) -> String {
     let number = chunk.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string());
     let star = if chunk.resend { "*" } else { "" };
+    if let Some(port) = extended::redirect_port(&chunk.data) {
+        return format!("{number}{star}:>{port}");
+    }
     let data = String::from_utf8_lossy(&chunk.data);
     let name = data.trim_end_matches('.');
     let len = if name.len() == data.len() {
@@ -293,9 +320,12 @@ impl Decide for Rules {
     }
 
     fn decide(&mut self, message: &Message<'_>) -> Verdict {
-        let text = String::from_utf8_lossy(message.data)
-            .trim_end_matches('.')
-            .to_owned();
+        let text = match extended::redirect_port(message.data) {
+            Some(port) => format!(">{port}"),
+            None => String::from_utf8_lossy(message.data)
+                .trim_end_matches('.')
+                .to_owned(),
+        };
         let rule = self.script.iter().find(|(name, _)| *name == text);
         self.decided.lock().unwrap().push(text);
         rule.map_or(Verdict::PASS, |(_, verdict)| verdict.clone())

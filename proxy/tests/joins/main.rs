@@ -1,5 +1,5 @@
-//! How sessions begin and end, in virtual time: joins over bad networks, restarts, refusals, silence, spoofed
-//! datagrams, and what rules and commands make of single messages, number by number.
+//! How sessions begin and end, in virtual time: joins of every kind over good and bad networks, restarts of either side,
+//! refusals, silence, dummies, new maps, spoofed datagrams, and what rules and commands make of single messages, number by number.
 
 #![expect(
     clippy::unwrap_used,
@@ -9,13 +9,21 @@
 )]
 
 mod bench;
+mod dummies;
 mod ends;
+mod follows;
+mod handshakes;
 mod holds;
 mod limits;
 mod lone;
+mod maps;
 mod operations;
+mod proofs;
+mod redirects;
 mod refusals;
 mod repeats;
 mod restarts;
+mod servers;
 mod spoofs;
 mod stage;
+mod table;

@@ -6,7 +6,7 @@ use teetap_kit::{
     peer::{Policy, State},
     world::{Place, Sent, hub},
 };
-use teetap_proxy::session::Remark;
+use teetap_proxy::session::{ListenerId, Remark};
 
 use crate::stage::{PAUSE, Pair, Stage};
 
@@ -29,7 +29,7 @@ impl Echo {
                     [usize::try_from(self.random.below(4)).unwrap()];
                 stage.world.clients[0]
                     .up
-                    .send_at(datagram.bytes.clone(), datagram.at + after);
+                    .send_at((ListenerId::FIRST, datagram.bytes.clone()), datagram.at + after);
                 self.copies += 1;
             }
         }

@@ -22,7 +22,7 @@ pub(crate) struct Pair {
     pub(crate) server: Variant,
 }
 
-const fn pair(client: Variant, server: Variant) -> Pair {
+pub(crate) const fn pair(client: Variant, server: Variant) -> Pair {
     Pair { client, server }
 }
 
@@ -87,7 +87,8 @@ impl Stage {
             seed,
         );
         world.network.sent = Some(Vec::new());
-        world.add(new_client(pair, seed), Conditions::GOOD, seed);
+        let joins = world.server.policy.challenges;
+        world.add(new_client(pair, joins, seed), Conditions::GOOD, seed);
         world.clients[0].peer.connect(0);
         Self {
             world,
@@ -141,7 +142,7 @@ impl Stage {
     pub(crate) fn restart(&mut self) {
         self.seed += 0x1_0000;
         let now = self.world.now;
-        let mut peer = new_client(self.pair, self.seed);
+        let mut peer = new_client(self.pair, self.client().options.joins, self.seed);
         peer.options.limits = self.client().options.limits;
         peer.connect(now);
         *self.client() = peer;
@@ -149,7 +150,7 @@ impl Stage {
 
     /// The client's program ends without a word.
     pub(crate) fn vanish(&mut self) {
-        *self.client() = new_client(self.pair, self.seed);
+        *self.client() = new_client(self.pair, false, self.seed);
     }
 
     /// Follows the sessions: never two online.
@@ -262,15 +263,16 @@ impl Stage {
     }
 }
 
-fn new_client(pair: Pair, seed: u64) -> Peer {
+fn new_client(pair: Pair, joins: bool, seed: u64) -> Peer {
     let options = Options {
         hello: Some(HELLO.to_vec()),
+        joins,
         ..Options::default()
     };
     Peer::client(pair.client, options, seed)
 }
 
-fn has(peer: &Peer, message: &[u8]) -> bool {
+pub(crate) fn has(peer: &Peer, message: &[u8]) -> bool {
     peer.delivered.iter().any(|delivered| delivered.data == message)
 }
 

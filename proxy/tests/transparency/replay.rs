@@ -6,8 +6,14 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use teetap_kit::{capture::Flow, codec::Variant, world::upstream_addr};
-use teetap_proxy::session::{Config, Event, Events, Hub, Input, Origin, Output, Time, UpstreamId, What};
+use teetap_kit::{
+    capture::Flow,
+    codec::Variant,
+    world::{route, upstream_addr},
+};
+use teetap_proxy::session::{
+    Config, Event, Events, Hub, Input, ListenerId, Origin, Output, Time, UpstreamId, What,
+};
 use teetap_rules::Decide;
 use teetap_wire::{Dir, Side};
 
@@ -55,16 +61,17 @@ pub(crate) struct Replay {
 impl Replay {
     /// `rules` start after so many datagrams.
     pub(crate) fn new(name: &str, rules: Option<(usize, Box<dyn Decide>)>) -> Self {
+        let config = Config {
+            secret: *b"the same for all",
+            proto: None,
+            patience: None,
+            events: Events::All,
+        };
         Self {
             name: name.to_owned(),
             translates: matches!(rules, Some((0, _))),
             rules,
-            hub: Hub::new(Config {
-                secret: *b"the same for all",
-                proto: None,
-                patience: None,
-                events: Events::All,
-            }),
+            hub: Hub::new(config, route()),
             now: Time::ZERO,
             actors: Vec::new(),
             sockets: Vec::new(),
@@ -157,6 +164,7 @@ impl Replay {
         let kind = Kind::of(actor.variant, recorded);
         let bytes = actor.as_client_sends(kind, recorded);
         let input = Input::FromClient {
+            listener: ListenerId::FIRST,
             addr: actor.flow.client,
             bytes: &bytes,
         };
@@ -358,9 +366,10 @@ impl Replay {
         let (mut out, mut opened) = (Vec::new(), Vec::new());
         while let Some(output) = self.hub.poll() {
             match output {
-                Output::OpenUpstream(upstream) => opened.push(upstream),
+                Output::OpenUpstream { upstream, .. } => opened.push(upstream),
+                Output::OpenListener { .. } => panic!("no capture has a redirect: {}", self.place),
                 Output::CloseUpstream(upstream) => self.sockets.retain(|open| *open != upstream),
-                Output::ToClient { addr, bytes } => out.push(Out::Client(addr, bytes.to_vec())),
+                Output::ToClient { addr, bytes, .. } => out.push(Out::Client(addr, bytes.to_vec())),
                 Output::ToServer { upstream, bytes } => {
                     let is_open = self.sockets.contains(&upstream) || opened.contains(&upstream);
                     assert!(is_open, "a closed socket: {}", self.place);

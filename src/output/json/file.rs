@@ -15,7 +15,8 @@ use teetap_proxy::{
     },
     session::{Level, Time},
 };
-use teetap_tui::Verbosity;
+use teetap_tui::{Decoder, Form, Verbosity};
+use teetap_wire::def::{Registry, Secrets};
 
 use super::{Start, Style, VERSION};
 
@@ -23,31 +24,39 @@ use super::{Start, Style, VERSION};
 const STYLE: Style = Style {
     json: true,
     quiet: false,
+    matches_only: false,
     verbosity: Verbosity::Bytes,
+    secrets: Secrets::Hide,
 };
 
 /// Bytes of a first line, at most.
 const FIRST: usize = 64 << 10;
 
 /// Writes a run as JSON lines.
-pub(crate) struct JsonLines(Start);
+pub(crate) struct JsonLines {
+    start: Start,
+    decoder: Decoder,
+}
 
 impl JsonLines {
     /// Of a run.
-    pub(crate) fn new(start: Start) -> Self {
-        Self(start)
+    pub(crate) fn new(start: Start, registry: &'static Registry) -> Self {
+        Self {
+            start,
+            decoder: Decoder::new(registry, STYLE.secrets, Form::Json),
+        }
     }
 }
 
 impl Encode for JsonLines {
     fn start(&mut self, out: &mut Vec<u8>) {
-        super::start(&self.0, out);
+        super::start(&self.start, out);
     }
 
     fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
         match seen {
             Seen::Gap(lost) => super::gap(now, *lost, out),
-            Seen::Event(event) => super::event(event, STYLE, out),
+            Seen::Event(event) => super::event(event, STYLE, &mut self.decoder, out),
         }
     }
 

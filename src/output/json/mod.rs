@@ -1,6 +1,7 @@
 //! JSON lines: events as objects of the [`schema`].
 //!
-//! Names are stable; fields and objects may be added. Texts of peers hold no control characters.
+//! Names are stable; fields and objects may be added. In `fields` texts of peers are as they came, control characters
+//! escaped; elsewhere they hold none.
 //! `t` counts seconds since the start with microseconds, `wall_clock` says when that was.
 
 mod file;
@@ -11,17 +12,18 @@ mod time;
 
 use std::{borrow::Cow, fmt::Write as _};
 
+use serde_json::value::RawValue;
 use teetap_proxy::io::record::Checked;
 use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_tui::{
-    Kind, Layer, Message, Reading, Verbosity,
+    Content, Decoder, Kind, Layer, Message, Reading, Verbosity,
     reading::Done,
     row::{hex, name_of_connless},
 };
-use teetap_wire::{Flags, Note, Severity, printable};
+use teetap_wire::{Flags, Note, Place, Severity, printable};
 
 use schema::{
-    ActionBody, Body, DatagramBody, Fields, Line, MessageBody, NoteBody, PerDir, PlacedBody, RecordingBody,
+    ActionBody, Body, DatagramBody, Line, MessageBody, NoteBody, PerDir, PlacedBody, RecordingBody,
     ReplayBody, SessionBody, StartBody, SummaryBody, VERSION,
 };
 pub(super) use shown::{opened, tally};
@@ -66,7 +68,7 @@ pub(super) fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
 }
 
 /// The lines of an event that this style shows.
-pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
+pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
     let session = event.session.map(|session| session.0);
     let mut line = |kind, body| {
         if style.shows(kind) {
@@ -74,7 +76,12 @@ pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
         }
     };
     match &event.what {
-        What::Session(change) => line(Kind::Session, Body::Session(session_body(session, change))),
+        What::Session(change) => {
+            if let Some(session) = event.session {
+                decoder.on_session(event.at, session, change.state);
+            }
+            line(Kind::Session, Body::Session(session_body(session, change)));
+        }
         What::Remark(remark) => {
             let level = remark.level();
             let kind = if level >= Level::Warning {
@@ -92,12 +99,20 @@ pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
                 },
             );
         }
-        What::Connless(connless) => line(
-            Kind::Traffic,
-            Body::Message(connless_body(session, connless, style.verbosity)),
-        ),
+        What::Connless(connless) => {
+            let content = decoder.connless(event.at, connless);
+            if content.shown {
+                line(
+                    weight(&content.notes, false),
+                    Body::Message(connless_body(session, connless, style.verbosity, &content)),
+                );
+            }
+        }
         What::Datagram(datagram) => {
-            let mut reading = Reading::new(datagram);
+            let mut reading = Reading::new(event.at, event.session, datagram, decoder);
+            if !reading.is_shown(decoder) {
+                return;
+            }
             let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || reading.error.is_some());
             if bare || style.verbosity >= Verbosity::Datagrams {
                 let kind = weight(&reading.notes, reading.error.is_some());
@@ -109,7 +124,7 @@ pub(super) fn event(event: &Event, style: Style, out: &mut Vec<u8>) {
                 // Without its own line the datagram's notes stand on its first message.
                 first.notes.append(&mut reading.notes);
             }
-            for message in &reading.messages {
+            for message in reading.messages.iter().filter(|message| message.shown) {
                 let kind = weight(&message.notes, false);
                 line(
                     kind,
@@ -183,6 +198,7 @@ fn session_body(session: Option<u32>, change: &SessionChange) -> SessionBody {
         state: change.state.to_string(),
         proto: change.proto.to_string(),
         client: change.client,
+        server: change.server,
         upstream: change.upstream,
         by: change.by.map(|side| side.to_string()),
         reason: change.reason.as_deref().map(printable),
@@ -215,7 +231,7 @@ fn message_body<'a>(
         seq_out: message.seq_out.map(teetap_wire::Seq::get),
         datagram: ordinal(datagram),
         size: message.data.len(),
-        fields: message.reason.as_deref().map(|reason| Fields { reason }),
+        fields: fields(&message.fields),
         notes: notes(&message.notes),
         actions: actions(message.done),
         origin: message.origin.to_string(),
@@ -226,7 +242,12 @@ fn message_body<'a>(
     }
 }
 
-fn connless_body(session: Option<u32>, connless: &Connless, verbosity: Verbosity) -> MessageBody<'static> {
+fn connless_body(
+    session: Option<u32>,
+    connless: &Connless,
+    verbosity: Verbosity,
+    content: &Content,
+) -> MessageBody<'static> {
     let done = if connless.forwarded {
         Done::Placed(Action::Pass)
     } else {
@@ -239,15 +260,19 @@ fn connless_body(session: Option<u32>, connless: &Connless, verbosity: Verbosity
         layer: Some("connless"),
         id: None,
         uuid: None,
-        name: Some(name_of_connless(&connless.bytes).into()),
+        name: Some(
+            content
+                .name
+                .map_or_else(|| name_of_connless(&connless.bytes).into(), Cow::Borrowed),
+        ),
         vital: false,
         resend: false,
         seq: None,
         seq_out: None,
         datagram: None,
         size: connless.bytes.len(),
-        fields: None,
-        notes: Vec::new(),
+        fields: fields(&content.fields),
+        notes: notes(&content.notes),
         actions: actions(done),
         origin: "peer".to_owned(),
         leg: None,
@@ -256,6 +281,12 @@ fn connless_body(session: Option<u32>, connless: &Connless, verbosity: Verbosity
         hex_out: (verbosity >= Verbosity::Bytes)
             .then(|| connless.sent.as_deref().map(hex).into_iter().collect()),
     }
+}
+
+/// The object that the decoder made.
+fn fields(json: &str) -> Option<Box<RawValue>> {
+    // Empty where there is none, which is no JSON.
+    RawValue::from_string(json.to_owned()).ok()
 }
 
 fn datagram_body(
@@ -310,6 +341,11 @@ fn actions(done: Done) -> Vec<ActionBody> {
 fn notes(notes: &[Note]) -> Vec<NoteBody> {
     let body = |note: &Note| NoteBody {
         code: note.code.name(),
+        place: match note.code.place() {
+            Place::Datagram => "datagram",
+            Place::Payload => "payload",
+            Place::Message => "message",
+        },
         at: note.at,
         len: note.len,
         text: note.code.text(),

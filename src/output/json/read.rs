@@ -66,6 +66,8 @@ struct SessionLine {
     state: String,
     proto: String,
     client: SocketAddr,
+    #[serde(default)]
+    server: Option<SocketAddr>,
     upstream: Option<SocketAddr>,
     by: Option<String>,
     reason: Option<String>,
@@ -281,6 +283,7 @@ fn read_session(at: Time, body: Value) -> Read {
             state: named(STATES, &line.state)?,
             proto: line.proto.parse().ok()?,
             client: line.client,
+            server: line.server,
             upstream: line.upstream,
             by: maybe(SIDES, line.by.as_deref())?,
             reason: line.reason.as_deref().map(|reason| reason.as_bytes().into()),

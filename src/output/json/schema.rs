@@ -3,6 +3,7 @@
 use std::{borrow::Cow, net::SocketAddr};
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use teetap_proxy::session::Placed;
 use teetap_wire::Seq;
 
@@ -68,6 +69,9 @@ pub(super) struct SessionBody {
     pub(super) state: String,
     pub(super) proto: String,
     pub(super) client: SocketAddr,
+    /// Where a redirect has led to another server than that of the `start` line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) server: Option<SocketAddr>,
     pub(super) upstream: Option<SocketAddr>,
     /// client or server; null when nobody but the proxy ended it.
     pub(super) by: Option<String>,
@@ -99,7 +103,7 @@ pub(super) struct MessageBody<'a> {
     /// Bytes of id and fields.
     pub(super) size: usize,
     /// Decoded fields; null when they are not decoded.
-    pub(super) fields: Option<Fields<'a>>,
+    pub(super) fields: Option<Box<RawValue>>,
     pub(super) notes: Vec<NoteBody>,
     pub(super) actions: Vec<ActionBody>,
     /// peer, rule, user or proxy.
@@ -117,13 +121,10 @@ pub(super) struct MessageBody<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Fields<'a> {
-    pub(super) reason: &'a str,
-}
-
-#[derive(Serialize)]
 pub(super) struct NoteBody {
     pub(super) code: &'static str,
+    /// What the range is of: datagram, payload (clear) or message.
+    pub(super) place: &'static str,
     pub(super) at: usize,
     pub(super) len: usize,
     pub(super) text: &'static str,

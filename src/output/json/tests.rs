@@ -4,7 +4,12 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use teetap_proxy::session::{Ends, Origin, Placed, Remark, SessionId, State};
-use teetap_wire::{Dir, Header, Proto, Seq, Side, Token, control, packet, write_chunk};
+use teetap_tui::Form;
+use teetap_wire::{
+    Dir, Header, Proto, Seq, Side, Token, control,
+    def::{Registry, Secrets},
+    packet, write_chunk,
+};
 
 use teetap_proxy::io::capture::Item;
 
@@ -15,8 +20,14 @@ fn style(verbosity: Verbosity) -> Style {
     Style {
         json: true,
         quiet: false,
+        matches_only: false,
         verbosity,
+        secrets: Secrets::Hide,
     }
+}
+
+fn decoder() -> Decoder {
+    Decoder::new(Registry::builtin(), Secrets::Hide, Form::Json)
 }
 
 fn lines(what: What, style: Style) -> Vec<Value> {
@@ -28,6 +39,7 @@ fn lines(what: What, style: Style) -> Vec<Value> {
             what,
         },
         style,
+        &mut Decoder::new(Registry::builtin(), style.secrets, Form::Json),
         &mut out,
     );
     parse(&out)
@@ -56,7 +68,7 @@ fn datagram(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
 
 fn chunk(seq: u16, ack: u16) -> Vec<u8> {
     let mut payload = Vec::new();
-    write_chunk(Proto::V7, Some(Seq::new(seq)), true, &[9, 1], &mut payload).unwrap();
+    write_chunk(Proto::V7, Some(Seq::new(seq)), true, b"\x02hi\0", &mut payload).unwrap();
     datagram(Flags::empty(), ack, 1, &payload)
 }
 
@@ -82,8 +94,8 @@ fn a_message() {
         lines(what, style(Verbosity::Messages)),
         [json!({
             "v": 1, "t": 12.418_001, "event": "message", "session": 2, "dir": "s2c", "proto": "0.7",
-            "layer": "system", "id": 4, "uuid": null, "name": null, "vital": true, "resend": true,
-            "seq": 217, "seq_out": 218, "datagram": 31, "size": 2, "fields": null, "notes": [],
+            "layer": "game", "id": 1, "uuid": null, "name": "sv_motd", "vital": true, "resend": true,
+            "seq": 217, "seq_out": 218, "datagram": 31, "size": 4, "fields": {"message": "hi"}, "notes": [],
             "actions": [{"rule": null, "action": "edit"}], "origin": "peer", "leg": null,
         })]
     );
@@ -97,18 +109,18 @@ fn a_datagram_with_its_bytes() {
         got[0],
         json!({
             "v": 1, "t": 12.418_001, "event": "datagram", "session": 2, "dir": "s2c", "proto": "0.7", "ordinal": 31,
-            "size": 12, "sizes_out": [12], "flags": [], "ack": 12, "ack_out": 11, "chunks": 1, "token_ok": true,
+            "size": 14, "sizes_out": [14], "flags": [], "ack": 12, "ack_out": 11, "chunks": 1, "token_ok": true,
             "notes": [], "error": null, "origin": "peer", "leg": null, "hex": hex(&came), "hex_out": [hex(&left)],
         })
     );
     assert_eq!(
         (&got[1]["event"], &got[1]["hex"]),
-        (&json!("message"), &json!("0901"))
+        (&json!("message"), &json!("02686900"))
     );
 }
 
 #[test]
-fn a_close_has_a_reason_without_control_characters_and_the_notes_of_its_datagram() {
+fn a_close_has_its_reason_with_control_characters_escaped_and_the_notes_of_its_datagram() {
     let mut payload = Vec::new();
     control::close("bye \x1b[2J \u{9b}1m".as_bytes(), &mut payload);
     let what = traffic(datagram(Flags::CONTROL, 3, 0, &payload), &[], |datagram| {
@@ -137,7 +149,7 @@ fn a_close_has_a_reason_without_control_characters_and_the_notes_of_its_datagram
             &json!("control"),
             &json!("server"),
             &json!(null),
-            &json!("bye \u{fffd}[2J \u{fffd}1m")
+            &json!("bye \u{1b}[2J \u{9b}1m")
         )
     );
     assert_eq!(
@@ -149,6 +161,7 @@ fn a_close_has_a_reason_without_control_characters_and_the_notes_of_its_datagram
 #[test]
 fn sessions_logs_connless_and_gaps() {
     let change = SessionChange {
+        server: None,
         state: State::Closed,
         proto: Proto::V65,
         client: "127.0.0.1:4".parse().unwrap(),
@@ -265,7 +278,7 @@ fn recorded(whats: &[What]) -> Vec<u8> {
             session: Some(SessionId(at)),
             what: what.clone(),
         };
-        super::event(&event, style(Verbosity::Bytes), &mut out);
+        super::event(&event, style(Verbosity::Bytes), &mut decoder(), &mut out);
     }
     out
 }
@@ -292,6 +305,7 @@ fn lines_with_bytes_are_read_back() {
         state: State::Closing,
         proto: Proto::Ddnet,
         client: "[::1]:4000".parse().unwrap(),
+        server: Some("[::1]:8305".parse().unwrap()),
         upstream: None,
         by: Some(Side::Client),
         reason: Some(b"\x1bbye"[..].into()),
@@ -332,7 +346,7 @@ fn lines_with_bytes_are_read_back() {
         let Item::Event(event) = item else {
             panic!("{item:?}")
         };
-        super::event(&event, style(Verbosity::Bytes), &mut again);
+        super::event(&event, style(Verbosity::Bytes), &mut decoder(), &mut again);
     }
     assert_eq!(String::from_utf8(again), String::from_utf8(lines.clone()));
     assert_eq!(reader.tally().packets, 3 + 1 + 1 + 1 + 2 + 1);
@@ -362,6 +376,7 @@ fn lines_without_bytes_or_of_others_are_refused() {
             what,
         },
         style(Verbosity::Messages),
+        &mut decoder(),
         &mut out,
     );
     for (text, fragment) in [

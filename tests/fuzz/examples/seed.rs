@@ -9,6 +9,8 @@ use std::fs;
 use teetap_fuzz::{TARGETS, corpus};
 use teetap_kit::capture::{self, flows, recorded};
 use teetap_kit::codec::{Variant, open};
+use teetap_wire::def::{Decoded, Registry};
+use teetap_wire::{Chunks, Connless, Dir, Proto, connless};
 
 /// Datagrams of one recorded session, at most.
 const OF_A_SESSION: usize = 8;
@@ -129,6 +131,65 @@ fn by_hand(packets: &mut Seeds, chunks: &mut Seeds, connless: &mut Seeds) {
     }
 }
 
+/// One message of each kind, from the recordings.
+fn messages() {
+    /// Longer ones have nothing more to say.
+    const MOST: usize = 200;
+    let mut seeds = Seeds::new("message");
+    let (mut kinds, mut decoded) = (BTreeSet::new(), Decoded::new());
+    for name in capture::names().unwrap() {
+        for flow in flows(recorded(&name).unwrap()) {
+            for packet in &flow.packets {
+                let client = flow.is_from_client(packet);
+                let (dir, way) = if client { (Dir::C2s, 0) } else { (Dir::S2c, 1) };
+                let Some(variant) = flow.variant() else {
+                    let Some(message) = Connless::parse(&packet.payload) else {
+                        continue;
+                    };
+                    let proto = if matches!(message, Connless::V7 { .. }) {
+                        3
+                    } else {
+                        2
+                    };
+                    if kinds.insert((proto, way, connless::tag(message.data())))
+                        && message.data().len() < MOST
+                    {
+                        seeds.add(&name, &[&[proto, way, 2][..], message.data()].concat());
+                    }
+                    continue;
+                };
+                let Ok(opened) = open(variant, &packet.payload) else {
+                    continue;
+                };
+                let (at, proto) = (index(variant), Proto::ALL[usize::from(index(variant))]);
+                for chunk in Chunks::new(proto, &opened.payload, opened.head.num_chunks) {
+                    let def = decoded.message(Registry::builtin(), proto, dir, chunk.data);
+                    let kind = def.map_or(String::new(), |def| def.name.to_string());
+                    if kinds.insert((at, way, kind)) && chunk.data.len() < MOST {
+                        seeds.add(&name, &[&[at, way, 0], chunk.data].concat());
+                    }
+                }
+            }
+        }
+    }
+    for proto in 0..4 {
+        for control in [
+            &b"\x01TKEN\xff\xff\xff\xff"[..],
+            b"\x02TKEN",
+            b"\x04reason\0",
+            b"\x05\x01\x02\x03\x04",
+            b"\x00",
+        ] {
+            seeds.add("control", &[&[proto, 0, 1], control].concat());
+        }
+        seeds.add(
+            "object",
+            &[&[proto, 1, 3][..], &[10, 0, 0, 0].repeat(24)].concat(),
+        );
+        seeds.add("tee", &[&[proto, 1, 3][..], &[9, 0, 0, 0].repeat(23)].concat());
+    }
+}
+
 /// See `handshake.rs` for the steps.
 fn handshakes() {
     let mut seeds = Seeds::new("handshake");
@@ -236,12 +297,30 @@ fn hubs() {
         ];
         seeds.add("commands", &[&[server][..], all, talk, end, talk].concat());
     }
+    for server in 0..4 {
+        let join = [server, 4, 0, [0, 1, 2, 3][usize::from(server)], 0, 31];
+        // To the own port, to others, to one without a socket; vital and not, and what rules make of it.
+        let port = |kind| [5, 0x80, kind, 0, 31, 0, 31];
+        let ways: Vec<u8> = [0xf8, 0xe1, 0xe9, 0xea, 0xfb, 0xfc]
+            .into_iter()
+            .flat_map(port)
+            .collect();
+        let rules: &[u8] = &[17, 0x7f, 3];
+        let strangers: &[u8] = &[
+            9, 1, 1, 0, 1, 2, 3, 4, 13, 0, 0, 20, 0, 2, 0, 1, 2, 0, 9, 0, 0, 31,
+        ];
+        seeds.add(
+            "redirect",
+            &[&join, &ways[..], strangers, talk, rules, &ways, talk].concat(),
+        );
+    }
 }
 
 fn main() {
     let [mut packets, mut chunks, mut connless] = ["packet", "chunks", "connless"].map(Seeds::new);
     recorded_datagrams(&mut packets, &mut chunks, &mut connless);
     by_hand(&mut packets, &mut chunks, &mut connless);
+    messages();
     handshakes();
     hubs();
     for (name, target) in TARGETS {

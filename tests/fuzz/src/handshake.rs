@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use teetap_kit::codec::{NO_TOKEN, Token, Variant, control};
-use teetap_proxy::session::{Input as To, State, What};
+use teetap_proxy::session::{Input as To, ListenerId, State, What};
 use teetap_wire::Proto;
 
 use crate::{
@@ -164,7 +164,14 @@ impl Door {
 
     fn client_sends(&mut self, bytes: &[u8]) {
         let (now, addr) = (self.watch.now, self.client);
-        self.send(now, To::FromClient { addr, bytes });
+        self.send(
+            now,
+            To::FromClient {
+                listener: ListenerId::FIRST,
+                addr,
+                bytes,
+            },
+        );
         let online = self.watch.events.iter().find_map(|event| match &event.what {
             What::Session(change) if change.state == State::Online => Some(change.proto),
             _ => None,

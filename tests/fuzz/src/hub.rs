@@ -10,14 +10,14 @@ mod rules;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 
-use teetap_kit::codec::Variant;
+use teetap_kit::codec::{Variant, extended};
 use teetap_kit::link::{MS, Queue};
 use teetap_kit::peer::{Counters, Options, Peer, Policy, Server};
-use teetap_proxy::session::{Input as To, UpstreamId};
+use teetap_proxy::session::{ClientAddr, Input as To, ListenerId, UpstreamId};
 
 use crate::{
     input::Input,
-    watch::{Sent, Watch, local},
+    watch::{Sent, Watch, listen, local},
 };
 
 /// Actions taken of one input, at most.
@@ -32,8 +32,8 @@ const CLIENTS: usize = 4;
 /// On its way.
 #[derive(Clone, Debug)]
 enum Flight {
-    FromClient(SocketAddr, Vec<u8>),
-    ToClient(SocketAddr, Vec<u8>),
+    FromClient(ClientAddr, Vec<u8>),
+    ToClient(ClientAddr, Vec<u8>),
     ToServer(UpstreamId, Vec<u8>),
     FromServer(UpstreamId, Vec<u8>),
 }
@@ -44,6 +44,8 @@ struct Arena {
     watch: Watch,
     server: Server,
     clients: BTreeMap<SocketAddr, Peer>,
+    /// Clients that have followed a redirect, and to which listen socket.
+    behind: BTreeMap<SocketAddr, ListenerId>,
     /// Clients with whom something interfered: strangers, losses, a restart.
     touched: BTreeSet<SocketAddr>,
     /// So did somebody with the server's end.
@@ -103,6 +105,7 @@ impl Arena {
             watch: Watch::default(),
             server: Server::new(server, policy, 1),
             clients: BTreeMap::new(),
+            behind: BTreeMap::new(),
             touched: BTreeSet::new(),
             touched_server: false,
             lines: Queue::default(),
@@ -158,16 +161,16 @@ impl Arena {
     fn deliver(&mut self) {
         while let Some(flight) = self.lines.pop(self.now) {
             match flight {
-                Flight::FromClient(addr, bytes) => self.input(To::FromClient { addr, bytes: &bytes }),
+                Flight::FromClient(ClientAddr { addr, listener }, bytes) => self.input(To::FromClient {
+                    listener,
+                    addr,
+                    bytes: &bytes,
+                }),
                 Flight::FromServer(upstream, bytes) => self.input(To::FromServer {
                     upstream,
                     bytes: &bytes,
                 }),
-                Flight::ToClient(addr, bytes) => {
-                    if let Some(peer) = self.clients.get_mut(&addr) {
-                        peer.receive(&bytes, self.now);
-                    }
-                }
+                Flight::ToClient(addr, bytes) => self.client_gets(addr, &bytes),
                 Flight::ToServer(upstream, bytes) => {
                     self.server.receive(local(upstream), &bytes, self.now);
                 }
@@ -175,6 +178,46 @@ impl Arena {
         }
         if self.watch.hub().deadline().is_some_and(|at| at.0 <= self.now) {
             self.input(To::Timeout);
+        }
+    }
+
+    /// A client hears the listen socket that it talks to, and follows redirects.
+    fn client_gets(&mut self, from: ClientAddr, bytes: &[u8]) {
+        let ClientAddr { addr, listener } = from;
+        let talks_to = self.behind.get(&addr).copied().unwrap_or_default();
+        let Some(peer) = self.clients.get_mut(&addr).filter(|_| talks_to == listener) else {
+            return;
+        };
+        let fresh = peer.receive(bytes, self.now).delivered;
+        let variant = peer.variant();
+        let messages = peer.delivered.iter().rev().take(fresh);
+        let port = messages
+            .filter_map(|message| extended::redirect_port(&message.data))
+            .next();
+        let open = |port| {
+            let mut open = self.watch.listeners.iter().copied();
+            open.find(|listener| listen(*listener).port() == port)
+        };
+        if let Some(listener) = port.and_then(open) {
+            // It leaves in order, as DDNet's client does.
+            self.leave(from);
+            self.behind.insert(addr, listener);
+            self.start(addr, variant);
+        }
+    }
+
+    fn leave(&mut self, from: ClientAddr) {
+        let Some(peer) = self.clients.get_mut(&from.addr) else {
+            return;
+        };
+        peer.close("", self.now);
+        let flights: Vec<Flight> = peer
+            .outgoing
+            .drain(..)
+            .map(|bytes| Flight::FromClient(from, bytes))
+            .collect();
+        for flight in flights {
+            self.send(flight);
         }
     }
 
@@ -186,7 +229,7 @@ impl Arena {
         for sent in self.watch.input(at, input) {
             let flight = match sent {
                 Sent::Client(addr, bytes) => {
-                    self.heard.insert(addr, bytes.clone());
+                    self.heard.insert(addr.addr, bytes.clone());
                     Flight::ToClient(addr, bytes)
                 }
                 Sent::Server(upstream, bytes) => {
@@ -210,8 +253,13 @@ impl Arena {
     fn collect(&mut self) {
         let mut flights = Vec::new();
         for (addr, peer) in &mut self.clients {
+            let listener = self.behind.get(addr).copied().unwrap_or_default();
+            let from = ClientAddr {
+                addr: *addr,
+                listener,
+            };
             let out = peer.outgoing.drain(..);
-            flights.extend(out.map(|bytes| Flight::FromClient(*addr, bytes)));
+            flights.extend(out.map(|bytes| Flight::FromClient(from, bytes)));
         }
         for (to, bytes) in self.server.take_outgoing() {
             let upstream = self.watch.sockets.iter().copied().find(|up| local(*up) == to);

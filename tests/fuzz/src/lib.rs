@@ -1,4 +1,4 @@
-//! Hostile bytes: five targets that take any input and fail by panicking.
+//! Hostile bytes: six targets that take any input and fail by panicking.
 //!
 //! Law: a target is a plain function of its input, the same every time, and asserts more than "no panic": what the wire
 //! code reads is what the second codec of the test kit reads, what it writes is read back, and the session core keeps
@@ -9,6 +9,7 @@
 //! | [`packet()`] | a variant, what to rewrite, a datagram |
 //! | [`chunks()`] | a variant, a number of chunks, a payload |
 //! | [`connless()`] | a datagram |
+//! | [`message()`] | a variant, a direction, a class, a message |
 //! | [`handshake()`] | a joining client and what a server (or a stranger in its place) answers |
 //! | [`hub()`] | clients and a server of all kinds, strangers, rules, commands and time around one session core |
 //!
@@ -30,22 +31,25 @@ mod connless;
 mod handshake;
 mod hub;
 mod input;
+mod message;
 mod packet;
 
 pub use chunks::chunks;
 pub use connless::connless;
 pub use handshake::handshake;
 pub use hub::hub;
+pub use message::message;
 pub use packet::packet;
 
 /// A target: fails by panicking.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, which is also the name of their folder in `corpus/`.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("packet", packet),
     ("chunks", chunks),
     ("connless", connless),
+    ("message", message),
     ("handshake", handshake),
     ("hub", hub),
 ];

@@ -7,16 +7,18 @@
 //!   datagram, or those of a server's and a header more; nothing when only time passed;
 //! * an address with a session of 0.6 that never spoke 0.7 is sent nothing that looks like 0.7: DDNet 16.4's client would
 //!   crash;
+//! * listen sockets are asked for when a server speaks only, and at most 8 stay;
 //! * sessions that are not online are at most 256, relays of the server browser at most 64, sockets no more than both;
 //! * a session is told in its order (opening, online, closing, closed) and never heard of again;
 //! * the next deadline lies ahead, and one input makes a bounded number of datagrams and events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
 
 use teetap_kit::hostile::looks_seven;
 use teetap_proxy::session::{
-    Config, Event, Events, Hub, Input, Output, SessionChange, SessionId, State, Time, UpstreamId, What,
+    ClientAddr, Config, Event, Events, Hub, Input, ListenerId, Output, Route, SessionChange, SessionId,
+    State, Time, UpstreamId, What,
 };
 use teetap_wire::{MAX_DATAGRAM, Proto};
 
@@ -24,6 +26,8 @@ use teetap_wire::{MAX_DATAGRAM, Proto};
 pub const MAX_OPENING: usize = 256;
 /// Relays of the server browser, at most.
 pub const MAX_RELAYS: usize = 64;
+/// Listen sockets beside the first, at most.
+pub const MAX_LISTENERS: usize = 8;
 /// Datagrams and events of one input, at most, for each session that there is (one holds up to 400 unacked messages and
 /// 300 waiting ones, and rules make more).
 const MAX_OUTPUTS: usize = 4_000;
@@ -33,10 +37,17 @@ const HEADERS: usize = 24;
 /// Something that the core sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// To a client.
-    Client(SocketAddr, Vec<u8>),
+    /// To a client, from a listen socket.
+    Client(ClientAddr, Vec<u8>),
     /// To the server, on a socket.
     Server(UpstreamId, Vec<u8>),
+}
+
+/// A socket that the core asked for.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    Upstream(UpstreamId),
+    Listener(ListenerId),
 }
 
 /// A session as far as it was told.
@@ -57,6 +68,11 @@ pub struct Watch {
     /// Events of the last input.
     pub events: Vec<Event>,
     last_upstream: UpstreamId,
+    /// Listen sockets that are open, in order.
+    pub listeners: Vec<ListenerId>,
+    last_listener: ListenerId,
+    /// Bytes of the datagram that asked for the last one.
+    asked_with: usize,
     /// Sessions that were told and are not closed.
     sessions: BTreeMap<SessionId, Told>,
     closed: BTreeSet<SessionId>,
@@ -75,6 +91,13 @@ pub fn local(upstream: UpstreamId) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::new(10, 9, 0, 1), port))
 }
 
+/// The address of a listen socket.
+#[must_use]
+pub fn listen(listener: ListenerId) -> SocketAddr {
+    let port = u16::try_from(9_000 + listener.0 % 10_000).unwrap_or(0);
+    SocketAddr::from((Ipv4Addr::new(10, 9, 0, 2), port))
+}
+
 impl Default for Watch {
     fn default() -> Self {
         Self::new(None)
@@ -91,12 +114,19 @@ impl Watch {
             patience: None,
             events: Events::All,
         };
+        let route = Route {
+            listen: listen(ListenerId::FIRST),
+            server: SocketAddr::from(([10, 8, 0, 1], 8303)),
+        };
         Self {
-            hub: Hub::new(config),
+            hub: Hub::new(config, route),
             now: 0,
             sockets: BTreeSet::new(),
             events: Vec::new(),
             last_upstream: UpstreamId(0),
+            listeners: vec![ListenerId::FIRST],
+            last_listener: ListenerId::FIRST,
+            asked_with: 0,
             sessions: BTreeMap::new(),
             closed: BTreeSet::new(),
             proven: BTreeSet::new(),
@@ -120,30 +150,61 @@ impl Watch {
             .map(|(id, _)| *id)
     }
 
-    /// Hands in an input and checks what it did. Sockets that it asked for are opened at once.
+    /// Hands in an input and checks what it did. Sockets that it asked for are opened at once; of the listen sockets every
+    /// third cannot be.
     pub fn input(&mut self, at: u64, input: Input<'_>) -> Vec<Sent> {
-        let mut opened = Vec::new();
-        let mut sent = self.one(at, input, &mut opened);
-        for upstream in opened {
-            let more = self.one(
-                at,
-                Input::UpstreamOpened {
+        let mut wanted = VecDeque::new();
+        let mut sent = self.one(at, input, &mut wanted);
+        while let Some(next) = wanted.pop_front() {
+            let input = match next {
+                Wanted::Upstream(upstream) => Input::UpstreamOpened {
                     upstream,
                     local: local(upstream),
                 },
-                &mut Vec::new(),
-            );
-            sent.extend(more);
+                Wanted::Listener(listener) if listener.0 % 3 == 0 => Input::ListenerFailed {
+                    listener,
+                    error: "no port",
+                },
+                Wanted::Listener(listener) => {
+                    self.listeners.push(listener);
+                    Input::ListenerOpened {
+                        listener,
+                        local: listen(listener),
+                    }
+                }
+            };
+            sent.extend(self.one(at, input, &mut wanted));
         }
+        assert!(self.listeners.len() <= 1 + MAX_LISTENERS, "{:?}", self.listeners);
         sent
     }
 
-    fn one(&mut self, at: u64, input: Input<'_>, opened: &mut Vec<UpstreamId>) -> Vec<Sent> {
+    /// An open listen socket, by any number.
+    #[must_use]
+    pub fn some_listener(&self, number: usize) -> ListenerId {
+        let count = self.listeners.len();
+        self.listeners.get(number % count).copied().unwrap_or_default()
+    }
+
+    fn one(&mut self, at: u64, input: Input<'_>, opened: &mut VecDeque<Wanted>) -> Vec<Sent> {
         self.now = self.now.max(at);
+        let may_ask = match &input {
+            Input::FromServer { bytes, .. } => {
+                self.asked_with = bytes.len();
+                true
+            }
+            Input::ListenerOpened { .. } | Input::ListenerFailed { .. } => true,
+            _ => false,
+        };
+        let asked = self.last_listener;
         let allowed = self.allowed(&input);
         let six = self.six.clone();
         self.hub.handle(Time(at), input);
         let (sent, events, closed) = self.drain(opened);
+        assert!(
+            may_ask || asked == self.last_listener,
+            "a listen socket for nobody"
+        );
         for upstream in closed {
             self.sockets.remove(&upstream);
         }
@@ -160,20 +221,23 @@ impl Watch {
     /// What may be sent to which unproven address; an address of `None` stands for all.
     fn allowed(&mut self, input: &Input<'_>) -> Option<(Option<SocketAddr>, usize)> {
         match input {
-            Input::FromClient { addr, bytes } => {
+            Input::FromClient { addr, bytes, .. } => {
                 if looks_seven(bytes) {
                     self.seven.insert(*addr);
                 }
                 Some((Some(*addr), bytes.len()))
             }
             Input::FromServer { bytes, .. } => Some((None, bytes.len() + HEADERS)),
+            Input::ListenerOpened { .. } | Input::ListenerFailed { .. } => {
+                Some((None, self.asked_with + HEADERS))
+            }
             // A person's reason is as long as he likes.
             Input::Command(_) => None,
             _ => Some((None, 0)),
         }
     }
 
-    fn drain(&mut self, opened: &mut Vec<UpstreamId>) -> (Vec<Sent>, Vec<Event>, Vec<UpstreamId>) {
+    fn drain(&mut self, opened: &mut VecDeque<Wanted>) -> (Vec<Sent>, Vec<Event>, Vec<UpstreamId>) {
         let (mut sent, mut events, mut closed) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(output) = self.hub.poll() {
             assert!(
@@ -181,17 +245,29 @@ impl Watch {
                 "sent after it was told"
             );
             match output {
-                Output::OpenUpstream(upstream) => {
+                Output::OpenListener { listener, .. } => {
+                    assert!(listener > self.last_listener, "{listener:?} is used twice");
+                    self.last_listener = listener;
+                    opened.push_back(Wanted::Listener(listener));
+                }
+                Output::OpenUpstream { upstream, .. } => {
                     assert!(upstream > self.last_upstream, "{upstream:?} is used twice");
                     self.last_upstream = upstream;
                     self.sockets.insert(upstream);
-                    opened.push(upstream);
+                    opened.push_back(Wanted::Upstream(upstream));
                 }
                 Output::CloseUpstream(upstream) => {
                     assert!(self.sockets.contains(&upstream), "{upstream:?} is closed twice");
                     closed.push(upstream);
                 }
-                Output::ToClient { addr, bytes } => sent.push(Sent::Client(addr, bytes.to_vec())),
+                Output::ToClient {
+                    listener,
+                    addr,
+                    bytes,
+                } => {
+                    assert!(self.listeners.contains(&listener), "{listener:?} is not open");
+                    sent.push(Sent::Client(ClientAddr { addr, listener }, bytes.to_vec()));
+                }
                 Output::ToServer { upstream, bytes } => {
                     let open = self.sockets.contains(&upstream) && !closed.contains(&upstream);
                     assert!(open, "{upstream:?} is not open");
@@ -217,7 +293,9 @@ impl Watch {
     ) {
         let mut total = 0;
         for one in sent {
-            let Sent::Client(addr, bytes) = one else { continue };
+            let Sent::Client(ClientAddr { addr, .. }, bytes) = one else {
+                continue;
+            };
             let is_six = six.contains_key(addr) && !self.seven.contains(addr);
             assert!(
                 !is_six || !looks_seven(bytes),

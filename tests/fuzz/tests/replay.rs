@@ -88,6 +88,11 @@ fn connless() {
 }
 
 #[test]
+fn message() {
+    fuzz("message", 150_000);
+}
+
+#[test]
 fn handshake() {
     fuzz("handshake", 20_000);
 }

@@ -14,6 +14,7 @@ use crate::huffman::Ending;
 
 mod chunk;
 pub mod control;
+pub mod extended;
 mod packet;
 #[cfg(test)]
 mod tests;

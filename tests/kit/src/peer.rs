@@ -18,7 +18,9 @@ pub use self::server::{Policy, Refusal, Server, ServerCounters};
 use crate::codec::{NO_TOKEN, Packing, Token, Variant};
 use crate::link::{Random, SECOND};
 
+pub mod game;
 mod handshake;
+mod join;
 mod receive;
 mod send;
 mod server;
@@ -78,6 +80,9 @@ pub struct Options {
     pub resends_per_second: Option<u32>,
     /// A vital message that a client sends and flushes when it comes online, as all real clients do.
     pub hello: Option<Vec<u8>>,
+    /// A client of 0.6 answers the messages of a join and sends inputs, which lets it in where a server without tokens
+    /// asks for a proof of its address.
+    pub joins: bool,
 }
 
 impl Default for Options {
@@ -89,6 +94,7 @@ impl Default for Options {
             strict: true,
             resends_per_second: None,
             hello: None,
+            joins: false,
         }
     }
 }
@@ -205,6 +211,9 @@ pub struct Peer {
     last_receive: u64,
     resend_waits: bool,
     resend_second: (u64, u32),
+    /// The next vital chunk says where the other side's numbers stand.
+    ack_is_unknown: bool,
+    join: join::Join,
     random: Random,
 }
 
@@ -309,6 +318,8 @@ impl Peer {
             last_receive: 0,
             resend_waits: false,
             resend_second: (0, 0),
+            ack_is_unknown: false,
+            join: join::Join::default(),
             random: Random::new(seed),
         }
     }

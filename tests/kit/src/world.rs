@@ -1,19 +1,23 @@
-//! Clients, lossy hops, the session core or a bare wire in the middle, and a server, in virtual time.
+//! Clients, lossy hops, the session core or a bare wire in the middle, and a server, in virtual time; more servers at
+//! other ports of its host, where redirects lead.
 //!
 //! The middle is either the [`Hub`] under test or a wire that passes datagrams untouched: the same peers on the same
 //! kind of hops, so that what the proxy adds can be told from what the network does.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use teetap_proxy::session::{Config, Event, Events, Hub, Input, Output, Time, UpstreamId, What};
+use teetap_proxy::session::{Config, Event, Events, Hub, Input, ListenerId, Output, Route, Time, UpstreamId};
 
 use crate::link::{Conditions, Hop, MS};
 use crate::peer::{Peer, Server};
 
 pub use self::network::{Loss, Network, Place, Sent};
+pub use self::transcript::transcript;
 
 mod network;
+mod transcript;
 
 /// How often peers look at their timers.
 pub const TICK: u64 = 10 * MS;
@@ -32,12 +36,14 @@ pub enum Middle {
 pub struct Client {
     /// Its address.
     pub addr: SocketAddr,
+    /// The listen socket that it talks to; it hears no other.
+    pub listener: ListenerId,
     /// The scripted peer.
     pub peer: Peer,
     /// Towards the middle.
-    pub up: Hop<Vec<u8>>,
+    pub up: Hop<(ListenerId, Vec<u8>)>,
     /// From the middle.
-    pub down: Hop<Vec<u8>>,
+    pub down: Hop<(ListenerId, Vec<u8>)>,
 }
 
 /// Sees what the hub is given and what it wants done.
@@ -59,6 +65,8 @@ pub struct World {
     pub middle: Middle,
     /// The server.
     pub server: Server,
+    /// Servers at other ports.
+    pub others: BTreeMap<u16, Server>,
     /// From the middle to the server: from which address, what.
     pub up: Hop<(SocketAddr, Vec<u8>)>,
     /// From the server to the middle: to which address, what.
@@ -69,10 +77,30 @@ pub struct World {
     pub witness: Option<Box<dyn Witness>>,
     /// Upstream sockets that are open.
     pub sockets: Vec<UpstreamId>,
+    /// Listen sockets that the hub has asked for, and the ports of the servers that are to be behind them.
+    pub asked: Vec<(ListenerId, u16)>,
+    /// Whether they are open at once; if not, the test says so itself.
+    pub listens: bool,
+    /// The ports that upstream sockets lead to, by our own address; those of the first server are not there.
+    elsewhere: BTreeMap<SocketAddr, u16>,
     /// Whether the network neither loses nor doubles DDNet's ACCEPT.
     pub spares_accept: bool,
     /// Sees and loses datagrams, before the conditions of the hops apply.
     pub network: Network,
+}
+
+/// Where the first server is, and where the hub listens in front of it.
+pub fn route() -> Route {
+    Route {
+        listen: listen_addr(ListenerId::FIRST),
+        server: SocketAddr::from(([10, 8, 0, 1], 8303)),
+    }
+}
+
+/// The address of a listen socket.
+pub fn listen_addr(listener: ListenerId) -> SocketAddr {
+    let port = u16::try_from(9_000 + listener.0 % 10_000).unwrap_or(0);
+    SocketAddr::from(([10, 9, 0, 2], port))
 }
 
 /// The address that the server sees of an upstream socket.
@@ -99,12 +127,13 @@ pub fn client_addr(index: usize) -> SocketAddr {
 /// A hub for tests: a secret made of the seed, any protocol.
 pub fn hub(seed: u64, patience: Option<Duration>, events: bool) -> Middle {
     let secret = (u128::from(seed) << 64 | 7).to_be_bytes();
-    Middle::Hub(Box::new(Hub::new(Config {
+    let config = Config {
         secret,
         proto: None,
         patience,
         events: if events { Events::All } else { Events::Nothing },
-    })))
+    };
+    Middle::Hub(Box::new(Hub::new(config, route())))
 }
 
 impl World {
@@ -115,11 +144,15 @@ impl World {
             clients: Vec::new(),
             middle,
             server,
+            others: BTreeMap::new(),
             up: Hop::new(conditions, seed ^ 0x1111),
             down: Hop::new(conditions, seed ^ 0x2222),
             events: Vec::new(),
             witness: None,
             sockets: Vec::new(),
+            asked: Vec::new(),
+            listens: true,
+            elsewhere: BTreeMap::new(),
             spares_accept: true,
             network: Network::default(),
         }
@@ -130,6 +163,7 @@ impl World {
         let index = self.clients.len();
         self.clients.push(Client {
             addr: client_addr(index),
+            listener: ListenerId::FIRST,
             peer,
             up: Hop::new(conditions, seed ^ 0x3333),
             down: Hop::new(conditions, seed ^ 0x4444),
@@ -177,6 +211,9 @@ impl World {
             client.peer.update(end);
         }
         self.server.update(end);
+        for server in self.others.values_mut() {
+            server.update(end);
+        }
         self.input(Input::Timeout);
         self.collect();
     }
@@ -195,7 +232,11 @@ impl World {
 
     /// A datagram that a client is said to have sent, handed to the middle at once.
     pub fn client_sends(&mut self, index: usize, bytes: &[u8]) {
-        self.client_sent(index, client_addr(index), bytes);
+        let listener = self
+            .clients
+            .get(index)
+            .map_or(ListenerId::FIRST, |client| client.listener);
+        self.client_sent(index, client_addr(index), listener, bytes);
     }
 
     fn next_arrival(&mut self) -> Option<u64> {
@@ -220,18 +261,26 @@ impl World {
         let now = self.now;
         let mut arrived = Vec::new();
         for (index, client) in self.clients.iter_mut().enumerate() {
-            while let Some(bytes) = client.down.receive(now) {
-                client.peer.receive(&bytes, now);
+            while let Some((listener, bytes)) = client.down.receive(now) {
+                if listener == client.listener {
+                    client.peer.receive(&bytes, now);
+                }
             }
-            while let Some(bytes) = client.up.receive(now) {
-                arrived.push((index, client.addr, bytes));
+            while let Some((listener, bytes)) = client.up.receive(now) {
+                arrived.push((index, client.addr, listener, bytes));
             }
         }
-        for (index, addr, bytes) in arrived {
-            self.client_sent(index, addr, &bytes);
+        for (index, addr, listener, bytes) in arrived {
+            self.client_sent(index, addr, listener, &bytes);
         }
         while let Some((from, bytes)) = self.up.receive(now) {
-            self.server.receive(from, &bytes, now);
+            let server = match self.elsewhere.get(&from) {
+                None => Some(&mut self.server),
+                Some(port) => self.others.get_mut(port),
+            };
+            if let Some(server) = server {
+                server.receive(from, &bytes, now);
+            }
         }
         while let Some((to, bytes)) = self.down.receive(now) {
             self.server_sent(to, &bytes);
@@ -245,9 +294,13 @@ impl World {
         }
     }
 
-    fn client_sent(&mut self, index: usize, addr: SocketAddr, bytes: &[u8]) {
+    fn client_sent(&mut self, index: usize, addr: SocketAddr, listener: ListenerId, bytes: &[u8]) {
         match self.middle {
-            Middle::Hub(_) => self.input(Input::FromClient { addr, bytes }),
+            Middle::Hub(_) => self.input(Input::FromClient {
+                listener,
+                addr,
+                bytes,
+            }),
             Middle::Wire => {
                 let upstream = UpstreamId(u32::try_from(index).unwrap_or(0));
                 let item = (upstream_addr(upstream), bytes.to_vec());
@@ -270,7 +323,7 @@ impl World {
             Middle::Wire => {
                 let index = usize::from(to.port().saturating_sub(20_000));
                 if let Some(client) = self.clients.get_mut(index) {
-                    client.down.send(bytes.to_vec(), self.now);
+                    client.down.send((ListenerId::FIRST, bytes.to_vec()), self.now);
                 }
             }
         }
@@ -281,22 +334,30 @@ impl World {
         let Middle::Hub(hub) = &mut self.middle else {
             return;
         };
-        let mut opened = Vec::new();
+        let (mut opened, mut asked) = (Vec::new(), Vec::new());
         while let Some(output) = hub.poll() {
             if let Some(witness) = &mut self.witness {
                 witness.output(&output);
             }
             match output {
-                Output::OpenUpstream(upstream) => {
+                Output::OpenListener { listener, port } => asked.push((listener, port)),
+                Output::OpenUpstream { upstream, port } => {
                     self.sockets.push(upstream);
+                    if port != route().server.port() {
+                        self.elsewhere.insert(upstream_addr(upstream), port);
+                    }
                     opened.push(upstream);
                 }
                 Output::CloseUpstream(upstream) => self.sockets.retain(|open| *open != upstream),
-                Output::ToClient { addr, bytes } => {
+                Output::ToClient {
+                    listener,
+                    addr,
+                    bytes,
+                } => {
                     let passes = self.network.passes(self.now, Place::ToClient, addr, bytes);
                     let client = self.clients.iter_mut().find(|client| client.addr == addr);
                     if let Some(client) = client.filter(|_| passes) {
-                        client.down.send(bytes.to_vec(), self.now);
+                        client.down.send((listener, bytes.to_vec()), self.now);
                     }
                 }
                 Output::ToServer { upstream, bytes } => {
@@ -329,6 +390,12 @@ impl World {
             hub.handle(Time(self.now), input);
             assert!(hub.poll().is_none_or(|output| matches!(output, Output::Event(_))));
         }
+        self.asked.extend(&asked);
+        let open = if self.listens { asked } else { Vec::new() };
+        for (listener, _) in open {
+            let local = listen_addr(listener);
+            self.input(Input::ListenerOpened { listener, local });
+        }
     }
 
     /// Puts what the peers want to send on its way.
@@ -339,52 +406,20 @@ impl World {
                 if !self.network.passes(now, Place::FromClient, client.addr, &bytes) {
                     continue;
                 }
-                if self.spares_accept && is_lone_accept(&bytes) {
-                    client.up.send_once(bytes, now);
+                let is_spared = self.spares_accept && is_lone_accept(&bytes);
+                let item = (client.listener, bytes);
+                if is_spared {
+                    client.up.send_once(item, now);
                 } else {
-                    client.up.send(bytes, now);
+                    client.up.send(item, now);
                 }
             }
         }
-        for (to, bytes) in self.server.take_outgoing() {
+        let others = self.others.values_mut().flat_map(Server::take_outgoing);
+        for (to, bytes) in self.server.take_outgoing().into_iter().chain(others) {
             if self.network.passes(now, Place::FromServer, to, &bytes) {
                 self.down.send((to, bytes), now);
             }
         }
     }
-}
-
-/// One line per event: what a failing run is explained with.
-pub fn transcript(event: &Event) -> String {
-    let session = event.session.map_or_else(String::new, |id| format!("#{}", id.0));
-    let hex = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .take(32)
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
-    let what = match &event.what {
-        What::Datagram(datagram) => {
-            let leg = datagram
-                .leg
-                .map_or_else(String::new, |leg| format!(" ({leg} leg)"));
-            let received = datagram
-                .received()
-                .map_or_else(|| datagram.origin.to_string(), hex);
-            let sent: Vec<String> = datagram.sent().map(hex).collect();
-            let placed: Vec<String> = datagram
-                .placed
-                .iter()
-                .map(|placed| placed.action.to_string())
-                .collect();
-            let notes: Vec<&str> = datagram.notes.iter().map(|note| note.code.name()).collect();
-            format!(
-                "{}{leg} {received} -> {sent:?} {placed:?} {notes:?}",
-                datagram.dir
-            )
-        }
-        other => format!("{other:?}"),
-    };
-    format!("{} {session} {what}", event.at)
 }

@@ -8,6 +8,7 @@
     reason = "all of this crate is tests, and a helper may fail one"
 )]
 
+mod messages;
 mod pcap;
 
 use std::collections::BTreeMap;
@@ -75,6 +76,7 @@ impl Variants {
 /// Which datagram: recording, variant and direction, and its place in the recording.
 struct Label {
     stream: String,
+    dir: Dir,
     at: usize,
 }
 
@@ -101,6 +103,7 @@ fn each_packet(mut look: impl FnMut(&Label, &[u8], &Packet<'_>)) -> usize {
             look(
                 &Label {
                     stream: format!("{name} {proto} {dir}"),
+                    dir,
                     at,
                 },
                 &datagram.bytes,

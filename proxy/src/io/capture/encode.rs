@@ -15,10 +15,13 @@ use crate::{
     session::{Ends, Event, Level, Remark, Time, What},
 };
 
+/// What to say about an event.
+pub type Gist = Box<dyn FnMut(&Event) -> String + Send>;
+
 /// Encodes events as packets with comments.
 pub struct Encoder {
     run: Run,
-    gist: fn(&Event) -> String,
+    gist: Gist,
     /// Events missed, and those of them that no packet has counted yet.
     lost: u64,
     drops: u64,
@@ -37,7 +40,7 @@ struct Part<'a> {
 impl Encoder {
     /// For a run. `gist`: what to say about an event.
     #[must_use]
-    pub fn new(run: Run, gist: fn(&Event) -> String) -> Self {
+    pub fn new(run: Run, gist: Gist) -> Self {
         Self {
             run,
             gist,

@@ -38,7 +38,7 @@ mod tape;
 
 use playback::Captured;
 
-pub use encode::Encoder;
+pub use encode::{Encoder, Gist};
 pub use error::ReadError;
 pub use own::Run;
 pub use playback::{Format, Item, Playback, Tally};

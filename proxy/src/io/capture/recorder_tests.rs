@@ -63,6 +63,7 @@ fn events() -> Vec<Event> {
         state: State::Closing,
         proto: Proto::V65,
         client: "127.0.0.1:4444".parse().unwrap(),
+        server: None,
         upstream: Some("10.0.0.1:5555".parse().unwrap()),
         by: Some(Side::Server),
         reason: Some(b"bye\xff"[..].into()),
@@ -137,7 +138,7 @@ fn play(path: &Path) -> (Vec<Item>, Option<ReadError>) {
 }
 
 fn encoder() -> Box<dyn Encode> {
-    Box::new(Encoder::new(run(), gist))
+    Box::new(Encoder::new(run(), Box::new(gist)))
 }
 
 /// Records `events` over a bus of this capacity.

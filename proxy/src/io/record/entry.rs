@@ -9,7 +9,7 @@ use teetap_rules::Made;
 use teetap_wire::{Dir, Side};
 
 use super::{Hex, Word};
-use crate::session::{Command, Input, Output, SessionId, UpstreamId};
+use crate::session::{Command, Input, ListenerId, Output, SessionId, UpstreamId};
 
 /// One input, when it happened, and what it caused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,19 +25,28 @@ pub struct Entry {
     pub outputs: Vec<Wanted>,
 }
 
-/// An [`Input`] with bytes of its own. Numbers are those of [`UpstreamId`] and [`SessionId`].
+/// An [`Input`] with bytes of its own. Numbers are those of [`UpstreamId`], [`ListenerId`] and
+/// [`SessionId`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are those of the inputs")]
 pub enum Happened {
     /// [`Input::FromClient`].
-    FromClient { addr: SocketAddr, bytes: Hex },
+    FromClient {
+        listener: u32,
+        addr: SocketAddr,
+        bytes: Hex,
+    },
     /// [`Input::FromServer`].
     FromServer { upstream: u32, bytes: Hex },
     /// [`Input::UpstreamOpened`].
     UpstreamOpened { upstream: u32, local: SocketAddr },
     /// [`Input::UpstreamFailed`].
     UpstreamFailed { upstream: u32, error: Box<str> },
+    /// [`Input::ListenerOpened`].
+    ListenerOpened { listener: u32, local: SocketAddr },
+    /// [`Input::ListenerFailed`].
+    ListenerFailed { listener: u32, error: Box<str> },
     /// [`Input::Unreachable`].
     Unreachable { upstream: u32, error: Box<str> },
     /// [`Input::Timeout`].
@@ -69,11 +78,17 @@ pub enum Happened {
 #[expect(missing_docs, reason = "the fields are those of the outputs")]
 pub enum Wanted {
     /// [`Output::OpenUpstream`].
-    Open(u32),
+    Open { upstream: u32, port: u16 },
+    /// [`Output::OpenListener`].
+    Listen { listener: u32, port: u16 },
     /// [`Output::CloseUpstream`].
     Close(u32),
     /// [`Output::ToClient`].
-    ToClient { addr: SocketAddr, bytes: Hex },
+    ToClient {
+        listener: u32,
+        addr: SocketAddr,
+        bytes: Hex,
+    },
     /// [`Output::ToServer`].
     ToServer { upstream: u32, bytes: Hex },
 }
@@ -83,7 +98,7 @@ impl Entry {
     pub(super) fn weight(&self) -> usize {
         let outputs = self.outputs.iter().map(|output| {
             let bytes = match output {
-                Wanted::Open(_) | Wanted::Close(_) => 0,
+                Wanted::Open { .. } | Wanted::Listen { .. } | Wanted::Close(_) => 0,
                 Wanted::ToClient { bytes, .. } | Wanted::ToServer { bytes, .. } => bytes.0.len(),
             };
             size_of::<Wanted>() + bytes
@@ -97,7 +112,12 @@ impl Happened {
     #[must_use]
     pub fn input(&self) -> Option<Input<'_>> {
         Some(match self {
-            Self::FromClient { addr, bytes } => Input::FromClient {
+            Self::FromClient {
+                listener,
+                addr,
+                bytes,
+            } => Input::FromClient {
+                listener: ListenerId(*listener),
                 addr: *addr,
                 bytes: &bytes.0,
             },
@@ -111,6 +131,14 @@ impl Happened {
             },
             Self::UpstreamFailed { upstream, error } => Input::UpstreamFailed {
                 upstream: UpstreamId(*upstream),
+                error,
+            },
+            Self::ListenerOpened { listener, local } => Input::ListenerOpened {
+                listener: ListenerId(*listener),
+                local: *local,
+            },
+            Self::ListenerFailed { listener, error } => Input::ListenerFailed {
+                listener: ListenerId(*listener),
                 error,
             },
             Self::Unreachable { upstream, error } => Input::Unreachable {
@@ -164,10 +192,16 @@ impl Happened {
     fn bytes(&self) -> usize {
         match self {
             Self::FromClient { bytes, .. } | Self::FromServer { bytes, .. } => bytes.0.len(),
-            Self::UpstreamFailed { error, .. } | Self::Unreachable { error, .. } => error.len(),
+            Self::UpstreamFailed { error, .. }
+            | Self::ListenerFailed { error, .. }
+            | Self::Unreachable { error, .. } => error.len(),
             Self::Inject { data, .. } => data.0.len(),
             Self::Shutdown { reason } | Self::Close { reason, .. } => reason.0.len(),
-            Self::UpstreamOpened { .. } | Self::Timeout | Self::Program { .. } | Self::Release { .. } => 0,
+            Self::UpstreamOpened { .. }
+            | Self::ListenerOpened { .. }
+            | Self::Timeout
+            | Self::Program { .. }
+            | Self::Release { .. } => 0,
         }
     }
 }
@@ -175,7 +209,12 @@ impl Happened {
 impl From<&Input<'_>> for Happened {
     fn from(input: &Input<'_>) -> Self {
         match input {
-            Input::FromClient { addr, bytes } => Self::FromClient {
+            Input::FromClient {
+                listener,
+                addr,
+                bytes,
+            } => Self::FromClient {
+                listener: listener.0,
                 addr: *addr,
                 bytes: Hex::from(*bytes),
             },
@@ -189,6 +228,14 @@ impl From<&Input<'_>> for Happened {
             },
             Input::UpstreamFailed { upstream, error } => Self::UpstreamFailed {
                 upstream: upstream.0,
+                error: (*error).into(),
+            },
+            Input::ListenerOpened { listener, local } => Self::ListenerOpened {
+                listener: listener.0,
+                local: *local,
+            },
+            Input::ListenerFailed { listener, error } => Self::ListenerFailed {
+                listener: listener.0,
                 error: (*error).into(),
             },
             Input::Unreachable { upstream, error } => Self::Unreachable {
@@ -236,9 +283,21 @@ impl Wanted {
     #[must_use]
     pub fn of(output: &Output<'_>) -> Option<Self> {
         Some(match output {
-            Output::OpenUpstream(upstream) => Self::Open(upstream.0),
+            Output::OpenUpstream { upstream, port } => Self::Open {
+                upstream: upstream.0,
+                port: *port,
+            },
+            Output::OpenListener { listener, port } => Self::Listen {
+                listener: listener.0,
+                port: *port,
+            },
             Output::CloseUpstream(upstream) => Self::Close(upstream.0),
-            Output::ToClient { addr, bytes } => Self::ToClient {
+            Output::ToClient {
+                listener,
+                addr,
+                bytes,
+            } => Self::ToClient {
+                listener: listener.0,
                 addr: *addr,
                 bytes: Hex::from(*bytes),
             },
@@ -260,9 +319,23 @@ impl Wanted {
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open(upstream) => write!(f, "open upstream socket {upstream}"),
+            Self::Open { upstream, port } => {
+                write!(f, "open upstream socket {upstream} to the server's port {port}")
+            }
+            Self::Listen { listener, port } => {
+                write!(f, "open listen socket {listener} for the server's port {port}")
+            }
             Self::Close(upstream) => write!(f, "close upstream socket {upstream}"),
-            Self::ToClient { addr, bytes } => write!(f, "to client {addr}: {bytes}"),
+            Self::ToClient {
+                listener: 0,
+                addr,
+                bytes,
+            } => write!(f, "to client {addr}: {bytes}"),
+            Self::ToClient {
+                listener,
+                addr,
+                bytes,
+            } => write!(f, "to client {addr} from listen socket {listener}: {bytes}"),
             Self::ToServer { upstream, bytes } => {
                 write!(f, "to the server on upstream socket {upstream}: {bytes}")
             }

@@ -10,10 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use teetap_wire::{Dir, Proto, Side};
 
 use super::Hex;
-use crate::session::{Config, Events};
+use crate::session::{Config, Events, Route};
 
 /// Version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The first line: what the run was made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +111,15 @@ impl From<&Config> for Core {
 }
 
 impl Header {
+    /// Between which addresses the core stood.
+    #[must_use]
+    pub fn route(&self) -> Route {
+        Route {
+            listen: self.listen,
+            server: self.target,
+        }
+    }
+
     /// For a run that started at `wall`.
     #[must_use]
     pub fn new(

@@ -48,7 +48,7 @@ pub fn check(log: impl BufRead) -> Result<Checked, ReadError> {
     let header = reader.header().clone();
     let config = header.config.config();
     let config = config.ok_or_else(|| ReadError::NotALog("the secret is not 16 bytes long".into()))?;
-    let mut hub = Hub::new(config);
+    let mut hub = Hub::new(config, header.route());
     let mut checked = Checked {
         header,
         inputs: 0,

@@ -10,7 +10,7 @@ use proptest::{collection::vec, option, prelude::*};
 use teetap_wire::{Dir, Proto, Side};
 
 use super::*;
-use crate::session::{Config, Events, Hub, Input, Output, Time, UpstreamId};
+use crate::session::{Config, Events, Hub, Input, ListenerId, Output, Time, UpstreamId};
 
 /// A 0.6 server browser request, which the core passes on by a socket of its own.
 const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
@@ -59,10 +59,14 @@ fn step(hub: &mut Hub, recorder: &mut Recorder, at: u64, input: Input<'_>) {
 /// A client asks for the server's info three times, a second apart.
 fn asked() -> String {
     let addr = "127.0.0.1:5000".parse().unwrap();
-    let mut hub = Hub::new(config());
+    let mut hub = Hub::new(config(), header().route());
     written(|recorder| {
         for second in 0..3 {
-            let input = Input::FromClient { addr, bytes: REQUEST };
+            let input = Input::FromClient {
+                listener: ListenerId::FIRST,
+                addr,
+                bytes: REQUEST,
+            };
             step(&mut hub, recorder, second * 1_000_000, input);
         }
         step(&mut hub, recorder, 60_000_000, Input::Timeout);
@@ -84,7 +88,14 @@ fn happened() -> impl Strategy<Value = Happened> {
     let side = || option::of(prop_oneof![Just(Word(Side::Client)), Just(Word(Side::Server))]);
     let dir = prop_oneof![Just(Word(Dir::C2s)), Just(Word(Dir::S2c))];
     prop_oneof![
-        (addresses(), bytes()).prop_map(|(addr, bytes)| Happened::FromClient { addr, bytes }),
+        (any::<u32>(), addresses(), bytes()).prop_map(|(listener, addr, bytes)| Happened::FromClient {
+            listener,
+            addr,
+            bytes
+        }),
+        (any::<u32>(), addresses())
+            .prop_map(|(listener, local)| Happened::ListenerOpened { listener, local }),
+        (any::<u32>(), error()).prop_map(|(listener, error)| Happened::ListenerFailed { listener, error }),
         (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| Happened::FromServer { upstream, bytes }),
         (any::<u32>(), addresses())
             .prop_map(|(upstream, local)| Happened::UpstreamOpened { upstream, local }),
@@ -112,9 +123,14 @@ fn happened() -> impl Strategy<Value = Happened> {
 
 fn wanted() -> impl Strategy<Value = Wanted> {
     prop_oneof![
-        any::<u32>().prop_map(Wanted::Open),
+        (any::<u32>(), any::<u16>()).prop_map(|(upstream, port)| Wanted::Open { upstream, port }),
+        (any::<u32>(), any::<u16>()).prop_map(|(listener, port)| Wanted::Listen { listener, port }),
         any::<u32>().prop_map(Wanted::Close),
-        (addresses(), bytes()).prop_map(|(addr, bytes)| Wanted::ToClient { addr, bytes }),
+        (any::<u32>(), addresses(), bytes()).prop_map(|(listener, addr, bytes)| Wanted::ToClient {
+            listener,
+            addr,
+            bytes
+        }),
         (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| Wanted::ToServer { upstream, bytes }),
     ]
 }
@@ -122,9 +138,21 @@ fn wanted() -> impl Strategy<Value = Wanted> {
 /// The output as the core gives it.
 fn output(wanted: &Wanted) -> Output<'_> {
     match wanted {
-        Wanted::Open(upstream) => Output::OpenUpstream(UpstreamId(*upstream)),
+        Wanted::Open { upstream, port } => Output::OpenUpstream {
+            upstream: UpstreamId(*upstream),
+            port: *port,
+        },
+        Wanted::Listen { listener, port } => Output::OpenListener {
+            listener: ListenerId(*listener),
+            port: *port,
+        },
         Wanted::Close(upstream) => Output::CloseUpstream(UpstreamId(*upstream)),
-        Wanted::ToClient { addr, bytes } => Output::ToClient {
+        Wanted::ToClient {
+            listener,
+            addr,
+            bytes,
+        } => Output::ToClient {
+            listener: ListenerId(*listener),
             addr: *addr,
             bytes: &bytes.0,
         },
@@ -212,7 +240,13 @@ fn every_kind_of_difference_is_found() {
             2,
             [true, false],
         ),
-        (log.replace("\"open\":1", "\"open\":2"), 2, 1, [true, true]),
+        (
+            log.replace("\"upstream\":1,\"port\":", "\"upstream\":2,\"port\":"),
+            2,
+            1,
+            [true, true],
+        ),
+        (log.replace("\"port\":8303", "\"port\":8304"), 2, 1, [true, true]),
         // Another secret is no difference for a request without tokens; another time is one for a timeout.
         (
             log.replace("\"t\":60000000", "\"t\":2000001"),
@@ -253,8 +287,14 @@ fn a_damaged_log_is_refused_with_the_line() {
     for (from, to) in [("3307\"", "330\""), ("3307\"", "330g\""), ("ffff", "+fff")] {
         assert!(other(from, to).contains("even number of hex digits"), "{to}");
     }
-    assert!(other("\"input_log\":1", "\"input_log\":2").contains("version 2"));
-    assert!(other("\"input_log\":1", "\"input_lag\":1").contains("no input log"));
+    for version in [1, 3] {
+        let changed = other("\"input_log\":2", &format!("\"input_log\":{version}"));
+        assert!(
+            changed.contains(&format!("of version {version}, and only version 2")),
+            "{changed}"
+        );
+    }
+    assert!(other("\"input_log\":2", "\"input_lag\":2").contains("no input log"));
     assert!(other("0707\"", "07\"").contains("16 bytes"));
     for nothing in ["", "\n", "{}", "{}\n", "\u{0}\n"] {
         assert!(matches!(check(nothing.as_bytes()), Err(ReadError::NotALog(_))));

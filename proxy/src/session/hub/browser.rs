@@ -4,7 +4,7 @@
 //! their way and games are not disturbed. 0.7 wants a token exchange first; it is made on both legs, and both
 //! tokens of the header are replaced.
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use teetap_wire::{
     Connless as Wire, Control, Dir, Flags, Header, Packet, Proto, Seq, Token, control, is_connless, write,
@@ -13,7 +13,7 @@ use teetap_wire::{
 
 use super::{Alarm, Hub, Owner, SessionId, Timer};
 use crate::session::{
-    Connless, Ends, Time, UpstreamId, What, event::seen, mint::Purpose, outbox::Destination,
+    ClientAddr, Connless, Ends, Time, UpstreamId, What, event::seen, mint::Purpose, outbox::Destination,
 };
 
 /// Asking addresses served at once; the one that was silent longest gives way.
@@ -31,7 +31,7 @@ const TOKEN_AGE: Duration = Duration::from_secs(14);
 
 /// All relays, by asking address.
 #[derive(Debug, Default)]
-pub(super) struct Browser(BTreeMap<SocketAddr, Relay>);
+pub(super) struct Browser(BTreeMap<ClientAddr, Relay>);
 
 /// The way of one asking address to the server.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ struct Seven {
 
 impl Hub {
     /// A connless datagram from a client's address.
-    pub(super) fn browse(&mut self, addr: SocketAddr, bytes: &[u8]) {
+    pub(super) fn browse(&mut self, addr: ClientAddr, bytes: &[u8]) {
         let bytes = seen(bytes);
         let mark = self.out.mark();
         let forwarded = match Wire::parse(bytes) {
@@ -84,13 +84,13 @@ impl Hub {
     }
 
     /// A 0.7 request shows a token that we gave to this address.
-    fn browse_seven(&mut self, addr: SocketAddr, token: Token, response_token: Token, data: &[u8]) -> bool {
+    fn browse_seven(&mut self, addr: ClientAddr, token: Token, response_token: Token, data: &[u8]) -> bool {
         if !self.has_given(addr, token, response_token) {
             return false;
         }
         let upstream = self.relay_for(addr);
         let now = self.now;
-        let own = self.mint.token(addr, Purpose::Upstream(upstream.0));
+        let own = self.mint.token(addr.addr, Purpose::Upstream(upstream.0));
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return false;
         };
@@ -126,7 +126,7 @@ impl Hub {
     }
 
     /// A datagram of the server's on a relay.
-    pub(super) fn browse_back(&mut self, addr: SocketAddr, bytes: &[u8]) {
+    pub(super) fn browse_back(&mut self, addr: ClientAddr, bytes: &[u8]) {
         let bytes = seen(bytes);
         let mark = self.out.mark();
         let Some(relay) = self.browser.0.get_mut(&addr) else {
@@ -189,7 +189,7 @@ impl Hub {
         if self.out.is_watched_closely() || self.out.is_watched() && !forwarded {
             let event = Connless {
                 dir: Dir::S2c,
-                client: addr,
+                client: addr.addr,
                 bytes: bytes.into(),
                 forwarded,
                 sent: self.out.sent_since(mark).next().map(Into::into),
@@ -200,7 +200,7 @@ impl Hub {
     }
 
     /// A relay's alarm has gone off.
-    pub(super) fn on_relay_alarm(&mut self, addr: SocketAddr) {
+    pub(super) fn on_relay_alarm(&mut self, addr: ClientAddr) {
         if let Some(relay) = self.browser.0.get_mut(&addr) {
             relay.alarm.silence();
         }
@@ -208,7 +208,7 @@ impl Hub {
     }
 
     /// Closes an idle relay, or asks the server for its token once more.
-    fn relay_timeout(&mut self, addr: SocketAddr) {
+    fn relay_timeout(&mut self, addr: ClientAddr) {
         let now = self.now;
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return;
@@ -244,7 +244,7 @@ impl Hub {
     }
 
     /// The relay of an asking address, opened when there is none.
-    fn relay_for(&mut self, addr: SocketAddr) -> UpstreamId {
+    fn relay_for(&mut self, addr: ClientAddr) -> UpstreamId {
         let now = self.now;
         if let Some(relay) = self.browser.0.get_mut(&addr) {
             relay.last_used = now;
@@ -260,7 +260,8 @@ impl Hub {
             idlest.into_iter().for_each(|idlest| self.close_relay(idlest));
         }
         let upstream = self.next_upstream(Owner::Relay(addr));
-        self.out.open(upstream);
+        self.out
+            .open(upstream, self.listeners.server(addr.listener).port());
         let mut relay = Relay {
             upstream,
             last_used: now,
@@ -272,7 +273,7 @@ impl Hub {
         upstream
     }
 
-    fn close_relay(&mut self, addr: SocketAddr) {
+    fn close_relay(&mut self, addr: ClientAddr) {
         if let Some(mut relay) = self.browser.0.remove(&addr) {
             self.owners.remove(&relay.upstream);
             self.out.close(relay.upstream);
@@ -281,11 +282,11 @@ impl Hub {
     }
 
     /// `mark`: what was sent since then is what became of it.
-    fn tell_connless(&mut self, dir: Dir, client: SocketAddr, bytes: &[u8], forwarded: bool, mark: usize) {
+    fn tell_connless(&mut self, dir: Dir, client: ClientAddr, bytes: &[u8], forwarded: bool, mark: usize) {
         if self.out.is_watched_closely() || self.out.is_watched() && !forwarded {
             let event = Connless {
                 dir,
-                client,
+                client: client.addr,
                 bytes: bytes.into(),
                 forwarded,
                 sent: self
@@ -294,7 +295,7 @@ impl Hub {
                     .find(|sent| is_connless(sent))
                     .map(Into::into),
                 ends: Ends {
-                    client: Some(client),
+                    client: Some(client.addr),
                     upstream: self.browser.0.get(&client).map(|relay| relay.upstream),
                     local: None,
                 },

@@ -9,7 +9,9 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 use teetap_wire::{Code, Dir, First, Flags, Header, Proto, Seq, Side, Token, control, detect, write};
 
 use super::{Env, Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Owner, Remark, SessionId, Slot, What};
-use crate::session::{Datagram, Origin, link::Opened, mint::Purpose, outbox::Destination};
+use crate::session::{
+    ClientAddr, Datagram, ListenerId, Origin, link::Opened, mint::Purpose, outbox::Destination,
+};
 
 /// How many clients' own tokens are remembered after their TOKEN requests.
 const MAX_ASKED: usize = 256;
@@ -71,7 +73,7 @@ impl Hub {
     /// A datagram that may start a session. False when it is nothing of the kind.
     pub(super) fn knock(
         &mut self,
-        addr: SocketAddr,
+        addr: ClientAddr,
         slot: Slot,
         bytes: &[u8],
         current: Option<SessionId>,
@@ -109,8 +111,11 @@ impl Hub {
         };
         if self.config.proto.is_some_and(|only| only != knock.proto) {
             self.stats.refused += 1;
-            self.out
-                .event(self.now, None, What::Remark(Remark::Refused(addr, knock.proto)));
+            self.out.event(
+                self.now,
+                None,
+                What::Remark(Remark::Refused(addr.addr, knock.proto)),
+            );
             return true;
         }
         for id in [slot.candidate, current].into_iter().flatten() {
@@ -125,7 +130,7 @@ impl Hub {
     /// 0.7's request for our token. Answered without state, never with more bytes than it has itself.
     fn on_token_request(
         &mut self,
-        addr: SocketAddr,
+        addr: ClientAddr,
         token: Token,
         header_token: Token,
         padded: bool,
@@ -143,12 +148,13 @@ impl Hub {
             self.stray(addr, bytes);
             return true;
         }
-        if let Some(id) = current.filter(|id| self.plays_six(*id)) {
+        let six = self.sessions_at(addr.addr).find(|id| self.plays_six(*id));
+        if let Some(id) = six {
             self.refuse(id, bytes, Code::UnknownFlags);
             return true;
         }
-        self.tokens.remember(addr, token);
-        let ours = self.mint.token(addr, Purpose::Named(token));
+        self.tokens.remember(addr.addr, token);
+        let ours = self.mint.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
         let header = Header {
@@ -166,7 +172,7 @@ impl Hub {
             let answer = Datagram::new(Dir::S2c, Proto::V7, Origin::Proxy, &[], self.out.sent_since(mark));
             for mut event in [asked, answer] {
                 event.leg = Some(Side::Client);
-                event.ends.client = Some(addr);
+                event.ends.client = Some(addr.addr);
                 self.out.event(self.now, None, What::Datagram(event));
             }
         }
@@ -180,6 +186,13 @@ impl Hub {
             let talks = link.is_online() && link.client_silence(self.now) < TOKENLESS_SILENCE;
             talks && link.proto() != Proto::V7
         })
+    }
+
+    /// The sessions of an address, behind any listen socket.
+    fn sessions_at(&self, addr: SocketAddr) -> impl Iterator<Item = SessionId> {
+        let at = |listener| ClientAddr { addr, listener };
+        let slots = self.slots.range(at(ListenerId::FIRST)..=at(ListenerId(u32::MAX)));
+        slots.filter_map(|(_, slot)| slot.current)
     }
 
     fn is_seven(&self, id: Option<SessionId>) -> bool {
@@ -202,7 +215,7 @@ impl Hub {
         }
     }
 
-    fn on_new_connect(&mut self, addr: SocketAddr, slot: Slot, knock: Knock, bytes: &[u8]) -> bool {
+    fn on_new_connect(&mut self, addr: ClientAddr, slot: Slot, knock: Knock, bytes: &[u8]) -> bool {
         let Some(client_token) = self.verified_token(addr, knock) else {
             self.stray(addr, bytes);
             return true;
@@ -232,26 +245,26 @@ impl Hub {
 
     /// The client's own token, when the knock proves that its address is real where the protocol can.
     /// `None` = the proof is wrong; `Some(None)` = the protocol names no token.
-    fn verified_token(&self, addr: SocketAddr, knock: Knock) -> Option<Option<Token>> {
+    fn verified_token(&self, addr: ClientAddr, knock: Knock) -> Option<Option<Token>> {
         let (Some(shown), Some(named)) = (knock.shown, knock.client_token) else {
             return Some(knock.client_token);
         };
-        let is_answer = |named: &Token| self.mint.token(addr, Purpose::Named(*named)) == shown;
+        let is_answer = |named: &Token| self.mint.token(addr.addr, Purpose::Named(*named)) == shown;
         if named == Token::TKEN {
-            return self.tokens.of(addr).find(is_answer).map(Some);
+            return self.tokens.of(addr.addr).find(is_answer).map(Some);
         }
         is_answer(&named).then_some(Some(named))
     }
 
     /// Whether a token is one that this address was given: for the token that it names now or for one it named before.
-    pub(super) fn has_given(&self, addr: SocketAddr, shown: Token, named: Token) -> bool {
-        let mut asked = std::iter::once(named).chain(self.tokens.of(addr));
-        asked.any(|named| self.mint.token(addr, Purpose::Named(named)) == shown)
+    pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
+        let mut asked = std::iter::once(named).chain(self.tokens.of(addr.addr));
+        asked.any(|named| self.mint.token(addr.addr, Purpose::Named(named)) == shown)
     }
 
     fn open(
         &mut self,
-        addr: SocketAddr,
+        addr: ClientAddr,
         asked: Proto,
         client_token: Option<Token>,
         beside: bool,
@@ -265,11 +278,12 @@ impl Hub {
         let opened = Opened {
             id,
             client: addr,
+            server: self.listeners.server(addr.listener),
             upstream,
             asked,
             client_token,
-            token: self.mint.token(addr, purpose),
-            own: self.mint.token(addr, Purpose::Upstream(upstream.0)),
+            token: self.mint.token(addr.addr, purpose),
+            own: self.mint.token(addr.addr, Purpose::Upstream(upstream.0)),
             is_candidate: beside,
         };
         let mut env = Env {
@@ -278,6 +292,7 @@ impl Hub {
             work: &mut self.work,
             rules: self.rules.as_deref_mut(),
             patience: self.config.patience,
+            listeners: &mut self.listeners,
         };
         let link = Link::open(opened, bytes, &mut env);
         let slot = self.slots.entry(addr).or_default();
@@ -294,7 +309,7 @@ impl Hub {
 
     /// Sessions that are not online are bounded, those included that linger after a refusal or a CLOSE: otherwise a flood
     /// of refused clients would have a socket each. Those that linger give way first, then the oldest.
-    fn make_room(&mut self, addr: SocketAddr) {
+    fn make_room(&mut self, addr: ClientAddr) {
         while let Some(id) = self.one_too_many(addr) {
             if self.links.get(&id).is_some_and(Link::is_half_open) {
                 self.out
@@ -305,7 +320,7 @@ impl Hub {
     }
 
     /// Who has to go before one more session can be opened for that address.
-    fn one_too_many(&self, addr: SocketAddr) -> Option<SessionId> {
+    fn one_too_many(&self, addr: ClientAddr) -> Option<SessionId> {
         let first = |links: &mut dyn Iterator<Item = &Link>, most: usize| {
             let (mut count, mut first) = (0, None);
             for link in links.filter(|link| !link.is_online()) {
@@ -315,8 +330,11 @@ impl Hub {
             }
             first.filter(|_| count >= most).map(|(_, _, id)| id)
         };
-        let ip = addr.ip();
-        let mut of_ip = self.links.values().filter(|link| link.client_addr().ip() == ip);
+        let ip = addr.addr.ip();
+        let mut of_ip = self
+            .links
+            .values()
+            .filter(|link| link.client_addr().addr.ip() == ip);
         let of_ip = first(&mut of_ip, MAX_HALF_OPEN_PER_IP).filter(|_| !ip.is_loopback());
         of_ip.or_else(|| first(&mut self.links.values(), MAX_HALF_OPEN))
     }

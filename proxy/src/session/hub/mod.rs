@@ -1,10 +1,11 @@
-//! All sessions of one listen socket.
+//! All sessions of one server's listen socket, and of those that its redirects asked for.
 
 mod browser;
 mod knock;
+mod listening;
 mod timers;
 
-use std::{collections::BTreeMap, net::SocketAddr};
+use std::collections::BTreeMap;
 
 use teetap_rules::Decide;
 use teetap_wire::{Code, Scratch, Side, is_connless};
@@ -16,9 +17,11 @@ use self::{
 
 pub(super) use self::timers::Alarm;
 use super::{
-    Command, Config, Input, Origin, Output, Remark, SessionId, Time, UpstreamId, What,
+    ClientAddr, Command, Config, Input, ListenerId, Origin, Output, Remark, Route, SessionId, Time,
+    UpstreamId, What,
     event::seen,
     link::{Env, Link, Taken, Work},
+    listeners::Listeners,
     mint::Mint,
     outbox::Outbox,
 };
@@ -32,7 +35,7 @@ const MAX_HALF_OPEN_PER_IP: usize = 32;
 #[derive(Clone, Copy, Debug)]
 enum Owner {
     Session(SessionId),
-    Relay(SocketAddr),
+    Relay(ClientAddr),
 }
 
 /// The sessions of one client address: the living one, and one that may take its place.
@@ -77,8 +80,9 @@ pub struct Hub {
     mint: Mint,
     now: Time,
     links: BTreeMap<SessionId, Link>,
-    slots: BTreeMap<SocketAddr, Slot>,
+    slots: BTreeMap<ClientAddr, Slot>,
     owners: BTreeMap<UpstreamId, Owner>,
+    listeners: Listeners,
     browser: Browser,
     tokens: knock::Asked,
     timers: Timers,
@@ -94,8 +98,9 @@ pub struct Hub {
 impl Hub {
     /// An empty hub.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: Config, route: Route) -> Self {
         Self {
+            listeners: Listeners::new(route),
             mint: Mint::new(config.secret),
             out: Outbox::new(config.events),
             config,
@@ -120,9 +125,13 @@ impl Hub {
         self.now = self.now.max(now);
         self.out.reset();
         match input {
-            Input::FromClient { addr, bytes } => {
+            Input::FromClient {
+                listener,
+                addr,
+                bytes,
+            } => {
                 self.stats.c2s.count(bytes);
-                self.on_client(addr, bytes);
+                self.on_client(ClientAddr { addr, listener }, bytes);
             }
             Input::FromServer { upstream, bytes } => {
                 self.stats.s2c.count(bytes);
@@ -136,6 +145,8 @@ impl Hub {
                 }
             }
             Input::UpstreamFailed { upstream, error } => self.on_upstream_failed(upstream, error),
+            Input::ListenerOpened { listener, local } => self.on_listener_opened(listener, local),
+            Input::ListenerFailed { listener, error } => self.on_listener_failed(listener, error),
             Input::Unreachable { upstream, error } => self.on_unreachable(upstream, error),
             Input::Timeout => {}
             Input::Program(rules) => {
@@ -174,13 +185,13 @@ impl Hub {
         self.links.len()
     }
 
-    /// The living session of a client address.
+    /// The living session of a client; of a bare address, that behind the first listen socket.
     #[must_use]
-    pub fn session_of(&self, client: SocketAddr) -> Option<SessionId> {
-        self.slots.get(&client)?.current
+    pub fn session_of(&self, client: impl Into<ClientAddr>) -> Option<SessionId> {
+        self.slots.get(&client.into())?.current
     }
 
-    fn on_client(&mut self, addr: SocketAddr, bytes: &[u8]) {
+    fn on_client(&mut self, addr: ClientAddr, bytes: &[u8]) {
         if is_connless(bytes) {
             self.browse(addr, bytes);
             return;
@@ -311,6 +322,7 @@ impl Hub {
             work: &mut self.work,
             rules: self.rules.as_deref_mut(),
             patience: self.config.patience,
+            listeners: &mut self.listeners,
         };
         let result = act(link, &mut self.scratch, &mut env);
         if link.is_closed() {
@@ -352,7 +364,7 @@ impl Hub {
     }
 
     /// The candidate has shown its own token: it was a restart.
-    fn promote(&mut self, addr: SocketAddr, current: SessionId, candidate: SessionId) {
+    fn promote(&mut self, addr: ClientAddr, current: SessionId, candidate: SessionId) {
         self.slots.insert(
             addr,
             Slot {
@@ -388,12 +400,12 @@ impl Hub {
         upstream
     }
 
-    fn stray(&mut self, addr: SocketAddr, bytes: &[u8]) {
+    fn stray(&mut self, addr: ClientAddr, bytes: &[u8]) {
         self.stats.refused += 1;
         self.out.event(
             self.now,
             None,
-            What::Remark(Remark::Stray(addr, seen(bytes).into())),
+            What::Remark(Remark::Stray(addr.addr, seen(bytes).into())),
         );
     }
 }

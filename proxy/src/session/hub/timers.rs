@@ -4,15 +4,15 @@
 //! before", costs one comparison. A later time is not moved to at once: the earlier alarm goes off, nothing is due, and
 //! it is set again, which costs less than moving it with every datagram.
 
-use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
-use crate::session::{SessionId, Time};
+use crate::session::{ClientAddr, SessionId, Time};
 
 /// Whose alarm it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     Session(SessionId),
-    Relay(SocketAddr),
+    Relay(ClientAddr),
 }
 
 /// When its owner's alarm is set for, if it is.

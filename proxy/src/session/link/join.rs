@@ -61,9 +61,10 @@ impl Link {
             told_silent: false,
             told_unreachable: None,
             told_full: [false; 2],
+            waiting: None,
             alarm: Alarm::default(),
         };
-        env.out.open(opened.upstream);
+        env.out.open(opened.upstream, opened.server.port());
         link.tell_state(State::Opening, None, None, env);
         link.tell_one_leg(Side::Client, datagram, &Notes::default(), env);
         link.send_request(env);

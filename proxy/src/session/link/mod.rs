@@ -1,11 +1,13 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
 //! `join` brings both legs online, `relay` carries datagrams across, `made` sends what the proxy makes itself, `end`
-//! closes. The order of steps for a datagram lives in `relay`.
+//! closes, `redirect` keeps a client that is sent to another port behind the proxy. The order of steps for a datagram
+//! lives in `relay`.
 
 mod end;
 mod join;
 mod made;
+mod redirect;
 mod relay;
 
 use std::{net::SocketAddr, time::Duration};
@@ -14,11 +16,13 @@ use teetap_rules::{Decide, Made};
 use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use super::{
-    Datagram, Ends, Origin, Placed, Remark, SessionChange, SessionId, State, Time, UpstreamId, What,
+    ClientAddr, Datagram, Ends, ListenerId, Origin, Placed, Remark, SessionChange, SessionId, State, Time,
+    UpstreamId, What,
     compose::Composer,
     handshake::Handshake,
     hub::Alarm,
     leg::Leg,
+    listeners::Listeners,
     outbox::{Destination, Outbox},
     splice::Splice,
 };
@@ -34,6 +38,7 @@ pub(crate) struct Env<'a> {
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
     /// See [`super::Config::patience`].
     pub(crate) patience: Option<Duration>,
+    pub(crate) listeners: &'a mut Listeners,
 }
 
 /// Reused buffers.
@@ -78,7 +83,9 @@ struct LoneAccept {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) id: SessionId,
-    pub(crate) client: SocketAddr,
+    pub(crate) client: ClientAddr,
+    /// The server behind the listen socket that it came by.
+    pub(crate) server: SocketAddr,
     pub(crate) upstream: UpstreamId,
     /// What the client asked for.
     pub(crate) asked: Proto,
@@ -113,6 +120,8 @@ pub(crate) struct Link {
     told_silent: bool,
     told_unreachable: Option<Time>,
     told_full: [bool; 2],
+    /// A datagram of the server's that waits for a listen socket, see `redirect`.
+    waiting: Option<Box<[u8]>>,
     /// When the hub looks at it without a datagram.
     pub(crate) alarm: Alarm,
 }
@@ -134,7 +143,7 @@ impl Link {
         self.opened.upstream
     }
 
-    pub(crate) fn client_addr(&self) -> SocketAddr {
+    pub(crate) fn client_addr(&self) -> ClientAddr {
         self.opened.client
     }
 
@@ -328,7 +337,7 @@ impl Link {
     /// Between which addresses its datagrams are.
     pub(crate) fn ends(&self) -> Ends {
         Ends {
-            client: Some(self.opened.client),
+            client: Some(self.opened.client.addr),
             upstream: Some(self.opened.upstream),
             local: self.local,
         }
@@ -345,7 +354,8 @@ impl Link {
         let change = SessionChange {
             state,
             proto: self.client.proto,
-            client: self.opened.client,
+            client: self.opened.client.addr,
+            server: (self.opened.client.listener != ListenerId::FIRST).then_some(self.opened.server),
             upstream: self.local,
             by,
             reason: reason.map(Into::into),

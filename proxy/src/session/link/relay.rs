@@ -2,14 +2,15 @@
 
 use teetap_wire::{Code, Control, Dir, Flags, Note, Packet, Rewrite, Seq, Side, rewrite};
 
-use super::{Env, Link, Phase, Work};
+use super::{Env, Link, Phase, Work, redirect};
 use crate::session::{
     Datagram, Origin, Remark, What,
+    listeners::may_be_redirect,
     splice::{Acked, Answer, Placing},
 };
 
 impl Link {
-    /// The order of steps for one datagram: ack, handshake packets, resend request, chunks, sending, telling.
+    /// The order of steps for one datagram: ack, handshake packets, redirects, resend request, chunks, sending, telling.
     pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env<'_>) {
         let (_, back, _) = self.parts(from);
         let (ack, odd_ack) = match back.on_ack(packet.header.ack) {
@@ -29,22 +30,29 @@ impl Link {
                     self.accept = None;
                 }
                 self.told_silent = false;
-                self.label_legacy_join(env);
+                if control.is_none() {
+                    self.label_legacy_join(env);
+                }
             }
             Side::Client if matches!(self.phase, Phase::Answered) => self.go_online(env),
             Side::Client => {}
         }
-        if self.arm_pending {
+        // Before that the client's address is not proven: what a rule makes of one datagram could be more than came.
+        if self.arm_pending && self.is_online() {
             self.arm_for_rules(env);
         }
         if control.is_some() && self.keep_on_leg(from, datagram, packet, env) {
+            return;
+        }
+        let redirects = self.read_chunks(from, packet, env);
+        if redirects && self.awaits_listener(datagram, packet, env) {
             return;
         }
         let (resend, answer) = self.resend_request(from, packet, env);
         // A bare resend request that the proxy answers leaves nothing but its ack to send on.
         let is_spent =
             packet.header.flags.contains(Flags::RESEND) && !resend && packet.header.num_chunks == 0;
-        let changed = self.place_chunks(from, packet, env) || is_spent && control.is_none();
+        let changed = self.place_chunks(from, packet, redirects, env) || is_spent && control.is_none();
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.tell_relayed(from, datagram, packet, odd_ack, mark, env);
@@ -82,8 +90,32 @@ impl Link {
         (resend, answer)
     }
 
-    /// Reads or places every chunk. True when the payload that goes on differs from the one that came.
-    fn place_chunks(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env<'_>) -> bool {
+    /// Whether the server redirects its client. In identity mode every chunk's header is read here, and nothing more is
+    /// done to it.
+    fn read_chunks(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env<'_>) -> bool {
+        env.work.missing = 0;
+        if packet.header.flags.contains(Flags::CONTROL) {
+            return false;
+        }
+        let (_, _, splice) = self.parts(from);
+        if !splice.is_identity() {
+            return from == Side::Server && redirect::is_in(packet);
+        }
+        let mut extended = false;
+        let mut chunks = packet.chunks();
+        for chunk in chunks.by_ref() {
+            if let Some(u) = chunk.header.vital {
+                splice.observe(u);
+            }
+            extended |= may_be_redirect(chunk.data);
+        }
+        env.work.missing = chunks.missing();
+        extended && from == Side::Server && redirect::is_in(packet)
+    }
+
+    /// Places every chunk; in identity mode only those of a datagram with a redirect. True when the payload that goes on
+    /// differs from the one that came.
+    fn place_chunks(&mut self, from: Side, packet: &Packet<'_>, redirects: bool, env: &mut Env<'_>) -> bool {
         let session = self.id().0;
         let dir = Dir::from_sender(from);
         let (_, _, splice) = self.parts(from);
@@ -91,22 +123,15 @@ impl Link {
             composer,
             placed,
             crossing,
-            missing,
+            missing: _,
         } = &mut *env.work;
-        *missing = 0;
         composer.clear();
         placed.clear();
         if packet.header.flags.contains(Flags::CONTROL) {
             return false;
         }
         if splice.is_identity() {
-            let mut chunks = packet.chunks();
-            chunks
-                .by_ref()
-                .filter_map(|chunk| chunk.header.vital)
-                .for_each(|u| splice.observe(u));
-            *missing = chunks.missing();
-            return false;
+            return redirects && redirect::rewrite(packet, env.listeners, composer, placed);
         }
         let mut changed = false;
         let mut placing = Placing {
@@ -115,6 +140,7 @@ impl Link {
             proto: packet.proto,
             now: env.now,
             rules: env.rules.as_deref_mut(),
+            listeners: redirects.then_some(&*env.listeners),
             out: composer,
             crossing,
             changed: &mut changed,

@@ -276,6 +276,7 @@ fn change(
         state,
         proto,
         client,
+        server: None,
         upstream: None,
         by,
         reason,

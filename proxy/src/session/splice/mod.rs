@@ -79,6 +79,8 @@ pub(crate) struct Splice {
     d_last: Seq,
     /// Last valid ack of R's.
     a_d: Seq,
+    /// One was above 0, which comes again every 1024 messages.
+    was_acked: bool,
     log: Log,
     hold: Hold,
     /// A number of S's is missing.
@@ -96,6 +98,7 @@ impl Splice {
             high: Seq::ZERO,
             d_last: Seq::ZERO,
             a_d: Seq::ZERO,
+            was_acked: false,
             log: Log::default(),
             hold: Hold::default(),
             gap: false,
@@ -110,7 +113,7 @@ impl Splice {
 
     /// Whether R has acked anything at all.
     pub(crate) fn has_been_acked(&self) -> bool {
-        self.a_d != Seq::ZERO || self.mode != Mode::Identity
+        self.was_acked || self.mode != Mode::Identity
     }
 
     /// Whether messages are turned away because too many wait already.
@@ -154,6 +157,7 @@ impl Splice {
             };
         }
         self.a_d = ack;
+        self.was_acked |= ack != Seq::ZERO;
         if self.mode != Mode::Translated && ack.is_behind(self.high) && self.u_seen.is_behind(ack) {
             self.u_seen = ack;
         }

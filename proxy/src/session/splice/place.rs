@@ -13,6 +13,7 @@ use super::{
 use crate::session::{
     Action, Placed, Time,
     compose::{Composer, fits},
+    listeners::{Listeners, redirected},
 };
 
 /// A message that others were to overtake goes after this time even when none came.
@@ -25,6 +26,8 @@ pub(crate) struct Placing<'a> {
     pub(crate) proto: Proto,
     pub(crate) now: Time,
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
+    /// When there is a redirect in the datagram: what its port becomes.
+    pub(crate) listeners: Option<&'a Listeners>,
     /// The payload that goes on.
     pub(crate) out: &'a mut Composer,
     /// Messages made for the other direction.
@@ -34,7 +37,21 @@ pub(crate) struct Placing<'a> {
 }
 
 impl Placing<'_> {
+    /// A redirect with the port of our own; `None` = it stays as it is.
+    fn redirected(&self, data: &[u8]) -> Option<Vec<u8>> {
+        redirected(self.proto, data, self.listeners?)
+    }
+
+    /// What rules say, and a redirect is rewritten where they leave its bytes alone.
     fn decide(&mut self, vital: bool, data: &[u8]) -> Verdict {
+        let mut verdict = self.ask_rules(vital, data);
+        if verdict.edit.is_none() {
+            verdict.edit = self.redirected(data);
+        }
+        verdict
+    }
+
+    fn ask_rules(&mut self, vital: bool, data: &[u8]) -> Verdict {
         let Some(rules) = self.rules.as_deref_mut().filter(|rules| rules.acts(self.dir)) else {
             return Verdict::PASS;
         };
@@ -73,10 +90,17 @@ impl Splice {
         };
         let placed = if self.mode == Mode::Arming && u.is_behind(self.high) {
             self.observe(u);
-            to.out.push(to.proto, Some(u), chunk.header.resend, chunk.data);
+            let edit = to.redirected(chunk.data);
+            let data = edit.as_deref().unwrap_or(chunk.data);
+            to.out.push(to.proto, Some(u), chunk.header.resend, data);
+            let action = if edit.is_some() {
+                Action::Edit
+            } else {
+                Action::Pass
+            };
             Placed {
                 seq_out: Some(u),
-                action: Action::Pass,
+                action,
             }
         } else if u == self.u_seen.next() {
             self.place_first(u, chunk, to)

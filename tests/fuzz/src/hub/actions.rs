@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use teetap_kit::codec::{NO_TOKEN, control};
+use teetap_kit::codec::{NO_TOKEN, control, extended};
 use teetap_kit::link::MS;
-use teetap_proxy::session::{Command, Input as To, SessionId, UpstreamId};
+use teetap_proxy::session::{Command, Input as To, ListenerId, SessionId, UpstreamId};
 use teetap_rules::Made;
 use teetap_wire::{Dir, Side};
 
@@ -20,7 +20,7 @@ impl Arena {
                 self.start(addr, variant);
             }
             5..=7 => self.talk(input),
-            8 => self.leave(input),
+            8 => self.farewell(input),
             9 => self.stranger(input),
             10 => self.raw_server(input),
             11 | 12 => self.changed(input),
@@ -58,7 +58,10 @@ impl Arena {
 
     fn talk(&mut self, input: &mut Input<'_>) {
         let (who, kind) = (input.byte(), input.byte());
-        let message = vec![kind; 1 + usize::from(kind) * 3 % 700];
+        let mut message = vec![kind; 1 + usize::from(kind) * 3 % 700];
+        if kind >= 0xe0 {
+            message = extended::redirect(8303 + u16::from(kind & 0x17));
+        }
         let now = self.now;
         let client = self.clients.get_mut(&address(usize::from(who) % CLIENTS));
         let slot = self.server.peers_mut().next();
@@ -77,14 +80,23 @@ impl Arena {
         peer.flush(now);
     }
 
-    fn leave(&mut self, input: &mut Input<'_>) {
+    fn farewell(&mut self, input: &mut Input<'_>) {
         let (who, now) = (input.byte(), self.now);
         if who & 0x80 != 0 {
             if let Some((_, slot)) = self.server.peers_mut().next() {
                 slot.close("Kicked", now);
             }
-        } else if let Some(peer) = self.clients.get_mut(&address(usize::from(who) % CLIENTS)) {
-            peer.close("bye", now);
+            return;
+        }
+        let addr = address(usize::from(who) % CLIENTS);
+        let Some(peer) = self.clients.get_mut(&addr) else {
+            return;
+        };
+        let was_online = peer.is_online();
+        peer.close("bye", now);
+        if !was_online {
+            // It does not know yet what the server speaks, so that its CLOSE may be none to the server: no fault of ours.
+            self.touch(addr);
         }
     }
 
@@ -93,7 +105,11 @@ impl Arena {
         let addr = address(input.below(8));
         let bytes = self.some_bytes(input);
         self.touch(addr);
-        self.input(To::FromClient { addr, bytes: &bytes });
+        self.input(To::FromClient {
+            listener: self.watch.some_listener(bytes.len()),
+            addr,
+            bytes: &bytes,
+        });
     }
 
     fn raw_server(&mut self, input: &mut Input<'_>) {
@@ -160,7 +176,11 @@ impl Arena {
             let addr = address(input.below(CLIENTS));
             self.borrow_token(addr, &mut bytes);
             self.touch(addr);
-            self.input(To::FromClient { addr, bytes: &bytes });
+            self.input(To::FromClient {
+                listener: self.watch.some_listener(bytes.len()),
+                addr,
+                bytes: &bytes,
+            });
         }
     }
 
@@ -189,6 +209,7 @@ impl Arena {
         };
         self.touch(from);
         self.input(To::FromClient {
+            listener: self.watch.some_listener(bytes.len()),
             addr: from,
             bytes: &bytes,
         });
@@ -201,9 +222,17 @@ impl Arena {
         let leaves = input.byte() & 1 != 0;
         for number in 0..count {
             let addr = address(CLIENTS + 8 + number);
-            self.input(To::FromClient { addr, bytes: &bytes });
+            self.input(To::FromClient {
+                listener: ListenerId::FIRST,
+                addr,
+                bytes: &bytes,
+            });
             if leaves {
-                self.input(To::FromClient { addr, bytes: &leave });
+                self.input(To::FromClient {
+                    listener: ListenerId::FIRST,
+                    addr,
+                    bytes: &leave,
+                });
             }
         }
         // They take slots of the server.
@@ -275,7 +304,11 @@ impl Arena {
         let bytes = [header, &[0xff; 4], b"inf3", input.bytes()].concat();
         if input.byte() & 1 == 0 {
             let addr = address(input.word().into());
-            self.input(To::FromClient { addr, bytes: &bytes });
+            self.input(To::FromClient {
+                listener: self.watch.some_listener(bytes.len()),
+                addr,
+                bytes: &bytes,
+            });
         } else {
             let upstream = self.some_upstream(input);
             self.input(To::FromServer {

@@ -61,7 +61,7 @@ impl Peer {
             self.take_ack(head.ack);
         }
         if !self.is_over() {
-            self.chunks(&opened, events);
+            self.chunks(&opened, now, events);
         }
         Ok(())
     }
@@ -116,11 +116,15 @@ impl Peer {
         }
     }
 
-    fn chunks(&mut self, opened: &Opened<'_>, events: &mut Events) {
+    fn chunks(&mut self, opened: &Opened<'_>, now: u64, events: &mut Events) {
         let mut walk = opened.chunks();
         for chunk in walk.by_ref() {
             match chunk.seq {
                 None => {}
+                Some(seq) if self.ack_is_unknown => {
+                    self.ack_is_unknown = false;
+                    self.ack = seq;
+                }
                 Some(seq) if seq == (self.ack + 1) % SEQUENCES => self.ack = seq,
                 Some(seq) if in_backroom(seq, self.ack) => {
                     self.counters.duplicates += 1;
@@ -137,6 +141,7 @@ impl Peer {
                 vital: chunk.seq.is_some(),
                 data: chunk.data.to_vec(),
             });
+            self.answer_join(chunk.data, now);
         }
         self.counters.missing_chunks += u64::from(walk.left());
         let data = !opened.head.flags.control;

@@ -10,6 +10,7 @@ use super::{Drop, Events, Options, Peer, Role, State};
 use crate::codec::{Token, Variant, control};
 use crate::link::Random;
 
+pub(super) mod challenge;
 mod stateless;
 mod tokens;
 
@@ -35,8 +36,12 @@ pub struct Policy {
     pub max_clients_per_ip: usize,
     /// Refuses everybody.
     pub refusal: Option<Refusal>,
-    /// Vital messages sent after a client's first vital message, as a real server sends its map; again after a rejoin.
+    /// Vital messages sent after a client's first vital message, as a real server sends its map; again after a rejoin. A
+    /// client that had to prove its address gets them at once.
     pub greeting: Vec<Vec<u8>>,
+    /// Clients without tokens have to prove their address by the tick that they ack: `sv_allow_old_clients` of 0.6.5, which
+    /// without it does not answer them, and `sv_vanilla_antispoof` of DDNet, which without it believes them.
+    pub challenges: bool,
     /// Options of the slots.
     pub options: Options,
 }
@@ -48,6 +53,7 @@ impl Default for Policy {
             max_clients_per_ip: 64,
             refusal: None,
             greeting: Vec::new(),
+            challenges: false,
             options: Options::default(),
         }
     }
@@ -182,6 +188,13 @@ impl Server {
         let mut outgoing = std::mem::take(&mut self.outgoing);
         outgoing.extend(self.collect());
         outgoing
+    }
+
+    fn greet(&mut self, to: SocketAddr, now: u64) {
+        if let Some(slot) = self.slots.get_mut(&to) {
+            slot.greeted = true;
+            slot.greet(&self.policy.greeting, now);
+        }
     }
 
     fn collect(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {

@@ -6,6 +6,7 @@ use super::*;
 use crate::codec::{self, Chunk, Datagram, TKEN, control};
 use crate::link::MS;
 
+mod challenges;
 mod handshakes;
 mod rules;
 mod world;

@@ -32,6 +32,7 @@ impl Peer {
         let idle = now.saturating_sub(self.last_send);
         match self.state {
             State::Online => {
+                self.send_input(now);
                 if idle > FLUSH {
                     self.flush(now);
                 }
@@ -57,6 +58,7 @@ impl Peer {
                     times.push(self.last_send + FLUSH);
                 }
                 times.push(self.last_send + SECOND);
+                times.extend(self.next_input());
             }
             State::WantToken if self.variant != Variant::V7 => {}
             State::WantToken | State::Connecting | State::Pending => times.push(self.last_send + FLUSH),

@@ -22,6 +22,8 @@ use super::{
 
 /// Starts on a fresh port before the launcher gives up: another process may take a port in between.
 const ATTEMPTS: usize = 5;
+/// The server's configuration in its home.
+const CONFIG: &str = "ddnet-server.cfg";
 /// The 0.7 form of the map that the server plays.
 const MAP7: &str = "/usr/share/games/teeworlds/data/maps/dm1.map";
 
@@ -57,25 +59,32 @@ impl DdnetServer {
             let port = free_udp_port()?;
             let mut lines: Vec<String> = settings.iter().map(|&line| line.to_owned()).collect();
             lines.push(format!("sv_port {port}"));
-            write_config(home.path(), "ddnet-server.cfg", &lines)?;
-            let path = installed("/usr/games/DDNet-Server", "ddnet-server")?;
-            let launch = Launch::new("DDNet-Server", path, home.path());
-            let mut program = launch.arg("-f").arg("ddnet-server.cfg").start()?;
-            // The version line comes last, when the socket is open. Econ is not configured, so the complaint is the game's.
-            program
-                .log()
-                .wait_for(r"server: version 16\.4|couldn't open socket", PATIENCE)?;
-            if program.log().contains("couldn't open socket") {
-                program.wait_end(PATIENCE)?;
-                continue;
+            write_config(home.path(), CONFIG, &lines)?;
+            if let Some(program) = Self::launch(home.path())? {
+                return Ok(Self {
+                    program,
+                    addr: (Ipv4Addr::LOCALHOST, port).into(),
+                    home,
+                });
             }
-            return Ok(Self {
-                program,
-                addr: (Ipv4Addr::LOCALHOST, port).into(),
-                home,
-            });
         }
         bail!("DDNet-Server found no free port in {ATTEMPTS} attempts")
+    }
+
+    /// Starts the program with the configuration in its home; `None` when the port is taken.
+    fn launch(home: &Path) -> Result<Option<Program>> {
+        let path = installed("/usr/games/DDNet-Server", "ddnet-server")?;
+        let launch = Launch::new("DDNet-Server", path, home);
+        let mut program = launch.arg("-f").arg(CONFIG).start()?;
+        // The version line comes last, when the socket is open. Econ is not configured, so the complaint is the game's.
+        program
+            .log()
+            .wait_for(r"server: version 16\.4|couldn't open socket", PATIENCE)?;
+        if program.log().contains("couldn't open socket") {
+            program.wait_end(PATIENCE)?;
+            return Ok(None);
+        }
+        Ok(Some(program))
     }
 
     /// Its home folder.
@@ -100,6 +109,16 @@ impl Server for DdnetServer {
 
     fn stop(&mut self) -> Result<()> {
         self.program.stop().map(drop)
+    }
+
+    fn kill(&mut self) -> Result<()> {
+        self.program.kill()
+    }
+
+    fn start_again(&mut self) -> Result<()> {
+        self.program.wait_end(PATIENCE)?;
+        self.program = Self::launch(self.home.path())?.context("the port of DDNet-Server is taken")?;
+        Ok(())
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a peer printed, line by line, with the moment each line came.
 //!
 //! Its law: a line is never lost and never waited for twice; who waits for a line that cannot come any more (the peer is
-//! gone) hears so at once, with the end of the log. It does not interpret the lines.
+//! gone) hears so at once, with the end of the log. It does not interpret the lines; who starts a peer may have it keep
+//! only some of them.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,6 +38,7 @@ pub struct Log {
 #[derive(Debug, Default)]
 struct State {
     lines: Vec<Entry>,
+    skipped: u64,
     open_pipes: usize,
 }
 
@@ -52,6 +54,11 @@ impl Log {
 
     /// Reads `pipe` to its end on a thread of its own.
     pub fn follow(&self, pipe: impl Read + Send + 'static) {
+        self.follow_some(pipe, |_| true);
+    }
+
+    /// As [`Log::follow`], but only counts the lines that `keeps` does not want: what runs for long may print much.
+    pub fn follow_some(&self, pipe: impl Read + Send + 'static, keeps: fn(&str) -> bool) {
         self.state().open_pipes += 1;
         let log = self.clone();
         thread::spawn(move || {
@@ -61,6 +68,10 @@ impl Log {
             while reader.read_until(b'\n', &mut raw).is_ok_and(|read| read > 0) {
                 let text = String::from_utf8_lossy(&raw).trim_end().to_owned();
                 raw.clear();
+                if !keeps(&text) {
+                    log.state().skipped += 1;
+                    continue;
+                }
                 log.state().lines.push(Entry {
                     at: Instant::now(),
                     text,
@@ -152,6 +163,29 @@ impl Log {
         self.state().lines.clone()
     }
 
+    /// The lines so far that match `pattern` and none of the patterns in `but`.
+    ///
+    /// # Errors
+    /// A pattern is no regular expression.
+    pub fn matching<'a>(&self, pattern: &str, but: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>> {
+        let wanted = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
+        let but = but
+            .into_iter()
+            .map(|pattern| Regex::new(pattern).with_context(|| format!("pattern {pattern:?}")));
+        let but = but.collect::<Result<Vec<Regex>>>()?;
+        let state = self.state();
+        let lines = state.lines.iter().map(|line| &line.text);
+        let lines =
+            lines.filter(|text| wanted.is_match(text) && !but.iter().any(|pattern| pattern.is_match(text)));
+        Ok(lines.cloned().collect())
+    }
+
+    /// How many lines came that were not kept.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.state().skipped
+    }
+
     /// Whether a line so far contains `text`.
     #[must_use]
     pub fn contains(&self, text: &str) -> bool {
@@ -189,6 +223,24 @@ mod tests {
         log.wait_after(Mark(1), "^one$", LONG).unwrap();
         assert!(log.wait_after(Mark(2), "two", SHORT).is_err());
         assert!(log.contains("tw") && !log.contains("three"));
+    }
+
+    #[test]
+    fn gives_the_lines_of_a_kind() {
+        let log = Log::new("peer");
+        log.follow(&b"an error\nfine\nan error of no importance\n"[..]);
+        log.drain(LONG).unwrap();
+        assert_eq!(log.matching("error", ["no importance$"]).unwrap(), ["an error"]);
+        assert!(log.matching("(", []).is_err());
+    }
+
+    #[test]
+    fn lines_that_are_not_kept_are_counted() {
+        let log = Log::new("peer");
+        log.follow_some(&b"one\ntwo\none\n"[..], |line| line != "one");
+        log.drain(LONG).unwrap();
+        assert_eq!(log.lines().len(), 1);
+        assert!(log.contains("two") && log.skipped() == 2);
     }
 
     #[test]

@@ -56,6 +56,16 @@ pub trait Server {
     /// # Errors
     /// It was gone already, or does not end.
     fn stop(&mut self) -> Result<()>;
+    /// Ends it without a word, as a crash does.
+    ///
+    /// # Errors
+    /// It was gone already.
+    fn kill(&mut self) -> Result<()>;
+    /// Waits for its end and starts it again on the same port; its log begins afresh.
+    ///
+    /// # Errors
+    /// It runs on, its port is taken, or it does not come up.
+    fn start_again(&mut self) -> Result<()>;
 }
 
 /// A game client that has joined a server.

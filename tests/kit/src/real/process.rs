@@ -41,6 +41,7 @@ pub struct Launch {
     name: String,
     command: Command,
     split: bool,
+    keeps: fn(&str) -> bool,
 }
 
 impl Launch {
@@ -71,6 +72,7 @@ impl Launch {
             name: name.to_owned(),
             command,
             split: false,
+            keeps: |_| true,
         }
     }
 
@@ -95,12 +97,24 @@ impl Launch {
         self
     }
 
+    /// Of its standard output the log keeps only the lines that `keeps` wants.
+    #[must_use]
+    pub fn keep(mut self, keeps: fn(&str) -> bool) -> Self {
+        self.keeps = keeps;
+        self
+    }
+
     /// Starts it.
     ///
     /// # Errors
     /// `setpriv` is not there; a missing `program` shows as a program that ends with a line about it.
     pub fn start(self) -> Result<Program> {
-        let Self { name, command, split } = self;
+        let Self {
+            name,
+            command,
+            split,
+            keeps,
+        } = self;
         let mut child = spawn(command).with_context(|| format!("cannot start {name} with setpriv"))?;
         let log = Log::new(&name);
         let errors = if split {
@@ -109,7 +123,7 @@ impl Launch {
             log.clone()
         };
         if let Some(pipe) = child.stdout.take() {
-            log.follow(pipe);
+            log.follow_some(pipe, keeps);
         }
         if let Some(pipe) = child.stderr.take() {
             errors.follow(pipe);
@@ -136,6 +150,19 @@ impl Program {
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Its resident memory now, KiB.
+    ///
+    /// # Errors
+    /// The program is gone.
+    pub fn resident(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .with_context(|| format!("{} is gone", self.name))?;
+        let field = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let field = field.with_context(|| format!("{} has no memory any more", self.name))?;
+        let number = field.trim().trim_end_matches(" kB");
+        number.parse().with_context(|| format!("VmRSS: {field}"))
     }
 
     /// Standard error alone when split, else the same as [`Program::log`].
@@ -205,6 +232,18 @@ impl Program {
         }
         self.signal(Signal::TERM)?;
         self.wait_end(ENDING)
+    }
+
+    /// Kills it and waits for its end.
+    ///
+    /// # Errors
+    /// It was gone already.
+    pub fn kill(&mut self) -> Result<()> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("{} was gone before its end ({status})", self.name);
+        }
+        kill_process_group(self.pid()?, Signal::KILL)?;
+        self.wait_end(ENDING).map(drop)
     }
 
     fn pid(&self) -> Result<Pid> {

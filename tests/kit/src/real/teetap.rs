@@ -31,8 +31,22 @@ impl Teetap {
     /// # Errors
     /// It does not say where it listens.
     pub fn start(path: &Path, server: SocketAddr, options: &[&str]) -> Result<Self> {
+        Self::start_keeping(path, server, options, |_| true)
+    }
+
+    /// As [`Teetap::start`], but only the objects whose lines `keeps` wants are kept; the others are counted.
+    ///
+    /// # Errors
+    /// As for [`Teetap::start`].
+    pub fn start_keeping(
+        path: &Path,
+        server: SocketAddr,
+        options: &[&str],
+        keeps: fn(&str) -> bool,
+    ) -> Result<Self> {
         let home = home("teetap")?;
-        let launch = Launch::new("teetap", path, home.path()).arg(server.to_string());
+        let launch = Launch::new("teetap", path, home.path()).keep(keeps);
+        let launch = launch.arg(server.to_string());
         let own = ["--listen", "127.0.0.1:0", "--json"];
         let program = own
             .iter()
@@ -67,6 +81,20 @@ impl Teetap {
     #[must_use]
     pub fn id(&self) -> u32 {
         self.program.id()
+    }
+
+    /// Its resident memory now, KiB.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn resident(&self) -> Result<u64> {
+        self.program.resident()
+    }
+
+    /// How many objects it has printed that were not kept.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.program.log().skipped()
     }
 
     /// Its standard error.

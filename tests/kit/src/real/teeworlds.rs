@@ -20,6 +20,8 @@ use super::{
 
 /// Starts on fresh ports before the launcher gives up: another process may take a port in between.
 const ATTEMPTS: usize = 5;
+/// The server's configuration in its home.
+const CONFIG: &str = "teeworlds-server.cfg";
 /// How long a key press may take to be executed before it is pressed again (the focus may have been elsewhere).
 const KEY: Duration = Duration::from_secs(5);
 
@@ -29,6 +31,7 @@ pub struct TeeworldsServer {
     program: Program,
     addr: SocketAddr,
     econ: TcpStream,
+    settings: Vec<String>,
     home: TempDir,
 }
 
@@ -50,30 +53,40 @@ impl TeeworldsServer {
         let data = home.path().join(".local/share/teeworlds");
         std::fs::create_dir_all(data.join("maps"))?;
         prepare(&data)?;
+        let settings = settings.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
         for _ in 0..ATTEMPTS {
-            let (port, econ) = (free_udp_port()?, free_tcp_port()?);
-            let mut lines: Vec<String> = settings.iter().map(|&line| line.to_owned()).collect();
-            lines.extend([format!("sv_port {port}"), format!("ec_port {econ}")]);
-            write_config(home.path(), "teeworlds-server.cfg", &lines)?;
-            let path = installed("/usr/games/teeworlds-server", "teeworlds-server")?;
-            let launch = Launch::new("teeworlds-server", path, home.path());
-            let program = launch.arg("-f").arg("teeworlds-server.cfg").start()?;
-            // Econ is bound before the version line, which comes last, when the game socket is open.
-            program
-                .log()
-                .wait_for(r"\[server\]: version 0\.7 |couldn't open socket", PATIENCE)?;
-            if program.log().contains("couldn't open socket") {
-                continue;
+            let port = free_udp_port()?;
+            if let Some((program, econ)) = Self::launch(home.path(), &settings, port)? {
+                return Ok(Self {
+                    program,
+                    addr: (Ipv4Addr::LOCALHOST, port).into(),
+                    econ,
+                    settings,
+                    home,
+                });
             }
-            let econ = open_econ(econ)?;
-            return Ok(Self {
-                program,
-                addr: (Ipv4Addr::LOCALHOST, port).into(),
-                econ,
-                home,
-            });
         }
         bail!("teeworlds-server found no free port in {ATTEMPTS} attempts")
+    }
+
+    /// Starts the program and opens its console, which has a fresh port each time: one that was connected stays taken for
+    /// a while. `None` when a port is taken.
+    fn launch(home: &Path, settings: &[String], port: u16) -> Result<Option<(Program, TcpStream)>> {
+        let econ = free_tcp_port()?;
+        let mut lines = settings.to_vec();
+        lines.extend([format!("sv_port {port}"), format!("ec_port {econ}")]);
+        write_config(home, CONFIG, &lines)?;
+        let path = installed("/usr/games/teeworlds-server", "teeworlds-server")?;
+        let launch = Launch::new("teeworlds-server", path, home);
+        let program = launch.arg("-f").arg(CONFIG).start()?;
+        // Econ is bound before the version line, which comes last, when the game socket is open.
+        program
+            .log()
+            .wait_for(r"\[server\]: version 0\.7 |couldn't open socket", PATIENCE)?;
+        if program.log().contains("couldn't open socket") {
+            return Ok(None);
+        }
+        Ok(Some((program, open_econ(econ)?)))
     }
 
     /// Its home folder.
@@ -100,6 +113,17 @@ impl Server for TeeworldsServer {
 
     fn stop(&mut self) -> Result<()> {
         self.program.stop().map(drop)
+    }
+
+    fn kill(&mut self) -> Result<()> {
+        self.program.kill()
+    }
+
+    fn start_again(&mut self) -> Result<()> {
+        self.program.wait_end(PATIENCE)?;
+        let launched = Self::launch(self.home.path(), &self.settings, self.addr.port())?;
+        (self.program, self.econ) = launched.context("a port of teeworlds-server is taken")?;
+        Ok(())
     }
 }
 

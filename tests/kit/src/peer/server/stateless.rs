@@ -83,13 +83,20 @@ impl Server {
             return self.stray();
         };
         if opened.head.flags.control && opened.payload.first() == Some(&control::CONNECT) {
-            // Shorter ones ask for the handshake of older clients, which this server does not allow.
             let Some(client) = opened.payload.get(5..9).filter(|_| opened.payload.len() >= 513) else {
+                // Shorter ones ask for the handshake of older clients.
+                if self.policy.challenges {
+                    self.challenge(from, now);
+                    return Events::default();
+                }
                 return self.stray();
             };
             let client = client.try_into().unwrap_or(NO_TOKEN);
             self.answer_connect(Variant::V65, from, client, now);
             return Events::default();
+        }
+        if opened.head.token.is_none() && self.policy.challenges {
+            return self.proof(from, bytes, now);
         }
         let Some(token) = opened
             .head
@@ -112,6 +119,10 @@ impl Server {
     fn unknown_ddnet(&mut self, from: SocketAddr, bytes: &[u8], now: u64) -> Events {
         if let Some(Variant::Ddnet) = control::offered(bytes) {
             self.answer_connect(Variant::Ddnet, from, NO_TOKEN, now);
+            return Events::default();
+        }
+        if control::offered(bytes).is_some() && self.policy.challenges {
+            self.challenge(from, now);
             return Events::default();
         }
         if control::offered(bytes).is_some() {
@@ -138,6 +149,7 @@ impl Server {
                     ..Events::default()
                 }
             }
+            _ if self.policy.challenges => self.proof(from, bytes, now),
             _ => self.stray(),
         }
     }
@@ -178,6 +190,16 @@ impl Server {
                 }
             }
             _ => self.stray(),
+        }
+    }
+
+    fn proof(&mut self, from: SocketAddr, bytes: &[u8], now: u64) -> Events {
+        if !self.proves_itself(from, bytes, now) {
+            return self.stray();
+        }
+        Events {
+            online: self.slots.contains_key(&from),
+            ..Events::default()
         }
     }
 

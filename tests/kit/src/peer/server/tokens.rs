@@ -24,10 +24,15 @@ impl Tokens {
     }
 
     pub(super) fn is_valid(&self, token: Token, address: SocketAddr, now: u64) -> bool {
+        self.any_valid(address, now, |valid| valid == token)
+    }
+
+    /// Whether a token that is valid for the address is the one that is looked for.
+    pub(super) fn any_valid(&self, address: SocketAddr, now: u64, wanted: impl Fn(Token) -> bool) -> bool {
         let epoch = self.epoch(now);
         [epoch, epoch.saturating_sub(1)]
             .into_iter()
-            .any(|epoch| self.of_epoch(address, epoch) == token)
+            .any(|epoch| wanted(self.of_epoch(address, epoch)))
     }
 
     fn epoch(&self, now: u64) -> u64 {

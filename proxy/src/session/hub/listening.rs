@@ -1,0 +1,35 @@
+//! Listen sockets that redirects asked for: they are open, or they are not.
+
+use std::net::SocketAddr;
+
+use super::{Hub, Link, ListenerId, Remark, What};
+
+impl Hub {
+    pub(super) fn on_listener_opened(&mut self, listener: ListenerId, local: SocketAddr) {
+        let Some(server) = self.listeners.opened(listener, local) else {
+            return;
+        };
+        let behind = Remark::Behind {
+            server,
+            listen: local,
+        };
+        self.out.event(self.now, None, What::Remark(behind));
+        self.resume_all();
+    }
+
+    pub(super) fn on_listener_failed(&mut self, listener: ListenerId, error: &str) {
+        if self.listeners.failed(listener, error) {
+            self.resume_all();
+        }
+    }
+
+    /// Datagrams that wait for a listen socket have another look.
+    fn resume_all(&mut self) {
+        let waiting = |link: &mut Link| Some((link.upstream(), link.take_waiting()?));
+        let waiting: Vec<_> = self.links.values_mut().filter_map(waiting).collect();
+        for (upstream, datagram) in waiting {
+            self.on_server(upstream, &datagram);
+        }
+        self.listeners.forget_failed();
+    }
+}

@@ -1,0 +1,88 @@
+//! Redirects: a client that the server sends to another port stays behind the proxy, see [`crate::session::listeners`].
+//!
+//! Law: only the bytes of the message change, never its number, so nothing has to be renumbered for it: every copy is
+//! rewritten to the same bytes. While the listen socket is being opened the whole datagram waits, before anything has
+//! come of it but what repeating it does not change, as if it had been under way for longer.
+
+use teetap_wire::{Notes, Packet, Side};
+
+use super::{Env, Link};
+use crate::session::{
+    Action, Placed, Remark,
+    compose::Composer,
+    event::seen,
+    listeners::{Front, Listeners, redirect_port, redirected},
+};
+
+impl Link {
+    /// Whether a datagram has to wait for a listen socket. When it need not any more, what becomes of its redirects is
+    /// told.
+    pub(super) fn awaits_listener(
+        &mut self,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        env: &mut Env<'_>,
+    ) -> bool {
+        let mut waits = false;
+        for port in ports(packet) {
+            waits |= env.listeners.seek(port, env.out) == Front::Opening;
+        }
+        if !waits {
+            for port in ports(packet) {
+                let remark = match env.listeners.seek(port, env.out) {
+                    Front::Open(listen) => Remark::Redirected { port, listen },
+                    Front::None(why) => Remark::RedirectPasses { port, why },
+                    Front::Opening => continue,
+                };
+                self.remark(remark, env);
+            }
+        } else if self.waiting.is_none() {
+            self.waiting = Some(seen(datagram).into());
+        } else {
+            // A repetition, or it gets one: lost, as on a bad line.
+            self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
+        }
+        waits
+    }
+
+    /// A listen socket is open or will never be: the datagram that waited for it, to be handled again.
+    pub(crate) fn take_waiting(&mut self) -> Option<Box<[u8]>> {
+        self.waiting.take()
+    }
+}
+
+/// Whether a datagram of data redirects its receiver.
+pub(super) fn is_in(packet: &Packet<'_>) -> bool {
+    ports(packet).next().is_some()
+}
+
+fn ports(packet: &Packet<'_>) -> impl Iterator<Item = u16> {
+    packet.chunks().filter_map(|chunk| redirect_port(chunk.data))
+}
+
+/// The payload with every redirect rewritten and all else as it is, numbers included. True when it differs.
+pub(super) fn rewrite(
+    packet: &Packet<'_>,
+    listeners: &Listeners,
+    composer: &mut Composer,
+    placed: &mut Vec<Placed>,
+) -> bool {
+    let mut changed = false;
+    for chunk in packet.chunks() {
+        let edit = redirected(packet.proto, chunk.data, listeners);
+        let data = edit.as_deref().unwrap_or(chunk.data);
+        let seq_out = chunk.header.vital;
+        composer.push(packet.proto, seq_out, chunk.header.resend, data);
+        let action = if edit.is_some() {
+            Action::Edit
+        } else {
+            Action::Pass
+        };
+        placed.push(Placed { seq_out, action });
+        changed |= edit.is_some();
+    }
+    if !changed {
+        placed.clear();
+    }
+    changed
+}

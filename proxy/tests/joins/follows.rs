@@ -1,0 +1,357 @@
+//! Clients that are sent away, by `redirect` to another port and by `reconnect` to where they are, stay behind the
+//! proxy and play there.
+
+use teetap_kit::{
+    codec::{Packing, Variant, control, extended},
+    huffman::Ending,
+    link::{Conditions, SECOND},
+    peer::{Options, Peer, Policy, Server, State as PeerState},
+    world::{Place, client_addr, hub, listen_addr},
+};
+use teetap_proxy::session::{ClientAddr, Input, ListenerId, Remark, UpstreamId, What};
+
+use crate::stage::{GREETING, HELLO, Pair, Stage};
+
+/// The port of the other server.
+const OTHER: u16 = 8305;
+
+/// A stage whose first server has another one beside it.
+fn joined(pair: Pair, seed: u64, options: Options) -> Stage {
+    let policy = Policy {
+        greeting: vec![GREETING.to_vec()],
+        options,
+        ..Policy::default()
+    };
+    let other = Server::new(pair.server, policy.clone(), seed + 1);
+    let mut stage = Stage::with(pair, seed, policy, hub(seed, None, true));
+    stage.world.others.insert(OTHER, other);
+    stage.run(2 * SECOND);
+    stage.assert_plays();
+    stage
+}
+
+/// The server at this port says something to all of its clients.
+fn says(stage: &mut Stage, port: u16, message: &[u8]) {
+    let now = stage.world.now;
+    let server = match port {
+        OTHER => stage.world.others.get_mut(&OTHER).unwrap(),
+        _ => &mut stage.world.server,
+    };
+    for (_, slot) in server.peers_mut() {
+        assert!(slot.send_vital(message, now));
+        slot.flush(now);
+    }
+}
+
+/// Waits until the client is told to go, and gives the listen socket that it is told of.
+fn told(stage: &mut Stage) -> ListenerId {
+    let end = stage.world.now + 30 * SECOND;
+    loop {
+        stage.step();
+        let heard = stage.client().delivered.iter();
+        let ports: Vec<u16> = heard
+            .filter_map(|message| extended::redirect_port(&message.data))
+            .collect();
+        if let [port] = ports[..] {
+            let known = (0..9).map(ListenerId).find(|id| listen_addr(*id).port() == port);
+            return known.unwrap_or_else(|| panic!("{:?}: sent away to port {port}", stage.pair));
+        }
+        assert!(
+            stage.world.now < end,
+            "{:?}: no redirect\n{}",
+            stage.pair,
+            stage.transcript()
+        );
+    }
+}
+
+/// Leaves as DDNet's client does, with a CLOSE, and joins there from the same port.
+fn follow(stage: &mut Stage, listener: ListenerId) {
+    let now = stage.world.now;
+    stage.client().close("", now);
+    stage.step();
+    stage.world.clients[0].listener = listener;
+    stage.restart();
+    stage.run(3 * SECOND);
+}
+
+/// The client plays on the server at this port, and on no other.
+fn assert_plays_at(stage: &mut Stage, port: u16, listener: ListenerId) {
+    let pair = stage.pair;
+    let client = ClientAddr {
+        addr: client_addr(0),
+        listener,
+    };
+    assert!(stage.client().is_online(), "{pair:?}\n{}", stage.transcript());
+    let id = stage.world.hub().unwrap().session_of(client);
+    assert!(
+        id.is_some() && stage.online == [id.unwrap()],
+        "{pair:?}: {id:?} of {:?}",
+        stage.online
+    );
+    let up = format!("up at {}", stage.world.now).into_bytes();
+    let down = format!("down at {}", stage.world.now).into_bytes();
+    let now = stage.world.now;
+    stage.client().send_vital(&up, now);
+    stage.client().flush(now);
+    says(stage, port, &down);
+    stage.run(SECOND);
+    let heard = |peer: &Peer, text: &[u8]| peer.delivered.iter().any(|message| message.data == text);
+    assert!(heard(stage.client(), &down), "{pair:?}\n{}", stage.transcript());
+    let server = &stage.world.server;
+    for (number, server) in [(8303, server), (OTHER, &stage.world.others[&OTHER])] {
+        let slots: Vec<&Peer> = server.peers().map(|(_, slot)| slot).collect();
+        assert_eq!(
+            slots.len(),
+            usize::from(number == port),
+            "{pair:?}: slots at {number}"
+        );
+        assert!(
+            slots.iter().all(|slot| heard(slot, &up) && heard(slot, HELLO)),
+            "{pair:?}"
+        );
+    }
+}
+
+#[test]
+fn a_redirected_client_plays_on_the_other_server_and_comes_back() {
+    for pair in Pair::ALL {
+        let mut stage = joined(pair, 3, Options::default());
+        says(&mut stage, 8303, &extended::redirect(OTHER));
+        let there = told(&mut stage);
+        assert_eq!(
+            (there, &stage.world.asked),
+            (ListenerId(1), &vec![(there, OTHER)])
+        );
+        follow(&mut stage, there);
+        assert_plays_at(&mut stage, OTHER, there);
+        // Its own port, from there.
+        says(&mut stage, OTHER, &extended::redirect(OTHER));
+        assert_eq!(told(&mut stage), there);
+        follow(&mut stage, there);
+        assert_plays_at(&mut stage, OTHER, there);
+        // And back.
+        says(&mut stage, OTHER, &extended::redirect(8303));
+        let back = told(&mut stage);
+        assert_eq!(back, ListenerId::FIRST);
+        follow(&mut stage, back);
+        assert_plays_at(&mut stage, 8303, back);
+        assert_eq!((stage.ever_online, stage.world.asked.len()), (4, 1), "{pair:?}");
+        // The second and the third session say which server is theirs.
+        let servers: Vec<_> = stage
+            .world
+            .events
+            .iter()
+            .filter_map(|event| match &event.what {
+                What::Session(change) => Some((event.session.unwrap().0, change.server)),
+                _ => None,
+            })
+            .collect();
+        let other = Some("10.8.0.1:8305".parse().unwrap());
+        assert!(
+            servers
+                .iter()
+                .all(|(id, server)| *server == if matches!(id, 2 | 3) { other } else { None })
+        );
+        let sockets = &stage.world.sockets;
+        assert!(sockets.len() == 1, "{pair:?}: {sockets:?}");
+    }
+}
+
+/// A redirect that gets lost is sent again, and every copy that comes is rewritten.
+#[test]
+fn on_a_bad_line_no_redirect_gets_past() {
+    let mut lost = 0;
+    for pair in Pair::ALL {
+        for (seed, packing) in
+            (0..10).flat_map(|seed| [(seed, Packing::Clear), (seed, Packing::Always(Ending::Padded))])
+        {
+            let options = Options {
+                limits: false,
+                packing,
+                ..Options::default()
+            };
+            let mut stage = joined(pair, seed, options);
+            stage.client().options.limits = false;
+            stage.world.set_conditions(Conditions::bad(0.3));
+            let before = stage.world.clients[0].down.lost + stage.world.down.lost;
+            let port = if seed % 2 == 0 { OTHER } else { 8303 };
+            says(&mut stage, 8303, &extended::redirect(port));
+            let expected = ListenerId(u32::from(port == OTHER));
+            assert_eq!(told(&mut stage), expected);
+            lost += stage.world.clients[0].down.lost + stage.world.down.lost - before;
+            stage.run(2 * SECOND);
+            assert_eq!(told(&mut stage), expected, "{pair:?}");
+        }
+    }
+    assert!(lost > 50, "{lost}");
+}
+
+/// While the listen socket is not open the server goes on repeating; the client hears one redirect.
+#[test]
+fn a_slow_listen_socket_is_waited_for() {
+    for pair in Pair::ALL {
+        let mut stage = joined(pair, 4, Options::default());
+        stage.world.listens = false;
+        says(&mut stage, 8303, &extended::redirect(OTHER));
+        stage.run(3 * SECOND);
+        assert_eq!(stage.world.asked, [(ListenerId(1), OTHER)], "{pair:?}");
+        let heard = |stage: &mut Stage| {
+            let ports = stage
+                .client()
+                .delivered
+                .iter()
+                .filter_map(|one| extended::redirect_port(&one.data));
+            ports.collect::<Vec<u16>>()
+        };
+        assert_eq!(heard(&mut stage), [0; 0], "{pair:?}");
+        let listener = ListenerId(1);
+        let local = listen_addr(listener);
+        stage.world.input(Input::ListenerOpened { listener, local });
+        stage.run(2 * SECOND);
+        assert_eq!(heard(&mut stage), [local.port()], "{pair:?}");
+        let slot = stage.slot();
+        assert_eq!(slot.unacked(), 0, "{pair:?}");
+    }
+}
+
+/// The server browser asks behind each listen socket what is there.
+#[test]
+fn the_browser_sees_the_other_server_there() {
+    const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
+    const ANSWER: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffinf3\x07";
+    let pair = Pair::ALL[4];
+    let mut stage = joined(pair, 5, Options::default());
+    says(&mut stage, 8303, &extended::redirect(OTHER));
+    let there = told(&mut stage);
+    let addr = client_addr(7);
+    for (listener, counts) in [(there, [0, 1]), (ListenerId::FIRST, [1, 1]), (there, [1, 2])] {
+        stage.world.input(Input::FromClient {
+            listener,
+            addr,
+            bytes: REQUEST,
+        });
+        stage.run(SECOND);
+        let other = &stage.world.others[&OTHER];
+        assert_eq!(
+            [stage.world.server.counters.connless, other.counters.connless],
+            counts
+        );
+    }
+    let relays: Vec<UpstreamId> = stage.world.sockets.iter().skip(1).copied().collect();
+    assert_eq!(relays.len(), 2);
+    let mut answered = Vec::new();
+    for upstream in relays {
+        stage.world.network.sent = Some(Vec::new());
+        stage.world.input(Input::FromServer {
+            upstream,
+            bytes: ANSWER,
+        });
+        let sent = stage.world.network.sent.take().unwrap();
+        answered.extend(sent.into_iter().map(|sent| (sent.place, sent.addr, sent.bytes)));
+    }
+    assert_eq!(answered, vec![(Place::ToClient, addr, ANSWER.to_vec()); 2]);
+}
+
+/// What would crash DDNet 16.4's client does not come from another listen socket either.
+#[test]
+fn a_client_of_0_6_is_shielded_behind_every_listen_socket() {
+    let pair = Pair::ALL[4];
+    assert_eq!(pair.client, Variant::Ddnet);
+    let mut stage = joined(pair, 6, Options::default());
+    says(&mut stage, 8303, &extended::redirect(OTHER));
+    let there = told(&mut stage);
+    let bytes = control::token_request([1, 2, 3, 4]);
+    for (number, answers) in [(0, 0), (1, 1)] {
+        stage.world.network.sent = Some(Vec::new());
+        let (listener, addr) = (there, client_addr(number));
+        stage.world.input(Input::FromClient {
+            listener,
+            addr,
+            bytes: &bytes,
+        });
+        assert_eq!(
+            stage.count(Place::ToClient, control::TOKEN),
+            answers,
+            "client {number}"
+        );
+    }
+}
+
+/// `reconnect` passes as it is: the client connects again to the address that it was given, which is the proxy's.
+#[test]
+fn a_reconnecting_client_replaces_its_session() {
+    for pair in Pair::ALL {
+        for leaves in [true, false] {
+            let mut stage = joined(pair, 7, Options::default());
+            says(&mut stage, 8303, &extended::RECONNECT);
+            stage.run(SECOND);
+            let heard = stage
+                .client()
+                .delivered
+                .last()
+                .map(|message| message.data.clone());
+            assert_eq!(heard.as_deref(), Some(&extended::RECONNECT[..]), "{pair:?}");
+            let now = stage.world.now;
+            if leaves {
+                stage.client().close("", now);
+                stage.step();
+            } else {
+                // Tokenless, only silence tells a restart from a late copy; the server waits 10 s.
+                stage.vanish();
+                stage.run(if pair.is_tokenless() { 3 * SECOND } else { 0 });
+            }
+            stage.restart();
+            stage.run(3 * SECOND);
+            stage.assert_plays();
+            // The server's time for the old slot runs out: the new one plays on.
+            stage.run(12 * SECOND);
+            stage.assert_plays();
+            assert_eq!(stage.ever_online, 2, "{pair:?}");
+            for (addr, end) in stage.ended_slots() {
+                let closed = matches!(end, PeerState::Closed { by_peer: true, .. });
+                assert!(closed, "{pair:?}: slot of {addr} ended {end:?}");
+            }
+        }
+    }
+}
+
+/// From another port it is another session; the old one lives until somebody ends it.
+#[test]
+fn a_client_that_reconnects_from_another_port_is_a_second_session() {
+    for pair in Pair::ALL {
+        let mut stage = joined(pair, 8, Options::default());
+        says(&mut stage, 8303, &extended::RECONNECT);
+        let options = Options {
+            hello: Some(HELLO.to_vec()),
+            ..Options::default()
+        };
+        let world = &mut stage.world;
+        let index = world.add(Peer::client(pair.client, options, 99), Conditions::GOOD, 99);
+        world.clients[index].peer.connect(world.now);
+        world.run(3 * SECOND);
+        assert!(
+            world.clients.iter().all(|client| client.peer.is_online()),
+            "{pair:?}"
+        );
+        assert_eq!(
+            (world.hub().unwrap().sessions(), world.server.peers().count()),
+            (2, 2)
+        );
+        let restarts = |remark: &Remark| matches!(remark, Remark::Restart | Remark::Candidate);
+        let events = world.events.iter();
+        assert!(
+            !events
+                .clone()
+                .any(|event| matches!(&event.what, What::Remark(remark) if restarts(remark)))
+        );
+        let now = world.now;
+        world.clients[0].peer.close("", now);
+        world.run(3 * SECOND);
+        assert!(world.clients[index].peer.is_online(), "{pair:?}");
+        assert_eq!(
+            (world.hub().unwrap().sessions(), world.server.peers().count()),
+            (1, 1)
+        );
+    }
+}

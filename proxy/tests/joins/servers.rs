@@ -1,0 +1,90 @@
+//! A server that ends and starts again at its address: it knows nobody. Its clients are told or find out, and join again
+//! through the same proxy.
+
+use teetap_kit::{
+    link::{MS, SECOND},
+    peer::{Policy, Server, State},
+};
+use teetap_proxy::session::{Input, Remark};
+
+use crate::stage::{GREETING, Pair, Stage, closed};
+
+/// A server's program starts: no slots, other tokens.
+fn start(stage: &mut Stage, seed: u64) {
+    let policy = Policy {
+        greeting: vec![GREETING.to_vec()],
+        ..Policy::default()
+    };
+    stage.world.server = Server::new(stage.pair.server, policy, seed);
+}
+
+/// The client's program, started again at once or some time later, plays within some seconds.
+fn joins_again(stage: &mut Stage) {
+    stage.restart();
+    stage.run(3 * SECOND);
+    stage.assert_plays();
+    stage.run(20 * SECOND);
+    stage.assert_plays();
+    assert_eq!(stage.world.hub().unwrap().sessions(), 1, "{:?}", stage.pair);
+    assert_eq!(stage.world.sockets.len(), 1, "{:?}", stage.pair);
+    assert_eq!(stage.world.server.counters.rejoins, 0, "{:?}", stage.pair);
+    assert_eq!(stage.world.server.counters.opened, 1, "{:?}", stage.pair);
+}
+
+#[test]
+fn clients_of_a_server_that_ends_in_order_join_again() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::joined(pair, 1);
+        let now = stage.world.now;
+        stage.slot().close("Server shutdown", now);
+        stage.run(100 * MS);
+        assert_eq!(*stage.client().state(), closed("Server shutdown"), "{pair:?}");
+        assert!(stage.online.is_empty(), "{pair:?}: the proxy did not see it");
+        start(&mut stage, 99);
+        joins_again(&mut stage);
+    }
+}
+
+#[test]
+fn clients_of_a_server_that_crashed_find_out_and_join_again() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::joined(pair, 2);
+        // Not a hundred seconds for DDNet's.
+        stage.client().options.patience = Some(10 * SECOND);
+        start(&mut stage, 99);
+        // It has not been there for a moment.
+        let upstream = stage.world.sockets[0];
+        let error = "connection refused";
+        stage.world.input(Input::Unreachable { upstream, error });
+        let mut waited = 0;
+        while !stage.client().is_over() {
+            stage.say();
+            stage.run(SECOND);
+            waited += 1;
+            assert!(waited < 15, "{pair:?}: {:?}", stage.client().state().clone());
+        }
+        assert!(matches!(stage.client().state(), State::Dead(_)), "{pair:?}");
+        let remarks = stage.remarks();
+        let told = |wanted: fn(&Remark) -> bool| remarks.iter().any(wanted);
+        assert!(
+            told(|remark| matches!(remark, Remark::Unreachable(_)))
+                && told(|remark| matches!(remark, Remark::ServerSilent(_))),
+            "{pair:?}: {remarks:?}"
+        );
+        assert_eq!(stage.world.server.counters.opened, 0, "{pair:?}");
+        joins_again(&mut stage);
+    }
+}
+
+/// The player does not wait for the client to find out.
+#[test]
+fn a_client_joins_again_at_once() {
+    for pair in Pair::ALL {
+        for silence in [0, 100 * MS, 3 * SECOND] {
+            let mut stage = Stage::joined(pair, 3);
+            start(&mut stage, 99);
+            stage.run(silence);
+            joins_again(&mut stage);
+        }
+    }
+}

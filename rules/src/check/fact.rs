@@ -1,0 +1,118 @@
+//! Facts that are not fields: of the packet, the session, the snapshot, and time.
+
+use teetap_wire::def::suggest;
+
+use super::Checker;
+use super::value::Operand;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::eval::{Number, PacketFact, SessionFact, SessionState, SnapFact};
+use crate::syntax::{Path, Quantity};
+use teetap_wire::Proto;
+
+/// Names of values.
+pub(super) type Names = &'static [(&'static str, i64)];
+
+const STATES: Names = &[
+    ("opening", SessionState::Opening as i64),
+    ("online", SessionState::Online as i64),
+    ("closing", SessionState::Closing as i64),
+    ("closed", SessionState::Closed as i64),
+];
+
+const PROTOS: Names = &[
+    ("0.6", Proto::V6 as i64),
+    ("0.6.5", Proto::V65 as i64),
+    ("ddnet", Proto::Ddnet as i64),
+    ("0.7", Proto::V7 as i64),
+];
+
+/// The one table of facts.
+fn facts() -> [(&'static str, Operand); 12] {
+    use Operand::{Named, Player, Truth};
+    let number = |number, quantity| Operand::Number(number, quantity);
+    [
+        (
+            "pkt.size",
+            number(Number::Packet(PacketFact::Size), Quantity::Size),
+        ),
+        (
+            "pkt.ack",
+            number(Number::Packet(PacketFact::Ack), Quantity::Plain),
+        ),
+        (
+            "pkt.chunks",
+            number(Number::Packet(PacketFact::Chunks), Quantity::Plain),
+        ),
+        (
+            "pkt.seq",
+            number(Number::Packet(PacketFact::Seq), Quantity::Plain),
+        ),
+        (
+            "sess.id",
+            number(Number::Session(SessionFact::Id), Quantity::Plain),
+        ),
+        ("sess.name", Player),
+        ("sess.proto", Named(Number::Proto, PROTOS)),
+        ("sess.state", Named(Number::State, STATES)),
+        (
+            "sess.rtt",
+            number(Number::Session(SessionFact::Rtt), Quantity::Duration),
+        ),
+        ("snap.tick", number(Number::Snap(SnapFact::Tick), Quantity::Plain)),
+        ("snap.crc_ok", Truth(Number::Snap(SnapFact::CrcOk))),
+        (
+            "snap.parts",
+            number(Number::Snap(SnapFact::Parts), Quantity::Plain),
+        ),
+    ]
+}
+
+/// What there is behind `pkt`, `sess` or `snap`.
+pub(super) fn help(head: &str) -> String {
+    let facts = facts();
+    let of: Vec<&str> = facts
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| name.starts_with(head))
+        .collect();
+    of.join(", ")
+}
+
+impl Checker<'_> {
+    /// A path that begins with `pkt`, `sess` or `snap`; not a snapshot item.
+    pub(super) fn fact(&mut self, path: &Path) -> Operand {
+        let [head, rest @ ..] = &*path.segments else {
+            return Operand::Failed;
+        };
+        let Some(second) = rest.first() else {
+            let what = format!("`{}` is not a value", head.name.text);
+            let diagnostic = Diagnostic::new(Code::NotHere, head.name.span, what).help(help(&head.name.text));
+            return self.failed(diagnostic);
+        };
+        let wanted = format!("{}.{}", head.name.text, second.name.text);
+        let Some((_, operand)) = facts().into_iter().find(|(name, _)| *name == wanted) else {
+            let facts = facts();
+            let names = facts
+                .iter()
+                .map(|(name, _)| *name)
+                .filter(|name| name.starts_with(&*head.name.text));
+            let names: Vec<&str> = names.collect();
+            let what = format!("unknown fact `{wanted}`");
+            let diagnostic = Diagnostic::new(Code::UnknownFact, second.name.span, what);
+            let diagnostic = diagnostic.meant(suggest(&wanted, names.iter().copied()));
+            return self.failed(diagnostic.note(format!("there are {}", names.join(", "))));
+        };
+        if let Some(third) = rest.get(1) {
+            let what = format!("`{wanted}` has no parts");
+            return self.failed(Diagnostic::new(Code::UnknownFact, third.name.span, what));
+        }
+        if let Some(index) = head.index.or(second.index) {
+            return self.failed(Diagnostic::new(
+                Code::NoList,
+                index.span,
+                format!("`{wanted}` is not a list"),
+            ));
+        }
+        operand
+    }
+}

@@ -1,0 +1,378 @@
+//! What a field can be compared with.
+//!
+//! Law: a value that the wire form has no room for is an error; one that only the games never send is a warning,
+//! because finding what they never send is what the program is for.
+
+use std::net::SocketAddr;
+
+use regex::bytes::RegexBuilder;
+use teetap_wire::def::{Field, Set, Type, suggest};
+
+use super::Checker;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::eval::{IntTest, Test, TextTest};
+use crate::span::Span;
+use crate::syntax::{Choice, Compare, Expr, Kind, Number, Quantity};
+
+/// Memory that a compiled regex may take, and that its cache may grow to, in bytes.
+const REGEX_SIZE: usize = 1 << 20;
+/// Brackets within one another in a regex.
+const REGEX_NESTING: u32 = 64;
+
+/// Labels that an error lists.
+const LISTED: usize = 24;
+
+/// A number of a field, and whether the games send it.
+pub(super) struct Fit {
+    pub(super) value: i64,
+    pub(super) usual: bool,
+}
+
+/// What a field is, with its article.
+pub(super) fn kind(field: &Field) -> String {
+    match &field.ty {
+        Type::Bool => "true or false".to_owned(),
+        Type::Enum(set) => format!("a value of `{}`", set.name),
+        Type::Flags(set) => format!("flags of `{}`", set.name),
+        Type::Text(_) | Type::Packed(_) => "text".to_owned(),
+        Type::Raw(..) | Type::Sha256 => "bytes".to_owned(),
+        Type::Uuid => "a UUID".to_owned(),
+        Type::Addr | Type::AddrLegacy => "an address".to_owned(),
+        Type::Group { .. } => "a group of fields".to_owned(),
+        _ => "a number".to_owned(),
+    }
+}
+
+/// Whether its value is text or bytes.
+pub(super) fn has_bytes(field: &Field) -> bool {
+    !field.is_number() && !matches!(field.ty, Type::Group { .. })
+}
+
+pub(super) fn missing_unit(expr: &Expr, wanted: Quantity) -> Diagnostic {
+    let what = format!("expected {}, found `{expr}`", wanted.name());
+    Diagnostic::new(Code::MissingUnit, expr.span, what).help(format!("`{expr}{}`", wanted.usual()))
+}
+
+pub(super) fn not_whole(number: &Number, span: Span) -> Diagnostic {
+    match number.decimals {
+        0 => Diagnostic::new(Code::Impossible, span, format!("`{number}` is too large")),
+        _ => Diagnostic::new(Code::Mismatch, span, format!("`{number}` is not a whole number")),
+    }
+}
+
+/// The numbers that the wire form has room for.
+fn room(ty: &Type) -> (i64, i64) {
+    match ty {
+        Type::U8 => (0, 0xff),
+        Type::Be16 => (0, 0xffff),
+        Type::Be32 => (0, 0xffff_ffff),
+        Type::Decimal => (i64::MIN, i64::MAX),
+        _ => (i32::MIN.into(), i32::MAX.into()),
+    }
+}
+
+/// A literal as a number of the field.
+pub(super) fn fit(field: &Field, what: &str, literal: &Expr) -> Result<Fit, Diagnostic> {
+    let span = literal.span;
+    let value = match &literal.kind {
+        Kind::Number(number) => match (number.quantity(), &field.ty) {
+            (Quantity::Plain, Type::Tune) => number.scaled(100).ok_or_else(|| {
+                Diagnostic::new(
+                    Code::Impossible,
+                    span,
+                    format!("`{what}` has two digits behind the point"),
+                )
+            })?,
+            (Quantity::Plain, _) => number.value().ok_or_else(|| not_whole(number, span))?,
+            (quantity, _) => {
+                let what = format!("`{what}` is {}, not {}", kind(field), quantity.name());
+                return Err(Diagnostic::new(Code::Mismatch, span, what));
+            }
+        },
+        _ => match word(literal) {
+            Some(word) => label(field, what, word, span)?,
+            None => return Err(mismatch(field, what, literal)),
+        },
+    };
+    let (least, most) = room(&field.ty);
+    if value < least || value > most {
+        let text = format!("`{what}` is never {literal}: it has room for {least} to {most}");
+        return Err(Diagnostic::new(Code::Impossible, span, text));
+    }
+    let usual = match (&field.ty, field.set()) {
+        (Type::Bool, _) => matches!(value, 0 | 1),
+        (Type::Enum(_), Some(set)) => set.label(value).is_some() || (field.min..=field.max).contains(&value),
+        _ => (field.min..=field.max).contains(&value),
+    };
+    Ok(Fit { value, usual })
+}
+
+/// The word that an expression is, if it is one.
+pub(super) fn word(expr: &Expr) -> Option<&str> {
+    match &expr.kind {
+        Kind::Path(path) if !path.dot => match &*path.segments {
+            [only] if only.index.is_none() => Some(&only.name.text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn label(field: &Field, what: &str, word: &str, span: Span) -> Result<i64, Diagnostic> {
+    match (&field.ty, word) {
+        (Type::Bool, "true" | "yes") => Ok(1),
+        (Type::Bool, "false" | "no") => Ok(0),
+        (Type::Enum(set) | Type::Flags(set), _) => set.value(word).ok_or_else(|| no_label(set, word, span)),
+        _ => {
+            let text = format!("`{what}` is {}, not `{word}`", kind(field));
+            let diagnostic = Diagnostic::new(Code::Mismatch, span, text);
+            let quoted = format!("write text in quotes: `\"{word}\"`");
+            Err(if field.is_text() {
+                diagnostic.help(quoted)
+            } else {
+                diagnostic
+            })
+        }
+    }
+}
+
+fn no_label(set: &Set, word: &str, span: Span) -> Diagnostic {
+    let names: Vec<&str> = set.labels.iter().map(|label| &*label.name).collect();
+    let what = format!("`{}` has no value `{word}`", set.name);
+    let shown = names.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
+    let more = if names.len() > LISTED { ", …" } else { "" };
+    Diagnostic::new(Code::UnknownLabel, span, what)
+        .meant(suggest(word, names.iter().copied()))
+        .note(format!("values are {shown}{more}"))
+}
+
+fn mismatch(field: &Field, what: &str, literal: &Expr) -> Diagnostic {
+    let found = match &literal.kind {
+        Kind::Text(_) => "text",
+        Kind::Regex(_) => "a regular expression",
+        Kind::Number(number) => number.quantity().name(),
+        _ => "this",
+    };
+    let diagnostic = Diagnostic::new(
+        Code::Mismatch,
+        literal.span,
+        format!("`{what}` is {}, not {found}", kind(field)),
+    );
+    match (&literal.kind, field.set()) {
+        (Kind::Text(text), Some(set)) if set.value(text).is_some() => {
+            diagnostic.help(format!("without quotes: `{text}`"))
+        }
+        _ => diagnostic,
+    }
+}
+
+/// The bytes that a literal stands for in a field that is not a number.
+fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnostic> {
+    let Kind::Text(text) = &literal.kind else {
+        return Err(match word(literal) {
+            Some(word) => label(field, what, word, literal.span)
+                .err()
+                .unwrap_or_else(|| mismatch(field, what, literal)),
+            None => mismatch(field, what, literal),
+        });
+    };
+    let impossible = |wanted: &str| {
+        let text = format!("`{what}` is never this: write {wanted}");
+        Diagnostic::new(Code::Impossible, literal.span, text)
+    };
+    match &field.ty {
+        Type::Text(_) | Type::Packed(_) if text.contains('\0') => Err(Diagnostic::new(
+            Code::Impossible,
+            literal.span,
+            "text in a message never contains a NUL",
+        )),
+        Type::Uuid => match super::name::uuid_of(text) {
+            Some(uuid) => Ok(uuid.into()),
+            None => Err(impossible("32 hexadecimal digits")),
+        },
+        Type::Sha256 => match hex(text).filter(|bytes| bytes.len() == 32) {
+            Some(bytes) => Ok(bytes.into()),
+            None => Err(impossible("64 hexadecimal digits")),
+        },
+        Type::Addr | Type::AddrLegacy => {
+            let address = text.parse().ok().and_then(|address| packed(&field.ty, address));
+            address
+                .map(Into::into)
+                .ok_or_else(|| impossible("an address and port, such as 127.0.0.1:8303"))
+        }
+        _ => Ok(text.as_bytes().into()),
+    }
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |at: usize| {
+        text.get(at..at + 2)
+            .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    };
+    (0..text.len()).step_by(2).map(digit).collect()
+}
+
+/// An address as lists of the master server carry it (Teeworlds mastersrv.h).
+fn packed(ty: &Type, address: SocketAddr) -> Option<Vec<u8>> {
+    let ip = match (ty, address) {
+        (Type::Addr, SocketAddr::V6(v6)) => v6.ip().octets().to_vec(),
+        (Type::Addr, SocketAddr::V4(v4)) => v4.ip().to_ipv6_mapped().octets().to_vec(),
+        (_, SocketAddr::V4(v4)) => v4.ip().octets().to_vec(),
+        (_, SocketAddr::V6(_)) => return None,
+    };
+    Some([&ip[..], &address.port().to_be_bytes()].concat())
+}
+
+impl Checker<'_> {
+    /// A regular expression that runs in linear time and bounded memory.
+    pub(super) fn regex(&mut self, pattern: &str, span: Span) -> Option<TextTest> {
+        let mut builder = RegexBuilder::new(pattern);
+        builder
+            .size_limit(REGEX_SIZE)
+            .dfa_size_limit(REGEX_SIZE)
+            .nest_limit(REGEX_NESTING);
+        match builder.build() {
+            Ok(regex) => Some(TextTest::Matches(Box::new(regex))),
+            Err(regex::Error::CompiledTooBig(_)) => {
+                self.report(Diagnostic::new(
+                    Code::BadRegex,
+                    span,
+                    "this regular expression takes too much memory",
+                ));
+                None
+            }
+            Err(error) => {
+                // The last line says what, the ones before draw where.
+                let text = error.to_string();
+                let what = text
+                    .lines()
+                    .last()
+                    .unwrap_or_default()
+                    .trim_start_matches("error: ");
+                self.report(Diagnostic::new(
+                    Code::BadRegex,
+                    span,
+                    format!("not a regular expression: {what}"),
+                ));
+                None
+            }
+        }
+    }
+
+    /// The test of a field against a literal.
+    pub(super) fn test(
+        &mut self,
+        field: &Field,
+        what: &str,
+        op: Compare,
+        literal: &Expr,
+    ) -> Result<(Test, bool), Diagnostic> {
+        let flags = matches!(field.ty, Type::Flags(_));
+        if field.is_number() {
+            let fit = fit(field, what, literal)?;
+            let test = match op {
+                Compare::Contains if flags => IntTest::Bits(fit.value),
+                Compare::Contains | Compare::Matches => {
+                    return Err(wrong_operator(field, what, op, literal.span));
+                }
+                _ => IntTest::Op(op, fit.value),
+            };
+            let usual = match op {
+                Compare::Equal | Compare::Unequal => fit.usual,
+                _ => usual_order(field, op, fit.value),
+            };
+            return Ok((Test::Int(test), usual));
+        }
+        let test = match (op, &literal.kind) {
+            _ if matches!(field.ty, Type::Group { .. }) => return Err(mismatch(field, what, literal)),
+            (Compare::Matches, Kind::Regex(pattern)) => match RegexOnce::of(self, pattern, literal.span) {
+                Some(test) => test,
+                None => return Ok((Test::Never, true)),
+            },
+            (Compare::Equal | Compare::Unequal, _) => {
+                TextTest::Equal(bytes(field, what, literal)?, op == Compare::Equal)
+            }
+            (Compare::Contains, Kind::Text(text)) if field.is_text() || matches!(field.ty, Type::Raw(..)) => {
+                TextTest::contains(text.as_bytes())
+            }
+            (Compare::Contains | Compare::Matches, Kind::Text(_) | Kind::Regex(_)) => {
+                return Err(wrong_operator(field, what, op, literal.span));
+            }
+            (Compare::Contains | Compare::Matches, _) => return Err(mismatch(field, what, literal)),
+            _ => return Err(wrong_operator(field, what, op, literal.span)),
+        };
+        Ok((Test::Text(test), true))
+    }
+
+    /// The test of a field against a set.
+    pub(super) fn set_test(
+        &mut self,
+        field: &Field,
+        what: &str,
+        choices: &[Choice],
+    ) -> Result<(Test, bool), Diagnostic> {
+        if !field.is_number() {
+            let texts = choices.iter().map(|choice| match choice {
+                Choice::One(literal) => bytes(field, what, literal),
+                Choice::Range(from, to) => {
+                    let text = format!("`{what}` is {}, which has no ranges", kind(field));
+                    Err(Diagnostic::new(Code::Mismatch, from.span.to(to.span), text))
+                }
+            });
+            return Ok((Test::Text(TextTest::In(texts.collect::<Result<_, _>>()?)), true));
+        }
+        let mut usual = true;
+        let mut ranges = Vec::new();
+        for choice in choices {
+            let (from, to) = match choice {
+                Choice::One(literal) => (literal, literal),
+                Choice::Range(from, to) => (from, to),
+            };
+            let (low, high) = (fit(field, what, from)?, fit(field, what, to)?);
+            if low.value > high.value {
+                return Err(backwards(from, to));
+            }
+            usual &= high.value >= field.min && low.value <= field.max;
+            ranges.push((low.value, high.value));
+        }
+        Ok((Test::Int(IntTest::In(ranges.into())), usual))
+    }
+}
+
+/// A pattern is built anew for each kind of field that it is compared with; only the first error is told.
+struct RegexOnce;
+
+impl RegexOnce {
+    fn of(checker: &mut Checker<'_>, pattern: &str, span: Span) -> Option<TextTest> {
+        let told = checker
+            .diagnostics
+            .iter()
+            .any(|known| known.code == Code::BadRegex && known.span == span);
+        if told { None } else { checker.regex(pattern, span) }
+    }
+}
+
+pub(super) fn backwards(from: &Expr, to: &Expr) -> Diagnostic {
+    let what = format!("the range `{from}..{to}` ends before it starts");
+    Diagnostic::new(Code::BadRange, from.span.to(to.span), what).help(format!("`{to}..{from}`"))
+}
+
+/// Whether an order is true for some of the values that the games send, and false for others.
+fn usual_order(field: &Field, op: Compare, value: i64) -> bool {
+    match op {
+        Compare::Less => value > field.min,
+        Compare::LessEqual => value >= field.min,
+        Compare::Greater => value < field.max,
+        Compare::GreaterEqual => value <= field.max,
+        _ => true,
+    }
+}
+
+fn wrong_operator(field: &Field, what: &str, op: Compare, span: Span) -> Diagnostic {
+    let text = format!(
+        "`{}` does not apply to `{what}`, which is {}",
+        op.sign(),
+        kind(field)
+    );
+    Diagnostic::new(Code::WrongOperator, span, text)
+}

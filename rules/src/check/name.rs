@@ -1,0 +1,256 @@
+//! Names of messages.
+//!
+//! Law: a name stands for the messages of that name in every dialect. Without a class in front it is a message of a
+//! connection; only what is none of these is a connless message.
+
+use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
+
+use super::{ATOMS, Checker, Of};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::eval::{Key, Target};
+use crate::span::Span;
+use crate::syntax::{Path, Segment};
+
+/// The messages that a name stands for.
+pub(super) struct Named<'r> {
+    /// The canonical name.
+    pub(super) label: String,
+    pub(super) defs: Vec<Of<'r>>,
+    pub(super) target: Target,
+    /// Segments of the path that are the name.
+    pub(super) used: usize,
+}
+
+/// Why a name stands for nothing.
+pub(super) enum Wrong {
+    Unknown,
+    Number,
+}
+
+/// The messages that a snapshot comes in (Teeworlds and DDNet protocol.h).
+pub(super) fn is_snap(def: &Def) -> bool {
+    def.class == Class::System && matches!(&*def.name, "snap" | "snap_empty" | "snap_single" | "snap_small")
+}
+
+fn class(name: &str) -> Option<Class> {
+    match name {
+        "ctrl" => Some(Class::Control),
+        "sys" => Some(Class::System),
+        "game" => Some(Class::Game),
+        "connless" => Some(Class::Connless),
+        _ => None,
+    }
+}
+
+fn prefix(class: Class) -> &'static str {
+    match class {
+        Class::Control => "ctrl",
+        Class::System => "sys",
+        Class::Game => "game",
+        Class::Connless | Class::Object => "connless",
+    }
+}
+
+impl<'r> Checker<'r> {
+    /// The messages at the start of a path, and how many segments they take.
+    pub(super) fn look_up(&self, segments: &[Segment]) -> Result<(Vec<Of<'r>>, usize), Wrong> {
+        let first = segments.first().ok_or(Wrong::Unknown)?;
+        let second = segments.get(1);
+        if let (Some(class), Some(second)) = (class(&first.name.text), second) {
+            let name = &*second.name.text;
+            if name.starts_with(|c: char| c.is_ascii_digit()) {
+                let number: i32 = name.parse().map_err(|_| Wrong::Number)?;
+                let defs = self.with(|def| def.class == class && def.id == Id::Number(number));
+                return Ok((defs, 2));
+            }
+            if let (true, Some(uuid)) = (name == "ex", segments.get(2)) {
+                let wanted = uuid_of(&uuid.name.text).ok_or(Wrong::Number)?;
+                let same = |id: &Id| matches!(id, Id::Uuid { uuid, .. } if *uuid == wanted);
+                return Ok((self.with(|def| def.class == class && same(&def.id)), 3));
+            }
+            let defs = self.called(Some(class), name);
+            return if defs.is_empty() {
+                Err(Wrong::Unknown)
+            } else {
+                Ok((defs, 2))
+            };
+        }
+        let defs = self.called(None, &first.name.text);
+        let (connless, chunks): (Vec<_>, Vec<_>) = defs
+            .into_iter()
+            .partition(|(_, def)| def.class == Class::Connless);
+        match (chunks.is_empty(), connless.is_empty()) {
+            (false, _) => Ok((chunks, 1)),
+            (true, false) => Ok((connless, 1)),
+            (true, true) => Err(Wrong::Unknown),
+        }
+    }
+
+    /// The message at the start of a path, or an error.
+    pub(super) fn message(&mut self, path: &Path) -> Option<Named<'r>> {
+        let (defs, used) = match self.look_up(&path.segments) {
+            Ok(found) => found,
+            Err(wrong) => {
+                let diagnostic = self.unknown(path, &wrong);
+                self.report(diagnostic);
+                return None;
+            }
+        };
+        let taken = path.segments.get(..used).unwrap_or_default();
+        if let Some(index) = taken.iter().find_map(|segment| segment.index) {
+            self.report(Diagnostic::new(
+                Code::NoList,
+                index.span,
+                "a message is not a list",
+            ));
+            return None;
+        }
+        let target = numbered(taken).unwrap_or_else(|| {
+            Target::defs(
+                defs.iter()
+                    .map(|(dialect, def)| Key::new(*dialect, def))
+                    .collect(),
+            )
+        });
+        let written = || {
+            taken
+                .iter()
+                .map(|segment| &*segment.name.text)
+                .collect::<Vec<_>>()
+                .join(".")
+        };
+        let label = match (&target, defs.first()) {
+            (Target::Defs(_), Some((_, def))) if used == 1 => def.name.to_string(),
+            (Target::Defs(_), Some((_, def))) => format!("{}.{}", prefix(def.class), def.name),
+            _ => written(),
+        };
+        Some(Named {
+            label,
+            defs,
+            target,
+            used,
+        })
+    }
+
+    /// The number of a target in the program.
+    pub(super) fn target(&mut self, target: Target) -> u16 {
+        place(&mut self.program.targets, target)
+    }
+
+    pub(super) fn any_snap(&self) -> Target {
+        let defs = self.with(is_snap);
+        Target::defs(
+            defs.iter()
+                .map(|(dialect, def)| Key::new(*dialect, def))
+                .collect(),
+        )
+    }
+
+    fn with(&self, wanted: impl Fn(&Def) -> bool) -> Vec<Of<'r>> {
+        self.defs.iter().copied().filter(|(_, def)| wanted(def)).collect()
+    }
+
+    fn called(&self, class: Option<Class>, name: &str) -> Vec<Of<'r>> {
+        // The registry takes any variant of a dialect for it.
+        let protos = [
+            teetap_wire::Proto::V6,
+            teetap_wire::Proto::Ddnet,
+            teetap_wire::Proto::V7,
+        ];
+        let named = protos.into_iter().flat_map(|proto| {
+            let defs = self
+                .registry
+                .named(proto, class, name)
+                .filter(|def| def.class != Class::Object);
+            defs.map(move |def| (Dialect::from(proto), def))
+        });
+        named.collect()
+    }
+
+    fn unknown(&self, path: &Path, wrong: &Wrong) -> Diagnostic {
+        let mut segments = path.segments.iter();
+        let first = segments.next();
+        let class = first.and_then(|first| class(&first.name.text));
+        let Some(name) = segments
+            .next()
+            .filter(|_| class.is_some())
+            .or(first)
+            .map(|segment| &segment.name)
+        else {
+            return Diagnostic::new(Code::UnknownName, Span::default(), "a path without a name");
+        };
+        if matches!(wrong, Wrong::Number) {
+            let span = path
+                .segments
+                .last()
+                .map_or(name.span, |last| name.span.to(last.name.span));
+            return Diagnostic::new(
+                Code::BadNumber,
+                span,
+                "not the id of a message: a number of 31 bits, or a UUID",
+            );
+        }
+        let text = &*name.text;
+        let span = name.span;
+        let whole = path.segments.len() == 1;
+        if let Some(class) = class {
+            let what = format!("unknown {} message `{text}`", class.name());
+            return Diagnostic::new(Code::UnknownName, span, what)
+                .meant(self.registry.suggest(Some(class), text));
+        }
+        if matches!(text, "pkt" | "sess") {
+            let what = format!("`{text}` is not a message");
+            return Diagnostic::new(Code::NotHere, span, what).help(super::fact::help(text));
+        }
+        if super::atom(text).is_some() || matches!(text, "n" | "t") {
+            return Diagnostic::new(Code::NotHere, span, format!("`{text}` is not a message"));
+        }
+        let diagnostic = Diagnostic::new(Code::UnknownName, span, format!("unknown message `{text}`"));
+        if self.item_name(text) {
+            return diagnostic.help(format!("a snapshot item is `snap.{text}[ID]`"));
+        }
+        let messages = self.defs.iter().map(|(_, def)| &*def.name);
+        let words = ATOMS.iter().map(|(word, _)| *word).filter(|_| whole);
+        match suggest(text, words.chain(messages)) {
+            None if whole && self.defs.iter().any(|(_, def)| def.path(text).is_ok()) => {
+                diagnostic.help(format!("a field of this message is `.{text}`"))
+            }
+            meant => diagnostic.meant(meant),
+        }
+    }
+}
+
+fn numbered(segments: &[Segment]) -> Option<Target> {
+    let [first, second, rest @ ..] = segments else {
+        return None;
+    };
+    let class = class(&first.name.text)?;
+    match rest {
+        [] => second
+            .name
+            .text
+            .parse()
+            .ok()
+            .map(|number| Target::Number(class, number)),
+        [uuid, ..] => uuid_of(&uuid.name.text).map(|uuid| Target::Uuid(class, uuid)),
+    }
+}
+
+/// 32 hexadecimal digits, dashes between them or not.
+pub(super) fn uuid_of(text: &str) -> Option<[u8; 16]> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    let value = u128::from_str_radix(&digits, 16)
+        .ok()
+        .filter(|_| digits.len() == 32)?;
+    Some(value.to_be_bytes())
+}
+
+/// The place of a value in a list, to which it is added if it is not there.
+pub(super) fn place<T: PartialEq>(list: &mut Vec<T>, value: T) -> u16 {
+    let at = list.iter().position(|known| *known == value).unwrap_or_else(|| {
+        list.push(value);
+        list.len() - 1
+    });
+    // The length of the text is limited to less.
+    u16::try_from(at).unwrap_or(u16::MAX)
+}

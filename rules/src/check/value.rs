@@ -1,0 +1,230 @@
+//! Values: what can stand beside a comparison.
+
+use super::Checker;
+use super::fact::Names;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::eval::{Number, Text};
+use crate::span::Span;
+use crate::syntax::{Arith, Expr, Kind, Path, Quantity};
+
+/// A value of the message, or around it.
+#[derive(Debug, Clone)]
+pub(super) enum Operand {
+    /// Not a value; an error has been reported.
+    Failed,
+    /// A number in the base unit of its quantity.
+    Number(Number, Quantity),
+    /// 1 or 0.
+    Truth(Number),
+    /// One of a few names.
+    Named(Number, Names),
+    /// The name of the player.
+    Player,
+    /// A field, and what to call it.
+    Field(u16, String),
+}
+
+impl Checker<'_> {
+    pub(super) fn failed(&mut self, diagnostic: Diagnostic) -> Operand {
+        self.report(diagnostic);
+        Operand::Failed
+    }
+
+    /// A value that is read from somewhere. A list has none, but for its elements in `any` and `all`.
+    pub(super) fn operand(&mut self, expr: &Expr) -> Operand {
+        let operand = self.place_or_value(expr);
+        self.single(operand, expr)
+    }
+
+    /// The operand that `expr` is, if it is one value.
+    pub(super) fn single(&mut self, operand: Operand, expr: &Expr) -> Operand {
+        let Operand::Field(at, what) = &operand else {
+            return operand;
+        };
+        if !self
+            .program
+            .fields
+            .get(usize::from(*at))
+            .is_some_and(|field| field.list)
+        {
+            return operand;
+        }
+        match &mut self.each {
+            Some(each) if each.list.is_none_or(|list| list == *at) => {
+                each.list = Some(*at);
+                operand
+            }
+            Some(_) => self.failed(
+                Diagnostic::new(Code::WholeList, expr.span, format!("`{what}` is a second list"))
+                    .note("`any(…)` and `all(…)` are about the elements of one list"),
+            ),
+            None => {
+                let what = format!("`{what}` is a list, not one value");
+                let help = format!("write `any({expr} == …)`, `all(…)` or `len(…)`, or give an index");
+                self.failed(Diagnostic::new(Code::WholeList, expr.span, what).help(help))
+            }
+        }
+    }
+
+    /// A value, or a list.
+    pub(super) fn place_or_value(&mut self, expr: &Expr) -> Operand {
+        match &expr.kind {
+            Kind::Path(path) => self.path_value(path, expr.span),
+            Kind::Call(call) => self.call_value(call, expr.span),
+            Kind::Arith(op, left, right) => self.arith(*op, left, right, expr.span),
+            Kind::Negate(inner) => match self.number(inner) {
+                Some((number, quantity)) => Operand::Number(Number::Negate(Box::new(number)), quantity),
+                None => Operand::Failed,
+            },
+            Kind::Number(number) => match number.value() {
+                Some(value) => Operand::Number(Number::Fixed(value), number.quantity()),
+                None => self.failed(super::literal::not_whole(number, expr.span)),
+            },
+            Kind::Variable(name) => {
+                let what = format!("nothing sets the variable `${}`", name.text);
+                self.failed(
+                    Diagnostic::new(Code::UnknownVariable, expr.span, what)
+                        .note("variables are set by rules"),
+                )
+            }
+            Kind::Text(_) | Kind::Regex(_) => {
+                let what = "this is fixed: compare it with a field";
+                self.failed(Diagnostic::new(Code::Mismatch, expr.span, what))
+            }
+            Kind::Any(_) | Kind::All(_) | Kind::Not(_) | Kind::Compare(..) | Kind::In(..) => {
+                let what = "a condition, where a value belongs";
+                self.failed(Diagnostic::new(Code::NotValue, expr.span, what))
+            }
+        }
+    }
+
+    fn path_value(&mut self, path: &Path, span: Span) -> Operand {
+        let single = path.segments.len() == 1;
+        let head = path.segments.first().map_or("", |segment| &*segment.name.text);
+        let second = path.segments.get(1).map_or("", |segment| &*segment.name.text);
+        match head {
+            _ if path.dot => self.dotted(path),
+            "n" if single => Operand::Number(Number::Ordinal, Quantity::Plain),
+            "t" if single => Operand::Number(Number::Time, Quantity::Duration),
+            "pkt" | "sess" => self.fact(path),
+            "snap" if matches!(second, "tick" | "crc_ok" | "parts") => self.fact(path),
+            "snap" if !single => self.item(path),
+            _ if super::atom(head).is_some() && single => self.not_value(head, span),
+            _ => {
+                let Some(named) = self.message(path) else {
+                    return Operand::Failed;
+                };
+                if named.used == path.segments.len() {
+                    return self.not_value(&named.label, span);
+                }
+                self.operand_of(&named, path)
+            }
+        }
+    }
+
+    fn not_value(&mut self, what: &str, span: Span) -> Operand {
+        let what = format!("`{what}` is a condition, not a value");
+        self.failed(Diagnostic::new(Code::NotValue, span, what))
+    }
+
+    /// A number to count with.
+    pub(super) fn number(&mut self, expr: &Expr) -> Option<(Number, Quantity)> {
+        let operand = self.operand(expr);
+        match self.as_number(&operand) {
+            Some(found) => Some(found),
+            None => {
+                if !matches!(operand, Operand::Failed) {
+                    self.report(Diagnostic::new(
+                        Code::Mismatch,
+                        expr.span,
+                        format!("`{expr}` is not a number"),
+                    ));
+                }
+                None
+            }
+        }
+    }
+
+    /// The number that an operand is, if it is one.
+    pub(super) fn as_number(&self, operand: &Operand) -> Option<(Number, Quantity)> {
+        match operand {
+            Operand::Number(number, quantity) => Some((number.clone(), *quantity)),
+            Operand::Truth(number) => Some((number.clone(), Quantity::Plain)),
+            Operand::Field(at, _) => {
+                let kinds = self.kinds.get(usize::from(*at))?;
+                let number = kinds.iter().flatten().any(|field| field.is_number());
+                number.then_some((Number::Field(*at), Quantity::Plain))
+            }
+            Operand::Named(..) | Operand::Player | Operand::Failed => None,
+        }
+    }
+
+    /// The text that an operand is, if it is one.
+    pub(super) fn as_text(&self, operand: &Operand) -> Option<Text> {
+        match operand {
+            Operand::Player => Some(Text::Player),
+            Operand::Field(at, _) => {
+                let kinds = self.kinds.get(usize::from(*at))?;
+                kinds
+                    .iter()
+                    .flatten()
+                    .any(|field| super::literal::has_bytes(field))
+                    .then_some(Text::Field(*at))
+            }
+            _ => None,
+        }
+    }
+
+    fn arith(&mut self, op: Arith, left: &Expr, right: &Expr, span: Span) -> Operand {
+        let (one, two) = (self.number(left), self.number(right));
+        let (Some((one, a)), Some((two, b))) = (one, two) else {
+            return Operand::Failed;
+        };
+        if matches!((op, &two), (Arith::Divide | Arith::Remainder, Number::Fixed(0))) {
+            return self.failed(Diagnostic::new(
+                Code::DivideByZero,
+                right.span,
+                "division by zero",
+            ));
+        }
+        // Sizes are plain numbers of bytes as well.
+        let plain = |quantity| {
+            if quantity == Quantity::Size {
+                Quantity::Plain
+            } else {
+                quantity
+            }
+        };
+        let (a, b) = (plain(a), plain(b));
+        let quantity = match op {
+            _ if a == b && op == Arith::Divide => Some(Quantity::Plain),
+            Arith::Multiply if b == Quantity::Plain => Some(a),
+            Arith::Multiply if a == Quantity::Plain => Some(b),
+            Arith::Divide if b == Quantity::Plain => Some(a),
+            Arith::Add | Arith::Subtract | Arith::Remainder if a == b => Some(a),
+            _ => None,
+        };
+        let Some(quantity) = quantity else {
+            let diagnostic = self.unequal_quantities((left, a), (right, b), op.sign(), span);
+            return self.failed(diagnostic);
+        };
+        Operand::Number(Number::Arith(op, Box::new((one, two))), quantity)
+    }
+
+    /// Two numbers that do not measure the same: perhaps a unit is missing.
+    pub(super) fn unequal_quantities(
+        &self,
+        (left, a): (&Expr, Quantity),
+        (right, b): (&Expr, Quantity),
+        sign: &str,
+        span: Span,
+    ) -> Diagnostic {
+        for ((expr, quantity), wanted) in [((right, b), a), ((left, a), b)] {
+            if matches!(expr.kind, Kind::Number(_)) && quantity == Quantity::Plain {
+                return super::literal::missing_unit(expr, wanted);
+            }
+        }
+        let what = format!("`{sign}` between {} and {}", a.name(), b.name());
+        Diagnostic::new(Code::Mismatch, span, what)
+    }
+}

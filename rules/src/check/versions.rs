@@ -1,0 +1,63 @@
+//! What differs between protocol versions, in words.
+
+use teetap_wire::def::{Def, Dialect};
+
+use super::{Checker, Of};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// `0.6`, `0.6 and ddnet`.
+pub(super) fn names(dialects: &[Dialect]) -> String {
+    let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The text for each dialect, those with the same text together: `0.6 and ddnet: a, b; 0.7: c`.
+pub(super) fn grouped(texts: impl IntoIterator<Item = (Dialect, String)>) -> String {
+    let mut groups: Vec<(String, Vec<Dialect>)> = Vec::new();
+    for (dialect, text) in texts {
+        match groups.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, dialects)) if dialects.contains(&dialect) => {}
+            Some((_, dialects)) => dialects.push(dialect),
+            None => groups.push((text, vec![dialect])),
+        }
+    }
+    let parts = groups
+        .iter()
+        .map(|(text, dialects)| format!("{}: {text}", names(dialects)));
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// The fields of messages or items, dialect by dialect.
+pub(super) fn fields(defs: &[Of<'_>]) -> String {
+    let list = |def: &Def| {
+        let names: Vec<&str> = def.parts(None).map(|(_, field)| &*field.name).collect();
+        if names.is_empty() {
+            "no fields".to_owned()
+        } else {
+            names.join(", ")
+        }
+    };
+    grouped(defs.iter().map(|(dialect, def)| (*dialect, list(def))))
+}
+
+impl Checker<'_> {
+    /// Says so if only some of all dialects have it.
+    pub(super) fn note_versions(&mut self, what: &str, defs: &[Of<'_>], span: Span) {
+        let of = |dialect: &Dialect| defs.iter().any(|(of, _)| of == dialect);
+        let (has, lacks): (Vec<_>, Vec<_>) = Dialect::ALL.into_iter().partition(of);
+        if has.is_empty() || lacks.is_empty() {
+            return;
+        }
+        let text = format!("`{what}` exists in {} only", names(&has));
+        let note = format!(
+            "in sessions of {} it has no value and never matches",
+            names(&lacks)
+        );
+        self.report(Diagnostic::new(Code::SomeVersions, span, text).note(note));
+    }
+}

@@ -1,0 +1,269 @@
+//! What is wrong with a text, where, and what was meant.
+//!
+//! Law: every diagnostic has a [`Code`] of the one table below, which stays the same for good: scripts and searches
+//! rely on it. A diagnostic is data; the text it is about and the name of its file come in when it is rendered.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+use crate::span::Span;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The text is refused.
+    Error,
+    /// Probably not what was meant.
+    Warning,
+    /// Good to know.
+    Note,
+}
+
+macro_rules! codes {
+    ($($variant:ident $name:literal $severity:ident $text:literal)*) => {
+        /// The kinds of diagnostics. One table gives code, severity and what it means.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $(#[doc = $text] $variant,)*
+        }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            const fn row(self) -> (&'static str, Severity, &'static str) {
+                match self {
+                    $(Self::$variant => ($name, Severity::$severity, $text),)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    Expected        "E001" Error   "something else belongs here"
+    Unclosed        "E002" Error   "a string, regex, bracket or set has no end"
+    LeadingZero     "E003" Error   "a number starts with 0"
+    BadNumber       "E004" Error   "not a number, or one that is too large"
+    UnknownUnit     "E005" Error   "no such unit"
+    BadEscape       "E006" Error   "no such escape in a string"
+    TooComplex      "E007" Error   "too long or nested too deeply"
+    Assignment      "E008" Error   "`=` where `==` is meant"
+    Chained         "E009" Error   "comparisons in a row"
+    BadRegex        "E010" Error   "not a regular expression"
+    UnknownName     "E101" Error   "no message or fact has this name"
+    NotHere         "E102" Error   "a name that cannot stand here"
+    UnknownField    "E103" Error   "the message has no such field"
+    UnknownFact     "E104" Error   "`pkt`, `sess` or `snap` has no such fact"
+    UnknownFunction "E105" Error   "no such function"
+    Arguments       "E106" Error   "a function is called with other arguments than it takes"
+    UnknownItem     "E107" Error   "no such snapshot item"
+    UnknownLabel    "E108" Error   "the enum or flags have no such name"
+    UnknownLint     "E109" Error   "no such lint"
+    UnknownVariable "E110" Error   "a variable that nothing sets"
+    NoList          "E111" Error   "an index where there is no list, or one that it cannot have"
+    Mismatch        "E201" Error   "values of these kinds cannot be compared"
+    MissingUnit     "E202" Error   "a number without the unit that it needs"
+    WrongOperator   "E203" Error   "an operator that the kind of value does not have"
+    Impossible      "E204" Error   "the value can never be there"
+    NotCondition    "E205" Error   "a value where a condition belongs"
+    NotValue        "E206" Error   "a condition where a value belongs"
+    WholeList       "E207" Error   "a list where one value belongs"
+    DivideByZero    "E208" Error   "division by zero"
+    BadRange        "E209" Error   "a range whose end is before its start"
+    NeverMatches    "W301" Warning "no message that the games send can match"
+    OutOfRange      "W302" Warning "outside the range in which the games send it"
+    SomeVersions    "N401" Note    "exists in some protocol versions only"
+}
+
+impl Code {
+    /// Its name, as in `error[E103]`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// How bad it is.
+    #[must_use]
+    pub const fn severity(self) -> Severity {
+        self.row().1
+    }
+
+    /// What it means, in one line.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        self.row().2
+    }
+}
+
+/// One thing that is wrong, or worth knowing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What kind of thing.
+    pub code: Code,
+    /// What exactly.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// What to write instead.
+    pub help: Option<String>,
+    /// What there is to know about it.
+    pub notes: Vec<String>,
+}
+
+/// How a diagnostic is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Without escape sequences.
+    Plain,
+    /// With the colours of a terminal.
+    Coloured,
+}
+
+impl Diagnostic {
+    /// A diagnostic without help and notes.
+    #[must_use]
+    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            span,
+            help: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// With what to write instead.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// With the name that was meant, if there is one.
+    #[must_use]
+    pub fn meant(self, name: Option<&str>) -> Self {
+        match name {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// With one more thing to know.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// How bad it is.
+    #[must_use]
+    pub const fn severity(&self) -> Severity {
+        self.code.severity()
+    }
+
+    /// The lines that show it in `source`, the text it is about, which is called `name`. No newline at the end.
+    #[must_use]
+    pub fn render(&self, name: &str, source: &str, style: Style) -> String {
+        let level = match self.severity() {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let span = self.drawn(source);
+        let snippet = Snippet::source(source)
+            .path(name)
+            .annotation(AnnotationKind::Primary.span(span.into()));
+        let mut group = level
+            .primary_title(&self.message)
+            .id(self.code.name())
+            .element(snippet);
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help));
+        }
+        for note in &self.notes {
+            group = group.element(Level::NOTE.message(note));
+        }
+        let renderer = match style {
+            Style::Plain => Renderer::plain(),
+            Style::Coloured => Renderer::styled(),
+        };
+        renderer.decor_style(DecorStyle::Ascii).render(&[group])
+    }
+
+    /// The span, moved to the borders of characters of `source` if that is another text than it should be.
+    fn drawn(&self, source: &str) -> Span {
+        let end = source.floor_char_boundary(self.span.end);
+        let start = source.floor_char_boundary(self.span.start.min(end));
+        Span::new(start, end)
+    }
+}
+
+/// Puts diagnostics in the order in which they are shown: that of the text, the worse ones of a place first.
+pub(crate) fn sort(diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.sort_by(|a, b| {
+        let key = |d: &Diagnostic| (d.span.start, d.severity(), d.span.end, d.code);
+        key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
+    });
+    diagnostics.dedup();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_say_how_bad_they_are() {
+        let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Code::ALL.len());
+        for code in Code::ALL {
+            let letter = match code.severity() {
+                Severity::Error => 'E',
+                Severity::Warning => 'W',
+                Severity::Note => 'N',
+            };
+            assert!(code.name().starts_with(letter), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn is_drawn_as_text_or_in_colour() {
+        let source = "drop when sv_chat.mesage contains \"buy gold\"";
+        let diagnostic = Diagnostic::new(
+            Code::UnknownField,
+            Span::new(18, 24),
+            "message `sv_chat` has no field `mesage`",
+        )
+        .meant(Some("message"))
+        .note("0.7: mode, client_id, target_id, message");
+        let plain = diagnostic.render("rules.tap", source, Style::Plain);
+        assert_eq!(
+            plain,
+            "error[E103]: message `sv_chat` has no field `mesage`
+ --> rules.tap:1:19
+  |
+1 | drop when sv_chat.mesage contains \"buy gold\"
+  |                   ^^^^^^
+  |
+  = help: did you mean `message`?
+  = note: 0.7: mode, client_id, target_id, message"
+        );
+        let coloured = diagnostic.render("rules.tap", source, Style::Coloured);
+        assert!(coloured.contains("\u{1b}[") && coloured.contains("E103"));
+    }
+
+    #[test]
+    fn a_span_outside_the_text_is_no_reason_to_fail() {
+        for span in [
+            Span::new(0, 100),
+            Span::new(50, 60),
+            Span::new(1, 2),
+            Span::new(3, 1),
+        ] {
+            let text = Diagnostic::new(Code::Expected, span, "x").render("f", "äö", Style::Plain);
+            assert!(text.starts_with("error[E001]: x"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Which definition a message has, in a form that is quick to compare.
+
+use teetap_wire::def::{Class, Def, Dialect, Id};
+
+use super::facts::{Identity, Subject};
+
+/// One definition of one dialect. Definitions with the same id for the two directions differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    id: u128,
+    class: Class,
+    way: u8,
+    dialect: Dialect,
+}
+
+impl Key {
+    pub(crate) fn new(dialect: Dialect, def: &Def) -> Self {
+        let (id, kind) = match &def.id {
+            // Both halves of the sign keep numbers apart.
+            Id::Number(number) => (u128::from(number.cast_unsigned()), 0x00),
+            Id::Tag(tag) => (u128::from(u32::from_be_bytes(*tag)), 0x40),
+            Id::Uuid { uuid, .. } => (u128::from_be_bytes(*uuid), 0x80),
+        };
+        Self {
+            id,
+            class: def.class,
+            way: def.way as u8 | kind,
+            dialect,
+        }
+    }
+
+    /// Its class, and its number if that is small: what a bit set has room for.
+    pub(super) fn small(&self) -> Option<(Class, u32)> {
+        let number = u32::try_from(self.id)
+            .ok()
+            .filter(|number| self.way & 0xc0 == 0 && *number < u128::BITS);
+        Some((self.class, number?))
+    }
+}
+
+/// The messages that a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// These, sorted.
+    Defs(Box<[Key]>),
+    /// `sys.4`: whatever has this number.
+    Number(Class, i32),
+    /// `sys.ex.…`: whatever has this UUID.
+    Uuid(Class, [u8; 16]),
+    /// `sys`: all of the class.
+    Class(Class),
+}
+
+impl Target {
+    /// The messages of these definitions.
+    pub(crate) fn defs(mut keys: Vec<Key>) -> Self {
+        keys.sort_unstable();
+        keys.dedup();
+        Self::Defs(keys.into())
+    }
+
+    /// Whether the message is one of them.
+    pub(super) fn holds(&self, key: Option<&Key>, subject: &Subject<'_>) -> bool {
+        match self {
+            Self::Defs(keys) => key.is_some_and(|key| keys.contains(key)),
+            Self::Number(class, number) => subject.class == *class && subject.id == Identity::Number(*number),
+            Self::Uuid(class, uuid) => subject.class == *class && subject.id == Identity::Uuid(*uuid),
+            Self::Class(class) => subject.class == *class,
+        }
+    }
+
+    /// As [`Target::holds`], of a message of which only the definition is known; of one without, `None` if it may be.
+    pub(super) fn may_hold(&self, key: Option<&Key>, def: Option<&Def>, class: Class) -> Option<bool> {
+        match (self, def) {
+            (Self::Defs(keys), _) => Some(key.is_some_and(|key| keys.contains(key))),
+            (Self::Class(wanted), _) => Some(*wanted == class),
+            (Self::Number(wanted, number), Some(def)) => match def.id {
+                // It is the definition of unknown UUIDs, too.
+                Id::Number(0) if *number == 0 && *wanted == class => None,
+                Id::Number(id) => Some(*wanted == class && id == *number),
+                _ => Some(false),
+            },
+            (Self::Uuid(wanted, uuid), Some(def)) => match &def.id {
+                Id::Uuid { uuid: id, .. } => Some(*wanted == class && id == uuid),
+                // An unknown UUID has the definition of the envelope, whose number is 0.
+                Id::Number(0) if *wanted == class => None,
+                _ => Some(false),
+            },
+            (Self::Number(wanted, _) | Self::Uuid(wanted, _), None) => {
+                if *wanted == class {
+                    None
+                } else {
+                    Some(false)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Which messages an expression can match at all.
+//!
+//! Law: never says no to a message that could match. It is worked out once, by asking the expression about every
+//! definition in each direction with all else unknown, so that a message out of reach costs one look at a bit.
+
+use teetap_wire::def::{Class, Def, Dialect, Id, Registry};
+use teetap_wire::{Dir, Proto};
+
+use super::facts::{Flag, Subject};
+use super::key::Key;
+use super::program::{Cond, Field, Number, Program, Source, Text};
+use super::test::Test;
+
+/// The messages that an expression can match, by protocol and direction.
+#[derive(Debug, Clone, Default)]
+pub struct Reach {
+    sets: [[Messages; 2]; Dialect::ALL.len()],
+}
+
+#[derive(Debug, Clone, Default)]
+struct Messages {
+    /// By class, for the numbers that fit.
+    small: [u128; Class::ALL.len()],
+    /// The others, sorted.
+    other: Box<[Key]>,
+    /// By class: those without a definition.
+    unknown: [bool; Class::ALL.len()],
+}
+
+impl Reach {
+    /// With `odd`: also messages that go the wrong way, which are shown by the name they have in the other direction.
+    pub(crate) fn new(program: &Program, registry: &Registry, odd: bool) -> Self {
+        let mut reach = Self::default();
+        for (dialect, sets) in Dialect::ALL.into_iter().zip(&mut reach.sets) {
+            for (dir, set) in [Dir::C2s, Dir::S2c].into_iter().zip(sets) {
+                let mut may = May {
+                    program,
+                    dialect,
+                    dir,
+                    class: Class::Control,
+                    def: None,
+                    key: None,
+                };
+                set.fill(&mut may, registry, odd);
+            }
+        }
+        reach
+    }
+
+    /// Whether a message may match.
+    #[must_use]
+    pub fn message(&self, proto: Proto, dir: Dir, subject: &Subject<'_>) -> bool {
+        let key = subject.def.map(|def| Key::new(proto.into(), def));
+        self.holds(proto, dir, subject.class, key.as_ref())
+    }
+
+    pub(crate) fn holds(&self, proto: Proto, dir: Dir, class: Class, key: Option<&Key>) -> bool {
+        let Some(set) = self.set(proto, dir) else {
+            return true;
+        };
+        let Some(key) = key else {
+            return set.unknown.get(class as usize).is_none_or(|may| *may);
+        };
+        match key.small() {
+            Some((class, number)) => set
+                .small
+                .get(class as usize)
+                .is_none_or(|bits| bits >> number & 1 == 1),
+            None => set.other.binary_search(key).is_ok(),
+        }
+    }
+
+    /// Whether any message of this direction may match.
+    #[must_use]
+    pub fn dir(&self, proto: Proto, dir: Dir) -> bool {
+        self.set(proto, dir).is_none_or(|set| !set.is_empty())
+    }
+
+    /// Whether any message at all may match.
+    #[must_use]
+    pub fn anything(&self) -> bool {
+        self.sets.iter().flatten().any(|set| !set.is_empty())
+    }
+
+    fn set(&self, proto: Proto, dir: Dir) -> Option<&Messages> {
+        self.sets.get(Dialect::from(proto) as usize)?.get(dir as usize)
+    }
+}
+
+impl Messages {
+    fn fill<'a>(&mut self, may: &mut May<'a>, registry: &'a Registry, odd: bool) {
+        let mut other = Vec::new();
+        let dir = may.dir;
+        let wanted = |def: &&Def| def.class != Class::Object && (odd || def.way.allows(dir));
+        for def in registry.defs(may.dialect).filter(wanted) {
+            let key = Key::new(may.dialect, def);
+            (may.class, may.def, may.key) = (def.class, Some(def), Some(key));
+            if !may.cond(&may.program.root).yes {
+                continue;
+            }
+            match key.small() {
+                Some((class, number)) => {
+                    if let Some(bits) = self.small.get_mut(class as usize) {
+                        *bits |= 1 << number;
+                    }
+                }
+                None => other.push(key),
+            }
+        }
+        other.sort_unstable();
+        self.other = other.into();
+        (may.def, may.key) = (None, None);
+        for (class, unknown) in Class::ALL.into_iter().zip(&mut self.unknown) {
+            may.class = class;
+            *unknown = class != Class::Object && may.cond(&may.program.root).yes;
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.other.is_empty() && self.small.iter().all(|bits| *bits == 0) && !self.unknown.contains(&true)
+    }
+}
+
+/// What a condition may turn out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Outcomes {
+    yes: bool,
+    no: bool,
+    unknown: bool,
+}
+
+impl Outcomes {
+    const UNKNOWN: Self = Self {
+        yes: false,
+        no: false,
+        unknown: true,
+    };
+    const EITHER: Self = Self {
+        yes: true,
+        no: true,
+        unknown: false,
+    };
+    const ANY: Self = Self {
+        yes: true,
+        no: true,
+        unknown: true,
+    };
+
+    const fn known(value: bool) -> Self {
+        Self {
+            yes: value,
+            no: !value,
+            unknown: false,
+        }
+    }
+
+    const fn not(self) -> Self {
+        Self {
+            yes: self.no,
+            no: self.yes,
+            unknown: self.unknown,
+        }
+    }
+
+    /// Of `and`: what decides alone, decides.
+    const fn and(self, other: Self) -> Self {
+        let no = Self::known(false);
+        if matches!((self.yes, self.unknown), (false, false))
+            || matches!((other.yes, other.unknown), (false, false))
+        {
+            return no;
+        }
+        Self {
+            yes: self.yes && other.yes,
+            no: self.no || other.no,
+            unknown: self.unknown || other.unknown,
+        }
+    }
+}
+
+/// A message of which only the definition and the direction are known.
+struct May<'a> {
+    program: &'a Program,
+    dialect: Dialect,
+    dir: Dir,
+    class: Class,
+    def: Option<&'a Def>,
+    key: Option<Key>,
+}
+
+impl May<'_> {
+    fn cond(&self, cond: &Cond) -> Outcomes {
+        let valued = |has: bool| if has { Outcomes::ANY } else { Outcomes::UNKNOWN };
+        match cond {
+            Cond::Unknown => Outcomes::UNKNOWN,
+            Cond::All(parts) => {
+                let parts = parts.iter().map(|part| self.cond(part));
+                parts.fold(Outcomes::known(true), Outcomes::and)
+            }
+            Cond::Any(parts) => {
+                let parts = parts.iter().map(|part| self.cond(part).not());
+                parts.fold(Outcomes::known(true), Outcomes::and).not()
+            }
+            Cond::Not(inner) => self.cond(inner).not(),
+            Cond::Dir(dir) => Outcomes::known(self.dir == *dir),
+            Cond::Is(target) => match self.program.targets.get(usize::from(*target)) {
+                Some(target) => {
+                    let holds = target.may_hold(self.key.as_ref(), self.def, self.class);
+                    holds.map_or(Outcomes::EITHER, Outcomes::known)
+                }
+                None => Outcomes::ANY,
+            },
+            Cond::Flag(Flag::Unknown) if !self.envelope() => Outcomes::known(self.def.is_none()),
+            Cond::Flag(_) | Cond::Lint(_) | Cond::Seen(_) => Outcomes::EITHER,
+            Cond::Search(_) => match self.def {
+                Some(def) if !def.fields.iter().any(teetap_wire::def::Field::is_text) => {
+                    Outcomes::known(false)
+                }
+                _ => Outcomes::EITHER,
+            },
+            Cond::Field(field, tests) => valued(self.field(*field, Some(tests))),
+            Cond::Number(number, _) => valued(self.number(number)),
+            Cond::Text(text, _) => valued(self.text(*text)),
+            Cond::Compare(_, sides) => valued(self.number(&sides.0) && self.number(&sides.1)),
+            Cond::CompareText(_, left, right) => valued(self.text(*left) && self.text(*right)),
+            Cond::Has(field) => {
+                if self.field(*field, None) {
+                    Outcomes::EITHER
+                } else {
+                    Outcomes::known(false)
+                }
+            }
+            Cond::Each { list, .. } => valued(self.field(*list, None)),
+        }
+    }
+
+    /// The definition of a UUID that is not known.
+    fn envelope(&self) -> bool {
+        self.def.is_some_and(|def| def.id == Id::Number(0))
+    }
+
+    /// A snapshot is completed by messages of the engine to the client.
+    const fn snap(&self) -> bool {
+        matches!((self.class, self.dir), (Class::System, Dir::S2c))
+    }
+
+    /// Whether a field may have a value, and one that the tests know what to do with.
+    fn field(&self, at: u16, tests: Option<&[Test]>) -> bool {
+        let Some(Field { source, entries, .. }) = self.program.fields.get(usize::from(at)) else {
+            return true;
+        };
+        match source {
+            Source::Last(_) => true,
+            Source::Item(_) => self.snap(),
+            Source::Message => {
+                let at = entries.iter().position(|entry| Some(entry.key) == self.key);
+                let test = |at| tests.is_none_or(|tests| !matches!(tests.get(at), Some(Test::Never)));
+                at.is_some_and(test)
+            }
+        }
+    }
+
+    fn number(&self, number: &Number) -> bool {
+        match number {
+            Number::Field(field) | Number::Length(field) => self.field(*field, None),
+            Number::Snap(_) => self.snap(),
+            Number::Negate(inner) => self.number(inner),
+            Number::Arith(_, sides) => self.number(&sides.0) && self.number(&sides.1),
+            _ => true,
+        }
+    }
+
+    fn text(&self, text: Text) -> bool {
+        match text {
+            Text::Field(field) => self.field(field, None),
+            Text::Player => true,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What later messages will ask about this one.
+//!
+//! Law: nothing grows: counters count, and a kept text is written where the one before was.
+
+use super::facts::Facts;
+use super::key::Key;
+use super::memory::{Kept, KeptValue, MAX_KEPT, Memory};
+use super::program::Program;
+use super::run::{Found, with_value};
+
+impl Program {
+    pub(crate) fn memory(&self) -> Memory {
+        Memory::new(self.counted.len(), self.kept.len())
+    }
+
+    /// Whether nothing is remembered but the number of matches.
+    pub(crate) const fn forgets(&self) -> bool {
+        self.counted.is_empty() && self.kept.is_empty()
+    }
+
+    /// Counts the message, if it is one that is counted.
+    pub(crate) fn count(&self, facts: &impl Facts, key: Option<&Key>, memory: &mut Memory) {
+        if facts.repeated() {
+            return;
+        }
+        let subject = facts.subject();
+        for (target, seen) in self.counted.iter().zip(&mut memory.seen) {
+            let target = self.targets.get(usize::from(*target));
+            if target.is_some_and(|target| target.holds(key, &subject)) {
+                seen.count += 1;
+                seen.at = facts.time();
+            }
+        }
+    }
+
+    /// Keeps what later messages ask of this one.
+    pub(crate) fn keep(&self, facts: &impl Facts, key: Option<&Key>, memory: &mut Memory) {
+        if facts.repeated() {
+            return;
+        }
+        for (field, kept) in self.kept.iter().zip(&mut memory.kept) {
+            let Some(field) = self.fields.get(usize::from(*field)) else {
+                continue;
+            };
+            let Some(at) = key.and_then(|key| field.entries.iter().position(|entry| entry.key == *key))
+            else {
+                continue;
+            };
+            kept.entry = at;
+            kept.value = KeptValue::None;
+            let path = field.entries.get(at).and_then(|entry| entry.path.as_ref());
+            let (Some(path), Some(fields)) = (path, facts.fields()) else {
+                continue;
+            };
+            if let Some(record) = fields.decoded.find(path) {
+                with_value(&fields, record, |value| kept.set(&value));
+            }
+        }
+    }
+}
+
+impl Kept {
+    fn set(&mut self, value: &Found<'_>) {
+        self.value = match value {
+            Found::Int(value) => KeptValue::Int(*value),
+            Found::List(len) => KeptValue::List(*len),
+            Found::Bytes(text) => {
+                self.text.clear();
+                self.text.extend(text.iter().take(MAX_KEPT));
+                KeptValue::Text
+            }
+            Found::Group => KeptValue::None,
+        };
+    }
+
+    pub(super) fn read<R>(&self, read: impl FnOnce(Found<'_>) -> R) -> Option<R> {
+        Some(read(match self.value {
+            KeptValue::None => return None,
+            KeptValue::Int(value) => Found::Int(value),
+            KeptValue::Text => Found::Bytes(&self.text),
+            KeptValue::List(len) => Found::List(len),
+        }))
+    }
+}

@@ -1,0 +1,344 @@
+//! Deciding.
+//!
+//! Law: three values: `None` is unknown. `and` is false as soon as one part is, `or` true as soon as one part is,
+//! whatever is unknown beside it.
+
+use std::ops::ControlFlow;
+
+use teetap_wire::def::{Dialect, Record, Type, Value};
+
+use super::facts::{Facts, Fields};
+use super::key::Key;
+use super::memory::Memory;
+use super::program::{Cond, Field, Number, Program, Source, Text};
+use super::test::{Test, TextTest, compare};
+use crate::syntax::{Arith, Compare};
+
+/// The value at a place.
+pub(super) enum Found<'v> {
+    Int(i64),
+    Bytes(&'v [u8]),
+    List(u32),
+    Group,
+}
+
+/// An element of a list that a condition is about at the moment.
+#[derive(Clone, Copy)]
+struct Element<'e> {
+    list: u16,
+    entry: usize,
+    fields: &'e Fields<'e>,
+    record: &'e Record,
+}
+
+#[derive(Clone, Copy)]
+struct Run<'a, F> {
+    program: &'a Program,
+    facts: &'a F,
+    memory: &'a Memory,
+    key: Option<&'a Key>,
+    element: Option<Element<'a>>,
+}
+
+impl Program {
+    /// Decides about one message.
+    pub(crate) fn decide(&self, facts: &impl Facts, key: Option<&Key>, memory: &Memory) -> Option<bool> {
+        let run = Run {
+            program: self,
+            facts,
+            memory,
+            key,
+            element: None,
+        };
+        run.holds(&self.root)
+    }
+}
+
+pub(super) fn with_value<R>(fields: &Fields<'_>, record: &Record, read: impl FnOnce(Found<'_>) -> R) -> R {
+    match record.value {
+        Value::Int(value) => read(Found::Int(value)),
+        Value::Text(_) | Value::Bytes => read(Found::Bytes(&fields.bytes(record))),
+        Value::List(len) => read(Found::List(len)),
+        Value::Group => read(Found::Group),
+    }
+}
+
+impl<'a, F: Facts> Run<'a, F> {
+    fn holds(&self, cond: &Cond) -> Option<bool> {
+        match cond {
+            Cond::Unknown => None,
+            Cond::All(parts) => self.join(parts, false),
+            Cond::Any(parts) => self.join(parts, true),
+            Cond::Not(inner) => self.holds(inner).map(|value| !value),
+            Cond::Dir(dir) => Some(self.facts.dir() == *dir),
+            Cond::Is(target) => {
+                let target = self.program.targets.get(usize::from(*target))?;
+                Some(target.holds(self.key, &self.facts.subject()))
+            }
+            Cond::Flag(flag) => Some(self.facts.flag(*flag)),
+            Cond::Lint(code) => Some(self.facts.lint(*code)),
+            Cond::Search(test) => Some(self.search(test)),
+            Cond::Field(field, tests) => {
+                self.field(*field, |entry, value| match (tests.get(entry)?, value) {
+                    (Test::Int(test), Found::Int(value)) => Some(test.holds(value)),
+                    (Test::Text(test), Found::Bytes(value)) => Some(test.holds(value)),
+                    _ => None,
+                })?
+            }
+            Cond::Number(number, test) => Some(test.holds(self.number(number)?)),
+            Cond::Text(text, test) => self.text(*text, |text| test.holds(text)),
+            Cond::Compare(op, sides) => Some(compare(*op, self.number(&sides.0)?, self.number(&sides.1)?)),
+            Cond::CompareText(op, left, right) => self.compare_text(*op, *left, *right),
+            Cond::Has(field) => Some(self.field(*field, |_, _| ()).is_some()),
+            Cond::Seen(slot) => Some(self.memory.seen.get(usize::from(*slot))?.count > 0),
+            Cond::Each { all, list, inner } => self.each(*all, *list, inner),
+        }
+    }
+
+    /// All parts, or any: `decisive` is the value that decides at once.
+    fn join(&self, parts: &[Cond], decisive: bool) -> Option<bool> {
+        let mut result = Some(!decisive);
+        for part in parts {
+            match self.holds(part) {
+                Some(value) if value == decisive => return Some(decisive),
+                Some(_) => {}
+                None => result = None,
+            }
+        }
+        result
+    }
+
+    fn search(&self, test: &TextTest) -> bool {
+        let data = self.facts.data();
+        let Some(def) = self.facts.subject().def else {
+            return test.holds(data);
+        };
+        // Text stands in the message as it is, unless it is packed into ints: most messages need not be read.
+        if let TextTest::Contains(finder) = test
+            && finder.find(data).is_none()
+            && !def.fields.iter().any(|field| matches!(field.ty, Type::Packed(_)))
+        {
+            return false;
+        }
+        self.facts
+            .fields()
+            .is_some_and(|fields| fields.any_text(|text| test.holds(text)))
+    }
+
+    fn field<R>(&self, at: u16, read: impl FnMut(usize, Found<'_>) -> R) -> Option<R> {
+        let mut read = read;
+        if let Some(element) = self.element.filter(|element| element.list == at) {
+            return Some(with_value(element.fields, element.record, |value| {
+                read(element.entry, value)
+            }));
+        }
+        let field = self.program.fields.get(usize::from(at))?;
+        match field.source {
+            Source::Message => {
+                let (at, entry) = self.entry(field)?;
+                let fields = self.facts.fields()?;
+                let record = fields.decoded.find(entry.path.as_ref()?)?;
+                Some(with_value(&fields, record, |value| read(at, value)))
+            }
+            Source::Last(slot) => {
+                let kept = self.memory.kept.get(usize::from(slot))?;
+                kept.read(|value| read(kept.entry, value))
+            }
+            Source::Item(id) => {
+                let mut result = None;
+                self.items(field, id, &mut |at, fields| {
+                    let path = field.entries.get(at).and_then(|entry| entry.path.as_ref());
+                    result = match path {
+                        None => Some(read(at, Found::Group)),
+                        Some(path) => {
+                            let record = fields.decoded.find(path);
+                            record.map(|record| with_value(fields, record, |value| read(at, value)))
+                        }
+                    };
+                    if result.is_some() {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                });
+                result
+            }
+        }
+    }
+
+    /// What a field is in this message.
+    fn entry<'f>(&self, field: &'f Field) -> Option<(usize, &'f super::program::Entry)> {
+        let key = self.key?;
+        field
+            .entries
+            .iter()
+            .enumerate()
+            .find(|(_, entry)| entry.key == *key)
+    }
+
+    /// Calls `each` with the snapshot items that a field may be of.
+    fn items(
+        &self,
+        field: &Field,
+        id: Option<u16>,
+        each: &mut dyn FnMut(usize, &Fields<'_>) -> ControlFlow<()>,
+    ) {
+        let dialect = Dialect::from(self.facts.proto());
+        for (at, entry) in field
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.dialect == dialect)
+        {
+            let mut done = false;
+            self.facts.items(&entry.id, id, &mut |_, fields| {
+                let flow = each(at, fields);
+                done = flow.is_break();
+                flow
+            });
+            if done {
+                return;
+            }
+        }
+    }
+
+    fn each(&self, all: bool, list: u16, inner: &Cond) -> Option<bool> {
+        let field = self.program.fields.get(usize::from(list))?;
+        // `all` is decided by one that does not hold, `any` by one that does. None at all: `all` is unknown.
+        let mut result = if all { None } else { Some(false) };
+        let mut unknown = false;
+        let mut decide = |at: usize, fields: &Fields<'_>, record: &Record| {
+            let element = Element {
+                list,
+                entry: at,
+                fields,
+                record,
+            };
+            let run = Run {
+                program: self.program,
+                facts: self.facts,
+                memory: self.memory,
+                key: self.key,
+                element: Some(element),
+            };
+            match run.holds(inner) {
+                Some(value) if value != all => {
+                    (result, unknown) = (Some(value), false);
+                    return ControlFlow::Break(());
+                }
+                Some(_) => result = Some(all),
+                None => unknown = true,
+            }
+            ControlFlow::Continue(())
+        };
+        match field.source {
+            Source::Message => {
+                let (at, entry) = self.entry(field)?;
+                let fields = self.facts.fields()?;
+                let _decided = elements(&fields, entry.path.as_ref()?, &mut |record| {
+                    decide(at, &fields, record)
+                });
+            }
+            Source::Item(id) => {
+                self.facts.snap(super::facts::SnapFact::Tick)?;
+                self.items(field, id, &mut |at, fields| {
+                    let path = field.entries.get(at).and_then(|entry| entry.path.as_ref());
+                    path.map_or(ControlFlow::Continue(()), |path| {
+                        elements(fields, path, &mut |record| decide(at, fields, record))
+                    })
+                });
+            }
+            Source::Last(_) => return None,
+        }
+        if unknown { None } else { result }
+    }
+
+    fn text<R>(&self, text: Text, mut read: impl FnMut(&[u8]) -> R) -> Option<R> {
+        match text {
+            Text::Player => self.facts.player().map(read),
+            Text::Field(field) => self.field(field, |_, value| match value {
+                Found::Bytes(bytes) => Some(read(bytes)),
+                _ => None,
+            })?,
+        }
+    }
+
+    fn compare_text(&self, op: Compare, left: Text, right: Text) -> Option<bool> {
+        self.text(left, |left| {
+            self.text(right, |right| match op {
+                Compare::Equal => Some(left == right),
+                Compare::Unequal => Some(left != right),
+                Compare::Contains => Some(memchr::memmem::find(left, right).is_some()),
+                _ => None,
+            })?
+        })?
+    }
+
+    fn number(&self, number: &Number) -> Option<i64> {
+        let signed = |value: u64| i64::try_from(value).ok();
+        match number {
+            Number::Fixed(value) => Some(*value),
+            Number::Field(field) => self.field(*field, |_, value| match value {
+                Found::Int(value) => Some(value),
+                _ => None,
+            })?,
+            Number::Length(field) => self.field(*field, |_, value| match value {
+                Found::Bytes(bytes) => i64::try_from(bytes.len()).ok(),
+                Found::List(len) => Some(len.into()),
+                _ => None,
+            })?,
+            Number::PlayerLength => i64::try_from(self.facts.player()?.len()).ok(),
+            Number::Packet(fact) => self.facts.packet(*fact),
+            Number::Session(fact) => self.facts.session(*fact),
+            Number::State => Some(self.facts.state() as i64),
+            Number::Proto => Some(self.facts.proto() as i64),
+            Number::Snap(fact) => self.facts.snap(*fact),
+            Number::Time => signed(self.facts.time()),
+            Number::Ordinal => signed(self.memory.matched.checked_add(1)?),
+            Number::Count(slot) => signed(self.memory.seen.get(usize::from(*slot))?.count),
+            Number::Since(slot) => {
+                let seen = self
+                    .memory
+                    .seen
+                    .get(usize::from(*slot))
+                    .filter(|seen| seen.count > 0)?;
+                signed(self.facts.time().checked_sub(seen.at)?)
+            }
+            Number::Negate(inner) => self.number(inner)?.checked_neg(),
+            Number::Arith(op, sides) => arith(*op, self.number(&sides.0)?, self.number(&sides.1)?),
+        }
+    }
+}
+
+/// Calls `each` with the elements that a path leads to: those of the list it ends at, or one in each element of the
+/// list in its middle.
+fn elements(
+    fields: &Fields<'_>,
+    path: &teetap_wire::def::Path,
+    each: &mut dyn FnMut(&Record) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let decoded = fields.decoded;
+    let broke = match path.is_list() {
+        false => decoded.find_map(path, |record| each(record).is_break().then_some(())),
+        true => {
+            let list = decoded.find(path);
+            list.and_then(|list| {
+                decoded
+                    .parts(Some(list))
+                    .find_map(|record| each(record).is_break().then_some(()))
+            })
+        }
+    };
+    broke.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+}
+
+/// `None`: overflow, or division by zero.
+fn arith(op: Arith, left: i64, right: i64) -> Option<i64> {
+    match op {
+        Arith::Add => left.checked_add(right),
+        Arith::Subtract => left.checked_sub(right),
+        Arith::Multiply => left.checked_mul(right),
+        Arith::Divide => left.checked_div(right),
+        Arith::Remainder => left.checked_rem(right),
+    }
+}

@@ -1,0 +1,276 @@
+//! The tree of an expression.
+//!
+//! Law: two trees are equal if they mean the same text; where they stood in it does not count.
+
+use super::number::Number;
+use crate::span::Span;
+
+/// An expression, and where it is.
+#[derive(Debug, Clone, Eq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it is, without brackets around it.
+    pub span: Span,
+}
+
+/// What an expression is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// `a or b or c`: at least two, none of them an `Any`.
+    Any(Vec<Expr>),
+    /// `a and b and c`: at least two, none of them an `All`.
+    All(Vec<Expr>),
+    /// `not a`.
+    Not(Box<Expr>),
+    /// `a == b`.
+    Compare(Compare, Box<Expr>, Box<Expr>),
+    /// `a in {1 3..5 "x"}`.
+    In(Box<Expr>, Vec<Choice>),
+    /// `a + b`.
+    Arith(Arith, Box<Expr>, Box<Expr>),
+    /// `-a`; never of a number that is not negative, which has its own sign.
+    Negate(Box<Expr>),
+    /// `5`, `0x10`, `-40ms`, `5%`.
+    Number(Number),
+    /// `"text"`.
+    Text(String),
+    /// `/regex/`, without the slashes.
+    Regex(String),
+    /// `sv_chat.message`, `.team`, `c2s`.
+    Path(Path),
+    /// `$name`.
+    Variable(Name),
+    /// `last(sv_chat).message`.
+    Call(Call),
+}
+
+/// A word of the text.
+#[derive(Debug, Clone, Eq)]
+pub struct Name {
+    /// The word.
+    pub text: String,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// Names with dots between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    /// It starts with a dot: a field of this message.
+    pub dot: bool,
+    /// The names. At least one.
+    pub segments: Vec<Segment>,
+}
+
+/// A part of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// Its name; a number or UUID in `sys.4` and `sys.ex.…`, with dashes in `lint.overlong-int`.
+    pub name: Name,
+    /// What is in brackets behind it.
+    pub index: Option<Index>,
+}
+
+/// `[3]`.
+#[derive(Debug, Clone, Copy, Eq)]
+pub struct Index {
+    /// The number.
+    pub value: u16,
+    /// Where it is, without the brackets.
+    pub span: Span,
+}
+
+/// A function and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The function.
+    pub name: Name,
+    /// What is in the brackets.
+    pub arguments: Vec<Expr>,
+    /// The path behind the brackets.
+    pub rest: Vec<Segment>,
+}
+
+/// One member of a set: a number, text or name, or a range of numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// `5`
+    One(Expr),
+    /// `1..5`, both included.
+    Range(Expr, Expr),
+}
+
+/// How two values are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compare {
+    /// `==`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+    /// `contains`
+    Contains,
+    /// `matches`
+    Matches,
+}
+
+/// What is done with two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arith {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Remainder,
+}
+
+impl Expr {
+    /// An expression of the kind at the place.
+    #[must_use]
+    pub const fn new(kind: Kind, span: Span) -> Self {
+        Self { kind, span }
+    }
+
+    /// `left or right`.
+    #[must_use]
+    pub fn or(self, right: Self) -> Self {
+        let span = self.span.to(right.span);
+        let mut parts = match self.kind {
+            Kind::Any(parts) => parts,
+            _ => vec![self],
+        };
+        match right.kind {
+            Kind::Any(more) => parts.extend(more),
+            _ => parts.push(right),
+        }
+        Self::new(Kind::Any(parts), span)
+    }
+
+    /// `left and right`.
+    #[must_use]
+    pub fn and(self, right: Self) -> Self {
+        let span = self.span.to(right.span);
+        let mut parts = match self.kind {
+            Kind::All(parts) => parts,
+            _ => vec![self],
+        };
+        match right.kind {
+            Kind::All(more) => parts.extend(more),
+            _ => parts.push(right),
+        }
+        Self::new(Kind::All(parts), span)
+    }
+
+    /// `-operand`, whose sign is at `start`.
+    #[must_use]
+    pub fn negate(self, start: usize) -> Self {
+        let span = Span::new(start.min(self.span.start), self.span.end);
+        match self.kind {
+            Kind::Number(number) if !number.negative => Self::new(
+                Kind::Number(Number {
+                    negative: true,
+                    ..number
+                }),
+                span,
+            ),
+            _ => Self::new(Kind::Negate(Box::new(self)), span),
+        }
+    }
+
+    /// `left op right`.
+    #[must_use]
+    pub fn compare(self, op: Compare, right: Self) -> Self {
+        let span = self.span.to(right.span);
+        Self::new(Kind::Compare(op, Box::new(self), Box::new(right)), span)
+    }
+
+    /// `left op right`.
+    #[must_use]
+    pub fn arith(self, op: Arith, right: Self) -> Self {
+        let span = self.span.to(right.span);
+        Self::new(Kind::Arith(op, Box::new(self), Box::new(right)), span)
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl PartialEq for Index {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Path {
+    /// From its first to its last byte, a leading dot included.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        let spans = self.segments.iter().map(|segment| segment.name.span);
+        spans.reduce(Span::to).unwrap_or_default()
+    }
+}
+
+impl Compare {
+    /// How it is written.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+            Self::Contains => "contains",
+            Self::Matches => "matches",
+        }
+    }
+
+    /// The same comparison with its sides exchanged.
+    #[must_use]
+    pub const fn mirrored(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessEqual => Self::GreaterEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterEqual => Self::LessEqual,
+            same => same,
+        }
+    }
+}
+
+impl Arith {
+    /// How it is written.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+        }
+    }
+}

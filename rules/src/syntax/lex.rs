@@ -1,0 +1,317 @@
+//! Blanks, words, numbers, strings and regular expressions.
+//!
+//! Law: a rule here either consumes what it is about, or backtracks without an error of its own, or knows exactly what
+//! is wrong and cuts. There is no list of tokens: whether `/` divides or starts a regex, and whether `-` subtracts or is
+//! part of `lint.overlong-int`, is known only where it is read.
+
+use teetap_wire::def::suggest;
+use winnow::combinator::opt;
+use winnow::error::{ErrMode, ParserError};
+use winnow::prelude::*;
+use winnow::stream::{LocatingSlice, Location, Stateful, Stream};
+use winnow::token::{literal, one_of, take_while};
+
+use super::number::{Number, Unit};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// Text, how far it is read, and what is counted on the way.
+pub(super) type Input<'i> = Stateful<LocatingSlice<&'i str>, Counts>;
+
+/// What limits how complex an expression may be.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counts {
+    /// Brackets and prefixes around the place that is read.
+    pub(super) nesting: usize,
+    /// Arithmetic operators so far.
+    pub(super) arithmetic: usize,
+    /// Where the prefixes are whose operand is read.
+    pub(super) prefixes: Vec<usize>,
+}
+
+/// Why a rule does not apply.
+#[derive(Debug)]
+pub(super) struct Failure(pub(super) Option<Box<Diagnostic>>);
+
+impl ParserError<Input<'_>> for Failure {
+    type Inner = Self;
+
+    fn from_input(_: &Input<'_>) -> Self {
+        Self(None)
+    }
+
+    fn into_inner(self) -> Result<Self, Self> {
+        Ok(self)
+    }
+}
+
+pub(super) type Parsed<T> = Result<T, ErrMode<Failure>>;
+
+/// The end of all attempts: this is what is wrong.
+pub(super) fn cut<T>(diagnostic: Diagnostic) -> Parsed<T> {
+    Err(ErrMode::Cut(Failure(Some(Box::new(diagnostic)))))
+}
+
+/// Something else may apply.
+pub(super) fn backtrack<T>() -> Parsed<T> {
+    Err(ErrMode::Backtrack(Failure(None)))
+}
+
+/// Where the input is.
+pub(super) fn here(i: &Input<'_>) -> usize {
+    i.current_token_start()
+}
+
+/// What is left of the input.
+pub(super) fn rest<'i>(i: &Input<'i>) -> &'i str {
+    i.input.peek_finish()
+}
+
+/// What comes next, for an error: its place and how to name it.
+pub(super) fn next_thing(i: &Input<'_>) -> (Span, String) {
+    let (start, rest) = (here(i), rest(i));
+    let word = rest.len() - rest.trim_start_matches(word_char).len();
+    match rest.chars().next() {
+        None => (Span::new(start, start), "the end".to_owned()),
+        Some('"') => (Span::new(start, start + 1), "a string".to_owned()),
+        Some(_) if word > 0 => {
+            let shown: String = rest.chars().take(word.min(32)).collect();
+            (Span::new(start, start + word), format!("`{shown}`"))
+        }
+        Some(c) => (
+            Span::new(start, start + c.len_utf8()),
+            format!("`{}`", c.escape_debug()),
+        ),
+    }
+}
+
+pub(super) const fn word_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Blanks, line ends and comments.
+pub(super) fn blank(i: &mut Input<'_>) -> Parsed<()> {
+    loop {
+        let blanks: &str = take_while(0.., (' ', '\t', '\r', '\n')).parse_next(i)?;
+        let comment = opt(('#', take_while(0.., |c| c != '\n'))).parse_next(i)?;
+        if blanks.is_empty() && comment.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// A word: a letter or `_`, then letters, digits and `_`.
+pub(super) fn word<'i>(i: &mut Input<'i>) -> Parsed<(&'i str, Span)> {
+    let first = one_of(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (first, take_while(0.., word_char))
+        .take()
+        .with_span()
+        .map(|(word, span)| (word, span.into()))
+        .parse_next(i)
+}
+
+/// This word, and no longer one.
+pub(super) fn keyword(wanted: &'static str) -> impl FnMut(&mut Input<'_>) -> Parsed<Span> {
+    move |i| match word(i) {
+        Ok((found, span)) if found == wanted => Ok(span),
+        _ => backtrack(),
+    }
+}
+
+/// A number with its unit, without a sign.
+pub(super) fn number(i: &mut Input<'_>) -> Parsed<(Number, Span)> {
+    let start = here(i);
+    let digits: &str = take_while(1.., |c: char| c.is_ascii_digit()).parse_next(i)?;
+    if digits == "0" && rest(i).starts_with(['x', 'X']) {
+        return hex(i, start);
+    }
+    if digits.len() > 1 && digits.starts_with('0') {
+        let span = Span::new(start, here(i));
+        let bare = digits.trim_start_matches('0');
+        let bare = if bare.is_empty() { "0" } else { bare };
+        return cut(
+            Diagnostic::new(Code::LeadingZero, span, format!("`{digits}` starts with a zero"))
+                .help(format!("write `{bare}`, or `0x…` for a hexadecimal number")),
+        );
+    }
+    let behind: Option<&str> = match rest(i).strip_prefix('.') {
+        Some(more) if more.starts_with(|c: char| c.is_ascii_digit()) => {
+            let (_, behind) = ('.', take_while(1.., |c: char| c.is_ascii_digit())).parse_next(i)?;
+            Some(behind)
+        }
+        _ => None,
+    };
+    let behind = behind.unwrap_or_default();
+    let span = Span::new(start, here(i));
+    let fits = behind.len() <= usize::from(Number::MAX_DECIMALS);
+    let value = format!("{digits}{behind}").parse().ok().filter(|_| fits);
+    let Some(value) = value else {
+        return cut(Diagnostic::new(
+            Code::BadNumber,
+            span,
+            "a number with too many digits",
+        ));
+    };
+    let unit = unit(i, start)?;
+    let number = Number {
+        negative: false,
+        digits: value,
+        decimals: u8::try_from(behind.len()).unwrap_or(0),
+        hex: false,
+        unit,
+    };
+    let span = Span::new(start, here(i));
+    if unit.is_some() && number.value().is_none() {
+        return cut(Diagnostic::new(
+            Code::BadNumber,
+            span,
+            "too large, or a fraction of the smallest unit",
+        ));
+    }
+    Ok((number, span))
+}
+
+fn hex(i: &mut Input<'_>, start: usize) -> Parsed<(Number, Span)> {
+    let word: &str = take_while(1.., word_char).parse_next(i)?;
+    let span = Span::new(start, here(i));
+    match word
+        .get(1..)
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+    {
+        Some(digits) => {
+            let hex = Number {
+                hex: true,
+                ..Number::plain(digits)
+            };
+            Ok((hex, span))
+        }
+        None => cut(Diagnostic::new(
+            Code::BadNumber,
+            span,
+            format!("`0{word}` is not a hexadecimal number of at most 64 bits"),
+        )),
+    }
+}
+
+/// The unit directly behind a number. A `%` that has its right side directly behind it is the remainder.
+fn unit(i: &mut Input<'_>, start: usize) -> Parsed<Option<Unit>> {
+    if let Some(more) = rest(i).strip_prefix('%') {
+        let operand = more.starts_with(|c: char| word_char(c) || matches!(c, '(' | '$' | '.'))
+            && !more.starts_with("..");
+        if operand {
+            return Ok(None);
+        }
+        '%'.void().parse_next(i)?;
+        return Ok(Some(Unit::Percent));
+    }
+    let at = here(i);
+    let word: &str = take_while(0.., word_char).parse_next(i)?;
+    if word.is_empty() {
+        return Ok(None);
+    }
+    if let Some(unit) = Unit::named(word) {
+        return Ok(Some(unit));
+    }
+    let names: Vec<&str> = Unit::ALL.iter().map(|unit| unit.name()).collect();
+    if !word.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return cut(Diagnostic::new(
+            Code::BadNumber,
+            Span::new(start, here(i)),
+            "not a number",
+        ));
+    }
+    cut(Diagnostic::new(
+        Code::UnknownUnit,
+        Span::new(at, here(i)),
+        format!("unknown unit `{word}`"),
+    )
+    .meant(suggest(word, names.iter().copied()))
+    .note(format!("units: {}", names.join(" "))))
+}
+
+/// Text in quotes.
+pub(super) fn text(i: &mut Input<'_>) -> Parsed<(String, Span)> {
+    let start = here(i);
+    '"'.void().parse_next(i)?;
+    let mut text = String::new();
+    loop {
+        let plain: &str = take_while(0.., |c| !matches!(c, '"' | '\\' | '\n')).parse_next(i)?;
+        text.push_str(plain);
+        let at = here(i);
+        match i.next_token() {
+            Some('"') => return Ok((text, Span::new(start, here(i)))),
+            Some('\\') => text.push(escape(i, at)?),
+            _ => {
+                let span = Span::new(start, start + 1);
+                return cut(Diagnostic::new(
+                    Code::Unclosed,
+                    span,
+                    "a string without its closing `\"`",
+                ));
+            }
+        }
+    }
+}
+
+fn escape(i: &mut Input<'_>, at: usize) -> Parsed<char> {
+    let c = match i.next_token() {
+        Some(c @ ('"' | '\\')) => return Ok(c),
+        Some('n') => return Ok('\n'),
+        Some('r') => return Ok('\r'),
+        Some('t') => return Ok('\t'),
+        Some('u') => {
+            let digits = opt(('{', take_while(1..=6, |c: char| c.is_ascii_hexdigit()), '}')).parse_next(i)?;
+            let code = digits.and_then(|(_, digits, _)| u32::from_str_radix(digits, 16).ok());
+            match code.and_then(char::from_u32) {
+                Some(c) => return Ok(c),
+                None => 'u',
+            }
+        }
+        Some(c) => c,
+        None => '\\',
+    };
+    let shown = format!("unknown escape `\\{}`", c.escape_debug());
+    cut(Diagnostic::new(Code::BadEscape, Span::new(at, here(i)), shown)
+        .help("escapes are \\\" \\\\ \\n \\r \\t \\u{1f600}; for other bytes use a regex: /(?-u)\\xff/"))
+}
+
+/// A regular expression between slashes; `\/` stands for a slash.
+pub(super) fn regex(i: &mut Input<'_>) -> Parsed<(String, Span)> {
+    let start = here(i);
+    literal("/").void().parse_next(i)?;
+    let mut pattern = String::new();
+    loop {
+        let plain: &str = take_while(0.., |c| !matches!(c, '/' | '\\' | '\n')).parse_next(i)?;
+        pattern.push_str(plain);
+        match (i.next_token(), rest(i).chars().next()) {
+            (Some('/'), _) => break,
+            (Some('\\'), Some('/')) => {
+                pattern.push('/');
+                i.next_token();
+            }
+            (Some('\\'), Some(c)) if c != '\n' => {
+                pattern.extend(['\\', c]);
+                i.next_token();
+            }
+            _ => {
+                let span = Span::new(start, start + 1);
+                return cut(Diagnostic::new(
+                    Code::Unclosed,
+                    span,
+                    "a regular expression without its closing `/`",
+                ));
+            }
+        }
+    }
+    let span = Span::new(start, here(i));
+    if rest(i).starts_with(word_char) {
+        let (at, flags) = next_thing(i);
+        return cut(Diagnostic::new(
+            Code::Expected,
+            at,
+            format!("{flags} directly behind a regular expression"),
+        )
+        .help("flags go into it, as in /(?i)text/"));
+    }
+    Ok((pattern, span))
+}

@@ -1,0 +1,272 @@
+//! Operands: literals, paths, functions, brackets, and the members of sets.
+
+use winnow::combinator::opt;
+use winnow::prelude::*;
+use winnow::token::take_while;
+
+use super::ast::{Call, Choice, Expr, Index, Kind, Name, Path, Segment};
+use super::lex::{self, Input, Parsed, backtrack, blank, cut, here, next_thing, rest};
+use super::parse::{MAX_NESTING, expression, leftover};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// Words that are operators, and cannot be names where an operand is wanted.
+pub(super) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
+
+/// One operand, blanks before it included. Backtracks before a prefix, cuts before anything else that is none.
+pub(super) fn operand(i: &mut Input<'_>) -> Parsed<Expr> {
+    blank(i)?;
+    match rest(i).chars().next() {
+        Some('0'..='9') => lex::number(i).map(|(number, span)| Expr::new(Kind::Number(number), span)),
+        Some('"') => lex::text(i).map(|(text, span)| Expr::new(Kind::Text(text), span)),
+        Some('/') => lex::regex(i).map(|(pattern, span)| Expr::new(Kind::Regex(pattern), span)),
+        Some('(') => brackets(i),
+        Some('$') => variable(i),
+        Some('.') => dotted(i),
+        Some('!' | '-') => backtrack(),
+        Some(c) if lex::word_char(c) => named(i),
+        _ => cut(wanted(i, "a condition or a value")),
+    }
+}
+
+/// What to say if something is missing at this place.
+pub(super) fn wanted(i: &Input<'_>, what: &str) -> Diagnostic {
+    let (span, found) = next_thing(i);
+    Diagnostic::new(Code::Expected, span, format!("expected {what}, found {found}"))
+}
+
+/// Goes one level deeper, or fails.
+pub(super) fn enter(i: &mut Input<'_>, span: Span) -> Parsed<()> {
+    i.state.nesting += 1;
+    if i.state.nesting > MAX_NESTING {
+        let what = format!("nested more than {MAX_NESTING} deep");
+        return cut(Diagnostic::new(Code::TooComplex, span, what));
+    }
+    Ok(())
+}
+
+fn brackets(i: &mut Input<'_>) -> Parsed<Expr> {
+    let open = Span::new(here(i), here(i) + 1);
+    '('.void().parse_next(i)?;
+    enter(i, open)?;
+    let inner = expression(i)?;
+    close(i, open, ')')?;
+    i.state.nesting -= 1;
+    Ok(inner)
+}
+
+/// The closing bracket of the one at `open`.
+fn close(i: &mut Input<'_>, open: Span, bracket: char) -> Parsed<()> {
+    blank(i)?;
+    match rest(i).chars().next() {
+        Some(found) if found == bracket => bracket.void().parse_next(i),
+        None => cut(Diagnostic::new(
+            Code::Unclosed,
+            open,
+            format!("a bracket without its closing `{bracket}`"),
+        )),
+        _ => cut(leftover(i, &format!("`{bracket}`"))),
+    }
+}
+
+fn variable(i: &mut Input<'_>) -> Parsed<Expr> {
+    let start = here(i);
+    '$'.void().parse_next(i)?;
+    let Some((text, span)) = opt(lex::word).parse_next(i)? else {
+        return cut(wanted(i, "the name of a variable"));
+    };
+    let span = Span::new(start, span.end);
+    let text = text.to_owned();
+    Ok(Expr::new(Kind::Variable(Name { text, span }), span))
+}
+
+fn dotted(i: &mut Input<'_>) -> Parsed<Expr> {
+    let start = here(i);
+    let mut segments = Vec::new();
+    while let Some(segment) = next_segment(i, &segments)? {
+        segments.push(segment);
+    }
+    if segments.is_empty() {
+        return cut(wanted(i, "a condition or a value"));
+    }
+    let span = Span::new(start, here(i));
+    Ok(Expr::new(Kind::Path(Path { dot: true, segments }), span))
+}
+
+/// A path, a function, or an operator in the wrong place.
+fn named(i: &mut Input<'_>) -> Parsed<Expr> {
+    let at_word = wanted(i, "a condition or a value");
+    let (text, span) = lex::word(i)?;
+    if text == "not" {
+        return backtrack();
+    }
+    if OPERATORS.contains(&text) {
+        return cut(at_word);
+    }
+    let name = Name {
+        text: text.to_owned(),
+        span,
+    };
+    if rest(i).starts_with('(') {
+        return call(i, name);
+    }
+    let mut segments = vec![Segment {
+        name,
+        index: index(i)?,
+    }];
+    while let Some(segment) = next_segment(i, &segments)? {
+        segments.push(segment);
+    }
+    let span = Span::new(span.start, here(i));
+    Ok(Expr::new(Kind::Path(Path { dot: false, segments }), span))
+}
+
+fn call(i: &mut Input<'_>, name: Name) -> Parsed<Expr> {
+    let open = Span::new(here(i), here(i) + 1);
+    '('.void().parse_next(i)?;
+    enter(i, open)?;
+    let mut arguments = Vec::new();
+    blank(i)?;
+    if !rest(i).starts_with(')') {
+        loop {
+            arguments.push(expression(i)?);
+            blank(i)?;
+            if opt(',').parse_next(i)?.is_none() {
+                break;
+            }
+        }
+    }
+    close(i, open, ')')?;
+    i.state.nesting -= 1;
+    let mut rest = Vec::new();
+    while let Some(segment) = next_segment(i, &rest)? {
+        rest.push(segment);
+    }
+    let span = Span::new(name.span.start, here(i));
+    let call = Call {
+        name,
+        arguments,
+        rest,
+    };
+    Ok(Expr::new(Kind::Call(call), span))
+}
+
+/// A dot and a name. `None` where the path ends; two dots are a range.
+fn next_segment(i: &mut Input<'_>, before: &[Segment]) -> Parsed<Option<Segment>> {
+    if !rest(i).starts_with('.') || rest(i).starts_with("..") {
+        return Ok(None);
+    }
+    '.'.void().parse_next(i)?;
+    let start = here(i);
+    let head = before.first().map_or("", |segment| &*segment.name.text);
+    let class = matches!(head, "ctrl" | "sys" | "game" | "connless");
+    let uuid = class && before.len() == 2 && before.last().is_some_and(|segment| segment.name.text == "ex");
+    let text: &str = match rest(i).chars().next() {
+        Some('a'..='z' | 'A'..='Z' | '_') if head == "lint" => {
+            take_while(1.., |c| lex::word_char(c) || c == '-').parse_next(i)?
+        }
+        Some('0'..='9' | 'a'..='f' | 'A'..='F') if uuid => {
+            take_while(1.., |c: char| c.is_ascii_hexdigit() || c == '-').parse_next(i)?
+        }
+        Some('0'..='9') if class && before.len() == 1 => {
+            take_while(1.., |c: char| c.is_ascii_digit()).parse_next(i)?
+        }
+        Some('a'..='z' | 'A'..='Z' | '_') => lex::word(i)?.0,
+        _ => return cut(wanted(i, "a name")),
+    };
+    let name = Name {
+        text: text.to_owned(),
+        span: Span::new(start, here(i)),
+    };
+    Ok(Some(Segment {
+        name,
+        index: index(i)?,
+    }))
+}
+
+fn index(i: &mut Input<'_>) -> Parsed<Option<Index>> {
+    let open = Span::new(here(i), here(i) + 1);
+    if opt('[').parse_next(i)?.is_none() {
+        return Ok(None);
+    }
+    blank(i)?;
+    if !rest(i).starts_with(|c: char| c.is_ascii_digit()) {
+        return cut(wanted(i, "an index, such as `[3]`"));
+    }
+    let (number, span) = lex::number(i)?;
+    let value = number
+        .value()
+        .filter(|_| number.unit.is_none() && number.decimals == 0);
+    let Some(value) = value.and_then(|value| u16::try_from(value).ok()) else {
+        return cut(Diagnostic::new(
+            Code::BadNumber,
+            span,
+            "not an index: a whole number up to 65535",
+        ));
+    };
+    close(i, open, ']')?;
+    Ok(Some(Index { value, span }))
+}
+
+/// The set behind `in`: members in braces, with blanks or commas between them.
+pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
+    blank(i)?;
+    let start = here(i);
+    if opt('{').parse_next(i)?.is_none() {
+        return cut(wanted(i, "a set").help("write `in {1 2 5..9}`"));
+    }
+    let mut choices = Vec::new();
+    loop {
+        blank(i)?;
+        match rest(i).chars().next() {
+            None => {
+                let span = Span::new(start, start + 1);
+                return cut(Diagnostic::new(
+                    Code::Unclosed,
+                    span,
+                    "a set without its closing `}`",
+                ));
+            }
+            Some('}') if choices.is_empty() => return cut(wanted(i, "a member of the set")),
+            Some('}') => {
+                '}'.void().parse_next(i)?;
+                return Ok((choices, Span::new(start, here(i))));
+            }
+            Some(',') if !choices.is_empty() => ','.void().parse_next(i)?,
+            _ => choices.push(choice(i)?),
+        }
+    }
+}
+
+fn choice(i: &mut Input<'_>) -> Parsed<Choice> {
+    let first = member(i)?;
+    if !rest(i).starts_with("..") {
+        return Ok(Choice::One(first));
+    }
+    "..".void().parse_next(i)?;
+    Ok(Choice::Range(first, member(i)?))
+}
+
+/// A literal, or a name of an enum.
+fn member(i: &mut Input<'_>) -> Parsed<Expr> {
+    let start = here(i);
+    let minus = opt('-').parse_next(i)?.is_some();
+    match rest(i).chars().next() {
+        Some('0'..='9') => {
+            let (mut number, span) = lex::number(i)?;
+            number.negative = minus;
+            Ok(Expr::new(Kind::Number(number), Span::new(start, span.end)))
+        }
+        Some('"') if !minus => operand(i),
+        Some('a'..='z' | 'A'..='Z' | '_') if !minus => {
+            let (text, span) = lex::word(i)?;
+            let name = Name {
+                text: text.to_owned(),
+                span,
+            };
+            let segments = vec![Segment { name, index: None }];
+            Ok(Expr::new(Kind::Path(Path { dot: false, segments }), span))
+        }
+        _ => cut(wanted(i, "a number, a string or a name")),
+    }
+}

@@ -1,0 +1,13 @@
+//! The filter language, from text to decision.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that fails may stop"
+)]
+
+mod decide;
+mod properties;
+mod right;
+mod subject;
+mod wrong;

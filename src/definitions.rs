@@ -1,0 +1,43 @@
+//! The message definitions of this run: those that are built in, and a user's own.
+
+use std::{fs::File, io::Read as _, path::Path, sync::OnceLock};
+
+use teetap_wire::def::Registry;
+
+use crate::exit::Failure;
+
+/// Bytes of a definition file; all of DDNet's messages take a twentieth of it.
+const LARGEST: u64 = 1 << 20;
+
+/// Reads `file`, if there is one. Once in a run: later calls give what the first one read.
+///
+/// # Errors
+/// [`Failure`]s of the command line: a file that cannot be read, or everything that is wrong in it, a line each.
+pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
+    static LOADED: OnceLock<Registry> = OnceLock::new();
+    let Some(file) = file else {
+        return Ok(Registry::builtin());
+    };
+    if let Some(loaded) = LOADED.get() {
+        return Ok(loaded);
+    }
+    let cannot = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!(
+            "cannot read the definitions in {}: {error}",
+            file.display()
+        ))
+    };
+    let mut text = String::new();
+    let open = File::open(file).map_err(|error| cannot(&error))?;
+    open.take(LARGEST + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| cannot(&error))?;
+    if text.len() as u64 > LARGEST {
+        return Err(cannot(&format!("more than {LARGEST} bytes")));
+    }
+    let registry = Registry::with(&file.to_string_lossy(), &text).map_err(|errors| {
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Failure::usage(lines.join("\n"))
+    })?;
+    Ok(LOADED.get_or_init(|| registry))
+}

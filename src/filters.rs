@@ -1,0 +1,43 @@
+//! Filters of the command line.
+
+use std::io::{IsTerminal as _, stderr};
+
+use teetap_rules::{Diagnostic, Filter, Style};
+use teetap_wire::def::Registry;
+
+use crate::{exit::Failure, output};
+
+/// Reads `text`, which was given as `option`. Warnings and notes are told.
+///
+/// # Errors
+/// [`Failure`] of the command line with everything that is wrong, as the places in the text.
+pub(crate) fn parse(
+    option: &str,
+    text: Option<&str>,
+    registry: &Registry,
+) -> Result<Option<Filter>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let style = if stderr().is_terminal() {
+        Style::Coloured
+    } else {
+        Style::Plain
+    };
+    let show = |diagnostics: &[Diagnostic]| {
+        let shown = diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.render(option, text, style));
+        shown.collect::<Vec<_>>().join("\n\n")
+    };
+    match Filter::parse(text, registry) {
+        Ok((filter, told)) => {
+            if !told.is_empty() {
+                output::say(&show(&told));
+            }
+            Ok(Some(filter))
+        }
+        Err(wrong) => Err(Failure::usage(format!(
+            "the expression of {option} is wrong\n{}",
+            show(&wrong)
+        ))),
+    }
+}

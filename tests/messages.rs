@@ -1,0 +1,136 @@
+//! Definitions of messages, through the built binary: the list, one of them, a user's own, and what the demo shows.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{fs, process::Command};
+
+use assert_cmd::assert::OutputAssertExt as _;
+use serde_json::Value;
+
+/// stdout and stderr of a run that must end with `code`.
+fn run(args: &[&str], code: i32) -> (String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teetap"));
+    command
+        .env_remove("TEETAP_MESSAGES")
+        .env_remove("TEETAP_SHOW_SECRETS");
+    let output = command.args(args).assert().code(code).get_output().clone();
+    (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
+}
+
+/// The messages of a demo run with these options.
+fn demo(options: &[&str]) -> Vec<Value> {
+    let args = [
+        &["demo", "--seconds", "1", "-l", "127.0.0.1:0", "--json"],
+        options,
+    ]
+    .concat();
+    let (stdout, _) = run(&args, 0);
+    let lines = stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["event"] == "message").collect()
+}
+
+#[test]
+fn the_list_has_every_class_and_all_three_ids() {
+    let (list, _) = run(&["messages"], 0);
+    for class in ["CONTROL", "SYSTEM", "GAME", "CONNLESS", "OBJECT"] {
+        assert!(list.lines().any(|line| line.starts_with(class)), "{class}");
+    }
+    let line = list
+        .lines()
+        .find(|line| line.starts_with("  enter_game "))
+        .unwrap();
+    let words: Vec<&str> = line.split_whitespace().take(5).collect();
+    assert_eq!(words, ["enter_game", "c2s", "15", "15", "19"]);
+}
+
+#[test]
+fn one_is_printed_under_any_of_its_names_and_a_wrong_name_gets_advice() {
+    let (snake, _) = run(&["messages", "sv_chat"], 0);
+    let (macro_name, _) = run(&["messages", "NETMSGTYPE_SV_CHAT"], 0);
+    assert_eq!(snake, macro_name);
+    assert!(snake.contains("game 3 sv_chat s2c vital"), "{snake}");
+    let (stdout, stderr) = run(&["messages", "sv_cat"], 2);
+    assert_eq!(stdout, "");
+    assert_eq!(
+        stderr,
+        "teetap: no message or object is called 'sv_cat'; did you mean sv_chat?\n"
+    );
+}
+
+#[test]
+fn the_demo_has_no_message_that_is_not_understood_whole() {
+    let messages = demo(&[]);
+    assert!(messages.len() > 50, "{}", messages.len());
+    for message in &messages {
+        assert!(
+            message["name"].is_string() && message["fields"].is_object(),
+            "{message}"
+        );
+        assert_eq!(message["notes"], serde_json::json!([]), "{message}");
+    }
+    let named = |name: &str| messages.iter().find(|message| message["name"] == name).unwrap();
+    assert_eq!(named("sv_motd")["fields"]["message"], "Welcome to the demo.");
+    assert_eq!(named("cl_start_info")["fields"]["clan"], "demo");
+    assert_eq!(named("client_version")["fields"]["connection_id"], "•••");
+    let shown = demo(&["--show-secrets"]);
+    let version = shown
+        .iter()
+        .find(|message| message["name"] == "client_version")
+        .unwrap();
+    assert_ne!(version["fields"]["connection_id"], "•••");
+}
+
+#[test]
+fn definitions_of_ones_own_replace_those_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    let text = "for 0.6 ddnet 0.7\n\n# Mine.\ngame 1 my_motd s2c vital\n  words  str\n";
+    fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap();
+    let messages = demo(&["--messages", path]);
+    let mine = messages
+        .iter()
+        .find(|message| message["name"] == "my_motd")
+        .unwrap();
+    assert_eq!(mine["fields"]["words"], "Welcome to the demo.");
+    let (text, _) = run(&["--messages", path, "messages", "my_motd"], 0);
+    assert!(text.contains("# Mine.\ngame 1 my_motd s2c vital"), "{text}");
+}
+
+#[test]
+fn a_wrong_definition_is_refused_with_its_place_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    fs::write(
+        &file,
+        "for 0.7\n\ngame 1 mine s2c vital\n  words  strr\n  more  int\n",
+    )
+    .unwrap();
+    let path = file.to_str().unwrap();
+    for args in [
+        &["--messages", path, "messages"][..],
+        &["demo", "--messages", path],
+        &["run", "127.0.0.1:1", "--messages", path],
+    ] {
+        let (stdout, stderr) = run(args, 2);
+        assert_eq!(stdout, "", "{args:?}");
+        assert!(
+            stderr.starts_with(&format!("teetap: {path}:4:10: ")),
+            "{args:?}: {stderr}"
+        );
+        assert!(stderr.contains("str"), "{stderr}");
+    }
+    let missing = folder.path().join("none.tw");
+    let (_, stderr) = run(&["messages", "--messages", missing.to_str().unwrap()], 2);
+    assert!(
+        stderr.contains("none.tw") && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    fs::write(&file, [0xff, 0xfe]).unwrap();
+    run(&["messages", "--messages", path], 2);
+}

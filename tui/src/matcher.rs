@@ -1,0 +1,288 @@
+//! A filter, asked about every message of every session.
+//!
+//! Law: what a filter remembers is kept per session, from its first event to its end, and for a bounded number of them.
+
+use std::collections::BTreeMap;
+
+use teetap_proxy::session::{SessionId, State, Time};
+use teetap_rules::{
+    Facts, Fields, Filter, Memory, Subject,
+    eval::{Flag, Identity, Lazy, PacketFact, SessionFact, SessionState},
+};
+use teetap_wire::{
+    Code, Dir, Note, Proto, Seq, Severity,
+    def::{Class, Decoded, Def},
+};
+
+/// Sessions that are remembered; when there are more, the oldest is forgotten.
+const SESSIONS: usize = 4096;
+/// Bytes of a player's name that are kept; the games keep 15.
+const NAME: usize = 64;
+
+/// A filter with its memory.
+#[derive(Debug)]
+pub(crate) struct Matcher {
+    filter: Filter,
+    sessions: BTreeMap<SessionId, Known>,
+    /// Of messages that belong to no session.
+    loose: Known,
+    /// Used again for each message.
+    buffer: Decoded,
+}
+
+/// What is known of a session.
+#[derive(Debug)]
+struct Known {
+    memory: Memory,
+    since: Time,
+    state: SessionState,
+    player: Option<Box<[u8]>>,
+    trip: Trip,
+}
+
+/// How long it takes the client to ack: measured on one vital message after the other, each until it is acked.
+#[derive(Debug, Default)]
+struct Trip {
+    under_way: Option<(Seq, Time)>,
+    /// Microseconds.
+    last: Option<u64>,
+}
+
+/// The datagram around a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Around<'a> {
+    pub(crate) size: Option<usize>,
+    pub(crate) ack: Option<Seq>,
+    pub(crate) chunks: Option<u8>,
+    pub(crate) compressed: bool,
+    pub(crate) notes: &'a [Note],
+}
+
+/// A message that the filter is asked about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) at: Time,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) proto: Proto,
+    pub(crate) dir: Dir,
+    pub(crate) class: Class,
+    pub(crate) id: Identity,
+    pub(crate) def: Option<&'a Def>,
+    /// Bytes of id before the fields.
+    pub(crate) body: usize,
+    pub(crate) data: &'a [u8],
+    pub(crate) vital: bool,
+    pub(crate) resend: bool,
+    pub(crate) seq: Option<Seq>,
+    /// The number under which it left.
+    pub(crate) seq_out: Option<Seq>,
+    pub(crate) around: Around<'a>,
+}
+
+impl Matcher {
+    /// With nothing remembered yet.
+    pub(crate) fn new(filter: Filter) -> Self {
+        Self {
+            loose: Known::new(&filter, Time::ZERO),
+            sessions: BTreeMap::new(),
+            buffer: Decoded::new(),
+            filter,
+        }
+    }
+
+    /// A session has changed its state.
+    pub(crate) fn on_session(&mut self, at: Time, session: SessionId, state: State) {
+        let known = self.known(at, Some(session));
+        known.state = match state {
+            State::Opening => SessionState::Opening,
+            State::Online => SessionState::Online,
+            State::Closing => SessionState::Closing,
+            State::Closed => SessionState::Closed,
+        };
+        if state == State::Closed {
+            self.sessions.remove(&session);
+        }
+    }
+
+    /// Whether a message is one that is looked for.
+    pub(crate) fn matches(&mut self, asked: &Asked<'_>) -> bool {
+        self.known(asked.at, asked.session).trip.take(asked);
+        let buffer = std::mem::take(&mut self.buffer);
+        // Taken out, so that what is known can be asked while the memory changes.
+        let known = self.known(asked.at, asked.session);
+        let nothing = Memory::default();
+        let mut memory = std::mem::replace(&mut known.memory, nothing);
+        let known = match asked.session {
+            Some(id) => self.sessions.get(&id).unwrap_or(&self.loose),
+            None => &self.loose,
+        };
+        let message = Message {
+            asked,
+            known,
+            lazy: Lazy::new(asked.def, asked.data, asked.body, buffer),
+        };
+        let matches = self.filter.matches(&message, &mut memory) == Some(true);
+        let name = message.names_player();
+        self.buffer = message.lazy.into_buffer();
+        let known = self.known(asked.at, asked.session);
+        known.memory = memory;
+        if name.is_some() {
+            known.player = name;
+        }
+        matches
+    }
+
+    fn known(&mut self, at: Time, session: Option<SessionId>) -> &mut Known {
+        let Some(id) = session else { return &mut self.loose };
+        if !self.sessions.contains_key(&id) && self.sessions.len() >= SESSIONS {
+            self.sessions.pop_first();
+        }
+        let filter = &self.filter;
+        self.sessions.entry(id).or_insert_with(|| Known::new(filter, at))
+    }
+}
+
+impl Known {
+    fn new(filter: &Filter, since: Time) -> Self {
+        Self {
+            memory: filter.memory(),
+            since,
+            state: SessionState::Opening,
+            player: None,
+            trip: Trip::default(),
+        }
+    }
+}
+
+impl Trip {
+    /// A message has passed, on its way to the client or from it.
+    fn take(&mut self, asked: &Asked<'_>) {
+        match (asked.dir, self.under_way) {
+            (Dir::S2c, None) if !asked.resend => {
+                self.under_way = asked.seq_out.map(|seq| (seq, asked.at));
+            }
+            // Sent again: its ack may be of either copy.
+            (Dir::S2c, Some((seq, _))) if asked.resend && asked.seq_out == Some(seq) => self.under_way = None,
+            (Dir::C2s, Some((seq, sent))) if asked.around.ack.is_some_and(|ack| seq.is_behind(ack)) => {
+                self.last = Some(asked.at.0.saturating_sub(sent.0));
+                self.under_way = None;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the filter sees.
+struct Message<'a> {
+    asked: &'a Asked<'a>,
+    known: &'a Known,
+    lazy: Lazy<'a>,
+}
+
+impl Message<'_> {
+    /// The name that the player gives itself.
+    fn names_player(&self) -> Option<Box<[u8]>> {
+        let Asked { class, dir, def, .. } = self.asked;
+        let def = def.filter(|_| *class == Class::Game && *dir == Dir::C2s)?;
+        if !matches!(&*def.name, "cl_start_info" | "cl_change_info") {
+            return None;
+        }
+        let fields = self.lazy.fields()?;
+        let record = fields.decoded.find(&def.path("name").ok()?)?;
+        let name = fields.bytes(record);
+        Some(name.get(..NAME).unwrap_or(&name).into())
+    }
+
+    /// All notes: of the datagram, and of the message.
+    fn any_note(&self, wanted: impl Fn(Code) -> bool) -> bool {
+        let of_message = || {
+            let fields = self.lazy.fields()?;
+            Some(fields.decoded.notes().iter().any(|note| wanted(note.code)))
+        };
+        self.asked.around.notes.iter().any(|note| wanted(note.code))
+            || self.asked.def.is_none() && wanted(Code::UnknownMessage)
+            || of_message().unwrap_or(false)
+    }
+}
+
+impl Facts for Message<'_> {
+    fn proto(&self) -> Proto {
+        self.asked.proto
+    }
+
+    fn dir(&self) -> Dir {
+        self.asked.dir
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject {
+            class: self.asked.class,
+            id: self.asked.id,
+            def: self.asked.def,
+        }
+    }
+
+    fn data(&self) -> &[u8] {
+        self.asked.data
+    }
+
+    fn fields(&self) -> Option<Fields<'_>> {
+        self.lazy.fields()
+    }
+
+    fn flag(&self, flag: Flag) -> bool {
+        match flag {
+            Flag::Vital => self.asked.vital,
+            Flag::Resend => self.asked.resend,
+            Flag::Compressed => self.asked.around.compressed,
+            Flag::Unknown => self.asked.def.is_none(),
+            Flag::Malformed => self.any_note(|code| code.severity() == Severity::Error),
+        }
+    }
+
+    fn lint(&self, code: Option<Code>) -> bool {
+        self.any_note(|found| match code {
+            Some(code) => found == code,
+            None => found.severity() >= Severity::Warning,
+        })
+    }
+
+    fn packet(&self, fact: PacketFact) -> Option<i64> {
+        let Around {
+            size, ack, chunks, ..
+        } = self.asked.around;
+        match fact {
+            PacketFact::Size => size.and_then(|size| size.try_into().ok()),
+            PacketFact::Ack => ack.map(|ack| ack.get().into()),
+            PacketFact::Chunks => chunks.map(i64::from),
+            PacketFact::Seq => self.asked.seq.map(|seq| seq.get().into()),
+        }
+    }
+
+    fn session(&self, fact: SessionFact) -> Option<i64> {
+        match fact {
+            SessionFact::Id => self.asked.session.map(|id| id.0.into()),
+            SessionFact::Rtt => self.known.trip.last.and_then(|trip| trip.try_into().ok()),
+        }
+    }
+
+    fn state(&self) -> SessionState {
+        self.known.state
+    }
+
+    fn player(&self) -> Option<&[u8]> {
+        self.known.player.as_deref()
+    }
+
+    fn time(&self) -> u64 {
+        self.asked.at.0.saturating_sub(self.known.since.0)
+    }
+
+    fn repeated(&self) -> bool {
+        self.asked.vital && self.asked.resend
+    }
+}
+
+#[cfg(test)]
+#[path = "matcher_tests.rs"]
+mod tests;

@@ -1,0 +1,99 @@
+//! What was read, for programs: one JSON object.
+//!
+//! Law: numbers stay numbers, enums and flags too; a tuning is the number on the wire. Text is UTF-8, what is not is
+//! U+FFFD; raw bytes are hex. Control characters and those that turn text around are escaped. A secret is text of dots.
+
+use std::fmt::Write as _;
+
+use super::model::{Def, Type};
+use super::record::{Decoded, Record, Source, Value};
+use super::secret::{HIDDEN, Secrets};
+use super::show::bytes_whole;
+
+impl Decoded {
+    /// Appends the fields as a JSON object. Fields that are missing are not in it.
+    pub fn json(&self, def: &Def, source: Source<'_>, secrets: Secrets, out: &mut String) {
+        self.members(def, None, source, secrets, out);
+    }
+
+    fn members(
+        &self,
+        def: &Def,
+        parent: Option<&Record>,
+        source: Source<'_>,
+        secrets: Secrets,
+        out: &mut String,
+    ) {
+        out.push('{');
+        for (at, record) in self.parts(parent).enumerate() {
+            let Some(field) = def.field(record.field) else {
+                continue;
+            };
+            if at > 0 {
+                out.push(',');
+            }
+            string(&field.name, out);
+            out.push(':');
+            self.value(def, record, source, secrets, out);
+        }
+        out.push('}');
+    }
+
+    fn value(&self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets, out: &mut String) {
+        let Some(field) = def.field(record.field) else {
+            return;
+        };
+        let secret = self
+            .secret(def, record, source)
+            .filter(|_| secrets == Secrets::Hide);
+        let hidden = secret.map(|secret| secret.start - record.at as usize);
+        match (record.value, hidden) {
+            (Value::Text(_), Some(shown)) if shown > 0 => {
+                let bytes = def.bytes(record, source);
+                let shown = String::from_utf8_lossy(bytes.get(..shown).unwrap_or_default());
+                string(&format!("{} {HIDDEN}", shown.trim_end()), out);
+            }
+            (_, Some(_)) => string(HIDDEN, out),
+            (Value::Group, None) => self.members(def, Some(record), source, secrets, out),
+            (Value::List(_), None) => {
+                out.push('[');
+                for (at, element) in self.parts(Some(record)).enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    self.value(def, element, source, secrets, out);
+                }
+                out.push(']');
+            }
+            (Value::Int(value @ (0 | 1)), None) if field.ty == Type::Bool => {
+                out.push_str(if value == 1 { "true" } else { "false" });
+            }
+            (Value::Int(value), None) => {
+                let _infallible = write!(out, "{value}");
+            }
+            (Value::Text(_), None) => string(&String::from_utf8_lossy(&def.bytes(record, source)), out),
+            (Value::Bytes, None) => string(&bytes_whole(&field.ty, &def.bytes(record, source)), out),
+        }
+    }
+}
+
+/// Appends text in quotes.
+fn string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control()
+                || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}') =>
+            {
+                let _infallible = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,99 @@
+//! Lines and words of a definition file.
+//!
+//! Law: a `#` at the start of a word begins a comment; an indented line belongs to the one before that is not.
+
+use super::error::{Errors, Mark};
+
+/// Longest definition file, in bytes.
+pub(super) const MAX_TEXT: usize = 1 << 20;
+/// Longest line, in bytes.
+const MAX_LINE: usize = 4096;
+
+/// A word and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word<'t> {
+    pub(super) text: &'t str,
+    pub(super) mark: Mark,
+}
+
+impl<'t> Word<'t> {
+    /// The part behind the first `skip` bytes.
+    pub(super) fn from(self, skip: usize) -> Self {
+        let (before, text) = self.text.split_at_checked(skip).unwrap_or((self.text, ""));
+        let chars = u32::try_from(before.chars().count()).unwrap_or(u32::MAX);
+        let mut mark = self.mark;
+        mark.column = mark.column.saturating_add(chars);
+        Word { text, mark }
+    }
+}
+
+/// A line with something in it.
+#[derive(Debug)]
+pub(super) struct Line<'t> {
+    pub(super) indented: bool,
+    pub(super) words: Vec<Word<'t>>,
+    pub(super) comment: Option<&'t str>,
+}
+
+/// Calls `each` with every line of the text. Errors are those of size.
+pub(super) fn lines<'t>(
+    file: u16,
+    text: &'t str,
+    errors: &mut Errors,
+    mut each: impl FnMut(&Line<'t>, &mut Errors),
+) {
+    if text.len() > MAX_TEXT {
+        let mark = Mark {
+            file,
+            line: 1,
+            column: 1,
+        };
+        errors.push(mark, format!("longer than {MAX_TEXT} bytes"), None);
+        return;
+    }
+    let mut line = Line {
+        indented: false,
+        words: Vec::new(),
+        comment: None,
+    };
+    for (number, text) in (1u32..).zip(text.lines()) {
+        let start = Mark {
+            file,
+            line: number,
+            column: 1,
+        };
+        if text.len() > MAX_LINE {
+            errors.push(start, format!("a line longer than {MAX_LINE} bytes"), None);
+            continue;
+        }
+        line.indented = text.starts_with([' ', '\t']);
+        split(text, start, &mut line);
+        each(&line, errors);
+    }
+}
+
+fn split<'t>(text: &'t str, start: Mark, line: &mut Line<'t>) {
+    line.words.clear();
+    line.comment = None;
+    let (mut rest, mut mark) = (text, start);
+    loop {
+        let trimmed = rest.trim_start();
+        let blank = rest.get(..rest.len() - trimmed.len()).unwrap_or_default();
+        mark.column += columns(blank);
+        if let Some(comment) = trimmed.strip_prefix('#') {
+            line.comment = Some(comment.trim());
+            return;
+        }
+        let len = trimmed.find(char::is_whitespace).unwrap_or(trimmed.len());
+        let Some((word, after)) = trimmed.split_at_checked(len).filter(|_| len > 0) else {
+            return;
+        };
+        line.words.push(Word { text: word, mark });
+        mark.column += columns(word);
+        rest = after;
+    }
+}
+
+fn columns(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
+}

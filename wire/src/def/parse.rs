@@ -1,0 +1,361 @@
+//! From the text of a definition file to what it says.
+//!
+//! Law: one pass over the lines; every error is told with its place, and the line it is in is left out.
+
+mod field;
+mod head;
+
+use std::sync::Arc;
+
+use super::error::{Errors, Mark};
+use super::lex::{self, Line, Word};
+use super::model::{Dialect, Label, Set, Words};
+use super::suggest::suggest;
+use super::syntax::{Item, Kind, Layout, Member, Name, Scope};
+
+/// Most definitions in all files together.
+const MAX_ITEMS: usize = 4096;
+/// Most lines in a definition.
+const MAX_MEMBERS: usize = 1024;
+/// Longest name, in bytes.
+const MAX_NAME: usize = 64;
+
+const HEADERS: [&str; 11] = [
+    "for", "const", "words", "enum", "flags", "struct", "control", "system", "game", "connless", "object",
+];
+
+/// Reads one file. `level` is 0 for the built-in ones.
+pub(super) fn parse(name: &str, text: &str, level: u8, items: &mut Vec<Item>, errors: &mut Errors) {
+    let file = u16::try_from(errors.files.len()).unwrap_or(u16::MAX);
+    errors.files.push(name.into());
+    let mut parser = Parser {
+        items,
+        scope: Scope { dialects: 0, level },
+        open: None,
+        doc: String::new(),
+    };
+    lex::lines(file, text, errors, |line, errors| parser.line(line, errors));
+    parser.close();
+}
+
+/// A definition whose members are being read.
+struct Open {
+    name: Name,
+    body: Body,
+}
+
+enum Body {
+    Set(Set),
+    Layout(Layout),
+}
+
+struct Parser<'i> {
+    items: &'i mut Vec<Item>,
+    scope: Scope,
+    open: Option<Open>,
+    /// The comment lines just above.
+    doc: String,
+}
+
+impl Parser<'_> {
+    fn line(&mut self, line: &Line<'_>, errors: &mut Errors) {
+        let Some((first, rest)) = line.words.split_first() else {
+            match line.comment {
+                Some(comment) if !comment.is_empty() => {
+                    if !self.doc.is_empty() {
+                        self.doc.push('\n');
+                    }
+                    self.doc.push_str(comment);
+                }
+                _ => self.doc.clear(),
+            }
+            return;
+        };
+        if line.indented {
+            self.member(line, *first, rest, errors);
+            self.doc.clear();
+            return;
+        }
+        self.close();
+        self.header(*first, rest, line.comment, errors);
+        self.doc.clear();
+    }
+
+    fn header(&mut self, first: Word<'_>, rest: &[Word<'_>], comment: Option<&str>, errors: &mut Errors) {
+        if first.text == "for" {
+            self.scope.dialects = dialects(first, rest, errors);
+            return;
+        }
+        if !HEADERS.contains(&first.text) {
+            let meant = suggest(first.text, HEADERS).map(|meant| format!("did you mean `{meant}`?"));
+            errors.push(first.mark, format!("unknown definition `{}`", first.text), meant);
+            return;
+        }
+        if self.scope.dialects == 0 {
+            let help = "put a line such as `for 0.6 ddnet` above it".to_owned();
+            errors.push(first.mark, "no line says for which protocols this is", Some(help));
+            return;
+        }
+        if self.items.len() >= MAX_ITEMS {
+            errors.push(first.mark, format!("more than {MAX_ITEMS} definitions"), None);
+            return;
+        }
+        let doc = self.take_doc(comment);
+        let open = match first.text {
+            "const" => {
+                if let Some((name, value)) = constant(first, rest, errors) {
+                    self.push(name, Kind::Const(value));
+                }
+                None
+            }
+            "words" => {
+                if let Some((name, words)) = words(first, rest, errors) {
+                    self.push(name, Kind::Words(words));
+                }
+                None
+            }
+            "enum" | "flags" => set(first, rest, doc, errors),
+            _ => head::layout(first, rest, doc, errors),
+        };
+        self.open = open;
+    }
+
+    fn member(&mut self, line: &Line<'_>, first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) {
+        let doc = self.take_doc(line.comment);
+        let Some(open) = &mut self.open else {
+            // The definition above is wrong, and said so, or there is none.
+            if self.scope.dialects == 0 || self.items.is_empty() {
+                errors.push(first.mark, "an indented line without a definition above it", None);
+            }
+            return;
+        };
+        let count = match &open.body {
+            Body::Set(set) => set.labels.len(),
+            Body::Layout(layout) => layout.members.len(),
+        };
+        if count >= MAX_MEMBERS {
+            errors.push(first.mark, format!("more than {MAX_MEMBERS} lines"), None);
+            return;
+        }
+        match &mut open.body {
+            Body::Set(set) => label(set, first, rest, doc, errors),
+            Body::Layout(layout) if first.text == "include" => match rest {
+                [name] => layout
+                    .members
+                    .extend(self::name(*name, errors).map(Member::Include)),
+                _ => errors.push(
+                    first.mark,
+                    "expected the name of one struct after `include`",
+                    None,
+                ),
+            },
+            Body::Layout(layout) => {
+                let field = field::field(first, rest, doc, errors);
+                layout
+                    .members
+                    .extend(field.map(|field| Member::Field(Box::new(field))));
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let kind = match open.body {
+            Body::Set(set) => Kind::Set(Arc::new(set)),
+            Body::Layout(layout) => Kind::Layout(layout),
+        };
+        self.push(open.name, kind);
+    }
+
+    fn push(&mut self, name: Name, kind: Kind) {
+        self.items.push(Item {
+            scope: self.scope,
+            name,
+            kind,
+        });
+    }
+
+    /// The comment above, else the one behind.
+    fn take_doc(&mut self, behind: Option<&str>) -> Option<Arc<str>> {
+        let above = Some(self.doc.as_str()).filter(|doc| !doc.is_empty());
+        above.or(behind.filter(|doc| !doc.is_empty())).map(Arc::from)
+    }
+}
+
+fn dialects(first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> u8 {
+    let mut bits = 0;
+    for word in rest {
+        match Dialect::ALL
+            .into_iter()
+            .find(|dialect| dialect.name() == word.text)
+        {
+            Some(dialect) => bits |= dialect.bit(),
+            None => {
+                let help = "0.6, ddnet or 0.7".to_owned();
+                errors.push(word.mark, format!("unknown protocol `{}`", word.text), Some(help));
+            }
+        }
+    }
+    if rest.is_empty() {
+        errors.push(first.mark, "expected protocols: 0.6, ddnet, 0.7", None);
+    }
+    bits
+}
+
+fn constant(first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> Option<(Name, i64)> {
+    let [name, value] = rest else {
+        errors.push(first.mark, "expected `const NAME NUMBER`", None);
+        return None;
+    };
+    let value = number(*value, i64::from(i32::MIN), i64::from(u32::MAX), errors)?;
+    Some((self::name(*name, errors)?, value))
+}
+
+fn words(first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> Option<(Name, Arc<Words>)> {
+    let Some((name, words)) = rest.split_first().filter(|(_, words)| !words.is_empty()) else {
+        errors.push(first.mark, "expected `words NAME WORD...`", None);
+        return None;
+    };
+    let name = self::name(*name, errors)?;
+    let words = Words {
+        name: name.text.clone(),
+        words: words.iter().map(|word| word.text.to_lowercase().into()).collect(),
+    };
+    Some((name, Arc::new(words)))
+}
+
+fn set(first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut Errors) -> Option<Open> {
+    let [name] = rest else {
+        errors.push(first.mark, format!("expected `{} NAME`", first.text), None);
+        return None;
+    };
+    let name = self::name(*name, errors)?;
+    let set = Set {
+        name: name.text.clone(),
+        flags: first.text == "flags",
+        labels: Vec::new(),
+        doc,
+        mask: 0,
+    };
+    Some(Open {
+        name,
+        body: Body::Set(set),
+    })
+}
+
+/// `VALUE NAME [params=N]`
+fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut Errors) {
+    let (name, params) = match rest {
+        [name] => (name, None),
+        [name, attribute] => match attribute.text.strip_prefix("params=") {
+            Some(_) if !set.flags => (name, number(attribute.from(7), 0, 64, errors)),
+            _ => {
+                errors.push(
+                    attribute.mark,
+                    format!("unknown attribute `{}`", attribute.text),
+                    None,
+                );
+                return;
+            }
+        },
+        _ => {
+            errors.push(first.mark, "expected `VALUE NAME`", None);
+            return;
+        }
+    };
+    let (min, max) = if set.flags {
+        (1, i64::from(u32::MAX))
+    } else {
+        (i64::from(i32::MIN), i64::from(i32::MAX))
+    };
+    let (Some(value), Some(name)) = (number(first, min, max, errors), self::name(*name, errors)) else {
+        return;
+    };
+    if set.labels.iter().any(|label| label.name == name.text) {
+        errors.push(name.mark, format!("`{}` has two values", name.text), None);
+        return;
+    }
+    let overlaps = |label: &Label| {
+        if set.flags {
+            label.value & value != 0
+        } else {
+            label.value == value
+        }
+    };
+    if let Some(label) = set.labels.iter().find(|label| overlaps(label)) {
+        errors.push(
+            first.mark,
+            format!("`{}` has this value already", label.name),
+            None,
+        );
+        return;
+    }
+    if set.flags {
+        set.mask |= u32::try_from(value).unwrap_or(0);
+    }
+    set.labels.push(Label {
+        value,
+        name: name.text,
+        params: params.and_then(|params| u16::try_from(params).ok()),
+        doc,
+    });
+}
+
+/// A name in snake case.
+fn name(word: Word<'_>, errors: &mut Errors) -> Option<Name> {
+    let text = word.text;
+    let good = text.len() <= MAX_NAME
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if !good {
+        let help = Some("a name is lower case letters, digits and `_`".to_owned());
+        errors.push(word.mark, format!("`{}` is no name", shortened(text)), help);
+        return None;
+    }
+    Some(Name {
+        text: text.into(),
+        mark: word.mark,
+    })
+}
+
+/// A decimal or `0x` number.
+fn number(word: Word<'_>, min: i64, max: i64, errors: &mut Errors) -> Option<i64> {
+    let value = plain_number(word.text);
+    if value.is_none() {
+        errors.push(
+            word.mark,
+            format!("expected a number, found `{}`", shortened(word.text)),
+            None,
+        );
+    }
+    let within = value.filter(|value| (min..=max).contains(value));
+    if value.is_some() && within.is_none() {
+        errors.push(word.mark, format!("expected {min} to {max}"), None);
+    }
+    within
+}
+
+pub(super) fn plain_number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(hex) if !hex.starts_with('+') => i64::from_str_radix(hex, 16).ok(),
+        Some(_) => None,
+        None if text.starts_with('+') => None,
+        None => text.parse().ok(),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_NAME) {
+        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+fn at(mark: Mark, text: &str) -> Name {
+    Name {
+        text: text.into(),
+        mark,
+    }
+}

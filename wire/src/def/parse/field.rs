@@ -1,0 +1,221 @@
+//! A field's line: `NAME TYPE[?][[COUNT]] [MIN..MAX] [attribute...]`.
+
+use std::sync::Arc;
+
+use super::super::error::Errors;
+use super::super::lex::Word;
+use super::super::suggest::suggest;
+use super::super::syntax::{Bound, Builtin, Name, RawField, RawLen, RawRepeat, RawSecrecy};
+use super::{at, name, number, plain_number, shortened};
+
+/// Most elements of a list of fixed length.
+const MAX_REPEAT: i64 = 1024;
+
+const ATTRIBUTES: [&str; 14] = [
+    "limit=",
+    "default=",
+    "len=",
+    "rest",
+    "expect=",
+    "ints=",
+    "bytes=",
+    "max=",
+    "secret",
+    "hide_after=",
+    "hide_command=",
+    "hide_with=",
+    "after=",
+    "MIN..MAX",
+];
+
+pub(super) fn field(
+    first: Word<'_>,
+    rest: &[Word<'_>],
+    doc: Option<Arc<str>>,
+    errors: &mut Errors,
+) -> Option<RawField> {
+    let Some((ty, attributes)) = rest.split_first() else {
+        let help = "such as `message str_strict`".to_owned();
+        errors.push(first.mark, "a field needs a type", Some(help));
+        return None;
+    };
+    let name = name(first, errors)?;
+    let mut field = typed(name, *ty, doc, errors)?;
+    for word in attributes {
+        attribute(&mut field, *word, errors)?;
+    }
+    Some(field)
+}
+
+/// `TYPE[?][[COUNT]]`, the last two in any order.
+fn typed(name: Name, word: Word<'_>, doc: Option<Arc<str>>, errors: &mut Errors) -> Option<RawField> {
+    let len = word.text.find(['?', '[']).unwrap_or(word.text.len());
+    let (ty, mut rest) = word.text.split_at_checked(len)?;
+    let ty = self::name(
+        Word {
+            text: ty,
+            mark: word.mark,
+        },
+        errors,
+    )?;
+    let (mut optional, mut repeat) = (false, RawRepeat::One);
+    while !rest.is_empty() {
+        let here = word.from(word.text.len() - rest.len());
+        if let Some(after) = rest.strip_prefix('?').filter(|_| !optional) {
+            (optional, rest) = (true, after);
+        } else if let Some((count, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+            && matches!(repeat, RawRepeat::One)
+        {
+            let count = Word {
+                text: count,
+                mark: here.from(1).mark,
+            };
+            (repeat, rest) = (self::repeat(count, errors)?, after);
+        } else {
+            errors.push(here.mark, format!("unexpected `{}`", shortened(rest)), None);
+            return None;
+        }
+    }
+    Some(RawField {
+        name,
+        builtin: Builtin::named(&ty.text),
+        ty,
+        optional,
+        repeat,
+        range: None,
+        limit: None,
+        default: None,
+        len: None,
+        expect: None,
+        ints: None,
+        bytes: None,
+        count_max: None,
+        secrecy: RawSecrecy::Open,
+        after: None,
+        doc,
+    })
+}
+
+/// What stands between brackets: `*`, a number, `FIELD` or `FIELD.params`.
+fn repeat(word: Word<'_>, errors: &mut Errors) -> Option<RawRepeat> {
+    if word.text == "*" {
+        return Some(RawRepeat::Rest);
+    }
+    if word.text.starts_with(|c: char| c.is_ascii_digit()) {
+        let count = number(word, 1, MAX_REPEAT, errors)?;
+        return u16::try_from(count).ok().map(RawRepeat::Fixed);
+    }
+    let (field, params) = match word.text.strip_suffix(".params") {
+        Some(field) => (field, true),
+        None => (word.text, false),
+    };
+    let field = name(
+        Word {
+            text: field,
+            mark: word.mark,
+        },
+        errors,
+    )?;
+    Some(if params {
+        RawRepeat::Params(field)
+    } else {
+        RawRepeat::Field(field)
+    })
+}
+
+fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Option<()> {
+    if let Some((min, max)) = word.text.split_once("..") {
+        let skip = min.len() + 2;
+        let lower = Word {
+            text: min,
+            mark: word.mark,
+        };
+        let upper = Word {
+            text: max,
+            mark: word.from(skip).mark,
+        };
+        field.range = Some((bound(lower, errors)?, bound(upper, errors)?, word.mark));
+        return Some(());
+    }
+    match word.text {
+        "secret" => {
+            field.secrecy = RawSecrecy::Secret;
+            return Some(());
+        }
+        "rest" => {
+            field.len = Some(RawLen::Rest);
+            return Some(());
+        }
+        _ => {}
+    }
+    let (key, value) = word.text.split_once('=').unwrap_or((word.text, ""));
+    let value = Word {
+        text: value,
+        mark: word.from(key.len() + 1).mark,
+    };
+    if value.text.is_empty() {
+        unknown(word, errors);
+        return None;
+    }
+    let small = |max: i64, errors: &mut Errors| {
+        let number = number(value, 1, max, errors)?;
+        u16::try_from(number).ok()
+    };
+    match key {
+        "limit" => field.limit = Some(small(0xffff, errors)?),
+        "ints" => field.ints = Some(small(64, errors)?),
+        "max" => field.count_max = Some(small(0xffff, errors)?),
+        "default" => field.default = Some(at(value.mark, value.text)),
+        "expect" => field.expect = Some(value.text.into()),
+        "after" => field.after = Some(value.text.into()),
+        "bytes" => field.bytes = Some(name(value, errors)?),
+        "len" => {
+            field.len = Some(match plain_number(value.text) {
+                Some(_) => RawLen::Fixed(small(0xffff, errors)?),
+                None => RawLen::Field(name(value, errors)?),
+            });
+        }
+        "hide_after" => field.secrecy = RawSecrecy::After(name(value, errors)?),
+        "hide_command" => field.secrecy = RawSecrecy::Command(name(value, errors)?),
+        "hide_with" => field.secrecy = with(value, errors)?,
+        _ => {
+            unknown(word, errors);
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// `FIELD:WORDS`
+fn with(word: Word<'_>, errors: &mut Errors) -> Option<RawSecrecy> {
+    let Some((field, _)) = word.text.split_once(':') else {
+        errors.push(word.mark, "expected `hide_with=FIELD:WORDS`", None);
+        return None;
+    };
+    let words = word.from(field.len() + 1);
+    let field = Word {
+        text: field,
+        mark: word.mark,
+    };
+    Some(RawSecrecy::With(name(field, errors)?, name(words, errors)?))
+}
+
+fn bound(word: Word<'_>, errors: &mut Errors) -> Option<Bound> {
+    if word.text.is_empty() {
+        return Some(Bound::Open);
+    }
+    if word.text.starts_with(|c: char| c.is_ascii_lowercase()) {
+        return name(word, errors).map(Bound::Const);
+    }
+    number(word, i64::MIN, i64::MAX, errors).map(Bound::Int)
+}
+
+fn unknown(word: Word<'_>, errors: &mut Errors) {
+    let key = word.text.split_inclusive('=').next().unwrap_or_default();
+    let meant = suggest(key, ATTRIBUTES).map(|meant| format!("did you mean `{meant}`?"));
+    errors.push(
+        word.mark,
+        format!("unknown attribute `{}`", shortened(word.text)),
+        meant,
+    );
+}

@@ -1,0 +1,196 @@
+//! Field paths: `message`, `skin_part_names[2]`, `clients[3].name`.
+//!
+//! Law: a path is looked up once, against a definition. A field of a group may be named without the group where no
+//! field beside the group has its name (`input.direction` for `input.input.direction`).
+
+use std::sync::Arc;
+
+use super::model::{Def, Field, Type};
+use super::suggest::suggest;
+
+/// One part of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) field: u16,
+    pub(super) index: Option<u16>,
+}
+
+/// A place in a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    steps: Vec<Step>,
+    leaf: u16,
+    whole_list: bool,
+}
+
+impl Path {
+    /// The number of the field it ends at.
+    #[must_use]
+    pub const fn leaf(&self) -> u16 {
+        self.leaf
+    }
+
+    /// It names a list, not an element of it.
+    #[must_use]
+    pub const fn is_list(&self) -> bool {
+        self.whole_list
+    }
+
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The path of a whole field of the message itself.
+    #[must_use]
+    pub fn of(def: &Def, field: u16) -> Option<Self> {
+        let found = def.field(field).filter(|field| field.parent.is_none())?;
+        Some(Self {
+            steps: vec![Step { field, index: None }],
+            leaf: field,
+            whole_list: found.is_list(),
+        })
+    }
+}
+
+/// A path that leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// No such field.
+    #[error("`{message}` has no field `{name}`")]
+    Unknown {
+        /// The message.
+        message: Arc<str>,
+        /// The name.
+        name: String,
+        /// Where the name is in the path, in bytes.
+        at: usize,
+        /// The field that was meant.
+        meant: Option<Arc<str>>,
+        /// The fields there are.
+        known: Vec<Arc<str>>,
+    },
+    /// An index behind a field that is no list.
+    #[error("`{name}` is not a list")]
+    NoList {
+        /// The field.
+        name: Arc<str>,
+        /// Where the index is, in bytes.
+        at: usize,
+    },
+    /// An index that is no number, or larger than the list can be.
+    #[error("`{text}` is no index of `{name}`")]
+    Index {
+        /// The field.
+        name: Arc<str>,
+        /// The index.
+        text: String,
+        /// Where it is, in bytes.
+        at: usize,
+    },
+    /// More after a field that has no parts.
+    #[error("`{name}` has no parts")]
+    NoParts {
+        /// The field.
+        name: Arc<str>,
+        /// Where the rest is, in bytes.
+        at: usize,
+    },
+}
+
+impl Def {
+    /// The place that a path names in this message: names with dots between them, an index in brackets behind lists.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn path(&self, text: &str) -> Result<Path, PathError> {
+        let mut steps = Vec::new();
+        let (mut parent, mut at, mut leaf) = (None, 0, None);
+        for part in text.split('.') {
+            if let Some((_, field)) =
+                leaf.filter(|(_, field): &(u16, &Field)| !matches!(field.ty, Type::Group { .. }))
+            {
+                return Err(PathError::NoParts {
+                    name: field.name.clone(),
+                    at,
+                });
+            }
+            let (name, index) = match part.split_once('[') {
+                Some((name, index)) => (name, Some(index)),
+                None => (part, None),
+            };
+            let (found, field) = self
+                .step(parent, name, &mut steps)
+                .ok_or_else(|| self.unknown(parent, name, at))?;
+            let index = index
+                .map(|index| index_of(field, index, at + name.len() + 1))
+                .transpose()?;
+            steps.push(Step { field: found, index });
+            (parent, leaf) = (Some(found), Some((found, field)));
+            at += part.len() + 1;
+        }
+        let whole_list = match (leaf, steps.last()) {
+            (Some((_, field)), Some(step)) => field.is_list() && step.index.is_none(),
+            _ => false,
+        };
+        let leaf = leaf.map_or(0, |(at, _)| at);
+        Ok(Path {
+            steps,
+            leaf,
+            whole_list,
+        })
+    }
+
+    /// The field `name` in `parent`, or in the one group there that has it.
+    fn step(&self, parent: Option<u16>, name: &str, steps: &mut Vec<Step>) -> Option<(u16, &Field)> {
+        let beside = self.parts(parent).find(|(_, field)| *field.name == *name);
+        if beside.is_some() {
+            return beside;
+        }
+        let mut groups = self
+            .parts(parent)
+            .filter(|(_, field)| matches!(field.ty, Type::Group { .. }) && !field.is_list());
+        let within = |(group, _): (u16, &Field)| {
+            let (at, field) = self.parts(Some(group)).find(|(_, field)| *field.name == *name)?;
+            Some((group, at, field))
+        };
+        let (group, at, field) = groups.find_map(within)?;
+        steps.push(Step {
+            field: group,
+            index: None,
+        });
+        Some((at, field))
+    }
+
+    fn unknown(&self, parent: Option<u16>, name: &str, at: usize) -> PathError {
+        let known: Vec<Arc<str>> = self.parts(parent).map(|(_, field)| field.name.clone()).collect();
+        PathError::Unknown {
+            message: self.name.clone(),
+            name: name.to_owned(),
+            at,
+            meant: suggest(name, known.iter().map(|name| &**name)).map(Into::into),
+            known,
+        }
+    }
+}
+
+fn index_of(field: &Field, text: &str, at: usize) -> Result<u16, PathError> {
+    if !field.is_list() {
+        return Err(PathError::NoList {
+            name: field.name.clone(),
+            at,
+        });
+    }
+    let number = text
+        .strip_suffix(']')
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let index = number.and_then(|digits| digits.parse().ok());
+    let fits = |index: &u16| match field.repeat {
+        super::model::Repeat::Fixed(count) => *index < count,
+        _ => true,
+    };
+    index.filter(fits).ok_or_else(|| PathError::Index {
+        name: field.name.clone(),
+        text: text.trim_end_matches(']').to_owned(),
+        at,
+    })
+}

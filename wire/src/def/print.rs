@@ -1,0 +1,286 @@
+//! Definitions as text again: what `teetap messages` prints.
+//!
+//! Law: what is printed can be read as a definition file, and means the same.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::model::{
+    Class, Def, Default, Dialect, Field, Id, Len, Repeat, Secrecy, Set, Type, Vitality, Words,
+};
+use super::registry::Registry;
+use super::show::bytes_whole;
+use super::syntax::Builtin;
+
+impl Registry {
+    /// Everything that is called `name`, in every protocol: text form with ids and documentation, and the enums, flags and
+    /// structs it refers to. `None` if nothing is.
+    #[must_use]
+    pub fn describe(&self, name: &str) -> Option<String> {
+        let protos = [crate::Proto::V6, crate::Proto::Ddnet, crate::Proto::V7];
+        let mut texts: Vec<(String, Vec<Dialect>)> = Vec::new();
+        for proto in protos {
+            for def in self.named(proto, None, name) {
+                let text = def.to_text();
+                match texts.iter_mut().find(|(known, _)| *known == text) {
+                    Some((_, dialects)) => dialects.push(proto.into()),
+                    None => texts.push((text, vec![proto.into()])),
+                }
+            }
+        }
+        let blocks = texts.into_iter().map(|(text, dialects)| {
+            let names: Vec<_> = dialects.iter().map(|dialect| dialect.name()).collect();
+            format!("for {}\n\n{text}", names.join(" "))
+        });
+        let text = blocks.collect::<Vec<_>>().join("\n");
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+impl Def {
+    /// The definition in the text form, after everything it refers to.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        let mut done = BTreeSet::new();
+        for field in &self.fields {
+            if let Type::Enum(set) | Type::Flags(set) = &field.ty
+                && done.insert(set.name.clone())
+            {
+                print_set(set, &mut out);
+            }
+            if let Secrecy::After(words) | Secrecy::Command(words) | Secrecy::With(_, words) = &field.secrecy
+                && done.insert(words.name.clone())
+            {
+                print_words(words, &mut out);
+            }
+        }
+        // What is deepest comes last, and nothing refers to what comes later.
+        let fields: Vec<_> = (0u16..).zip(&self.fields).collect();
+        for (at, field) in fields.into_iter().rev() {
+            if let Type::Group { name, .. } = &field.ty
+                && done.insert(name.clone())
+            {
+                let _infallible = writeln!(out, "struct {name}");
+                self.print_fields(Some(at), &mut out);
+                out.push('\n');
+            }
+        }
+        self.print_head(&mut out);
+        self.print_fields(None, &mut out);
+        out
+    }
+
+    fn print_head(&self, out: &mut String) {
+        print_doc(self.doc.as_ref(), out);
+        let class = self.class.name();
+        let (id, comment) = match &self.id {
+            Id::Number(number) => (number.to_string(), String::new()),
+            Id::Tag(tag) => (tag.map(char::from).iter().collect(), String::new()),
+            Id::Uuid { uuid, name } => {
+                let text = bytes_whole(&Type::Uuid, uuid);
+                match name {
+                    Some(name) => (name.to_string(), format!("  # {text}")),
+                    None => (text, String::new()),
+                }
+            }
+        };
+        let _infallible = write!(out, "{class} {id} {}", self.name);
+        if self.class != Class::Object || self.way != super::model::Way::S2c {
+            let _infallible = write!(out, " {}", self.way.name());
+        }
+        if let Some((name, _)) = Vitality::NAMES
+            .iter()
+            .find(|(_, vitality)| *vitality == self.vitality)
+        {
+            let _infallible = write!(out, " {name}");
+        }
+        if self.dead {
+            out.push_str(" dead");
+        }
+        let numbered = matches!(self.id, Id::Number(_));
+        if numbered && self.size.is_some_and(|size| size.agreed.is_none()) {
+            out.push_str(" explicit");
+        }
+        if let Some(since) = &self.since {
+            let _infallible = write!(out, " since={since}");
+        }
+        for alias in &self.aliases {
+            let _infallible = write!(out, " alias={alias}");
+        }
+        out.push_str(&comment);
+        out.push('\n');
+    }
+
+    fn print_fields(&self, parent: Option<u16>, out: &mut String) {
+        let rows: Vec<_> = self
+            .parts(parent)
+            .map(|(_, field)| (field, self.type_text(field)))
+            .collect();
+        let width = |lens: &mut dyn Iterator<Item = usize>| lens.max().unwrap_or(0);
+        let names = width(&mut rows.iter().map(|(field, _)| field.name.len()));
+        let types = width(&mut rows.iter().map(|(_, ty)| ty.len()));
+        for (field, ty) in &rows {
+            let line = format!("  {:names$}  {ty:types$}{}", field.name, self.attributes(field));
+            out.push_str(line.trim_end());
+            if let Some(doc) = &field.doc {
+                let _infallible = write!(out, "  # {}", doc.replace('\n', " "));
+            }
+            out.push('\n');
+        }
+    }
+
+    fn type_text(&self, field: &Field) -> String {
+        let mut text = type_name(&field.ty).to_owned();
+        if field.optional {
+            text.push('?');
+        }
+        let _infallible = match field.repeat {
+            Repeat::One => Ok(()),
+            Repeat::Fixed(count) => write!(text, "[{count}]"),
+            Repeat::Field(counter) => write!(text, "[{}]", self.name_of(counter)),
+            Repeat::Params(counter) => write!(text, "[{}.params]", self.name_of(counter)),
+            Repeat::Rest => write!(text, "[*]"),
+        };
+        text
+    }
+
+    fn attributes(&self, field: &Field) -> String {
+        let mut text = String::new();
+        let mut add = |attribute: String| {
+            text.push_str("  ");
+            text.push_str(&attribute);
+        };
+        add(range(field));
+        match &field.ty {
+            Type::Raw(len, expect) => {
+                add(match len {
+                    Len::Fixed(len) => format!("len={len}"),
+                    Len::Field(counter) => format!("len={}", self.name_of(*counter)),
+                    Len::Rest => "rest".to_owned(),
+                });
+                add(expect
+                    .as_ref()
+                    .map_or(String::new(), |expect| format!("expect={expect}")));
+            }
+            Type::Packed(ints) => add(format!("ints={ints}")),
+            Type::Group {
+                bytes: Some(counter), ..
+            } => add(format!("bytes={}", self.name_of(*counter))),
+            _ => {}
+        }
+        let numbers = [("limit", field.limit), ("max", field.count_max)];
+        for (name, number) in numbers {
+            add(number.map_or(String::new(), |number| format!("{name}={number}")));
+        }
+        match &field.default {
+            Some(Default::Int(value)) => add(format!("default={value}")),
+            Some(Default::Text(value)) => add(format!("default={value}")),
+            None => {}
+        }
+        add(match &field.secrecy {
+            Secrecy::Open => String::new(),
+            Secrecy::Secret => "secret".to_owned(),
+            Secrecy::After(words) => format!("hide_after={}", words.name),
+            Secrecy::Command(words) => format!("hide_command={}", words.name),
+            Secrecy::With(other, words) => format!("hide_with={}:{}", self.name_of(*other), words.name),
+        });
+        add(field
+            .after
+            .as_ref()
+            .map_or(String::new(), |after| format!("after={after}")));
+        let words: Vec<_> = text.split_whitespace().collect();
+        words.iter().fold(String::new(), |text, word| text + "  " + word)
+    }
+
+    fn name_of(&self, field: u16) -> &str {
+        self.field(field).map_or("", |field| &field.name)
+    }
+}
+
+/// The range where it is not what the type says by itself.
+fn range(field: &Field) -> String {
+    let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
+    let usual = match &field.ty {
+        Type::Bool => (0, 1),
+        Type::U8 => (0, 0xff),
+        Type::Be16 => (0, 0xffff),
+        Type::Be32 => (0, 0xffff_ffff),
+        Type::Decimal => (i64::MIN, i64::MAX),
+        Type::Enum(set) => {
+            let values = || set.labels.iter().map(|label| label.value);
+            (values().min().unwrap_or(low), values().max().unwrap_or(high))
+        }
+        _ => (low, high),
+    };
+    if !field.is_number() || (field.min, field.max) == usual {
+        return String::new();
+    }
+    let open = |value: i64, end: i64| {
+        if value == end {
+            String::new()
+        } else {
+            value.to_string()
+        }
+    };
+    let (low, high) = if matches!(field.ty, Type::Enum(_)) {
+        (low, high)
+    } else {
+        usual
+    };
+    format!("{}..{}", open(field.min, low), open(field.max, high))
+}
+
+fn type_name(ty: &Type) -> &str {
+    let builtin = match ty {
+        Type::Int => Builtin::Int,
+        Type::Bool => Builtin::Bool,
+        Type::Tick => Builtin::Tick,
+        Type::Tune => Builtin::Tune,
+        Type::Enum(set) | Type::Flags(set) => return &set.name,
+        Type::Text(clean) => Builtin::Text(*clean),
+        Type::Decimal => Builtin::Decimal,
+        Type::Raw(..) => Builtin::Raw,
+        Type::Uuid => Builtin::Uuid,
+        Type::Sha256 => Builtin::Sha256,
+        Type::U8 => Builtin::U8,
+        Type::Be16 => Builtin::Be16,
+        Type::Be32 => Builtin::Be32,
+        Type::Addr => Builtin::Addr,
+        Type::AddrLegacy => Builtin::AddrLegacy,
+        Type::Packed(_) => Builtin::Packed,
+        Type::Group { name, .. } => return name,
+    };
+    Builtin::NAMES
+        .iter()
+        .find(|(_, known)| *known == builtin)
+        .map_or("raw", |(name, _)| name)
+}
+
+fn print_doc(doc: Option<&Arc<str>>, out: &mut String) {
+    for line in doc.iter().flat_map(|doc| doc.lines()) {
+        let _infallible = writeln!(out, "# {line}");
+    }
+}
+
+fn print_set(set: &Set, out: &mut String) {
+    print_doc(set.doc.as_ref(), out);
+    let kind = if set.flags { "flags" } else { "enum" };
+    let _infallible = writeln!(out, "{kind} {}", set.name);
+    for label in &set.labels {
+        let _infallible = write!(out, "  {} {}", label.value, label.name);
+        if let Some(params) = label.params {
+            let _infallible = write!(out, " params={params}");
+        }
+        if let Some(doc) = &label.doc {
+            let _infallible = write!(out, "  # {}", doc.replace('\n', " "));
+        }
+        out.push('\n');
+    }
+    out.push('\n');
+}
+
+fn print_words(words: &Words, out: &mut String) {
+    let _infallible = writeln!(out, "words {} {}\n", words.name, words.words.join(" "));
+}

@@ -1,0 +1,250 @@
+//! What was read: flat records over bytes that stay where they are.
+//!
+//! Law: a record holds no bytes, only where they are, so that a buffer of records can be used again for the next
+//! message; whoever shows or edits a record brings the bytes along ([`Source`]).
+
+use std::borrow::Cow;
+
+use super::model::{Def, Field, Type};
+use super::path::{Path, Step};
+use crate::note::Notes;
+
+/// What was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// A message. Ranges count bytes.
+    Bytes(&'a [u8]),
+    /// The ints of a snapshot item. Ranges count ints.
+    Ints(&'a [i32]),
+}
+
+impl Source<'_> {
+    /// Bytes, or ints.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Ints(ints) => ints.len(),
+        }
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The value of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// A number.
+    Int(i64),
+    /// Text: so many bytes from the start of the record, a NUL behind them not counted.
+    Text(u32),
+    /// The bytes of the record, or the ints that hold them.
+    Bytes,
+    /// Parts, which follow.
+    Group,
+    /// So many elements, which follow.
+    List(u32),
+}
+
+/// One value that was read, or one list or group of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// Number of the field in [`Def::fields`].
+    pub field: u16,
+    /// Place in its list, from 0, if it is an element of one.
+    pub index: Option<u16>,
+    /// How deep it is in groups and lists.
+    pub depth: u8,
+    /// First byte or int.
+    pub at: u32,
+    /// Bytes or ints.
+    pub len: u32,
+    /// Number of the first record after it and its parts.
+    pub end: u32,
+    /// The value.
+    pub value: Value,
+}
+
+impl Record {
+    /// The value of a number.
+    #[must_use]
+    pub const fn int(&self) -> Option<i64> {
+        match self.value {
+            Value::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The records of one message or object, in a buffer to use again.
+#[derive(Debug, Default, Clone)]
+pub struct Decoded {
+    pub(super) records: Vec<Record>,
+    pub(super) notes: Notes,
+    pub(super) body: usize,
+    pub(super) known_end: usize,
+}
+
+impl Decoded {
+    /// An empty buffer.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Everything that was read, lists and groups before what is in them.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// What is odd.
+    #[must_use]
+    pub const fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// For notes about the chunk around the message.
+    pub const fn notes_mut(&mut self) -> &mut Notes {
+        &mut self.notes
+    }
+
+    /// Bytes of id before the fields.
+    #[must_use]
+    pub const fn body(&self) -> usize {
+        self.body
+    }
+
+    /// Where the fields end; what comes after is surplus, or could not be read.
+    #[must_use]
+    pub const fn known_end(&self) -> usize {
+        self.known_end
+    }
+
+    /// The records directly in `parent`, or at the top.
+    pub fn parts(&self, parent: Option<&Record>) -> impl Iterator<Item = &Record> + Clone + use<'_> {
+        let whole = self.records.len();
+        let (mut next, end) = match parent {
+            Some(parent) => (self.place(parent) + 1, parent.end as usize),
+            None => (0, whole),
+        };
+        std::iter::from_fn(move || {
+            let record = self.records.get(next).filter(|_| next < end)?;
+            next = record.end as usize;
+            Some(record)
+        })
+    }
+
+    /// The value at a path; the first one if the path leaves out the index of a list. `None`: the message ends before it.
+    #[must_use]
+    pub fn find(&self, path: &Path) -> Option<&Record> {
+        self.descend(None, path.steps(), &mut |record| Some(record))
+    }
+
+    /// Calls `each` with the values at a path, with all elements where it leaves out the index of a list, until `each`
+    /// returns something.
+    pub fn find_map<'d, T>(
+        &'d self,
+        path: &Path,
+        mut each: impl FnMut(&'d Record) -> Option<T>,
+    ) -> Option<T> {
+        self.descend(None, path.steps(), &mut each)
+    }
+
+    fn descend<'d, T>(
+        &'d self,
+        parent: Option<&'d Record>,
+        steps: &[Step],
+        each: &mut dyn FnMut(&'d Record) -> Option<T>,
+    ) -> Option<T> {
+        let (step, rest) = steps.split_first()?;
+        let record = self.parts(parent).find(|record| record.field == step.field)?;
+        let list = matches!(record.value, Value::List(_));
+        match step.index {
+            // The list itself.
+            None if rest.is_empty() => each(record),
+            None if list => {
+                let mut elements = self.parts(Some(record));
+                elements.find_map(|element| self.descend(Some(element), rest, each))
+            }
+            None => self.descend(Some(record), rest, each),
+            Some(index) => {
+                let mut elements = self.parts(Some(record));
+                let element = elements.find(|element| element.index == Some(index))?;
+                if rest.is_empty() {
+                    each(element)
+                } else {
+                    self.descend(Some(element), rest, each)
+                }
+            }
+        }
+    }
+
+    /// The number of a record in [`Decoded::records`].
+    pub(super) fn place(&self, record: &Record) -> usize {
+        let same = |other: &Record| {
+            (other.at, other.field, other.index, other.depth)
+                == (record.at, record.field, record.index, record.depth)
+        };
+        // Records are in order of their place, those of no length between others of the same place.
+        let start = self.records.partition_point(|other| other.at < record.at);
+        let after = self.records.get(start..).unwrap_or_default();
+        start + after.iter().position(same).unwrap_or(after.len())
+    }
+}
+
+/// The bytes of text or of raw bytes, as they were received, without a NUL behind them. Empty for numbers.
+#[must_use]
+pub(super) fn bytes<'a>(field: &Field, record: &Record, source: Source<'a>) -> Cow<'a, [u8]> {
+    let range = record.at as usize..(record.at + record.len) as usize;
+    match source {
+        Source::Bytes(data) => {
+            let data = data.get(range).unwrap_or_default();
+            Cow::Borrowed(match record.value {
+                Value::Text(len) if matches!(field.ty, Type::Packed(_)) => return unpack_bytes(data, len),
+                Value::Text(len) => data.get(..len as usize).unwrap_or_default(),
+                Value::Bytes => data,
+                _ => &[],
+            })
+        }
+        Source::Ints(ints) => {
+            let ints = ints.get(range).unwrap_or_default();
+            match record.value {
+                Value::Text(len) => {
+                    Cow::Owned(packed_text(ints.iter().copied()).take(len as usize).collect())
+                }
+                Value::Bytes => Cow::Owned(ints.iter().flat_map(|int| int.to_be_bytes()).collect()),
+                _ => Cow::Borrowed(&[]),
+            }
+        }
+    }
+}
+
+fn unpack_bytes(data: &[u8], len: u32) -> Cow<'_, [u8]> {
+    let mut rest = data;
+    let ints = std::iter::from_fn(|| {
+        let int = crate::varint::decode(rest)?;
+        rest = rest.get(int.len..)?;
+        Some(int.value)
+    });
+    Cow::Owned(packed_text(ints).take(len as usize).collect())
+}
+
+/// The characters in ints: 128 is added to each (gamecore.h, IntsToStr).
+pub(super) fn packed_text(ints: impl Iterator<Item = i32>) -> impl Iterator<Item = u8> {
+    ints.flat_map(|int| int.to_be_bytes())
+        .map(|byte| byte.wrapping_sub(128))
+}
+
+impl Def {
+    /// The bytes of a record's text or raw bytes, without a NUL behind them. Empty for numbers.
+    #[must_use]
+    pub fn bytes<'a>(&self, record: &Record, source: Source<'a>) -> Cow<'a, [u8]> {
+        self.field(record.field)
+            .map_or(Cow::Borrowed(&[]), |field| bytes(field, record, source))
+    }
+}

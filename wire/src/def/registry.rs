@@ -1,0 +1,346 @@
+//! All definitions, found by id and by name.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use super::error::{DefError, Errors};
+use super::model::{Class, Def, Dialect, Field, Id, Set};
+use super::path::{Path, PathError};
+use super::suggest::suggest;
+use super::{parse, resolve};
+use crate::message::identify;
+use crate::{Dir, MessageId, Proto};
+
+/// The files that are built in, in the order in which they are read.
+const FILES: [(&str, &str); 6] = [
+    ("v06.tw", include_str!("../../defs/v06.tw")),
+    ("ddnet.tw", include_str!("../../defs/ddnet.tw")),
+    ("v07.tw", include_str!("../../defs/v07.tw")),
+    ("extended.tw", include_str!("../../defs/extended.tw")),
+    ("connless.tw", include_str!("../../defs/connless.tw")),
+    ("control.tw", include_str!("../../defs/control.tw")),
+];
+
+/// Ids below are found by index.
+const SMALL: usize = 128;
+const NONE: u16 = u16::MAX;
+
+/// All definitions of all dialects.
+#[derive(Debug)]
+pub struct Registry {
+    v6: Table,
+    ddnet: Table,
+    v7: Table,
+}
+
+/// What the start of a message says.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'r> {
+    /// How it is defined. An unknown UUID has the definition of its envelope.
+    pub def: &'r Def,
+    /// Bytes of id before the fields.
+    pub body: usize,
+    /// The UUID is not known.
+    pub unknown: bool,
+}
+
+#[derive(Debug)]
+struct Table {
+    defs: Vec<Def>,
+    /// By class and number, [`NONE`] where there is none.
+    small: [[u16; SMALL]; Class::ALL.len()],
+    large: BTreeMap<(Class, i32), u16>,
+    uuids: Vec<([u8; 16], Class, u16)>,
+    tags: Vec<([u8; 4], u16)>,
+    /// By folded name, sorted.
+    names: Vec<(Box<str>, u16)>,
+    sets: BTreeMap<Arc<str>, Arc<Set>>,
+}
+
+impl Registry {
+    /// What is built in. Read once.
+    #[must_use]
+    #[expect(
+        clippy::expect_used,
+        reason = "the text is part of the program, and a test reads it"
+    )]
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: LazyLock<Registry> =
+            LazyLock::new(|| Registry::load(&[]).expect("the built-in definitions are right"));
+        &BUILTIN
+    }
+
+    /// What is built in, and `text` of a file `name`, which adds and replaces.
+    ///
+    /// # Errors
+    /// Everything that is wrong in `text`, at most 50 errors, in the order of the text.
+    pub fn with(name: &str, text: &str) -> Result<Self, Vec<DefError>> {
+        Self::load(&[(name, text)])
+    }
+
+    /// As [`Registry::with`], with any number of files.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load(files: &[(&str, &str)]) -> Result<Self, Vec<DefError>> {
+        let mut errors = Errors::new();
+        let mut items = Vec::new();
+        for (name, text) in FILES {
+            parse::parse(name, text, 0, &mut items, &mut errors);
+        }
+        for (name, text) in files {
+            parse::parse(name, text, 1, &mut items, &mut errors);
+        }
+        let mut table = |dialect| {
+            let (defs, names) = resolve::resolve(dialect, &items, &mut errors);
+            let sets = names
+                .sets
+                .values()
+                .map(|set| (set.name.clone(), Arc::clone(set)))
+                .collect();
+            Table::new(defs, sets)
+        };
+        let registry = Self {
+            v6: table(Dialect::V6),
+            ddnet: table(Dialect::Ddnet),
+            v7: table(Dialect::V7),
+        };
+        errors.into_result()?;
+        Ok(registry)
+    }
+
+    /// The definition of a message, by its id and direction. If it is only defined for the other direction, that.
+    #[must_use]
+    pub fn identify(&self, proto: Proto, dir: Dir, id: MessageId) -> Option<&Def> {
+        let table = self.table(proto);
+        let class = id.layer.into();
+        let at = match &id.uuid {
+            Some(uuid) => table.uuid(class, uuid),
+            None => table.number(class, id.id),
+        };
+        table.towards(at?, dir)
+    }
+
+    /// The definition of the message in the data of a chunk. `None` if its number is unknown, or there is none.
+    #[must_use]
+    pub fn message(&self, proto: Proto, dir: Dir, data: &[u8]) -> Option<Found<'_>> {
+        let (id, body) = identify(data)?;
+        let found = |def, body, unknown| Found { def, body, unknown };
+        if let Some(def) = self.identify(proto, dir, id) {
+            return Some(found(def, body, false));
+        }
+        let envelope = MessageId { uuid: None, ..id };
+        let def = self.identify(proto, dir, envelope)?;
+        Some(found(def, body - 16, true))
+    }
+
+    /// The definition of a control message, by its first byte.
+    #[must_use]
+    pub fn control(&self, proto: Proto, dir: Dir, id: u8) -> Option<&Def> {
+        let table = self.table(proto);
+        table.towards(table.number(Class::Control, id.into())?, dir)
+    }
+
+    /// The definition of a connless message, by its first eight bytes.
+    #[must_use]
+    pub fn connless(&self, proto: Proto, data: &[u8]) -> Option<&Def> {
+        let tag: &[u8; 4] = data.strip_prefix(&[0xff; 4])?.first_chunk()?;
+        let table = self.table(proto);
+        let found = table.tags.iter().find(|(known, _)| known == tag);
+        table.def(found?.1)
+    }
+
+    /// The definition of a snapshot object, by its type.
+    #[must_use]
+    pub fn object(&self, proto: Proto, number: i32) -> Option<&Def> {
+        let table = self.table(proto);
+        table.def(table.number(Class::Object, number)?)
+    }
+
+    /// The definition of a snapshot object, by the UUID that a descriptor item gave its type.
+    #[must_use]
+    pub fn object_uuid(&self, proto: Proto, uuid: &[u8; 16]) -> Option<&Def> {
+        let table = self.table(proto);
+        table.def(table.uuid(Class::Object, uuid)?)
+    }
+
+    /// All definitions with this name, in snake case or as the games' sources call them (`NETMSG_CON_READY`,
+    /// `NETMSGTYPE_SV_CHAT`, `CNetMsg_Sv_Chat`), in any case. Classes have names of their own, and an extended message
+    /// may have the name of a plain one, which comes first.
+    pub fn named<'r>(
+        &'r self,
+        proto: Proto,
+        class: Option<Class>,
+        name: &str,
+    ) -> impl Iterator<Item = &'r Def> + use<'r> {
+        let table = self.table(proto);
+        let name = fold(name);
+        let start = table.names.partition_point(|(known, _)| **known < *name);
+        let names = table.names.get(start..).unwrap_or_default().iter();
+        let found = names.take_while(move |(known, _)| **known == *name);
+        found
+            .filter_map(|(_, at)| table.def(*at))
+            .filter(move |def| class.is_none_or(|class| class == def.class))
+    }
+
+    /// A field, and the place that a path names, for each definition of `name`. See [`Def::path`].
+    ///
+    /// # Errors
+    /// That of the first definition, if no definition has such a field. `Ok` and empty: there is no such name.
+    pub fn field(
+        &self,
+        proto: Proto,
+        class: Option<Class>,
+        name: &str,
+        path: &str,
+    ) -> Result<Vec<(&Def, &Field, Path)>, PathError> {
+        let mut failed = None;
+        let mut found = Vec::new();
+        for def in self.named(proto, class, name) {
+            match def.path(path) {
+                Ok(path) => found.extend(def.field(path.leaf()).map(|field| (def, field, path))),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match failed {
+            Some(error) if found.is_empty() => Err(error),
+            _ => Ok(found),
+        }
+    }
+
+    /// Every definition of a dialect.
+    pub fn defs(&self, dialect: Dialect) -> impl Iterator<Item = &Def> {
+        self.of(dialect).defs.iter()
+    }
+
+    /// The enum or flags with this name.
+    #[must_use]
+    pub fn set(&self, dialect: Dialect, name: &str) -> Option<&Set> {
+        self.of(dialect).sets.get(name).map(|set| &**set)
+    }
+
+    /// Every enum and set of flags of a dialect.
+    pub fn sets(&self, dialect: Dialect) -> impl Iterator<Item = &Set> {
+        self.of(dialect).sets.values().map(|set| &**set)
+    }
+
+    /// The name, of any dialect, that somebody meant.
+    #[must_use]
+    pub fn suggest(&self, class: Option<Class>, name: &str) -> Option<&str> {
+        let defs = Dialect::ALL.into_iter().flat_map(|dialect| self.defs(dialect));
+        let defs = defs.filter(|def| class.is_none_or(|class| class == def.class));
+        suggest(name, defs.map(|def| &*def.name))
+    }
+
+    fn table(&self, proto: Proto) -> &Table {
+        self.of(proto.into())
+    }
+
+    const fn of(&self, dialect: Dialect) -> &Table {
+        match dialect {
+            Dialect::V6 => &self.v6,
+            Dialect::Ddnet => &self.ddnet,
+            Dialect::V7 => &self.v7,
+        }
+    }
+}
+
+impl Table {
+    fn new(defs: Vec<Def>, sets: BTreeMap<Arc<str>, Arc<Set>>) -> Self {
+        let mut table = Self {
+            defs: Vec::new(),
+            small: [[NONE; SMALL]; Class::ALL.len()],
+            large: BTreeMap::new(),
+            uuids: Vec::new(),
+            tags: Vec::new(),
+            names: Vec::new(),
+            sets,
+        };
+        for (at, def) in (0u16..NONE).zip(&defs) {
+            match &def.id {
+                Id::Number(number) => table.add_number(def.class, *number, at),
+                Id::Uuid { uuid, .. } => table.uuids.push((*uuid, def.class, at)),
+                Id::Tag(tag) => table.tags.push((*tag, at)),
+            }
+            let names = std::iter::once(&def.name).chain(&def.aliases);
+            table.names.extend(names.map(|name| (fold(name).into(), at)));
+        }
+        // The first of two that differ in direction leads to the other.
+        table.uuids.sort_unstable();
+        let extended = |at: u16| {
+            defs.get(usize::from(at))
+                .is_some_and(|def| matches!(def.id, Id::Uuid { .. }))
+        };
+        table
+            .names
+            .sort_by(|(one, a), (two, b)| (one, extended(*a), a).cmp(&(two, extended(*b), b)));
+        table.names.dedup();
+        table.defs = defs;
+        table
+    }
+
+    fn add_number(&mut self, class: Class, number: i32, at: u16) {
+        let small = usize::try_from(number)
+            .ok()
+            .and_then(|number| self.small.get_mut(class as usize)?.get_mut(number));
+        match small {
+            Some(slot) if *slot == NONE => *slot = at,
+            Some(_) => {}
+            None => {
+                self.large.entry((class, number)).or_insert(at);
+            }
+        }
+    }
+
+    fn number(&self, class: Class, number: i32) -> Option<u16> {
+        let small = usize::try_from(number)
+            .ok()
+            .and_then(|number| self.small.get(class as usize)?.get(number));
+        match small {
+            Some(at) => Some(*at).filter(|at| *at != NONE),
+            None => self.large.get(&(class, number)).copied(),
+        }
+    }
+
+    fn uuid(&self, class: Class, uuid: &[u8; 16]) -> Option<u16> {
+        let start = self
+            .uuids
+            .partition_point(|(known, of, _)| (known, *of) < (uuid, class));
+        let found = self.uuids.get(start)?;
+        (found.0 == *uuid && found.1 == class).then_some(found.2)
+    }
+
+    fn def(&self, at: u16) -> Option<&Def> {
+        self.defs.get(usize::from(at))
+    }
+
+    fn towards(&self, at: u16, dir: Dir) -> Option<&Def> {
+        let def = self.def(at)?;
+        let twin = def.twin.and_then(|twin| self.def(twin));
+        Some(
+            twin.filter(|twin| !def.way.allows(dir) && twin.way.allows(dir))
+                .unwrap_or(def),
+        )
+    }
+}
+
+/// What is the same in all ways to write a name: lower case, without the prefix of the sources, without `_`.
+fn fold(name: &str) -> String {
+    const PREFIXES: [&str; 9] = [
+        "netmsgtype_",
+        "netmsg_",
+        "cnetmsg_",
+        "netobjtype_",
+        "cnetobj_",
+        "neteventtype_",
+        "cnetevent_",
+        "net_ctrlmsg_",
+        "cnetmsgtype_",
+    ];
+    let lower = name.to_lowercase();
+    let bare = PREFIXES
+        .iter()
+        .find_map(|prefix| lower.strip_prefix(prefix))
+        .unwrap_or(&lower);
+    bare.replace('_', "")
+}

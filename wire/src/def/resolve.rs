@@ -1,0 +1,203 @@
+//! From what the files say to the definitions of one dialect.
+//!
+//! Law: of several definitions of the same thing the one of highest rank counts ([`Scope::rank`]); two of the same rank
+//! are an error. A message replaces another one when it has its name or its id.
+
+mod layout;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::error::{Errors, Mark};
+use super::model::{Class, Def, Dialect, Id, Set, Way, Words};
+use super::syntax::{Item, Kind, Layout, Name, Scope};
+
+/// Everything that has a name in one dialect.
+pub(super) struct Names<'i> {
+    consts: BTreeMap<&'i str, i64>,
+    words: BTreeMap<&'i str, &'i Arc<Words>>,
+    pub(super) sets: BTreeMap<&'i str, &'i Arc<Set>>,
+    structs: BTreeMap<&'i str, &'i Layout>,
+    /// Objects can be parts of messages.
+    objects: BTreeMap<&'i str, &'i Layout>,
+}
+
+/// The definitions of `dialect`, and its enums.
+pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Errors) -> (Vec<Def>, Names<'i>) {
+    let mut mine: Vec<&Item> = items
+        .iter()
+        .filter(|item| item.scope.dialects & dialect.bit() != 0)
+        .collect();
+    mine.sort_by_key(|item| item.scope.rank());
+    let mut names = Names {
+        consts: BTreeMap::new(),
+        words: BTreeMap::new(),
+        sets: BTreeMap::new(),
+        structs: BTreeMap::new(),
+        objects: BTreeMap::new(),
+    };
+    let mut taken = Taken::default();
+    let mut messages = Messages::default();
+    for item in mine {
+        taken.check(item, errors);
+        let name = &*item.name.text;
+        match &item.kind {
+            Kind::Const(value) => {
+                names.consts.insert(name, *value);
+            }
+            Kind::Words(words) => {
+                names.words.insert(name, words);
+            }
+            Kind::Set(set) => {
+                names.structs.remove(name);
+                names.sets.insert(name, set);
+            }
+            Kind::Layout(layout) => match &layout.head {
+                Some(_) => messages.add(item, layout, errors),
+                None => {
+                    names.sets.remove(name);
+                    names.structs.insert(name, layout);
+                }
+            },
+        }
+    }
+    for (item, layout) in messages.live() {
+        if layout
+            .head
+            .as_ref()
+            .is_some_and(|head| head.class == Class::Object)
+        {
+            names.objects.insert(&item.name.text, layout);
+        }
+    }
+    let mut defs: Vec<Def> = messages
+        .live()
+        .filter_map(|(item, layout)| layout::def(item, layout, &names, errors))
+        .collect();
+    twins(&mut defs);
+    (defs, names)
+}
+
+/// Names of what is no message, and who took them.
+#[derive(Default)]
+struct Taken<'i> {
+    by: BTreeMap<(u8, &'i str), (Scope, Mark)>,
+}
+
+impl<'i> Taken<'i> {
+    fn check(&mut self, item: &'i Item, errors: &mut Errors) {
+        let space = match &item.kind {
+            Kind::Const(_) => 0,
+            Kind::Words(_) => 1,
+            Kind::Set(_) => 2,
+            Kind::Layout(layout) if layout.head.is_none() => 2,
+            Kind::Layout(_) => return,
+        };
+        let name = &*item.name.text;
+        if let Some((scope, mark)) = self.by.insert((space, name), (item.scope, item.name.mark))
+            && scope.rank() == item.scope.rank()
+        {
+            twice(&item.name, mark, errors);
+        }
+    }
+}
+
+/// Messages and objects, the replaced ones taken out.
+#[derive(Default)]
+struct Messages<'i> {
+    all: Vec<Option<(&'i Item, &'i Layout)>>,
+    by_name: BTreeMap<(Class, bool, &'i str), usize>,
+    by_id: BTreeMap<(Class, Key), Vec<usize>>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Number(i32),
+    Uuid([u8; 16]),
+    Tag([u8; 4]),
+}
+
+impl<'i> Messages<'i> {
+    fn live(&self) -> impl Iterator<Item = (&'i Item, &'i Layout)> + '_ {
+        self.all.iter().flatten().copied()
+    }
+
+    fn add(&mut self, item: &'i Item, layout: &'i Layout, errors: &mut Errors) {
+        let Some(head) = &layout.head else { return };
+        let place = self.all.len();
+        let (key, extended) = match &head.id {
+            Id::Number(number) => (Key::Number(*number), false),
+            Id::Uuid { uuid, .. } => (Key::Uuid(*uuid), true),
+            Id::Tag(tag) => (Key::Tag(*tag), false),
+        };
+        let same_id = self.by_id.entry((head.class, key)).or_default();
+        let rivals = same_id.iter().copied().map(|rival| (rival, head.id_mark));
+        // An extended message may have the name of a plain one: DDNet added some of 0.7 that way.
+        let same_name = self
+            .by_name
+            .insert((head.class, extended, &item.name.text), place);
+        let rivals: Vec<_> = rivals
+            .chain(same_name.map(|rival| (rival, item.name.mark)))
+            .collect();
+        same_id.push(place);
+        for (rival, mark) in rivals {
+            let Some(slot) = self.all.get_mut(rival) else {
+                continue;
+            };
+            let Some((other, its)) = *slot else { continue };
+            let ways = its.head.as_ref().map(|head| head.way);
+            let apart = matches!(
+                (head.way, ways),
+                (Way::C2s, Some(Way::S2c)) | (Way::S2c, Some(Way::C2s))
+            );
+            if mark == head.id_mark && apart {
+                continue;
+            }
+            if other.scope.rank() == item.scope.rank() {
+                let name = Name {
+                    text: if mark == head.id_mark {
+                        "this id".into()
+                    } else {
+                        item.name.text.clone()
+                    },
+                    mark,
+                };
+                twice(&name, other.name.mark, errors);
+            }
+            *slot = None;
+        }
+        self.all.push(Some((item, layout)));
+    }
+}
+
+fn twice(name: &Name, other: Mark, errors: &mut Errors) {
+    let file = errors
+        .files
+        .get(usize::from(other.file))
+        .cloned()
+        .unwrap_or_default();
+    let message = format!(
+        "`{}` is defined twice, the other one is at {file}:{}",
+        name.text, other.line
+    );
+    let help = "a definition replaces those in files before, and those for more protocols".to_owned();
+    errors.push(name.mark, message, Some(help));
+}
+
+/// Links definitions that have the same id and are sent in opposite directions.
+fn twins(defs: &mut [Def]) {
+    for at in 0..defs.len() {
+        let (before, rest) = defs.split_at_mut(at);
+        let Some(def) = rest.first() else { continue };
+        // Only these can share an id.
+        if !matches!(def.way, Way::C2s | Way::S2c) || def.class == Class::Object {
+            continue;
+        }
+        let first = before
+            .iter_mut()
+            .find(|other| other.class == def.class && other.id == def.id);
+        if let Some(first) = first {
+            first.twin = u16::try_from(at).ok();
+        }
+    }
+}

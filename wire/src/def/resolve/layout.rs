@@ -1,0 +1,311 @@
+//! The fields of one message or object, laid out in order.
+
+mod attribute;
+
+use std::sync::Arc;
+
+use super::super::error::Errors;
+use super::super::model::{Class, Def, Field, Id, Len, Repeat, Size, Type};
+use super::super::suggest::suggest;
+use super::super::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
+use super::Names;
+
+/// Most fields of a message, those of its parts counted.
+const MAX_FIELDS: usize = 1024;
+/// How deep structs may be in each other.
+const MAX_DEPTH: usize = 8;
+
+pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut Errors) -> Option<Def> {
+    let head = layout.head.as_ref()?;
+    let mut out = Out {
+        names,
+        class: head.class,
+        fields: Vec::new(),
+        errors,
+    };
+    out.members(layout, None, 0);
+    let fields = out.fields;
+    Some(Def {
+        name: item.name.text.clone(),
+        class: head.class,
+        id: head.id.clone(),
+        way: head.way,
+        vitality: head.vitality,
+        dead: head.dead,
+        since: head.since.clone(),
+        aliases: head.aliases.clone(),
+        doc: layout.doc.clone(),
+        size: (head.class == Class::Object).then(|| size(head, &fields)),
+        fields,
+        twin: None,
+    })
+}
+
+struct Out<'a, 'i> {
+    names: &'a Names<'i>,
+    class: Class,
+    fields: Vec<Field>,
+    errors: &'a mut Errors,
+}
+
+impl<'i> Out<'_, 'i> {
+    fn members(&mut self, layout: &Layout, parent: Option<u16>, depth: usize) {
+        for member in &layout.members {
+            match member {
+                Member::Include(name) => match self.layout(name) {
+                    Some(part) if depth < MAX_DEPTH => self.members(part, parent, depth + 1),
+                    Some(_) => self
+                        .errors
+                        .push(name.mark, "structs too deep in each other", None),
+                    None => self.unknown(name, "struct"),
+                },
+                Member::Field(raw) => self.field(raw, parent, depth),
+            }
+            if self.fields.len() > MAX_FIELDS {
+                self.fields.truncate(MAX_FIELDS);
+                return;
+            }
+        }
+    }
+
+    fn field(&mut self, raw: &RawField, parent: Option<u16>, depth: usize) {
+        let mark = raw.name.mark;
+        if self.fields.len() >= MAX_FIELDS {
+            self.errors
+                .push(mark, format!("more than {MAX_FIELDS} fields in a message"), None);
+            return;
+        }
+        if self.named(&raw.name.text, parent).is_some() {
+            self.errors
+                .push(mark, format!("there are two fields `{}`", raw.name.text), None);
+            return;
+        }
+        let Some(field) = self.resolved(raw, parent) else {
+            return;
+        };
+        let at = self.fields.len();
+        let group = matches!(field.ty, Type::Group { .. });
+        self.fields.push(field);
+        if group {
+            match self.layout(&raw.ty) {
+                Some(part) if depth < MAX_DEPTH => {
+                    self.members(part, u16::try_from(at).ok(), depth + 1);
+                }
+                _ => self
+                    .errors
+                    .push(raw.ty.mark, "structs too deep in each other", None),
+            }
+        }
+        let end = u16::try_from(self.fields.len()).unwrap_or(u16::MAX);
+        if let Some(field) = self.fields.get_mut(at) {
+            field.end = end;
+        }
+    }
+
+    fn resolved(&mut self, raw: &RawField, parent: Option<u16>) -> Option<Field> {
+        let ty = self.ty(raw, parent)?;
+        let repeat = match &raw.repeat {
+            RawRepeat::One => Repeat::One,
+            RawRepeat::Fixed(count) => Repeat::Fixed(*count),
+            RawRepeat::Field(name) => Repeat::Field(self.counter(name, parent)?),
+            RawRepeat::Params(name) => Repeat::Params(self.counter(name, parent)?),
+            RawRepeat::Rest => Repeat::Rest,
+        };
+        if self.class == Class::Object && !matches!(repeat, Repeat::One | Repeat::Fixed(_)) {
+            self.errors
+                .push(raw.name.mark, "a snapshot object has always the same size", None);
+        }
+        let (min, max) = self.range(raw, &ty)?;
+        let secrecy = self.secrecy(&raw.secrecy, parent)?;
+        Some(Field {
+            name: raw.name.text.clone(),
+            default: self.default(raw, &ty)?,
+            repeat,
+            optional: raw.optional,
+            min,
+            max,
+            limit: raw.limit,
+            count_max: raw.count_max,
+            secrecy,
+            after: raw.after.clone(),
+            doc: raw.doc.clone(),
+            parent,
+            end: 0,
+            ty,
+        })
+    }
+
+    fn ty(&mut self, raw: &RawField, parent: Option<u16>) -> Option<Type> {
+        let name = &raw.ty;
+        let ty = match raw.builtin {
+            Some(builtin) => self.builtin(builtin, raw, parent)?,
+            None => match (self.names.sets.get(&*name.text), self.layout(name)) {
+                (Some(set), _) if set.flags => Type::Flags(Arc::clone(set)),
+                (Some(set), _) => Type::Enum(Arc::clone(set)),
+                (None, Some(_)) => Type::Group {
+                    name: name.text.clone(),
+                    bytes: match &raw.bytes {
+                        Some(name) => Some(self.counter(name, parent)?),
+                        None => None,
+                    },
+                },
+                (None, None) => {
+                    self.unknown(name, "type");
+                    return None;
+                }
+            },
+        };
+        let fits = match &ty {
+            Type::Int | Type::Bool | Type::Tick | Type::Tune | Type::Enum(_) | Type::Flags(_) => true,
+            Type::Packed(_) | Type::Uuid | Type::Group { .. } => true,
+            _ => self.class != Class::Object,
+        };
+        if !fits {
+            self.errors.push(
+                name.mark,
+                format!("a snapshot object has no `{}`", name.text),
+                None,
+            );
+        }
+        let misplaced = [
+            (raw.bytes.is_some() && !matches!(ty, Type::Group { .. }), "bytes"),
+            (raw.len.is_some() && !matches!(ty, Type::Raw(..)), "len"),
+            (raw.expect.is_some() && !matches!(ty, Type::Raw(..)), "expect"),
+            (raw.ints.is_some() && !matches!(ty, Type::Packed(_)), "ints"),
+            (raw.limit.is_some() && !matches!(ty, Type::Text(_)), "limit"),
+        ];
+        for (_, attribute) in misplaced.into_iter().filter(|(wrong, _)| *wrong) {
+            self.errors
+                .push(name.mark, format!("`{}` has no `{attribute}`", name.text), None);
+        }
+        Some(ty)
+    }
+
+    fn builtin(&mut self, builtin: Builtin, raw: &RawField, parent: Option<u16>) -> Option<Type> {
+        Some(match builtin {
+            Builtin::Int => Type::Int,
+            Builtin::Bool => Type::Bool,
+            Builtin::Tick => Type::Tick,
+            Builtin::Tune => Type::Tune,
+            Builtin::Text(clean) => Type::Text(clean),
+            Builtin::Decimal => Type::Decimal,
+            Builtin::Uuid => Type::Uuid,
+            Builtin::Sha256 => Type::Sha256,
+            Builtin::U8 => Type::U8,
+            Builtin::Be16 => Type::Be16,
+            Builtin::Be32 => Type::Be32,
+            Builtin::Addr => Type::Addr,
+            Builtin::AddrLegacy => Type::AddrLegacy,
+            Builtin::Packed => match raw.ints {
+                Some(ints) => Type::Packed(ints),
+                None => {
+                    self.errors.push(raw.ty.mark, "`twstr` needs `ints=N`", None);
+                    return None;
+                }
+            },
+            Builtin::Raw => {
+                let len = match &raw.len {
+                    Some(RawLen::Fixed(len)) => Len::Fixed(*len),
+                    Some(RawLen::Field(name)) => Len::Field(self.counter(name, parent)?),
+                    Some(RawLen::Rest) => Len::Rest,
+                    None => {
+                        let help = Some("len=N, len=FIELD or rest".to_owned());
+                        self.errors.push(raw.ty.mark, "how many bytes?", help);
+                        return None;
+                    }
+                };
+                Type::Raw(len, raw.expect.clone())
+            }
+        })
+    }
+
+    /// A number before this field, beside it or beside what it is part of.
+    fn counter(&mut self, name: &Name, parent: Option<u16>) -> Option<u16> {
+        let mut level = parent;
+        loop {
+            if let Some((at, field)) = self.named(&name.text, level) {
+                let good = field.is_number() && !field.is_list();
+                if !good {
+                    self.errors
+                        .push(name.mark, format!("`{}` is no single number", name.text), None);
+                }
+                return good.then_some(at);
+            }
+            match level {
+                Some(at) => level = self.fields.get(usize::from(at)).and_then(|field| field.parent),
+                None => break,
+            }
+        }
+        let before = self
+            .fields
+            .iter()
+            .filter(|field| field.is_number())
+            .map(|field| &*field.name);
+        let meant = suggest(&name.text, before).map(|meant| format!("did you mean `{meant}`?"));
+        self.errors.push(
+            name.mark,
+            format!("no number `{}` before this field", name.text),
+            meant,
+        );
+        None
+    }
+
+    fn named(&self, name: &str, parent: Option<u16>) -> Option<(u16, &Field)> {
+        let mut fields = (0u16..).zip(&self.fields);
+        fields.find(|(_, field)| field.parent == parent && *field.name == *name)
+    }
+
+    fn layout(&self, name: &Name) -> Option<&'i Layout> {
+        self.names
+            .structs
+            .get(&*name.text)
+            .or_else(|| self.names.objects.get(&*name.text))
+            .copied()
+    }
+
+    fn unknown(&mut self, name: &Name, what: &str) {
+        let names = self.names;
+        let known = names.structs.keys().chain(names.objects.keys());
+        let types = Builtin::NAMES
+            .iter()
+            .map(|(name, _)| name)
+            .chain(names.sets.keys());
+        let known = known.chain(types.filter(|_| what == "type")).copied();
+        let meant = suggest(&name.text, known).map(|meant| format!("did you mean `{meant}`?"));
+        self.errors
+            .push(name.mark, format!("unknown {what} `{}`", name.text), meant);
+    }
+}
+
+fn size(head: &Head, fields: &[Field]) -> Size {
+    let (mut full, mut least) = (0u32, None);
+    let mut repeats: Vec<(u16, u32)> = Vec::new();
+    for (at, field) in (0u16..).zip(fields) {
+        repeats.retain(|(end, _)| *end > at);
+        let outer = repeats.last().map_or(1, |(_, times)| *times);
+        let times = match field.repeat {
+            Repeat::Fixed(count) => outer.saturating_mul(u32::from(count)),
+            _ => outer,
+        };
+        let ints = match field.ty {
+            Type::Group { .. } => {
+                repeats.push((field.end, times));
+                0
+            }
+            Type::Packed(ints) => u32::from(ints),
+            Type::Uuid => 4,
+            _ => 1,
+        };
+        if field.optional && least.is_none() {
+            least = Some(full);
+        }
+        full = full.saturating_add(ints.saturating_mul(times));
+    }
+    let short = |ints: u32| u16::try_from(ints).unwrap_or(u16::MAX);
+    let agreed = matches!(head.id, Id::Number(_)) && !head.explicit;
+    Size {
+        full: short(full),
+        least: short(least.unwrap_or(full)),
+        agreed: agreed.then(|| short(full)),
+    }
+}

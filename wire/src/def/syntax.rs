@@ -1,0 +1,179 @@
+//! What a definition file says, before names are looked up.
+
+use std::sync::Arc;
+
+use super::error::Mark;
+use super::model::{Class, Clean, Id, Set, Vitality, Way, Words};
+
+/// A name and where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Name {
+    pub(super) text: Arc<str>,
+    pub(super) mark: Mark,
+}
+
+/// For whom a definition counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scope {
+    /// Bits of dialects.
+    pub(super) dialects: u8,
+    /// 0 for the built-in files, 1 for a user's.
+    pub(super) level: u8,
+}
+
+impl Scope {
+    /// Which of two definitions of the same thing counts: a user's, then the one for fewer dialects.
+    pub(super) const fn rank(self) -> (u8, u32) {
+        (self.level, 8 - self.dialects.count_ones())
+    }
+}
+
+/// A definition.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) scope: Scope,
+    pub(super) name: Name,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Const(i64),
+    Words(Arc<Words>),
+    Set(Arc<Set>),
+    Layout(Layout),
+}
+
+/// A struct, message or object.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// `None`: a struct.
+    pub(super) head: Option<Head>,
+    pub(super) doc: Option<Arc<str>>,
+    pub(super) members: Vec<Member>,
+}
+
+/// What a message or object has beside its fields.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) class: Class,
+    pub(super) id: Id,
+    pub(super) id_mark: Mark,
+    pub(super) way: Way,
+    pub(super) vitality: Vitality,
+    pub(super) dead: bool,
+    pub(super) explicit: bool,
+    pub(super) since: Option<Arc<str>>,
+    pub(super) aliases: Vec<Arc<str>>,
+}
+
+#[derive(Debug)]
+pub(super) enum Member {
+    /// The fields of a struct in this place.
+    Include(Name),
+    Field(Box<RawField>),
+}
+
+/// An end of a range.
+#[derive(Debug, Clone)]
+pub(super) enum Bound {
+    Open,
+    Int(i64),
+    Const(Name),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum RawRepeat {
+    One,
+    Fixed(u16),
+    Field(Name),
+    Params(Name),
+    Rest,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum RawLen {
+    Fixed(u16),
+    Field(Name),
+    Rest,
+}
+
+/// The types that are not defined in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Builtin {
+    Int,
+    Bool,
+    Tick,
+    Tune,
+    Text(Clean),
+    Decimal,
+    Raw,
+    Uuid,
+    Sha256,
+    U8,
+    Be16,
+    Be32,
+    Addr,
+    AddrLegacy,
+    Packed,
+}
+
+impl Builtin {
+    pub(super) const NAMES: [(&'static str, Self); 18] = [
+        ("int", Self::Int),
+        ("bool", Self::Bool),
+        ("tick", Self::Tick),
+        ("tune", Self::Tune),
+        ("cstr", Self::Text(Clean::Raw)),
+        ("str", Self::Text(Clean::Text)),
+        ("str_cc", Self::Text(Clean::Line)),
+        ("str_strict", Self::Text(Clean::Strict)),
+        ("decstr", Self::Decimal),
+        ("raw", Self::Raw),
+        ("uuid", Self::Uuid),
+        ("sha256", Self::Sha256),
+        ("u8", Self::U8),
+        ("be16", Self::Be16),
+        ("be32", Self::Be32),
+        ("addr18", Self::Addr),
+        ("addr6", Self::AddrLegacy),
+        ("twstr", Self::Packed),
+    ];
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|&(_, ty)| ty)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum RawSecrecy {
+    Open,
+    Secret,
+    After(Name),
+    Command(Name),
+    With(Name, Name),
+}
+
+/// A field as it was written.
+#[derive(Debug, Clone)]
+pub(super) struct RawField {
+    pub(super) name: Name,
+    pub(super) ty: Name,
+    pub(super) builtin: Option<Builtin>,
+    pub(super) optional: bool,
+    pub(super) repeat: RawRepeat,
+    pub(super) range: Option<(Bound, Bound, Mark)>,
+    pub(super) limit: Option<u16>,
+    pub(super) default: Option<Name>,
+    pub(super) len: Option<RawLen>,
+    pub(super) expect: Option<Arc<str>>,
+    pub(super) ints: Option<u16>,
+    pub(super) bytes: Option<Name>,
+    pub(super) count_max: Option<u16>,
+    pub(super) secrecy: RawSecrecy,
+    pub(super) after: Option<Arc<str>>,
+    pub(super) doc: Option<Arc<str>>,
+}

@@ -1,0 +1,137 @@
+//! Nothing that was defined disappears: every id and name, per protocol and class.
+
+use std::fmt::Write as _;
+
+use super::super::show::bytes_whole;
+use super::*;
+
+/// One line per definition: id, name, direction, fields; `?` may be missing, `!` may be secret, `[]` is a list.
+fn listed() -> String {
+    let mut out = String::new();
+    for dialect in Dialect::ALL {
+        for class in Class::ALL {
+            let mut lines: Vec<_> = Registry::builtin()
+                .defs(dialect)
+                .filter(|def| def.class == class)
+                .map(|def| {
+                    let (order, id) = match &def.id {
+                        Id::Number(number) => (*number, number.to_string()),
+                        Id::Uuid { uuid, .. } => (i32::MAX, bytes_whole(&Type::Uuid, uuid)),
+                        Id::Tag(tag) => (0, tag.map(char::from).iter().collect()),
+                    };
+                    let dead = if def.dead { " dead" } else { "" };
+                    let fields: String = def.parts(None).map(|(_, field)| marked(field)).collect();
+                    (
+                        order,
+                        format!("{id} {} {}{dead}{fields}", def.name, def.way.name()),
+                    )
+                })
+                .collect();
+            lines.sort();
+            writeln!(out, "{dialect} {}: {}", class.name(), lines.len()).unwrap();
+            lines
+                .iter()
+                .for_each(|(_, line)| writeln!(out, "  {line}").unwrap());
+        }
+    }
+    out
+}
+
+fn marked(field: &Field) -> String {
+    let mark = |set, mark| if set { mark } else { "" };
+    let secret = mark(field.secrecy != Secrecy::Open, "!");
+    let (list, optional) = (mark(field.is_list(), "[]"), mark(field.optional, "?"));
+    format!(" {}{list}{optional}{secret}", field.name)
+}
+
+#[test]
+fn everything_is_there() {
+    let expected = include_str!("list.txt");
+    let listed = listed();
+    if let Some((line, (old, new))) = expected
+        .lines()
+        .zip(listed.lines())
+        .enumerate()
+        .find(|(_, (old, new))| old != new)
+    {
+        panic!("list.txt line {}: expected `{old}`, found `{new}`", line + 1);
+    }
+    assert_eq!(expected.lines().count(), listed.lines().count());
+}
+
+#[test]
+fn as_many_as_the_references_have() {
+    let count = |dialect, class: Class, extended| {
+        let defs = Registry::builtin().defs(dialect).filter(|def| def.class == class);
+        defs.filter(|def| matches!(def.id, Id::Uuid { .. }) == extended)
+            .count()
+    };
+    // 0.6 has ids 1 to 26, DDNet the same and the envelope, 0.7 ids 1 to 30.
+    assert_eq!(count(Dialect::V6, Class::System, false), 27);
+    assert_eq!(count(Dialect::Ddnet, Class::System, false), 27);
+    assert_eq!(count(Dialect::V7, Class::System, false), 31);
+    // With the envelope: 1 to 25 and DDNet's 26 to 31; 0.7 ids 1 to 39.
+    assert_eq!(count(Dialect::V6, Class::Game, false), 32);
+    assert_eq!(count(Dialect::Ddnet, Class::Game, false), 32);
+    assert_eq!(count(Dialect::V7, Class::Game, false), 40);
+    assert_eq!(count(Dialect::Ddnet, Class::Object, false), 21);
+    assert_eq!(count(Dialect::V7, Class::Object, false), 25);
+    for dialect in Dialect::ALL {
+        let extended = [Class::System, Class::Game, Class::Object].map(|class| count(dialect, class, true));
+        assert_eq!(extended, [20, 24, 18], "{dialect}");
+    }
+    assert_eq!(
+        Registry::builtin()
+            .sets(Dialect::Ddnet)
+            .map(|set| set.labels.len())
+            .sum::<usize>(),
+        252
+    );
+}
+
+#[test]
+fn sizes_both_sides_agreed_on() {
+    let agreed = |proto, types: std::ops::RangeInclusive<i32>| -> Vec<u16> {
+        let size = |number| Registry::builtin().object(proto, number)?.size?.agreed;
+        types.map(|number| size(number).unwrap_or(0)).collect()
+    };
+    let six = [10, 6, 5, 4, 3, 8, 4, 15, 22, 5, 17, 3, 2, 2, 2, 2, 3, 3, 3, 3];
+    assert_eq!(agreed(Proto::V6, 1..=20), six);
+    assert_eq!(agreed(Proto::Ddnet, 1..=20), six);
+    let seven = [
+        10, 6, 5, 3, 3, 3, 2, 4, 15, 22, 3, 4, 58, 5, 32, 2, 2, 2, 2, 3, 3, 7, 0, 0,
+    ];
+    assert_eq!(agreed(Proto::V7, 1..=24), seven);
+}
+
+#[test]
+fn everything_is_documented() {
+    for dialect in Dialect::ALL {
+        for def in Registry::builtin().defs(dialect) {
+            assert!(def.doc.is_some(), "{dialect} {}", def.name);
+        }
+    }
+}
+
+/// The typed code for connless and control messages has the same names.
+#[test]
+fn names_agree() {
+    let registry = Registry::builtin();
+    for dialect in Dialect::ALL {
+        for def in registry.defs(dialect) {
+            if let Id::Tag(tag) = def.id {
+                let data = [[0xff; 4], tag].concat();
+                assert_eq!(crate::connless::name(&data), Some(&*def.name));
+            }
+        }
+    }
+    for proto in Proto::ALL {
+        for id in 0..8 {
+            let payload = [id];
+            let typed = crate::Control::parse(proto, &payload).unwrap();
+            let known = proto.layout().control_ids.contains(&id);
+            let name = registry.control(proto, Dir::C2s, id).map(|def| &*def.name);
+            assert_eq!(name, known.then(|| typed.name()).as_deref(), "{proto} {id}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The text form: what it says, and what is wrong with it.
+
+use super::*;
+
+fn errors(text: &str) -> Vec<String> {
+    match Registry::with("my.tw", text) {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn a_user_adds_and_replaces() {
+    let text = "\
+for 0.6 ddnet
+
+# Where a bot is.
+game my-bot@example.org sv_bot s2c vital since=1.0 alias=NETMSG_BOT
+  x     int   -5..  # to the right
+  mood  mood?       # how it is
+  tags  str_cc[*]
+
+enum mood
+  0 bored
+  1 glad
+
+# A chat line of a mod.
+game 3 sv_chat s2c vital
+  text  str
+
+for 0.7
+game 1000 sv_far s2c
+game 1000 cl_far c2s
+  x  int
+";
+    let registry = Registry::with("my.tw", text).unwrap();
+    let chat: Vec<_> = registry
+        .named(Proto::Ddnet, None, "sv_chat")
+        .map(|def| def.fields.len())
+        .collect();
+    assert_eq!(chat, [1]);
+    // 0.7 is as it was.
+    assert_eq!(
+        registry
+            .named(Proto::V7, None, "sv_chat")
+            .next()
+            .unwrap()
+            .fields
+            .len(),
+        4
+    );
+    let bot = registry.named(Proto::V65, None, "netmsg_bot").next().unwrap();
+    let mut data = Vec::new();
+    bot.encode(
+        &Datum::group([("x", 3.into()), ("mood", "glad".into())]),
+        &mut data,
+    )
+    .unwrap();
+    assert_eq!(data.len(), 19);
+    let mut decoded = Decoded::new();
+    assert_eq!(
+        decoded.message(&registry, Proto::Ddnet, Dir::S2c, &data),
+        registry.named(Proto::Ddnet, None, "sv_bot").next()
+    );
+    assert_eq!(codes(&decoded), []);
+    let far = |dir| {
+        registry
+            .message(Proto::V7, dir, &[0x90, 0x1f])
+            .map(|found| &*found.def.name)
+    };
+    assert_eq!((far(Dir::S2c), far(Dir::C2s)), (Some("sv_far"), Some("cl_far")));
+}
+
+/// A wrong file, and what is said about it.
+const WRONG: &[(&str, &str)] = &[
+    (
+        "game 90 x s2c",
+        "my.tw:1:1: no line says for which protocols this is (put a line such as `for 0.6 ddnet` above it)",
+    ),
+    ("for 0.8", "my.tw:1:5: unknown protocol `0.8` (0.6, ddnet or 0.7)"),
+    (
+        "for 0.7\ngmae 90 x s2c",
+        "my.tw:2:1: unknown definition `gmae` (did you mean `game`?)",
+    ),
+    (
+        "for 0.7\ngame 90 x",
+        "my.tw:2:9: who sends `x`? (c2s, s2c or both)",
+    ),
+    ("for 0.7\ngame -1 x s2c", "my.tw:2:6: expected 0 to 1073741823"),
+    (
+        "for 0.7\ngame 90 X s2c",
+        "my.tw:2:9: `X` is no name (a name is lower case letters, digits and `_`)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  itn",
+        "my.tw:3:6: unknown type `itn` (did you mean `int`?)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a",
+        "my.tw:3:3: a field needs a type (such as `message str_strict`)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int  limt=3",
+        "my.tw:3:11: unknown attribute `limt=3` (did you mean `limit=`?)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int  limit=3",
+        "my.tw:3:6: `int` has no `limit`",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int  5..1",
+        "my.tw:3:11: expected a range within -2147483648..2147483647",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int  0..last_cilent",
+        "my.tw:3:14: unknown constant `last_cilent` (did you mean `last_client`?)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int[n]",
+        "my.tw:3:10: no number `n` before this field",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int\n  a  int",
+        "my.tw:4:3: there are two fields `a`",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int]",
+        "my.tw:3:6: `int]` is no name (a name is lower case letters, digits and `_`)",
+    ),
+    ("for 0.7\ngame 90 x s2c\n  a  int[3", "my.tw:3:9: unexpected `[3`"),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  raw",
+        "my.tw:3:6: how many bytes? (len=N, len=FIELD or rest)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  include y",
+        "my.tw:3:11: unknown struct `y`",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\ngame 90 y s2c",
+        "my.tw:3:6: `this id` is defined twice, the other one is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\ngame 91 x s2c",
+        "my.tw:3:9: `x` is defined twice, the other one is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
+    ),
+    (
+        "for 0.7\nenum e\n  0 a\n  0 b",
+        "my.tw:4:3: `a` has this value already",
+    ),
+    (
+        "for 0.7\nflags f\n  3 a\n  2 b",
+        "my.tw:4:3: `a` has this value already",
+    ),
+    ("for 0.7\nenum e\n  0 a\n  1 a", "my.tw:4:5: `a` has two values"),
+    (
+        "for 0.7\nobject 90 x\n  a  str",
+        "my.tw:3:6: a snapshot object has no `str`",
+    ),
+    (
+        "for 0.7\nobject 90 x\n  a  int[*]",
+        "my.tw:3:3: a snapshot object has always the same size",
+    ),
+    (
+        "for 0.7\nstruct s\n  a  s\ngame 90 x s2c\n  b  s",
+        "my.tw:3:6: structs too deep in each other",
+    ),
+    (
+        "for 0.7\nconnless gie33 x s2c",
+        "my.tw:2:10: expected the four characters after ffffffff",
+    ),
+    (
+        "  a  int",
+        "my.tw:1:3: an indented line without a definition above it",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  mood\nenum mod\n  1 b",
+        "my.tw:3:6: unknown type `mood` (did you mean `mod`?)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  é  int",
+        "my.tw:3:3: `é` is no name (a name is lower case letters, digits and `_`)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int  default=y",
+        "my.tw:3:19: `int` cannot be `y`",
+    ),
+];
+
+#[test]
+fn errors_have_a_place_and_help() {
+    for (text, expected) in WRONG {
+        assert_eq!(errors(text), [*expected], "{text}");
+    }
+}
+
+#[test]
+fn all_errors_at_once_in_order() {
+    let text = "for 0.7\ngame 90 x s2c\n  a  itn\n  b  int  5..1\ngmae 91 y s2c\n  c  int\ngame 92 z\n";
+    let errors = errors(text);
+    assert_eq!(errors.len(), 4, "{errors:?}");
+    assert!(
+        errors.is_sorted_by_key(|error| error.split(':').nth(1).and_then(|line| line.parse::<u32>().ok()))
+    );
+    // Many are not all told.
+    let text = (0..5000).fold(String::from("for 0.7\n"), |text, n| {
+        text + &format!("game {n} X s2c\n")
+    });
+    assert_eq!(super::text::errors(&text).len(), 50);
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let long = "x".repeat(5000);
+    assert_eq!(
+        errors(&format!("for 0.7\nenum {long}")),
+        ["my.tw:2:1: a line longer than 4096 bytes"]
+    );
+    let large = "# comment\n".repeat(200_000);
+    assert_eq!(errors(&large), ["my.tw:1:1: longer than 1048576 bytes"]);
+    let many = (0..5000).fold(String::from("for 0.7\n"), |text, n| {
+        text + &format!("const c{n} 1\n")
+    });
+    assert!(errors(&many)[0].contains("more than 4096 definitions"));
+    // Each struct has the one before twice: 2^20 fields.
+    let text = (1..20).fold(String::from("for 0.7\nstruct s0\n  a  int\n"), |text, n| {
+        text + &format!("struct s{n}\n  a  s{}\n  b  s{}\n", n - 1, n - 1)
+    });
+    assert!(!errors(&format!("{text}game 90 x s2c\n  a  s19\n  b  s8\n")).is_empty());
+    let wide = "struct a\n".to_owned() + &"  include b\n".repeat(1000);
+    let text = format!("for 0.7\n{wide}struct b\n  include c\nstruct c\ngame 90 x s2c\n  include a\n");
+    assert_eq!(errors(&text), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_printed_can_be_read() {
+    for (dialect, proto) in [
+        (Dialect::V6, Proto::V6),
+        (Dialect::Ddnet, Proto::Ddnet),
+        (Dialect::V7, Proto::V7),
+    ] {
+        for def in Registry::builtin().defs(dialect) {
+            let text = format!("for {dialect}\n\n{}", def.to_text());
+            let registry =
+                Registry::with("printed.tw", &text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+            let again = registry
+                .named(proto, Some(def.class), &def.name)
+                .find(|other| other.id == def.id)
+                .unwrap();
+            assert_eq!(again.fields, def.fields, "{text}");
+            assert_eq!(
+                (
+                    again.way,
+                    again.vitality,
+                    again.dead,
+                    again.size,
+                    &again.doc,
+                    &again.since,
+                    &again.aliases
+                ),
+                (
+                    def.way,
+                    def.vitality,
+                    def.dead,
+                    def.size,
+                    &def.doc,
+                    &def.since,
+                    &def.aliases
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn documentation_of_a_message() {
+    let text = Registry::builtin().describe("NETMSG_RCON_AUTH").unwrap();
+    let expected = "\
+for 0.6
+
+# The client logs in to the remote console.
+system 18 rcon_auth c2s vital
+  name              str     limit=32  # ignored
+  password          str_cc  limit=32  secret
+  request_commands  int?    0..1
+
+for ddnet
+
+# The client logs in to the remote console.
+system 18 rcon_auth c2s vital
+  name              str_cc  secret
+  password          str_cc  secret
+  request_commands  int     0..1
+
+for 0.7
+
+# The client logs in to the remote console.
+system 22 rcon_auth c2s vital
+  password  str_cc  limit=32  secret
+";
+    assert_eq!(text, expected);
+    assert!(
+        Registry::builtin()
+            .describe("what_is")
+            .unwrap()
+            .contains("# 245e5097-9fe0-39d6-bf7d-9a29e1691e4c")
+    );
+    assert_eq!(Registry::builtin().describe("nothing"), None);
+}

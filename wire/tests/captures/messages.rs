@@ -1,0 +1,136 @@
+//! Every message of the recorded real sessions is known, read to its last byte, and written again.
+
+use std::collections::BTreeMap;
+
+use teetap_wire::def::{Decoded, Def, Registry, Source};
+use teetap_wire::note::Code;
+use teetap_wire::{Connless, Flags, Proto, is_connless};
+
+use crate::{each_packet, recordings};
+
+/// All that is odd in the recordings: how often, what, and why.
+const ODD: [(usize, &str, &str); 8] = [
+    (
+        1,
+        "npm-to-dd16 ddnet c2s ex: unknown-message",
+        "the npm client sends the UUID of the game message sv_kill_msg_team as one of the engine, with its web address",
+    ),
+    (
+        8,
+        "rich-tw07 0.7 c2s enter_game: surplus-bytes",
+        "a DDNet client that downloads a map of 0.7 asks with the id and the int of 0.6",
+    ),
+    (
+        1,
+        "sixup-session 0.7 s2c rcon_cmd_add: text-too-long",
+        "DDNet's texts are longer than clients of 0.7 keep",
+    ),
+    (
+        4,
+        "sixup-session 0.7 s2c sv_tune_params: surplus-bytes",
+        "DDNet has more tunings than 0.7",
+    ),
+    (
+        6,
+        "sixup-session 0.7 s2c sv_vote_option_list_add: surplus-bytes",
+        "DDNet sends 15 texts whatever their number is",
+    ),
+    (
+        12,
+        "tw06c-to-dd20-antispoof 0.6 s2c rcon_cmd_add: text-too-long",
+        "DDNet's texts are longer than clients of 0.6 keep",
+    ),
+    (
+        3,
+        "tw06c-to-dd20-antispoof 0.6 s2c snap_empty: unexpected-vital",
+        "DDNet's handshake against spoofed addresses sends them vital",
+    ),
+    (
+        3,
+        "tw06c-to-dd20-antispoof 0.6 s2c sv_tune_params: surplus-bytes",
+        "DDNet has more tunings than 0.6",
+    ),
+];
+
+/// Checks one message that was read: what is odd goes to `odd`, and no byte may be unexplained.
+fn check(at: &str, def: &Def, decoded: &Decoded, data: &[u8], odd: &mut BTreeMap<String, usize>) {
+    let mut seen = vec![false; data.len()];
+    seen[..decoded.body()].fill(true);
+    for record in decoded.records() {
+        let (start, len) = (record.at as usize, record.len as usize);
+        seen[start..start + len].fill(true);
+    }
+    assert!(!decoded.notes().overflowed(), "{at} {}", def.name);
+    for note in decoded.notes().iter() {
+        seen[note.at..note.at + note.len].fill(true);
+        *odd.entry(format!("{at} {}: {}", def.name, note.code.name()))
+            .or_insert(0) += 1;
+    }
+    assert!(seen.iter().all(|seen| *seen), "{at} {}: {data:02x?}", def.name);
+    let kept = decoded.notes().iter().all(|note| note.code != Code::OverlongInt);
+    if kept {
+        let mut again = Vec::new();
+        def.encode(&decoded.datum(def, Source::Bytes(data)), &mut again)
+            .unwrap();
+        assert_eq!(again, data[..decoded.known_end()], "{at} {}", def.name);
+    }
+}
+
+#[test]
+fn chunks() {
+    let registry = Registry::builtin();
+    let (mut decoded, mut odd, mut count) = (Decoded::new(), BTreeMap::new(), 0);
+    each_packet(|label, _, packet| {
+        for chunk in packet.chunks() {
+            let Some(def) = decoded.message(registry, packet.proto, label.dir, chunk.data) else {
+                panic!("{label}: unknown {:02x?}", chunk.data);
+            };
+            decoded.check_vital(def, chunk.header.vital.is_some());
+            check(&label.stream, def, &decoded, chunk.data, &mut odd);
+            count += 1;
+        }
+    });
+    assert_eq!(count, 13383);
+    let expected = ODD
+        .iter()
+        .map(|&(count, what, _)| (what.to_owned(), count))
+        .collect();
+    assert_eq!(odd, expected);
+}
+
+#[test]
+fn control_packets() {
+    let registry = Registry::builtin();
+    let (mut decoded, mut odd, mut count) = (Decoded::new(), BTreeMap::new(), 0);
+    each_packet(|label, _, packet| {
+        if !packet.header.flags.contains(Flags::CONTROL) {
+            return;
+        }
+        let def = decoded
+            .control(registry, packet.proto, label.dir, packet.payload)
+            .unwrap();
+        check(&label.stream, def, &decoded, packet.payload, &mut odd);
+        count += 1;
+    });
+    assert_eq!((odd, count), (BTreeMap::new(), 105));
+}
+
+#[test]
+fn connless() {
+    let registry = Registry::builtin();
+    let (mut decoded, mut odd, mut count) = (Decoded::new(), BTreeMap::new(), 0);
+    for (recording, datagrams) in recordings() {
+        for datagram in datagrams.iter().filter(|datagram| is_connless(&datagram.bytes)) {
+            let connless = Connless::parse(&datagram.bytes).unwrap();
+            let proto = match connless {
+                Connless::V7 { .. } => Proto::V7,
+                _ => Proto::Ddnet,
+            };
+            let data = connless.data();
+            let def = decoded.connless(registry, proto, data).unwrap();
+            check(&recording, def, &decoded, data, &mut odd);
+            count += 1;
+        }
+    }
+    assert_eq!((odd, count), (BTreeMap::new(), 59));
+}
