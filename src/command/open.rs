@@ -132,7 +132,7 @@ fn show(item: Item, path: &Path, output: &mut Output) {
             let at = event.at;
             output.seen(&Seen::Event(Arc::new(event)), at);
         }
-        Item::Log { at, level, text } => output.log(at, level, &text),
+        Item::Log { at, level, text } => output.recorded_log(at, level, &text),
         Item::Gap { at, lost } => output.seen(&Seen::Gap(lost), at),
     }
 }

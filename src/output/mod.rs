@@ -188,6 +188,13 @@ impl Output {
         Some((outcome, finished))
     }
 
+    /// Something that the program said when it recorded.
+    pub(crate) fn recorded_log(&mut self, at: Time, level: Level, text: &str) {
+        if !self.style.matches_only {
+            self.log(at, level, text);
+        }
+    }
+
     /// Something of the program itself.
     pub(crate) fn log(&mut self, at: Time, level: Level, text: &str) {
         if let Some(recording) = &self.recording {
