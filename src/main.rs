@@ -57,6 +57,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         (Some(Command::Demo { seconds }), None) => command::demo(&options, Duration::from_secs(seconds)),
         (Some(Command::Replay { check, file }), None) => command::replay(&options, check, &file),
         (Some(Command::Messages { name }), None) => command::messages(&options, name.as_deref()),
+        (Some(Command::Explain { dir, words }), None) => {
+            command::explain(&options, dir.map(Into::into), &words)
+        }
         (Some(Command::Completions { shell }), None) => command::completions(shell),
         (Some(Command::Man), None) => command::man(),
         (None, Some(target)) => command::proxy(&options, &target, None),

@@ -1,12 +1,14 @@
 //! The sub-commands.
 
 mod demo;
+mod explain;
 mod messages;
 mod proxy;
 mod replay;
 mod text;
 
 pub(crate) use demo::demo;
+pub(crate) use explain::explain;
 pub(crate) use messages::messages;
 pub(crate) use proxy::proxy;
 pub(crate) use replay::replay;

@@ -1,11 +1,13 @@
 //! What a person sees of the traffic.
 //!
-//! [`decoder`] reads messages through the definitions. [`reading`] takes a datagram event apart again: the core tells what happened in bytes, and whoever shows it decodes
-//! it, off the data thread. [`row`] makes text of events, for the plain output and for tables.
+//! [`decoder`] reads messages through the definitions. [`reading`] takes a datagram event apart again: the core tells
+//! what happened in bytes, and whoever shows it decodes it, off the data thread. [`row`] makes text of events, for the
+//! plain output and for tables. [`mod@explain`] names every byte of one datagram.
 //!
 //! Law: nothing a peer sent leaves here as a control character.
 
 pub mod decoder;
+pub mod explain;
 pub mod reading;
 pub mod row;
 
