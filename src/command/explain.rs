@@ -51,7 +51,8 @@ pub(crate) fn explain(options: &Options, dir: Option<Dir>, words: &[String]) -> 
 
 fn find(words: &[String]) -> Result<Found, Failure> {
     let [word] = words else {
-        return input::from_text(&words.join(" ")).map_err(|error| Failure::usage(format!("no packet: {error}")));
+        return input::from_text(&words.join(" "))
+            .map_err(|error| Failure::usage(format!("no packet: {error}")));
     };
     if word == "-" {
         return contents(io::stdin().lock(), "stdin");

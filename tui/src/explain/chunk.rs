@@ -74,20 +74,18 @@ impl Walk {
 
     /// The name of its message.
     fn chunk(&mut self, piece: &Piece<'_>) -> String {
-        let &Piece {
-            bytes, space, at, ..
-        } = piece;
+        let &Piece { bytes, space, at, .. } = piece;
         let label = format!("chunk {} of {}", piece.number, piece.of);
-        let group = self
-            .tree
-            .group(0, Span::new(space, at, bytes.len()), label, "");
+        let group = self.tree.group(0, Span::new(space, at, bytes.len()), label, "");
         let vital = bytes.first().is_some_and(|first| first & VITAL != 0);
         let header_len = ChunkHeader::header_len(vital);
         let header = ChunkHeader::decode(self.proto, bytes).map(|(header, _)| header);
         self.chunk_header(piece, header, header_len.min(bytes.len()));
         let Some(header) = header else {
-            self.tree
-                .say(group, format!("{} of {header_len} bytes of its header", bytes.len()));
+            self.tree.say(
+                group,
+                format!("{} of {header_len} bytes of its header", bytes.len()),
+            );
             return "a chunk cut off".to_owned();
         };
         let data = bytes.get(header_len..).unwrap_or_default();

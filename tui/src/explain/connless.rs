@@ -29,7 +29,10 @@ impl Walk {
                 let text = "only bit 0x20 of the first one counts";
                 let span = Span::new(Space::Datagram, 0, have);
                 self.tree.bytes(1, span, "six bytes", text);
-                if seen.get(..have).is_some_and(|header| header.iter().any(|byte| *byte != 0xff)) {
+                if seen
+                    .get(..have)
+                    .is_some_and(|header| header.iter().any(|byte| *byte != 0xff))
+                {
                     self.doubts.push(Doubt::new("a header other than six times ff"));
                 }
             }
@@ -43,11 +46,16 @@ impl Walk {
         if self.proto == Proto::V7 && !seven {
             let (code, at) = (Code::UnknownFlags, 0);
             self.tree.attach(0, Space::Datagram, Note { code, at, len: 1 });
-            self.doubts.push(Doubt::new("the version of connless is not 1: dropped by 0.7"));
+            self.doubts
+                .push(Doubt::new("the version of connless is not 1: dropped by 0.7"));
         }
         self.facts.push("connless".to_owned());
         let data = seen.get(need..).unwrap_or_default();
-        let proto = if self.proto == Proto::V7 { Proto::V7 } else { Proto::Ddnet };
+        let proto = if self.proto == Proto::V7 {
+            Proto::V7
+        } else {
+            Proto::Ddnet
+        };
         let span = Span::new(Space::Datagram, need, data.len());
         let group = self.tree.group(0, span, "connless message", "");
         let name = self.message(1, span, data, Of::Connless(proto));
@@ -84,7 +92,8 @@ impl Walk {
         let value = if [c, d] == [0, 0] { "" } else { "not zero" };
         self.tree.bytes(1, span(4), "reserved", value);
         if self.proto != Proto::Ddnet {
-            self.doubts.push(Doubt::new("an extended header, which is DDNet's"));
+            self.doubts
+                .push(Doubt::new("an extended header, which is DDNet's"));
         }
     }
 }

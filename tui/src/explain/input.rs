@@ -165,7 +165,10 @@ impl Form {
     fn of(line: &str) -> Option<Self> {
         [Self::Tcpdump, Self::Xxd, Self::Hexdump]
             .into_iter()
-            .find(|form| form.split(line).is_some_and(|(offset, _)| offset == 0))
+            .find(|form| {
+                form.split(line)
+                    .is_some_and(|(offset, start)| offset == 0 && start < line.trim_end().len())
+            })
     }
 
     /// Offset and byte column where the hex starts.
@@ -177,6 +180,9 @@ impl Form {
             _ => (0, trimmed),
         };
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
+        if digits > 16 {
+            return None;
+        }
         let end = start + prefix + digits;
         let offset = usize::from_str_radix(rest.get(..digits)?, 16).ok()?;
         let after = line.get(end..)?;
@@ -184,7 +190,8 @@ impl Form {
             Self::Tcpdump => (digits >= 4 && after.starts_with(':'), 1),
             Self::Xxd => (digits >= 7 && after.starts_with(": "), 1),
             Self::Hexdump => (
-                digits >= 7 && (after.trim_end().is_empty() || after.starts_with("  ") && after.ends_with('|')),
+                digits >= 7
+                    && (after.trim_end().is_empty() || after.starts_with("  ") && after.ends_with('|')),
                 0,
             ),
         };
@@ -272,7 +279,8 @@ fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputErro
         };
         let between = c.is_whitespace() || matches!(c, ':' | '_' | ',' | ';' | '-' | '"' | '\'');
         let next = chars.peek().map(|(_, next)| *next);
-        let prefix = half.is_none() && (c == '0' && matches!(next, Some('x' | 'X')) || c == '\\' && next == Some('x'));
+        let prefix =
+            half.is_none() && (c == '0' && matches!(next, Some('x' | 'X')) || c == '\\' && next == Some('x'));
         if prefix {
             chars.next();
             continue;

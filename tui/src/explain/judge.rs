@@ -61,7 +61,13 @@ impl Doubt {
 pub(super) fn judge(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u32, Verdict, Vec<String>) {
     let doubtful = !doubts.is_empty();
     let mut against = doubts;
+    let cut = rows
+        .iter()
+        .flat_map(|row| &row.notes)
+        .any(|note| note.code == Code::BadHuffman);
+    // Of a payload cut off what is missing at its end says nothing more.
     let notes = rows.iter().flat_map(|row| &row.notes);
+    let notes = notes.filter(|note| !cut || !is_end(note.code));
     for note in notes.clone() {
         let text = note.code.text();
         let weight = weight(note.code);
@@ -91,11 +97,23 @@ pub(super) fn judge(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u3
 
 fn weight(code: Code) -> u32 {
     match (code, code.severity()) {
-        (Code::TooShort | Code::BadHuffman | Code::NotConnected, _) => HOPELESS,
+        (Code::TooShort | Code::NotConnected, _) => HOPELESS,
         // Any number may be an id by chance: next to bytes that are lost.
         (Code::UnknownMessage, _) => 3 * WARNING,
         (_, Severity::Error) => ERROR,
         (_, Severity::Warning) => WARNING,
         (_, Severity::Info) => INFO,
     }
+}
+
+const fn is_end(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ChunkTruncated
+            | Code::ChunkCountTooHigh
+            | Code::MissingField
+            | Code::UnterminatedText
+            | Code::ControlEmpty
+            | Code::TrailingBytes
+    )
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use teetap_wire::{
-    Code, Control, Note, Proto,
-    connless,
+    Code, Control, Note, Proto, connless,
     def::{Class, Decoded, Def, Id, Record, Secrecy, Source, Value},
     identify,
 };
@@ -38,7 +37,8 @@ impl Walk {
             return;
         }
         let name = self.message(1, span, payload.bytes, Of::Control);
-        self.tree.say(group, format!("{name}, {}", count(payload.bytes.len())));
+        self.tree
+            .say(group, format!("{name}, {}", count(payload.bytes.len())));
         self.facts.push(format!("control message {name}"));
         self.control_doubts(payload.bytes);
     }
@@ -53,7 +53,8 @@ impl Walk {
             && !layout.tken
             && self.proto != Proto::V7
         {
-            self.doubts.push(Doubt::new("TKEN behind the id, which is DDNet's"));
+            self.doubts
+                .push(Doubt::new("TKEN behind the id, which is DDNet's"));
         }
         if let Control::Connect { .. } = control {
             let (sent, have) = (layout.connect.len, payload.len());
@@ -63,8 +64,7 @@ impl Walk {
             }
         }
         if self.decoded.notes().contains(Code::SurplusBytes) {
-            self.doubts
-                .push(Doubt::new("bytes behind the control message"));
+            self.doubts.push(Doubt::new("bytes behind the control message"));
         }
     }
 
@@ -139,7 +139,8 @@ impl Walk {
                         Id::Number(number) => format!("{number} "),
                         _ => String::new(),
                     };
-                    self.tree.bytes(depth, at(0, int), "id", format!("{number}{value}"));
+                    self.tree
+                        .bytes(depth, at(0, int), "id", format!("{number}{value}"));
                     self.id_bits(depth, at(0, int), system);
                 }
             }
@@ -203,6 +204,10 @@ impl Walk {
     }
 
     fn value(&self, def: &Def, record: &Record, source: Source<'_>, decoded: &Decoded) -> String {
+        let bytes = def.bytes(record, source);
+        if record.value == Value::Bytes && bytes.len() > 4 && bytes.iter().all(|byte| *byte == 0) {
+            return format!("{} of zero", count(bytes.len()));
+        }
         decoded.value_text(def, record, source, self.secrets)
     }
 
@@ -233,7 +238,9 @@ fn missing<'d>(def: &'d Def, decoded: &Decoded) -> &'d str {
 fn unnamed(data: &[u8], of: Of) -> String {
     match of {
         Of::Chunk { .. } => identify(data).map_or("no id".to_owned(), |(id, _)| id.to_string()),
-        Of::Control => data.first().map_or("no id".to_owned(), |id| format!("control.{id}")),
+        Of::Control => data
+            .first()
+            .map_or("no id".to_owned(), |id| format!("control.{id}")),
         Of::Connless(_) => connless::tag(data),
     }
 }

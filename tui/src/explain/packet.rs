@@ -211,7 +211,11 @@ impl Walk {
             .filter(|(mask, _)| first & mask != 0)
             .map(|(_, label)| *label)
             .collect();
-        let value = if set.is_empty() { "none".to_owned() } else { set.join(", ") };
+        let value = if set.is_empty() {
+            "none".to_owned()
+        } else {
+            set.join(", ")
+        };
         self.tree.bytes(1, span, "flags", value);
         for (mask, label) in fields {
             let value = match (label, first & mask != 0) {
@@ -227,7 +231,11 @@ impl Walk {
             span,
             ACK_HIGH,
             "ack, bits 9 and 8",
-            if high == 0 { String::new() } else { format!("+{high}") },
+            if high == 0 {
+                String::new()
+            } else {
+                format!("+{high}")
+            },
         );
     }
 

@@ -36,11 +36,12 @@ samples! {
     "065-close"
     "07-close"
     "ddnet-close"
+    "ddnet-keepalive"
     "07-resend-request"
     "07-resent-chunk"
     "broken-07-header"
     "broken-065-huffman"
-    "broken-ddnet-chunk"
+    "broken-chunk-cut"
     "broken-07-unknown-message"
 }
 

@@ -26,7 +26,11 @@ pub fn text(readings: &[Reading]) -> String {
         if let Some(other) = reading.same_as {
             why = format!("the same as {other}: {why}");
         }
-        let dir = if reading.either { "either" } else { dir_name(reading.dir) };
+        let dir = if reading.either {
+            "either"
+        } else {
+            dir_name(reading.dir)
+        };
         let head = format!("{:<8} {dir:<7} {:<9} ", reading.proto, reading.verdict);
         wrap(&head, &why, &mut out);
     }
@@ -127,7 +131,12 @@ fn pattern(mask: u8, hex: &str) -> String {
 /// The first bytes of a row.
 fn short_hex(hex: &str) -> String {
     let bytes: Vec<String> = pairs(hex).collect();
-    let mut text = bytes.iter().take(ROW_BYTES).cloned().collect::<Vec<_>>().join(" ");
+    let mut text = bytes
+        .iter()
+        .take(ROW_BYTES)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ");
     if bytes.len() > ROW_BYTES {
         text.push('…');
     }
@@ -150,12 +159,9 @@ fn dump(hex: &str, out: &mut String) {
         }
         (before, starred) = (Some(line), false);
         let ascii: String = line.iter().map(|pair| ascii(pair)).collect();
-        let _never_fails = writeln!(
-            out,
-            "  {:04x}  {:<47}  {ascii}",
-            number * DUMP_BYTES,
-            line.join(" ")
-        );
+        let offset = number * DUMP_BYTES;
+        let text = format!("  {offset:04x}  {:<47}  {ascii}", line.join(" "));
+        let _never_fails = writeln!(out, "{}", text.trim_end());
     }
 }
 

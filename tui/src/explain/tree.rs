@@ -31,7 +31,14 @@ impl Span {
 }
 
 impl Tree {
-    fn push(&mut self, depth: u8, span: Span, kind: Kind, label: impl Into<String>, value: impl Into<String>) {
+    fn push(
+        &mut self,
+        depth: u8,
+        span: Span,
+        kind: Kind,
+        label: impl Into<String>,
+        value: impl Into<String>,
+    ) {
         self.rows.push(Row {
             depth,
             span,

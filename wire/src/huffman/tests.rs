@@ -110,7 +110,10 @@ fn a_prefix_is_what_a_cut_stream_still_says() {
     assert_eq!((whole.len, whole.bits, whole.error), (7, 33, None));
     let cut = prefix(&stream[..2], &mut out);
     assert_eq!(cut.error, Some(HuffmanError::EndOfInput));
-    assert!(cut.len > 0 && cut.bits <= 16 && out[..cut.len] == clear[..cut.len], "{cut:?}");
+    assert!(
+        cut.len > 0 && cut.bits <= 16 && out[..cut.len] == clear[..cut.len],
+        "{cut:?}"
+    );
     let full = prefix(&stream, &mut out[..3]);
     assert_eq!((full.len, full.error), (3, Some(HuffmanError::OutputFull)));
     assert_eq!(out[..3], clear[..3]);

@@ -82,7 +82,28 @@ type Ip = (usize, usize, IpAddr, IpAddr, &'static str);
 
 fn ip4(bytes: &[u8]) -> Option<Ip> {
     let (fixed, _) = bytes.split_first_chunk::<20>()?;
-    let &[first, _, t0, t1, _, _, fragment, low, _, protocol, c0, c1, a, b, c, d, e, f, g, h] = fixed;
+    let &[
+        first,
+        _,
+        t0,
+        t1,
+        _,
+        _,
+        fragment,
+        low,
+        _,
+        protocol,
+        c0,
+        c1,
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        g,
+        h,
+    ] = fixed;
     let header = usize::from(first & 0x0f) * 4;
     let whole = fragment & 0x3f == 0 && low == 0;
     if protocol != UDP || header < 20 || !whole {
@@ -113,5 +134,11 @@ fn ip6(bytes: &[u8]) -> Option<Ip> {
         return None;
     }
     let total = 40 + usize::from(u16::from_be_bytes([l0, l1]));
-    Some((40, total, Ipv6Addr::from(*from).into(), Ipv6Addr::from(*to).into(), "IPv6"))
+    Some((
+        40,
+        total,
+        Ipv6Addr::from(*from).into(),
+        Ipv6Addr::from(*to).into(),
+        "IPv6",
+    ))
 }

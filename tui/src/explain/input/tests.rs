@@ -3,7 +3,8 @@
 use super::*;
 
 const BYTES: [u8; 20] = [
-    0x10, 0, 0, 1, 0x54, 0x4b, 0x45, 0x4e, 0xff, 0xff, 0xff, 0xff, 0x20, 0x20, 0x41, 0x42, 0x30, 0x78, 0x31, 0x3a,
+    0x10, 0, 0, 1, 0x54, 0x4b, 0x45, 0x4e, 0xff, 0xff, 0xff, 0xff, 0x20, 0x20, 0x41, 0x42, 0x30, 0x78, 0x31,
+    0x3a,
 ];
 
 fn bytes(text: &str) -> Vec<u8> {
@@ -36,7 +37,10 @@ fn dumps_of_xxd_hexdump_and_tcpdump() {
     for (text, said) in [
         (xxd, vec!["the text of xxd"]),
         (hexdump, vec!["the text of hexdump -C"]),
-        (tcpdump, vec!["the text of tcpdump", "1 lines without bytes left out"]),
+        (
+            tcpdump,
+            vec!["the text of tcpdump", "1 lines without bytes left out"],
+        ),
     ] {
         let found = from_text(text).unwrap();
         assert_eq!(found.datagram, BYTES, "{text}");
@@ -47,13 +51,22 @@ fn dumps_of_xxd_hexdump_and_tcpdump() {
     let two = format!("{tcpdump}{tcpdump}");
     let found = from_text(&two).unwrap();
     assert_eq!(found.datagram, BYTES);
-    assert!(found.said.contains(&"only the first packet of the text".to_owned()));
+    assert!(
+        found
+            .said
+            .contains(&"only the first packet of the text".to_owned())
+    );
 }
 
 /// IPv4 and UDP of the 20 bytes, from port 1000 to 8303, the checksum right.
 fn ip4() -> Vec<u8> {
-    let mut packet = vec![0x45, 0, 0, 48, 0, 1, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1];
-    let sum: u32 = packet.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+    let mut packet = vec![
+        0x45, 0, 0, 48, 0, 1, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1,
+    ];
+    let sum: u32 = packet
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]))
+        .sum();
     let sum = !u16::try_from((sum & 0xffff) + (sum >> 16)).unwrap();
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
     packet.extend([0x03, 0xe8, 0x20, 0x6f, 0, 28, 0, 0]);
@@ -76,13 +89,21 @@ fn headers_of_the_network_are_skipped_and_said() {
     six.extend(&ip[20..]);
     let end = ": 127.0.0.1:1000 to 127.0.0.1:8303";
     for (frame, len, said) in [
-        (ip.clone(), 20, format!("28 bytes of headers skipped (IPv4, UDP){end}")),
+        (
+            ip.clone(),
+            20,
+            format!("28 bytes of headers skipped (IPv4, UDP){end}"),
+        ),
         (
             ethernet,
             20,
             format!("42 bytes of headers skipped (Ethernet, IPv4, UDP){end}; 6 bytes of padding left out"),
         ),
-        (loopback, 20, format!("32 bytes of headers skipped (loopback, IPv4, UDP){end}")),
+        (
+            loopback,
+            20,
+            format!("32 bytes of headers skipped (loopback, IPv4, UDP){end}"),
+        ),
         (
             cut,
             12,
@@ -95,7 +116,10 @@ fn headers_of_the_network_are_skipped_and_said() {
         ),
     ] {
         let found = from_bytes(&frame).unwrap();
-        assert_eq!((found.datagram.as_slice(), found.said), (&BYTES[..len], vec![said]));
+        assert_eq!(
+            (found.datagram.as_slice(), found.said),
+            (&BYTES[..len], vec![said])
+        );
     }
     // Something is wrong with each of these, so they are what they are.
     for (at, byte) in [(9, 6), (3, 47), (10, 0x55), (25, 27), (6, 0x20)] {
@@ -121,8 +145,14 @@ fn what_is_wrong_is_told_with_its_place() {
         (" \n\t", "no bytes"),
         ("10 00\n1z", "line 2, column 2: 'z' is no hex digit"),
         ("10 \u{1b}[2J", "line 1, column 4: U+001B is no hex digit"),
-        ("10 0\n00", "line 1, column 4: a byte has two digits, this one has one"),
-        ("1 00", "line 1, column 1: a byte has two digits, this one has one"),
+        (
+            "10 0\n00",
+            "line 1, column 4: a byte has two digits, this one has one",
+        ),
+        (
+            "1 00",
+            "line 1, column 1: a byte has two digits, this one has one",
+        ),
         (
             "00000000: 1000  ..\n00000010: 00  .",
             "line 2: its offset is 0x10, but 0x2 bytes came before it",
