@@ -89,6 +89,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
         "run",
         "demo",
         "replay",
+        "explain",
         "completions",
         "man",
         "Exit codes:",

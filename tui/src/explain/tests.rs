@@ -289,11 +289,11 @@ fn both_copies_of_the_bits_of_a_sequence_are_compared() {
     ] {
         let datagram = [0, 0, 1, 0x40, second, 0xc0, 0x09];
         let reading = as_proto(Proto::V6, None, &datagram);
-        let bits = reading
+        let mut bits = reading
             .rows
             .iter()
             .filter(|row| row.label == "sequence, bits 7 and 6");
-        assert_eq!(bits.last().unwrap().value, twice);
+        assert_eq!(bits.next_back().unwrap().value, twice);
     }
 }
 
