@@ -1,7 +1,7 @@
 //! Secrets in readings that do not know of them.
 //!
-//! Law: where the best reading of all has a secret, no other one shows its bytes under another name, and nor do the
-//! compressed bytes they came from.
+//! Law: where the best reading of all, or one nearly as good, has a secret, no other one shows its bytes under another
+//! name, and nor do the compressed bytes they came from.
 
 use super::{Kind, Reading, Row, Space, Span, tree::HIDDEN};
 

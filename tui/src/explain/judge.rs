@@ -61,13 +61,14 @@ impl Doubt {
 pub(super) fn judge(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u32, Verdict, Vec<String>) {
     let doubtful = !doubts.is_empty();
     let mut against = doubts;
-    let cut = rows
-        .iter()
-        .flat_map(|row| &row.notes)
-        .any(|note| note.code == Code::BadHuffman);
-    // Of a payload cut off what is missing at its end says nothing more.
     let notes = rows.iter().flat_map(|row| &row.notes);
-    let notes = notes.filter(|note| !cut || !is_end(note.code));
+    let has = |code| notes.clone().any(|note| note.code == code);
+    // What is missing at the end of something cut off says nothing more.
+    let (stream, chunk) = (has(Code::BadHuffman), has(Code::ChunkTruncated));
+    let notes = notes.filter(|note| {
+        let follows = stream && note.code == Code::ChunkTruncated || (stream || chunk) && is_end(note.code);
+        !follows
+    });
     for note in notes.clone() {
         let text = note.code.text();
         let weight = weight(note.code);
@@ -106,11 +107,11 @@ fn weight(code: Code) -> u32 {
     }
 }
 
+/// What a cut leads to.
 const fn is_end(code: Code) -> bool {
     matches!(
         code,
-        Code::ChunkTruncated
-            | Code::ChunkCountTooHigh
+        Code::ChunkCountTooHigh
             | Code::MissingField
             | Code::UnterminatedText
             | Code::ControlEmpty

@@ -144,6 +144,20 @@ fn no_reading_shows_a_secret_unless_asked_to() {
 }
 
 #[test]
+fn no_reading_of_what_is_left_of_a_secret_shows_it() {
+    let plain = secret_packet();
+    for whole in [plain.clone(), compressed(&plain)] {
+        for len in 8..whole.len() {
+            let datagram = &whole[..len];
+            let hidden = explain(datagram, ask(Secrets::Hide));
+            check(datagram, &hidden);
+            let all = format!("{hidden:?}{}", text::text(&hidden));
+            assert!(!all.contains("hunt") && !all.contains("68756e"), "{len} {all}");
+        }
+    }
+}
+
+#[test]
 fn a_cut_stream_shows_what_it_holds_up_to_there() {
     let whole = compressed(&secret_packet());
     let cut = &whole[..whole.len() - 4];
