@@ -1,10 +1,11 @@
 //! What a person sees of the traffic.
 //!
-//! [`decoder`] reads messages through the definitions. [`reading`] takes a datagram event apart again: the core tells
-//! what happened in bytes, and whoever shows it decodes it, off the data thread. [`row`] makes text of events, for the
-//! plain output and for tables. [`mod@explain`] names every byte of one datagram.
+//! [`decoder`] reads messages through the definitions. [`reading`] takes a datagram event apart again: the core tells what happened in bytes, and whoever shows it decodes
+//! it, off the data thread. [`row`] makes text of events, for the plain output and for tables.
 //!
 //! Law: nothing a peer sent leaves here as a control character.
+//!
+//! [`mod@explain`] stands alone: it names every byte of one datagram.
 
 pub mod decoder;
 pub mod explain;
