@@ -8,7 +8,7 @@ use teetap_proxy::io::{Listen, Target};
 use teetap_rules::syntax::{self, Quantity};
 use teetap_tui::Verbosity;
 use teetap_wire::{
-    Proto,
+    Dir, Proto,
     def::{Registry, Secrets},
 };
 
@@ -65,7 +65,7 @@ pub(crate) struct Options {
     )]
     pub(crate) seed: Option<u64>,
 
-    /// The one protocol that clients may speak
+    /// The one protocol that clients may speak; for explain, the one to read the datagram as
     #[arg(
         long,
         value_name = "PROTO",
@@ -199,6 +199,15 @@ pub(crate) enum Command {
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
+    /// Explains the bytes of one datagram down to bits, as every protocol it may be of, or as that of --proto
+    Explain {
+        /// The direction it goes [default: the one in which it makes more sense]
+        #[arg(long, value_name = "DIR")]
+        dir: Option<DirChoice>,
+        /// Hex, or a file with hex, with a dump of xxd, hexdump -C or tcpdump -x, or with the bytes themselves; - is stdin
+        #[arg(value_name = "HEX|FILE|-", required = true)]
+        words: Vec<String>,
+    },
     /// Prints a completion script
     Completions {
         /// The shell
@@ -223,6 +232,24 @@ enum ProtoChoice {
     /// 0.7
     #[value(name = "0.7")]
     V7,
+}
+
+/// A direction.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DirChoice {
+    /// From the client to the server
+    C2s,
+    /// From the server to the client
+    S2c,
+}
+
+impl From<DirChoice> for Dir {
+    fn from(dir: DirChoice) -> Self {
+        match dir {
+            DirChoice::C2s => Self::C2s,
+            DirChoice::S2c => Self::S2c,
+        }
+    }
 }
 
 impl Options {

@@ -61,6 +61,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         (Some(Command::Open { file }), None) => command::open(&options, &file),
         (Some(Command::Grep { expr, file }), None) => command::grep(&options, &expr, &file),
         (Some(Command::Messages { name }), None) => command::messages(&options, name.as_deref()),
+        (Some(Command::Explain { dir, words }), None) => {
+            command::explain(&options, dir.map(Into::into), &words)
+        }
         (Some(Command::Completions { shell }), None) => command::completions(shell),
         (Some(Command::Man), None) => command::man(),
         (None, Some(target)) => command::proxy(&options, &target, None),

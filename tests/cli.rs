@@ -91,6 +91,8 @@ fn help_names_options_sub_commands_and_exit_codes() {
         "demo",
         "replay",
         "open",
+        "grep",
+        "explain",
         "completions",
         "man",
         "Exit codes:",

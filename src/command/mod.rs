@@ -1,6 +1,7 @@
 //! The sub-commands.
 
 mod demo;
+mod explain;
 mod messages;
 mod open;
 mod proxy;
@@ -8,6 +9,7 @@ mod replay;
 mod text;
 
 pub(crate) use demo::demo;
+pub(crate) use explain::explain;
 pub(crate) use messages::messages;
 pub(crate) use open::{grep, open};
 pub(crate) use proxy::proxy;

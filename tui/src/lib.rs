@@ -5,8 +5,11 @@
 //! of events, for the plain output and for tables.
 //!
 //! Law: nothing a peer sent leaves here as a control character.
+//!
+//! [`mod@explain`] stands alone: it names every byte of one datagram.
 
 pub mod decoder;
+pub mod explain;
 mod matcher;
 pub mod reading;
 pub mod row;

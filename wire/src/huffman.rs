@@ -70,7 +70,7 @@ pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError
         bits: 0,
         have: 0,
     };
-    let len = inflate(&mut reader, out)?;
+    let len = inflate(&mut reader, out).map_err(|(error, _)| error)?;
     let bits = reader.position();
     let used = bits / 8;
     let (trailing, end) = match (bits % 8, input.get(used)) {
@@ -85,6 +85,34 @@ pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError
         trailing,
         surplus: input.len().saturating_sub(end),
     })
+}
+
+/// What can be inflated of an input, whether or not it has an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefix {
+    /// Clear bytes written.
+    pub len: usize,
+    /// Compressed bits read for them, the end-of-stream code included if there is one.
+    pub bits: usize,
+    /// Why it ends there; `None` at the end-of-stream code.
+    pub error: Option<HuffmanError>,
+}
+
+/// Inflates `input` into the start of `out` as far as that goes: for people, who look at what receivers drop.
+#[must_use]
+pub fn prefix(input: &[u8], out: &mut [u8]) -> Prefix {
+    let mut reader = Reader {
+        input,
+        at: 0,
+        bits: 0,
+        have: 0,
+    };
+    let (len, error) = match inflate(&mut reader, out) {
+        Ok(len) => (len, None),
+        Err((error, len)) => (len, Some(error)),
+    };
+    let bits = reader.position();
+    Prefix { len, bits, error }
 }
 
 /// Appends to `out` the stream `compressed` with the codes of `old_tail`, its last clear bytes, replaced by those of
@@ -120,8 +148,8 @@ fn code(byte: u8) -> Code {
     CODES.get(usize::from(byte)).copied().unwrap_or(CODES[EOF])
 }
 
-/// Inflates up to the end-of-stream code; the clear bytes written.
-fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, HuffmanError> {
+/// Inflates up to the end-of-stream code; the clear bytes written, also with an error.
+fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanError, usize)> {
     let mut len = 0;
     loop {
         if reader.have < LONGEST {
@@ -143,13 +171,13 @@ fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, HuffmanErro
             _ => (u16::from(found.symbols()[0]), found.first_bits()),
         };
         if bits > reader.have {
-            return Err(HuffmanError::EndOfInput);
+            return Err((HuffmanError::EndOfInput, len));
         }
         reader.skip(bits);
         let Ok(byte) = u8::try_from(symbol) else {
             return Ok(len);
         };
-        *out.get_mut(len).ok_or(HuffmanError::OutputFull)? = byte;
+        *out.get_mut(len).ok_or((HuffmanError::OutputFull, len))? = byte;
         len += 1;
     }
 }

@@ -101,6 +101,24 @@ fn reference(input: &[u8], room: usize) -> Result<(Vec<u8>, usize), HuffmanError
     Err(HuffmanError::EndOfInput)
 }
 
+#[test]
+fn a_prefix_is_what_a_cut_stream_still_says() {
+    let clear = [0x00, 0x01, 0x00, 0x02, 0x00, 0x80, 0x00];
+    let stream = compressed(&clear, Trailing::WhenPartial);
+    let mut out = [0xee; 32];
+    let whole = prefix(&stream, &mut out);
+    assert_eq!((whole.len, whole.bits, whole.error), (7, 33, None));
+    let cut = prefix(&stream[..2], &mut out);
+    assert_eq!(cut.error, Some(HuffmanError::EndOfInput));
+    assert!(
+        cut.len > 0 && cut.bits <= 16 && out[..cut.len] == clear[..cut.len],
+        "{cut:?}"
+    );
+    let full = prefix(&stream, &mut out[..3]);
+    assert_eq!((full.len, full.error), (3, Some(HuffmanError::OutputFull)));
+    assert_eq!(out[..3], clear[..3]);
+}
+
 proptest! {
     #[test]
     fn decompress_undoes_compress(clear in payload(), always in any::<bool>()) {
@@ -119,6 +137,10 @@ proptest! {
         let mut out = vec![0; room];
         let got = decompress(&input, &mut out).map(|told| (out[..told.len].to_vec(), told.bits));
         prop_assert_eq!(got, reference(&input, room));
+        let mut out = vec![0; room];
+        let told = prefix(&input, &mut out);
+        prop_assert_eq!(told.error, decompress(&input, &mut vec![0; room]).err());
+        prop_assert!(told.len <= room && told.bits <= input.len() * 8);
     }
 
     #[test]

@@ -1,0 +1,177 @@
+//! `teetap explain HEX|FILE|-`: the bytes of one datagram, annotated.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use serde::Serialize;
+use teetap_tui::explain::{
+    Ask, Kind, Reading, Row, Space, explain as read,
+    input::{self, Found, InputError, MAX_INPUT},
+    text,
+};
+use teetap_wire::Dir;
+
+use crate::{
+    cli::Options,
+    exit::{Exit, Failure},
+    output,
+};
+
+/// Version of the JSON schema.
+const VERSION: u8 = 1;
+
+/// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin.
+///
+/// # Errors
+/// [`Failure`]s of the command line: no datagram in it, and definitions that cannot be read.
+pub(crate) fn explain(options: &Options, dir: Option<Dir>, words: &[String]) -> anyhow::Result<Exit> {
+    let ask = Ask {
+        registry: options.registry()?,
+        secrets: options.secrets(),
+        proto: options.proto(),
+        dir,
+    };
+    let found = find(words)?;
+    let readings = read(&found.datagram, ask);
+    let text = if options.json {
+        json(&found, &readings)?
+    } else {
+        let said: Vec<String> = std::iter::once(format!("{} bytes", found.datagram.len()))
+            .chain(found.said.iter().cloned())
+            .collect();
+        format!("{}\n\n{}", said.join("\n"), text::text(&readings))
+    };
+    // A closed pipe is success.
+    output::write_out(text.as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+fn find(words: &[String]) -> Result<Found, Failure> {
+    let [word] = words else {
+        return input::from_text(&words.join(" "))
+            .map_err(|error| Failure::usage(format!("no packet: {error}")));
+    };
+    if word == "-" {
+        return contents(io::stdin().lock(), "stdin");
+    }
+    let path = Path::new(word);
+    match input::from_text(word) {
+        Ok(found) => Ok(found),
+        Err(_) if path.exists() => {
+            let file = File::open(path)
+                .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+            contents(file, word)
+        }
+        Err(InputError::NoHex { place, found }) => Err(Failure::usage(format!(
+            "no packet: not the name of a file, and no hex: {found} at {place}"
+        ))),
+        Err(error) => Err(Failure::usage(format!("no packet: {error}"))),
+    }
+}
+
+fn contents(source: impl Read, name: &str) -> Result<Found, Failure> {
+    let fail = |error: &dyn std::fmt::Display| Failure::usage(format!("no packet in {name}: {error}"));
+    let mut bytes = Vec::new();
+    let most = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX);
+    source
+        .take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| fail(&error))?;
+    if bytes.len() > MAX_INPUT {
+        return Err(fail(&format!("more than {MAX_INPUT} bytes of text")));
+    }
+    input::from_bytes(&bytes).map_err(|error| fail(&error))
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    v: u8,
+    t: f64,
+    event: &'static str,
+    proto: String,
+    /// c2s, s2c, or null when both read the same.
+    dir: Option<String>,
+    verdict: &'static str,
+    reasons: &'a [String],
+    same_as: Option<String>,
+    input: &'a [String],
+    datagram: &'a str,
+    clear: Option<&'a str>,
+    rows: Vec<RowBody<'a>>,
+}
+
+#[derive(Serialize)]
+struct RowBody<'a> {
+    depth: u8,
+    /// What `at` and the notes count in: datagram or clear.
+    space: &'static str,
+    at: usize,
+    len: usize,
+    /// The bits of the byte, when it is about some of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bits: Option<u8>,
+    label: &'a str,
+    value: &'a str,
+    hex: &'a str,
+    notes: Vec<NoteBody>,
+}
+
+#[derive(Serialize)]
+struct NoteBody {
+    code: &'static str,
+    at: usize,
+    len: usize,
+    text: &'static str,
+}
+
+fn json(found: &Found, readings: &[Reading]) -> anyhow::Result<String> {
+    let mut out = String::new();
+    for reading in readings {
+        let line = Line {
+            v: VERSION,
+            t: 0.0,
+            event: "explain",
+            proto: reading.proto.to_string(),
+            dir: (!reading.either).then(|| reading.dir.to_string()),
+            verdict: reading.verdict.name(),
+            reasons: &reading.reasons,
+            same_as: reading.same_as.map(|proto| proto.to_string()),
+            input: &found.said,
+            datagram: &reading.datagram,
+            clear: reading.clear.as_deref(),
+            rows: reading.rows.iter().map(row).collect(),
+        };
+        out.push_str(&serde_json::to_string(&line)?);
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn row(row: &Row) -> RowBody<'_> {
+    let notes = row.notes.iter().map(|note| NoteBody {
+        code: note.code.name(),
+        at: note.at,
+        len: note.len,
+        text: note.code.text(),
+    });
+    RowBody {
+        depth: row.depth,
+        space: match row.span.space {
+            Space::Datagram => "datagram",
+            Space::Clear => "clear",
+        },
+        at: row.span.at,
+        len: row.span.len,
+        bits: match row.kind {
+            Kind::Bits(mask) => Some(mask),
+            Kind::Group | Kind::Bytes => None,
+        },
+        label: &row.label,
+        value: &row.value,
+        hex: &row.hex,
+        notes: notes.collect(),
+    }
+}

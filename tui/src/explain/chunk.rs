@@ -1,0 +1,155 @@
+//! Chunks: headers down to bits, and what receivers do not see.
+
+use teetap_wire::{ChunkHeader, Chunks, Code, Note, Proto};
+
+use super::{
+    Space, Span,
+    message::Of,
+    packet::{Payload, Walk, count},
+};
+
+const RESEND: u8 = 0x80;
+const VITAL: u8 = 0x40;
+const SIZE_HIGH: u8 = 0x3f;
+
+/// A chunk, or what there is of it.
+struct Piece<'a> {
+    /// From its header on.
+    bytes: &'a [u8],
+    space: Space,
+    at: usize,
+    number: usize,
+    of: u8,
+}
+
+impl Walk {
+    pub(super) fn chunks(&mut self, payload: &Payload<'_>, num_chunks: u8) {
+        let (space, base) = (payload.space, payload.base);
+        let mut chunks = Chunks::new(self.proto, payload.bytes, num_chunks);
+        let mut names = Vec::new();
+        let mut number = 0;
+        for chunk in chunks.by_ref() {
+            number += 1;
+            let piece = Piece {
+                bytes: payload.bytes.get(chunk.at..chunk.end()).unwrap_or_default(),
+                space,
+                at: base + chunk.at,
+                number,
+                of: num_chunks,
+            };
+            names.push(self.chunk(&piece));
+        }
+        let rest = chunks.rest();
+        let at = base + payload.bytes.len() - rest.len();
+        let missing = usize::from(chunks.missing());
+        let first = self.tree.rows.len();
+        if !rest.is_empty() && missing > 0 {
+            self.chunk(&Piece {
+                bytes: rest,
+                space,
+                at,
+                number: number + 1,
+                of: num_chunks,
+            });
+        } else if !rest.is_empty() {
+            let text = count(rest.len());
+            self.tree
+                .bytes(0, Span::new(space, at, rest.len()), "behind the last chunk", text);
+        }
+        for note in chunks.notes().iter() {
+            // The announced number is in the header, the chunks are not.
+            if note.code == Code::ChunkCountTooHigh {
+                self.tree.attach(0, Space::Datagram, note);
+            } else if let Some(at) = base.checked_add(note.at) {
+                let row = first.min(self.tree.rows.len().saturating_sub(1));
+                self.tree.note(row, Note { at, ..note });
+            }
+        }
+        self.facts.push(match num_chunks {
+            0 => "no chunks: requests a resend".to_owned(),
+            1 => format!("1 chunk: {}", names.join(", ")),
+            _ => format!("{num_chunks} chunks: {}", names.join(", ")),
+        });
+    }
+
+    /// The name of its message.
+    fn chunk(&mut self, piece: &Piece<'_>) -> String {
+        let &Piece { bytes, space, at, .. } = piece;
+        let label = format!("chunk {} of {}", piece.number, piece.of);
+        let group = self.tree.group(0, Span::new(space, at, bytes.len()), label, "");
+        let vital = bytes.first().is_some_and(|first| first & VITAL != 0);
+        let header_len = ChunkHeader::header_len(vital);
+        let header = ChunkHeader::decode(self.proto, bytes).map(|(header, _)| header);
+        self.chunk_header(piece, header, header_len.min(bytes.len()));
+        let Some(header) = header else {
+            self.tree.say(
+                group,
+                format!("{} of {header_len} bytes of its header", bytes.len()),
+            );
+            return "a chunk cut off".to_owned();
+        };
+        let data = bytes.get(header_len..).unwrap_or_default();
+        let at = at + header_len;
+        let name = self.message(1, Span::new(space, at, data.len()), data, Of::Chunk { vital });
+        let seq = header
+            .vital
+            .map_or("not vital".to_owned(), |seq| format!("vital {}", seq.get()));
+        let resend = if header.resend { ", sent again" } else { "" };
+        let (size, have) = (usize::from(header.size), data.len());
+        let size = if size == have {
+            count(size)
+        } else {
+            format!("{} announced, {have} there", count(size))
+        };
+        self.tree.say(group, format!("{name}, {seq}{resend}, {size}"));
+        name
+    }
+
+    /// The first `len` bytes of a header, or all of it.
+    fn chunk_header(&mut self, piece: &Piece<'_>, header: Option<ChunkHeader>, len: usize) {
+        let split = self.proto.layout().chunk_split;
+        let low_mask = (1u8 << split) - 1;
+        let byte = |at: usize| piece.bytes.get(at).copied().filter(|_| at < len);
+        let span = |at: usize| Span::new(piece.space, piece.at + at, 1);
+        let size = header.map_or(String::new(), |header| format!("{} in all", header.size));
+        let seq = header.and_then(|header| header.vital);
+        let seq = seq.map_or(String::new(), |seq| format!("{} in all", seq.get()));
+        let yes = |set: bool| if set { "yes" } else { "no" };
+        let Some(first) = byte(0) else { return };
+        let vital = first & VITAL != 0;
+        let tree = &mut self.tree;
+        tree.bytes(1, span(0), "flags and size", "");
+        tree.bits(2, span(0), RESEND, "resend", yes(first & RESEND != 0));
+        tree.bits(2, span(0), VITAL, "vital", yes(vital));
+        let high = format!("size, bits {} to {split}", split + 5);
+        tree.bits(2, span(0), SIZE_HIGH, high, size.clone());
+        let Some(second) = byte(1) else { return };
+        let label = if vital { "sequence and size" } else { "size" };
+        tree.bytes(1, span(1), label, "");
+        let low_size = format!("size, bits {} to 0", split - 1);
+        let upper = second & !low_mask;
+        if !vital {
+            let told = if upper == 0 { "" } else { "set, which nobody reads" };
+            tree.bits(2, span(1), !low_mask, "unused", told);
+        } else if self.proto == Proto::V7 {
+            tree.bits(2, span(1), !low_mask, "sequence, bits 9 and 8", seq.clone());
+        } else {
+            tree.bits(2, span(1), 0xc0, "sequence, bits 9 and 8", seq.clone());
+            tree.bits(2, span(1), 0x30, "sequence, bits 7 and 6", "");
+        }
+        tree.bits(2, span(1), low_mask, low_size, size);
+        let Some(third) = byte(2) else { return };
+        tree.bytes(1, span(2), "sequence", "");
+        if self.proto == Proto::V7 {
+            tree.bits(2, span(2), 0xff, "sequence, bits 7 to 0", seq);
+            return;
+        }
+        let twice = if second & 0x30 == third >> 2 & 0x30 {
+            "the same again"
+        } else {
+            "not the same again: receivers or both"
+        };
+        tree.bits(2, span(2), 0xc0, "sequence, bits 7 and 6", twice);
+        tree.bits(2, span(2), 0x3f, "sequence, bits 5 to 0", seq);
+    }
+}

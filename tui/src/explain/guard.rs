@@ -1,0 +1,74 @@
+//! Secrets in readings that do not know of them.
+//!
+//! Law: where the best reading of all, or one nearly as good, has a secret, no other one shows its bytes under another
+//! name, and nor do the compressed bytes they came from.
+
+use super::{Kind, Reading, Row, Space, Span, tree::HIDDEN};
+
+/// What stands for a value.
+const VALUE: &str = "•••";
+
+/// The bytes of the datagram in which the secrets of a reading are.
+pub(super) fn places(best: &Reading) -> Vec<Span> {
+    let inside = best.secrets.iter().any(|span| span.space == Space::Clear);
+    let plain = best.secrets.iter().filter(|span| span.space == Space::Datagram);
+    plain.copied().chain(best.packed.filter(|_| inside)).collect()
+}
+
+/// Hides `secrets`, places of the datagram, in a reading. `known`: it is the one that knows them.
+pub(super) fn guard(reading: &mut Reading, secrets: &[Span], known: bool) {
+    let packed = reading.packed.is_some_and(|span| overlaps(span, secrets)) && !known;
+    for row in &mut reading.rows {
+        let meant = match row.span.space {
+            Space::Datagram => overlaps(row.span, secrets),
+            Space::Clear => packed,
+        };
+        if !meant {
+            continue;
+        }
+        let from_peer = row.kind == Kind::Bytes && !known && !row.value.is_empty();
+        if from_peer && reading.packed != Some(row.span) {
+            row.value = VALUE.to_owned();
+        }
+        hide_row(row, secrets);
+    }
+    reading.datagram = hide(&reading.datagram, 0, secrets);
+    if let Some(clear) = reading.clear.as_mut().filter(|_| packed) {
+        *clear = HIDDEN.repeat(pairs(clear).count());
+    }
+}
+
+fn hide_row(row: &mut Row, secrets: &[Span]) {
+    row.hex = match row.span.space {
+        Space::Datagram => hide(&row.hex, row.span.at, secrets),
+        Space::Clear => HIDDEN.repeat(pairs(&row.hex).count()),
+    };
+}
+
+/// The hex of bytes from `at` on without those of the secrets.
+fn hide(hex: &str, at: usize, secrets: &[Span]) -> String {
+    let secret = |at: usize| secrets.iter().any(|span| (span.at..span.end()).contains(&at));
+    let shown = pairs(hex).enumerate().map(|(place, pair)| {
+        if secret(at + place) {
+            HIDDEN.to_owned()
+        } else {
+            pair
+        }
+    });
+    shown.collect()
+}
+
+fn overlaps(span: Span, secrets: &[Span]) -> bool {
+    secrets
+        .iter()
+        .any(|secret| span.at < secret.end() && secret.at < span.end())
+}
+
+/// The digits of each byte.
+pub(super) fn pairs(hex: &str) -> impl Iterator<Item = String> {
+    let mut digits = hex.chars();
+    std::iter::from_fn(move || {
+        let pair: String = digits.by_ref().take(2).collect();
+        (!pair.is_empty()).then_some(pair)
+    })
+}

@@ -1,0 +1,193 @@
+//! Tests of what people paste.
+
+use super::*;
+
+const BYTES: [u8; 20] = [
+    0x10, 0, 0, 1, 0x54, 0x4b, 0x45, 0x4e, 0xff, 0xff, 0xff, 0xff, 0x20, 0x20, 0x41, 0x42, 0x30, 0x78, 0x31,
+    0x3a,
+];
+
+fn bytes(text: &str) -> Vec<u8> {
+    from_text(text).unwrap().datagram
+}
+
+#[test]
+fn hex_with_anything_usual_between_the_bytes() {
+    for text in [
+        "10000001 544b",
+        "10 00 00 01 54 4B",
+        "10:00:00:01:54:4b\n",
+        "0x10, 0x00, 0x00, 0x01, 0x54, 0x4b",
+        "0x10000001544b",
+        "1000_0001_544b",
+        "\\x10\\x00\\x00\\x01\\x54\\x4b",
+        "\u{feff}10 00\r\n00 01\r\n\r\n\t54 4b",
+        "10000001  544b",
+        "1000:0001:544b",
+    ] {
+        assert_eq!(bytes(text), &BYTES[..6], "{text}");
+    }
+}
+
+#[test]
+fn dumps_of_xxd_hexdump_and_tcpdump() {
+    let xxd = "00000000: 1000 0001 544b 454e ffff ffff 2020 4142  ....TKEN....  AB\n00000010: 3078 313a                                0x1:\n";
+    let hexdump = "00000000  10 00 00 01 54 4b 45 4e  ff ff ff ff 20 20 41 42  |....TKEN....  AB|\n00000010  30 78 31 3a                                       |0x1:|\n00000014\n";
+    let tcpdump = "12:00:01.5 IP 127.0.0.1.4 > 127.0.0.1.8303: UDP, length 20\n\t0x0000:  1000 0001 544b 454e ffff ffff 2020 4142  ....TKEN....  AB\n\t0x0010:  3078 313a                                0x1:\n";
+    for (text, said) in [
+        (xxd, vec!["the text of xxd"]),
+        (hexdump, vec!["the text of hexdump -C"]),
+        (
+            tcpdump,
+            vec!["the text of tcpdump", "1 lines without bytes left out"],
+        ),
+    ] {
+        let found = from_text(text).unwrap();
+        assert_eq!(found.datagram, BYTES, "{text}");
+        assert_eq!(found.said, said);
+    }
+    let starred = "00000000: 0000 0000  ....\n*\n0000000c: 0102  ..\n";
+    assert_eq!(bytes(starred), [&[0; 12][..], &[1, 2]].concat());
+    let two = format!("{tcpdump}{tcpdump}");
+    let found = from_text(&two).unwrap();
+    assert_eq!(found.datagram, BYTES);
+    assert!(
+        found
+            .said
+            .contains(&"only the first packet of the text".to_owned())
+    );
+}
+
+/// IPv4 and UDP of the 20 bytes, from port 1000 to 8303, the checksum right.
+fn ip4() -> Vec<u8> {
+    let mut packet = vec![
+        0x45, 0, 0, 48, 0, 1, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1,
+    ];
+    let sum: u32 = packet
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]))
+        .sum();
+    let sum = !u16::try_from((sum & 0xffff) + (sum >> 16)).unwrap();
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    packet.extend([0x03, 0xe8, 0x20, 0x6f, 0, 28, 0, 0]);
+    packet.extend(BYTES);
+    packet
+}
+
+#[test]
+fn headers_of_the_network_are_skipped_and_said() {
+    let ip = ip4();
+    let mut ethernet = [[2; 12].as_slice(), &[8, 0], &ip].concat();
+    ethernet.extend([0; 6]);
+    let loopback = [&[2, 0, 0, 0], &ip[..]].concat();
+    let cut = ip[..40].to_vec();
+    let mut six = vec![0x60, 0, 0, 0, 0, 28, 17, 64];
+    six.extend([0; 15]);
+    six.push(1);
+    six.extend([0; 15]);
+    six.push(1);
+    six.extend(&ip[20..]);
+    let end = ": 127.0.0.1:1000 to 127.0.0.1:8303";
+    for (frame, len, said) in [
+        (
+            ip.clone(),
+            20,
+            format!("28 bytes of headers skipped (IPv4, UDP){end}"),
+        ),
+        (
+            ethernet,
+            20,
+            format!("42 bytes of headers skipped (Ethernet, IPv4, UDP){end}; 6 bytes of padding left out"),
+        ),
+        (
+            loopback,
+            20,
+            format!("32 bytes of headers skipped (loopback, IPv4, UDP){end}"),
+        ),
+        (
+            cut,
+            12,
+            format!("28 bytes of headers skipped (IPv4, UDP){end}; 8 bytes were not captured"),
+        ),
+        (
+            six,
+            20,
+            "48 bytes of headers skipped (IPv6, UDP): [::1]:1000 to [::1]:8303".to_owned(),
+        ),
+    ] {
+        let found = from_bytes(&frame).unwrap();
+        assert_eq!(
+            (found.datagram.as_slice(), found.said),
+            (&BYTES[..len], vec![said])
+        );
+    }
+    // Something is wrong with each of these, so they are what they are.
+    for (at, byte) in [(9, 6), (3, 47), (10, 0x55), (25, 27), (6, 0x20)] {
+        let mut other = ip.clone();
+        other[at] = byte;
+        assert_eq!(from_bytes(&other).unwrap().datagram, other, "{at}");
+    }
+}
+
+#[test]
+fn bytes_are_taken_as_they_are_and_text_as_text() {
+    let found = from_bytes(&BYTES).unwrap();
+    assert_eq!((found.datagram.as_slice(), found.said.len()), (&BYTES[..], 0));
+    assert_eq!(from_bytes(b"10 00\n").unwrap().datagram, [0x10, 0]);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let long = "00".repeat(MAX_FRAME + 1);
+    let text = "00 ".repeat(65_508);
+    for (text, told) in [
+        ("", "no bytes"),
+        (" \n\t", "no bytes"),
+        ("10 00\n1z", "line 2, column 2: 'z' is no hex digit"),
+        ("10 \u{1b}[2J", "line 1, column 4: U+001B is no hex digit"),
+        (
+            "10 0\n00",
+            "line 1, column 4: a byte has two digits, this one has one",
+        ),
+        (
+            "1 00",
+            "line 1, column 1: a byte has two digits, this one has one",
+        ),
+        (
+            "00000000: 1000  ..\n00000010: 00  .",
+            "line 2: its offset is 0x10, but 0x2 bytes came before it",
+        ),
+        ("0x0000:  10zz  ..", "line 1, column 12: 'z' is no hex digit"),
+        (&long, "more than 65507 bytes, the most of a UDP datagram"),
+        (&text, "more than 65507 bytes, the most of a UDP datagram"),
+    ] {
+        assert_eq!(from_text(text).unwrap_err().to_string(), told);
+    }
+    let capture = [&[0xd4, 0xc3, 0xb2, 0xa1][..], &[0; 30]].concat();
+    assert_eq!(from_bytes(&capture), Err(InputError::Capture));
+}
+
+mod properties {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_bytes_and_texts_end(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[0-9a-fx:| *.\n]{0,200}") {
+            for input in [&bytes[..], text.as_bytes()] {
+                if let Err(error) = from_bytes(input) {
+                    prop_assert!(!error.to_string().contains(char::is_control));
+                }
+            }
+        }
+
+        #[test]
+        fn hex_of_any_bytes_is_them(bytes in prop::collection::vec(any::<u8>(), 1..100)) {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x} ")).collect();
+            let found = from_text(&hex).unwrap().datagram;
+            prop_assert!(bytes.ends_with(&found));
+        }
+    }
+}

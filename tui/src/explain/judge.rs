@@ -1,0 +1,120 @@
+//! How well a datagram fits a variant.
+
+use std::fmt;
+
+use teetap_wire::{Code, Severity};
+
+use super::Row;
+
+/// How well a datagram fits a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// All of it is what peers of the variant send.
+    Fits,
+    /// A receiver of the variant reads it, with something odd about it.
+    Doubtful,
+    /// A receiver of the variant drops it, or a part of it.
+    No,
+}
+
+impl Verdict {
+    /// Its word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fits => "fits",
+            Self::Doubtful => "doubtful",
+            Self::No => "no",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Something that speaks against a variant.
+#[derive(Debug)]
+pub(super) struct Doubt {
+    weight: u32,
+    text: String,
+}
+
+const INFO: u32 = 1;
+const WARNING: u32 = 10;
+const ERROR: u32 = 100;
+/// A variant that cannot read past the header loses against one that can.
+const HOPELESS: u32 = 1000;
+
+impl Doubt {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self {
+            weight: WARNING,
+            text: text.into(),
+        }
+    }
+}
+
+/// Weight, verdict and reasons of what was found.
+pub(super) fn judge(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u32, Verdict, Vec<String>) {
+    let doubtful = !doubts.is_empty();
+    let mut against = doubts;
+    let notes = rows.iter().flat_map(|row| &row.notes);
+    let has = |code| notes.clone().any(|note| note.code == code);
+    // What is missing at the end of something cut off says nothing more.
+    let (stream, chunk) = (has(Code::BadHuffman), has(Code::ChunkTruncated));
+    let notes = notes.filter(|note| {
+        let follows = stream && note.code == Code::ChunkTruncated || (stream || chunk) && is_end(note.code);
+        !follows
+    });
+    for note in notes.clone() {
+        let text = note.code.text();
+        let weight = weight(note.code);
+        match against.iter_mut().find(|doubt| doubt.text == text) {
+            // The same again counts, but is said once.
+            Some(doubt) => doubt.weight = doubt.weight.saturating_add(weight),
+            None => against.push(Doubt {
+                weight,
+                text: text.to_owned(),
+            }),
+        }
+    }
+    let total = against
+        .iter()
+        .fold(0u32, |sum, doubt| sum.saturating_add(doubt.weight));
+    let verdict = match notes.map(|note| weight(note.code)).max() {
+        Some(ERROR..) => Verdict::No,
+        Some(WARNING..) => Verdict::Doubtful,
+        _ if doubtful => Verdict::Doubtful,
+        _ => return (total, Verdict::Fits, facts),
+    };
+    against.retain(|doubt| doubt.weight >= WARNING);
+    against.sort_by_key(|doubt| std::cmp::Reverse(doubt.weight));
+    let reasons = against.into_iter().map(|doubt| doubt.text).collect();
+    (total, verdict, reasons)
+}
+
+fn weight(code: Code) -> u32 {
+    match (code, code.severity()) {
+        (Code::TooShort | Code::NotConnected, _) => HOPELESS,
+        // Any number may be an id by chance: next to bytes that are lost.
+        (Code::UnknownMessage, _) => 3 * WARNING,
+        (_, Severity::Error) => ERROR,
+        (_, Severity::Warning) => WARNING,
+        (_, Severity::Info) => INFO,
+    }
+}
+
+/// What a cut leads to.
+const fn is_end(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ChunkCountTooHigh
+            | Code::MissingField
+            | Code::UnterminatedText
+            | Code::ControlEmpty
+            | Code::TrailingBytes
+    )
+}

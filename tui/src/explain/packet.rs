@@ -1,0 +1,347 @@
+//! The datagram of a connection: header, token, compression.
+
+use teetap_wire::{
+    Code, Dir, Flags, Layout, MAX_DATAGRAM, Note, Packet, Place, Proto, Scratch, Token, TokenPlace,
+    def::{Decoded, Registry, Secrets},
+    huffman, is_connless,
+};
+
+use super::{
+    Ask, Reading, Space, Span,
+    judge::{self, Doubt},
+    tree::Tree,
+};
+
+/// Largest inflated payload of any variant, in bytes.
+const MAX_INFLATED: usize = 1397;
+const CONNLESS: u8 = 0x20;
+const ACK_HIGH: u8 = 0x03;
+
+/// One datagram being read as one variant.
+pub(super) struct Walk {
+    pub(super) proto: Proto,
+    pub(super) dir: Dir,
+    pub(super) registry: &'static Registry,
+    pub(super) secrets: Secrets,
+    pub(super) tree: Tree,
+    pub(super) decoded: Decoded,
+    /// What was found, for the reasons of a fit.
+    pub(super) facts: Vec<String>,
+    pub(super) doubts: Vec<Doubt>,
+    packed: Option<Span>,
+}
+
+/// The payload of a packet, without header token.
+pub(super) struct Payload<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) space: Space,
+    /// Where it starts in that space.
+    pub(super) base: usize,
+    /// It ends before its end, so that what stands at the end cannot be told.
+    pub(super) cut: bool,
+}
+
+/// Reads `datagram` as `proto`, sent in direction `dir`.
+pub(super) fn read(datagram: &[u8], proto: Proto, dir: Dir, ask: Ask) -> Reading {
+    let mut walk = Walk {
+        proto,
+        dir,
+        registry: ask.registry,
+        secrets: ask.secrets,
+        tree: Tree::default(),
+        decoded: Decoded::new(),
+        facts: Vec::new(),
+        doubts: Vec::new(),
+        packed: None,
+    };
+    let seen = datagram.get(..MAX_DATAGRAM).unwrap_or(datagram);
+    let mut clear = Vec::new();
+    if is_connless(seen) {
+        walk.connless(seen);
+        walk.oversized(datagram);
+    } else {
+        walk.packet(datagram, seen, &mut clear);
+    }
+    let Walk {
+        mut tree,
+        packed,
+        facts,
+        doubts,
+        ..
+    } = walk;
+    tree.fill(datagram, &clear, ask.secrets);
+    let (weight, verdict, reasons) = judge::judge(&tree.rows, doubts, facts);
+    let whole = |space, bytes: &[u8]| tree.hex(Span::new(space, 0, bytes.len()), bytes, ask.secrets);
+    let inflated = tree.rows.iter().any(|row| row.span.space == Space::Clear);
+    Reading {
+        proto,
+        dir,
+        either: false,
+        verdict,
+        reasons,
+        clear: inflated.then(|| whole(Space::Clear, &clear)),
+        datagram: whole(Space::Datagram, datagram),
+        rows: tree.rows,
+        same_as: None,
+        weight,
+        secrets: tree.secrets,
+        packed,
+    }
+}
+
+impl Walk {
+    fn packet(&mut self, datagram: &[u8], seen: &[u8], clear: &mut Vec<u8>) {
+        let layout = self.proto.layout();
+        let Some((flags, header_len)) = self.header(layout, seen) else {
+            self.oversized(datagram);
+            return;
+        };
+        let rest = seen.get(header_len..).unwrap_or_default();
+        let payload = if flags.contains(Flags::COMPRESSION) {
+            let cut = self.inflate(layout, rest, header_len, clear);
+            self.oversized(datagram);
+            Payload {
+                bytes: clear,
+                space: Space::Clear,
+                base: 0,
+                cut,
+            }
+        } else {
+            self.facts.push("not compressed".to_owned());
+            Payload {
+                bytes: rest,
+                space: Space::Datagram,
+                base: header_len,
+                cut: false,
+            }
+        };
+        let (space, base) = (payload.space, payload.base);
+        let num_chunks = seen.get(2).copied().unwrap_or(0);
+        self.payload(layout, payload, flags, num_chunks);
+        if space == Space::Datagram {
+            self.oversized(datagram);
+        }
+        let mut scratch = Scratch::new();
+        if let Ok(packet) = Packet::parse(self.proto, datagram, &mut scratch) {
+            for note in packet.notes.iter().filter(|note| !said(note.code)) {
+                let (space, at) = match note.code.place() {
+                    Place::Datagram => (Space::Datagram, note.at),
+                    Place::Payload | Place::Message => (space, base + note.at),
+                };
+                self.tree.attach(0, space, Note { at, ..note });
+            }
+        }
+    }
+
+    /// The flags, and bytes of header. `None` if it is cut off.
+    fn header(&mut self, layout: &Layout, seen: &[u8]) -> Option<(Flags, usize)> {
+        let first = seen.first().copied().unwrap_or(0);
+        let token = match layout.token {
+            TokenPlace::Header => true,
+            TokenPlace::HeaderWhenFlag(bit) => first & bit != 0,
+            TokenPlace::Nowhere | TokenPlace::PayloadTail => false,
+        };
+        let need = if token { 7 } else { 3 };
+        let have = seen.len().min(need);
+        let group = self
+            .tree
+            .group(0, Span::new(Space::Datagram, 0, have), "packet header", "");
+        if have > 0 {
+            self.first_byte(layout, first);
+        }
+        if let Some(&low) = seen.get(1) {
+            let ack = u16::from_be_bytes([first & ACK_HIGH, low]);
+            let text = format!("{ack}: the last vital chunk that the sender has");
+            self.tree.bytes(1, Span::new(Space::Datagram, 1, 1), "ack", text);
+        }
+        if let Some(count) = seen.get(2) {
+            let span = Span::new(Space::Datagram, 2, 1);
+            self.tree.bytes(1, span, "number of chunks", count.to_string());
+        }
+        if token && have > 3 {
+            let span = Span::new(Space::Datagram, 3, have - 3);
+            let text = match seen.get(3..7).and_then(<[u8]>::first_chunk) {
+                Some(token) => token_text(Token(*token)),
+                None => format!("{} of 4 bytes", have - 3),
+            };
+            self.tree.bytes(1, span, "token", text);
+        }
+        if have < need {
+            self.tree.say(group, format!("{have} of {need} bytes"));
+            let (at, code) = (0, Code::TooShort);
+            self.tree.note(group, Note { code, at, len: have });
+            return None;
+        }
+        self.token_facts(layout, token, first);
+        let mut flags = Flags::empty();
+        flags.set(Flags::CONTROL, first & layout.control != 0);
+        flags.set(Flags::RESEND, first & layout.resend != 0);
+        flags.set(Flags::COMPRESSION, first & layout.compression != 0);
+        Some((flags, need))
+    }
+
+    fn token_facts(&mut self, layout: &Layout, token: bool, first: u8) {
+        let fact = match layout.token {
+            TokenPlace::Nowhere => "no token",
+            TokenPlace::PayloadTail => "a token behind the payload",
+            _ if token => "a token in the header",
+            TokenPlace::HeaderWhenFlag(_) if first & layout.control == 0 => {
+                self.doubts.push(Doubt::new(
+                    "no token flag, which 0.6.5 sets in every packet but connect",
+                ));
+                return;
+            }
+            _ => "no token flag",
+        };
+        self.facts.push(fact.to_owned());
+    }
+
+    fn first_byte(&mut self, layout: &Layout, first: u8) {
+        let span = Span::new(Space::Datagram, 0, 1);
+        let mut fields: Vec<(u8, &str)> = Vec::new();
+        for bit in (2..8).rev().map(|shift| 1u8 << shift) {
+            let label = flag_name(layout, bit);
+            match fields.last_mut() {
+                Some((mask, last)) if *last == label => *mask |= bit,
+                _ => fields.push((bit, label)),
+            }
+        }
+        let set: Vec<&str> = fields
+            .iter()
+            .filter(|(mask, _)| first & mask != 0)
+            .map(|(_, label)| *label)
+            .collect();
+        let value = if set.is_empty() {
+            "none".to_owned()
+        } else {
+            set.join(", ")
+        };
+        self.tree.bytes(1, span, "flags", value);
+        for (mask, label) in fields {
+            let value = match (label, first & mask != 0) {
+                ("unused", false) => "",
+                (_, true) => "yes",
+                (_, false) => "no",
+            };
+            self.tree.bits(2, span, mask, label, value);
+        }
+        let high = u16::from(first & ACK_HIGH) << 8;
+        self.tree.bits(
+            2,
+            span,
+            ACK_HIGH,
+            "ack, bits 9 and 8",
+            if high == 0 {
+                String::new()
+            } else {
+                format!("+{high}")
+            },
+        );
+    }
+
+    /// Inflates what can be inflated; whether that is not all.
+    fn inflate(&mut self, layout: &Layout, rest: &[u8], base: usize, clear: &mut Vec<u8>) -> bool {
+        clear.resize(MAX_INFLATED.min(layout.max_inflated), 0);
+        let told = huffman::prefix(rest, clear);
+        let surplus = huffman::decompress(rest, clear).map_or(0, |told| told.surplus);
+        clear.truncate(told.len);
+        let used = rest.len() - surplus.min(rest.len());
+        let span = Span::new(Space::Datagram, base, used);
+        let cut = told.error.is_some();
+        let upto = if cut { " up to there" } else { "" };
+        let text = format!(
+            "{} ({} bits) make {} clear ones{upto}",
+            count(used),
+            told.bits,
+            told.len
+        );
+        let row = self.tree.bytes(0, span, "compressed payload", text);
+        self.packed = Some(span);
+        if let Some(error) = told.error {
+            self.tree.note(
+                row,
+                Note {
+                    code: Code::BadHuffman,
+                    at: base,
+                    len: used,
+                },
+            );
+            self.doubts.push(Doubt::new(error.to_string()));
+        }
+        if surplus > 0 {
+            let span = Span::new(Space::Datagram, base + used, surplus);
+            self.tree.bytes(0, span, "behind the end of the stream", "");
+        }
+        self.facts
+            .push(format!("{} inflate to {}", count(used), told.len));
+        cut
+    }
+
+    /// What no receiver reads.
+    pub(super) fn oversized(&mut self, datagram: &[u8]) {
+        let len = datagram.len().saturating_sub(MAX_DATAGRAM);
+        if len > 0 {
+            let span = Span::new(Space::Datagram, MAX_DATAGRAM, len);
+            let row = self.tree.bytes(0, span, "not received", count(len));
+            let (code, at) = (Code::Oversized, MAX_DATAGRAM);
+            self.tree.note(row, Note { code, at, len });
+        }
+    }
+
+    fn payload(&mut self, layout: &Layout, mut payload: Payload<'_>, flags: Flags, num_chunks: u8) {
+        let whole = payload.bytes;
+        let mut tail = None;
+        if layout.token == TokenPlace::PayloadTail && !payload.cut {
+            let at = payload.base + whole.len();
+            tail = Some((Span::new(payload.space, at, 0), "missing".to_owned()));
+            if let Some((rest, token)) = whole.split_last_chunk::<4>() {
+                payload.bytes = rest;
+                let span = Span::new(payload.space, payload.base + rest.len(), 4);
+                tail = Some((span, token_text(Token(*token))));
+            }
+        }
+        if flags.contains(Flags::CONTROL) {
+            self.control(&payload);
+        } else {
+            self.chunks(&payload, num_chunks);
+        }
+        if let Some((span, text)) = tail {
+            self.tree.bytes(0, span, "token", text);
+        }
+    }
+}
+
+/// Notes that the walk makes itself.
+const fn said(code: Code) -> bool {
+    matches!(code, Code::Oversized)
+}
+
+fn flag_name(layout: &Layout, bit: u8) -> &'static str {
+    if bit == CONNLESS {
+        return "connless";
+    }
+    if layout.token == TokenPlace::HeaderWhenFlag(bit) {
+        return "token";
+    }
+    let names = [
+        (layout.control, "control"),
+        (layout.resend, "resend"),
+        (layout.compression, "compressed"),
+    ];
+    let found = names.iter().find(|(known, _)| *known == bit);
+    found.map_or("unused", |(_, name)| name)
+}
+
+pub(super) fn token_text(token: Token) -> String {
+    match token {
+        Token::NONE => format!("{token} (none yet)"),
+        Token::TKEN => format!("{token} (TKEN)"),
+        _ => token.to_string(),
+    }
+}
+
+/// So many bytes.
+pub(super) fn count(bytes: usize) -> String {
+    let s = if bytes == 1 { "" } else { "s" };
+    format!("{bytes} byte{s}")
+}

@@ -1,0 +1,69 @@
+//! Readings of real datagrams, word for word: one of each variant and kind out of `tests/captures`, and broken ones.
+
+use teetap_wire::def::{Registry, Secrets};
+
+use super::{Ask, explain, input, text};
+
+macro_rules! samples {
+    ($($name:literal)*) => {
+        /// Name, then hex in the first line and the text it makes after an empty one.
+        const SAMPLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("snapshots/", $name, ".txt"))),)*];
+    };
+}
+
+samples! {
+    "06-connect-accept"
+    "06-start-info"
+    "06-challenge-compressed"
+    "06-connless-info"
+    "065-connect"
+    "065-connect-accept"
+    "065-info"
+    "065-two-chunks"
+    "065-input-compressed"
+    "ddnet-connect"
+    "ddnet-accept"
+    "ddnet-version-uuid"
+    "ddnet-capabilities-uuid"
+    "ddnet-compressed"
+    "ddnet-connless-extended"
+    "07-token-request"
+    "07-accept"
+    "07-info"
+    "07-three-chunks"
+    "07-input-compressed"
+    "07-connless-info"
+    "065-close"
+    "07-close"
+    "ddnet-close"
+    "ddnet-keepalive"
+    "07-resend-request"
+    "07-resent-chunk"
+    "broken-07-header"
+    "broken-065-huffman"
+    "broken-chunk-cut"
+    "broken-07-unknown-message"
+}
+
+/// Names and datagrams.
+pub(super) fn samples() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
+    SAMPLES.iter().map(|(name, sample)| {
+        let hex = sample.lines().next().unwrap();
+        (*name, input::from_text(hex).unwrap().datagram)
+    })
+}
+
+#[test]
+fn they_read_as_they_did() {
+    let ask = Ask {
+        registry: Registry::builtin(),
+        secrets: Secrets::Hide,
+        proto: None,
+        dir: None,
+    };
+    for ((name, sample), (_, datagram)) in SAMPLES.iter().zip(samples()) {
+        let (_, expected) = sample.split_once("\n\n").unwrap();
+        let text = text::text(&explain(&datagram, ask));
+        assert_eq!(text, expected, "{name}:\n{text}");
+    }
+}

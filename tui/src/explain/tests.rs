@@ -1,0 +1,369 @@
+//! Tests of readings: nothing is left out, nothing gets through, and what is broken is still shown.
+
+use proptest::prelude::*;
+use teetap_wire::{Code, Severity};
+
+use super::{snapshots::samples, *};
+
+fn ask(secrets: Secrets) -> Ask {
+    Ask {
+        registry: Registry::builtin(),
+        secrets,
+        proto: None,
+        dir: None,
+    }
+}
+
+fn as_proto(proto: Proto, dir: Option<Dir>, datagram: &[u8]) -> Reading {
+    let ask = Ask {
+        proto: Some(proto),
+        dir,
+        ..ask(Secrets::Show)
+    };
+    explain(datagram, ask).remove(0)
+}
+
+fn codes(reading: &Reading) -> Vec<Code> {
+    let notes = reading.rows.iter().flat_map(|row| &row.notes);
+    notes.map(|note| note.code).collect()
+}
+
+fn row<'r>(reading: &'r Reading, label: &str) -> &'r Row {
+    reading.rows.iter().find(|row| row.label == label).unwrap()
+}
+
+/// Every byte is in a row, ranges are within their space, and nothing can move a cursor.
+fn check(datagram: &[u8], readings: &[Reading]) {
+    for reading in readings {
+        let clear = reading
+            .clear
+            .as_ref()
+            .map_or(0, |clear| clear.chars().count() / 2);
+        for (space, len) in [(Space::Datagram, datagram.len()), (Space::Clear, clear)] {
+            let mut covered = vec![false; len];
+            for row in reading.rows.iter().filter(|row| row.span.space == space) {
+                assert!(row.span.end() <= len, "{row:?}");
+                if row.kind == Kind::Bytes {
+                    covered[row.span.at..row.span.end()].fill(true);
+                }
+                for note in &row.notes {
+                    assert!(note.at + note.len <= len, "{row:?}");
+                }
+            }
+            let missed = covered.iter().position(|covered| !covered);
+            assert_eq!(missed, None, "{space:?} of {} {:?}", reading.proto, reading.rows);
+        }
+        for row in &reading.rows {
+            let hex = row.hex.chars().count() / 2;
+            assert_eq!(
+                hex,
+                if row.kind == Kind::Group { 0 } else { row.span.len },
+                "{row:?}"
+            );
+            let texts = [&row.label, &row.value, &row.hex];
+            assert!(
+                texts.iter().all(|text| !text.contains(char::is_control)),
+                "{row:?}"
+            );
+        }
+    }
+    let text = text::text(readings);
+    for line in text.lines() {
+        assert!(line.chars().count() <= text::WIDTH, "{line}");
+        assert!(
+            !line.contains(char::is_control) && line.trim_end() == line,
+            "{line:?}"
+        );
+    }
+}
+
+/// 0.7's info with a password.
+fn secret_packet() -> Vec<u8> {
+    let info = b"\x030.7\0hunter2\0";
+    let mut datagram = b"\x00\x00\x01\x67\xec\x52\xa9\x40".to_vec();
+    datagram.push(info.len().try_into().unwrap());
+    datagram.push(1);
+    datagram.extend_from_slice(info);
+    datagram
+}
+
+/// The same, compressed.
+fn compressed(datagram: &[u8]) -> Vec<u8> {
+    let mut out = datagram[..7].to_vec();
+    out[0] |= 0x10;
+    teetap_wire::compress(&datagram[7..], teetap_wire::Trailing::Always, &mut out);
+    out
+}
+
+#[test]
+fn no_reading_shows_a_secret_unless_asked_to() {
+    let plain = secret_packet();
+    for datagram in [plain.clone(), compressed(&plain)] {
+        for proto in [
+            None,
+            Some(Proto::V6),
+            Some(Proto::V65),
+            Some(Proto::Ddnet),
+            Some(Proto::V7),
+        ] {
+            for dir in [None, Some(Dir::C2s), Some(Dir::S2c)] {
+                let hidden = explain(
+                    &datagram,
+                    Ask {
+                        proto,
+                        dir,
+                        ..ask(Secrets::Hide)
+                    },
+                );
+                check(&datagram, &hidden);
+                let all = format!("{hidden:?}{}", text::text(&hidden));
+                assert!(
+                    !all.contains("hunter") && !all.contains("68756e74"),
+                    "{proto:?} {dir:?} {all}"
+                );
+                assert!(
+                    !all.contains("unter") && !all.contains("756e74"),
+                    "{proto:?} {dir:?} {all}"
+                );
+            }
+        }
+        let hidden = explain(&datagram, ask(Secrets::Hide));
+        assert_eq!(
+            (hidden[0].proto, row(&hidden[0], "password").value.as_str()),
+            (Proto::V7, "•••")
+        );
+        let shown = explain(&datagram, ask(Secrets::Show));
+        assert_eq!(row(&shown[0], "password").value, "\"hunter2\"");
+        assert_eq!(row(&shown[0], "password").hex, "68756e7465723200");
+    }
+    // What can be inflated again is not shown either.
+    let datagram = compressed(&plain);
+    let hidden = explain(&datagram, ask(Secrets::Hide));
+    let tail = "••".repeat(datagram.len() - 7);
+    assert!(hidden.iter().all(|reading| reading.datagram.ends_with(&tail)));
+}
+
+#[test]
+fn no_reading_of_what_is_left_of_a_secret_shows_it() {
+    let plain = secret_packet();
+    for whole in [plain.clone(), compressed(&plain)] {
+        for len in 8..whole.len() {
+            let datagram = &whole[..len];
+            let hidden = explain(datagram, ask(Secrets::Hide));
+            check(datagram, &hidden);
+            let all = format!("{hidden:?}{}", text::text(&hidden));
+            assert!(!all.contains("hunt") && !all.contains("68756e"), "{len} {all}");
+        }
+    }
+}
+
+#[test]
+fn a_cut_stream_shows_what_it_holds_up_to_there() {
+    let whole = compressed(&secret_packet());
+    let cut = &whole[..whole.len() - 4];
+    let reading = as_proto(Proto::V7, Some(Dir::C2s), cut);
+    assert_eq!(reading.verdict, Verdict::No);
+    assert!(codes(&reading).contains(&Code::BadHuffman));
+    assert_eq!(row(&reading, "version").value, "\"0.7\"");
+    assert!(
+        row(&reading, "password").value.starts_with("\"hunt"),
+        "{reading:?}"
+    );
+    check(cut, &[reading]);
+}
+
+#[test]
+fn what_is_cut_off_is_said_at_its_place() {
+    for (datagram, proto, code, label, value) in [
+        (
+            &b"\x04\x00\x00\x67\xec"[..],
+            Proto::V7,
+            Code::TooShort,
+            "token",
+            "2 of 4 bytes",
+        ),
+        (
+            b"\x10",
+            Proto::V6,
+            Code::TooShort,
+            "packet header",
+            "1 of 3 bytes",
+        ),
+        (b"", Proto::V65, Code::TooShort, "packet header", "0 of 3 bytes"),
+        (
+            b"\x10\x00\x00\x00\x01",
+            Proto::Ddnet,
+            Code::MissingToken,
+            "token",
+            "missing",
+        ),
+        (
+            b"\x10\x00\x00",
+            Proto::V6,
+            Code::ControlEmpty,
+            "control message",
+            "empty",
+        ),
+        (
+            b"\x10\x00\x00\x09ab",
+            Proto::V6,
+            Code::UnknownControl,
+            "unknown message",
+            "control.9",
+        ),
+        (
+            b"\xff\xff\xff",
+            Proto::V6,
+            Code::TooShort,
+            "connless header",
+            "3 of 6 bytes",
+        ),
+        (
+            b"\x21\x01\x02\x03",
+            Proto::V7,
+            Code::TooShort,
+            "receiver's token",
+            "3 of 4 bytes",
+        ),
+        (
+            b"\x00\x00\x01\x40",
+            Proto::V6,
+            Code::ChunkTruncated,
+            "chunk 1 of 1",
+            "1 of 3 bytes of its header",
+        ),
+        (
+            b"\x00\x00\x01\x00\x05\x09",
+            Proto::V6,
+            Code::ChunkTruncated,
+            "chunk 1 of 1",
+            "con_ready, not vital, 5 bytes announced, 1 there",
+        ),
+        (
+            b"\x00\x00\x02\x00\x01\x09",
+            Proto::V6,
+            Code::ChunkCountTooHigh,
+            "number of chunks",
+            "2",
+        ),
+        (
+            b"\x00\x00\x01\x00\x01\x09\x55",
+            Proto::V6,
+            Code::TrailingBytes,
+            "behind the last chunk",
+            "1 byte",
+        ),
+        (
+            b"\x00\x00\x01\x00\x02\x7f\x55",
+            Proto::V6,
+            Code::UnknownMessage,
+            "unknown message",
+            "game.-32",
+        ),
+        (
+            b"\x00\x00\x01\x40\x02\x01\x02a",
+            Proto::V6,
+            Code::UnterminatedText,
+            "message",
+            "\"a\"",
+        ),
+        (
+            b"\x00\x00\x01\x40\x01\x01\x02",
+            Proto::V6,
+            Code::MissingField,
+            "message",
+            "missing",
+        ),
+        (
+            b"\x0c\x00\x00\x00",
+            Proto::V6,
+            Code::UnknownFlags,
+            "flags",
+            "unused",
+        ),
+    ] {
+        let reading = as_proto(proto, Some(Dir::S2c), datagram);
+        let row = row(&reading, label);
+        assert_eq!(row.value, value, "{datagram:02x?}");
+        assert!(
+            codes(&reading).contains(&code),
+            "{datagram:02x?} {:?}",
+            codes(&reading)
+        );
+        assert_ne!(reading.verdict, Verdict::Fits, "{datagram:02x?}");
+        check(datagram, &[reading]);
+    }
+}
+
+#[test]
+fn both_copies_of_the_bits_of_a_sequence_are_compared() {
+    for (second, twice) in [
+        (0x31, "the same again"),
+        (0x01, "not the same again: receivers or both"),
+    ] {
+        let datagram = [0, 0, 1, 0x40, second, 0xc0, 0x09];
+        let reading = as_proto(Proto::V6, None, &datagram);
+        let mut bits = reading
+            .rows
+            .iter()
+            .filter(|row| row.label == "sequence, bits 7 and 6");
+        assert_eq!(bits.next_back().unwrap().value, twice);
+    }
+}
+
+#[test]
+fn a_datagram_is_read_no_further_than_receivers_read_it() {
+    let mut datagram = b"\x00\x00\x01\x00\x01\x09".to_vec();
+    datagram.resize(3000, 0x55);
+    let readings = explain(&datagram, ask(Secrets::Hide));
+    check(&datagram, &readings);
+    assert_eq!(
+        row(&readings[0], "not received").span,
+        Span::new(Space::Datagram, 1400, 1600)
+    );
+}
+
+#[test]
+fn every_sample_fits_without_an_oddity_that_matters() {
+    for (name, datagram) in samples().filter(|(name, _)| !name.starts_with("broken")) {
+        let readings = explain(&datagram, ask(Secrets::Hide));
+        check(&datagram, &readings);
+        assert_eq!(readings[0].verdict, Verdict::Fits, "{name}");
+        assert!(
+            name.starts_with(&format!("{}-", readings[0].proto).replace('.', "")),
+            "{name}"
+        );
+        let heavy = |code: &Code| code.severity() > Severity::Info;
+        assert!(!codes(&readings[0]).iter().any(heavy), "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_covered_and_harmless(datagram in prop::collection::vec(any::<u8>(), 0..1600)) {
+        check(&datagram, &explain(&datagram, ask(Secrets::Hide)));
+    }
+
+    #[test]
+    fn broken_samples_are_covered_and_harmless(
+        pick in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in any::<prop::sample::Index>(),
+        whole in any::<bool>(),
+    ) {
+        let all: Vec<_> = samples().collect();
+        let mut datagram = pick.get(&all).1.clone();
+        for (at, byte) in changes {
+            let at = at.index(datagram.len());
+            datagram[at] = byte;
+        }
+        if !whole {
+            datagram.truncate(cut.index(datagram.len() + 1));
+        }
+        for secrets in [Secrets::Hide, Secrets::Show] {
+            check(&datagram, &explain(&datagram, ask(secrets)));
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Readings as text for people, at most 100 columns wide.
+//!
+//! Law: nothing here depends on a terminal; the same readings are always the same text.
+
+use std::fmt::Write as _;
+
+use teetap_wire::{Dir, Note};
+
+use super::{Kind, Reading, Row, Space, guard::pairs, shown};
+
+/// Columns of a line.
+pub const WIDTH: usize = 100;
+/// Bytes in the hex of a row.
+const ROW_BYTES: usize = 8;
+/// Bytes in a line of a dump.
+const DUMP_BYTES: usize = 16;
+/// Columns before what a row says: range, and hex or bits.
+const LEFT: usize = 2 + 9 + 2 + 3 * ROW_BYTES + 2;
+
+/// The variants that were tried, then the rows of those that fit, or of the best one.
+#[must_use]
+pub fn text(readings: &[Reading]) -> String {
+    let mut out = String::from("as       dir     verdict   why\n");
+    for reading in readings {
+        let mut why = reading.reasons.join("; ");
+        if let Some(other) = reading.same_as {
+            why = format!("the same as {other}: {why}");
+        }
+        let dir = if reading.either {
+            "either"
+        } else {
+            dir_name(reading.dir)
+        };
+        let head = format!("{:<8} {dir:<7} {:<9} ", reading.proto, reading.verdict);
+        wrap(&head, &why, &mut out);
+    }
+    for reading in shown(readings) {
+        whole(reading, &mut out);
+    }
+    out
+}
+
+const fn dir_name(dir: Dir) -> &'static str {
+    match dir {
+        Dir::C2s => "c2s",
+        Dir::S2c => "s2c",
+    }
+}
+
+fn whole(reading: &Reading, out: &mut String) {
+    let way = match (reading.either, reading.dir) {
+        (true, _) => "the same in both directions",
+        (false, Dir::C2s) => "client to server",
+        (false, Dir::S2c) => "server to client",
+    };
+    let _never_fails = writeln!(out, "\n{}, {way}", reading.proto);
+    let mut space = Space::Datagram;
+    for row in &reading.rows {
+        if row.span.space != space {
+            space = row.span.space;
+            out.push_str("clear payload\n");
+        }
+        line(row, out);
+    }
+    match &reading.clear {
+        Some(clear) => {
+            out.push_str("bytes of the clear payload\n");
+            dump(clear, out);
+        }
+        None => {
+            out.push_str("bytes\n");
+            dump(&reading.datagram, out);
+        }
+    }
+}
+
+fn line(row: &Row, out: &mut String) {
+    let span = row.span;
+    let place = match (row.kind, span.len) {
+        (Kind::Bits(_), _) => String::new(),
+        (_, 0 | 1) => span.at.to_string(),
+        (_, len) => format!("{}-{}", span.at, span.at + len - 1),
+    };
+    let middle = match row.kind {
+        Kind::Group => String::new(),
+        Kind::Bytes => short_hex(&row.hex),
+        Kind::Bits(mask) => format!("  {}", pattern(mask, &row.hex)),
+    };
+    let depth = usize::from(row.depth.min(12));
+    let label = if row.value.is_empty() {
+        row.label.clone()
+    } else {
+        format!("{}  ", row.label)
+    };
+    let columns = LEFT - 4;
+    let head = format!(
+        "  {place:<9}  {middle:<width$}{:indent$}{label}",
+        "",
+        width = columns - 9,
+        indent = 2 * depth
+    );
+    wrap_at(&head, &row.value, LEFT + 2 * depth + 4, out);
+    for note in &row.notes {
+        let text = note_text(note);
+        let head = format!("{:indent$}! ", "", indent = LEFT + 2 * depth + 2);
+        wrap(&head, &text, out);
+    }
+}
+
+fn note_text(note: &Note) -> String {
+    let place = match note.len {
+        0 => format!("at {}", note.at),
+        1 => format!("byte {}", note.at),
+        len => format!("bytes {}-{}", note.at, note.at + len - 1),
+    };
+    format!("{} ({place}): {}", note.code.name(), note.code.text())
+}
+
+/// The bits of the byte that are meant, dots for the others.
+fn pattern(mask: u8, hex: &str) -> String {
+    let byte = u8::from_str_radix(hex, 16).ok();
+    let bit = |bit: u8| match byte {
+        _ if mask >> bit & 1 == 0 => '.',
+        Some(byte) if byte >> bit & 1 == 1 => '1',
+        Some(_) => '0',
+        None => 'x',
+    };
+    (0..8).rev().map(bit).collect()
+}
+
+/// The first bytes of a row.
+fn short_hex(hex: &str) -> String {
+    let bytes: Vec<String> = pairs(hex).collect();
+    let mut text = bytes
+        .iter()
+        .take(ROW_BYTES)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ");
+    if bytes.len() > ROW_BYTES {
+        text.push('…');
+    }
+    text
+}
+
+/// Lines of 16 bytes; equal ones after the first as `*`.
+fn dump(hex: &str, out: &mut String) {
+    let bytes: Vec<String> = pairs(hex).collect();
+    let mut before: Option<&[String]> = None;
+    let mut starred = false;
+    for (number, line) in bytes.chunks(DUMP_BYTES).enumerate() {
+        let last = (number + 1) * DUMP_BYTES >= bytes.len();
+        if before == Some(line) && !last {
+            if !starred {
+                out.push_str("  *\n");
+            }
+            starred = true;
+            continue;
+        }
+        (before, starred) = (Some(line), false);
+        let ascii: String = line.iter().map(|pair| ascii(pair)).collect();
+        let offset = number * DUMP_BYTES;
+        let text = format!("  {offset:04x}  {:<47}  {ascii}", line.join(" "));
+        let _never_fails = writeln!(out, "{}", text.trim_end());
+    }
+}
+
+fn ascii(pair: &str) -> char {
+    let byte = u8::from_str_radix(pair, 16).unwrap_or(0);
+    if byte.is_ascii_graphic() || byte == b' ' {
+        char::from(byte)
+    } else {
+        '.'
+    }
+}
+
+/// `head` and `text`, lines after the first below the start of `text`.
+fn wrap(head: &str, text: &str, out: &mut String) {
+    wrap_at(head, text, head.chars().count(), out);
+}
+
+/// The same, lines after the first `indent` columns in.
+fn wrap_at(head: &str, text: &str, indent: usize, out: &mut String) {
+    let mut line = head.to_owned();
+    let mut used = line.chars().count();
+    let mut fresh = true;
+    for word in text.split(' ') {
+        let mut word = word;
+        let mut len = word.chars().count();
+        let space = usize::from(!fresh);
+        if used + space + len > WIDTH && (!fresh || used > indent) && indent + len.min(20) <= WIDTH {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = " ".repeat(indent);
+            used = indent;
+        } else if !fresh {
+            line.push(' ');
+            used += 1;
+        }
+        // A word longer than a line is cut into pieces.
+        while used + len > WIDTH {
+            let room = WIDTH.saturating_sub(used).max(1);
+            let cut = word.char_indices().nth(room).map_or(word.len(), |(at, _)| at);
+            let (piece, rest) = word.split_at(cut);
+            line.push_str(piece);
+            out.push_str(&line);
+            out.push('\n');
+            line = " ".repeat(indent);
+            used = indent;
+            word = rest;
+            len = word.chars().count();
+        }
+        line.push_str(word);
+        used += len;
+        fresh = false;
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+}

@@ -1,0 +1,165 @@
+//! The rows of a reading while they are made.
+
+use std::{fmt::Write as _, ops::Range};
+
+use teetap_wire::{Note, def::Secrets};
+
+use super::{Kind, Row, Space, Span};
+
+/// What stands for a byte of a secret.
+pub(super) const HIDDEN: &str = "••";
+
+/// Rows, and the secrets among their bytes.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub(super) rows: Vec<Row>,
+    pub(super) secrets: Vec<Span>,
+}
+
+impl Span {
+    pub(super) const fn new(space: Space, at: usize, len: usize) -> Self {
+        Self { space, at, len }
+    }
+
+    pub(super) const fn end(self) -> usize {
+        self.at + self.len
+    }
+
+    const fn range(self) -> Range<usize> {
+        self.at..self.end()
+    }
+}
+
+impl Tree {
+    fn push(
+        &mut self,
+        depth: u8,
+        span: Span,
+        kind: Kind,
+        label: impl Into<String>,
+        value: impl Into<String>,
+    ) {
+        self.rows.push(Row {
+            depth,
+            span,
+            kind,
+            label: label.into(),
+            value: value.into(),
+            hex: String::new(),
+            notes: Vec::new(),
+        });
+    }
+
+    pub(super) fn group(
+        &mut self,
+        depth: u8,
+        span: Span,
+        label: impl Into<String>,
+        value: impl Into<String>,
+    ) -> usize {
+        self.push(depth, span, Kind::Group, label, value);
+        self.rows.len() - 1
+    }
+
+    pub(super) fn bytes(
+        &mut self,
+        depth: u8,
+        span: Span,
+        label: impl Into<String>,
+        value: impl Into<String>,
+    ) -> usize {
+        self.push(depth, span, Kind::Bytes, label, value);
+        self.rows.len() - 1
+    }
+
+    /// Bits of the one byte of `span`.
+    pub(super) fn bits(
+        &mut self,
+        depth: u8,
+        span: Span,
+        mask: u8,
+        label: impl Into<String>,
+        value: impl Into<String>,
+    ) {
+        self.push(depth, span, Kind::Bits(mask), label, value);
+    }
+
+    pub(super) fn say(&mut self, row: usize, value: impl Into<String>) {
+        if let Some(row) = self.rows.get_mut(row) {
+            row.value = value.into();
+        }
+    }
+
+    /// Adds a note to one row.
+    pub(super) fn note(&mut self, row: usize, note: Note) {
+        if let Some(row) = self.rows.get_mut(row) {
+            row.notes.push(note);
+        }
+    }
+
+    /// Adds a note, whose range counts in `space`, to the smallest row from `first` on that holds its bytes.
+    pub(super) fn attach(&mut self, first: usize, space: Space, note: Note) {
+        let (at, end) = (note.at, note.at + note.len);
+        let bytes = |row: &Row| row.kind == Kind::Bytes && holds(row.span, space, at, end);
+        let group = |row: &Row| row.kind == Kind::Group && holds_whole(row.span, space, at, end);
+        let find = |wanted: &dyn Fn(&Row) -> bool| {
+            let rows = self.rows.iter().enumerate().skip(first);
+            let found = rows.filter(|(_, row)| wanted(row));
+            found
+                .min_by_key(|(place, row)| (row.span.len, usize::MAX - place))
+                .map(|(place, _)| place)
+        };
+        let place = find(&bytes).or_else(|| find(&group)).unwrap_or(first);
+        self.note(place, note);
+    }
+
+    /// Marks bytes as secret.
+    pub(super) fn hide(&mut self, span: Span) {
+        self.secrets.push(span);
+    }
+
+    /// Bytes in hex.
+    pub(super) fn hex(&self, span: Span, source: &[u8], secrets: Secrets) -> String {
+        let bytes = source.get(span.range()).unwrap_or_default();
+        let secret = |at: usize| {
+            secrets == Secrets::Hide
+                && self
+                    .secrets
+                    .iter()
+                    .any(|secret| secret.space == span.space && secret.range().contains(&at))
+        };
+        let mut text = String::with_capacity(bytes.len() * 2);
+        for (at, byte) in bytes.iter().enumerate() {
+            if secret(span.at + at) {
+                text.push_str(HIDDEN);
+            } else {
+                let _never_fails = write!(text, "{byte:02x}");
+            }
+        }
+        text
+    }
+
+    /// Gives every row but groups its hex.
+    pub(super) fn fill(&mut self, datagram: &[u8], clear: &[u8], secrets: Secrets) {
+        let mut rows = std::mem::take(&mut self.rows);
+        for row in rows.iter_mut().filter(|row| row.kind != Kind::Group) {
+            let source = match row.span.space {
+                Space::Datagram => datagram,
+                Space::Clear => clear,
+            };
+            row.hex = self.hex(row.span, source, secrets);
+        }
+        self.rows = rows;
+    }
+}
+
+/// Whether all of the bytes are in `span`; what has no bytes is at its start or in it.
+fn holds(span: Span, space: Space, at: usize, end: usize) -> bool {
+    let starts = at >= span.at && (at < span.end() || span.len == 0 && at == span.at);
+    span.space == space && starts && end <= span.end()
+}
+
+/// The same; what has no bytes may also be at its end.
+fn holds_whole(span: Span, space: Space, at: usize, end: usize) -> bool {
+    span.space == space && at >= span.at && end <= span.end()
+}
