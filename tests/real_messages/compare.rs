@@ -208,7 +208,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Nothing disagreed.
+    /// Nothing disagreed, and nobody knew a message that the other does not, but those of [`known`].
     pub(crate) fn verdict(&self) -> Result<()> {
         let mut list = String::new();
         for (what, (count, example)) in &self.wrong {
@@ -216,6 +216,17 @@ impl Tally {
             list.push_str(&format!("\n{count} times {what}\n    {example}"));
         }
         ensure!(self.wrong.is_empty(), "the oracle disagrees:{list}");
+        let sides = [
+            (&self.only_ours, &known::ONLY_OURS[..]),
+            (&self.only_theirs, &known::ONLY_THEIRS[..]),
+        ];
+        for (seen, known) in sides {
+            let new = seen
+                .keys()
+                .filter(|label| !known.iter().any(|(name, _)| name == label));
+            let new: Vec<_> = new.collect();
+            ensure!(new.is_empty(), "messages that only one of both knows: {new:?}");
+        }
         Ok(())
     }
 }
@@ -229,7 +240,7 @@ fn count(counts: &mut BTreeMap<String, usize>, what: &str) {
     }
 }
 
-fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -55,7 +55,15 @@ const fn field(
 }
 
 /// Every field that it reads wrongly.
-pub(crate) const EXCEPTIONS: [Exception; 14] = [
+pub(crate) const EXCEPTIONS: [Exception; 15] = [
+    field(
+        "sv_game_msg",
+        "*",
+        "0.7",
+        How::NotRead,
+        0,
+        "in 0.7 it has no fields",
+    ),
     field(
         "sv_tune_params",
         "*",
@@ -187,6 +195,20 @@ pub(crate) const FAILURES: [Failure; 2] = [
         why: "it reads the numbers of a player in the server info of 0.7 as text",
     },
 ];
+
+/// Messages that the oracle does not know, and how often they are in the recorded sessions.
+pub(crate) const ONLY_OURS: [(&str, usize); 5] = [
+    ("0.6 connless info_64", 1),
+    ("0.6 connless request_info_64", 1),
+    ("0.6 game cl_is_ddnet_legacy", 11),
+    ("0.6 game sv_map_info", 2),
+    ("0.6 game sv_record_legacy", 1),
+];
+/// Messages that only the oracle knows: the npm client's mistake, a UUID of the other id space.
+pub(crate) const ONLY_THEIRS: [(&str, usize); 1] = [(
+    "0.6 system ee610b6f-909f-311e-93f7-11a95f55a086 sv_kill_msg_team",
+    1,
+)];
 
 /// Names of messages: the oracle's and ours.
 const NAMES: [(&str, &str, &str); 3] = [

@@ -4,5 +4,8 @@
 
 mod captures;
 mod compare;
+mod distinct;
 mod known;
+mod live;
 mod oracle;
+mod output;
