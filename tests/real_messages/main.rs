@@ -1,0 +1,11 @@
+//! Messages of real peers, read by us and by a decoder that nobody here wrote: every field must be the same.
+//!
+//! The recorded sessions, and live games of real servers and clients through the built binary.
+
+mod captures;
+mod compare;
+mod distinct;
+mod known;
+mod live;
+mod oracle;
+mod output;
