@@ -88,6 +88,30 @@ const TOLD: [(&str, &str); 2] = [
     ),
 ];
 
+/// What is odd about messages of these peers: protocol, direction and name, the code of the note, and why it is there.
+const ODD: [(&str, &str, &str); 4] = [
+    (
+        "0.7 s2c sv_tune_params",
+        "surplus-bytes",
+        "DDNet has more tunings than 0.7",
+    ),
+    (
+        "0.7 s2c sv_vote_option_list_add",
+        "surplus-bytes",
+        "DDNet sends 15 texts whatever their number is",
+    ),
+    (
+        "0.7 s2c rcon_cmd_add",
+        "text-too-long",
+        "DDNet's texts are longer than clients of 0.7 keep",
+    ),
+    (
+        "ddnet c2s ",
+        "unknown-message",
+        "the npm client sends the UUID of the game message sv_kill_msg_team as one of the engine",
+    ),
+];
+
 /// A message that its sender repeats: something got lost or came late, which is nobody's mistake, but a figure to look at.
 const RESENT: &str = r#""resend":true"#;
 
@@ -264,8 +288,13 @@ fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
         "start" | "session" | "summary" => false,
         "log" => text(object, "level") != "info" || !explained(text(object, "text")),
         _ => {
+            let [proto, dir, name] = ["proto", "dir", "name"].map(|key| text(object, key));
+            let of = format!("{proto} {dir} {name}");
+            let is_known = |code: &str| {
+                explained(code) || ODD.iter().any(|(known, odd, _)| *known == of && *odd == code)
+            };
             let notes = object.get("notes").and_then(Value::as_array);
-            let explained = notes.is_some_and(|notes| notes.iter().all(|note| explained(text(note, "code"))));
+            let explained = notes.is_some_and(|notes| notes.iter().all(|note| is_known(text(note, "code"))));
             !explained || object.get("error").is_some_and(|error| !error.is_null())
         }
     };

@@ -44,16 +44,29 @@ pub(crate) fn memory(pid: u32) -> Result<(u64, u64)> {
 /// # Errors
 /// When the kernel does not tell.
 pub(crate) fn upstream_sockets(server: SocketAddr) -> Result<usize> {
-    let SocketAddr::V4(server) = server else {
+    sockets(server, REMOTE)
+}
+
+/// How many UDP sockets are bound to `local`.
+pub(crate) fn sockets_at(local: SocketAddr) -> Result<usize> {
+    sockets(local, LOCAL)
+}
+
+/// Columns of `/proc/net/udp`.
+const LOCAL: usize = 1;
+const REMOTE: usize = 2;
+
+fn sockets(addr: SocketAddr, column: usize) -> Result<usize> {
+    let SocketAddr::V4(addr) = addr else {
         return Ok(0);
     };
     // The address as the kernel prints it: its four bytes as one number of the machine.
-    let address = u32::from_ne_bytes(server.ip().octets());
-    let remote = format!("{address:08X}:{:04X}", server.port());
+    let address = u32::from_ne_bytes(addr.ip().octets());
+    let printed = format!("{address:08X}:{:04X}", addr.port());
     let table = fs::read_to_string("/proc/net/udp")?;
     Ok(table
         .lines()
-        .filter(|line| line.split_whitespace().nth(2) == Some(&remote))
+        .filter(|line| line.split_whitespace().nth(column) == Some(&printed))
         .count())
 }
 

@@ -97,8 +97,8 @@ impl Subject {
 
     fn wait_until_it_listens(&mut self) -> Result<()> {
         let begun = Instant::now();
-        // The address is taken as soon as somebody listens.
-        while UdpSocket::bind(self.addr).is_ok() {
+        // Asked of the kernel: a try to take the address oneself would now and then take it away.
+        while proc::sockets_at(self.addr)? == 0 {
             if let Some(status) = self.child.try_wait()? {
                 bail!("it ended with {status}: {}", self.words());
             }
