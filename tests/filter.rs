@@ -100,6 +100,16 @@ fn a_wrong_expression_is_told_with_its_place_before_anything_starts() {
             assert!(stderr.contains(&part), "{stderr}");
         }
     }
+    // What nobody follows yet is refused, not silently without a match.
+    for text in [
+        "snap.character[3].x > 320",
+        "any_snap and not snap.crc_ok",
+        "sv_chat or snap.parts == 2",
+    ] {
+        let (_, stderr) = demo(&["-f", text], 2);
+        assert!(stderr.contains("contents of snapshots"), "{text}: {stderr}");
+    }
+    demo(&["--seconds", "1", "-f", "any_snap or sys.snap.tick > 5"], 0);
     // What can never match is a warning, and the run goes on.
     let (_, stderr) = demo(&["--seconds", "1", "-f", "c2s and s2c"], 0);
     assert!(stderr.contains("warning["), "{stderr}");

@@ -55,6 +55,21 @@ impl Filter {
         &self.expr
     }
 
+    /// Whether it asks about what is in snapshots (`snap.tick`, `snap.character[3].x`), which needs a caller that follows
+    /// them: [`Facts::snap`] and [`Facts::items`].
+    #[must_use]
+    pub fn asks_for_snapshots(&self) -> bool {
+        self.expr.mentions(&|path| {
+            let is_snap = |name: &str| name.eq_ignore_ascii_case("snap");
+            !path.dot
+                && path.segments.len() > 1
+                && path
+                    .segments
+                    .first()
+                    .is_some_and(|first| is_snap(&first.name.text))
+        })
+    }
+
     /// Which messages can match at all.
     #[must_use]
     pub const fn reach(&self) -> &Reach {

@@ -144,6 +144,27 @@ impl Expr {
         Self { kind, span }
     }
 
+    /// Whether a path in it is `wanted`, those of functions' arguments included.
+    pub(crate) fn mentions(&self, wanted: &dyn Fn(&Path) -> bool) -> bool {
+        match &self.kind {
+            Kind::Any(parts) | Kind::All(parts) => parts.iter().any(|part| part.mentions(wanted)),
+            Kind::Not(inner) | Kind::Negate(inner) => inner.mentions(wanted),
+            Kind::Compare(_, left, right) | Kind::Arith(_, left, right) => {
+                left.mentions(wanted) || right.mentions(wanted)
+            }
+            Kind::In(value, choices) => {
+                value.mentions(wanted)
+                    || choices.iter().any(|choice| match choice {
+                        Choice::One(one) => one.mentions(wanted),
+                        Choice::Range(from, to) => from.mentions(wanted) || to.mentions(wanted),
+                    })
+            }
+            Kind::Call(call) => call.arguments.iter().any(|argument| argument.mentions(wanted)),
+            Kind::Path(path) => wanted(path),
+            Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) | Kind::Variable(_) => false,
+        }
+    }
+
     /// `left or right`.
     #[must_use]
     pub fn or(self, right: Self) -> Self {
