@@ -2,15 +2,11 @@
 
 use super::*;
 
+/// Notes: code, first byte, bytes.
+type Told = Vec<(&'static str, usize, usize)>;
+
 /// Reads and applies; the result and the notes.
-fn apply(
-    base: &Snapshot,
-    data: &[u8],
-) -> (
-    Result<Counts, Counts>,
-    Snapshot,
-    Vec<(&'static str, usize, usize)>,
-) {
+fn apply(base: &Snapshot, data: &[u8]) -> (Result<Counts, Counts>, Snapshot, Told) {
     let (mut delta, mut out, mut counts) = (Delta::new(), Snapshot::new(), Counts::default());
     let read = delta.read(&sizes(Proto::V7), data);
     let applied = delta.apply(base, &mut out, &mut counts);
@@ -24,7 +20,7 @@ fn apply(
 }
 
 /// As [`apply`], of ints, with what is odd only; `Err`: broken.
-fn odd(base: &Snapshot, ints: &[i32]) -> (bool, Vec<(&'static str, usize, usize)>) {
+fn odd(base: &Snapshot, ints: &[i32]) -> (bool, Told) {
     let (result, _, notes) = apply(base, &packed(ints));
     (result.is_ok(), notes)
 }

@@ -7,7 +7,7 @@ fn world(tick: i32, items: u16) -> Snapshot {
     let mut world = Snapshot::new();
     for id in 0..items {
         let start = tick.wrapping_mul(i32::from(id) + 77);
-        let ints: [i32; 22] = std::array::from_fn(|at| start.wrapping_mul(at as i32 + 3));
+        let ints: [i32; 22] = std::array::from_fn(|at| start.wrapping_mul(i32::try_from(at).unwrap() + 3));
         world.insert(key(10, id), &ints).unwrap();
     }
     world
