@@ -242,9 +242,45 @@ fn worlds() -> [Snapshot; 2] {
     [now, then]
 }
 
-/// Snapshots of 0.7, one after the other, each told as a difference to the one before.
+/// A thousand messages of 0.7 with snapshots, each told as a difference to the one before.
+fn messages(worlds: &[Snapshot; 2], sizes: &Sizes) -> Vec<Vec<u8>> {
+    let mut named = Registry::builtin().named(Proto::V7, Some(Class::System), "snap_single");
+    let Some(single) = named.next() else {
+        return Vec::new();
+    };
+    let message = |tick: i32, before: &Snapshot, after: &Snapshot, base: i32| {
+        let (mut data, mut message) = (Vec::new(), Vec::new());
+        let counts = after.delta(before, sizes, &mut data);
+        let len = i64::try_from(data.len()).unwrap_or(0);
+        let ints = [("tick", tick), ("delta_tick", tick - base), ("crc", after.crc())];
+        let ints = ints.map(|(name, value)| (name, Datum::from(i64::from(value))));
+        let rest = [("part_size", len.into()), ("data", Datum::Bytes(data))];
+        let written = single.encode(&Datum::group(ints.into_iter().chain(rest)), &mut message);
+        assert!(counts.is_ok() && written.is_ok(), "a snapshot");
+        message
+    };
+    // A complete world does not fit one part: it comes bit by bit.
+    let mut before = Snapshot::new();
+    (0..1000)
+        .map(|at| {
+            let [now, then] = worlds;
+            let mut after = if at % 2 == 0 { now } else { then }.clone();
+            let late: Vec<Key> = after
+                .items()
+                .map(|(key, _)| key)
+                .filter(|key| i32::from(key.id) > 4 * at)
+                .collect();
+            late.into_iter().for_each(|key| assert!(after.remove(key)));
+            let base = if at == 0 { -1 } else { 2 * at - 2 };
+            let message = message(2 * at, &before, &after, base);
+            before = after;
+            message
+        })
+        .collect()
+}
+
+/// Snapshots of a medium size: read, written, followed.
 fn snapshots(criterion: &mut Criterion) {
-    const ROUND: i32 = 1000;
     let registry = Registry::builtin();
     let sizes = Sizes::new(registry, Proto::V7);
     let worlds = worlds();
@@ -270,41 +306,7 @@ fn snapshots(criterion: &mut Criterion) {
             worlds[1].delta(black_box(&worlds[0]), &sizes, &mut out)
         });
     });
-    let Some(single) = registry
-        .named(Proto::V7, Some(Class::System), "snap_single")
-        .next()
-    else {
-        return;
-    };
-    let message = |tick: i32, before: &Snapshot, after: &Snapshot, base: i32| {
-        let (mut data, mut message) = (Vec::new(), Vec::new());
-        let counts = after.delta(before, &sizes, &mut data);
-        let len = i64::try_from(data.len()).unwrap_or(0);
-        let ints = [("tick", tick), ("delta_tick", tick - base), ("crc", after.crc())];
-        let ints = ints.map(|(name, value)| (name, Datum::from(i64::from(value))));
-        let rest = [("part_size", len.into()), ("data", Datum::Bytes(data))];
-        let written = single.encode(&Datum::group(ints.into_iter().chain(rest)), &mut message);
-        assert!(counts.is_ok() && written.is_ok(), "a snapshot");
-        message
-    };
-    // A complete world does not fit one part: it comes bit by bit.
-    let mut before = Snapshot::new();
-    let messages: Vec<Vec<u8>> = (0..ROUND)
-        .map(|at| {
-            let [now, then] = &worlds;
-            let mut after = if at % 2 == 0 { now } else { then }.clone();
-            let late: Vec<Key> = after
-                .items()
-                .map(|(key, _)| key)
-                .filter(|key| i32::from(key.id) > 4 * at)
-                .collect();
-            late.into_iter().for_each(|key| assert!(after.remove(key)));
-            let base = if at == 0 { -1 } else { 2 * at - 2 };
-            let message = message(2 * at, &before, &after, base);
-            before = after;
-            message
-        })
-        .collect();
+    let messages = messages(&worlds, &sizes);
     group.bench_function("decode and follow a message", |bencher| {
         let (mut store, mut decoded) = (Store::new(registry, Proto::V7), Decoded::new());
         let mut next = messages.iter();
