@@ -18,13 +18,13 @@ pub struct Receiving {
 }
 
 /// What has come of it.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Parts {
     now: Option<Receiving>,
     base: i32,
     crc: Option<i32>,
-    /// Bytes of the last part.
-    last: usize,
+    /// Bytes of each part that is there.
+    lens: [u16; MAX_PARTS],
     data: Vec<u8>,
 }
 
@@ -33,6 +33,18 @@ impl Receiving {
     #[must_use]
     pub const fn there(&self) -> u32 {
         self.have.count_ones()
+    }
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self {
+            now: None,
+            base: 0,
+            crc: None,
+            lens: [0; MAX_PARTS],
+            data: Vec::new(),
+        }
     }
 }
 
@@ -58,7 +70,6 @@ impl Parts {
         });
         if begins {
             self.data.clear();
-            self.last = 0;
         } else {
             if now.parts != parts {
                 note(Code::SnapPartsDiffer, places.parts);
@@ -76,22 +87,28 @@ impl Parts {
         if now.have & bit != 0 {
             note(Code::SnapPartAgain, places.parts);
         }
-        if part + 1 == parts {
-            self.last = bytes.len();
-        } else if bytes.len() < PART {
+        if part + 1 < parts && bytes.len() < PART {
             note(Code::SnapPartShort, places.data);
+        }
+        if let (Some(slot), Ok(len)) = (self.lens.get_mut(usize::from(part)), u16::try_from(bytes.len())) {
+            *slot = len;
         }
         if self.data.len() < usize::from(parts) * PART {
             self.data.resize(usize::from(parts) * PART, 0);
         }
-        if let Some(place) = self.data.get_mut(start..start + bytes.len()) {
-            place.copy_from_slice(bytes);
-        }
+        // Behind a short one clients have whatever was there; here it is zeros.
+        let place = self.data.iter_mut().skip(start).take(PART);
+        let zeros = std::iter::repeat(&0);
+        place
+            .zip(bytes.iter().chain(zeros))
+            .for_each(|(place, byte)| *place = *byte);
         now.have |= bit;
         let whole = now.have == u64::MAX >> (MAX_PARTS - usize::from(parts));
         self.now = Some(now).filter(|_| !whole);
         if whole {
-            self.data.truncate((usize::from(parts) - 1) * PART + self.last);
+            let last = usize::from(parts - 1);
+            let len = self.lens.get(last).copied().unwrap_or(0);
+            self.data.truncate(last * PART + usize::from(len));
         }
         whole
     }
