@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use teetap_wire::def::{Class, Datum, Decoded, Registry};
 use teetap_wire::snap::{
-    Completed, Delta, DeltaError, Fate, Key, MAX_ITEMS, MAX_SIZE, PART, Sizes, Snapshot, Store,
+    Completed, Delta, DeltaError, Fate, Key, MAX_ITEMS, MAX_PARTS, MAX_SIZE, PART, Sizes, Snapshot, Store,
 };
 use teetap_wire::{Dir, Proto, varint};
 
@@ -189,7 +189,7 @@ impl Game {
         let (mut joined, mut crc) = (Vec::new(), sum.into());
         if let (Ok(part), Ok(parts)) = (usize::try_from(part), usize::try_from(parts)) {
             self.parts.retain(|(of, _), _| *of == tick);
-            if part < parts && data.len() <= PART {
+            if part < parts && parts <= MAX_PARTS && data.len() <= PART {
                 self.parts.insert((tick, part), data.to_vec());
                 joined = self.joined(tick, parts);
             }

@@ -210,6 +210,10 @@ impl<'r> Store<'r> {
         }
         let late = self.lateness(head);
         if parts == 1 {
+            // Whatever its parts were, the snapshot is here.
+            if late.is_none() && self.parts.give_up() {
+                self.note(Code::SnapPartsMissing, head.places.tick);
+            }
             let outcome = self.complete(head, bytes, late);
             return Some(self.view(head, parts, outcome));
         }

@@ -91,6 +91,14 @@ fn a_newer_snapshot_ends_an_older_one() {
         assert!(fate.is_none_or(|fate| fate == Fate::Kept));
     }
     assert_eq!(session.store.newest().unwrap().0, 12);
+    // So does the same one in one part.
+    let new = parts(&mut session, 14, &world(14, 20));
+    assert!(session.hear(Dir::S2c, &new[0]).is_none());
+    assert_eq!(session.complete(14, &world(14, 1)), Fate::Kept);
+    assert_eq!(
+        (session.notes(), session.store.receiving()),
+        (vec!["snap-parts-missing"], None)
+    );
 }
 
 #[test]
