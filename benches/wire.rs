@@ -1,4 +1,4 @@
-//! What the wire code costs by itself: Huffman, packed ints, headers and chunks, on a medium snapshot; definitions.
+//! What the wire code costs by itself: Huffman, packed ints, headers and chunks, on a medium snapshot; definitions; snapshots.
 //!
 //! Throughput is in clear bytes: 1000 MB/s are 1 ns per byte.
 //!
@@ -14,6 +14,7 @@ use teetap_kit::codec::{Head, Packing, Variant, put_chunk, seal};
 use teetap_kit::huffman::Ending;
 use teetap_kit::link::Random;
 use teetap_wire::def::{Class, Datum, Decoded, Registry, Secrets, Source};
+use teetap_wire::snap::{Counts, Delta, Fate, Key, Sizes, Snapshot, Store};
 use teetap_wire::{
     Dir, Packet, Proto, Rewrite, Scratch, Seq, Token, Trailing, compress, decompress, rewrite, varint,
 };
@@ -212,5 +213,116 @@ fn definitions(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, huffman, ints, packets, definitions);
+/// A world of 16 players and some pickups, in which most players move.
+fn worlds() -> [Snapshot; 2] {
+    let mut random = Random::new(3);
+    let [mut now, mut then] = [Snapshot::new(), Snapshot::new()];
+    for id in 0..16 {
+        let mut character = [0; 22];
+        character.fill_with(|| i32::from_le_bytes(random.token()) >> 20);
+        let items: [(u16, &[i32]); 3] = [(4, &[100, 200, 1]), (10, &character), (11, &[0, 3, 40])];
+        for (kind, ints) in items {
+            for world in [&mut now, &mut then] {
+                assert_eq!(world.insert(Key { kind, id }, ints), Ok(()), "room for an item");
+            }
+        }
+        for (place, int) in then
+            .get_mut(Key { kind: 10, id })
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            *int += if id < 13 {
+                message::difference(place, &mut random)
+            } else {
+                0
+            };
+        }
+    }
+    [now, then]
+}
+
+/// A thousand messages of 0.7 with snapshots, each told as a difference to the one before.
+fn messages(worlds: &[Snapshot; 2], sizes: &Sizes) -> Vec<Vec<u8>> {
+    let mut named = Registry::builtin().named(Proto::V7, Some(Class::System), "snap_single");
+    let Some(single) = named.next() else {
+        return Vec::new();
+    };
+    let message = |tick: i32, before: &Snapshot, after: &Snapshot, base: i32| {
+        let (mut data, mut message) = (Vec::new(), Vec::new());
+        let counts = after.delta(before, sizes, &mut data);
+        let len = i64::try_from(data.len()).unwrap_or(0);
+        let ints = [("tick", tick), ("delta_tick", tick - base), ("crc", after.crc())];
+        let ints = ints.map(|(name, value)| (name, Datum::from(i64::from(value))));
+        let rest = [("part_size", len.into()), ("data", Datum::Bytes(data))];
+        let written = single.encode(&Datum::group(ints.into_iter().chain(rest)), &mut message);
+        assert!(counts.is_ok() && written.is_ok(), "a snapshot");
+        message
+    };
+    // A complete world does not fit one part: it comes bit by bit.
+    let mut before = Snapshot::new();
+    (0..1000)
+        .map(|at| {
+            let [now, then] = worlds;
+            let mut after = if at % 2 == 0 { now } else { then }.clone();
+            let late: Vec<Key> = after
+                .items()
+                .map(|(key, _)| key)
+                .filter(|key| i32::from(key.id) > 4 * at)
+                .collect();
+            late.into_iter().for_each(|key| assert!(after.remove(key)));
+            let base = if at == 0 { -1 } else { 2 * at - 2 };
+            let message = message(2 * at, &before, &after, base);
+            before = after;
+            message
+        })
+        .collect()
+}
+
+/// Snapshots of a medium size: read, written, followed.
+fn snapshots(criterion: &mut Criterion) {
+    let registry = Registry::builtin();
+    let sizes = Sizes::new(registry, Proto::V7);
+    let worlds = worlds();
+    let mut delta = Vec::new();
+    let counts = worlds[1].delta(&worlds[0], &sizes, &mut delta);
+    assert_eq!(counts.map(|counts| counts.changed), Ok(13), "what moved");
+    let mut group = criterion.benchmark_group("snapshots");
+    let items = worlds[0].len();
+    group.bench_function(
+        format!("read and apply a delta of {} to {items} items", delta.len()),
+        |bencher| {
+            let (mut buffer, mut out, mut counts) = (Delta::new(), Snapshot::new(), Counts::default());
+            bencher.iter(|| {
+                let read = buffer.read(&sizes, black_box(&delta));
+                read.and(buffer.apply(&worlds[0], &mut out, &mut counts))
+            });
+        },
+    );
+    group.bench_function(format!("write a delta of {}", delta.len()), |bencher| {
+        let mut out = Vec::with_capacity(1400);
+        bencher.iter(|| {
+            out.clear();
+            worlds[1].delta(black_box(&worlds[0]), &sizes, &mut out)
+        });
+    });
+    let messages = messages(&worlds, &sizes);
+    group.bench_function("decode and follow a message", |bencher| {
+        let (mut store, mut decoded) = (Store::new(registry, Proto::V7), Decoded::new());
+        let mut next = messages.iter();
+        bencher.iter(|| {
+            if next.as_slice().is_empty() {
+                store = Store::new(registry, Proto::V7);
+                next = messages.iter();
+            }
+            let Some(data) = next.next() else { return };
+            let def = decoded.message(registry, Proto::V7, Dir::S2c, black_box(data));
+            let done = def.and_then(|def| store.on_message(Dir::S2c, def, &decoded, data));
+            assert!(done.is_some_and(|done| done.fate == Fate::Kept), "a snapshot");
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, huffman, ints, packets, definitions, snapshots);
 criterion_main!(benches);

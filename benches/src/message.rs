@@ -59,7 +59,7 @@ pub(crate) fn snapshot(id: i32, tick: i32, size: usize, random: &mut Random) -> 
 }
 
 /// The difference of one number of a character between two snapshots.
-fn difference(place: usize, random: &mut Random) -> i32 {
+pub(crate) fn difference(place: usize, random: &mut Random) -> i32 {
     match (place, random.below(10)) {
         // The tick of the last movement.
         (0, _) => 2,

@@ -1,7 +1,8 @@
 //! Bytes of the Teeworlds and DDNet protocol and their meaning.
 //!
 //! Law of this crate: pure functions over bytes. It reads no clock, no socket, no file and no randomness; what
-//! peers send never makes it panic and never makes it allocate more than one datagram's worth of memory.
+//! peers send never makes it panic and never makes it allocate more than one datagram's worth of memory, or, in a
+//! [`snap::Store`], more than its limit.
 //!
 //! The four variants of the protocol ([`Proto`]) differ in *data* only: [`Layout`] says where they differ and all
 //! other code reads it.
@@ -15,10 +16,12 @@
 //! | [`mod@detect`] | what the first datagram of an unknown address is |
 //! | [`message`] | the id at the start of a chunk |
 //! | [`def`] | what the messages say: definitions, decoding, encoding |
+//! | [`snap`] | snapshots: differences, and the snapshots they are differences to |
 //! | [`huffman`], [`varint`] | the two codings beneath |
 //! | [`proto`], [`token`], [`seq`], [`note`] | the words all of them share |
 //!
-//! What it is not: it holds no connection state and takes no decision about what to forward.
+//! What it is not: it holds no connection state, but for the snapshots without which a later one says nothing, and takes
+//! no decision about what to forward.
 
 pub mod chunk;
 pub mod connless;
@@ -31,6 +34,7 @@ pub mod note;
 pub mod packet;
 pub mod proto;
 pub mod seq;
+pub mod snap;
 pub mod token;
 pub mod varint;
 

@@ -24,7 +24,8 @@ pub enum Place {
     Datagram,
     /// The clear (inflated) payload of the packet.
     Payload,
-    /// The data of one chunk, control packet or connless datagram; of a snapshot item its ints.
+    /// The data of one chunk, control packet or connless datagram; of a snapshot item its ints, of a snapshot the data of
+    /// its parts, joined.
     Message,
 }
 
@@ -101,6 +102,22 @@ codes! {
     ObjectShort       "object-short"         Warning Message  "an object with fewer ints than its fields need"
     ObjectLong        "object-long"          Info    Message  "an object with more ints than it has known fields"
     TooManyFields     "too-many-fields"      Warning Message  "more values than are listed"
+    SnapIgnored       "snap-ignored"         Error   Message  "a part that no snapshot has: the client ignores it"
+    SnapPartAgain     "snap-part-again"      Info    Message  "a part that was there already"
+    SnapPartShort     "snap-part-short"      Error   Message  "less than 900 bytes before the last part: the client reads old bytes behind it"
+    SnapPartsDiffer   "snap-parts-differ"    Warning Message  "not what the other parts of the snapshot say"
+    SnapPartsMissing  "snap-parts-missing"   Warning Message  "parts of the snapshot before are missing: the client gives it up"
+    SnapLate          "snap-late"            Info    Message  "older than the newest snapshot: the client ignores it"
+    SnapAgain         "snap-again"           Info    Message  "a snapshot that was there already"
+    SnapNoBase        "snap-no-base"         Error   Message  "differs from a snapshot that is not known: a client that does not know it asks for a complete one"
+    SnapBadCrc        "snap-bad-crc"         Error   Message  "another sum of all ints: the client discards the snapshot"
+    SnapTruncated     "snap-truncated"       Error   Message  "the snapshot ends too early: the client discards it"
+    SnapTooLarge      "snap-too-large"       Error   Message  "more than 1024 items or 64 KiB: the client discards the snapshot"
+    SnapBadItem       "snap-bad-item"        Error   Message  "a type, id or size that no item has: the client discards the snapshot"
+    SnapItemAgain     "snap-item-again"      Warning Message  "an item that is changed or deleted more than once"
+    SnapNotThere      "snap-not-there"       Warning Message  "deletes an item that is not there"
+    SnapItemResized   "snap-item-resized"    Error   Message  "an item of another size than before: DDNet discards the snapshot"
+    UnknownObject     "unknown-object"       Info    Message  "no definition has this type: clients ignore the item"
 }
 
 impl Code {
@@ -161,6 +178,16 @@ impl Notes {
                 self.len += 1;
             }
             None => self.overflowed = true,
+        }
+    }
+
+    /// Adds a note of the kind that hostile bytes repeat, or remembers that there was one: two places stay free for what
+    /// matters more.
+    pub(crate) fn push_lesser(&mut self, note: Note) {
+        if self.len() + 2 < Self::CAPACITY {
+            self.push(note);
+        } else {
+            self.overflowed = true;
         }
     }
 

@@ -190,6 +190,64 @@ fn messages() {
     }
 }
 
+/// The first messages about snapshots of each recorded session, and steps by hand; see `snapshot.rs` for them.
+fn snapshots() {
+    let mut seeds = Seeds::new("snapshot");
+    for name in capture::names().unwrap() {
+        for flow in flows(recorded(&name).unwrap()) {
+            let Some(variant) = flow.variant() else { continue };
+            let mut seed = vec![index(variant)];
+            for packet in &flow.packets {
+                let from_server = u8::from(!flow.is_from_client(packet));
+                let Ok(opened) = open(variant, &packet.payload) else {
+                    continue;
+                };
+                let proto = Proto::ALL[usize::from(index(variant))];
+                for chunk in Chunks::new(proto, &opened.payload, opened.head.num_chunks) {
+                    // Snapshots and inputs are the messages of the engine that are not vital.
+                    let about =
+                        chunk.header.vital.is_none() && chunk.data.first().is_some_and(|id| id & 1 == 1);
+                    if about && seed.len() + chunk.data.len() < 1600 {
+                        let [low, high] = u16::try_from(chunk.data.len()).unwrap().to_le_bytes();
+                        seed.extend([9, from_server, low, high]);
+                        seed.extend(chunk.data);
+                    }
+                }
+            }
+            seeds.add(&name, &seed);
+        }
+    }
+    let next: &[u8] = &[
+        2, 0, 5, 0, 1, 1, 9, 1, 3, 1, 2, 1, 7, 3, 4, 3, 1, 2, 6, 1, 2, 5, 0, 0, 8, 8, 1,
+    ];
+    for proto in 0..4 {
+        let head = [proto];
+        let again: &[u8] = &[3, 7, 3, 0, 1, 1, 9, 1, 3, 1, 2, 1, 8, 3, 5, 3, 1, 2, 7, 1, 2];
+        seeds.add(
+            "next",
+            &[&head, next, again, again, &[6, 103, 5, 4, 0x44], again].concat(),
+        );
+        seeds.add(
+            "gap",
+            &[&head, next, &[8], again, &[7, 0, 7, 1], next, &[5, 4, 0x42]].concat(),
+        );
+        let item: &[u8] = &[12, 0, 0, 1, 0, 0x17, 0, 4, 1, 2, 3, 4, 9, 9];
+        seeds.add(
+            "odd",
+            &[&head, &[0, 4, 0, 1][..], item, &[0, 4, 0x42, 1], item].concat(),
+        );
+        let part: &[u8] = &[
+            4, 2, 0, 2, 0, 1, 3, 0, 0, 1, 0, 4, 2, 0, 2, 1, 1, 6, 0, 5, 1, 1, 2, 3, 4,
+        ];
+        seeds.add("parts", &[&head, part, next, part].concat());
+        // Deleted, twice and never there.
+        let gone: &[u8] = &[
+            13, 0, 3, 0, 0, 0x81, 0x80, 0x14, 0x81, 0x80, 0x14, 0x82, 0x80, 0x14,
+        ];
+        seeds.add("deleted", &[&head, next, &[0, 4, 0x42, 1], gone].concat());
+    }
+}
+
 /// See `handshake.rs` for the steps.
 fn handshakes() {
     let mut seeds = Seeds::new("handshake");
@@ -321,6 +379,7 @@ fn main() {
     recorded_datagrams(&mut packets, &mut chunks, &mut connless);
     by_hand(&mut packets, &mut chunks, &mut connless);
     messages();
+    snapshots();
     handshakes();
     hubs();
     for (name, target) in TARGETS {

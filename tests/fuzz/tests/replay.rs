@@ -93,6 +93,11 @@ fn message() {
 }
 
 #[test]
+fn snapshot() {
+    fuzz("snapshot", 40_000);
+}
+
+#[test]
 fn handshake() {
     fuzz("handshake", 20_000);
 }

@@ -10,6 +10,7 @@
 
 mod messages;
 mod pcap;
+mod snapshots;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,6 +77,8 @@ impl Variants {
 /// Which datagram: recording, variant and direction, and its place in the recording.
 struct Label {
     stream: String,
+    /// Recording and the client's port.
+    client: (String, u16),
     dir: Dir,
     at: usize,
 }
@@ -100,9 +103,15 @@ fn each_packet(mut look: impl FnMut(&Label, &[u8], &Packet<'_>)) -> usize {
             let (proto, dir) = variants.of(datagram);
             let packet = Packet::parse(proto, &datagram.bytes, &mut scratch);
             let packet = packet.unwrap_or_else(|error| panic!("{name} {at} as {proto}: {error}"));
+            let client = if dir == Dir::C2s {
+                datagram.from
+            } else {
+                datagram.to
+            };
             look(
                 &Label {
                     stream: format!("{name} {proto} {dir}"),
+                    client: (name.clone(), client),
                     dir,
                     at,
                 },

@@ -1,0 +1,168 @@
+//! What a snapshot says, and its application to the one before.
+//!
+//! Ints: how many items are deleted, how many are updated, 0; the deleted keys; for each updated item its type, its id,
+//! its size unless both sides agreed on it, and its ints: differences if the base has the item, else values.
+//!
+//! Law: a delta is sorted as [`Snapshot`]s are, so that it is applied in one walk. What cannot be read ends the reading;
+//! what came before can still be applied, to be looked at.
+
+mod apply;
+mod read;
+
+use super::snapshot::{Key, Sizes, Snapshot};
+use crate::note::{Code, Note, Notes};
+
+/// A delta, in buffers to use again.
+#[derive(Debug, Default, Clone)]
+pub struct Delta {
+    deleted: Vec<Deleted>,
+    updates: Vec<Update>,
+    ints: Vec<i32>,
+    notes: Notes,
+    broken: bool,
+}
+
+/// Clients discard the snapshot; a note says why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("clients discard the snapshot")]
+pub struct Broken;
+
+/// How many items of which sort a snapshot has.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Items.
+    pub items: usize,
+    /// Those that the base does not have.
+    pub new: usize,
+    /// Those that the base has with other values.
+    pub changed: usize,
+    /// Items of the base that are gone.
+    pub deleted: usize,
+}
+
+/// A place in the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Spot {
+    at: u16,
+    len: u16,
+}
+
+/// A key that is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Deleted {
+    key: Key,
+    spot: Spot,
+}
+
+/// An item that is new or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Update {
+    key: Key,
+    /// First of its ints: the later the update, the higher.
+    first: u16,
+    len: u16,
+    spot: Spot,
+}
+
+impl Delta {
+    /// An empty buffer.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads the joined data of a snapshot's parts. No data: nothing changes.
+    ///
+    /// # Errors
+    /// [`Broken`]; what was read before the fault can be applied.
+    pub fn read(&mut self, sizes: &Sizes, data: &[u8]) -> Result<(), Broken> {
+        self.clear();
+        if !data.is_empty() {
+            self.broken = read::all(self, sizes, data).is_err();
+        }
+        self.deleted.sort_unstable();
+        self.updates.sort_unstable();
+        self.sound()
+    }
+
+    /// Makes `out` what `base` becomes.
+    ///
+    /// # Errors
+    /// [`Broken`], also when reading was; `out` then has what could be made.
+    pub fn apply(&mut self, base: &Snapshot, out: &mut Snapshot, counts: &mut Counts) -> Result<(), Broken> {
+        *counts = apply::apply(self, base, out);
+        self.sound()
+    }
+
+    /// What is odd. Ranges count in the joined data.
+    #[must_use]
+    pub const fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// The deleted keys, in their order, however often they were told.
+    pub fn deleted(&self) -> impl ExactSizeIterator<Item = Key> {
+        self.deleted.iter().map(|deleted| deleted.key)
+    }
+
+    /// The updated items, in the order of their keys, with ints that are differences if the base has the item.
+    pub fn updates(&self) -> impl ExactSizeIterator<Item = (Key, &[i32])> {
+        self.updates
+            .iter()
+            .map(|update| (update.key, update.values(&self.ints)))
+    }
+
+    /// Notes updates of a type that is not known, each type once.
+    pub(super) fn note_types(&mut self, mut known: impl FnMut(u16) -> bool) {
+        let mut last = None;
+        for update in &self.updates {
+            let kind = update.key.kind;
+            if last != Some(kind) && !known(kind) {
+                lesser(&mut self.notes, Code::UnknownObject, update.spot);
+            }
+            last = Some(kind);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.deleted.clear();
+        self.updates.clear();
+        self.ints.clear();
+        self.notes = Notes::new();
+        self.broken = false;
+    }
+
+    fn sound(&self) -> Result<(), Broken> {
+        if self.broken { Err(Broken) } else { Ok(()) }
+    }
+}
+
+impl Update {
+    fn values(self, ints: &[i32]) -> &[i32] {
+        let first = usize::from(self.first);
+        ints.get(first..first + usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+impl Spot {
+    /// Notes have 16 bits as well.
+    fn new(at: usize, end: usize) -> Self {
+        let short = |value: usize| u16::try_from(value).unwrap_or(u16::MAX);
+        Self {
+            at: short(at),
+            len: short(end.saturating_sub(at)),
+        }
+    }
+
+    fn note(self, code: Code) -> Note {
+        Note {
+            code,
+            at: self.at.into(),
+            len: self.len.into(),
+        }
+    }
+}
+
+fn lesser(notes: &mut Notes, code: Code, spot: Spot) {
+    notes.push_lesser(spot.note(code));
+}

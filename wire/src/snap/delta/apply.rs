@@ -1,0 +1,140 @@
+//! A base and a delta to a snapshot, in one walk over both.
+
+use super::{Counts, Deleted, Delta, Spot, Update, lesser};
+use crate::note::{Code, Notes};
+use crate::snap::snapshot::{Key, Snapshot};
+
+/// The snapshot has no room for more.
+struct Full;
+
+/// Makes `out` what `base` becomes.
+pub(super) fn apply(delta: &mut Delta, base: &Snapshot, out: &mut Snapshot) -> Counts {
+    out.clear();
+    let mut walk = Walk {
+        deleted: &delta.deleted,
+        updates: &delta.updates,
+        ints: &delta.ints,
+        notes: &mut delta.notes,
+        broken: &mut delta.broken,
+        out,
+        counts: Counts::default(),
+    };
+    if walk.all(base).is_err() {
+        *walk.broken = true;
+        walk.notes.push(Spot { at: 0, len: 0 }.note(Code::SnapTooLarge));
+    }
+    let mut counts = walk.counts;
+    counts.items = out.len();
+    counts
+}
+
+struct Walk<'d, 'o> {
+    /// What is left.
+    deleted: &'d [Deleted],
+    /// What is left.
+    updates: &'d [Update],
+    ints: &'d [i32],
+    notes: &'d mut Notes,
+    broken: &'d mut bool,
+    out: &'o mut Snapshot,
+    counts: Counts,
+}
+
+impl<'d> Walk<'d, '_> {
+    fn all(&mut self, base: &Snapshot) -> Result<(), Full> {
+        for (key, values) in base.items() {
+            self.new_items(Some(key))?;
+            let deleted = self.deletes(key);
+            match self.update(key) {
+                Some(update) => {
+                    if deleted {
+                        lesser(self.notes, Code::SnapItemAgain, update.spot);
+                    }
+                    self.change(update, values)?;
+                }
+                None if deleted => self.counts.deleted += 1,
+                None => self.push(key, values)?,
+            }
+        }
+        self.new_items(None)?;
+        for deleted in self.deleted {
+            lesser(self.notes, Code::SnapNotThere, deleted.spot);
+        }
+        Ok(())
+    }
+
+    /// Adds the updates with keys before that of the next item of the base: it does not have them.
+    fn new_items(&mut self, end: Option<Key>) -> Result<(), Full> {
+        while let Some(next) = self.updates.first() {
+            if end.is_some_and(|end| next.key >= end) {
+                break;
+            }
+            let Some(update) = self.update(next.key) else {
+                break;
+            };
+            self.push(update.key, update.values(self.ints))?;
+            self.counts.new += 1;
+        }
+        Ok(())
+    }
+
+    /// The update of an item, taken off. Of several the last one counts.
+    fn update(&mut self, key: Key) -> Option<Update> {
+        let mut found: Option<Update> = None;
+        while let Some((next, rest)) = self.updates.split_first() {
+            if next.key != key {
+                break;
+            }
+            if let Some(earlier) = found.replace(*next) {
+                let resized = earlier.len != next.len;
+                *self.broken |= resized;
+                if resized {
+                    self.notes.push(next.spot.note(Code::SnapItemResized));
+                } else {
+                    lesser(self.notes, Code::SnapItemAgain, next.spot);
+                }
+            }
+            self.updates = rest;
+        }
+        found
+    }
+
+    /// Whether the item of the base is deleted.
+    fn deletes(&mut self, key: Key) -> bool {
+        let mut found = false;
+        while let Some((next, rest)) = self.deleted.split_first() {
+            if next.key > key {
+                break;
+            }
+            if next.key < key {
+                lesser(self.notes, Code::SnapNotThere, next.spot);
+            } else if found {
+                lesser(self.notes, Code::SnapItemAgain, next.spot);
+            }
+            found |= next.key == key;
+            self.deleted = rest;
+        }
+        found
+    }
+
+    /// Adds differences to an item of the base.
+    fn change(&mut self, update: Update, values: &[i32]) -> Result<(), Full> {
+        let differences = update.values(self.ints);
+        if differences.len() != values.len() {
+            self.notes.push(update.spot.note(Code::SnapItemResized));
+            *self.broken = true;
+            return self.push(update.key, values);
+        }
+        let changed = self.out.push_sum(update.key, values, differences).ok_or(Full)?;
+        self.counts.changed += usize::from(changed);
+        Ok(())
+    }
+
+    fn push(&mut self, key: Key, values: &[i32]) -> Result<(), Full> {
+        if self.out.push(key, values) {
+            Ok(())
+        } else {
+            Err(Full)
+        }
+    }
+}

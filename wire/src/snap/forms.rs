@@ -1,0 +1,195 @@
+//! The messages that a store follows, as the definitions of a dialect have them.
+//!
+//! Law: looked up by name once; then a message is known by its number and its fields by theirs. A definition that lacks
+//! a field makes its message one that is not followed.
+
+use crate::def::{Class, Decoded, Def, Id, Record, Registry};
+use crate::{Dir, Proto};
+
+/// Which messages have which meaning.
+#[derive(Debug, Clone)]
+pub(super) struct Forms {
+    part: Option<Form>,
+    single: Option<Form>,
+    empty: Option<Form>,
+    /// The number of `input`, and its field of the ack.
+    input: Option<(i32, u16)>,
+    map_change: Option<i32>,
+    enter_game: Option<i32>,
+}
+
+/// Numbers of fields.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    message: i32,
+    tick: u16,
+    delta_tick: u16,
+    parts: Option<(u16, u16)>,
+    data: Option<(u16, u16, u16)>,
+}
+
+/// What a message means.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Heard<'a> {
+    /// A part of a snapshot, or all of it.
+    Snap(Head, &'a [u8]),
+    /// The client has the snapshot of this tick, or none if it is negative.
+    Ack(i32),
+    /// The server changes the map and forgets all snapshots.
+    MapChange,
+    /// The client is done with that and has forgotten them, too.
+    EnterGame,
+}
+
+/// What a message says about its snapshot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub(super) tick: i32,
+    /// The tick of the base, negative: none.
+    pub(super) base: i32,
+    pub(super) parts: i32,
+    pub(super) part: i32,
+    /// Missing in `snap_empty`.
+    pub(super) crc: Option<i32>,
+    /// The size that the message tells.
+    pub(super) size: i32,
+    pub(super) places: Places,
+}
+
+/// Where a message says it: first byte and bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Places {
+    pub(super) tick: (usize, usize),
+    pub(super) base: (usize, usize),
+    pub(super) parts: (usize, usize),
+    pub(super) crc: (usize, usize),
+    pub(super) data: (usize, usize),
+}
+
+impl Forms {
+    pub(super) fn new(registry: &Registry, proto: Proto) -> Self {
+        let named = |name: &str| registry.named(proto, Some(Class::System), name).next();
+        let number = |name: &str| named(name).and_then(number);
+        Self {
+            part: named("snap").and_then(|def| Form::new(def, true, true)),
+            single: named("snap_single").and_then(|def| Form::new(def, false, true)),
+            empty: named("snap_empty").and_then(|def| Form::new(def, false, false)),
+            input: named("input").and_then(|def| Some((self::number(def)?, field(def, "ack_snapshot")?))),
+            map_change: number("map_change"),
+            enter_game: number("enter_game"),
+        }
+    }
+
+    /// The meaning of a message. `None`: another one, or one that ends too early for the receiver.
+    pub(super) fn hear<'a>(
+        &self,
+        dir: Dir,
+        def: &Def,
+        decoded: &Decoded,
+        data: &'a [u8],
+    ) -> Option<Heard<'a>> {
+        let number = Some(number(def).filter(|_| def.class == Class::System)?);
+        if dir == Dir::C2s {
+            let (input, ack) = self.input.unzip();
+            if number == input {
+                return Some(Heard::Ack(int(record(decoded, ack?)?)));
+            }
+            return (number == self.enter_game).then_some(Heard::EnterGame);
+        }
+        if number == self.map_change {
+            return Some(Heard::MapChange);
+        }
+        let forms = [&self.single, &self.part, &self.empty];
+        let form = forms
+            .into_iter()
+            .flatten()
+            .find(|form| Some(form.message) == number)?;
+        form.hear(decoded, data)
+    }
+}
+
+impl Form {
+    fn new(def: &Def, parts: bool, data: bool) -> Option<Self> {
+        let field = |name| field(def, name);
+        let parts = match parts {
+            true => Some((field("num_parts")?, field("part")?)),
+            false => None,
+        };
+        let data = match data {
+            true => Some((field("crc")?, field("part_size")?, field("data")?)),
+            false => None,
+        };
+        Some(Self {
+            message: number(def)?,
+            tick: field("tick")?,
+            delta_tick: field("delta_tick")?,
+            parts,
+            data,
+        })
+    }
+
+    fn hear<'a>(&self, decoded: &Decoded, data: &'a [u8]) -> Option<Heard<'a>> {
+        let tick = record(decoded, self.tick)?;
+        let base = record(decoded, self.delta_tick)?;
+        let mut head = Head {
+            tick: int(tick),
+            base: int(tick).wrapping_sub(int(base)),
+            parts: 1,
+            part: 0,
+            crc: None,
+            size: 0,
+            places: Places {
+                tick: place(tick),
+                base: place(base),
+                parts: (0, 0),
+                crc: (0, 0),
+                data: (data.len(), 0),
+            },
+        };
+        if let Some((parts, part)) = self.parts {
+            let (parts, part) = (record(decoded, parts)?, record(decoded, part)?);
+            (head.parts, head.part) = (int(parts), int(part));
+            let (start, last) = (place(parts).0, place(part));
+            head.places.parts = (start, last.0 + last.1 - start);
+        }
+        let mut payload: &[u8] = &[];
+        if let Some((crc, size, bytes)) = self.data {
+            let (crc, size, bytes) = (
+                record(decoded, crc)?,
+                record(decoded, size)?,
+                record(decoded, bytes)?,
+            );
+            (head.crc, head.size) = (Some(int(crc)), int(size));
+            (head.places.crc, head.places.data) = (place(crc), place(bytes));
+            let (start, len) = place(bytes);
+            payload = data.get(start..start + len)?;
+        }
+        Some(Heard::Snap(head, payload))
+    }
+}
+
+fn number(def: &Def) -> Option<i32> {
+    match def.id {
+        Id::Number(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn field(def: &Def, name: &str) -> Option<u16> {
+    let mut parts = def.parts(None);
+    parts.find(|(_, field)| &*field.name == name).map(|(at, _)| at)
+}
+
+fn record(decoded: &Decoded, field: u16) -> Option<&Record> {
+    decoded.records().iter().find(|record| record.field == field)
+}
+
+/// All these ints are packed ones of 32 bits.
+fn int(record: &Record) -> i32 {
+    let value = record.int().unwrap_or(0);
+    i32::try_from(value).unwrap_or(0)
+}
+
+fn place(record: &Record) -> (usize, usize) {
+    (record.at as usize, record.len as usize)
+}

@@ -1,0 +1,36 @@
+//! Two snapshots side by side.
+
+use std::cmp::Ordering;
+
+use super::snapshot::{Key, Snapshot};
+
+/// An item of one snapshot, of the other, or of both.
+pub(super) struct Pair<'s> {
+    pub(super) key: Key,
+    pub(super) before: Option<&'s [i32]>,
+    pub(super) after: Option<&'s [i32]>,
+}
+
+/// The items of both in the order of their keys.
+pub(super) fn pairs<'s>(
+    before: &'s Snapshot,
+    after: &'s Snapshot,
+) -> impl Iterator<Item = Pair<'s>> + use<'s> {
+    let (mut old, mut new) = (before.items().peekable(), after.items().peekable());
+    std::iter::from_fn(move || {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return None,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((old, _)), Some((new, _))) => old.cmp(new),
+        };
+        let before = if order.is_le() { old.next() } else { None };
+        let after = if order.is_ge() { new.next() } else { None };
+        let (key, _) = before.or(after)?;
+        Some(Pair {
+            key,
+            before: before.map(|(_, ints)| ints),
+            after: after.map(|(_, ints)| ints),
+        })
+    })
+}

@@ -1,0 +1,294 @@
+//! A complete snapshot.
+//!
+//! Law: items in the order of their keys, their ints one after the other in one buffer; so two snapshots are compared in
+//! one walk, and a copy is two moves of memory. Never more than the game's limits.
+
+use std::fmt;
+
+use super::{FIRST_EXTENDED, MAX_ITEMS, MAX_SIZE, MAX_TYPE};
+use crate::Proto;
+use crate::def::{Def, Registry};
+
+/// Types below this may have a size that both sides agreed on (0.7 and DDNet: MAX_NETOBJSIZES).
+const AGREED: usize = 64;
+
+/// Which item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Its type, 0 to 0x7fff. A key that a peer deletes may have a higher one.
+    pub kind: u16,
+    /// Its number among those of the type.
+    pub id: u16,
+}
+
+/// The items of a tick.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    slots: Vec<Slot>,
+    ints: Vec<i32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slot {
+    key: Key,
+    /// First of its ints.
+    at: u32,
+}
+
+/// Sizes of items that both sides agreed on beforehand, so that a delta does not tell them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Sizes([Option<u16>; AGREED]);
+
+/// Why an item cannot be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InsertError {
+    /// There are 1024 items or 64 KiB.
+    #[error("the snapshot is full")]
+    Full,
+    /// There is one with this key already.
+    #[error("there is an item {0} already")]
+    Taken(Key),
+    /// No peer takes a type above 0x7fff.
+    #[error("an item cannot have the type {0}")]
+    BadType(u16),
+}
+
+impl Key {
+    /// As the wire has it in one int.
+    #[must_use]
+    pub const fn from_int(int: i32) -> Self {
+        let [a, b, c, d] = int.to_be_bytes();
+        Self {
+            kind: u16::from_be_bytes([a, b]),
+            id: u16::from_be_bytes([c, d]),
+        }
+    }
+
+    /// As the wire has it in one int.
+    #[must_use]
+    pub const fn to_int(self) -> i32 {
+        let [a, b] = self.kind.to_be_bytes();
+        let [c, d] = self.id.to_be_bytes();
+        i32::from_be_bytes([a, b, c, d])
+    }
+}
+
+impl Sizes {
+    /// What both sides of a variant know.
+    #[must_use]
+    pub fn new(registry: &Registry, proto: Proto) -> Self {
+        let mut sizes = [None; AGREED];
+        for (number, slot) in (0..).zip(&mut sizes) {
+            let size = registry.object(proto, number).and_then(|def| def.size);
+            *slot = size.and_then(|size| size.agreed);
+        }
+        Self(sizes)
+    }
+
+    /// The ints of an item of this type. `None`: a delta tells them.
+    #[must_use]
+    pub fn of(&self, kind: u16) -> Option<u16> {
+        self.0.get(usize::from(kind)).copied().flatten()
+    }
+}
+
+impl Snapshot {
+    /// Without items.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            ints: Vec::new(),
+        }
+    }
+
+    /// Items.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is no item.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Bytes as clients count them, at most [`MAX_SIZE`].
+    #[must_use]
+    pub fn size(&self) -> usize {
+        8 + 8 * self.slots.len() + 4 * self.ints.len()
+    }
+
+    /// The wrapping sum of all ints: what the messages call crc.
+    #[must_use]
+    pub fn crc(&self) -> i32 {
+        self.ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int))
+    }
+
+    /// The items in the order of their keys.
+    pub fn items(&self) -> impl Iterator<Item = (Key, &[i32])> + Clone {
+        let ends = self.slots.iter().skip(1).map(|slot| slot.at as usize);
+        let ends = ends.chain(std::iter::once(self.ints.len()));
+        self.slots.iter().zip(ends).map(|(slot, end)| {
+            let ints = self.ints.get(slot.at as usize..end);
+            (slot.key, ints.unwrap_or_default())
+        })
+    }
+
+    /// The ints of an item.
+    #[must_use]
+    pub fn get(&self, key: Key) -> Option<&[i32]> {
+        let (start, end) = self.range(self.place(key).ok()?)?;
+        self.ints.get(start..end)
+    }
+
+    /// The ints of an item, to change.
+    #[must_use]
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut [i32]> {
+        let (start, end) = self.range(self.place(key).ok()?)?;
+        self.ints.get_mut(start..end)
+    }
+
+    /// Adds an item.
+    ///
+    /// # Errors
+    /// There is no room, or it is there already, or nobody would take it.
+    pub fn insert(&mut self, key: Key, ints: &[i32]) -> Result<(), InsertError> {
+        if key.kind > MAX_TYPE {
+            return Err(InsertError::BadType(key.kind));
+        }
+        let place = match self.place(key) {
+            Ok(_) => return Err(InsertError::Taken(key)),
+            Err(place) => place,
+        };
+        if !self.has_room(ints.len()) {
+            return Err(InsertError::Full);
+        }
+        let at = self
+            .slots
+            .get(place)
+            .map_or(self.ints.len(), |slot| slot.at as usize);
+        self.ints.splice(at..at, ints.iter().copied());
+        self.slots.insert(place, Slot { key, at: short(at) });
+        let moved = self.slots.iter_mut().skip(place + 1);
+        moved.for_each(|slot| slot.at += short(ints.len()));
+        Ok(())
+    }
+
+    /// Takes an item away; whether it was there.
+    pub fn remove(&mut self, key: Key) -> bool {
+        let Ok(place) = self.place(key) else { return false };
+        let Some((start, end)) = self.range(place) else {
+            return false;
+        };
+        self.ints.drain(start..end);
+        self.slots.remove(place);
+        let moved = self.slots.iter_mut().skip(place);
+        moved.for_each(|slot| slot.at -= short(end - start));
+        true
+    }
+
+    /// Takes all items away, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.ints.clear();
+    }
+
+    /// The UUID that a descriptor item says the type has.
+    #[must_use]
+    pub fn uuid(&self, kind: u16) -> Option<[u8; 16]> {
+        let ints = self
+            .get(Key { kind: 0, id: kind })
+            .filter(|_| kind >= FIRST_EXTENDED)?;
+        let mut uuid = [0; 16];
+        let (words, _) = uuid.as_chunks_mut::<4>();
+        let ints = ints.first_chunk::<4>()?;
+        words
+            .iter_mut()
+            .zip(ints)
+            .for_each(|(word, int)| *word = int.to_be_bytes());
+        Some(uuid)
+    }
+
+    /// The definition of the items of a type, by a descriptor item where the type needs one.
+    #[must_use]
+    pub fn def<'r>(&self, registry: &'r Registry, proto: Proto, kind: u16) -> Option<&'r Def> {
+        if kind >= FIRST_EXTENDED {
+            return registry.object_uuid(proto, &self.uuid(kind)?);
+        }
+        registry.object(proto, kind.into())
+    }
+
+    /// Gives back memory that a much larger snapshot needed.
+    pub(super) fn shrink(&mut self) {
+        if self.held() > 2 * self.size() + 1024 {
+            self.slots.shrink_to_fit();
+            self.ints.shrink_to_fit();
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn held(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot>() + self.ints.capacity() * size_of::<i32>()
+    }
+
+    /// Whether an item of so many ints fits.
+    pub(super) fn has_room(&self, ints: usize) -> bool {
+        self.slots.len() < MAX_ITEMS && self.size() + 8 + 4 * ints <= MAX_SIZE
+    }
+
+    /// Adds an item behind all others. Nothing happens, and it says `false`, without room.
+    pub(super) fn push(&mut self, key: Key, ints: &[i32]) -> bool {
+        let room = self.has_room(ints.len());
+        if room {
+            let at = short(self.ints.len());
+            self.slots.push(Slot { key, at });
+            self.ints.extend_from_slice(ints);
+        }
+        room
+    }
+
+    /// As [`Snapshot::push`], of what comes when `ints` are added to `base`, which has as many; also whether that is
+    /// something else than `base`.
+    pub(super) fn push_sum(&mut self, key: Key, base: &[i32], ints: &[i32]) -> Option<bool> {
+        if !self.has_room(ints.len()) {
+            return None;
+        }
+        let at = short(self.ints.len());
+        self.slots.push(Slot { key, at });
+        let sums = base.iter().zip(ints).map(|(base, int)| base.wrapping_add(*int));
+        self.ints.extend(sums);
+        Some(ints.iter().fold(0, |any, int| any | int) != 0)
+    }
+
+    fn range(&self, place: usize) -> Option<(usize, usize)> {
+        let start = self.slots.get(place)?.at as usize;
+        let next = self.slots.get(place + 1);
+        Some((start, next.map_or(self.ints.len(), |slot| slot.at as usize)))
+    }
+
+    fn place(&self, key: Key) -> Result<usize, usize> {
+        self.slots.binary_search_by_key(&key, |slot| slot.key)
+    }
+}
+
+/// Places and lengths here are below [`MAX_SIZE`].
+fn short(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind, self.id)
+    }
+}
+
+impl fmt::Debug for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = self.0.iter().enumerate();
+        f.debug_map()
+            .entries(told.filter_map(|(kind, size)| Some((kind, (*size)?))))
+            .finish()
+    }
+}

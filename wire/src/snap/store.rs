@@ -1,0 +1,385 @@
+//! The snapshots of one session that may be the base of a later one.
+//!
+//! Law: a server tells a snapshot as the difference to one that the client said it has, and not to an older one than the
+//! last time (but for an ack that was overtaken), so what is older goes. What a session holds is limited; under pressure
+//! the oldest go, but neither the last base nor the last ack.
+
+use std::collections::VecDeque;
+
+use super::delta::{Counts, Delta};
+use super::forms::{Forms, Head, Heard};
+use super::parts::{Parts, Receiving};
+use super::snapshot::{Sizes, Snapshot};
+use super::view::{Completed, Crc, Fate};
+use super::{MAX_PARTS, PART};
+use crate::def::{Decoded, Def, Registry};
+use crate::note::{Code, Note, Notes};
+use crate::{Dir, Proto};
+
+/// Bytes of snapshots, if nobody says otherwise.
+const LIMIT: usize = 2 << 20;
+/// Most snapshots: more than a server has at 50 a second, which forgets them after 3 s.
+const MAX_KEPT: usize = 256;
+/// Ticks that are kept before a base: inputs with acks may overtake each other, and clients keep what they still show.
+const BEHIND: i32 = 25;
+/// Ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
+const REMEMBERED: i32 = 150;
+/// Buffers to use again.
+const SPARE: usize = 2;
+
+static NOTHING: Snapshot = Snapshot::new();
+
+/// The snapshots of a session.
+#[derive(Debug, Clone)]
+pub struct Store<'r> {
+    registry: &'r Registry,
+    proto: Proto,
+    sizes: Sizes,
+    forms: Forms,
+    limit: usize,
+    /// In the order of their ticks.
+    kept: VecDeque<Kept>,
+    /// Bytes that `kept` holds.
+    held: usize,
+    spare: Vec<Snapshot>,
+    /// What came last, if it is not in `kept`.
+    fresh: Snapshot,
+    delta: Delta,
+    parts: Parts,
+    notes: Notes,
+    /// The newest tick of which something came.
+    newest: i32,
+    acked: Option<i32>,
+    whole: bool,
+    /// Messages were missed since the last snapshot that is sure.
+    missed: bool,
+    /// The client has entered the game of this map.
+    entered: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Kept {
+    tick: i32,
+    held: usize,
+    snapshot: Snapshot,
+}
+
+/// What was found out about a snapshot.
+struct Outcome {
+    fate: Fate,
+    counts: Counts,
+    crc: Option<Crc>,
+}
+
+impl<'r> Store<'r> {
+    /// For a session that begins. See [`Store::gap`] for one that is seen from the middle on.
+    #[must_use]
+    pub fn new(registry: &'r Registry, proto: Proto) -> Self {
+        Self {
+            registry,
+            proto,
+            sizes: Sizes::new(registry, proto),
+            forms: Forms::new(registry, proto),
+            limit: LIMIT,
+            kept: VecDeque::new(),
+            held: 0,
+            spare: Vec::new(),
+            fresh: Snapshot::new(),
+            delta: Delta::new(),
+            parts: Parts::default(),
+            notes: Notes::new(),
+            newest: 0,
+            acked: None,
+            whole: true,
+            missed: false,
+            entered: false,
+        }
+    }
+
+    /// With another limit than 2 MiB of snapshots. The last one, its base and the one that was acked last are kept in any
+    /// case.
+    #[must_use]
+    pub fn with_limit(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// Follows a message: `decoded` is what was read of `data` as a `def`. Gives the snapshot that it completes.
+    ///
+    /// Repeats of a vital message, which receivers ignore, are not to be handed in.
+    pub fn on_message(
+        &mut self,
+        dir: Dir,
+        def: &Def,
+        decoded: &Decoded,
+        data: &[u8],
+    ) -> Option<Completed<'_>> {
+        self.notes = Notes::new();
+        match self.forms.hear(dir, def, decoded, data)? {
+            Heard::Snap(head, bytes) => return self.snap(&head, bytes),
+            Heard::Ack(tick) => self.acked = Some(tick).filter(|tick| *tick >= 0),
+            Heard::MapChange => {
+                self.forget();
+                self.entered = false;
+            }
+            // Only once: before it come the snapshots of the handshake against spoofed addresses, with any ticks.
+            Heard::EnterGame if !self.entered => {
+                self.forget();
+                self.entered = true;
+            }
+            Heard::EnterGame => {}
+        }
+        None
+    }
+
+    /// Messages of the session were missed: what is known may be of an earlier map, and bases may be missing.
+    pub fn gap(&mut self) {
+        self.parts.give_up();
+        self.whole = false;
+        self.missed = true;
+    }
+
+    /// Whether the last snapshot could be read. After a gap: whether one could since, and its sum was right.
+    #[must_use]
+    pub const fn whole(&self) -> bool {
+        self.whole
+    }
+
+    /// What is odd about the last message, if it is one of those that are followed. Ranges count in it.
+    #[must_use]
+    pub const fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// The snapshot of which parts are missing.
+    #[must_use]
+    pub const fn receiving(&self) -> Option<Receiving> {
+        self.parts.now()
+    }
+
+    /// The tick that the client said last it has. `None`: none.
+    #[must_use]
+    pub const fn acked(&self) -> Option<i32> {
+        self.acked
+    }
+
+    /// The newest snapshot, and its tick.
+    #[must_use]
+    pub fn newest(&self) -> Option<(i32, &Snapshot)> {
+        self.kept.back().map(|kept| (kept.tick, &kept.snapshot))
+    }
+
+    /// The snapshot of a tick.
+    #[must_use]
+    pub fn at(&self, tick: i32) -> Option<&Snapshot> {
+        find(&self.kept, tick)
+    }
+
+    /// Snapshots that are kept, at most 256.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Bytes that they take.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.held
+    }
+
+    fn note(&mut self, code: Code, (at, len): (usize, usize)) {
+        self.notes.push(Note { code, at, len });
+    }
+
+    fn snap(&mut self, head: &Head, bytes: &[u8]) -> Option<Completed<'_>> {
+        let (parts, part) = (u8::try_from(head.parts).ok(), u8::try_from(head.part).ok());
+        let right = |parts: u8, part: u8| part < parts && usize::from(parts) <= MAX_PARTS;
+        let Some((parts, part)) = parts.zip(part).filter(|(parts, part)| right(*parts, *part)) else {
+            self.note(Code::SnapIgnored, head.places.parts);
+            return None;
+        };
+        if usize::try_from(head.size) != Ok(bytes.len()) || bytes.len() > PART {
+            self.note(Code::SnapIgnored, head.places.data);
+            return None;
+        }
+        let late = self.lateness(head);
+        if parts == 1 {
+            // Whatever its parts were, the snapshot is here.
+            if late.is_none() && self.parts.give_up() {
+                self.note(Code::SnapPartsMissing, head.places.tick);
+            }
+            let outcome = self.complete(head, bytes, late);
+            return Some(self.view(head, parts, outcome));
+        }
+        if late.is_some() || !self.parts.add(head, part, parts, bytes, &mut self.notes) {
+            return None;
+        }
+        let joined = std::mem::take(&mut self.parts);
+        let outcome = self.complete(head, joined.joined(), None);
+        self.parts = joined;
+        Some(self.view(head, parts, outcome))
+    }
+
+    /// Whether it is not newer than what was there, after which it is the newest.
+    fn lateness(&mut self, head: &Head) -> Option<Fate> {
+        if self.missed && head.tick < self.newest.saturating_sub(REMEMBERED) {
+            // The ticks of another map, whose change was missed.
+            self.forget();
+        }
+        if self.at(head.tick).is_some() {
+            self.note(Code::SnapAgain, head.places.tick);
+            return Some(Fate::Again);
+        }
+        if head.tick < self.newest {
+            self.note(Code::SnapLate, head.places.tick);
+            return Some(Fate::Late);
+        }
+        if self.newest != head.tick && self.parts.give_up() {
+            self.note(Code::SnapPartsMissing, head.places.tick);
+        }
+        self.newest = head.tick;
+        None
+    }
+
+    fn complete(&mut self, head: &Head, joined: &[u8], late: Option<Fate>) -> Outcome {
+        let broken = self.delta.read(&self.sizes, joined).is_err();
+        self.fresh.clear();
+        let Some(base) = base_of(&self.kept, head.base) else {
+            self.note(Code::SnapNoBase, head.places.base);
+            return self.no_base(late);
+        };
+        let mut counts = Counts::default();
+        let applied = self.delta.apply(base, &mut self.fresh, &mut counts);
+        let (fresh, registry, proto) = (&self.fresh, self.registry, self.proto);
+        self.delta
+            .note_types(|kind| fresh.def(registry, proto, kind).is_some());
+        let real = self.fresh.crc();
+        let crc = head.crc.map(|told| Crc { told, real });
+        let fate = if broken || applied.is_err() {
+            Fate::Broken
+        } else if crc.is_some_and(|crc| !crc.ok()) {
+            if self.missed && head.base >= 0 {
+                // Not what the server means by that tick.
+                self.forget();
+                self.fresh.clear();
+                self.note(Code::SnapNoBase, head.places.base);
+                return self.no_base(late);
+            }
+            self.note(Code::SnapBadCrc, head.places.crc);
+            Fate::BadCrc
+        } else {
+            late.unwrap_or(Fate::Kept)
+        };
+        if fate == Fate::Kept {
+            self.missed &= head.base >= 0 && crc.is_none();
+            self.whole = !self.missed;
+            self.keep(head);
+        } else if late.is_none() {
+            self.whole = false;
+        }
+        Outcome { fate, counts, crc }
+    }
+
+    fn no_base(&mut self, late: Option<Fate>) -> Outcome {
+        self.whole &= late.is_some();
+        let counts = Counts {
+            changed: self.delta.updates().len(),
+            deleted: self.delta.deleted().len(),
+            ..Counts::default()
+        };
+        Outcome {
+            fate: Fate::NoBase,
+            counts,
+            crc: None,
+        }
+    }
+
+    fn view(&self, head: &Head, parts: u8, outcome: Outcome) -> Completed<'_> {
+        let Outcome { fate, counts, crc } = outcome;
+        let kept = self.kept.back().filter(|_| fate == Fate::Kept);
+        let before = base_of(&self.kept, head.base).filter(|_| fate != Fate::NoBase);
+        Completed {
+            tick: head.tick,
+            base: Some(head.base).filter(|base| *base >= 0),
+            parts,
+            crc,
+            fate,
+            counts,
+            notes: &self.notes,
+            data_notes: self.delta.notes(),
+            data_at: (parts == 1).then_some(head.places.data.0),
+            snapshot: kept.map_or(&self.fresh, |kept| &kept.snapshot),
+            before: before.unwrap_or(&NOTHING),
+            registry: self.registry,
+            proto: self.proto,
+        }
+    }
+
+    /// Keeps what is in `fresh`.
+    fn keep(&mut self, head: &Head) {
+        let first = match head.base {
+            ..0 => head.tick.saturating_sub(REMEMBERED + BEHIND),
+            base => base.saturating_sub(BEHIND),
+        };
+        while self.kept.front().is_some_and(|kept| kept.tick < first) {
+            self.drop_at(0);
+        }
+        self.fresh.shrink();
+        let held = self.fresh.held();
+        let next = self.spare.pop().unwrap_or_default();
+        self.held += held;
+        self.kept.push_back(Kept {
+            tick: head.tick,
+            held,
+            snapshot: std::mem::replace(&mut self.fresh, next),
+        });
+        while self.held > self.limit || self.kept.len() > MAX_KEPT {
+            let needed = [Some(head.tick), Some(head.base), self.acked];
+            let oldest = self
+                .kept
+                .iter()
+                .position(|kept| !needed.contains(&Some(kept.tick)));
+            let Some(oldest) = oldest else { break };
+            self.drop_at(oldest);
+        }
+    }
+
+    fn drop_at(&mut self, place: usize) {
+        let Some(Kept { held, snapshot, .. }) = self.kept.remove(place) else {
+            return;
+        };
+        self.held -= held;
+        if self.spare.len() < SPARE {
+            self.spare.push(snapshot);
+        }
+    }
+
+    /// There is no snapshot.
+    fn forget(&mut self) {
+        self.kept.clear();
+        self.held = 0;
+        self.parts.give_up();
+        self.newest = 0;
+        self.acked = None;
+    }
+}
+
+/// The snapshot of a tick; without a tick the empty one.
+fn base_of(kept: &VecDeque<Kept>, tick: i32) -> Option<&Snapshot> {
+    if tick < 0 {
+        Some(&NOTHING)
+    } else {
+        find(kept, tick)
+    }
+}
+
+fn find(kept: &VecDeque<Kept>, tick: i32) -> Option<&Snapshot> {
+    let place = kept.binary_search_by_key(&tick, |kept| kept.tick).ok()?;
+    kept.get(place).map(|kept| &kept.snapshot)
+}

@@ -1,0 +1,354 @@
+//! What a store keeps, and says.
+
+use super::*;
+
+/// A world of so many items, which change with the tick.
+fn world(tick: i32, items: u16) -> Snapshot {
+    let mut world = Snapshot::new();
+    for id in 0..items {
+        let start = tick.wrapping_mul(i32::from(id) + 77);
+        let ints: [i32; 22] = std::array::from_fn(|at| start.wrapping_mul(i32::try_from(at).unwrap() + 3));
+        world.insert(key(10, id), &ints).unwrap();
+    }
+    world
+}
+
+/// A snapshot in parts of 900 bytes, as messages.
+fn parts(session: &mut Session, tick: i32, to: &Snapshot) -> Vec<Vec<u8>> {
+    let mut data = Vec::new();
+    to.delta(&Snapshot::new(), &sizes(session.proto), &mut data)
+        .unwrap();
+    let named = registry()
+        .named(session.proto, Some(Class::System), "snap")
+        .next();
+    let count = data.chunks(PART).count();
+    let message = |(at, part): (usize, &[u8])| {
+        let int = |value: usize| Datum::Int(i64::try_from(value).unwrap());
+        let fields = [
+            ("tick", Datum::Int(tick.into())),
+            ("delta_tick", Datum::Int(i64::from(tick) + 1)),
+            ("num_parts", int(count)),
+            ("part", int(at)),
+            ("crc", Datum::Int(to.crc().into())),
+            ("part_size", int(part.len())),
+            ("data", Datum::Bytes(part.to_vec())),
+        ];
+        let mut message = Vec::new();
+        named
+            .unwrap()
+            .encode(&Datum::group(fields), &mut message)
+            .unwrap();
+        message
+    };
+    data.chunks(PART).enumerate().map(message).collect()
+}
+
+#[test]
+fn parts_in_any_order() {
+    let mut session = Session::new(Proto::V7);
+    let world = world(1000, 50);
+    let mut all = parts(&mut session, 1000, &world);
+    assert_eq!(all.len(), 5);
+    all.rotate_left(2);
+    all.insert(2, all[0].clone());
+    let last = all.pop().unwrap();
+    for (at, part) in all.iter().enumerate() {
+        assert!(session.hear(Dir::S2c, part).is_none());
+        assert_eq!(
+            session.notes(),
+            if at == 2 { &["snap-part-again"][..] } else { &[] }
+        );
+    }
+    let receiving = session.store.receiving().unwrap();
+    assert_eq!(
+        (receiving.tick, receiving.parts, receiving.have),
+        (1000, 5, 0b11101)
+    );
+    let done = session.hear(Dir::S2c, &last).unwrap();
+    assert_eq!(done.to_string(), "tick 1000 complete, 50 items, 5 parts, crc ok");
+    assert_eq!((done.snapshot(), done.data_at), (&world, None));
+    assert_eq!(session.store.receiving(), None);
+    // Once it is there its parts are no news.
+    assert!(session.hear(Dir::S2c, &last).is_none());
+    assert_eq!(
+        (session.notes(), session.store.receiving()),
+        (vec!["snap-again"], None)
+    );
+}
+
+#[test]
+fn a_newer_snapshot_ends_an_older_one() {
+    let mut session = Session::new(Proto::V7);
+    let old = parts(&mut session, 10, &world(10, 20));
+    let new = parts(&mut session, 12, &world(12, 20));
+    assert!(session.hear(Dir::S2c, &old[0]).is_none());
+    assert!(session.hear(Dir::S2c, &new[0]).is_none());
+    assert_eq!(session.notes(), ["snap-parts-missing"]);
+    assert!(session.hear(Dir::S2c, &old[1]).is_none());
+    assert_eq!(session.notes(), ["snap-late"]);
+    for part in &new[1..] {
+        let fate = session.hear(Dir::S2c, part).map(|done| done.fate);
+        assert!(fate.is_none_or(|fate| fate == Fate::Kept));
+    }
+    assert_eq!(session.store.newest().unwrap().0, 12);
+    // So does the same one in one part.
+    let new = parts(&mut session, 14, &world(14, 20));
+    assert!(session.hear(Dir::S2c, &new[0]).is_none());
+    assert_eq!(session.complete(14, &world(14, 1)), Fate::Kept);
+    assert_eq!(
+        (session.notes(), session.store.receiving()),
+        (vec!["snap-parts-missing"], None)
+    );
+}
+
+#[test]
+fn parts_that_clients_ignore_or_misread() {
+    let fields = |parts, part, crc, size| {
+        [
+            ("tick", 50),
+            ("delta_tick", 51),
+            ("num_parts", parts),
+            ("part", part),
+            ("crc", crc),
+            ("part_size", size),
+        ]
+    };
+    let mut session = Session::new(Proto::V7);
+    let (full, long) = (&[0; 900][..], &[0; 901][..]);
+    for (parts, part, data) in [
+        (0, 0, full),
+        (65, 0, full),
+        (2, 2, full),
+        (2, -1, full),
+        (-3, 0, full),
+        (2, 0, long),
+    ] {
+        let size = i32::try_from(data.len()).unwrap();
+        assert!(
+            session
+                .say(Dir::S2c, "snap", &fields(parts, part, 0, size), data)
+                .is_none()
+        );
+        assert_eq!(session.notes(), ["snap-ignored"], "{parts} {part} {size}");
+    }
+    assert_eq!(session.store.receiving(), None);
+    assert!(
+        session
+            .say(Dir::S2c, "snap", &fields(3, 0, 0, 2), &[0, 0])
+            .is_none()
+    );
+    assert_eq!(session.notes(), ["snap-part-short"]);
+    assert!(
+        session
+            .say(Dir::S2c, "snap", &fields(2, 0, 1, 900), full)
+            .is_none()
+    );
+    assert_eq!(
+        session.notes(),
+        ["snap-parts-differ", "snap-parts-differ", "snap-part-again"]
+    );
+    let done = session.say(Dir::S2c, "snap", &fields(2, 1, 1, 0), &[]).unwrap();
+    assert_eq!(
+        (done.fate, codes(done.notes)),
+        (Fate::BadCrc, vec!["snap-bad-crc"])
+    );
+    assert_eq!(codes(done.data_notes), ["surplus-bytes"]);
+}
+
+/// 64 full parts, which is more than a snapshot holds.
+#[test]
+fn the_most_parts_there_can_be() {
+    let mut session = Session::new(Proto::V7);
+    let (mut data, mut ended) = (packed(&[0, 1, 0, 23, 0, 16_378]), None);
+    data.resize(64 * PART, 1);
+    for (part, bytes) in (0..).zip(data.chunks(PART)) {
+        let fields = [
+            ("tick", 50),
+            ("delta_tick", 51),
+            ("num_parts", 64),
+            ("part", part),
+            ("crc", 16_378),
+            ("part_size", 900),
+        ];
+        let done = session.say(Dir::S2c, "snap", &fields, bytes);
+        ended = done.map(|done| (done.to_string(), codes(done.data_notes)));
+        assert_eq!(ended.is_some(), part == 63);
+    }
+    let told = "tick 50 complete, 1 item, 64 parts, crc ok".to_owned();
+    assert_eq!(ended, Some((told, vec!["surplus-bytes"])));
+}
+
+#[test]
+fn bases() {
+    let mut session = Session::new(Proto::V7);
+    let worlds = [100, 102, 104, 106].map(|tick| world(tick, 3));
+    assert_eq!(session.complete(100, &worlds[0]), Fate::Kept);
+    let done = session.single(102, 100, &worlds[0], &worlds[1]).unwrap();
+    assert_eq!(
+        (done.fate, done.snapshot(), done.before()),
+        (Fate::Kept, &worlds[1], &worlds[0])
+    );
+    // One was lost, and the next one needs it.
+    let done = session.single(106, 104, &worlds[2], &worlds[3]).unwrap();
+    assert_eq!(done.to_string(), "tick 106 base 104, 3 changed, base not known");
+    assert_eq!(
+        (done.crc, done.snapshot().len(), codes(done.notes)),
+        (None, 0, vec!["snap-no-base"])
+    );
+    assert!(!session.store.whole());
+    // An older base is still there.
+    let done = session.single(108, 100, &worlds[0], &worlds[3]).unwrap();
+    assert_eq!((done.fate, done.snapshot()), (Fate::Kept, &worlds[3]));
+    assert!(session.store.whole());
+    // Nothing changed since.
+    let done = session
+        .say(Dir::S2c, "snap_empty", &[("tick", 110), ("delta_tick", 2)], &[])
+        .unwrap();
+    assert_eq!(
+        (done.fate, done.snapshot(), done.crc),
+        (Fate::Kept, &worlds[3], None)
+    );
+    assert_eq!(done.to_string(), "tick 110 base 108, 3 items");
+    // A wrong sum.
+    let fields = [("tick", 112), ("delta_tick", 2), ("crc", 1), ("part_size", 0)];
+    let done = session.say(Dir::S2c, "snap_single", &fields, &[]).unwrap();
+    assert_eq!(
+        (done.to_string(), done.crc_ok()),
+        ("tick 112 base 110, 3 items, crc wrong".into(), Some(false))
+    );
+    assert!(session.store.at(112).is_none() && !session.store.whole());
+    // Before the newest one, and before the game.
+    assert_eq!(session.complete(101, &worlds[0]), Fate::Late);
+    assert_eq!(session.complete(-7, &worlds[0]), Fate::Late);
+}
+
+#[test]
+fn old_snapshots_go() {
+    let mut session = Session::new(Proto::V7);
+    assert_eq!(session.complete(1000, &world(1000, 5)), Fate::Kept);
+    let mut most = 0;
+    for tick in (1002..1400).step_by(2) {
+        let ack = tick - 10;
+        let fields = [("ack_snapshot", ack), ("intended_tick", tick)];
+        assert!(session.say(Dir::C2s, "input", &fields, &[]).is_none());
+        let base = ack.max(1000);
+        let done = session
+            .single(tick, base, &world(base, 5), &world(tick, 5))
+            .unwrap();
+        assert_eq!(done.fate, Fate::Kept, "{tick}");
+        assert_eq!(session.store.acked(), Some(ack));
+        most = most.max(session.store.len());
+    }
+    assert_eq!(
+        (
+            most,
+            session.store.at(1364).is_some(),
+            session.store.at(1362).is_some()
+        ),
+        (18, true, false)
+    );
+    // Without bases they go as servers forget them.
+    for tick in (1400..3000).step_by(2) {
+        assert_eq!(session.complete(tick, &world(tick, 5)), Fate::Kept);
+    }
+    assert_eq!(session.store.len(), 88);
+}
+
+#[test]
+fn a_map_change_clears_it() {
+    let mut session = Session::new(Proto::Ddnet);
+    // The handshake against spoofed addresses, whose ticks are a token.
+    let empty = [("tick", 180_094_995), ("delta_tick", 180_094_996)];
+    assert_eq!(
+        session.say(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,
+        Fate::Kept
+    );
+    assert!(session.say(Dir::C2s, "enter_game", &[], &[]).is_none());
+    assert!(session.store.is_empty());
+    let world = snapshot(&[(5, 1, &[1, 2, 3])]);
+    assert_eq!(session.complete(10, &world), Fate::Kept);
+    // Said again, it means nothing.
+    assert!(session.say(Dir::C2s, "enter_game", &[], &[]).is_none());
+    assert_eq!(session.store.len(), 1);
+    assert!(session.say(Dir::S2c, "map_change", &[], &[]).is_none());
+    assert!(session.store.is_empty() && session.store.held() == 0 && session.store.whole());
+    assert_eq!(session.complete(2, &world), Fate::Kept);
+}
+
+#[test]
+fn after_a_gap() {
+    let mut session = Session::new(Proto::V7);
+    let worlds = [100, 102, 104].map(|tick| world(tick, 3));
+    assert_eq!(session.complete(100, &worlds[0]), Fate::Kept);
+    session.store.gap();
+    assert!(!session.store.whole());
+    assert_eq!(
+        session.single(104, 102, &worlds[1], &worlds[2]).unwrap().fate,
+        Fate::NoBase
+    );
+    // Not even an empty one with a base that is known is sure.
+    let empty = [("tick", 106), ("delta_tick", 6)];
+    assert_eq!(
+        session.say(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,
+        Fate::Kept
+    );
+    assert!(!session.store.whole());
+    assert_eq!(
+        session.single(108, 100, &worlds[0], &worlds[2]).unwrap().fate,
+        Fate::Kept
+    );
+    assert!(session.store.whole());
+    // The map changed in between: the same tick means something else.
+    session.store.gap();
+    let done = session.single(110, 108, &worlds[1], &worlds[0]).unwrap();
+    assert_eq!(
+        (done.fate, done.crc, codes(done.notes)),
+        (Fate::NoBase, None, vec!["snap-no-base"])
+    );
+    assert!(session.store.is_empty() && !session.store.whole());
+    assert_eq!(session.complete(112, &worlds[0]), Fate::Kept);
+    assert!(session.store.whole());
+    // It changed and ticks begin anew.
+    assert_eq!(session.complete(5000, &worlds[0]), Fate::Kept);
+    session.store.gap();
+    assert_eq!(session.complete(20, &worlds[0]), Fate::Kept);
+    assert_eq!((session.store.len(), session.store.whole()), (1, true));
+}
+
+/// A server that sends as much as it can holds no more than the limit, and the last base and the last ack stay.
+#[test]
+fn a_store_is_bounded() {
+    let mut session = Session::new(Proto::V7);
+    session.store = session.store.with_limit(300_000);
+    let large = snapshot(&[(23, 0, &[9; 16_000])]);
+    let data = |to: &Snapshot| {
+        let mut data = Vec::new();
+        to.delta(&Snapshot::new(), &sizes(Proto::V7), &mut data).unwrap();
+        data
+    };
+    let data = data(&large);
+    for tick in 0..200 {
+        let ack = [("ack_snapshot", 3), ("intended_tick", tick)];
+        assert!(session.say(Dir::C2s, "input", &ack, &[]).is_none());
+        let count = i32::try_from(data.chunks(PART).count()).unwrap();
+        for (part, bytes) in (0..).zip(data.chunks(PART)) {
+            let fields = [
+                ("tick", tick),
+                ("delta_tick", tick + 1),
+                ("num_parts", count),
+                ("part", part),
+                ("crc", large.crc()),
+                ("part_size", i32::try_from(bytes.len()).unwrap()),
+            ];
+            let done = session.say(Dir::S2c, "snap", &fields, bytes);
+            assert!(done.is_none_or(|done| done.fate == Fate::Kept));
+        }
+        assert!(session.store.held() <= 300_000, "{}", session.store.held());
+        assert_eq!(
+            session.store.at(3).is_some(),
+            (3..=175 + 3).contains(&tick),
+            "{tick}"
+        );
+    }
+    assert_eq!(session.store.len(), 4);
+}

@@ -1,0 +1,207 @@
+//! Every snapshot of the recorded real sessions is put together, and made again.
+
+use std::collections::BTreeMap;
+
+use teetap_wire::def::{Decoded, Registry};
+use teetap_wire::snap::{Completed, Counts, Delta, Fate, Sizes, Snapshot, Store};
+use teetap_wire::{Dir, Seq};
+
+use crate::each_packet;
+
+/// How many snapshots each session has, how many items they have together, and how many of those are not as in the
+/// snapshot before.
+const SESSIONS: [(&str, usize, usize, usize); 13] = [
+    ("dd-session ddnet s2c", 233, 5828, 311),
+    ("dd16-to-tw06 0.6 s2c", 106, 1842, 64),
+    ("ddh20-to-dd20 ddnet s2c", 159, 5092, 249),
+    ("loss-tw07 0.7 s2c", 53, 923, 114),
+    ("map-dd ddnet s2c", 19, 301, 67),
+    ("map-tw07 0.7 s2c", 16, 208, 39),
+    ("npm-to-dd16 ddnet s2c", 92, 2302, 151),
+    ("rich-dd16 ddnet s2c", 1740, 52613, 2860),
+    ("rich-tw07 0.7 s2c", 1769, 33522, 1016),
+    ("sixup-session 0.7 s2c", 205, 5126, 293),
+    ("tw06-session 0.6.5 s2c", 207, 3694, 80),
+    ("tw06c-to-dd20-antispoof 0.6 s2c", 81, 2578, 118),
+    ("tw07-session 0.7 s2c", 253, 4334, 95),
+];
+
+/// What is odd about them: how often, what, and why.
+const ODD: [(usize, &str, &str); 16] = [
+    (
+        4,
+        "loss-tw07 0.7 s2c: snap-again",
+        "the network doubled datagrams",
+    ),
+    (
+        2,
+        "loss-tw07 0.7 s2c: snap-late",
+        "the network changed their order",
+    ),
+    (
+        1,
+        "npm-to-dd16 ddnet s2c: an item of type 32765 is unknown",
+        LATER,
+    ),
+    (
+        1,
+        "npm-to-dd16 ddnet s2c: an item of type 32766 is unknown",
+        LATER,
+    ),
+    (
+        1,
+        "npm-to-dd16 ddnet s2c: an item of type 32767 is unknown",
+        LATER,
+    ),
+    (3, "npm-to-dd16 ddnet s2c: unknown-object", LATER),
+    (1, "rich-dd16 ddnet s2c: an item of type 32764 is unknown", LATER),
+    (1, "rich-dd16 ddnet s2c: unknown-object", LATER),
+    (
+        1,
+        "sixup-session 0.7 s2c: an item of type 32765 is unknown",
+        LATER,
+    ),
+    (
+        1,
+        "sixup-session 0.7 s2c: an item of type 32766 is unknown",
+        LATER,
+    ),
+    (
+        1,
+        "sixup-session 0.7 s2c: an item of type 32767 is unknown",
+        LATER,
+    ),
+    (3, "sixup-session 0.7 s2c: unknown-object", LATER),
+    (
+        169,
+        "tw06-session 0.6.5 s2c: character[8] out-of-range",
+        "hooked_player is -1 for nobody, which 0.6 itself counts as out of range",
+    ),
+    (
+        78,
+        "tw06c-to-dd20-antispoof 0.6 s2c: character[18] out-of-range",
+        "ammo_count is -1 for an endless supply on DDNet's servers",
+    ),
+    (
+        78,
+        "tw06c-to-dd20-antispoof 0.6 s2c: character[8] out-of-range",
+        "hooked_player is -1 for nobody",
+    ),
+    (
+        2,
+        "tw06c-to-dd20-antispoof 0.6 s2c: snap-again",
+        "DDNet's handshake against spoofed addresses sends the same tick three times",
+    ),
+];
+
+const LATER: &str = "DDNet 16.4 says which UUID a type has in the snapshot after the one that has it first";
+
+/// A session: its store, and what its receivers have, by direction.
+struct Session {
+    store: Store<'static>,
+    sizes: Sizes,
+    last: [Seq; 2],
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Snapshots, items, differences.
+    sessions: BTreeMap<String, (usize, usize, usize)>,
+    odd: BTreeMap<String, usize>,
+    decoded: Decoded,
+}
+
+impl Seen {
+    fn note(&mut self, stream: &str, what: &str) {
+        *self.odd.entry(format!("{stream}: {what}")).or_insert(0) += 1;
+    }
+
+    fn look(&mut self, stream: &str, done: &Completed<'_>) {
+        for note in done.notes.iter().chain(done.data_notes.iter()) {
+            self.note(stream, note.code.name());
+        }
+        // Two empty ones of the handshake against spoofed addresses are told without a sum.
+        assert_ne!(done.crc_ok(), Some(false), "{stream}: {done}");
+        let fine = [Fate::Kept, Fate::Late, Fate::Again].contains(&done.fate);
+        assert!(fine, "{stream}: {done}");
+        let Counts {
+            items,
+            new,
+            changed,
+            deleted,
+        } = done.counts;
+        let seen = self.sessions.entry(stream.to_owned()).or_default();
+        seen.0 += 1;
+        seen.1 += items;
+        seen.2 += new + changed + deleted;
+        let mut odd = Vec::new();
+        for item in done.items() {
+            match item.read(&mut self.decoded) {
+                None => odd.push(format!("an item of type {} is unknown", item.key.kind)),
+                Some(def) => {
+                    let notes = self.decoded.notes().iter();
+                    odd.extend(notes.map(|note| format!("{}[{}] {}", def.name, note.at, note.code.name())));
+                }
+            }
+        }
+        odd.iter().for_each(|odd| self.note(stream, odd));
+    }
+}
+
+/// A delta made anew has the ints of the one that came, in another order, and leads to the same snapshot.
+fn again(sizes: &Sizes, done: &Completed<'_>, came: usize) {
+    let mut data = Vec::new();
+    let counts = done.snapshot().delta(done.before(), sizes, &mut data).unwrap();
+    assert_eq!((counts, data.len()), (done.counts, came), "{done}");
+    let (mut delta, mut made, mut counts) = (Delta::new(), Snapshot::new(), Counts::default());
+    delta.read(sizes, &data).unwrap();
+    delta.apply(done.before(), &mut made, &mut counts).unwrap();
+    assert_eq!((&made, counts), (done.snapshot(), done.counts), "{done}");
+}
+
+#[test]
+fn snapshots() {
+    let registry = Registry::builtin();
+    let mut sessions: BTreeMap<(String, u16), Session> = BTreeMap::new();
+    let (mut decoded, mut seen, mut messages) = (Decoded::new(), Seen::default(), 0);
+    each_packet(|label, _, packet| {
+        let session = sessions.entry(label.client.clone()).or_insert_with(|| Session {
+            store: Store::new(registry, packet.proto),
+            sizes: Sizes::new(registry, packet.proto),
+            last: [Seq::ZERO; 2],
+        });
+        for chunk in packet.chunks() {
+            if let Some(seq) = chunk.header.vital {
+                let last = &mut session.last[usize::from(label.dir == Dir::C2s)];
+                if seq != last.next() {
+                    continue;
+                }
+                *last = seq;
+            }
+            let def = decoded
+                .message(registry, packet.proto, label.dir, chunk.data)
+                .unwrap();
+            let sent = label.dir == Dir::S2c && def.name.starts_with("snap");
+            messages += usize::from(sent);
+            let done = session.store.on_message(label.dir, def, &decoded, chunk.data);
+            assert_eq!(done.is_some(), sent, "{label}: {}", def.name);
+            if let Some(done) = done {
+                let size = decoded.records().last().filter(|_| done.crc.is_some());
+                again(&session.sizes, &done, size.map_or(0, |data| data.len as usize));
+                seen.look(&label.stream, &done);
+            }
+        }
+    });
+    for session in sessions.values() {
+        assert!(session.store.whole() && session.store.held() < 64 * 1024);
+    }
+    let expected = SESSIONS.map(|(session, snapshots, items, differences)| {
+        (session.to_owned(), (snapshots, items, differences))
+    });
+    assert_eq!(seen.sessions, expected.into());
+    let expected = ODD
+        .iter()
+        .map(|&(count, what, _)| (what.to_owned(), count))
+        .collect();
+    assert_eq!((seen.odd, messages), (expected, 4933));
+}
