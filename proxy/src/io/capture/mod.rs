@@ -33,6 +33,7 @@ mod pcap;
 mod pcapng;
 mod playback;
 pub mod recorder;
+pub mod scrub;
 mod source;
 mod tape;
 
