@@ -57,8 +57,8 @@ pub(crate) fn scrub(
     let mut written = Written::create(output)?;
     let damage = match opened.scrub(&mut scrubber, registry, &written.file) {
         Ok(()) => None,
-        // Nothing of it is a recording.
-        Err(ScrubError::Read(error @ ReadError::Unknown(_))) => return Err(refused(error).into()),
+        // Nothing of it is a recording, or of use.
+        Err(ScrubError::Read(error)) if scrubber.tally().packets == 0 => return Err(refused(error).into()),
         Err(ScrubError::Read(error)) => Some(error),
         Err(ScrubError::Write(error)) => return Err(cannot_write(output, &error).into()),
     };
@@ -221,6 +221,9 @@ fn summary(tally: &Scrubbed, output: &Path) -> String {
     if tally.unknown > 0 {
         let what = count(tally.unknown, "message that is", "messages that are");
         parts.push(format!("{what} not fully known"));
+    }
+    if tally.blanked > 0 {
+        parts.push(format!("{} that cannot be read", count(tally.blanked, "datagram", "datagrams")));
     }
     let left_out: Vec<String> = [
         (tally.other, "not UDP"),

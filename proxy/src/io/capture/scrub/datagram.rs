@@ -78,8 +78,10 @@ impl Scrubber {
             _ => 0,
         };
         let rest = clear.get_mut(end + header..).unwrap_or_default();
-        self.tally.unknown += u64::from(!rest.is_empty());
-        rest.fill(PLACEHOLDER);
+        if rest.iter().any(|byte| *byte != 0) {
+            self.tally.unknown += 1;
+            rest.fill(PLACEHOLDER);
+        }
     }
 
     /// Replaces `out` by a datagram outside a connection.

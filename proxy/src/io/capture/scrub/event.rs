@@ -83,7 +83,7 @@ impl Scrubber {
         self.tally.packets += 1;
         let mut out = Vec::with_capacity(bytes.len());
         if self.datagram(proto, dir, bytes, &mut out).is_err() {
-            self.tally.unreadable += 1;
+            self.tally.blanked += 1;
             out.clear();
             out.resize(bytes.len(), PLACEHOLDER);
         }
@@ -95,7 +95,7 @@ impl Scrubber {
             self.tally.packets += 1;
             let mut out = Vec::with_capacity(bytes.len());
             if self.connless(bytes, &mut out).is_err() {
-                self.tally.unreadable += 1;
+                self.tally.blanked += 1;
                 out.clear();
                 out.resize(bytes.len(), PLACEHOLDER);
             }

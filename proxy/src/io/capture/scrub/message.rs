@@ -39,6 +39,8 @@ enum Form {
     Four,
     /// What no definition explains.
     Unknown,
+    /// Ints that no definition explains.
+    UnknownInts,
 }
 
 impl Scrubber {
@@ -73,7 +75,7 @@ impl Scrubber {
         holes.clear();
         match def {
             Some(def) => self.find(def, data, &mut holes),
-            None => self.blank(id..data.len(), self.unknown, &mut holes),
+            None => self.blank((id..data.len(), Form::Unknown), data, self.unknown, &mut holes),
         }
         for hole in holes.drain(..) {
             if let Some(bytes) = data.get_mut(hole.range) {
@@ -85,8 +87,9 @@ impl Scrubber {
 
     fn find(&mut self, def: &Def, data: &[u8], holes: &mut Vec<Hole>) {
         let source = Source::Bytes(data);
-        let mut known = self.decoded.body();
-        for record in self.decoded.records() {
+        let decoded = std::mem::take(&mut self.decoded);
+        let mut known = decoded.body();
+        for record in decoded.records() {
             let is_leaf = !matches!(record.value, Value::Group | Value::List(_));
             let Some(field) = def.field(record.field).filter(|_| is_leaf) else {
                 continue;
@@ -94,13 +97,10 @@ impl Scrubber {
             let (start, end) = (record.at as usize, (record.at + record.len) as usize);
             if start > known {
                 // Ints of an object that has more of them than fields.
-                holes.push(Hole {
-                    range: known..start,
-                    form: Form::Ints,
-                });
+                self.blank((known..start, Form::UnknownInts), data, Unknown::Blank, holes);
             }
             known = known.max(end);
-            let secret = self.decoded.secret(def, record, source);
+            let secret = decoded.secret(def, record, source);
             holes.extend(open(field, record, secret.as_ref()));
             holes.extend(secret.map(|range| Hole {
                 form: hidden(field, range.start > start),
@@ -109,19 +109,27 @@ impl Scrubber {
         }
         if known < data.len() {
             // What could not be read may be half a secret; what comes behind the fields is of a later version.
-            let is_surplus = self.decoded.notes().contains(Code::SurplusBytes);
+            let is_surplus = decoded.notes().contains(Code::SurplusBytes);
             let unknown = if is_surplus { self.unknown } else { Unknown::Blank };
-            self.blank(known..data.len(), unknown, holes);
+            self.blank((known..data.len(), Form::Unknown), data, unknown, holes);
         }
+        self.decoded = decoded;
     }
 
-    fn blank(&mut self, range: Range<usize>, unknown: Unknown, holes: &mut Vec<Hole>) {
-        if unknown == Unknown::Blank && !range.is_empty() {
+    /// Zeros, as in padding, tell nothing.
+    fn blank(
+        &mut self,
+        (range, form): (Range<usize>, Form),
+        data: &[u8],
+        unknown: Unknown,
+        holes: &mut Vec<Hole>,
+    ) {
+        let says_something = data
+            .get(range.clone())
+            .is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0));
+        if unknown == Unknown::Blank && says_something {
             self.tally.unknown += 1;
-            holes.push(Hole {
-                range,
-                form: Form::Unknown,
-            });
+            holes.push(Hole { range, form });
         }
     }
 
@@ -140,7 +148,9 @@ impl Scrubber {
                 }
                 return;
             }
-            Form::Ints => bytes.iter_mut().for_each(|byte| *byte = *byte & 0x80 | PLACEHOLDER),
+            Form::Ints | Form::UnknownInts => {
+                bytes.iter_mut().for_each(|byte| *byte = *byte & 0x80 | PLACEHOLDER);
+            }
             Form::Decimal => {
                 let digits = bytes.iter_mut().take_while(|byte| **byte != 0);
                 digits.for_each(|byte| *byte = b'1');
@@ -151,7 +161,7 @@ impl Scrubber {
             }
             Form::Bytes | Form::Unknown => bytes.fill(PLACEHOLDER),
         }
-        self.tally.secrets += u64::from(form != Form::Unknown);
+        self.tally.secrets += u64::from(!matches!(form, Form::Unknown | Form::UnknownInts));
     }
 
     fn six(&mut self, place: &mut [u8; 16]) {

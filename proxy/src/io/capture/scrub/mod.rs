@@ -31,6 +31,8 @@ mod datagram;
 mod event;
 mod file;
 mod frame;
+#[cfg(test)]
+mod frame_tests;
 mod message;
 mod own;
 mod stream;
@@ -83,8 +85,10 @@ pub struct Scrubbed {
     pub broken: u64,
     /// Datagrams that were not recorded whole.
     pub cut: u64,
-    /// Datagrams that cannot be read, or belong to nothing; in captures of ours some are there as placeholders.
+    /// Datagrams that cannot be read, or belong to nothing.
     pub unreadable: u64,
+    /// Datagrams of our own recordings that cannot be read: they are there, as `*`.
+    pub blanked: u64,
     /// Packets left out because there were more addresses than are kept apart.
     pub crowded: u64,
 }

@@ -101,6 +101,11 @@ impl Sighted {
         };
         Some((sighted, observed))
     }
+
+    #[cfg(test)]
+    pub(super) fn headers(&self) -> &Headers {
+        &self.headers
+    }
 }
 
 /// Between whom a datagram was seen.
