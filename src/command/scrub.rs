@@ -44,7 +44,11 @@ pub(crate) fn scrub(
 ) -> anyhow::Result<Exit> {
     refuse_others(options)?;
     let registry = options.registry()?;
-    let unknown = if keep_unknown { Unknown::Keep } else { Unknown::Blank };
+    let unknown = if keep_unknown {
+        Unknown::Keep
+    } else {
+        Unknown::Blank
+    };
     let mut scrubber = Scrubber::new(registry, unknown);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     let mut input = open(path)?;
@@ -87,7 +91,10 @@ fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {}: {error}", path.display()));
     let file = File::open(path).map_err(cannot)?;
     if file.metadata().map_err(cannot)?.is_dir() {
-        return Err(Failure::usage(format!("cannot open {}: it is a folder", path.display())));
+        return Err(Failure::usage(format!(
+            "cannot open {}: it is a folder",
+            path.display()
+        )));
     }
     Ok(BufReader::with_capacity(BLOCK, file))
 }
@@ -167,7 +174,9 @@ fn scrub_lines(
     let mut buffer = Vec::new();
     let done = loop {
         match lines.read() {
-            Ok(Some(Item::Start { run: Some(mut run), .. })) => {
+            Ok(Some(Item::Start {
+                run: Some(mut run), ..
+            })) => {
                 scrubber.run(&mut run);
                 let start = Start {
                     seed: run.seed,
@@ -216,14 +225,20 @@ fn summary(tally: &Scrubbed, output: &Path) -> String {
         count(tally.addresses, "IP address", "IP addresses"),
     ];
     if tally.in_texts > 0 {
-        parts.push(format!("{} in texts", count(tally.in_texts, "address", "addresses")));
+        parts.push(format!(
+            "{} in texts",
+            count(tally.in_texts, "address", "addresses")
+        ));
     }
     if tally.unknown > 0 {
         let what = count(tally.unknown, "message that is", "messages that are");
         parts.push(format!("{what} not fully known"));
     }
     if tally.blanked > 0 {
-        parts.push(format!("{} that cannot be read", count(tally.blanked, "datagram", "datagrams")));
+        parts.push(format!(
+            "{} that cannot be read",
+            count(tally.blanked, "datagram", "datagrams")
+        ));
     }
     let left_out: Vec<String> = [
         (tally.other, "not UDP"),

@@ -88,7 +88,9 @@ fn number<K: Ord>(known: &mut BTreeMap<K, u32>, key: K) -> Option<u32> {
     if let Some(number) = known.get(&key) {
         return Some(*number);
     }
-    let number = u32::try_from(known.len() + 1).ok().filter(|_| known.len() < MAX)?;
+    let number = u32::try_from(known.len() + 1)
+        .ok()
+        .filter(|_| known.len() < MAX)?;
     known.insert(key, number);
     Some(number)
 }
@@ -123,7 +125,10 @@ mod tests {
         assert_eq!(addresses.count(), 4);
         assert_eq!(addresses.mac([9; 6]), Some([2, 0, 0, 0, 0, 1]));
         assert_eq!(addresses.mac([8; 6]), Some([2, 0, 0, 0, 0, 2]));
-        assert_eq!((addresses.mac([0; 6]), addresses.mac([0xff; 6])), (Some([0; 6]), Some([0xff; 6])));
+        assert_eq!(
+            (addresses.mac([0; 6]), addresses.mac([0xff; 6])),
+            (Some([0; 6]), Some([0xff; 6]))
+        );
     }
 
     #[test]
@@ -136,15 +141,25 @@ mod tests {
             assert!(seen.insert(placeholder));
             assert_eq!(again.ip(placeholder), Some(placeholder));
         }
-        assert_eq!(addresses.ip(Ipv4Addr::new(8, 8, 0, 253).into()), Some(Ipv4Addr::new(192, 0, 2, 254).into()));
-        assert_eq!(addresses.ip(Ipv4Addr::new(8, 8, 0, 254).into()), Some(Ipv4Addr::new(240, 0, 0, 1).into()));
+        assert_eq!(
+            addresses.ip(Ipv4Addr::new(8, 8, 0, 253).into()),
+            Some(Ipv4Addr::new(192, 0, 2, 254).into())
+        );
+        assert_eq!(
+            addresses.ip(Ipv4Addr::new(8, 8, 0, 254).into()),
+            Some(Ipv4Addr::new(240, 0, 0, 1).into())
+        );
     }
 
     #[test]
     fn memory_has_an_end() {
         let mut addresses = Addresses::default();
         for number in 0..MAX {
-            assert!(addresses.ip(Ipv6Addr::from_bits((0x2a00 << 112) + number as u128).into()).is_some());
+            assert!(
+                addresses
+                    .ip(Ipv6Addr::from_bits((0x2a00 << 112) + number as u128).into())
+                    .is_some()
+            );
         }
         assert_eq!(addresses.ip("2b00::".parse().unwrap()), None);
     }

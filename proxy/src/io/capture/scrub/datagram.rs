@@ -115,12 +115,11 @@ fn write(packet: &Packet<'_>, datagram: &[u8], clear: &[u8], out: &mut Vec<u8>) 
     let tail: &[u8] = tail.as_ref().map_or(&[], |token| &token.0);
     out.clear();
     out.extend_from_slice(datagram.get(..header).unwrap_or_default());
-    if let Some(Inflated { trailing, surplus, .. }) = packet.inflated {
-        compress(
-            &[clear, tail].concat(),
-            trailing.unwrap_or(Trailing::Always),
-            out,
-        );
+    if let Some(Inflated {
+        trailing, surplus, ..
+    }) = packet.inflated
+    {
+        compress(&[clear, tail].concat(), trailing.unwrap_or(Trailing::Always), out);
         if out.len() - header < clear.len() + tail.len() {
             out.resize(out.len() + surplus, PLACEHOLDER);
             out.truncate(MAX_DATAGRAM);

@@ -118,13 +118,13 @@ impl<R: Read> Capture<R> {
 }
 
 /// Why it cannot be read any further is inside, so that the rest of what was read is written before.
-type Read1 = io::Result<Result<(), ReadError>>;
+type Outcome = io::Result<Result<(), ReadError>>;
 
 fn scrub_pcap<R: Read, W: Write>(
     mut pcap: Pcap<R>,
     scrubber: &mut Scrubber,
     writer: &mut Writer<W>,
-) -> Read1 {
+) -> Outcome {
     let mut stream = Stream::default();
     let done = loop {
         match pcap.next() {
@@ -146,14 +146,16 @@ fn scrub_pcapng<R: Read, W: Write>(
     scrubber: &mut Scrubber,
     gist: &dyn Fn() -> Gist,
     writer: &mut Writer<W>,
-) -> Read1 {
+) -> Outcome {
     let mut stream = Stream::default();
     let mut again: Option<Again> = None;
     let done = loop {
         match pcapng.next() {
             Ok(Some(Block::Section { program, own })) => {
                 let is_own = program.is_some_and(|program| program.starts_with(blocks::PROGRAM));
-                let run: Option<Run> = own.filter(|_| is_own).and_then(|own| serde_json::from_slice(own).ok());
+                let run: Option<Run> = own
+                    .filter(|_| is_own)
+                    .and_then(|own| serde_json::from_slice(own).ok());
                 stream.finish(scrubber, writer)?;
                 if let Some(mut again) = again.take() {
                     again.finish(scrubber);
@@ -224,9 +226,11 @@ impl<W: Write> Writer<W> {
         let magic = if unit == 1 { nano } else { micro };
         self.buffer.extend_from_slice(&magic.to_le_bytes());
         // Version 2.4, no time zone.
-        self.buffer.extend_from_slice(&[2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        self.buffer
+            .extend_from_slice(&[2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         self.buffer.extend_from_slice(&SNAPLEN.to_le_bytes());
-        self.buffer.extend_from_slice(&u32::from(link.number()).to_le_bytes());
+        self.buffer
+            .extend_from_slice(&u32::from(link.number()).to_le_bytes());
     }
 
     fn section(&mut self) {

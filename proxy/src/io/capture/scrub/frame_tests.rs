@@ -21,7 +21,13 @@ fn scrubber() -> Scrubber {
 /// The IP packet within a frame for Ethernet.
 fn packet(from: &str, to: &str) -> Vec<u8> {
     let mut frame = Vec::new();
-    write(from.parse().unwrap(), to.parse().unwrap(), true, PAYLOAD, &mut frame);
+    write(
+        from.parse().unwrap(),
+        to.parse().unwrap(),
+        true,
+        PAYLOAD,
+        &mut frame,
+    );
     frame.split_off(14)
 }
 
@@ -70,9 +76,24 @@ fn scrub(link: Link, frame: &[u8]) -> Option<Vec<u8>> {
 #[test]
 fn every_link_type_keeps_what_it_is_and_tells_not_whose() {
     for (from, to, new_from, new_to) in [
-        ("84.9.9.9:8303", "84.1.2.3:8000", "192.0.2.1:8303", "192.0.2.2:8000"),
-        ("[2a02:909::9]:8303", "[::1]:8000", "[2001:db8::1]:8303", "[::1]:8000"),
-        ("[2a02:909::9]:1", "84.9.9.9:2", "[2001:db8::1]:1", "[::ffff:192.0.2.1]:2"),
+        (
+            "84.9.9.9:8303",
+            "84.1.2.3:8000",
+            "192.0.2.1:8303",
+            "192.0.2.2:8000",
+        ),
+        (
+            "[2a02:909::9]:8303",
+            "[::1]:8000",
+            "[2001:db8::1]:8303",
+            "[::1]:8000",
+        ),
+        (
+            "[2a02:909::9]:1",
+            "84.9.9.9:2",
+            "[2001:db8::1]:1",
+            "[::ffff:192.0.2.1]:2",
+        ),
     ] {
         let (given, wanted) = (packet(from, to), packet(new_from, new_to));
         for (link, frame) in frames(&given) {
@@ -83,7 +104,10 @@ fn every_link_type_keeps_what_it_is_and_tells_not_whose() {
             assert!(!out[..header].contains(&9), "{link:?} {out:?}");
             assert_eq!(scrub(link, &out).unwrap(), out, "{link:?}");
             let udp = datagram(link, &out).unwrap();
-            assert_eq!((udp.from.to_string(), udp.to.to_string()), (new_from.into(), new_to.into()));
+            assert_eq!(
+                (udp.from.to_string(), udp.to.to_string()),
+                (new_from.into(), new_to.into())
+            );
         }
     }
 }
@@ -135,10 +159,20 @@ fn session(name: &str) -> Vec<u8> {
     for packet in capture::recorded(name).unwrap() {
         let mut frame = Vec::new();
         let end = |address: std::net::SocketAddr| {
-            let ip = if address.port() == 8303 { [84, 1, 2, 3] } else { [93, 4, 5, 6] };
+            let ip = if address.port() == 8303 {
+                [84, 1, 2, 3]
+            } else {
+                [93, 4, 5, 6]
+            };
             (IpAddr::from(ip), address.port()).into()
         };
-        write(end(packet.from), end(packet.to), true, &packet.payload, &mut frame);
+        write(
+            end(packet.from),
+            end(packet.to),
+            true,
+            &packet.payload,
+            &mut frame,
+        );
         record(&mut file, packet.time, &frame);
     }
     file
@@ -179,17 +213,35 @@ fn other_packets_are_left_out_and_counted() {
     tcp[9] = 6;
     let mut dns = Vec::new();
     let (server, client) = ("9.9.9.9:53".parse().unwrap(), "93.4.5.6:5353".parse().unwrap());
-    write(client, server, true, b"\x01\x02\x01\0\0\x01\0\0\0\0\0\0\x05alice\0", &mut dns);
+    write(
+        client,
+        server,
+        true,
+        b"\x01\x02\x01\0\0\x01\0\0\0\0\0\0\x05alice\0",
+        &mut dns,
+    );
     let (header, rest) = whole.split_at(24);
     let mut mixed = header.to_vec();
     let time = capture::recorded("dd-session").unwrap()[0].time;
-    for frame in [frame(&fragment), frame(&tcp), frame(&packet[..15]), frame(&packet[..29]), dns] {
+    for frame in [
+        frame(&fragment),
+        frame(&tcp),
+        frame(&packet[..15]),
+        frame(&packet[..29]),
+        dns,
+    ] {
         record(&mut mixed, time, &frame);
     }
     mixed.extend(rest);
     let (out, error, tally) = of_file(&mixed);
     assert!(error.is_none() && out == wanted);
-    let counts = (tally.fragments, tally.other, tally.broken, tally.cut, tally.foreign);
+    let counts = (
+        tally.fragments,
+        tally.other,
+        tally.broken,
+        tally.cut,
+        tally.foreign,
+    );
     assert_eq!((counts, tally.left_out()), ((1, 1, 1, 1, 1), 5));
 }
 
@@ -199,7 +251,13 @@ fn foreign_traffic_does_not_gather() {
     for number in 0..20_000_u32 {
         let mut frame = Vec::new();
         let client = (Ipv4Addr::from_bits(0x5d00_0000 + number % 5), 53).into();
-        write(client, "9.9.9.9:53".parse().unwrap(), true, &number.to_be_bytes(), &mut frame);
+        write(
+            client,
+            "9.9.9.9:53".parse().unwrap(),
+            true,
+            &number.to_be_bytes(),
+            &mut frame,
+        );
         record(&mut file, u64::from(number), &frame);
     }
     let (out, error, tally) = of_file(&file);
@@ -228,7 +286,10 @@ fn a_capture_of_ours_without_our_options_is_one_of_anybody() {
     for leg in 0..2_u32 {
         for packet in capture::recorded("tw07-session").unwrap() {
             let mut frame = Vec::new();
-            let from = (Ipv6Addr::from_bits(0x2a02 << 112 | u128::from(leg)), packet.from.port());
+            let from = (
+                Ipv6Addr::from_bits(0x2a02 << 112 | u128::from(leg)),
+                packet.from.port(),
+            );
             write(from.into(), packet.to, true, &packet.payload, &mut frame);
             blocks::bare_packet(leg, packet.time * 1000, &frame, &mut file);
         }
@@ -243,7 +304,10 @@ fn a_capture_of_ours_without_our_options_is_one_of_anybody() {
     };
     let (given, found) = (count(&file), count(&out));
     assert_eq!((given.packets, given.doubled), (976, 488));
-    assert_eq!((found.packets, found.doubled, found.sessions), (976, 488, given.sessions));
+    assert_eq!(
+        (found.packets, found.doubled, found.sessions),
+        (976, 488, given.sessions)
+    );
     for name in ["alice", "someone"] {
         assert!(!out.windows(name.len()).any(|part| part == name.as_bytes()));
     }

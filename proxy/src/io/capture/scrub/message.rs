@@ -149,7 +149,9 @@ impl Scrubber {
                 return;
             }
             Form::Ints | Form::UnknownInts => {
-                bytes.iter_mut().for_each(|byte| *byte = *byte & 0x80 | PLACEHOLDER);
+                bytes
+                    .iter_mut()
+                    .for_each(|byte| *byte = *byte & 0x80 | PLACEHOLDER);
             }
             Form::Decimal => {
                 let digits = bytes.iter_mut().take_while(|byte| **byte != 0);

@@ -97,13 +97,7 @@ impl Scrubbed {
     /// Packets that are not in the output.
     #[must_use]
     pub fn left_out(&self) -> u64 {
-        self.other
-            + self.foreign
-            + self.fragments
-            + self.broken
-            + self.cut
-            + self.unreadable
-            + self.crowded
+        self.other + self.foreign + self.fragments + self.broken + self.cut + self.unreadable + self.crowded
     }
 }
 

@@ -71,7 +71,11 @@ fn a_password_becomes_as_many_stars_and_nothing_else_changes() {
             let zeros = message(proto, "rcon_cmd", &[("cmd", "")]);
             let all = |first| packet(proto, &[first, &chat, &zeros], form);
             let (given, wanted) = (all(&secret), all(&hidden));
-            assert_eq!(scrub(&mut scrubber, proto, Dir::C2s, &given), wanted, "{proto} {form:?}");
+            assert_eq!(
+                scrub(&mut scrubber, proto, Dir::C2s, &given),
+                wanted,
+                "{proto} {form:?}"
+            );
             assert_eq!(scrub(&mut scrubber, proto, Dir::C2s, &wanted), wanted);
             assert_eq!(read(proto, &wanted).0.token, read(proto, &given).0.token);
             let plain = packet(proto, &[&chat], form);
@@ -99,7 +103,10 @@ fn what_no_longer_gets_shorter_by_compression_is_sent_clear() {
 
 fn read_flags(datagram: &[u8]) -> Flags {
     let mut scratch = Scratch::new();
-    Packet::parse(Proto::Ddnet, datagram, &mut scratch).unwrap().header.flags
+    Packet::parse(Proto::Ddnet, datagram, &mut scratch)
+        .unwrap()
+        .header
+        .flags
 }
 
 /// One chunk's data, scrubbed.
@@ -115,11 +122,41 @@ fn what_may_be_shown_of_a_secret_stays() {
     for (name, field, dir, given, wanted) in [
         ("cl_say", "message", Dir::C2s, "/timeout ab cd", "/timeout *****"),
         ("cl_say", "message", Dir::C2s, "timeout ab", "timeout ab"),
-        ("rcon_line", "line", Dir::S2c, "sv_Password hunter2", "sv_Password *******"),
-        ("rcon_line", "line", Dir::S2c, "id=0 addr=84.1.2.3:5 x", "id=0 addr=************"),
-        ("rcon_line", "line", Dir::S2c, "banned 84.1.2.3 for 5", "banned ******** for 5"),
-        ("rcon_line", "line", Dir::S2c, "banned 127.0.0.1", "banned 127.0.0.1"),
-        ("sv_chat", "message", Dir::S2c, "join [2a02::7]:8303!", "join [*******]:8303!"),
+        (
+            "rcon_line",
+            "line",
+            Dir::S2c,
+            "sv_Password hunter2",
+            "sv_Password *******",
+        ),
+        (
+            "rcon_line",
+            "line",
+            Dir::S2c,
+            "id=0 addr=84.1.2.3:5 x",
+            "id=0 addr=************",
+        ),
+        (
+            "rcon_line",
+            "line",
+            Dir::S2c,
+            "banned 84.1.2.3 for 5",
+            "banned ******** for 5",
+        ),
+        (
+            "rcon_line",
+            "line",
+            Dir::S2c,
+            "banned 127.0.0.1",
+            "banned 127.0.0.1",
+        ),
+        (
+            "sv_chat",
+            "message",
+            Dir::S2c,
+            "join [2a02::7]:8303!",
+            "join [*******]:8303!",
+        ),
     ] {
         let given = message(Proto::Ddnet, name, &[(field, given)]);
         let wanted = message(Proto::Ddnet, name, &[(field, wanted)]);
@@ -133,10 +170,22 @@ fn what_may_be_shown_of_a_secret_stays() {
 fn every_kind_of_field_can_be_secret() {
     let text = "for ddnet\nstruct pair\n  one str\n  two int\n\nsystem 100 odd c2s\n  int  int secret\n  number  decstr secret\n  \
                 raw  raw len=3 secret\n  parts  pair secret\n  list  str[2] secret\n  open  int\n";
-    let registry = Registry::with("test.tw", text).map_err(|errors| format!("{errors:?}")).unwrap();
+    let registry = Registry::with("test.tw", text)
+        .map_err(|errors| format!("{errors:?}"))
+        .unwrap();
     let mut scrubber = Scrubber::new(Box::leak(Box::new(registry)), Unknown::Blank);
     let id: &[u8] = &[0x89, 0x03];
-    let data = [id, &[0xbf, 0x7f], b"-77\0", &[1, 2, 3], b"ab\0", &[5], b"x\0yz\0", &[7]].concat();
+    let data = [
+        id,
+        &[0xbf, 0x7f],
+        b"-77\0",
+        &[1, 2, 3],
+        b"ab\0",
+        &[5],
+        b"x\0yz\0",
+        &[7],
+    ]
+    .concat();
     let wanted = [id, &[0xaa, 0x2a], b"111\0***", b"**\0", b"*", b"*\0**\0", &[7]].concat();
     assert_eq!(chunk(&mut scrubber, Proto::Ddnet, Dir::C2s, &data), wanted);
     assert_eq!(chunk(&mut scrubber, Proto::Ddnet, Dir::C2s, &wanted), wanted);
@@ -186,8 +235,17 @@ fn what_receivers_do_not_read_is_replaced() {
     }
     // Behind the compressed data, and beyond what any receiver reads.
     let zeros = [0; 60];
-    let given = packet(Proto::V7, &[&chat, &[&chat[..], &zeros].concat()], Some(Trailing::Always));
-    let out = scrub(&mut scrubber(), Proto::V7, Dir::C2s, &[&given[..], b"secret"].concat());
+    let given = packet(
+        Proto::V7,
+        &[&chat, &[&chat[..], &zeros].concat()],
+        Some(Trailing::Always),
+    );
+    let out = scrub(
+        &mut scrubber(),
+        Proto::V7,
+        Dir::C2s,
+        &[&given[..], b"secret"].concat(),
+    );
     assert_eq!(out, [&given[..], b"******"].concat());
     let long = [packet(Proto::V7, &[&chat], None), vec![b's'; 1500]].concat();
     let out = scrub(&mut scrubber(), Proto::V7, Dir::C2s, &long);
@@ -208,13 +266,22 @@ fn connless_messages_have_placeholders_too() {
     };
     scrubber.connless(&list("84.1.2.3", "2a02::7"), &mut out).unwrap();
     assert_eq!(out, list("192.0.2.1", "2001:db8::1"));
-    scrubber.connless(&[&[0xff; 10][..], b"chal", b"uuid:x\0tok\0"].concat(), &mut out).unwrap();
+    scrubber
+        .connless(&[&[0xff; 10][..], b"chal", b"uuid:x\0tok\0"].concat(), &mut out)
+        .unwrap();
     assert_eq!(out, [&[0xff; 10][..], b"chal", b"******\0***\0"].concat());
-    scrubber.connless(&[&[0xff; 10][..], b"what", b"secret"].concat(), &mut out).unwrap();
+    scrubber
+        .connless(&[&[0xff; 10][..], b"what", b"secret"].concat(), &mut out)
+        .unwrap();
     assert_eq!(out, [&[0xff; 10][..], b"what", b"******"].concat());
-    scrubber.connless(b"\xff\xff\xff\xff\xff\xffsecret", &mut out).unwrap();
+    scrubber
+        .connless(b"\xff\xff\xff\xff\xff\xffsecret", &mut out)
+        .unwrap();
     assert_eq!(out, b"\xff\xff\xff\xff\xff\xff******");
-    assert_eq!(scrubber.connless(b"\xff\xff", &mut out), Err(datagram::Unreadable));
+    assert_eq!(
+        scrubber.connless(b"\xff\xff", &mut out),
+        Err(datagram::Unreadable)
+    );
 }
 
 #[test]
@@ -227,7 +294,10 @@ fn addresses_in_texts() {
         ("::ffff:84.1.2.3", vec!["::ffff:84.1.2.3"]),
         ("to: 2a02::1: yes, 2a02::", vec!["2a02::1", "2a02::"]),
         ("v1.2.3.4abc", vec!["1.2.3.4"]),
-        ("127.0.0.1 ::1 0.0.0.0 12:30:45 1.2.3 1.2.3.4.5 1.2.3.256 std::string 00:11:22:33:44:55", vec![]),
+        (
+            "127.0.0.1 ::1 0.0.0.0 12:30:45 1.2.3 1.2.3.4.5 1.2.3.256 std::string 00:11:22:33:44:55",
+            vec![],
+        ),
     ] {
         let ips: Vec<_> = text::addresses(text.as_bytes())
             .into_iter()
@@ -255,12 +325,21 @@ fn our_own_texts() {
         assert_eq!(scrubber.target(target), wanted, "{target}");
     }
     for (text, wanted) in [
-        ("Ger10.ddnet.org: no (84.1.2.3:9)", "server.invalid: no (192.0.2.1:9)"),
+        (
+            "Ger10.ddnet.org: no (84.1.2.3:9)",
+            "server.invalid: no (192.0.2.1:9)",
+        ),
         ("alice-pcs of alice-pc.", "alice-pcs of server.invalid."),
-        ("3 packets recorded to /home/a/x.y, seed 1", "3 packets recorded to FILE, seed 1"),
+        (
+            "3 packets recorded to /home/a/x.y, seed 1",
+            "3 packets recorded to FILE, seed 1",
+        ),
         ("going on with alice.pcapng", "going on with FILE"),
         ("dm1, 3/16 players", "dm1, 3/16 players"),
-        ("[fe80::9]:1 and 9.9.9.9 and 84.1.2.3", "[2001:db8::2]:1 and 192.0.2.2 and 192.0.2.1"),
+        (
+            "[fe80::9]:1 and 9.9.9.9 and 84.1.2.3",
+            "[2001:db8::2]:1 and 192.0.2.2 and 192.0.2.1",
+        ),
     ] {
         assert_eq!(scrubber.text(text), wanted);
     }
@@ -269,12 +348,16 @@ fn our_own_texts() {
 /// Bytes that often are messages.
 fn any_payload() -> impl Strategy<Value = (u8, Vec<u8>)> {
     let data = prop::collection::vec(any::<u8>(), 0..60);
-    let ids = Registry::builtin().defs(Proto::Ddnet.into()).filter_map(|def| match (&def.id, def.class) {
-        (teetap_wire::def::Id::Number(id), Class::System | Class::Game) => {
-            u8::try_from(*id * 2 + i32::from(def.class == Class::System)).ok().filter(|id| *id < 64)
-        }
-        _ => None,
-    });
+    let ids = Registry::builtin()
+        .defs(Proto::Ddnet.into())
+        .filter_map(|def| match (&def.id, def.class) {
+            (teetap_wire::def::Id::Number(id), Class::System | Class::Game) => {
+                u8::try_from(*id * 2 + i32::from(def.class == Class::System))
+                    .ok()
+                    .filter(|id| *id < 64)
+            }
+            _ => None,
+        });
     let ids: Vec<u8> = ids.collect();
     let chunk = (prop::sample::select(ids), data).prop_map(|(id, data)| [&[id][..], &data].concat());
     prop::collection::vec(chunk, 0..5).prop_map(|chunks| {

@@ -107,8 +107,15 @@ impl Scrubber {
         let bare = bare.split('%').next().unwrap_or(bare);
         let new = match bare.parse::<IpAddr>() {
             Ok(ip) => {
-                let ip = self.addresses.ip(ip).map_or(SERVER.to_owned(), |ip| ip.to_string());
-                if host.starts_with('[') { format!("[{ip}]") } else { ip }
+                let ip = self
+                    .addresses
+                    .ip(ip)
+                    .map_or(SERVER.to_owned(), |ip| ip.to_string());
+                if host.starts_with('[') {
+                    format!("[{ip}]")
+                } else {
+                    ip
+                }
             }
             Err(_) if KEPT.iter().any(|kept| host.eq_ignore_ascii_case(kept)) => host.to_owned(),
             Err(_) => {
