@@ -58,8 +58,11 @@ impl Scrubber {
         } else {
             write(&packet, seen, clear, out);
         }
-        // No receiver reads it.
-        out.resize(out.len() + (datagram.len() - seen.len()), PLACEHOLDER);
+        if out.len() > MAX_DATAGRAM {
+            // Compressed it was shorter, clear no receiver reads it to its end.
+            return Err(Unreadable);
+        }
+        pad(out, datagram.len() - seen.len());
         Ok(())
     }
 
@@ -133,6 +136,13 @@ fn write(packet: &Packet<'_>, datagram: &[u8], clear: &[u8], out: &mut Vec<u8>) 
     }
     out.extend_from_slice(clear);
     out.extend_from_slice(tail);
+}
+
+/// Appends what stands for bytes that no receiver reads. What is shorter than it was has none: they would be read.
+pub(super) fn pad(out: &mut Vec<u8>, len: usize) {
+    if out.len() == MAX_DATAGRAM {
+        out.resize(out.len() + len, PLACEHOLDER);
+    }
 }
 
 fn blank_last(out: &mut [u8], len: usize) {

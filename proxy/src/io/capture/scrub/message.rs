@@ -107,12 +107,13 @@ impl Scrubber {
                 range,
             }));
         }
-        if known < data.len() {
-            // What could not be read may be half a secret; what comes behind the fields is of a later version.
-            let is_surplus = decoded.notes().contains(Code::SurplusBytes);
-            let unknown = if is_surplus { self.unknown } else { Unknown::Blank };
-            self.blank((known..data.len(), Form::Unknown), data, unknown, holes);
-        }
+        // Ints of an object at the end.
+        let end = decoded.known_end().clamp(known, data.len());
+        self.blank((known..end, Form::UnknownInts), data, Unknown::Blank, holes);
+        // What could not be read may be half a secret; what comes behind the fields is of a later version.
+        let is_surplus = decoded.notes().contains(Code::SurplusBytes);
+        let unknown = if is_surplus { self.unknown } else { Unknown::Blank };
+        self.blank((end..data.len(), Form::Unknown), data, unknown, holes);
         self.decoded = decoded;
     }
 

@@ -30,6 +30,8 @@ mod addresses;
 mod datagram;
 mod event;
 mod file;
+#[cfg(test)]
+mod file_tests;
 mod frame;
 #[cfg(test)]
 mod frame_tests;

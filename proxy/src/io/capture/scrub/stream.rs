@@ -6,7 +6,7 @@ use std::{collections::VecDeque, io};
 
 use teetap_wire::{MAX_DATAGRAM, Side};
 
-use super::{Scrubber, frame::Headers};
+use super::{Scrubber, datagram::pad, frame::Headers};
 use crate::{
     io::capture::{
         Captured,
@@ -102,6 +102,7 @@ impl Sighted {
         Some((sighted, observed))
     }
 
+    /// For tests of what is around the datagram.
     #[cfg(test)]
     pub(super) fn headers(&self) -> &Headers {
         &self.headers
@@ -149,6 +150,12 @@ impl Stream {
             scrubber.tally.foreign += 1;
         }
         Ok(())
+    }
+
+    /// For tests of how many wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.held.len()
     }
 
     /// Nothing follows of what was seen; what comes is seen by the same observer.
@@ -201,8 +208,7 @@ impl Stream {
             return Ok(());
         }
         // What no receiver reads was not kept.
-        let more = sighted.len - sighted.bytes.len();
-        self.out.resize(self.out.len() + more, super::PLACEHOLDER);
+        pad(&mut self.out, sighted.len - sighted.bytes.len());
         self.frame.clear();
         let is_written = sighted
             .headers

@@ -205,6 +205,13 @@ fn what_is_not_known_is_replaced_unless_it_is_to_stay() {
         assert_eq!(chunk(&mut scrubber(), Proto::Ddnet, Dir::C2s, &data), wanted);
         assert_eq!(chunk(&mut keep, Proto::Ddnet, Dir::C2s, &data), data);
     }
+    // Ints of an object that has more of them than are known, before another field and at the end.
+    let (input, more) = ([5, 6, 48, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], [0x87, 0x03, 0x09]);
+    for (proto, id, behind) in [(Proto::V7, 0x29, &[5][..]), (Proto::V6, 0x21, &[])] {
+        let given = [&[id][..], &input, &more, behind].concat();
+        let wanted = [&[id][..], &input, &[0xaa, 0x2a, 0x2a], behind].concat();
+        assert_eq!(chunk(&mut scrubber(), proto, Dir::C2s, &given), wanted);
+    }
     // Half a secret is replaced all the same, and zeros never.
     let info = message(Proto::Ddnet, "info", &[("password", "hunter2")]);
     let half = &info[..info.len() - 3];
@@ -247,6 +254,12 @@ fn what_receivers_do_not_read_is_replaced() {
         &[&given[..], b"secret"].concat(),
     );
     assert_eq!(out, [&given[..], b"******"].concat());
+    // What gets shorter has nothing behind it: it would be read.
+    let unknown = [&[0x7f][..], &[1; 40], &[0; 900]].concat();
+    let mut given = packet(Proto::Ddnet, &[&unknown], Some(Trailing::Always));
+    given.resize(1450, 1);
+    let out = scrub(&mut scrubber(), Proto::Ddnet, Dir::C2s, &given);
+    assert!(out.len() < 1000 && scrub(&mut scrubber(), Proto::Ddnet, Dir::C2s, &out) == out);
     let long = [packet(Proto::V7, &[&chat], None), vec![b's'; 1500]].concat();
     let out = scrub(&mut scrubber(), Proto::V7, Dir::C2s, &long);
     assert!(out.len() == long.len() && !out.contains(&b's'));
@@ -295,6 +308,10 @@ fn addresses_in_texts() {
         ("to: 2a02::1: yes, 2a02::", vec!["2a02::1", "2a02::"]),
         ("v1.2.3.4abc", vec!["1.2.3.4"]),
         (
+            "ip:2a02::1... at:84.1.2.3... .2a02::2",
+            vec!["2a02::1", "84.1.2.3", "2a02::2"],
+        ),
+        (
             "127.0.0.1 ::1 0.0.0.0 12:30:45 1.2.3 1.2.3.4.5 1.2.3.256 std::string 00:11:22:33:44:55",
             vec![],
         ),
@@ -321,6 +338,8 @@ fn our_own_texts() {
         ("2a02::7", "2001:db8::1"),
         ("localhost:8303", "localhost:8303"),
         ("127.0.0.1", "127.0.0.1"),
+        ("demo", "demo"),
+        ("", "server.invalid"),
     ] {
         assert_eq!(scrubber.target(target), wanted, "{target}");
     }

@@ -27,12 +27,7 @@ pub(super) fn addresses(text: &[u8]) -> Vec<(Range<usize>, IpAddr)> {
     for run in text.split(|byte| !is_part(*byte)) {
         // Nothing shorter than `a::` or `1.2.3.4` is one.
         if run.len() >= 3 {
-            // `std::string` has no address in it.
-            let is_word = [text.get(at.wrapping_sub(1)), text.get(at + run.len())]
-                .into_iter()
-                .flatten()
-                .any(u8::is_ascii_alphabetic);
-            in_run(at, run, is_word, &mut found);
+            in_run(at, run, is_word(text, at, run), &mut found);
         }
         at += run.len() + 1;
     }
@@ -42,6 +37,14 @@ pub(super) fn addresses(text: &[u8]) -> Vec<(Range<usize>, IpAddr)> {
 
 fn is_part(byte: u8) -> bool {
     byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')
+}
+
+/// Whether letters go on before or behind it: `std::string` has no address in it, `ip:fe80::1` has.
+fn is_word(text: &[u8], at: usize, run: &[u8]) -> bool {
+    let is_letter = |place: usize| text.get(place).is_some_and(u8::is_ascii_alphabetic);
+    let begins = run.first().is_some_and(u8::is_ascii_hexdigit);
+    let ends = run.last().is_some_and(u8::is_ascii_hexdigit);
+    begins && at.checked_sub(1).is_some_and(is_letter) || ends && is_letter(at + run.len())
 }
 
 /// In what may be one IPv6 address, or IPv4 addresses with ports.
@@ -67,13 +70,14 @@ fn in_run(at: usize, run: &[u8], is_word: bool, found: &mut Vec<(Range<usize>, I
 
 /// The IPv6 address in a run: all of it, or without marks around it.
 fn longest(run: &[u8]) -> Option<(Range<usize>, Ipv6Addr)> {
+    let (before, inner) = undotted(run);
+    let end = before + inner.len();
     let parse = |range: Range<usize>| {
         let text = str::from_utf8(run.get(range.clone())?).ok()?;
         Some((range, text.parse().ok()?))
     };
-    let starts = 0..run.len().min(2);
-    let ends = [0, 1, 2].map(|cut| run.len().saturating_sub(cut));
-    starts
+    let ends = [0, 1, 2].map(|cut| end.saturating_sub(cut));
+    (before..before + 2)
         .flat_map(|start| ends.map(|end| start..end))
         .find_map(parse)
 }
@@ -120,7 +124,8 @@ impl Scrubber {
             Err(_) if KEPT.iter().any(|kept| host.eq_ignore_ascii_case(kept)) => host.to_owned(),
             Err(_) => {
                 // More servers than runs in one file nobody has.
-                if !self.hosts.iter().any(|known| **known == *host) && self.hosts.len() < 64 {
+                let is_known = host.is_empty() || self.hosts.iter().any(|known| **known == *host);
+                if !is_known && self.hosts.len() < 64 {
                     self.hosts.push(host.into());
                 }
                 SERVER.to_owned()
