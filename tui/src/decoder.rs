@@ -5,16 +5,23 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{self, SessionId, State, Time};
+use teetap_proxy::{
+    session::{self, SessionId, State, Time},
+    snapshots::{Heard, Snapshots},
+};
 use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
-    Code, Dir, MessageId, Note, Proto, Seq,
+    Code, Dir, MessageId, Note, Notes, Proto, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Record, Registry, Secrets, Source, Value},
     identify,
+    snap::{Completed, Store},
 };
 
-use crate::matcher::{Around, Asked, Matcher};
+use crate::{
+    matcher::{Around, Asked, Matcher},
+    snapshot,
+};
 
 /// Characters of a gist.
 const GIST: usize = 160;
@@ -24,9 +31,26 @@ const VALUE: usize = 64;
 /// Reads messages; a buffer to use again and again.
 pub struct Decoder {
     registry: &'static Registry,
+    snapshots: Snapshots,
+    judge: Judge,
+    teller: Teller,
+    /// For messages that are followed, shown or not.
+    buffer: Decoded,
+}
+
+/// Makes text and JSON.
+struct Teller {
     secrets: Secrets,
     form: Form,
+    items: bool,
     decoded: Decoded,
+    /// For snapshot items.
+    item: Decoded,
+}
+
+/// The filters.
+#[derive(Default)]
+struct Judge {
     filter: Option<Matcher>,
     until: Option<Matcher>,
     reached: bool,
@@ -50,6 +74,8 @@ pub(crate) struct Chunk<'a> {
     /// The number under which it left.
     pub(crate) seq_out: Option<Seq>,
     pub(crate) resend: bool,
+    /// Its receiver hears it, now or later.
+    pub(crate) heard: bool,
     pub(crate) data: &'a [u8],
 }
 
@@ -69,6 +95,10 @@ pub struct Content {
     pub name: Option<&'static str>,
     /// Its fields in the form that was asked for; empty when its id is not known.
     pub fields: String,
+    /// The snapshot that it completes, as a JSON object; empty when it completes none or JSON was not asked for.
+    pub snap: String,
+    /// A line for each of its items that changed, where the form is a gist and items were asked for.
+    pub items: Vec<String>,
     /// What is odd about it. Ranges are of its data.
     pub notes: Vec<Note>,
     /// No filter is against it.
@@ -81,48 +111,70 @@ impl Decoder {
     pub fn new(registry: &'static Registry, secrets: Secrets, form: Form) -> Self {
         Self {
             registry,
-            secrets,
-            form,
-            decoded: Decoded::new(),
-            filter: None,
-            until: None,
-            reached: false,
-            matches: 0,
+            snapshots: Snapshots::new(registry),
+            judge: Judge::default(),
+            teller: Teller {
+                secrets,
+                form,
+                items: false,
+                decoded: Decoded::new(),
+                item: Decoded::new(),
+            },
+            buffer: Decoded::new(),
         }
+    }
+
+    /// Tells of snapshots what is in them, too.
+    #[must_use]
+    pub fn with_items(mut self, items: bool) -> Self {
+        self.teller.items = items;
+        self
     }
 
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
-        self.filter = Some(Matcher::new(filter));
+        self.judge.filter = Some(Matcher::new(filter));
     }
 
     /// Looks out for a message that matches, shown or not.
     pub fn look_out_for(&mut self, filter: Filter) {
-        self.until = Some(Matcher::new(filter));
+        self.judge.until = Some(Matcher::new(filter));
     }
 
     /// Whether a message that was looked out for has come.
     #[must_use]
     pub fn has_seen_it(&self) -> bool {
-        self.reached
+        self.judge.reached
     }
 
     /// How many messages were to be shown.
     #[must_use]
     pub fn matches(&self) -> u64 {
-        self.matches
+        self.judge.matches
     }
 
     /// Whether only some messages are shown.
     pub(crate) fn is_choosy(&self) -> bool {
-        self.filter.is_some()
+        self.judge.filter.is_some()
     }
 
     /// A session has changed its state, which filters may ask for.
     pub fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
+        let Judge { filter, until, .. } = &mut self.judge;
+        for matcher in [filter, until].into_iter().flatten() {
             matcher.on_session(at, session, state);
         }
+        self.snapshots.on_session(session, state);
+    }
+
+    /// Events were missed.
+    pub fn gap(&mut self) {
+        self.snapshots.gap();
+    }
+
+    /// Somebody who missed nothing knows these snapshots.
+    pub fn on_snapshots(&mut self, snapshots: &Snapshots) {
+        self.snapshots.clone_from(snapshots);
     }
 
     /// A chunk.
@@ -131,13 +183,20 @@ impl Decoder {
             seq,
             seq_out,
             resend,
+            heard: _,
             data,
         } = chunk;
         let found = self.registry.message(place.proto, place.dir, data);
         let id = identify(data).map(|(id, _)| id);
         // An unknown UUID has the definition of its envelope, which is not its own.
-        let def = found.filter(|found| !found.unknown).map(|found| found.def);
-        let shown = self.decide(&Asked {
+        let found = found.filter(|found| !found.unknown);
+        let def = found.map(|found| found.def);
+        let body = found.map_or(0, |found| found.body);
+        let store =
+            def.and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &place, &chunk, def, body));
+        let completed = store.and_then(Store::completed);
+        let found = store.map(|store| *store.notes()).unwrap_or_default();
+        let shown = self.judge.decide(&Asked {
             at: place.at,
             session: place.session,
             proto: place.proto,
@@ -145,29 +204,37 @@ impl Decoder {
             class: id.map_or(Class::System, |id| id.layer.into()),
             id: id.map_or(Identity::Other, identity),
             def,
-            body: found.map_or(0, |found| found.body),
+            body,
             data,
             vital: seq.is_some(),
             resend,
             seq,
             seq_out,
             around: place.around,
+            snapshot: completed.as_ref(),
+            found: &found,
         });
         if !shown {
             return Content::hidden(def);
         }
-        let def = self.decoded.message(self.registry, place.proto, place.dir, data);
+        let decoded = &mut self.teller.decoded;
+        let def = decoded.message(self.registry, place.proto, place.dir, data);
         if let Some(def) = def {
-            self.decoded.check_vital(def, seq.is_some());
+            decoded.check_vital(def, seq.is_some());
         }
-        self.content(def, data)
+        let mut content = self.teller.content(def, data);
+        content.notes.extend(found.iter());
+        if let Some(completed) = &completed {
+            self.teller.add_snapshot(completed, &mut content);
+        }
+        content
     }
 
     /// The clear payload of a control packet.
     pub(crate) fn control(&mut self, place: Place<'_>, payload: &[u8]) -> Content {
         let id = payload.first().copied();
         let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
-        let shown = self.decide(&Asked {
+        let shown = self.judge.decide(&Asked {
             at: place.at,
             session: place.session,
             proto: place.proto,
@@ -182,14 +249,17 @@ impl Decoder {
             seq: None,
             seq_out: None,
             around: place.around,
+            snapshot: None,
+            found: &Notes::new(),
         });
         if !shown {
             return Content::hidden(def);
         }
         let def = self
+            .teller
             .decoded
             .control(self.registry, place.proto, place.dir, payload);
-        self.content(def, payload)
+        self.teller.content(def, payload)
     }
 
     /// A datagram outside a connection.
@@ -206,7 +276,7 @@ impl Decoder {
         };
         let data = message.data();
         let def = self.registry.connless(proto, data);
-        let shown = self.decide(&Asked {
+        let shown = self.judge.decide(&Asked {
             at,
             session: None,
             proto,
@@ -224,14 +294,18 @@ impl Decoder {
                 size: Some(connless.bytes.len()),
                 ..Around::default()
             },
+            snapshot: None,
+            found: &Notes::new(),
         });
         if !shown {
             return Content::hidden(def);
         }
-        let def = self.decoded.connless(self.registry, proto, data);
-        self.content(def, data)
+        let def = self.teller.decoded.connless(self.registry, proto, data);
+        self.teller.content(def, data)
     }
+}
 
+impl Judge {
     /// Asks the filters; whether the message is to be shown.
     fn decide(&mut self, asked: &Asked<'_>) -> bool {
         if let Some(until) = &mut self.until {
@@ -241,7 +315,9 @@ impl Decoder {
         self.matches += u64::from(shown);
         shown
     }
+}
 
+impl Teller {
     fn content(&self, def: Option<&'static Def>, data: &[u8]) -> Content {
         let source = Source::Bytes(data);
         let mut fields = String::new();
@@ -259,7 +335,31 @@ impl Decoder {
             fields,
             notes,
             shown: true,
+            ..Content::default()
         }
+    }
+
+    /// What a snapshot says is of more use than the numbers of its message.
+    fn add_snapshot(&mut self, completed: &Completed<'_>, content: &mut Content) {
+        let Self {
+            secrets, items, item, ..
+        } = self;
+        match self.form {
+            Form::Gist => {
+                content.fields = completed.to_string();
+                if *items {
+                    content.items = snapshot::lines(completed, *secrets, item);
+                }
+            }
+            Form::Json => content.snap = snapshot::json(completed, *items, *secrets, item),
+        }
+        // Of one that came in parts there is no range in this message.
+        let at = completed.data_at;
+        content.notes.extend(completed.data_notes.iter().map(|note| Note {
+            at: at.map_or(0, |at| at + note.at),
+            len: at.map_or(0, |_| note.len),
+            ..note
+        }));
     }
 
     /// `field=value` for what has a value of its own, as far as a line goes. Of a list the number of its elements.
@@ -316,6 +416,35 @@ impl Content {
     }
 }
 
+/// Hands a message to the snapshots of its session, if it means something to them.
+fn follow<'s>(
+    snapshots: &'s mut Snapshots,
+    decoded: &mut Decoded,
+    place: &Place<'_>,
+    chunk: &Chunk<'_>,
+    def: &Def,
+    body: usize,
+) -> Option<&'s Store<'static>> {
+    let Place {
+        session, proto, dir, ..
+    } = *place;
+    let session = session.filter(|_| chunk.heard)?;
+    if !snapshots.follows(proto, dir, def) {
+        return None;
+    }
+    decoded.read(def, chunk.data, body);
+    let heard = Heard {
+        proto,
+        dir,
+        seq: chunk.seq,
+        resend: chunk.resend,
+        def,
+        decoded,
+        data: chunk.data,
+    };
+    snapshots.hear(session, &heard)
+}
+
 fn identity(id: MessageId) -> Identity {
     id.uuid.map_or(Identity::Number(id.id), Identity::Uuid)
 }
@@ -323,8 +452,8 @@ fn identity(id: MessageId) -> Identity {
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decoder")
-            .field("secrets", &self.secrets)
-            .field("form", &self.form)
+            .field("secrets", &self.teller.secrets)
+            .field("form", &self.teller.form)
             .finish_non_exhaustive()
     }
 }
