@@ -19,13 +19,14 @@ use teetap_proxy::{
     },
     session::Time,
 };
-use teetap_tui::{Decoder, Form, row};
+use teetap_tui::{Decoder, Form};
 use teetap_wire::def::{Registry, Secrets};
 
 use crate::{
     cli::Options,
     exit::{Exit, Failure},
     output::{self, JsonLines, Lines, Start},
+    recording,
 };
 
 /// Bytes read from the file at once.
@@ -154,7 +155,7 @@ impl<R: BufRead> Opened<R> {
             Self::Capture(capture) => {
                 let gist = || -> Gist {
                     let mut decoder = Decoder::new(registry, Secrets::Hide, Form::Gist);
-                    Box::new(move |event| row::gist(event, &mut decoder))
+                    Box::new(move |seen| recording::gist(seen, &mut decoder))
                 };
                 capture.scrub(scrubber, &gist, out)
             }
