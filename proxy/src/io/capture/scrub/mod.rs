@@ -4,8 +4,9 @@
 //!
 //! * Every value that the definitions call secret (passwords, rcon commands, codes), by as many `*`.
 //! * Every IP address and every MAC address, by a placeholder that stays the same throughout the file: 192.0.2.1 to
-//!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. In texts of peers an IP address becomes as many `*`, in our own texts its placeholder. Ports stay, and so do
-//!   loopback addresses, which are the same everywhere.
+//!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. In texts of peers an IP address
+//!   becomes as many `*`, in our own texts its placeholder. Ports stay, and so do loopback addresses, which are the same
+//!   everywhere.
 //! * What is not understood: bytes behind the last known field, messages without a definition. A definition that nobody wrote
 //!   marks no secret. They become `*` too, unless it is asked to keep them.
 //! * What people and programs have written beside the packets: comments, names of hosts, interfaces and programs. Nothing of
