@@ -6,12 +6,25 @@ use teetap_wire::{Dir, Proto};
 
 use crate::each_packet;
 
-/// All messages of the recorded sessions, as they came: session, variant, direction, bytes.
-fn messages() -> Vec<((String, u16), Proto, Dir, Vec<u8>)> {
+/// A message as it came.
+struct Message {
+    session: (String, u16),
+    proto: Proto,
+    dir: Dir,
+    data: Vec<u8>,
+}
+
+/// All messages of the recorded sessions.
+fn messages() -> Vec<Message> {
     let mut all = Vec::new();
     each_packet(|label, _, packet| {
         for chunk in packet.chunks().filter(|chunk| !chunk.header.resend) {
-            all.push((label.client.clone(), packet.proto, label.dir, chunk.data.to_vec()));
+            all.push(Message {
+                session: label.client.clone(),
+                proto: packet.proto,
+                dir: label.dir,
+                data: chunk.data.to_vec(),
+            });
         }
     });
     all
@@ -22,9 +35,9 @@ fn messages_are_read_without_allocating() {
     let (registry, messages) = (Registry::builtin(), messages());
     let mut decoded = Decoded::new();
     let mut read = || {
-        let defs = messages.iter().filter_map(|(_, proto, dir, data)| {
+        let defs = messages.iter().filter_map(|message| {
             decoded
-                .message(registry, *proto, *dir, data)
+                .message(registry, message.proto, message.dir, &message.data)
                 .map(|def| def.name.starts_with("snap_single") || &*def.name == "input")
         });
         defs.filter(|wanted| *wanted).count()
@@ -42,14 +55,15 @@ fn snapshots_are_followed_in_buffers_that_are_used_again() {
     let (registry, messages) = (Registry::builtin(), messages());
     // The client of the second one acks late: a snapshot that is kept longer than others needs a buffer of its own.
     for (name, most) in [("rich-tw07", 0), ("rich-dd16", 1)] {
-        let session = messages.iter().filter(|((file, _), ..)| file.contains(name));
-        let client = session.clone().last().unwrap().0.clone();
-        let session: Vec<_> = session.filter(|(of, ..)| *of == client).collect();
-        let mut store = Store::new(registry, session[0].1);
+        let of_file = messages.iter().filter(|message| message.session.0.contains(name));
+        let client = of_file.clone().next_back().unwrap().session.clone();
+        let session: Vec<&Message> = of_file.filter(|message| message.session == client).collect();
+        let mut store = Store::new(registry, session[0].proto);
         let mut decoded = Decoded::new();
-        let mut follow = |messages: &[&((String, u16), Proto, Dir, Vec<u8>)]| {
+        let mut follow = |messages: &[&Message]| {
             let mut completed = 0_u64;
-            for (_, proto, dir, data) in messages {
+            for message in messages {
+                let Message { proto, dir, data, .. } = message;
                 let def = decoded.message(registry, *proto, *dir, data).unwrap();
                 completed += u64::from(store.on_message(*dir, def, &decoded, data).is_some());
             }
