@@ -6,6 +6,8 @@ use std::{fmt, net::SocketAddr, time::Duration};
 
 use teetap_wire::{Dir, MAX_DATAGRAM, Notes, Proto, Seq, Side};
 
+#[cfg(doc)]
+use super::ListenerId;
 use super::{SessionId, Time, UpstreamId};
 
 /// One thing that happened.
@@ -95,6 +97,10 @@ pub struct Ends {
     pub upstream: Option<UpstreamId>,
     /// The address of that socket. The core learns it late; whoever opened the socket fills it in.
     pub local: Option<SocketAddr>,
+    /// The port of the listen socket that the client came by, where that is not the first: see [`ListenerId`].
+    pub listen_port: Option<u16>,
+    /// The port of the server behind it.
+    pub server_port: Option<u16>,
 }
 
 /// Whose doing a datagram is.

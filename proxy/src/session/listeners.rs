@@ -82,6 +82,14 @@ impl Listeners {
         server
     }
 
+    /// The port of a listen socket that a redirect asked for.
+    pub(crate) fn port(&self, listener: ListenerId) -> Option<u16> {
+        match self.sockets.get(&listener)?.state {
+            State::Open(local) if listener != ListenerId::FIRST => Some(local.port()),
+            _ => None,
+        }
+    }
+
     /// What is in front of a port; where there is nothing yet a listen socket is asked for.
     pub(crate) fn seek(&mut self, port: u16, out: &mut Outbox) -> Front {
         if let Some(listener) = self.of(port) {

@@ -135,12 +135,18 @@ impl Encoder {
             (true, IpAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
             (true, IpAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        (client, SocketAddr::new(ip, listen.port()))
+        (
+            client,
+            SocketAddr::new(ip, ends.listen_port.unwrap_or(listen.port())),
+        )
     }
 
     /// A socket of ours, and the server. Of a socket that could not be opened nothing is known.
     fn server_leg(&self, ends: &Ends) -> (SocketAddr, SocketAddr) {
-        let server = self.run.server;
+        let mut server = self.run.server;
+        if let Some(port) = ends.server_port {
+            server.set_port(port);
+        }
         let nowhere: IpAddr = if server.is_ipv4() {
             Ipv4Addr::UNSPECIFIED.into()
         } else {

@@ -209,6 +209,7 @@ impl Own {
                     client: Some(client),
                     upstream: None,
                     local: upstream,
+                    ..Ends::default()
                 },
             }),
             Told::Datagram { .. } => What::Datagram(self.told.datagram(packets)?),

@@ -45,6 +45,7 @@ fn ends() -> Ends {
         client: Some("127.0.0.1:4444".parse().unwrap()),
         upstream: None,
         local: Some("10.0.0.1:5555".parse().unwrap()),
+        ..Ends::default()
     }
 }
 
@@ -237,6 +238,27 @@ fn others_read_the_packets_with_addresses_times_and_comments() {
         (Some("gist 1001"), Some("gist 1001"))
     );
     assert!(packets.iter().all(|packet| packet.drops == 0));
+}
+
+/// Behind a redirect the ports are those of its listen socket and its server.
+#[test]
+fn what_a_redirect_led_elsewhere_is_recorded_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    let mut elsewhere = datagram(Dir::C2s, b"received", &[b"sent"]);
+    elsewhere.ends.listen_port = Some(9001);
+    elsewhere.ends.server_port = Some(8305);
+    record(&path, 64, &[event(1000, What::Datagram(elsewhere))]);
+    let packets = capture::read_recording(&path).unwrap();
+    let ends = |packet: &capture::Leg| [packet.from, packet.to].map(|end| end.to_string());
+    let seen: Vec<_> = packets.iter().map(ends).collect();
+    assert_eq!(
+        seen,
+        [
+            ["127.0.0.1:4444", "127.0.0.1:9001"],
+            ["10.0.0.1:5555", "10.0.0.2:8305"]
+        ]
+    );
 }
 
 #[test]

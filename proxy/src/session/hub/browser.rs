@@ -13,7 +13,8 @@ use teetap_wire::{
 
 use super::{Alarm, Hub, Owner, SessionId, Timer};
 use crate::session::{
-    ClientAddr, Connless, Ends, Time, UpstreamId, What, event::seen, mint::Purpose, outbox::Destination,
+    ClientAddr, Connless, Ends, ListenerId, Time, UpstreamId, What, event::seen, mint::Purpose,
+    outbox::Destination,
 };
 
 /// Asking addresses served at once; the one that was silent longest gives way.
@@ -298,6 +299,9 @@ impl Hub {
                     client: Some(client.addr),
                     upstream: self.browser.0.get(&client).map(|relay| relay.upstream),
                     local: None,
+                    listen_port: self.listeners.port(client.listener),
+                    server_port: (client.listener != ListenerId::FIRST)
+                        .then(|| self.listeners.server(client.listener).port()),
                 },
             };
             self.out.event(self.now, None, What::Connless(event));

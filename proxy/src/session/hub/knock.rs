@@ -279,6 +279,7 @@ impl Hub {
             id,
             client: addr,
             server: self.listeners.server(addr.listener),
+            listen_port: self.listeners.port(addr.listener),
             upstream,
             asked,
             client_token,

@@ -87,6 +87,8 @@ pub(crate) struct Opened {
     pub(crate) client: ClientAddr,
     /// The server behind the listen socket that it came by.
     pub(crate) server: SocketAddr,
+    /// The port of that listen socket, where it is not the first.
+    pub(crate) listen_port: Option<u16>,
     pub(crate) upstream: UpstreamId,
     /// What the client asked for.
     pub(crate) asked: Proto,
@@ -343,6 +345,8 @@ impl Link {
             client: Some(self.opened.client.addr),
             upstream: Some(self.opened.upstream),
             local: self.local,
+            listen_port: self.opened.listen_port,
+            server_port: self.opened.listen_port.map(|_| self.opened.server.port()),
         }
     }
 

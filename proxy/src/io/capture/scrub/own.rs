@@ -113,13 +113,13 @@ fn find_ends(event: &mut Event, parts: &[Part]) {
     };
     let Some(ends) = event.ends_mut() else { return };
     for Part { leg, from, to, .. } in parts {
-        let (client, upstream) = match dir {
-            Dir::C2s => (*from, *from),
-            Dir::S2c => (*to, *to),
+        let (one, other) = match dir {
+            Dir::C2s => (from, to),
+            Dir::S2c => (to, from),
         };
         match leg {
-            Some(Side::Client) => ends.client = Some(client),
-            Some(Side::Server) => ends.local = Some(upstream),
+            Some(Side::Client) => (ends.client, ends.listen_port) = (Some(*one), Some(other.port())),
+            Some(Side::Server) => (ends.local, ends.server_port) = (Some(*one), Some(other.port())),
             None => {}
         }
     }
