@@ -3,12 +3,12 @@
 //! Law: every byte a peer sent is read off the data thread, by the watcher that shows it, and never fails: what cannot be
 //! read is a note. Secrets are dots unless asked for. A filter is asked first: text is made only of what is shown.
 
-use std::fmt;
+use std::{collections::VecDeque, fmt};
 
 use teetap_proxy::session::{self, SessionId, State, Time};
 use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
-    Code, Dir, MessageId, Note, Proto, Seq,
+    Code, Dir, MessageId, Note, Proto, Scratch, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Record, Registry, Secrets, Source, Value},
     identify,
@@ -31,6 +31,9 @@ pub struct Decoder {
     until: Option<Matcher>,
     reached: bool,
     matches: u64,
+    /// Answers to what is asked next: it was asked before, to see whether anything has to be decoded.
+    ahead: VecDeque<bool>,
+    scratch: Option<Box<Scratch>>,
 }
 
 /// Where a message was seen.
@@ -88,6 +91,8 @@ impl Decoder {
             until: None,
             reached: false,
             matches: 0,
+            ahead: VecDeque::new(),
+            scratch: None,
         }
     }
 
@@ -125,8 +130,54 @@ impl Decoder {
         }
     }
 
+    /// Whether no message of this direction is to be shown, nor has to be looked at.
+    pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
+        let of = |matcher: &Matcher| matcher.is_beyond(proto, dir);
+        self.filter.as_ref().is_some_and(of) && self.until.as_ref().is_none_or(of)
+    }
+
+    /// A buffer to inflate into, lent until [`Self::give_back`].
+    pub(crate) fn lend_scratch(&mut self) -> Box<Scratch> {
+        self.scratch.take().unwrap_or_default()
+    }
+
+    pub(crate) fn give_back(&mut self, scratch: Box<Scratch>) {
+        self.scratch = Some(scratch);
+    }
+
+    /// Whether a chunk is to be shown, before [`Self::chunk`] is given the same chunks in the same order.
+    pub(crate) fn foresee(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
+        let (_, shown) = self.ask(place, chunk, Self::decide);
+        self.ahead.push_back(shown);
+        shown
+    }
+
+    /// None of the chunks that were foreseen will be given.
+    pub(crate) fn forget_foreseen(&mut self) {
+        self.ahead.clear();
+    }
+
     /// A chunk.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
+        let (def, shown) = self.ask(place, chunk, Self::answer);
+        if !shown {
+            return Content::hidden(def);
+        }
+        let data = chunk.data;
+        let def = self.decoded.message(self.registry, place.proto, place.dir, data);
+        if let Some(def) = def {
+            self.decoded.check_vital(def, chunk.seq.is_some());
+        }
+        self.content(def, data)
+    }
+
+    /// The definition of a chunk, and whether it is to be shown.
+    fn ask(
+        &mut self,
+        place: Place<'_>,
+        chunk: Chunk<'_>,
+        answer: impl FnOnce(&mut Self, &Asked<'_>) -> bool,
+    ) -> (Option<&'static Def>, bool) {
         let Chunk {
             seq,
             seq_out,
@@ -137,7 +188,7 @@ impl Decoder {
         let id = identify(data).map(|(id, _)| id);
         // An unknown UUID has the definition of its envelope, which is not its own.
         let def = found.filter(|found| !found.unknown).map(|found| found.def);
-        let shown = self.decide(&Asked {
+        let asked = Asked {
             at: place.at,
             session: place.session,
             proto: place.proto,
@@ -152,15 +203,8 @@ impl Decoder {
             seq,
             seq_out,
             around: place.around,
-        });
-        if !shown {
-            return Content::hidden(def);
-        }
-        let def = self.decoded.message(self.registry, place.proto, place.dir, data);
-        if let Some(def) = def {
-            self.decoded.check_vital(def, seq.is_some());
-        }
-        self.content(def, data)
+        };
+        (def, answer(self, &asked))
     }
 
     /// The clear payload of a control packet.
@@ -230,6 +274,11 @@ impl Decoder {
         }
         let def = self.decoded.connless(self.registry, proto, data);
         self.content(def, data)
+    }
+
+    /// As [`Self::decide`], unless that is known.
+    fn answer(&mut self, asked: &Asked<'_>) -> bool {
+        self.ahead.pop_front().unwrap_or_else(|| self.decide(asked))
     }
 
     /// Asks the filters; whether the message is to be shown.

@@ -23,7 +23,9 @@ const NAME: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Matcher {
     filter: Filter,
-    sessions: BTreeMap<SessionId, Known>,
+    /// It has to be told of messages that cannot match.
+    follows: bool,
+    sessions: BTreeMap<SessionId, Box<Known>>,
     /// Of messages that belong to no session.
     loose: Known,
     /// Used again for each message.
@@ -86,13 +88,14 @@ impl Matcher {
             loose: Known::new(&filter, Time::ZERO),
             sessions: BTreeMap::new(),
             buffer: Decoded::new(),
+            follows: filter.remembers() || filter.asks_for_history(),
             filter,
         }
     }
 
     /// A session has changed its state.
     pub(crate) fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        let known = self.known(at, Some(session));
+        let (_, known) = self.known(at, Some(session));
         known.state = match state {
             State::Opening => SessionState::Opening,
             State::Online => SessionState::Online,
@@ -104,41 +107,50 @@ impl Matcher {
         }
     }
 
+    /// Whether no message of this direction can match, nor anything be learned from one.
+    pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
+        !self.follows && !self.filter.reach().dir(proto, dir)
+    }
+
     /// Whether a message is one that is looked for.
     pub(crate) fn matches(&mut self, asked: &Asked<'_>) -> bool {
-        self.known(asked.at, asked.session).trip.take(asked);
-        let buffer = std::mem::take(&mut self.buffer);
+        let Asked { class, id, def, .. } = *asked;
+        let subject = Subject { class, id, def };
+        if !self.follows && !self.filter.reach().message(asked.proto, asked.dir, &subject) {
+            return false;
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let (filter, known) = self.known(asked.at, asked.session);
+        known.trip.take(asked);
         // Taken out, so that what is known can be asked while the memory changes.
-        let known = self.known(asked.at, asked.session);
-        let nothing = Memory::default();
-        let mut memory = std::mem::replace(&mut known.memory, nothing);
-        let known = match asked.session {
-            Some(id) => self.sessions.get(&id).unwrap_or(&self.loose),
-            None => &self.loose,
-        };
+        let mut memory = std::mem::take(&mut known.memory);
         let message = Message {
             asked,
-            known,
-            lazy: Lazy::new(asked.def, asked.data, asked.body, buffer),
+            known: &*known,
+            lazy: Lazy::new(def, asked.data, asked.body, buffer),
         };
-        let matches = self.filter.matches(&message, &mut memory) == Some(true);
+        let matches = filter.matches(&message, &mut memory) == Some(true);
         let name = message.names_player();
-        self.buffer = message.lazy.into_buffer();
-        let known = self.known(asked.at, asked.session);
+        buffer = message.lazy.into_buffer();
         known.memory = memory;
         if name.is_some() {
             known.player = name;
         }
+        self.buffer = buffer;
         matches
     }
 
-    fn known(&mut self, at: Time, session: Option<SessionId>) -> &mut Known {
-        let Some(id) = session else { return &mut self.loose };
-        if !self.sessions.contains_key(&id) && self.sessions.len() >= SESSIONS {
+    /// What is known of a session, and what to ask about it.
+    fn known(&mut self, at: Time, session: Option<SessionId>) -> (&Filter, &mut Known) {
+        let filter = &self.filter;
+        let Some(id) = session else {
+            return (filter, &mut self.loose);
+        };
+        if self.sessions.len() >= SESSIONS && !self.sessions.contains_key(&id) {
             self.sessions.pop_first();
         }
-        let filter = &self.filter;
-        self.sessions.entry(id).or_insert_with(|| Known::new(filter, at))
+        let new = || Box::new(Known::new(filter, at));
+        (filter, self.sessions.entry(id).or_insert_with(new))
     }
 }
 
