@@ -4,7 +4,6 @@ use std::{
     fs::File,
     io::{BufRead, BufReader},
     path::Path,
-    sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -128,10 +127,7 @@ fn show(item: Item, path: &Path, output: &mut Output) {
             wall: UNIX_EPOCH + Duration::from_nanos(wall),
             run: run.as_ref(),
         }),
-        Item::Event(event) => {
-            let at = event.at;
-            output.seen(&Seen::Event(Arc::new(event)), at);
-        }
+        Item::Event(event) => output.event(&event),
         Item::Log { at, level, text } => output.recorded_log(at, level, &text),
         Item::Gap { at, lost } => output.seen(&Seen::Gap(lost), at),
     }

@@ -138,32 +138,31 @@ impl Output {
 
     /// Something the proxy did. Where nobody reads any more it is looked at all the same: somebody may wait for it.
     pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
-        if let Seen::Event(event) = seen
-            && let What::Remark(remark @ Remark::Behind { .. }) = &event.what
-        {
-            // Where to connect to, as at the start.
-            self.log(event.at, remark.level(), &remark.to_string());
-            return;
+        match seen {
+            Seen::Event(event) => self.event(event),
+            Seen::Gap(lost) if self.style.json => json::gap(now, *lost, &mut self.stdout),
+            Seen::Gap(lost) => plain::gap(*lost, &mut self.stdout),
         }
-        let is_traffic = |event: &Event| matches!(event.what, What::Datagram(_) | What::Connless(_));
-        if self.style.matches_only
-            && let Seen::Event(event) = seen
-            && !is_traffic(event)
-        {
+    }
+
+    /// As [`Self::seen`].
+    pub(crate) fn event(&mut self, event: &Event) {
+        let is_traffic = match &event.what {
+            What::Remark(remark @ Remark::Behind { .. }) => {
+                // Where to connect to, as at the start.
+                return self.log(event.at, remark.level(), &remark.to_string());
+            }
+            What::Datagram(_) | What::Connless(_) => true,
+            What::Session(_) | What::Remark(_) => false,
+        };
+        if self.style.matches_only && !is_traffic {
             if let (What::Session(change), Some(session)) = (&event.what, event.session) {
                 self.decoder.on_session(event.at, session, change.state);
             }
-            return;
-        }
-        match (self.style.json, seen) {
-            (true, Seen::Gap(lost)) => json::gap(now, *lost, &mut self.stdout),
-            (true, Seen::Event(event)) => {
-                json::event(event, self.style, &mut self.decoder, &mut self.stdout);
-            }
-            (false, Seen::Gap(lost)) => plain::gap(*lost, &mut self.stdout),
-            (false, Seen::Event(event)) => {
-                plain::event(event, self.style, &mut self.decoder, &mut self.stdout);
-            }
+        } else if self.style.json {
+            json::event(event, self.style, &mut self.decoder, &mut self.stdout);
+        } else {
+            plain::event(event, self.style, &mut self.decoder, &mut self.stdout);
         }
     }
 

@@ -143,11 +143,15 @@ impl Reading {
             datagram,
             decoder,
         };
-        if let Some(received) = datagram.received() {
-            match Packet::parse(datagram.proto, received, &mut scratch) {
-                Ok(packet) => reading.take_received(&packet, &mut decode),
-                Err(error) => reading.error = Some(error.to_string()),
-            }
+        match datagram.packet(&mut scratch) {
+            Some(Ok(packet)) => reading.take_received(&packet, &mut decode),
+            Some(Err(error)) => reading.error = Some(error.to_string()),
+            None => {}
+        }
+        if datagram.is_unchanged() && datagram.received().is_some() {
+            reading.ack_out = reading.ack;
+            decoder.give_back(scratch);
+            return reading;
         }
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, &mut scratch) {
@@ -323,7 +327,6 @@ impl Decode<'_> {
     /// nothing was asked.
     fn foresee(&mut self) -> Option<bool> {
         let datagram = self.datagram;
-        let received = datagram.received()?;
         // Notes stand on messages, and what was decided about them may be asked for.
         if !datagram.notes.is_empty() || !datagram.placed.is_empty() {
             return None;
@@ -332,8 +335,9 @@ impl Decode<'_> {
             return Some(false);
         }
         let mut scratch = self.decoder.lend_scratch();
-        let shown = Packet::parse(datagram.proto, received, &mut scratch)
-            .ok()
+        let shown = datagram
+            .packet(&mut scratch)
+            .and_then(Result::ok)
             .filter(|packet| packet.notes.is_empty() && !packet.header.flags.contains(Flags::CONTROL))
             .map(|packet| self.foresee_chunks(&packet));
         self.decoder.give_back(scratch);

@@ -13,7 +13,7 @@ use teetap_wire::{
 
 use super::{Alarm, Hub, Owner, SessionId, Timer};
 use crate::session::{
-    ClientAddr, Connless, Ends, Time, UpstreamId, What, event::seen, mint::Purpose, outbox::Destination,
+    ClientAddr, Connless, Ends, Time, UpstreamId, What, datagram::seen, mint::Purpose, outbox::Destination,
 };
 
 /// Asking addresses served at once; the one that was silent longest gives way.

@@ -10,7 +10,7 @@ use super::{Env, Link};
 use crate::session::{
     Action, Placed, Remark,
     compose::Composer,
-    event::seen,
+    datagram::seen,
     listeners::{Front, Listeners, redirect_port, redirected},
 };
 
