@@ -21,6 +21,7 @@ use crate::{
     exit::{Exit, Failure},
     filters,
     output::{Lines, Opened, Output, Style},
+    progress::{Progress, Watched},
 };
 
 /// Bytes read from the file at once.
@@ -83,7 +84,12 @@ fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Resu
         return Err(Failure::usage(format!("cannot open {}: it is a folder", path.display())).into());
     }
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
-    let mut recording = Recording::of(BufReader::with_capacity(BLOCK, file)).map_err(refused)?;
+    let progress = if options.quiet { None } else { Progress::of(&file) };
+    if let Some(progress) = &progress {
+        output.expect_progress(progress.clone());
+    }
+    let input = BufReader::with_capacity(BLOCK, Watched::new(file, progress));
+    let mut recording = Recording::of(input).map_err(refused)?;
     if let Some(until) = filters::parse("--until", options.until.as_deref(), options.registry()?)? {
         output.look_out_for(until);
     }

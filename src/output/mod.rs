@@ -9,7 +9,7 @@ mod plain;
 pub(crate) use json::{JsonLines, Lines, end_of_json_lines};
 
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     net::SocketAddr,
     path::Path,
     time::SystemTime,
@@ -29,6 +29,7 @@ use teetap_wire::def::{Registry, Secrets};
 
 use crate::{
     exit::Exit,
+    progress::Progress,
     recording::{Finished, LastWords, Outcome, Running},
 };
 
@@ -91,6 +92,8 @@ pub(crate) struct Output {
     stdout: Vec<u8>,
     closed: bool,
     recording: Option<Running>,
+    /// A line that is drawn on stderr, and whether stdout is in its way.
+    progress: Option<(Progress, bool)>,
 }
 
 impl Output {
@@ -103,6 +106,7 @@ impl Output {
             stdout: Vec::new(),
             closed: false,
             recording: None,
+            progress: None,
         }
     }
 
@@ -112,7 +116,7 @@ impl Output {
             json::start(start, &mut self.stdout);
         }
         if !self.style.quiet {
-            plain::start(start).iter().for_each(|line| say(line));
+            plain::start(start).iter().for_each(|line| self.say(line));
         }
     }
 
@@ -166,6 +170,28 @@ impl Output {
         }
     }
 
+    /// A line about how far it is may be drawn on stderr from now on.
+    pub(crate) fn expect_progress(&mut self, progress: Progress) {
+        self.progress = Some((progress, io::stdout().is_terminal()));
+        self.tell_progress();
+    }
+
+    fn tell_progress(&self) {
+        if let Some((progress, _)) = &self.progress
+            && self.decoder.is_choosy()
+        {
+            progress.matched(self.decoder.matches());
+        }
+    }
+
+    /// One line on stderr.
+    fn say(&self, line: &str) {
+        if let Some((progress, _)) = &self.progress {
+            progress.erase();
+        }
+        say(line);
+    }
+
     /// What the program says is recorded too from now on.
     pub(crate) fn record(&mut self, running: Running) {
         self.recording = Some(running);
@@ -206,8 +232,8 @@ impl Output {
             json::log(at, level, text, &mut self.stdout);
         }
         match level {
-            Level::Info => say(&format!("teetap: {text}")),
-            Level::Warning => say(&format!("teetap: warning: {text}")),
+            Level::Info => self.say(&format!("teetap: {text}")),
+            Level::Warning => self.say(&format!("teetap: warning: {text}")),
         }
     }
 
@@ -216,7 +242,7 @@ impl Output {
         if self.style.json {
             json::summary(summary, &mut self.stdout);
         }
-        say(&plain::summary(summary));
+        self.say(&plain::summary(summary));
     }
 
     /// The first words about a recording that is shown.
@@ -225,7 +251,7 @@ impl Output {
             json::opened(opened, &mut self.stdout);
         }
         if !self.style.quiet {
-            say(&plain::opened(opened));
+            self.say(&plain::opened(opened));
         }
     }
 
@@ -234,7 +260,7 @@ impl Output {
         if self.style.json {
             json::tally(tally, exit, &mut self.stdout);
         }
-        say(&plain::tally(tally, exit));
+        self.say(&plain::tally(tally, exit));
     }
 
     /// What came of a replay.
@@ -251,7 +277,11 @@ impl Output {
     /// # Errors
     /// What the operating system says, a closed pipe excepted.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
+        self.tell_progress();
         if !self.closed && !self.stdout.is_empty() {
+            if let Some((progress, true)) = &self.progress {
+                progress.erase();
+            }
             self.closed = !write_out(&self.stdout)?;
         }
         self.stdout.clear();

@@ -119,7 +119,8 @@ impl Decoder {
     }
 
     /// Whether only some messages are shown.
-    pub(crate) fn is_choosy(&self) -> bool {
+    #[must_use]
+    pub fn is_choosy(&self) -> bool {
         self.filter.is_some()
     }
 
