@@ -159,7 +159,7 @@ impl Ours {
             listen: ([127, 0, 0, 1], 8304).into(),
         };
         Self {
-            encoder: Encoder::new(run, Box::new(move |event| row::gist(event, &mut decoder))),
+            encoder: Encoder::new(run, Box::new(move |seen| gist(seen, &mut decoder))),
             sessions: 0,
         }
     }
@@ -208,5 +208,12 @@ impl Ours {
 impl std::fmt::Debug for Ours {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ours").finish_non_exhaustive()
+    }
+}
+
+fn gist(seen: &Seen, decoder: &mut Decoder) -> String {
+    match seen {
+        Seen::Event(event) => row::gist(event, decoder),
+        Seen::Gap(_) | Seen::Snapshots(_) => String::new(),
     }
 }

@@ -50,6 +50,7 @@
 //! tokens (0.6.4, fallbacks to it) whoever can send with a peer's address and guess its ack is that peer.
 
 pub mod session;
+pub mod snapshots;
 
 #[cfg(feature = "io")]
 pub mod io;

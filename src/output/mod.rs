@@ -102,7 +102,8 @@ impl Output {
         let form = if style.json { Form::Json } else { Form::Gist };
         Self {
             style,
-            decoder: Decoder::new(registry, style.secrets, form),
+            decoder: Decoder::new(registry, style.secrets, form)
+                .with_items(style.verbosity >= Verbosity::Datagrams),
             stdout: Vec::new(),
             closed: false,
             recording: None,
@@ -144,8 +145,15 @@ impl Output {
     pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
         match seen {
             Seen::Event(event) => self.event(event),
-            Seen::Gap(lost) if self.style.json => json::gap(now, *lost, &mut self.stdout),
-            Seen::Gap(lost) => plain::gap(*lost, &mut self.stdout),
+            Seen::Snapshots(snapshots) => self.decoder.on_snapshots(snapshots),
+            Seen::Gap(lost) => {
+                self.decoder.gap();
+                if self.style.json {
+                    json::gap(now, *lost, &mut self.stdout);
+                } else {
+                    plain::gap(*lost, &mut self.stdout);
+                }
+            }
         }
     }
 

@@ -5,35 +5,64 @@
 
 use std::{collections::VecDeque, fmt};
 
-use teetap_proxy::session::{self, SessionId, State, Time};
+use teetap_proxy::{
+    session::{self, SessionId, State, Time},
+    snapshots::{Heard, Snapshots},
+};
 use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
-    Code, Dir, MessageId, Note, Proto, Scratch, Seq,
+    Code, Dir, MessageId, Note, Notes, Proto, Scratch, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Record, Registry, Secrets, Source, Value},
     identify,
+    snap::{Completed, Store},
 };
 
-use crate::matcher::{Around, Asked, Matcher};
+use crate::{
+    matcher::{Around, Asked, Matcher},
+    snapshot,
+};
 
 /// Characters of a gist.
 const GIST: usize = 160;
 /// Characters of one value in it.
 const VALUE: usize = 64;
 
+/// Notes of a message that no session has found anything odd about.
+static NOTHING: Notes = Notes::new();
+
 /// Reads messages; a buffer to use again and again.
 pub struct Decoder {
     registry: &'static Registry,
+    snapshots: Snapshots,
+    judge: Judge,
+    teller: Teller,
+    /// For messages that are followed, shown or not.
+    buffer: Decoded,
+    /// Snapshots matter to what is shown.
+    follows: bool,
+    /// Answers to what is asked next: it was asked before, to see whether anything has to be decoded.
+    ahead: VecDeque<bool>,
+    scratch: Option<Box<Scratch>>,
+}
+
+/// Makes text and JSON.
+struct Teller {
     secrets: Secrets,
     form: Form,
+    items: bool,
     decoded: Decoded,
+    /// For snapshot items.
+    item: Decoded,
+}
+
+/// The filters.
+#[derive(Default)]
+struct Judge {
     filter: Option<Matcher>,
     until: Option<Matcher>,
     reached: bool,
     matches: u64,
-    /// Answers to what is asked next: it was asked before, to see whether anything has to be decoded.
-    ahead: VecDeque<bool>,
-    scratch: Option<Box<Scratch>>,
 }
 
 /// Where a message was seen.
@@ -53,6 +82,8 @@ pub(crate) struct Chunk<'a> {
     /// The number under which it left.
     pub(crate) seq_out: Option<Seq>,
     pub(crate) resend: bool,
+    /// Its receiver hears it, now or later.
+    pub(crate) heard: bool,
     pub(crate) data: &'a [u8],
 }
 
@@ -72,6 +103,10 @@ pub struct Content {
     pub name: Option<&'static str>,
     /// Its fields in the form that was asked for; empty when its id is not known.
     pub fields: String,
+    /// The snapshot that it completes, as a JSON object; empty when it completes none or JSON was not asked for.
+    pub snap: String,
+    /// A line for each of its items that changed, where the form is a gist and items were asked for.
+    pub items: Vec<String>,
     /// What is odd about it. Ranges are of its data.
     pub notes: Vec<Note>,
     /// No filter is against it.
@@ -84,57 +119,98 @@ impl Decoder {
     pub fn new(registry: &'static Registry, secrets: Secrets, form: Form) -> Self {
         Self {
             registry,
-            secrets,
-            form,
-            decoded: Decoded::new(),
-            filter: None,
-            until: None,
-            reached: false,
-            matches: 0,
+            snapshots: Snapshots::new(registry),
+            judge: Judge::default(),
+            teller: Teller {
+                secrets,
+                form,
+                items: false,
+                decoded: Decoded::new(),
+                item: Decoded::new(),
+            },
+            buffer: Decoded::new(),
+            follows: true,
             ahead: VecDeque::new(),
             scratch: None,
         }
     }
 
+    /// Tells of snapshots what is in them, too.
+    #[must_use]
+    pub fn with_items(mut self, items: bool) -> Self {
+        self.teller.items = items;
+        self
+    }
+
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
-        self.filter = Some(Matcher::new(filter));
+        self.judge.filter = Some(Matcher::new(filter));
+        self.choose_what_to_follow();
     }
 
     /// Looks out for a message that matches, shown or not.
     pub fn look_out_for(&mut self, filter: Filter) {
-        self.until = Some(Matcher::new(filter));
+        self.judge.until = Some(Matcher::new(filter));
+        self.choose_what_to_follow();
+    }
+
+    /// Following snapshots is most of the work: it is left where no message that has to do with one can be shown.
+    fn choose_what_to_follow(&mut self) {
+        let Judge { filter, until, .. } = &self.judge;
+        let asks = |matcher: &Matcher| matcher.asks_about(&self.snapshots, self.registry);
+        let follows = filter.as_ref().is_none_or(asks) || until.as_ref().is_some_and(asks);
+        if follows && !self.follows {
+            self.snapshots.gap();
+        }
+        self.follows = follows;
     }
 
     /// Whether a message that was looked out for has come.
     #[must_use]
     pub fn has_seen_it(&self) -> bool {
-        self.reached
+        self.judge.reached
     }
 
     /// How many messages were to be shown.
     #[must_use]
     pub fn matches(&self) -> u64 {
-        self.matches
+        self.judge.matches
     }
 
     /// Whether only some messages are shown.
     #[must_use]
     pub fn is_choosy(&self) -> bool {
-        self.filter.is_some()
+        self.judge.filter.is_some()
     }
 
     /// A session has changed its state, which filters may ask for.
     pub fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
+        let Judge { filter, until, .. } = &mut self.judge;
+        for matcher in [filter, until].into_iter().flatten() {
             matcher.on_session(at, session, state);
+        }
+        if self.follows {
+            self.snapshots.on_session(session, state);
+        }
+    }
+
+    /// Events were missed.
+    pub fn gap(&mut self) {
+        self.snapshots.gap();
+    }
+
+    /// Somebody who missed nothing knows these snapshots.
+    pub fn on_snapshots(&mut self, snapshots: &Snapshots) {
+        if self.follows {
+            self.snapshots.clone_from(snapshots);
         }
     }
 
     /// Whether no message of this direction is to be shown, nor has to be looked at.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
-        let of = |matcher: &Matcher| matcher.is_beyond(proto, dir);
-        self.filter.as_ref().is_some_and(of) && self.until.as_ref().is_none_or(of)
+        let Judge { filter, until, .. } = &self.judge;
+        let is_beyond = |matcher: &Matcher| matcher.is_beyond(proto, dir);
+        !self.follows && filter.as_ref().is_some_and(is_beyond) && until.as_ref().is_none_or(is_beyond)
     }
 
     /// A buffer to inflate into, lent until [`Self::give_back`].
@@ -146,9 +222,15 @@ impl Decoder {
         self.scratch = Some(scratch);
     }
 
+    /// Whether messages can be foreseen: not where they change what is known of snapshots.
+    pub(crate) fn foresees(&self) -> bool {
+        self.is_choosy() && !self.follows
+    }
+
     /// Whether a chunk is to be shown, before [`Self::chunk`] is given the same chunks in the same order.
     pub(crate) fn foresee(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
-        let (_, shown) = self.ask(place, chunk, Self::decide);
+        let (_, asked) = asked(self.registry, place, chunk);
+        let shown = self.judge.decide(&asked);
         self.ahead.push_back(shown);
         shown
     }
@@ -160,59 +242,36 @@ impl Decoder {
 
     /// A chunk.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
-        let (def, shown) = self.ask(place, chunk, Self::answer);
-        if !shown {
+        let (def, mut asked) = asked(self.registry, place, chunk);
+        let store = def
+            .filter(|_| self.follows)
+            .and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
+        let completed = store.and_then(Store::completed);
+        let found = store.map(|store| *store.notes()).unwrap_or_default();
+        asked.snapshot = completed.as_ref();
+        asked.found = &found;
+        let foreseen = self.ahead.pop_front();
+        if !foreseen.unwrap_or_else(|| self.judge.decide(&asked)) {
             return Content::hidden(def);
         }
-        let data = chunk.data;
-        let def = self.decoded.message(self.registry, place.proto, place.dir, data);
+        let (decoded, data) = (&mut self.teller.decoded, chunk.data);
+        let def = decoded.message(self.registry, place.proto, place.dir, data);
         if let Some(def) = def {
-            self.decoded.check_vital(def, chunk.seq.is_some());
+            decoded.check_vital(def, chunk.seq.is_some());
         }
-        self.content(def, data)
-    }
-
-    /// The definition of a chunk, and whether it is to be shown.
-    fn ask(
-        &mut self,
-        place: Place<'_>,
-        chunk: Chunk<'_>,
-        answer: impl FnOnce(&mut Self, &Asked<'_>) -> bool,
-    ) -> (Option<&'static Def>, bool) {
-        let Chunk {
-            seq,
-            seq_out,
-            resend,
-            data,
-        } = chunk;
-        let found = self.registry.message(place.proto, place.dir, data);
-        let id = identify(data).map(|(id, _)| id);
-        // An unknown UUID has the definition of its envelope, which is not its own.
-        let def = found.filter(|found| !found.unknown).map(|found| found.def);
-        let asked = Asked {
-            at: place.at,
-            session: place.session,
-            proto: place.proto,
-            dir: place.dir,
-            class: id.map_or(Class::System, |id| id.layer.into()),
-            id: id.map_or(Identity::Other, identity),
-            def,
-            body: found.map_or(0, |found| found.body),
-            data,
-            vital: seq.is_some(),
-            resend,
-            seq,
-            seq_out,
-            around: place.around,
-        };
-        (def, answer(self, &asked))
+        let mut content = self.teller.content(def, data);
+        content.notes.extend(found.iter());
+        if let Some(completed) = &completed {
+            self.teller.add_snapshot(completed, &mut content);
+        }
+        content
     }
 
     /// The clear payload of a control packet.
     pub(crate) fn control(&mut self, place: Place<'_>, payload: &[u8]) -> Content {
         let id = payload.first().copied();
         let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
-        let shown = self.decide(&Asked {
+        let shown = self.judge.decide(&Asked {
             at: place.at,
             session: place.session,
             proto: place.proto,
@@ -227,14 +286,17 @@ impl Decoder {
             seq: None,
             seq_out: None,
             around: place.around,
+            snapshot: None,
+            found: &NOTHING,
         });
         if !shown {
             return Content::hidden(def);
         }
         let def = self
+            .teller
             .decoded
             .control(self.registry, place.proto, place.dir, payload);
-        self.content(def, payload)
+        self.teller.content(def, payload)
     }
 
     /// A datagram outside a connection.
@@ -251,7 +313,7 @@ impl Decoder {
         };
         let data = message.data();
         let def = self.registry.connless(proto, data);
-        let shown = self.decide(&Asked {
+        let shown = self.judge.decide(&Asked {
             at,
             session: None,
             proto,
@@ -269,19 +331,18 @@ impl Decoder {
                 size: Some(connless.bytes.len()),
                 ..Around::default()
             },
+            snapshot: None,
+            found: &NOTHING,
         });
         if !shown {
             return Content::hidden(def);
         }
-        let def = self.decoded.connless(self.registry, proto, data);
-        self.content(def, data)
+        let def = self.teller.decoded.connless(self.registry, proto, data);
+        self.teller.content(def, data)
     }
+}
 
-    /// As [`Self::decide`], unless that is known.
-    fn answer(&mut self, asked: &Asked<'_>) -> bool {
-        self.ahead.pop_front().unwrap_or_else(|| self.decide(asked))
-    }
-
+impl Judge {
     /// Asks the filters; whether the message is to be shown.
     fn decide(&mut self, asked: &Asked<'_>) -> bool {
         if let Some(until) = &mut self.until {
@@ -291,7 +352,9 @@ impl Decoder {
         self.matches += u64::from(shown);
         shown
     }
+}
 
+impl Teller {
     fn content(&self, def: Option<&'static Def>, data: &[u8]) -> Content {
         let source = Source::Bytes(data);
         let mut fields = String::new();
@@ -309,7 +372,31 @@ impl Decoder {
             fields,
             notes,
             shown: true,
+            ..Content::default()
         }
+    }
+
+    /// What a snapshot says is of more use than the numbers of its message.
+    fn add_snapshot(&mut self, completed: &Completed<'_>, content: &mut Content) {
+        let Self {
+            secrets, items, item, ..
+        } = self;
+        match self.form {
+            Form::Gist => {
+                content.fields = completed.to_string();
+                if *items {
+                    content.items = snapshot::lines(completed, *secrets, item);
+                }
+            }
+            Form::Json => content.snap = snapshot::json(completed, *items, *secrets, item),
+        }
+        // Of one that came in parts there is no range in this message.
+        let at = completed.data_at;
+        content.notes.extend(completed.data_notes.iter().map(|note| Note {
+            at: at.map_or(0, |at| at + note.at),
+            len: at.map_or(0, |_| note.len),
+            ..note
+        }));
     }
 
     /// `field=value` for what has a value of its own, as far as a line goes. Of a list the number of its elements.
@@ -366,6 +453,63 @@ impl Content {
     }
 }
 
+/// The definition of a chunk's message, and what a filter is asked about it.
+fn asked<'a>(
+    registry: &'static Registry,
+    place: Place<'a>,
+    chunk: Chunk<'a>,
+) -> (Option<&'static Def>, Asked<'a>) {
+    let found = registry.message(place.proto, place.dir, chunk.data);
+    let id = identify(chunk.data).map(|(id, _)| id);
+    // An unknown UUID has the definition of its envelope, which is not its own.
+    let found = found.filter(|found| !found.unknown);
+    let def = found.map(|found| found.def);
+    let asked = Asked {
+        at: place.at,
+        session: place.session,
+        proto: place.proto,
+        dir: place.dir,
+        class: id.map_or(Class::System, |id| id.layer.into()),
+        id: id.map_or(Identity::Other, identity),
+        def,
+        body: found.map_or(0, |found| found.body),
+        data: chunk.data,
+        vital: chunk.seq.is_some(),
+        resend: chunk.resend,
+        seq: chunk.seq,
+        seq_out: chunk.seq_out,
+        around: place.around,
+        snapshot: None,
+        found: &NOTHING,
+    };
+    (def, asked)
+}
+
+/// Hands a message to the snapshots of its session, if it means something to them.
+fn follow<'s>(
+    snapshots: &'s mut Snapshots,
+    decoded: &mut Decoded,
+    asked: &Asked<'_>,
+    heard: bool,
+    def: &Def,
+) -> Option<&'s Store<'static>> {
+    let session = asked.session.filter(|_| heard)?;
+    if !snapshots.follows(asked.proto, asked.dir, def) {
+        return None;
+    }
+    decoded.read(def, asked.data, asked.body);
+    let heard = Heard {
+        proto: asked.proto,
+        dir: asked.dir,
+        seq: asked.seq,
+        resend: asked.resend,
+        def,
+        decoded,
+        data: asked.data,
+    };
+    snapshots.hear(session, &heard)
+}
+
 fn identity(id: MessageId) -> Identity {
     id.uuid.map_or(Identity::Number(id.id), Identity::Uuid)
 }
@@ -373,8 +517,8 @@ fn identity(id: MessageId) -> Identity {
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decoder")
-            .field("secrets", &self.secrets)
-            .field("form", &self.form)
+            .field("secrets", &self.teller.secrets)
+            .field("form", &self.teller.form)
             .finish_non_exhaustive()
     }
 }

@@ -13,6 +13,7 @@ pub mod explain;
 mod matcher;
 pub mod reading;
 pub mod row;
+mod snapshot;
 
 pub use decoder::{Content, Decoder, Form};
 pub use reading::{Layer, Message, Reading};

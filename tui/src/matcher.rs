@@ -2,16 +2,20 @@
 //!
 //! Law: what a filter remembers is kept per session, from its first event to its end, and for a bounded number of them.
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap, ops::ControlFlow};
 
-use teetap_proxy::session::{SessionId, State, Time};
+use teetap_proxy::{
+    session::{SessionId, State, Time},
+    snapshots::Snapshots,
+};
 use teetap_rules::{
     Facts, Fields, Filter, Memory, Subject,
-    eval::{Flag, Identity, Lazy, PacketFact, SessionFact, SessionState},
+    eval::{Flag, Identity, Lazy, PacketFact, SessionFact, SessionState, SnapFact},
 };
 use teetap_wire::{
-    Code, Dir, Note, Proto, Seq, Severity,
-    def::{Class, Decoded, Def},
+    Code, Dir, Note, Notes, Proto, Seq, Severity,
+    def::{Class, Decoded, Def, Id, Registry, Source},
+    snap::{Change, Completed},
 };
 
 /// Sessions that are remembered; when there are more, the oldest is forgotten.
@@ -30,6 +34,8 @@ pub(crate) struct Matcher {
     loose: Known,
     /// Used again for each message.
     buffer: Decoded,
+    /// And for each snapshot item.
+    item: Decoded,
 }
 
 /// What is known of a session.
@@ -79,6 +85,10 @@ pub(crate) struct Asked<'a> {
     /// The number under which it left.
     pub(crate) seq_out: Option<Seq>,
     pub(crate) around: Around<'a>,
+    /// The snapshot that it completes.
+    pub(crate) snapshot: Option<&'a Completed<'a>>,
+    /// What is odd about it in its session.
+    pub(crate) found: &'a Notes,
 }
 
 impl Matcher {
@@ -88,6 +98,7 @@ impl Matcher {
             loose: Known::new(&filter, Time::ZERO),
             sessions: BTreeMap::new(),
             buffer: Decoded::new(),
+            item: Decoded::new(),
             follows: filter.remembers() || filter.asks_for_history(),
             filter,
         }
@@ -107,6 +118,23 @@ impl Matcher {
         }
     }
 
+    /// Whether it matters to it what is in snapshots, or what is odd about them.
+    pub(crate) fn asks_about(&self, snapshots: &Snapshots, registry: &Registry) -> bool {
+        let reach = self.filter.reach();
+        self.filter.asks_for_snapshots()
+            || Proto::ALL.into_iter().any(|proto| {
+                registry.defs(proto.into()).any(|def| {
+                    let subject = Subject {
+                        class: def.class,
+                        id: Identity::Other,
+                        def: Some(def),
+                    };
+                    // Clients only say what they have.
+                    snapshots.follows(proto, Dir::S2c, def) && reach.message(proto, Dir::S2c, &subject)
+                })
+            })
+    }
+
     /// Whether no message of this direction can match, nor anything be learned from one.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         !self.follows && !self.filter.reach().dir(proto, dir)
@@ -119,7 +147,8 @@ impl Matcher {
         if !self.follows && !self.filter.reach().message(asked.proto, asked.dir, &subject) {
             return false;
         }
-        let mut buffer = std::mem::take(&mut self.buffer);
+        let buffer = std::mem::take(&mut self.buffer);
+        let item = std::mem::take(&mut self.item);
         let (filter, known) = self.known(asked.at, asked.session);
         known.trip.take(asked);
         // Taken out, so that what is known can be asked while the memory changes.
@@ -128,15 +157,17 @@ impl Matcher {
             asked,
             known: &*known,
             lazy: Lazy::new(def, asked.data, asked.body, buffer),
+            item: Cell::new(item),
         };
         let matches = filter.matches(&message, &mut memory) == Some(true);
         let name = message.names_player();
-        buffer = message.lazy.into_buffer();
+        let item = message.item.into_inner();
+        let buffer = message.lazy.into_buffer();
         known.memory = memory;
         if name.is_some() {
             known.player = name;
         }
-        self.buffer = buffer;
+        (self.buffer, self.item) = (buffer, item);
         matches
     }
 
@@ -189,6 +220,8 @@ struct Message<'a> {
     asked: &'a Asked<'a>,
     known: &'a Known,
     lazy: Lazy<'a>,
+    /// For snapshot items.
+    item: Cell<Decoded>,
 }
 
 impl Message<'_> {
@@ -211,7 +244,19 @@ impl Message<'_> {
             let fields = self.lazy.fields()?;
             Some(fields.decoded.notes().iter().any(|note| wanted(note.code)))
         };
-        self.asked.around.notes.iter().any(|note| wanted(note.code))
+        let Asked {
+            around,
+            found,
+            snapshot,
+            ..
+        } = self.asked;
+        let of_snapshot = snapshot.is_some_and(|snapshot| {
+            let mut notes = snapshot.data_notes.iter();
+            notes.any(|note| wanted(note.code))
+        });
+        around.notes.iter().any(|note| wanted(note.code))
+            || found.iter().any(|note| wanted(note.code))
+            || of_snapshot
             || self.asked.def.is_none() && wanted(Code::UnknownMessage)
             || of_message().unwrap_or(false)
     }
@@ -292,6 +337,38 @@ impl Facts for Message<'_> {
 
     fn repeated(&self) -> bool {
         self.asked.vital && self.asked.resend
+    }
+
+    fn snap(&self, fact: SnapFact) -> Option<i64> {
+        let snapshot = self.asked.snapshot?;
+        match fact {
+            SnapFact::Tick => Some(snapshot.tick.into()),
+            SnapFact::CrcOk => snapshot.crc_ok().map(i64::from),
+            SnapFact::Parts => Some(snapshot.parts.into()),
+        }
+    }
+
+    fn items(&self, object: &Id, id: Option<u16>, each: &mut dyn FnMut(u16, &Fields<'_>) -> ControlFlow<()>) {
+        let Some(snapshot) = self.asked.snapshot else {
+            return;
+        };
+        let mut decoded = self.item.take();
+        for item in snapshot.items() {
+            let wanted = item.change != Change::Deleted && id.is_none_or(|id| id == item.key.id);
+            let Some(def) = item.def.filter(|def| wanted && def.id == *object) else {
+                continue;
+            };
+            decoded.object(def, item.ints);
+            let fields = Fields {
+                def,
+                decoded: &decoded,
+                source: Source::Ints(item.ints),
+            };
+            if each(item.key.id, &fields).is_break() {
+                break;
+            }
+        }
+        self.item.set(decoded);
     }
 }
 

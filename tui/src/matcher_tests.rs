@@ -4,6 +4,8 @@ use teetap_wire::{def::Registry, identify};
 
 use super::*;
 
+const NOTHING: Notes = Notes::new();
+
 const KILL: &[u8] = b"\x38";
 const START_INFO: &[u8] = b"\x36nameless tee\0";
 
@@ -26,6 +28,8 @@ fn asked(at: u64, session: u32, dir: Dir, data: &[u8]) -> Asked<'_> {
         seq: Some(Seq::new(7)),
         seq_out: Some(Seq::new(9)),
         around: Around::default(),
+        snapshot: None,
+        found: &NOTHING,
     }
 }
 
