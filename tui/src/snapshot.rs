@@ -196,3 +196,7 @@ fn push_ints(out: &mut String, name: &str, ints: &[i32]) {
 fn push(out: &mut String, value: impl std::fmt::Display) {
     let _never_fails = write!(out, "{value}");
 }
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;
