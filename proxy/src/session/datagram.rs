@@ -116,7 +116,7 @@ impl Datagram {
     }
 
     /// The datagrams that left because of it, in order; none when it was refused or swallowed.
-    pub fn sent(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn sent(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let behind = self.bytes.get(usize::from(self.received)..).unwrap_or_default();
         let (mut rest, lens): (&[u8], &[u16]) = match &self.sent {
             Sent::AsReceived => (&self.bytes, std::slice::from_ref(&self.received)),

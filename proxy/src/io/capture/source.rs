@@ -120,3 +120,77 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives as many bytes at once as it likes, and fails at its end.
+    struct Odd {
+        bytes: Vec<u8>,
+        at: usize,
+    }
+
+    impl Read for Odd {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            if self.at == self.bytes.len() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let count = (self.at % 70_001 + 1)
+                .min(room.len())
+                .min(self.bytes.len() - self.at);
+            room[..count].copy_from_slice(&self.bytes[self.at..self.at + count]);
+            self.at += count;
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn pieces_of_any_length_are_the_bytes_in_their_order() {
+        let bytes: Vec<u8> = (0..2_000_003_u32)
+            .map(|at| (at * 7 >> 3).to_le_bytes()[0])
+            .collect();
+        let input = Odd {
+            bytes: bytes.clone(),
+            at: 0,
+        };
+        let mut source = Source::new(input);
+        let (mut begin, mut len) = (0, 1);
+        while begin + len <= bytes.len() {
+            let piece = source
+                .piece(begin as u64, u32::try_from(len).unwrap())
+                .unwrap()
+                .unwrap();
+            assert!(piece == &bytes[begin..begin + len], "{len} at {begin}");
+            assert!(source.last() == &bytes[begin..begin + len]);
+            begin += len;
+            assert_eq!(source.offset(), begin as u64);
+            // Longer than a block, too.
+            len = len * 17 % 300_007;
+        }
+        source
+            .skip(begin as u64, u32::try_from(bytes.len() - begin - 1).unwrap())
+            .unwrap();
+        // What can be had is had; the error is that of the byte behind.
+        assert_eq!(source.more(5, 1).unwrap(), &bytes[bytes.len() - 1..]);
+        assert!(matches!(
+            source.piece(5, 1),
+            Err(ReadError::System {
+                offset: 2_000_003,
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn an_end_is_an_end_only_between_things() {
+        let mut source = Source::new(&b"abcdef"[..]);
+        assert_eq!(source.piece(0, 4).unwrap().unwrap(), b"abcd");
+        assert!(matches!(source.piece(4, 4), Err(ReadError::Cut(4))));
+        let mut source = Source::new(&b"abcd"[..]);
+        source.piece(0, 4).unwrap();
+        assert!(source.piece(4, 4).unwrap().is_none());
+        assert!(matches!(source.more(2, 4), Err(ReadError::Cut(2))));
+        assert_eq!(source.piece(2, 0).unwrap().unwrap(), b"");
+    }
+}

@@ -171,3 +171,50 @@ impl Pair {
         usize::from(self.low.port() ^ self.high.port()) % RECENT
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(port: u16) -> Pair {
+        Pair::of(([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 8303).into()).0
+    }
+
+    #[test]
+    fn the_idlest_is_found_whoever_spoke_in_between() {
+        let mut flows = Flows::default();
+        // All of them at one place of the recent ones.
+        let ids = [1, 2, 3].map(|number| flows.add(pair(number * 64), Flow::new(Time(number.into()))));
+        assert_eq!(flows.idlest(), Some(ids[0]));
+        flows.get_mut(ids[0]).unwrap().1.last = Time(9);
+        flows.get_mut(ids[1]).unwrap().1.last = Time(7);
+        assert_eq!((flows.idlest(), flows.idlest()), (Some(ids[2]), Some(ids[2])));
+        flows.close(&pair(3 * 64));
+        assert_eq!((flows.idlest(), flows.open(), flows.len()), (Some(ids[1]), 2, 3));
+        flows.close(&pair(2 * 64));
+        flows.close(&pair(64));
+        assert_eq!((flows.idlest(), flows.queue.len()), (None, 0));
+    }
+
+    #[test]
+    fn a_number_given_anew_is_the_new_ones() {
+        let mut flows = Flows::default();
+        let first = flows.add(pair(1), Flow::new(Time(1)));
+        assert_eq!(flows.between(&pair(1)), Some(first));
+        flows.close(&pair(1));
+        assert_eq!(
+            (flows.between(&pair(1)), flows.get(first).is_some()),
+            (None, true)
+        );
+        // While some of it is still to be told, the pair has a new one.
+        let second = flows.add(pair(1), Flow::new(Time(2)));
+        assert_ne!(first, second);
+        flows.remove(first);
+        let third = flows.add(pair(65), Flow::new(Time(3)));
+        assert_eq!(third, first);
+        assert_eq!(
+            [pair(1), pair(65), pair(1), pair(2)].map(|pair| flows.between(&pair)),
+            [Some(second), Some(third), Some(second), None]
+        );
+    }
+}
