@@ -1,7 +1,7 @@
 //! Measures the built teetap binary: capacity, latency, memory, how it stands a flood, and how fast it reads recordings.
 //!
 //! Law: every figure that depends on the machine is a ratio to a plain forwarder from the same run, measured in turn
-//! with it. Every datagram is checked where it arrives; a run in which one is lost or wrong gives no figure but an
+//! with it; only MB/s of recordings, where there is nobody to compare with, are not. Every datagram is checked where it arrives; a run in which one is lost or wrong gives no figure but an
 //! error. Nothing leaves the loopback interface; as root everything runs in a network namespace of its own.
 //!
 //! CPU time is what the kernel says the threads of a process have run, in nanoseconds. The load generator's does not
