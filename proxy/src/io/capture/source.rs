@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn pieces_of_any_length_are_the_bytes_in_their_order() {
         let bytes: Vec<u8> = (0..2_000_003_u32)
-            .map(|at| (at * 7 >> 3).to_le_bytes()[0])
+            .map(|at| ((at * 7) >> 3).to_le_bytes()[0])
             .collect();
         let input = Odd {
             bytes: bytes.clone(),
