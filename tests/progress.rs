@@ -1,6 +1,10 @@
 //! The line about how far `open` and `grep` are: on a terminal while it takes long, and nowhere else.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use std::{
     fs::{self, OpenOptions},
