@@ -11,6 +11,7 @@ mod exit;
 mod filters;
 mod live;
 mod output;
+mod progress;
 mod recording;
 mod signals;
 

@@ -1,7 +1,7 @@
-//! Measures the built teetap binary: capacity, latency, memory, and how it stands a flood.
+//! Measures the built teetap binary: capacity, latency, memory, how it stands a flood, and how fast it reads recordings.
 //!
 //! Law: every figure that depends on the machine is a ratio to a plain forwarder from the same run, measured in turn
-//! with it. Every datagram is checked where it arrives; a run in which one is lost or wrong gives no figure but an
+//! with it; only MB/s of recordings, where there is nobody to compare with, are not. Every datagram is checked where it arrives; a run in which one is lost or wrong gives no figure but an
 //! error. Nothing leaves the loopback interface; as root everything runs in a network namespace of its own.
 //!
 //! CPU time is what the kernel says the threads of a process have run, in nanoseconds. The load generator's does not
@@ -14,6 +14,7 @@ mod message;
 mod net;
 mod part;
 mod proc;
+mod recording;
 mod stats;
 mod subject;
 mod traffic;
@@ -45,6 +46,10 @@ struct Cli {
     /// The binary [default: builds it in release mode]
     #[arg(long, value_name = "PATH", env = BUILT, global = true)]
     teetap: Option<PathBuf>,
+
+    /// How long the recordings are that grep reads
+    #[arg(long, value_name = "MB", default_value_t = 256)]
+    megabytes: u64,
 
     /// Fewer and shorter runs, to see that it works: no figures to quote
     #[arg(long)]
@@ -82,6 +87,8 @@ enum Part {
     Sessions,
     /// 100 000 first datagrams of each variant from distinct ports
     Flood,
+    /// `teetap grep` over a long recording: MB/s and memory
+    Grep,
 }
 
 fn main() -> Result<ExitCode> {
@@ -139,6 +146,9 @@ fn measure(cli: &Cli, run: &Run, report: &mut Report) -> Result<()> {
     }
     if wanted(Part::Flood) {
         part::flood(run, report)?;
+    }
+    if wanted(Part::Grep) {
+        part::grep(run, cli.megabytes, report)?;
     }
     report.line(&format!("\nload average at the end {}", proc::load_average()));
     Ok(())

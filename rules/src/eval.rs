@@ -5,6 +5,7 @@
 //! between messages is in a [`Memory`] of fixed size, one for each session.
 
 mod facts;
+mod history;
 mod key;
 mod memory;
 mod program;

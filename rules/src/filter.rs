@@ -82,6 +82,13 @@ impl Filter {
         !self.program.forgets()
     }
 
+    /// Whether it asks about what only somebody knows who has seen all messages of a session: since when it is there, its
+    /// player, its round trips.
+    #[must_use]
+    pub fn asks_for_history(&self) -> bool {
+        self.program.asks_for_history()
+    }
+
     /// What it remembers of a session that begins.
     #[must_use]
     pub fn memory(&self) -> Memory {

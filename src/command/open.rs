@@ -4,7 +4,6 @@ use std::{
     fs::File,
     io::{BufRead, BufReader},
     path::Path,
-    sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -22,6 +21,7 @@ use crate::{
     exit::{Exit, Failure},
     filters,
     output::{Lines, Opened, Output, Style},
+    progress::{Progress, Watched},
 };
 
 /// Bytes read from the file at once.
@@ -84,7 +84,12 @@ fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Resu
         return Err(Failure::usage(format!("cannot open {}: it is a folder", path.display())).into());
     }
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
-    let mut recording = Recording::of(BufReader::with_capacity(BLOCK, file)).map_err(refused)?;
+    let progress = if options.quiet { None } else { Progress::of(&file) };
+    if let Some(progress) = &progress {
+        output.expect_progress(progress.clone());
+    }
+    let input = BufReader::with_capacity(BLOCK, Watched::new(file, progress));
+    let mut recording = Recording::of(input).map_err(refused)?;
     if let Some(until) = filters::parse("--until", options.until.as_deref(), options.registry()?)? {
         output.look_out_for(until);
     }
@@ -128,10 +133,7 @@ fn show(item: Item, path: &Path, output: &mut Output) {
             wall: UNIX_EPOCH + Duration::from_nanos(wall),
             run: run.as_ref(),
         }),
-        Item::Event(event) => {
-            let at = event.at;
-            output.seen(&Seen::Event(Arc::new(event)), at);
-        }
+        Item::Event(event) => output.event(&event),
         Item::Log { at, level, text } => output.recorded_log(at, level, &text),
         Item::Gap { at, lost } => output.seen(&Seen::Gap(lost), at),
     }

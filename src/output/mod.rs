@@ -9,7 +9,7 @@ mod plain;
 pub(crate) use json::{JsonLines, Lines, end_of_json_lines};
 
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     net::SocketAddr,
     path::Path,
     time::SystemTime,
@@ -29,6 +29,7 @@ use teetap_wire::def::{Registry, Secrets};
 
 use crate::{
     exit::Exit,
+    progress::Progress,
     recording::{Finished, LastWords, Outcome, Running},
 };
 
@@ -91,6 +92,8 @@ pub(crate) struct Output {
     stdout: Vec<u8>,
     closed: bool,
     recording: Option<Running>,
+    /// A line that is drawn on stderr, and whether stdout is in its way.
+    progress: Option<(Progress, bool)>,
 }
 
 impl Output {
@@ -104,6 +107,7 @@ impl Output {
             stdout: Vec::new(),
             closed: false,
             recording: None,
+            progress: None,
         }
     }
 
@@ -113,7 +117,7 @@ impl Output {
             json::start(start, &mut self.stdout);
         }
         if !self.style.quiet {
-            plain::start(start).iter().for_each(|line| say(line));
+            plain::start(start).iter().for_each(|line| self.say(line));
         }
     }
 
@@ -144,37 +148,61 @@ impl Output {
 
     /// Something the proxy did. Where nobody reads any more it is looked at all the same: somebody may wait for it.
     pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
-        if let Seen::Event(event) = seen
-            && let What::Remark(remark @ Remark::Behind { .. }) = &event.what
-        {
-            // Where to connect to, as at the start.
-            self.log(event.at, remark.level(), &remark.to_string());
-            return;
+        match seen {
+            Seen::Event(event) => self.event(event),
+            Seen::Snapshots(snapshots) => self.decoder.on_snapshots(snapshots),
+            Seen::Gap(lost) => {
+                self.decoder.gap();
+                if self.style.json {
+                    json::gap(now, *lost, &mut self.stdout);
+                } else {
+                    plain::gap(*lost, &mut self.stdout);
+                }
+            }
         }
-        if let Seen::Gap(_) = seen {
-            self.decoder.gap();
-        }
-        let is_traffic = |event: &Event| matches!(event.what, What::Datagram(_) | What::Connless(_));
-        if self.style.matches_only
-            && let Seen::Event(event) = seen
-            && !is_traffic(event)
-        {
+    }
+
+    /// As [`Self::seen`].
+    pub(crate) fn event(&mut self, event: &Event) {
+        let is_traffic = match &event.what {
+            What::Remark(remark @ Remark::Behind { .. }) => {
+                // Where to connect to, as at the start.
+                return self.log(event.at, remark.level(), &remark.to_string());
+            }
+            What::Datagram(_) | What::Connless(_) => true,
+            What::Session(_) | What::Remark(_) => false,
+        };
+        if self.style.matches_only && !is_traffic {
             if let (What::Session(change), Some(session)) = (&event.what, event.session) {
                 self.decoder.on_session(event.at, session, change.state);
             }
-            return;
+        } else if self.style.json {
+            json::event(event, self.style, &mut self.decoder, &mut self.stdout);
+        } else {
+            plain::event(event, self.style, &mut self.decoder, &mut self.stdout);
         }
-        match (self.style.json, seen) {
-            (_, Seen::Snapshots(snapshots)) => self.decoder.on_snapshots(snapshots),
-            (true, Seen::Gap(lost)) => json::gap(now, *lost, &mut self.stdout),
-            (true, Seen::Event(event)) => {
-                json::event(event, self.style, &mut self.decoder, &mut self.stdout);
-            }
-            (false, Seen::Gap(lost)) => plain::gap(*lost, &mut self.stdout),
-            (false, Seen::Event(event)) => {
-                plain::event(event, self.style, &mut self.decoder, &mut self.stdout);
-            }
+    }
+
+    /// A line about how far it is may be drawn on stderr from now on.
+    pub(crate) fn expect_progress(&mut self, progress: Progress) {
+        self.progress = Some((progress, io::stdout().is_terminal()));
+        self.tell_progress();
+    }
+
+    fn tell_progress(&self) {
+        if let Some((progress, _)) = &self.progress
+            && self.decoder.is_choosy()
+        {
+            progress.matched(self.decoder.matches());
         }
+    }
+
+    /// One line on stderr.
+    fn say(&self, line: &str) {
+        if let Some((progress, _)) = &self.progress {
+            progress.erase();
+        }
+        say(line);
     }
 
     /// What the program says is recorded too from now on.
@@ -217,8 +245,8 @@ impl Output {
             json::log(at, level, text, &mut self.stdout);
         }
         match level {
-            Level::Info => say(&format!("teetap: {text}")),
-            Level::Warning => say(&format!("teetap: warning: {text}")),
+            Level::Info => self.say(&format!("teetap: {text}")),
+            Level::Warning => self.say(&format!("teetap: warning: {text}")),
         }
     }
 
@@ -227,7 +255,7 @@ impl Output {
         if self.style.json {
             json::summary(summary, &mut self.stdout);
         }
-        say(&plain::summary(summary));
+        self.say(&plain::summary(summary));
     }
 
     /// The first words about a recording that is shown.
@@ -236,7 +264,7 @@ impl Output {
             json::opened(opened, &mut self.stdout);
         }
         if !self.style.quiet {
-            say(&plain::opened(opened));
+            self.say(&plain::opened(opened));
         }
     }
 
@@ -245,7 +273,7 @@ impl Output {
         if self.style.json {
             json::tally(tally, exit, &mut self.stdout);
         }
-        say(&plain::tally(tally, exit));
+        self.say(&plain::tally(tally, exit));
     }
 
     /// What came of a replay.
@@ -262,7 +290,11 @@ impl Output {
     /// # Errors
     /// What the operating system says, a closed pipe excepted.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
+        self.tell_progress();
         if !self.closed && !self.stdout.is_empty() {
+            if let Some((progress, true)) = &self.progress {
+                progress.erase();
+            }
             self.closed = !write_out(&self.stdout)?;
         }
         self.stdout.clear();

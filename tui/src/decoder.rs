@@ -3,7 +3,7 @@
 //! Law: every byte a peer sent is read off the data thread, by the watcher that shows it, and never fails: what cannot be
 //! read is a note. Secrets are dots unless asked for. A filter is asked first: text is made only of what is shown.
 
-use std::fmt;
+use std::{collections::VecDeque, fmt};
 
 use teetap_proxy::{
     session::{self, SessionId, State, Time},
@@ -11,7 +11,7 @@ use teetap_proxy::{
 };
 use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
-    Code, Dir, MessageId, Note, Notes, Proto, Seq,
+    Code, Dir, MessageId, Note, Notes, Proto, Scratch, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Record, Registry, Secrets, Source, Value},
     identify,
@@ -28,6 +28,9 @@ const GIST: usize = 160;
 /// Characters of one value in it.
 const VALUE: usize = 64;
 
+/// Notes of a message that no session has found anything odd about.
+static NOTHING: Notes = Notes::new();
+
 /// Reads messages; a buffer to use again and again.
 pub struct Decoder {
     registry: &'static Registry,
@@ -36,6 +39,11 @@ pub struct Decoder {
     teller: Teller,
     /// For messages that are followed, shown or not.
     buffer: Decoded,
+    /// Snapshots matter to what is shown.
+    follows: bool,
+    /// Answers to what is asked next: it was asked before, to see whether anything has to be decoded.
+    ahead: VecDeque<bool>,
+    scratch: Option<Box<Scratch>>,
 }
 
 /// Makes text and JSON.
@@ -121,6 +129,9 @@ impl Decoder {
                 item: Decoded::new(),
             },
             buffer: Decoded::new(),
+            follows: true,
+            ahead: VecDeque::new(),
+            scratch: None,
         }
     }
 
@@ -139,11 +150,24 @@ impl Decoder {
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
         self.judge.filter = Some(Matcher::new(filter));
+        self.choose_what_to_follow();
     }
 
     /// Looks out for a message that matches, shown or not.
     pub fn look_out_for(&mut self, filter: Filter) {
         self.judge.until = Some(Matcher::new(filter));
+        self.choose_what_to_follow();
+    }
+
+    /// Following snapshots is most of the work: it is left where no message that has to do with one can be shown.
+    fn choose_what_to_follow(&mut self) {
+        let Judge { filter, until, .. } = &self.judge;
+        let asks = |matcher: &Matcher| matcher.asks_about(&self.snapshots, self.registry);
+        let follows = filter.as_ref().is_none_or(asks) || until.as_ref().is_some_and(asks);
+        if follows && !self.follows {
+            self.snapshots.gap();
+        }
+        self.follows = follows;
     }
 
     /// Whether a message that was looked out for has come.
@@ -159,7 +183,8 @@ impl Decoder {
     }
 
     /// Whether only some messages are shown.
-    pub(crate) fn is_choosy(&self) -> bool {
+    #[must_use]
+    pub fn is_choosy(&self) -> bool {
         self.judge.filter.is_some()
     }
 
@@ -169,7 +194,9 @@ impl Decoder {
         for matcher in [filter, until].into_iter().flatten() {
             matcher.on_session(at, session, state);
         }
-        self.snapshots.on_session(session, state);
+        if self.follows {
+            self.snapshots.on_session(session, state);
+        }
     }
 
     /// Events were missed.
@@ -179,53 +206,63 @@ impl Decoder {
 
     /// Somebody who missed nothing knows these snapshots.
     pub fn on_snapshots(&mut self, snapshots: &Snapshots) {
-        self.snapshots.clone_from(snapshots);
+        if self.follows {
+            self.snapshots.clone_from(snapshots);
+        }
+    }
+
+    /// Whether no message of this direction is to be shown, nor has to be looked at.
+    pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
+        let Judge { filter, until, .. } = &self.judge;
+        let is_beyond = |matcher: &Matcher| matcher.is_beyond(proto, dir);
+        !self.follows && filter.as_ref().is_some_and(is_beyond) && until.as_ref().is_none_or(is_beyond)
+    }
+
+    /// A buffer to inflate into, lent until [`Self::give_back`].
+    pub(crate) fn lend_scratch(&mut self) -> Box<Scratch> {
+        self.scratch.take().unwrap_or_default()
+    }
+
+    pub(crate) fn give_back(&mut self, scratch: Box<Scratch>) {
+        self.scratch = Some(scratch);
+    }
+
+    /// Whether messages can be foreseen: not where they change what is known of snapshots.
+    pub(crate) fn foresees(&self) -> bool {
+        self.is_choosy() && !self.follows
+    }
+
+    /// Whether a chunk is to be shown, before [`Self::chunk`] is given the same chunks in the same order.
+    pub(crate) fn foresee(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
+        let (_, asked) = asked(self.registry, place, chunk);
+        let shown = self.judge.decide(&asked);
+        self.ahead.push_back(shown);
+        shown
+    }
+
+    /// None of the chunks that were foreseen will be given.
+    pub(crate) fn forget_foreseen(&mut self) {
+        self.ahead.clear();
     }
 
     /// A chunk.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
-        let Chunk {
-            seq,
-            seq_out,
-            resend,
-            heard: _,
-            data,
-        } = chunk;
-        let found = self.registry.message(place.proto, place.dir, data);
-        let id = identify(data).map(|(id, _)| id);
-        // An unknown UUID has the definition of its envelope, which is not its own.
-        let found = found.filter(|found| !found.unknown);
-        let def = found.map(|found| found.def);
-        let body = found.map_or(0, |found| found.body);
-        let store =
-            def.and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &place, &chunk, def, body));
+        let (def, mut asked) = asked(self.registry, place, chunk);
+        let store = def
+            .filter(|_| self.follows)
+            .and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
         let completed = store.and_then(Store::completed);
         let found = store.map(|store| *store.notes()).unwrap_or_default();
-        let shown = self.judge.decide(&Asked {
-            at: place.at,
-            session: place.session,
-            proto: place.proto,
-            dir: place.dir,
-            class: id.map_or(Class::System, |id| id.layer.into()),
-            id: id.map_or(Identity::Other, identity),
-            def,
-            body,
-            data,
-            vital: seq.is_some(),
-            resend,
-            seq,
-            seq_out,
-            around: place.around,
-            snapshot: completed.as_ref(),
-            found: &found,
-        });
-        if !shown {
+        asked.snapshot = completed.as_ref();
+        asked.found = &found;
+        let foreseen = self.ahead.pop_front();
+        if !foreseen.unwrap_or_else(|| self.judge.decide(&asked)) {
             return Content::hidden(def);
         }
-        let decoded = &mut self.teller.decoded;
+        let (decoded, data) = (&mut self.teller.decoded, chunk.data);
         let def = decoded.message(self.registry, place.proto, place.dir, data);
         if let Some(def) = def {
-            decoded.check_vital(def, seq.is_some());
+            decoded.check_vital(def, chunk.seq.is_some());
         }
         let mut content = self.teller.content(def, data);
         content.notes.extend(found.iter());
@@ -255,7 +292,7 @@ impl Decoder {
             seq_out: None,
             around: place.around,
             snapshot: None,
-            found: &Notes::new(),
+            found: &NOTHING,
         });
         if !shown {
             return Content::hidden(def);
@@ -300,7 +337,7 @@ impl Decoder {
                 ..Around::default()
             },
             snapshot: None,
-            found: &Notes::new(),
+            found: &NOTHING,
         });
         if !shown {
             return Content::hidden(def);
@@ -421,31 +458,59 @@ impl Content {
     }
 }
 
+/// The definition of a chunk's message, and what a filter is asked about it.
+fn asked<'a>(
+    registry: &'static Registry,
+    place: Place<'a>,
+    chunk: Chunk<'a>,
+) -> (Option<&'static Def>, Asked<'a>) {
+    let found = registry.message(place.proto, place.dir, chunk.data);
+    let id = identify(chunk.data).map(|(id, _)| id);
+    // An unknown UUID has the definition of its envelope, which is not its own.
+    let found = found.filter(|found| !found.unknown);
+    let def = found.map(|found| found.def);
+    let asked = Asked {
+        at: place.at,
+        session: place.session,
+        proto: place.proto,
+        dir: place.dir,
+        class: id.map_or(Class::System, |id| id.layer.into()),
+        id: id.map_or(Identity::Other, identity),
+        def,
+        body: found.map_or(0, |found| found.body),
+        data: chunk.data,
+        vital: chunk.seq.is_some(),
+        resend: chunk.resend,
+        seq: chunk.seq,
+        seq_out: chunk.seq_out,
+        around: place.around,
+        snapshot: None,
+        found: &NOTHING,
+    };
+    (def, asked)
+}
+
 /// Hands a message to the snapshots of its session, if it means something to them.
 fn follow<'s>(
     snapshots: &'s mut Snapshots,
     decoded: &mut Decoded,
-    place: &Place<'_>,
-    chunk: &Chunk<'_>,
+    asked: &Asked<'_>,
+    heard: bool,
     def: &Def,
-    body: usize,
 ) -> Option<&'s Store<'static>> {
-    let Place {
-        session, proto, dir, ..
-    } = *place;
-    let session = session.filter(|_| chunk.heard)?;
-    if !snapshots.follows(proto, dir, def) {
+    let session = asked.session.filter(|_| heard)?;
+    if !snapshots.follows(asked.proto, asked.dir, def) {
         return None;
     }
-    decoded.read(def, chunk.data, body);
+    decoded.read(def, asked.data, asked.body);
     let heard = Heard {
-        proto,
-        dir,
-        seq: chunk.seq,
-        resend: chunk.resend,
+        proto: asked.proto,
+        dir: asked.dir,
+        seq: asked.seq,
+        resend: asked.resend,
         def,
         decoded,
-        data: chunk.data,
+        data: asked.data,
     };
     snapshots.hear(session, &heard)
 }

@@ -4,14 +4,17 @@
 
 use std::{cell::Cell, collections::BTreeMap, ops::ControlFlow};
 
-use teetap_proxy::session::{SessionId, State, Time};
+use teetap_proxy::{
+    session::{SessionId, State, Time},
+    snapshots::Snapshots,
+};
 use teetap_rules::{
     Facts, Fields, Filter, Memory, Subject,
     eval::{Flag, Identity, Lazy, PacketFact, SessionFact, SessionState, SnapFact},
 };
 use teetap_wire::{
     Code, Dir, Note, Notes, Proto, Seq, Severity,
-    def::{Class, Decoded, Def, Id, Source},
+    def::{Class, Decoded, Def, Id, Registry, Source},
     snap::{Change, Completed},
 };
 
@@ -24,7 +27,9 @@ const NAME: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Matcher {
     filter: Filter,
-    sessions: BTreeMap<SessionId, Known>,
+    /// It has to be told of messages that cannot match.
+    follows: bool,
+    sessions: BTreeMap<SessionId, Box<Known>>,
     /// Of messages that belong to no session.
     loose: Known,
     /// Used again for each message.
@@ -94,13 +99,14 @@ impl Matcher {
             sessions: BTreeMap::new(),
             buffer: Decoded::new(),
             item: Decoded::new(),
+            follows: filter.remembers() || filter.asks_for_history(),
             filter,
         }
     }
 
     /// A session has changed its state.
     pub(crate) fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        let known = self.known(at, Some(session));
+        let (_, known) = self.known(at, Some(session));
         known.state = match state {
             State::Opening => SessionState::Opening,
             State::Online => SessionState::Online,
@@ -112,44 +118,70 @@ impl Matcher {
         }
     }
 
+    /// Whether it matters to it what is in snapshots, or what is odd about them.
+    pub(crate) fn asks_about(&self, snapshots: &Snapshots, registry: &Registry) -> bool {
+        let reach = self.filter.reach();
+        self.filter.asks_for_snapshots()
+            || Proto::ALL.into_iter().any(|proto| {
+                registry.defs(proto.into()).any(|def| {
+                    let subject = Subject {
+                        class: def.class,
+                        id: Identity::Other,
+                        def: Some(def),
+                    };
+                    // Clients only say what they have.
+                    snapshots.follows(proto, Dir::S2c, def) && reach.message(proto, Dir::S2c, &subject)
+                })
+            })
+    }
+
+    /// Whether no message of this direction can match, nor anything be learned from one.
+    pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
+        !self.follows && !self.filter.reach().dir(proto, dir)
+    }
+
     /// Whether a message is one that is looked for.
     pub(crate) fn matches(&mut self, asked: &Asked<'_>) -> bool {
-        self.known(asked.at, asked.session).trip.take(asked);
+        let Asked { class, id, def, .. } = *asked;
+        let subject = Subject { class, id, def };
+        if !self.follows && !self.filter.reach().message(asked.proto, asked.dir, &subject) {
+            return false;
+        }
         let buffer = std::mem::take(&mut self.buffer);
         let item = std::mem::take(&mut self.item);
+        let (filter, known) = self.known(asked.at, asked.session);
+        known.trip.take(asked);
         // Taken out, so that what is known can be asked while the memory changes.
-        let known = self.known(asked.at, asked.session);
-        let nothing = Memory::default();
-        let mut memory = std::mem::replace(&mut known.memory, nothing);
-        let known = match asked.session {
-            Some(id) => self.sessions.get(&id).unwrap_or(&self.loose),
-            None => &self.loose,
-        };
+        let mut memory = std::mem::take(&mut known.memory);
         let message = Message {
             asked,
-            known,
-            lazy: Lazy::new(asked.def, asked.data, asked.body, buffer),
+            known: &*known,
+            lazy: Lazy::new(def, asked.data, asked.body, buffer),
             item: Cell::new(item),
         };
-        let matches = self.filter.matches(&message, &mut memory) == Some(true);
+        let matches = filter.matches(&message, &mut memory) == Some(true);
         let name = message.names_player();
-        self.item = message.item.into_inner();
-        self.buffer = message.lazy.into_buffer();
-        let known = self.known(asked.at, asked.session);
+        let item = message.item.into_inner();
+        let buffer = message.lazy.into_buffer();
         known.memory = memory;
         if name.is_some() {
             known.player = name;
         }
+        (self.buffer, self.item) = (buffer, item);
         matches
     }
 
-    fn known(&mut self, at: Time, session: Option<SessionId>) -> &mut Known {
-        let Some(id) = session else { return &mut self.loose };
-        if !self.sessions.contains_key(&id) && self.sessions.len() >= SESSIONS {
+    /// What is known of a session, and what to ask about it.
+    fn known(&mut self, at: Time, session: Option<SessionId>) -> (&Filter, &mut Known) {
+        let filter = &self.filter;
+        let Some(id) = session else {
+            return (filter, &mut self.loose);
+        };
+        if self.sessions.len() >= SESSIONS && !self.sessions.contains_key(&id) {
             self.sessions.pop_first();
         }
-        let filter = &self.filter;
-        self.sessions.entry(id).or_insert_with(|| Known::new(filter, at))
+        let new = || Box::new(Known::new(filter, at));
+        (filter, self.sessions.entry(id).or_insert_with(new))
     }
 }
 

@@ -108,6 +108,15 @@ pub enum Done {
 }
 
 impl Done {
+    /// With a message that nothing was decided about.
+    fn whole(datagram: &Datagram) -> Self {
+        match (datagram.leg, datagram.sent().next()) {
+            (Some(_), _) => Self::Ended,
+            (None, None) => Self::Discarded,
+            (None, Some(_)) => Self::Placed(Action::Pass),
+        }
+    }
+
     /// Its word, when there is something to tell.
     #[must_use]
     pub fn word(self) -> Option<String> {
@@ -135,18 +144,22 @@ impl Reading {
             more_notes: datagram.notes.overflowed(),
             error: None,
         };
-        let mut scratch = teetap_wire::Scratch::new();
+        let mut scratch = decoder.lend_scratch();
         let mut decode = Decode {
             at,
             session,
             datagram,
             decoder,
         };
-        if let Some(received) = datagram.received() {
-            match Packet::parse(datagram.proto, received, &mut scratch) {
-                Ok(packet) => reading.take_received(&packet, &mut decode),
-                Err(error) => reading.error = Some(error.to_string()),
-            }
+        match datagram.packet(&mut scratch) {
+            Some(Ok(packet)) => reading.take_received(&packet, &mut decode),
+            Some(Err(error)) => reading.error = Some(error.to_string()),
+            None => {}
+        }
+        if datagram.is_unchanged() && datagram.received().is_some() {
+            reading.ack_out = reading.ack;
+            decoder.give_back(scratch);
+            return reading;
         }
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, &mut scratch) {
@@ -154,7 +167,33 @@ impl Reading {
                 Err(error) => reading.error = Some(error.to_string()),
             }
         }
+        decoder.give_back(scratch);
         reading
+    }
+
+    /// As [`Self::new`]; `None` when there is nothing to show: a filter is against all of its messages. Mostly that is found out
+    /// before anything is made of them.
+    #[must_use]
+    pub fn shown(
+        at: Time,
+        session: Option<SessionId>,
+        datagram: &Datagram,
+        decoder: &mut Decoder,
+    ) -> Option<Self> {
+        if decoder.foresees() {
+            let mut decode = Decode {
+                at,
+                session,
+                datagram,
+                decoder,
+            };
+            if decode.foresee() == Some(false) {
+                decoder.forget_foreseen();
+                return None;
+            }
+        }
+        let reading = Self::new(at, session, datagram, decoder);
+        reading.is_shown(decoder).then_some(reading)
     }
 
     /// Whether the token of what came in was right, as far as this leg has one.
@@ -178,8 +217,7 @@ impl Reading {
     }
 
     /// Whether there is anything to show: a message that no filter is against, or, without a filter, the datagram.
-    #[must_use]
-    pub fn is_shown(&self, decoder: &Decoder) -> bool {
+    fn is_shown(&self, decoder: &Decoder) -> bool {
         !decoder.is_choosy() || self.messages.iter().any(|message| message.shown)
     }
 
@@ -189,11 +227,7 @@ impl Reading {
         self.num_chunks = packet.header.num_chunks;
         self.ack = Some(packet.header.ack);
         self.add_notes(&packet.notes);
-        let whole = match (datagram.leg, self.sizes_out.is_empty()) {
-            (Some(_), _) => Done::Ended,
-            (None, true) => Done::Discarded,
-            (None, false) => Done::Placed(Action::Pass),
-        };
+        let whole = Done::whole(datagram);
         if let Some(control) = packet.control() {
             self.messages.push(Message {
                 done: datagram
@@ -300,6 +334,44 @@ struct Decode<'a> {
 }
 
 impl Decode<'_> {
+    /// Asks the filters about every message beforehand: whether any is shown. `None`: that takes the whole reading, and
+    /// nothing was asked.
+    fn foresee(&mut self) -> Option<bool> {
+        let datagram = self.datagram;
+        // Notes stand on messages, and what was decided about them may be asked for.
+        if !datagram.notes.is_empty() || !datagram.placed.is_empty() {
+            return None;
+        }
+        if self.decoder.is_beyond(datagram.proto, datagram.dir) {
+            return Some(false);
+        }
+        let mut scratch = self.decoder.lend_scratch();
+        let shown = datagram
+            .packet(&mut scratch)
+            .and_then(Result::ok)
+            .filter(|packet| packet.notes.is_empty() && !packet.header.flags.contains(Flags::CONTROL))
+            .map(|packet| self.foresee_chunks(&packet));
+        self.decoder.give_back(scratch);
+        shown
+    }
+
+    fn foresee_chunks(&mut self, packet: &Packet<'_>) -> bool {
+        let passes = Done::whole(self.datagram) == Done::Placed(Action::Pass);
+        let mut any = false;
+        for chunk in packet.chunks() {
+            let header = chunk.header;
+            let chunk = decoder::Chunk {
+                seq: header.vital,
+                seq_out: header.vital.filter(|_| passes),
+                resend: header.resend,
+                heard: passes,
+                data: chunk.data,
+            };
+            any |= self.decoder.foresee(self.place(packet, &[]), chunk);
+        }
+        any
+    }
+
     fn place<'n>(&self, packet: &Packet<'_>, notes: &'n [Note]) -> decoder::Place<'n> {
         decoder::Place {
             at: self.at,

@@ -207,10 +207,9 @@ pub fn name_of_connless(bytes: &[u8]) -> String {
 }
 
 fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<Row> {
-    let reading = Reading::new(start.at, start.session, datagram, decoder);
-    if !reading.is_shown(decoder) {
+    let Some(reading) = Reading::shown(start.at, start.session, datagram, decoder) else {
         return Vec::new();
-    }
+    };
     let arrow = arrow(datagram.dir, datagram.leg);
     let mut rows = Vec::with_capacity(reading.messages.len() + 3);
     // Without messages the notes would have no line to stand on.

@@ -88,6 +88,12 @@ impl Scratch {
     pub const fn new() -> Self {
         Self([0; MAX_INFLATED])
     }
+
+    /// What [`Packet::parse`] has inflated into it last, a payload-tail token included.
+    #[must_use]
+    pub fn inflated(&self, inflated: &Inflated) -> &[u8] {
+        self.0.get(..inflated.len).unwrap_or(&self.0)
+    }
 }
 
 impl Default for Scratch {
@@ -133,6 +139,28 @@ impl<'a> Packet<'a> {
     /// # Errors
     /// [`PacketError`] when nothing can be read, in the order in which receivers check.
     pub fn parse(proto: Proto, datagram: &'a [u8], scratch: &'a mut Scratch) -> Result<Self, PacketError> {
+        Self::parse_with(proto, datagram, |layout, rest| inflate(layout, rest, scratch))
+    }
+
+    /// As [`Packet::parse`], where it was done before: `inflated` is what that gave, `clear` what it inflated the payload to
+    /// ([`Scratch::inflated`]).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse_inflated(
+        proto: Proto,
+        datagram: &'a [u8],
+        clear: &'a [u8],
+        inflated: Inflated,
+    ) -> Result<Self, PacketError> {
+        Self::parse_with(proto, datagram, |_, _| Ok((clear, inflated)))
+    }
+
+    fn parse_with(
+        proto: Proto,
+        datagram: &'a [u8],
+        inflate: impl FnOnce(&Layout, &[u8]) -> Result<(&'a [u8], Inflated), HuffmanError>,
+    ) -> Result<Self, PacketError> {
         let layout = proto.layout();
         let mut notes = Notes::new();
         let have = datagram.len();
@@ -166,7 +194,9 @@ impl<'a> Packet<'a> {
             });
         }
         let (clear, inflated) = if flags.contains(Flags::COMPRESSION) {
-            inflate(layout, rest, datagram.len(), scratch, &mut notes)?
+            let (clear, inflated) = inflate(layout, rest)?;
+            note_surplus(&inflated, datagram.len(), &mut notes);
+            (clear, Some(inflated))
         } else {
             (rest, None)
         };
@@ -240,31 +270,28 @@ fn read_flags(layout: &Layout, first: u8) -> Flags {
     flags
 }
 
-type Clear<'a> = (&'a [u8], Option<Inflated>);
-
-/// Inflates `rest`, the last bytes of a datagram of `end` bytes.
 fn inflate<'a>(
     layout: &Layout,
     rest: &[u8],
-    end: usize,
     scratch: &'a mut Scratch,
-    notes: &mut Notes,
-) -> Result<Clear<'a>, HuffmanError> {
+) -> Result<(&'a [u8], Inflated), HuffmanError> {
     let room = scratch
         .0
         .get_mut(..layout.max_inflated)
         .ok_or(HuffmanError::OutputFull)?;
     let inflated = huffman::decompress(rest, room)?;
+    Ok((scratch.inflated(&inflated), inflated))
+}
+
+/// What is behind the compressed payload, in a datagram of `end` bytes.
+fn note_surplus(inflated: &Inflated, end: usize, notes: &mut Notes) {
     if inflated.surplus > 0 {
-        let at = end.saturating_sub(inflated.surplus);
         notes.push(Note {
             code: Code::HuffmanSurplus,
-            at,
+            at: end.saturating_sub(inflated.surplus),
             len: inflated.surplus,
         });
     }
-    let clear: &[u8] = room;
-    Ok((clear.get(..inflated.len).unwrap_or(clear), Some(inflated)))
 }
 
 fn take_tail<'a>(clear: &'a [u8], token: &mut Option<Token>, notes: &mut Notes) -> &'a [u8] {

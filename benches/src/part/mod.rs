@@ -2,6 +2,7 @@
 
 mod capacity;
 mod flood;
+mod grep;
 mod latency;
 mod play;
 mod sessions;
@@ -19,6 +20,7 @@ use crate::subject::{Subject, Which};
 
 pub(crate) use self::capacity::measure as capacity;
 pub(crate) use self::flood::measure as flood;
+pub(crate) use self::grep::measure as grep;
 pub(crate) use self::latency::measure as latency;
 pub(crate) use self::play::{Play, play};
 pub(crate) use self::sessions::measure as sessions;

@@ -4,11 +4,11 @@
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
-use teetap_wire::{Dir, MAX_DATAGRAM, Notes, Proto, Seq, Side};
+use teetap_wire::{Dir, Proto, Seq, Side};
 
 #[cfg(doc)]
 use super::ListenerId;
-use super::{SessionId, Time, UpstreamId};
+use super::{Datagram, SessionId, Time, UpstreamId};
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
@@ -125,96 +125,6 @@ impl fmt::Display for Origin {
             Self::Proxy => "proxy",
         })
     }
-}
-
-/// One datagram of a session.
-#[derive(Clone, Debug)]
-pub struct Datagram {
-    /// Where it was going.
-    pub dir: Dir,
-    /// Protocol of its bytes.
-    pub proto: Proto,
-    /// Whose doing it is.
-    pub origin: Origin,
-    /// The one leg it belongs to: handshakes, refused datagrams and what the proxy sends on its own.
-    /// `None` = it went from one leg to the other.
-    pub leg: Option<Side>,
-    /// Ordinal in the session and direction, from 1, counting what peers sent; 0 when no peer sent it.
-    pub ordinal: u64,
-    /// Between which addresses.
-    pub ends: Ends,
-    /// The bytes: as received, then as sent.
-    bytes: Box<[u8]>,
-    /// Lengths of the parts of `bytes`; the first is what was received (0 = nothing).
-    parts: Box<[u16]>,
-    /// What became of each chunk, in order. Empty: every one passed as it was, under its own number.
-    pub placed: Box<[Placed]>,
-    /// Oddities.
-    pub notes: Notes,
-}
-
-impl Datagram {
-    /// Joins what came in and what went out into one event. Of what came in it keeps what receivers read, 1400 bytes, so
-    /// that a flood of the largest datagrams fills no memory; the notes say that there was more.
-    #[must_use]
-    pub fn new<'a>(
-        dir: Dir,
-        proto: Proto,
-        origin: Origin,
-        received: &'a [u8],
-        sent: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> Self {
-        let received = seen(received);
-        let total = received.len() + sent.clone().map(<[u8]>::len).sum::<usize>();
-        let mut bytes = Vec::with_capacity(total);
-        let mut parts = Vec::with_capacity(2);
-        for part in std::iter::once(received).chain(sent) {
-            bytes.extend_from_slice(part);
-            parts.push(u16::try_from(part.len()).unwrap_or(u16::MAX));
-        }
-        Self {
-            dir,
-            proto,
-            origin,
-            leg: None,
-            ordinal: 0,
-            ends: Ends::default(),
-            bytes: bytes.into_boxed_slice(),
-            parts: parts.into_boxed_slice(),
-            placed: Box::default(),
-            notes: Notes::default(),
-        }
-    }
-
-    /// The bytes as a peer sent them, at most 1400; `None` when no peer did.
-    #[must_use]
-    pub fn received(&self) -> Option<&[u8]> {
-        let len = self.parts.first().copied().unwrap_or(0);
-        self.bytes
-            .get(..usize::from(len))
-            .filter(|bytes| !bytes.is_empty())
-    }
-
-    /// Bytes that it owns.
-    #[cfg(feature = "io")]
-    pub(crate) fn owned(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// The datagrams that left because of it, in order; none when it was refused or swallowed.
-    pub fn sent(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest: &[u8] = &self.bytes;
-        self.parts.iter().enumerate().filter_map(move |(index, len)| {
-            let (part, behind) = rest.split_at_checked(usize::from(*len))?;
-            rest = behind;
-            (index > 0).then_some(part)
-        })
-    }
-}
-
-/// The part of a datagram that receivers read.
-pub(crate) fn seen(datagram: &[u8]) -> &[u8] {
-    datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
 }
 
 /// What became of one chunk of a received datagram.

@@ -15,6 +15,7 @@
 //! Bytes of peers never become an `Err` and never panic: oddities become notes on events.
 
 mod compose;
+mod datagram;
 mod event;
 mod handshake;
 mod hub;
@@ -34,9 +35,8 @@ use std::{fmt, net::SocketAddr, time::Duration};
 use teetap_rules::{Decide, Made};
 use teetap_wire::{Proto, Side};
 
-pub use event::{
-    Action, Connless, Datagram, Ends, Event, Level, Origin, Placed, Remark, SessionChange, State, What,
-};
+pub use datagram::Datagram;
+pub use event::{Action, Connless, Ends, Event, Level, Origin, Placed, Remark, SessionChange, State, What};
 pub use hub::{Hub, Stats, Traffic};
 pub use time::Time;
 

@@ -109,10 +109,9 @@ pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mu
             }
         }
         What::Datagram(datagram) => {
-            let mut reading = Reading::new(event.at, event.session, datagram, decoder);
-            if !reading.is_shown(decoder) {
+            let Some(mut reading) = Reading::shown(event.at, event.session, datagram, decoder) else {
                 return;
-            }
+            };
             let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || reading.error.is_some());
             if bare || style.verbosity >= Verbosity::Datagrams {
                 let kind = weight(&reading.notes, reading.error.is_some());

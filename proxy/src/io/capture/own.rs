@@ -95,6 +95,10 @@ enum Told {
 
 /// What an [`Own`] is of.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "taken apart where it is made, and nearly always an event"
+)]
 pub(super) enum Of {
     Event(Event),
     Log(Level, String),

@@ -19,9 +19,12 @@ use super::{
     pcapng::{Block, PcapNg},
 };
 use crate::session::{
-    Event, Level, State, Time, Traffic, What,
+    Event, Level, SessionId, State, Time, Traffic, What,
     observe::{self, Observer, Sighting},
 };
+
+/// Sessions of ours that are online at once, at most, as far as they are told from each other.
+const MAX_SESSIONS: usize = 1 << 16;
 
 /// A frame as it was captured.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +104,7 @@ pub struct Playback<R> {
     open: Option<(Own, Vec<Box<[u8]>>)>,
     items: VecDeque<Item>,
     tally: Tally,
-    /// Sessions of the section of ours.
+    /// Sessions of the section of ours that are online.
     sessions: BTreeSet<u32>,
     is_over: bool,
     failed: Option<ReadError>,
@@ -185,7 +188,9 @@ impl<R: Read> Playback<R> {
     /// See [`ReadError`]. Everything before the damage has been given out then, and nothing follows.
     pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         loop {
-            if let Some(item) = self.items.pop_front() {
+            // The observer's events follow what has been taken from it.
+            let next = self.items.pop_front();
+            if let Some(item) = next.or_else(|| self.observer.poll().map(Item::Event)) {
                 if let Item::Event(event) = &item {
                     self.tally.until = self.tally.until.max(event.at);
                 }
@@ -280,7 +285,6 @@ impl<R: Read> Playback<R> {
                 bytes: udp.bytes,
                 len: udp.len,
             });
-            self.take_events();
         }
         Ok(())
     }
@@ -342,7 +346,6 @@ impl<R: Read> Playback<R> {
     fn finish(&mut self) {
         self.is_over = true;
         self.observer.finish();
-        self.take_events();
     }
 
     /// Counts what is ours: the observer counts the rest.
@@ -361,14 +364,8 @@ impl<R: Read> Playback<R> {
                 None => return,
             },
             What::Connless(connless) => (connless.dir, connless.bytes.len()),
-            What::Session(change) if change.state == State::Online => {
-                let is_new = event
-                    .session
-                    .is_some_and(|session| self.sessions.insert(session.0));
-                self.tally.sessions += u64::from(is_new);
-                return;
-            }
-            What::Session(_) | What::Remark(_) => return,
+            What::Session(change) => return self.count_session(event.session, change.state),
+            What::Remark(_) => return,
         };
         let Traffic { datagrams, bytes } = match dir {
             Dir::C2s => &mut self.tally.c2s,
@@ -376,6 +373,21 @@ impl<R: Read> Playback<R> {
         };
         *datagrams += 1;
         *bytes += len as u64;
+    }
+
+    /// Each counts once, however often it is said to be online.
+    fn count_session(&mut self, session: Option<SessionId>, state: State) {
+        let Some(SessionId(id)) = session else { return };
+        match state {
+            State::Online => self.tally.sessions += u64::from(self.sessions.insert(id)),
+            State::Closed => {
+                self.sessions.remove(&id);
+            }
+            State::Opening | State::Closing => {}
+        }
+        if self.sessions.len() > MAX_SESSIONS {
+            self.sessions.pop_first();
+        }
     }
 }
 

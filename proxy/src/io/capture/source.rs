@@ -1,14 +1,20 @@
 //! The bytes of a recording, piece by piece.
 //!
 //! Law: a piece is at most [`LONGEST`] bytes, so that a damaged length costs no memory; pieces that are not wanted are skipped
-//! without being kept.
+//! without being kept. They are given out where they were read to, without a copy.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    ops::Range,
+};
 
 use super::error::ReadError;
 
 /// Bytes of the longest piece that is kept: more than any packet with its comments.
 pub(super) const LONGEST: u32 = 4 << 20;
+
+/// Bytes read at once.
+const BLOCK: usize = 256 << 10;
 
 /// Bytes skipped at once.
 const STEP: usize = 64 << 10;
@@ -17,8 +23,13 @@ const STEP: usize = 64 << 10;
 #[derive(Debug)]
 pub(super) struct Source<R> {
     input: R,
+    /// Bytes given out.
     offset: u64,
-    piece: Vec<u8>,
+    buffer: Vec<u8>,
+    /// What was read and not given out yet.
+    ahead: Range<usize>,
+    /// What was given out last.
+    last: Range<usize>,
 }
 
 impl<R: Read> Source<R> {
@@ -26,7 +37,9 @@ impl<R: Read> Source<R> {
         Self {
             input,
             offset: 0,
-            piece: Vec::new(),
+            buffer: Vec::new(),
+            ahead: 0..0,
+            last: 0..0,
         }
     }
 
@@ -42,32 +55,23 @@ impl<R: Read> Source<R> {
     /// [`ReadError::Cut`] when there are fewer, and what the operating system says.
     pub(super) fn piece(&mut self, begin: u64, len: u32) -> Result<Option<&[u8]>, ReadError> {
         let wanted = usize::try_from(len.min(LONGEST)).unwrap_or_default();
-        self.piece.resize(wanted, 0);
-        let mut read = 0;
-        while let Some(room) = self.piece.get_mut(read..).filter(|room| !room.is_empty()) {
-            match self.input.read(room) {
-                Ok(0) => break,
-                Ok(more) => {
-                    read += more;
-                    self.offset += more as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    let offset = self.offset;
-                    return Err(ReadError::System { offset, error });
-                }
-            }
+        if self.ahead.len() < wanted {
+            self.fill(wanted)?;
         }
+        let read = self.ahead.len().min(wanted);
+        self.last = self.ahead.start..self.ahead.start + read;
+        self.ahead.start += read;
+        self.offset += read as u64;
         match read {
             0 if wanted > 0 && begin == self.offset => Ok(None),
             read if read < wanted => Err(ReadError::Cut(begin)),
-            _ => Ok(Some(&self.piece)),
+            _ => Ok(Some(self.last())),
         }
     }
 
-    /// What was read last.
+    /// What was given out last.
     pub(super) fn last(&self) -> &[u8] {
-        &self.piece
+        self.buffer.get(self.last.clone()).unwrap_or_default()
     }
 
     /// The next `len` bytes, which have to be there.
@@ -89,5 +93,104 @@ impl<R: Read> Source<R> {
             len -= step;
         }
         Ok(())
+    }
+
+    /// Reads until so much is there, or there is no more.
+    fn fill(&mut self, wanted: usize) -> Result<(), ReadError> {
+        // Fewer bytes than a piece are moved, once for each block.
+        self.buffer.copy_within(self.ahead.clone(), 0);
+        self.ahead = 0..self.ahead.len();
+        let room = wanted.max(BLOCK);
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        while self.ahead.len() < wanted
+            && let Some(room) = self.buffer.get_mut(self.ahead.end..)
+        {
+            match self.input.read(room) {
+                Ok(0) => break,
+                Ok(more) => self.ahead.end += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let offset = self.offset + self.ahead.len() as u64;
+                    return Err(ReadError::System { offset, error });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives as many bytes at once as it likes, and fails at its end.
+    struct Odd {
+        bytes: Vec<u8>,
+        at: usize,
+    }
+
+    impl Read for Odd {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            if self.at == self.bytes.len() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let count = (self.at % 70_001 + 1)
+                .min(room.len())
+                .min(self.bytes.len() - self.at);
+            room[..count].copy_from_slice(&self.bytes[self.at..self.at + count]);
+            self.at += count;
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn pieces_of_any_length_are_the_bytes_in_their_order() {
+        let bytes: Vec<u8> = (0..2_000_003_u32)
+            .map(|at| ((at * 7) >> 3).to_le_bytes()[0])
+            .collect();
+        let input = Odd {
+            bytes: bytes.clone(),
+            at: 0,
+        };
+        let mut source = Source::new(input);
+        let (mut begin, mut len) = (0, 1);
+        while begin + len <= bytes.len() {
+            let piece = source
+                .piece(begin as u64, u32::try_from(len).unwrap())
+                .unwrap()
+                .unwrap();
+            assert!(piece == &bytes[begin..begin + len], "{len} at {begin}");
+            assert!(source.last() == &bytes[begin..begin + len]);
+            begin += len;
+            assert_eq!(source.offset(), begin as u64);
+            // Longer than a block, too.
+            len = len * 17 % 300_007;
+        }
+        source
+            .skip(begin as u64, u32::try_from(bytes.len() - begin - 1).unwrap())
+            .unwrap();
+        // What can be had is had; the error is that of the byte behind.
+        assert_eq!(source.more(5, 1).unwrap(), &bytes[bytes.len() - 1..]);
+        assert!(matches!(
+            source.piece(5, 1),
+            Err(ReadError::System {
+                offset: 2_000_003,
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn an_end_is_an_end_only_between_things() {
+        let mut source = Source::new(&b"abcdef"[..]);
+        assert_eq!(source.piece(0, 4).unwrap().unwrap(), b"abcd");
+        assert!(matches!(source.piece(4, 4), Err(ReadError::Cut(4))));
+        let mut source = Source::new(&b"abcd"[..]);
+        source.piece(0, 4).unwrap();
+        assert!(source.piece(4, 4).unwrap().is_none());
+        assert!(matches!(source.more(2, 4), Err(ReadError::Cut(2))));
+        assert_eq!(source.piece(2, 0).unwrap().unwrap(), b"");
     }
 }

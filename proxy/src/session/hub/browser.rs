@@ -13,7 +13,7 @@ use teetap_wire::{
 
 use super::{Alarm, Hub, Owner, SessionId, Timer};
 use crate::session::{
-    ClientAddr, Connless, Ends, ListenerId, Time, UpstreamId, What, event::seen, mint::Purpose,
+    ClientAddr, Connless, Ends, ListenerId, Time, UpstreamId, What, datagram::seen, mint::Purpose,
     outbox::Destination,
 };
 

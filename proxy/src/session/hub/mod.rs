@@ -19,7 +19,7 @@ pub(super) use self::timers::Alarm;
 use super::{
     ClientAddr, Command, Config, Input, ListenerId, Origin, Output, Remark, Route, SessionId, Time,
     UpstreamId, What,
-    event::seen,
+    datagram::seen,
     link::{Env, Link, Taken, Work},
     listeners::Listeners,
     mint::Mint,

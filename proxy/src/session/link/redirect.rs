@@ -8,7 +8,7 @@ use teetap_wire::{Notes, Packet, Side};
 use super::{Env, Link};
 use crate::session::{
     Remark,
-    event::seen,
+    datagram::seen,
     listeners::{Front, redirect_port},
 };
 

@@ -22,6 +22,7 @@
 
 mod evidence;
 mod flow;
+mod flows;
 mod tell;
 
 use std::{
@@ -32,8 +33,9 @@ use std::{
 
 use teetap_wire::{MAX_DATAGRAM, Scratch, is_connless};
 
-use super::{Event, SessionId, Time, event::seen};
+use super::{Event, SessionId, Time, datagram::seen};
 use flow::{Flow, Verdict};
+use flows::{FlowId, Flows, Pair};
 
 /// Pairs of addresses that are known at once.
 pub const MAX_FLOWS: usize = 4096;
@@ -87,9 +89,7 @@ pub struct Tally {
 /// The observer.
 #[derive(Debug, Default)]
 pub struct Observer {
-    /// The flow of a pair of addresses that is open for more.
-    pairs: BTreeMap<Pair, FlowId>,
-    flows: BTreeMap<FlowId, (Pair, Flow)>,
+    flows: Flows,
     /// With how many others an address spoke.
     partners: BTreeMap<SocketAddr, u32>,
     waiting: VecDeque<Waiting>,
@@ -97,20 +97,9 @@ pub struct Observer {
     tally: Tally,
     now: Time,
     next_sweep: Time,
-    last_flow: u64,
     last_session: u32,
     scratch: Scratch,
     filled: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct FlowId(u64);
-
-/// Two addresses, the lower one first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Pair {
-    low: SocketAddr,
-    high: SocketAddr,
 }
 
 /// What waits to be told.
@@ -156,11 +145,23 @@ impl Observer {
             id = self.flow_of(pair);
             self.look(id, from_low, bytes, len);
         }
-        if let Some((_, flow)) = self.flows.get_mut(&id) {
+        let mut is_decided = is_connless(bytes);
+        if let Some((_, flow)) = self.flows.get_mut(id) {
             flow.last = self.now;
-            flow.waiting += 1;
             let [low, high] = &mut flow.bytes;
             *(if from_low { low } else { high }) += bytes.len() as u64;
+            is_decided |= flow.verdict != Verdict::Open;
+        }
+        if is_decided && self.waiting.is_empty() {
+            return self.tell(at, id, from_low, bytes, len);
+        }
+        self.wait(at, id, from_low, bytes, len);
+        self.settle();
+    }
+
+    fn wait(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
+        if let Some((_, flow)) = self.flows.get_mut(id) {
+            flow.waiting += 1;
         }
         self.waiting.push_back(Waiting {
             at,
@@ -171,7 +172,6 @@ impl Observer {
                 len,
             },
         });
-        self.settle();
     }
 
     /// The recording has ended: what waits is decided.
@@ -195,7 +195,7 @@ impl Observer {
 
     /// Shows a datagram to its flow; true when a new one begins with it.
     fn look(&mut self, id: FlowId, from_low: bool, bytes: &[u8], len: usize) -> bool {
-        let Some((_, flow)) = self.flows.get_mut(&id) else {
+        let Some((_, flow)) = self.flows.get_mut(id) else {
             return false;
         };
         let is_cut = bytes.len() < len.min(MAX_DATAGRAM);
@@ -210,16 +210,13 @@ impl Observer {
 
     /// The open flow of a pair, a new one when there is none.
     fn flow_of(&mut self, pair: Pair) -> FlowId {
-        if let Some(id) = self.pairs.get(&pair) {
-            return *id;
+        if let Some(id) = self.flows.between(&pair) {
+            return id;
         }
-        if self.pairs.len() >= MAX_FLOWS {
-            let open = self
-                .pairs
-                .values()
-                .filter_map(|id| Some((*id, self.flows.get(id)?)));
-            let idlest = open.min_by_key(|(_, (_, flow))| flow.last).map(|(id, _)| id);
-            idlest.into_iter().for_each(|idlest| self.end(idlest, Wait::Idle));
+        if self.flows.open() >= MAX_FLOWS
+            && let Some(idlest) = self.flows.idlest()
+        {
+            self.end(idlest, Wait::Idle);
         }
         for address in [pair.low, pair.high] {
             if self.partners.len() < MAX_PARTNERS || self.partners.contains_key(&address) {
@@ -227,19 +224,16 @@ impl Observer {
                 *partners = partners.saturating_add(1);
             }
         }
-        self.last_flow += 1;
-        let id = FlowId(self.last_flow);
-        self.pairs.insert(pair, id);
-        self.flows.insert(id, (pair, Flow::new(self.now)));
-        id
+        self.flows.add(pair, Flow::new(self.now))
     }
 
     /// No datagram is added to a flow any more.
     fn end(&mut self, id: FlowId, how: Wait) {
-        if let Some((pair, flow)) = self.flows.get_mut(&id) {
+        if let Some((pair, flow)) = self.flows.get_mut(id) {
             flow.is_over = true;
             flow.waiting += 1;
-            self.pairs.remove(pair);
+            let pair = *pair;
+            self.flows.close(&pair);
             self.waiting.push_back(Waiting {
                 at: self.now,
                 flow: id,
@@ -254,16 +248,8 @@ impl Observer {
             return;
         }
         self.next_sweep = self.now + SWEEP;
-        let idle: Vec<FlowId> = self
-            .pairs
-            .values()
-            .copied()
-            .filter(|id| {
-                self.flows
-                    .get(id)
-                    .is_some_and(|(_, flow)| self.now.since(flow.last) >= IDLE)
-            })
-            .collect();
+        let now = self.now;
+        let idle = self.flows.open_if(|flow| now.since(flow.last) >= IDLE);
         for id in idle {
             self.end(id, Wait::Idle);
         }
@@ -274,7 +260,7 @@ impl Observer {
         while let Some(first) = self.waiting.front() {
             let open = self
                 .flows
-                .get(&first.flow)
+                .get(first.flow)
                 .is_some_and(|(_, flow)| flow.verdict == Verdict::Open);
             let alone = matches!(&first.what, Wait::Datagram { bytes, .. } if is_connless(bytes));
             if open && !alone {
@@ -291,22 +277,13 @@ impl Observer {
     /// Decides a flow by what there is.
     fn decide(&mut self, id: FlowId) {
         let partners = &self.partners;
-        if let Some((pair, flow)) = self.flows.get_mut(&id) {
+        if let Some((pair, flow)) = self.flows.get_mut(id) {
             flow.decide(|| pair.likely_low_is_client(partners));
         }
     }
 }
 
 impl Pair {
-    /// And whether the first one is the lower.
-    fn of(from: SocketAddr, to: SocketAddr) -> (Self, bool) {
-        if from <= to {
-            (Self { low: from, high: to }, true)
-        } else {
-            (Self { low: to, high: from }, false)
-        }
-    }
-
     /// A server is at a port of servers, or speaks with many.
     fn likely_low_is_client(&self, partners: &BTreeMap<SocketAddr, u32>) -> Option<bool> {
         let [low, high] = [self.low, self.high].map(|address| {
@@ -314,15 +291,6 @@ impl Pair {
             (SERVER_PORTS.contains(&address.port()), many)
         });
         (low != high).then_some(low < high)
-    }
-
-    /// The one address, and the other.
-    fn ends(&self, low_first: bool) -> (SocketAddr, SocketAddr) {
-        if low_first {
-            (self.low, self.high)
-        } else {
-            (self.high, self.low)
-        }
     }
 }
 

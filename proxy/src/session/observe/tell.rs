@@ -3,16 +3,17 @@
 use std::net::SocketAddr;
 
 use teetap_wire::{
-    Code, Connless as Wire, Control, Dir, First, Flags, Note, Packet, Proto, Side, Token, connless, detect,
-    is_connless,
+    Code, Connless as Wire, Control, Dir, First, Flags, Inflated, Note, Packet, Proto, Side, Token, connless,
+    detect, is_connless,
 };
 
 use super::{
-    FlowId, Observer, Pair, Wait, Waiting,
+    Observer, Wait, Waiting,
     flow::{Found, Peers, Told, Verdict},
+    flows::{FlowId, Pair},
 };
 use crate::session::{
-    Connless, Datagram, Ends, Event, Origin, Remark, SessionChange, SessionId, State, Time, Traffic, What,
+    Connless, Datagram, Ends, Event, Remark, SessionChange, SessionId, State, Time, Traffic, What,
 };
 
 /// A datagram that is told.
@@ -36,6 +37,7 @@ struct Kind {
     /// Its reason.
     closes: Option<Option<Box<[u8]>>>,
     token: Option<Token>,
+    inflated: Option<Inflated>,
 }
 
 impl Observer {
@@ -44,31 +46,14 @@ impl Observer {
         let Some(Waiting { at, flow: id, what }) = self.waiting.pop_front() else {
             return;
         };
-        let Some((pair, flow)) = self.flows.get_mut(&id) else {
+        let Some((_, flow)) = self.flows.get_mut(id) else {
             return;
         };
         flow.waiting -= 1;
-        let (pair, verdict) = (*pair, flow.verdict);
         let is_last = flow.is_over && flow.waiting == 0;
         match what {
             Wait::Datagram { from_low, bytes, len } => {
-                if is_connless(&bytes) {
-                    self.tell_connless(at, id, from_low, &bytes, len);
-                } else if let Verdict::Peers(peers) = verdict {
-                    self.tell_datagram(
-                        id,
-                        &Telling {
-                            at,
-                            pair,
-                            peers,
-                            from_low,
-                            bytes: &bytes,
-                            len,
-                        },
-                    );
-                } else {
-                    self.tell_foreign(at, id, from_low, len);
-                }
+                self.tell(at, id, from_low, &bytes, len);
             }
             Wait::Restart => {
                 let session = self.told(id).and_then(|told| told.session);
@@ -80,12 +65,34 @@ impl Observer {
             Wait::Idle => self.tell_end(at, id),
         }
         if is_last {
-            self.flows.remove(&id);
+            self.flows.remove(id);
         }
     }
 
+    /// Tells a datagram; its flow is decided, or it does not matter.
+    pub(super) fn tell(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
+        if is_connless(bytes) {
+            return self.tell_connless(at, id, from_low, bytes, len);
+        }
+        let Some((pair, flow)) = self.flows.get(id) else {
+            return;
+        };
+        let Verdict::Peers(peers) = flow.verdict else {
+            return self.tell_foreign(at, id, from_low, len);
+        };
+        let telling = Telling {
+            at,
+            pair: *pair,
+            peers,
+            from_low,
+            bytes,
+            len,
+        };
+        self.tell_datagram(id, &telling);
+    }
+
     fn told(&mut self, id: FlowId) -> Option<&mut Told> {
-        self.flows.get_mut(&id).map(|(_, flow)| &mut flow.told)
+        self.flows.get_mut(id).map(|(_, flow)| &mut flow.told)
     }
 
     fn event(&mut self, at: Time, session: Option<SessionId>, what: What) {
@@ -104,7 +111,7 @@ impl Observer {
     /// Nothing of this protocol: the first one of a flow is told.
     fn tell_foreign(&mut self, at: Time, id: FlowId, from_low: bool, len: usize) {
         self.tally.foreign += 1;
-        let Some((pair, flow)) = self.flows.get_mut(&id) else {
+        let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
         };
         let (from, to) = pair.ends(from_low);
@@ -114,7 +121,7 @@ impl Observer {
     }
 
     fn tell_connless(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
-        let Some((pair, flow)) = self.flows.get(&id) else {
+        let Some((pair, flow)) = self.flows.get(id) else {
             return;
         };
         let message = Wire::parse(bytes);
@@ -151,7 +158,11 @@ impl Observer {
             First::Connect { proto, .. } if sender == Side::Client => proto,
             _ => peers.proto,
         };
-        let mut event = Datagram::new(dir, proto, Origin::Peer, bytes, std::iter::once(bytes));
+        let kind = kind(proto, bytes, &mut self.scratch);
+        let clear = kind
+            .inflated
+            .map(|inflated| (self.scratch.inflated(&inflated), inflated));
+        let mut event = Datagram::passed(dir, proto, bytes, clear);
         if bytes.len() < telling.len {
             event.notes.push(Note {
                 code: Code::CutByCapture,
@@ -159,7 +170,6 @@ impl Observer {
                 len: telling.len - bytes.len(),
             });
         }
-        let kind = kind(proto, bytes, &mut self.scratch);
         let session = self.open(id, telling, &kind);
         let Some(told) = self.told(id) else { return };
         let is_wrong = session.is_some() && kind.asks.is_none() && told.is_wrong(dir, kind.token);
@@ -235,7 +245,7 @@ impl Observer {
 
     /// The session of a flow is over without a CLOSE.
     fn tell_end(&mut self, at: Time, id: FlowId) {
-        let Some((pair, flow)) = self.flows.get_mut(&id) else {
+        let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
         };
         let (Verdict::Peers(peers), Some(session)) = (flow.verdict, flow.told.session) else {
@@ -294,6 +304,7 @@ fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind 
     };
     let mut kind = Kind {
         token: packet.header.token,
+        inflated: packet.inflated,
         ..Kind::default()
     };
     if !packet.header.flags.contains(Flags::CONTROL) {

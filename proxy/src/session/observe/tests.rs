@@ -14,7 +14,7 @@ fn observe<'a>(sightings: impl IntoIterator<Item = Sighting<'a>>) -> (Vec<Event>
     let mut events = Vec::new();
     for sighting in sightings {
         observer.see(sighting);
-        assert!(observer.waiting.len() <= MAX_WAITING + 2 && observer.pairs.len() <= MAX_FLOWS);
+        assert!(observer.waiting.len() <= MAX_WAITING + 2 && observer.flows.open() <= MAX_FLOWS);
         events.extend(std::iter::from_fn(|| observer.poll()));
     }
     observer.finish();
@@ -334,7 +334,7 @@ fn idle_sessions_and_surplus_ones_are_dropped() {
             .into_iter()
             .for_each(|sighting| observer.see(sighting));
         while observer.poll().is_some() {}
-        assert!(observer.pairs.len() <= MAX_FLOWS && observer.flows.len() <= MAX_FLOWS);
+        assert!(observer.flows.open() <= MAX_FLOWS && observer.flows.len() <= MAX_FLOWS);
     }
     assert_eq!(observer.tally().sessions, 2 * MAX_FLOWS as u64);
 }

@@ -1,0 +1,123 @@
+//! How fast `teetap grep` goes through a long recording, and what memory it takes.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike as _};
+use tempfile::{TempDir, tempdir};
+
+use super::Run;
+use crate::proc;
+use crate::recording::{self, Format};
+use crate::stats::{Report, median, most, number};
+
+/// Sessions, kind of file, and what to call it.
+const RECORDINGS: [(&str, Format, &str); 4] = [
+    ("rich-dd16", Format::Pcap, "DDNet, pcap"),
+    ("rich-tw07", Format::Pcap, "0.7, pcap"),
+    ("rich-dd16", Format::PcapNg, "DDNet, pcapng of teetap"),
+    ("rich-tw07", Format::PcapNg, "0.7, pcapng of teetap"),
+];
+
+/// A message that is rare, one in a text, a direction.
+const FILTERS: [&str; 3] = ["rcon_cmd", r#"sv_chat.message contains "x""#, "c2s and not input"];
+
+const MB: f64 = 1e6;
+/// How often the memory is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+/// MB/s of wall time.
+const GOAL: f64 = 100.0;
+/// MiB, however long the recording is.
+const MEMORY: f64 = 32.0;
+
+/// One run.
+struct Figures {
+    /// MB/s.
+    speed: f64,
+    /// Seconds of CPU time.
+    cpu: f64,
+    /// MiB.
+    memory: f64,
+}
+
+/// Measures and prints. `megabytes`: how long the recordings are.
+///
+/// # Errors
+/// When a recording cannot be made, or grep fails.
+pub(crate) fn measure(run: &Run, megabytes: u64, report: &mut Report) -> Result<()> {
+    let (size, runs) = (run.either(megabytes, 16) * 1_000_000, run.either(3, 1));
+    report.line(&format!(
+        "\nteetap grep over recordings of {} MB in the page cache, median of {runs} runs, highest memory",
+        size / 1_000_000
+    ));
+    report.line("| recording | filter | MB/s | CPU s | MiB | goals |");
+    report.line("|---|---|---|---|---|---|");
+    let folder: TempDir = tempdir()?;
+    for (sessions, format, name) in RECORDINGS {
+        let path = folder.path().join("recording");
+        recording::write(sessions, format, size, &path)?;
+        for filter in FILTERS {
+            let figures = (0..runs)
+                .map(|_| grep(run, filter, &path))
+                .collect::<Result<Vec<_>>>()?;
+            let all = |of: fn(&Figures) -> f64| figures.iter().map(of).collect::<Vec<_>>();
+            let (speed, memory) = (median(&all(|one| one.speed)), most(&all(|one| one.memory)));
+            let what = format!("{name}, {filter}");
+            let words = [
+                report.at_least(&format!("MB/s of grep, {what}"), speed, GOAL),
+                report.at_most(&format!("memory of grep in MiB, {what}"), memory, MEMORY),
+            ];
+            report.line(&format!(
+                "| {name} | `{filter}` | **{speed:.0}** | {:.2} | **{memory:.1}** | {} |",
+                median(&all(|one| one.cpu)),
+                words.join(", ")
+            ));
+        }
+        fs::remove_file(&path)?;
+    }
+    Ok(())
+}
+
+/// Runs it once; that nothing matches is no failure of it.
+fn grep(run: &Run, filter: &str, path: &Path) -> Result<Figures> {
+    let size = number(path.metadata()?.len());
+    let mut command = Command::new(&run.teetap);
+    command
+        .args(["grep", "--quiet", filter])
+        .arg(path)
+        .stdin(Stdio::null())
+        .stdout(File::create("/dev/null")?)
+        .stderr(Stdio::null());
+    let (cpu, begun) = (children_cpu()?, Instant::now());
+    let mut child = run
+        .cores
+        .start(|| command.spawn())
+        .with_context(|| format!("cannot start {}", run.teetap.display()))?;
+    let mut memory = 0;
+    let status = loop {
+        // One that has ended has none any more.
+        memory = proc::memory(child.id()).map_or(memory, |(_, highest)| highest.max(memory));
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        std::thread::sleep(LOOK);
+    };
+    let took = begun.elapsed().as_secs_f64();
+    ensure!(matches!(status.code(), Some(0 | 1)), "grep {filter}: {status}");
+    Ok(Figures {
+        speed: size / MB / took,
+        cpu: children_cpu()? - cpu,
+        memory: number(memory) / (1024.0 * 1024.0),
+    })
+}
+
+/// Seconds that all children that have ended have run.
+fn children_cpu() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: TimeVal| number(u64::try_from(time.num_microseconds()).unwrap_or_default()) / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}

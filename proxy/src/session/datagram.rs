@@ -1,0 +1,205 @@
+//! The datagram of an event: its bytes as they came in and as they left, and what became of its chunks.
+
+use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto, Scratch, Side};
+
+use super::{Ends, Origin, Placed};
+
+/// One datagram of a session.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    /// Where it was going.
+    pub dir: Dir,
+    /// Protocol of its bytes.
+    pub proto: Proto,
+    /// Whose doing it is.
+    pub origin: Origin,
+    /// The one leg it belongs to: handshakes, refused datagrams and what the proxy sends on its own.
+    /// `None` = it went from one leg to the other.
+    pub leg: Option<Side>,
+    /// Ordinal in the session and direction, from 1, counting what peers sent; 0 when no peer sent it.
+    pub ordinal: u64,
+    /// Between which addresses.
+    pub ends: Ends,
+    /// As received, then as sent where that is kept, then what the payload inflates to where that is known.
+    bytes: Box<[u8]>,
+    /// Bytes received; 0 = nothing.
+    received: u16,
+    sent: Sent,
+    /// Of what was received, read as `proto`.
+    inflated: Option<Inflated>,
+    /// What became of each chunk, in order. Empty: every one passed as it was, under its own number.
+    pub placed: Box<[Placed]>,
+    /// Oddities.
+    pub notes: Notes,
+}
+
+/// What left.
+#[derive(Clone, Debug)]
+enum Sent {
+    /// What came in; it is kept once.
+    AsReceived,
+    /// One datagram of this length.
+    One(u16),
+    /// As many as there are lengths.
+    All(Box<[u16]>),
+}
+
+impl Datagram {
+    /// Joins what came in and what went out into one event. Of what came in it keeps what receivers read, 1400 bytes, so
+    /// that a flood of the largest datagrams fills no memory; the notes say that there was more.
+    #[must_use]
+    pub fn new<'a>(
+        dir: Dir,
+        proto: Proto,
+        origin: Origin,
+        received: &'a [u8],
+        sent: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Self {
+        let received = seen(received);
+        let total = received.len() + sent.clone().map(<[u8]>::len).sum::<usize>();
+        let mut bytes = Vec::with_capacity(total);
+        bytes.extend_from_slice(received);
+        sent.clone().for_each(|part| bytes.extend_from_slice(part));
+        let mut lens = sent.map(|part| short(part.len()));
+        let sent = match (lens.next(), lens.next()) {
+            (Some(only), None) => Sent::One(only),
+            (first, second) => Sent::All(first.into_iter().chain(second).chain(lens).collect()),
+        };
+        Self::of(dir, proto, origin, (bytes, received.len(), sent, None))
+    }
+
+    /// One that a peer sent and that went on as it came. `clear`: what its payload inflates to, where whoever tells of it
+    /// knows that already.
+    #[must_use]
+    pub(crate) fn passed(dir: Dir, proto: Proto, received: &[u8], clear: Option<(&[u8], Inflated)>) -> Self {
+        let received = seen(received);
+        let (clear, inflated) = clear.unzip();
+        let bytes = [received, clear.unwrap_or_default()].concat();
+        let all = (bytes, received.len(), Sent::AsReceived, inflated);
+        Self::of(dir, proto, Origin::Peer, all)
+    }
+
+    fn of(
+        dir: Dir,
+        proto: Proto,
+        origin: Origin,
+        (bytes, received, sent, inflated): (Vec<u8>, usize, Sent, Option<Inflated>),
+    ) -> Self {
+        Self {
+            dir,
+            proto,
+            origin,
+            leg: None,
+            ordinal: 0,
+            ends: Ends::default(),
+            bytes: bytes.into_boxed_slice(),
+            received: short(received),
+            sent,
+            inflated,
+            placed: Box::default(),
+            notes: Notes::default(),
+        }
+    }
+
+    /// The bytes as a peer sent them, at most 1400; `None` when no peer did.
+    #[must_use]
+    pub fn received(&self) -> Option<&[u8]> {
+        self.bytes
+            .get(..usize::from(self.received))
+            .filter(|bytes| !bytes.is_empty())
+    }
+
+    /// Bytes that it owns.
+    #[cfg(feature = "io")]
+    pub(crate) fn owned(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The datagrams that left because of it, in order; none when it was refused or swallowed.
+    pub fn sent(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        let behind = self.bytes.get(usize::from(self.received)..).unwrap_or_default();
+        let (mut rest, lens): (&[u8], &[u16]) = match &self.sent {
+            Sent::AsReceived => (&self.bytes, std::slice::from_ref(&self.received)),
+            Sent::One(len) => (behind, std::slice::from_ref(len)),
+            Sent::All(lens) => (behind, lens),
+        };
+        lens.iter().filter_map(move |len| {
+            let (part, behind) = rest.split_at_checked(usize::from(*len))?;
+            rest = behind;
+            Some(part)
+        })
+    }
+
+    /// Whether what left is exactly what came in, and known to be.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        matches!(self.sent, Sent::AsReceived)
+    }
+
+    /// What came in, read, as [`Packet::parse`] does; `None` when no peer sent it. What was inflated before is not inflated
+    /// again.
+    pub fn packet<'a>(&'a self, scratch: &'a mut Scratch) -> Option<Result<Packet<'a>, PacketError>> {
+        let received = self.received()?;
+        let clear = self
+            .inflated
+            .and_then(|inflated| Some((self.bytes.get(received.len()..)?, inflated)));
+        Some(match clear {
+            Some((clear, inflated)) => Packet::parse_inflated(self.proto, received, clear, inflated),
+            None => Packet::parse(self.proto, received, scratch),
+        })
+    }
+}
+
+/// The part of a datagram that receivers read.
+pub(crate) fn seen(datagram: &[u8]) -> &[u8] {
+    datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
+}
+
+fn short(len: usize) -> u16 {
+    u16::try_from(len).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use teetap_wire::{Flags, Header, Seq, Token, Trailing, packet};
+
+    use super::*;
+
+    proptest! {
+        /// Whether or not somebody inflated it before, it is read alike, and all its parts are what they were.
+        #[test]
+        fn what_was_inflated_before_is_read_alike(
+            proto in prop::sample::select(&Proto::ALL[..]),
+            flags in 0u8..4,
+            compress in prop::option::of(Just(Trailing::Always)),
+            payload in prop::collection::vec(0u8..40, 0..200),
+            noise in prop::collection::vec(any::<u8>(), 0..4),
+            sent in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 0..4),
+        ) {
+            let header = Header {
+                flags: Flags::from_bits_truncate(flags),
+                ack: Seq::new(3),
+                num_chunks: 2,
+                token: Some(Token(*b"tokn")),
+            };
+            let mut bytes = Vec::new();
+            packet::write(proto, &header, &payload, compress, &mut bytes);
+            bytes.extend(noise);
+            let (mut scratch, mut other) = (Scratch::new(), Scratch::new());
+            let inflated = Packet::parse(proto, &bytes, &mut scratch).ok().and_then(|packet| packet.inflated);
+            let clear = inflated.map(|inflated| (scratch.inflated(&inflated), inflated));
+            let passed = Datagram::passed(Dir::C2s, proto, &bytes, clear);
+            let plain = Datagram::new(Dir::C2s, proto, Origin::Peer, &bytes, std::iter::once(&*bytes));
+            let (mut one, mut two) = (Scratch::new(), Scratch::new());
+            prop_assert_eq!(
+                format!("{:?}", passed.packet(&mut one)),
+                format!("{:?}", Some(Packet::parse(proto, &bytes, &mut two)))
+            );
+            prop_assert_eq!(format!("{:?}", plain.packet(&mut other)), format!("{:?}", passed.packet(&mut one)));
+            prop_assert!(passed.sent().eq(plain.sent()) && passed.received() == plain.received());
+            let many = Datagram::new(Dir::C2s, proto, Origin::Peer, &bytes, sent.iter().map(|part| &**part));
+            prop_assert!(many.sent().eq(&sent) && many.received() == Some(&bytes));
+        }
+    }
+}

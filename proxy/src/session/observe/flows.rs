@@ -1,0 +1,220 @@
+//! The flows that are known, found by their addresses or by their number.
+//!
+//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) are open at once; those that are over stay until all that waits of them is told.
+//! Finding one costs nothing that grows with their number where the same few speak all the time, and little otherwise.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+};
+
+use super::flow::Flow;
+use crate::session::Time;
+
+/// Number of a flow. It is given anew when the flow has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct FlowId(usize);
+
+/// Two addresses, the lower one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pair {
+    pub(super) low: SocketAddr,
+    pub(super) high: SocketAddr,
+}
+
+/// Places for pairs that spoke last.
+const RECENT: usize = 64;
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    /// By number.
+    slots: Vec<Option<(Pair, Flow)>>,
+    free: Vec<FlowId>,
+    /// Those that are open for more.
+    open: BTreeMap<Pair, FlowId>,
+    /// The same again for the last few, each at the place that its ports give it.
+    recent: Box<[Option<(Pair, FlowId)>]>,
+    /// The open ones, by a time at which each was heard: not always the last one, which `heard` says for each.
+    queue: BTreeSet<(Time, FlowId)>,
+    heard: Vec<Time>,
+}
+
+impl Flows {
+    /// How many are open.
+    pub(super) fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// How many there are at all.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.slots.iter().flatten().count()
+    }
+
+    pub(super) fn get(&self, id: FlowId) -> Option<&(Pair, Flow)> {
+        self.slots.get(id.0)?.as_ref()
+    }
+
+    pub(super) fn get_mut(&mut self, id: FlowId) -> Option<&mut (Pair, Flow)> {
+        self.slots.get_mut(id.0)?.as_mut()
+    }
+
+    /// The open flow between two addresses.
+    pub(super) fn between(&mut self, pair: &Pair) -> Option<FlowId> {
+        if let Some(Some((known, id))) = self.recent.get(pair.place())
+            && known == pair
+        {
+            return Some(*id);
+        }
+        let id = *self.open.get(pair)?;
+        self.remember(pair, Some(id));
+        Some(id)
+    }
+
+    /// Adds a flow that is open.
+    pub(super) fn add(&mut self, pair: Pair, flow: Flow) -> FlowId {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.heard.push(Time::ZERO);
+            FlowId(self.slots.len() - 1)
+        });
+        self.enqueue(id, flow.last);
+        if let Some(slot) = self.slots.get_mut(id.0) {
+            *slot = Some((pair, flow));
+        }
+        self.open.insert(pair, id);
+        self.remember(&pair, Some(id));
+        id
+    }
+
+    /// Nothing is added to it any more.
+    pub(super) fn close(&mut self, pair: &Pair) {
+        self.remember(pair, None);
+        if let Some(id) = self.open.remove(pair) {
+            self.dequeue(id);
+        }
+    }
+
+    /// Forgets it.
+    pub(super) fn remove(&mut self, id: FlowId) {
+        if self.slots.get_mut(id.0).and_then(Option::take).is_some() {
+            self.free.push(id);
+        }
+    }
+
+    /// The open flow that was silent longest.
+    pub(super) fn idlest(&mut self) -> Option<FlowId> {
+        loop {
+            let (heard, id) = *self.queue.first()?;
+            let last = self.get(id).map_or(heard, |(_, flow)| flow.last);
+            if last == heard {
+                return Some(id);
+            }
+            self.dequeue(id);
+            self.enqueue(id, last);
+        }
+    }
+
+    fn enqueue(&mut self, id: FlowId, heard: Time) {
+        self.queue.insert((heard, id));
+        if let Some(place) = self.heard.get_mut(id.0) {
+            *place = heard;
+        }
+    }
+
+    fn dequeue(&mut self, id: FlowId) {
+        if let Some(heard) = self.heard.get(id.0) {
+            self.queue.remove(&(*heard, id));
+        }
+    }
+
+    /// Those open flows.
+    pub(super) fn open_if(&self, is_wanted: impl Fn(&Flow) -> bool) -> Vec<FlowId> {
+        self.open
+            .values()
+            .copied()
+            .filter(|id| self.get(*id).is_some_and(|(_, flow)| is_wanted(flow)))
+            .collect()
+    }
+
+    fn remember(&mut self, pair: &Pair, id: Option<FlowId>) {
+        if self.recent.is_empty() {
+            self.recent = vec![None; RECENT].into();
+        }
+        if let Some(place) = self.recent.get_mut(pair.place()) {
+            *place = id.map(|id| (*pair, id));
+        }
+    }
+}
+
+impl Pair {
+    /// And whether the first one is the lower.
+    pub(super) fn of(from: SocketAddr, to: SocketAddr) -> (Self, bool) {
+        if from <= to {
+            (Self { low: from, high: to }, true)
+        } else {
+            (Self { low: to, high: from }, false)
+        }
+    }
+
+    /// The one address, and the other.
+    pub(super) fn ends(&self, low_first: bool) -> (SocketAddr, SocketAddr) {
+        if low_first {
+            (self.low, self.high)
+        } else {
+            (self.high, self.low)
+        }
+    }
+
+    fn place(&self) -> usize {
+        usize::from(self.low.port() ^ self.high.port()) % RECENT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(port: u16) -> Pair {
+        Pair::of(([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 8303).into()).0
+    }
+
+    #[test]
+    fn the_idlest_is_found_whoever_spoke_in_between() {
+        let mut flows = Flows::default();
+        // All of them at one place of the recent ones.
+        let ids = [1, 2, 3].map(|number| flows.add(pair(number * 64), Flow::new(Time(number.into()))));
+        assert_eq!(flows.idlest(), Some(ids[0]));
+        flows.get_mut(ids[0]).unwrap().1.last = Time(9);
+        flows.get_mut(ids[1]).unwrap().1.last = Time(7);
+        assert_eq!((flows.idlest(), flows.idlest()), (Some(ids[2]), Some(ids[2])));
+        flows.close(&pair(3 * 64));
+        assert_eq!((flows.idlest(), flows.open(), flows.len()), (Some(ids[1]), 2, 3));
+        flows.close(&pair(2 * 64));
+        flows.close(&pair(64));
+        assert_eq!((flows.idlest(), flows.queue.len()), (None, 0));
+    }
+
+    #[test]
+    fn a_number_given_anew_is_the_new_ones() {
+        let mut flows = Flows::default();
+        let first = flows.add(pair(1), Flow::new(Time(1)));
+        assert_eq!(flows.between(&pair(1)), Some(first));
+        flows.close(&pair(1));
+        assert_eq!(
+            (flows.between(&pair(1)), flows.get(first).is_some()),
+            (None, true)
+        );
+        // While some of it is still to be told, the pair has a new one.
+        let second = flows.add(pair(1), Flow::new(Time(2)));
+        assert_ne!(first, second);
+        flows.remove(first);
+        let third = flows.add(pair(65), Flow::new(Time(3)));
+        assert_eq!(third, first);
+        assert_eq!(
+            [pair(1), pair(65), pair(1), pair(2)].map(|pair| flows.between(&pair)),
+            [Some(second), Some(third), Some(second), None]
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! Whether an expression asks about what only somebody knows who has seen all messages of a session.
+
+use super::facts::SessionFact;
+use super::program::{Cond, Number, Program, Text};
+
+impl Program {
+    /// Whether it asks how long the session has been there, who plays, or how long an ack takes.
+    pub(crate) fn asks_for_history(&self) -> bool {
+        self.root.asks_for_history()
+    }
+}
+
+impl Cond {
+    fn asks_for_history(&self) -> bool {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::asks_for_history),
+            Self::Not(inner) | Self::Each { inner, .. } => inner.asks_for_history(),
+            Self::Number(number, _) => number.asks_for_history(),
+            Self::Text(text, _) => text.is_player(),
+            Self::Compare(_, sides) => sides.0.asks_for_history() || sides.1.asks_for_history(),
+            Self::CompareText(_, left, right) => left.is_player() || right.is_player(),
+            Self::Unknown
+            | Self::Dir(_)
+            | Self::Is(_)
+            | Self::Flag(_)
+            | Self::Lint(_)
+            | Self::Search(_)
+            | Self::Field(..)
+            | Self::Has(_)
+            | Self::Seen(_) => false,
+        }
+    }
+}
+
+impl Number {
+    fn asks_for_history(&self) -> bool {
+        match self {
+            Self::Time | Self::PlayerLength | Self::Session(SessionFact::Rtt) => true,
+            Self::Negate(inner) => inner.asks_for_history(),
+            Self::Arith(_, sides) => sides.0.asks_for_history() || sides.1.asks_for_history(),
+            Self::Fixed(_)
+            | Self::Field(_)
+            | Self::Length(_)
+            | Self::Packet(_)
+            | Self::Session(SessionFact::Id)
+            | Self::State
+            | Self::Proto
+            | Self::Snap(_)
+            | Self::Ordinal
+            | Self::Count(_)
+            | Self::Since(_) => false,
+        }
+    }
+}
+
+impl Text {
+    const fn is_player(self) -> bool {
+        matches!(self, Self::Player)
+    }
+}
