@@ -3,6 +3,7 @@
 //! Law: of several definitions of the same thing the one of highest rank counts ([`Scope::rank`]); two of the same rank
 //! are an error. A message replaces another one when it has its name or its id.
 
+mod gist;
 mod layout;
 
 use std::collections::BTreeMap;

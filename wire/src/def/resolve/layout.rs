@@ -8,7 +8,7 @@ use super::super::error::Errors;
 use super::super::model::{Class, Def, Field, Id, Len, Repeat, Size, Type};
 use super::super::suggest::suggest;
 use super::super::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
-use super::Names;
+use super::{Names, gist};
 
 /// Most fields of a message, those of its parts counted.
 const MAX_FIELDS: usize = 1024;
@@ -25,7 +25,7 @@ pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut 
     };
     out.members(layout, None, 0);
     let fields = out.fields;
-    Some(Def {
+    let mut def = Def {
         name: item.name.text.clone(),
         class: head.class,
         id: head.id.clone(),
@@ -37,8 +37,13 @@ pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut 
         doc: layout.doc.clone(),
         size: (head.class == Class::Object).then(|| size(head, &fields)),
         fields,
+        gist: None,
         twin: None,
-    })
+    };
+    if !layout.gist.is_empty() {
+        def.gist = gist::compile(&layout.gist, &def, errors);
+    }
+    Some(def)
 }
 
 struct Out<'a, 'i> {
