@@ -10,16 +10,14 @@ use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
     Code, Dir, MessageId, Note, Proto, Seq,
     connless::Connless,
-    def::{Class, Decoded, Def, Record, Registry, Secrets, Source, Value},
+    def::{Class, Decoded, Def, Registry, Secrets, Source},
     identify,
 };
 
-use crate::matcher::{Around, Asked, Matcher};
-
-/// Characters of a gist.
-const GIST: usize = 160;
-/// Characters of one value in it.
-const VALUE: usize = 64;
+use crate::{
+    gist,
+    matcher::{Around, Asked, Matcher},
+};
 
 /// Reads messages; a buffer to use again and again.
 pub struct Decoder {
@@ -247,7 +245,7 @@ impl Decoder {
         let mut fields = String::new();
         if let Some(def) = def {
             match self.form {
-                Form::Gist => self.gist(def, source, &mut fields),
+                Form::Gist => fields = gist::fields(&self.decoded, def, source, self.secrets),
                 Form::Json => self.decoded.json(def, source, self.secrets, &mut fields),
             }
         }
@@ -260,50 +258,6 @@ impl Decoder {
             notes,
             shown: true,
         }
-    }
-
-    /// `field=value` for what has a value of its own, as far as a line goes. Of a list the number of its elements.
-    fn gist(&self, def: &Def, source: Source<'_>, out: &mut String) {
-        let mut left = GIST;
-        let mut skip_to = 0;
-        for (number, record) in self.decoded.records().iter().enumerate() {
-            if number < skip_to || record.value == Value::Group {
-                continue;
-            }
-            if matches!(record.value, Value::List(_)) {
-                skip_to = record.end as usize;
-            }
-            let Some(part) = self.part(def, record, source) else {
-                continue;
-            };
-            let len = part.chars().count() + 1;
-            if len > left {
-                out.push_str(" …");
-                return;
-            }
-            left -= len;
-            if !out.is_empty() {
-                out.push(' ');
-            }
-            out.push_str(&part);
-        }
-    }
-
-    fn part(&self, def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
-        if record.value == Value::Bytes && def.bytes(record, source).iter().all(|byte| *byte == 0) {
-            // Padding.
-            return None;
-        }
-        let name = &def.field(record.field)?.name;
-        let value = self.decoded.value_text(def, record, source, self.secrets);
-        let mut part = format!("{name}=");
-        if value.chars().count() <= VALUE {
-            part.push_str(&value);
-        } else {
-            part.extend(value.chars().take(VALUE - 1));
-            part.push('…');
-        }
-        Some(part)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of what a message is said to say.
 
 use super::*;
+use crate::gist::GIST;
 
 fn decoder(secrets: Secrets, form: Form) -> Decoder {
     Decoder::new(Registry::builtin(), secrets, form)

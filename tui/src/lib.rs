@@ -10,6 +10,7 @@
 
 pub mod decoder;
 pub mod explain;
+mod gist;
 mod matcher;
 pub mod reading;
 pub mod row;
