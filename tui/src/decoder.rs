@@ -11,12 +11,13 @@ use teetap_wire::{
     Code, Dir, MessageId, Note, Proto, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Registry, Secrets, Source},
-    identify,
+    identify, printable,
 };
 
 use crate::{
     gist,
     matcher::{Around, Asked, Matcher},
+    players::Roster,
 };
 
 /// Reads messages; a buffer to use again and again.
@@ -25,6 +26,7 @@ pub struct Decoder {
     secrets: Secrets,
     form: Form,
     decoded: Decoded,
+    roster: Roster,
     filter: Option<Matcher>,
     until: Option<Matcher>,
     reached: bool,
@@ -82,6 +84,7 @@ impl Decoder {
             secrets,
             form,
             decoded: Decoded::new(),
+            roster: Roster::default(),
             filter: None,
             until: None,
             reached: false,
@@ -121,6 +124,15 @@ impl Decoder {
         for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
             matcher.on_session(at, session, state);
         }
+        if state == State::Closed {
+            self.roster.forget(session);
+        }
+    }
+
+    /// What the player of a session is called, as far as that is known. No control characters.
+    #[must_use]
+    pub fn player(&self, session: SessionId) -> Option<String> {
+        self.roster.own_name(Some(session)).map(|name| printable(&name))
     }
 
     /// A chunk.
@@ -135,6 +147,7 @@ impl Decoder {
         let id = identify(data).map(|(id, _)| id);
         // An unknown UUID has the definition of its envelope, which is not its own.
         let def = found.filter(|found| !found.unknown).map(|found| found.def);
+        let player = self.roster.own_name(place.session);
         let shown = self.decide(&Asked {
             at: place.at,
             session: place.session,
@@ -149,21 +162,33 @@ impl Decoder {
             resend,
             seq,
             seq_out,
+            player: player.as_deref(),
             around: place.around,
         });
-        if !shown {
+        let told = def.filter(|def| Roster::is_told_by(place.dir, def));
+        if !shown && told.is_none() {
             return Content::hidden(def);
         }
-        let def = self.decoded.message(self.registry, place.proto, place.dir, data);
-        if let Some(def) = def {
+        let read = self.decoded.message(self.registry, place.proto, place.dir, data);
+        if let Some(def) = read {
             self.decoded.check_vital(def, seq.is_some());
         }
-        self.content(def, data)
+        let content = match shown {
+            true => self.content(read, data, place.session),
+            false => Content::hidden(def),
+        };
+        // Only now: a message about a player that left tells of one that was there.
+        if let Some(def) = told {
+            self.roster
+                .on_message(place.session, place.dir, def, &self.decoded, data);
+        }
+        content
     }
 
     /// The clear payload of a control packet.
     pub(crate) fn control(&mut self, place: Place<'_>, payload: &[u8]) -> Content {
         let id = payload.first().copied();
+        let player = self.roster.own_name(place.session);
         let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
         let shown = self.decide(&Asked {
             at: place.at,
@@ -179,6 +204,7 @@ impl Decoder {
             resend: false,
             seq: None,
             seq_out: None,
+            player: player.as_deref(),
             around: place.around,
         });
         if !shown {
@@ -187,7 +213,7 @@ impl Decoder {
         let def = self
             .decoded
             .control(self.registry, place.proto, place.dir, payload);
-        self.content(def, payload)
+        self.content(def, payload, place.session)
     }
 
     /// A datagram outside a connection.
@@ -218,6 +244,7 @@ impl Decoder {
             resend: false,
             seq: None,
             seq_out: None,
+            player: None,
             around: Around {
                 size: Some(connless.bytes.len()),
                 ..Around::default()
@@ -227,7 +254,7 @@ impl Decoder {
             return Content::hidden(def);
         }
         let def = self.decoded.connless(self.registry, proto, data);
-        self.content(def, data)
+        self.content(def, data, None)
     }
 
     /// Asks the filters; whether the message is to be shown.
@@ -240,12 +267,15 @@ impl Decoder {
         shown
     }
 
-    fn content(&self, def: Option<&'static Def>, data: &[u8]) -> Content {
+    fn content(&self, def: Option<&'static Def>, data: &[u8], session: Option<SessionId>) -> Content {
         let source = Source::Bytes(data);
         let mut fields = String::new();
         if let Some(def) = def {
             match self.form {
-                Form::Gist => fields = gist::fields(&self.decoded, def, source, self.secrets),
+                Form::Gist => {
+                    let players = self.roster.of(session);
+                    fields = gist::line(&self.decoded, def, source, self.secrets, players);
+                }
                 Form::Json => self.decoded.json(def, source, self.secrets, &mut fields),
             }
         }

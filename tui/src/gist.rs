@@ -1,16 +1,38 @@
 //! What a message says, in one line.
 //!
+//! The template of its definition says how; without one, or where the message is too short for it, it is its fields.
+//!
 //! Law: a line is not longer than a line, however much a peer sends.
 
-use teetap_wire::def::{Decoded, Def, Record, Secrets, Source, Value};
+use teetap_wire::def::{Decoded, Def, Look, Record, Secrets, Source, Value};
+
+use crate::players::Players;
 
 /// Characters of a gist.
 pub(crate) const GIST: usize = 160;
 /// Characters of one value in it.
 const VALUE: usize = 64;
 
+/// What a message says; `players` are those of its session.
+pub(crate) fn line(
+    decoded: &Decoded,
+    def: &Def,
+    source: Source<'_>,
+    secrets: Secrets,
+    players: Option<&Players>,
+) -> String {
+    let look = Look {
+        secrets,
+        line: GIST,
+        value: VALUE,
+    };
+    decoded
+        .gist(def, source, look, &|id| players?.name(id))
+        .unwrap_or_else(|| fields(decoded, def, source, secrets))
+}
+
 /// `field=value` for what has a value of its own, as far as a line goes. Of a list the number of its elements.
-pub(crate) fn fields(decoded: &Decoded, def: &Def, source: Source<'_>, secrets: Secrets) -> String {
+fn fields(decoded: &Decoded, def: &Def, source: Source<'_>, secrets: Secrets) -> String {
     let mut out = String::new();
     let mut left = GIST;
     let mut skip_to = 0;

@@ -12,6 +12,7 @@ pub mod decoder;
 pub mod explain;
 mod gist;
 mod matcher;
+mod players;
 pub mod reading;
 pub mod row;
 

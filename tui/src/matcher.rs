@@ -16,8 +16,6 @@ use teetap_wire::{
 
 /// Sessions that are remembered; when there are more, the oldest is forgotten.
 const SESSIONS: usize = 4096;
-/// Bytes of a player's name that are kept; the games keep 15.
-const NAME: usize = 64;
 
 /// A filter with its memory.
 #[derive(Debug)]
@@ -36,7 +34,6 @@ struct Known {
     memory: Memory,
     since: Time,
     state: SessionState,
-    player: Option<Box<[u8]>>,
     trip: Trip,
 }
 
@@ -76,6 +73,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) seq: Option<Seq>,
     /// The number under which it left.
     pub(crate) seq_out: Option<Seq>,
+    /// The name of the session's player.
+    pub(crate) player: Option<&'a [u8]>,
     pub(crate) around: Around<'a>,
 }
 
@@ -122,13 +121,9 @@ impl Matcher {
             lazy: Lazy::new(asked.def, asked.data, asked.body, buffer),
         };
         let matches = self.filter.matches(&message, &mut memory) == Some(true);
-        let name = message.names_player();
         self.buffer = message.lazy.into_buffer();
         let known = self.known(asked.at, asked.session);
         known.memory = memory;
-        if name.is_some() {
-            known.player = name;
-        }
         matches
     }
 
@@ -148,7 +143,6 @@ impl Known {
             memory: filter.memory(),
             since,
             state: SessionState::Opening,
-            player: None,
             trip: Trip::default(),
         }
     }
@@ -180,19 +174,6 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The name that the player gives itself.
-    fn names_player(&self) -> Option<Box<[u8]>> {
-        let Asked { class, dir, def, .. } = self.asked;
-        let def = def.filter(|_| *class == Class::Game && *dir == Dir::C2s)?;
-        if !matches!(&*def.name, "cl_start_info" | "cl_change_info") {
-            return None;
-        }
-        let fields = self.lazy.fields()?;
-        let record = fields.decoded.find(&def.path("name").ok()?)?;
-        let name = fields.bytes(record);
-        Some(name.get(..NAME).unwrap_or(&name).into())
-    }
-
     /// All notes: of the datagram, and of the message.
     fn any_note(&self, wanted: impl Fn(Code) -> bool) -> bool {
         let of_message = || {
@@ -271,7 +252,7 @@ impl Facts for Message<'_> {
     }
 
     fn player(&self) -> Option<&[u8]> {
-        self.known.player.as_deref()
+        self.asked.player
     }
 
     fn time(&self) -> u64 {

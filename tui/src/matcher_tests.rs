@@ -5,7 +5,6 @@ use teetap_wire::{def::Registry, identify};
 use super::*;
 
 const KILL: &[u8] = b"\x38";
-const START_INFO: &[u8] = b"\x36nameless tee\0";
 
 /// A 0.7 message.
 fn asked(at: u64, session: u32, dir: Dir, data: &[u8]) -> Asked<'_> {
@@ -25,6 +24,7 @@ fn asked(at: u64, session: u32, dir: Dir, data: &[u8]) -> Asked<'_> {
         resend: false,
         seq: Some(Seq::new(7)),
         seq_out: Some(Seq::new(9)),
+        player: None,
         around: Around::default(),
     }
 }
@@ -59,12 +59,21 @@ fn a_closed_session_is_forgotten_and_there_are_never_too_many() {
 fn a_session_has_a_time_a_state_and_a_player() {
     let mut matcher =
         matcher(r#"cl_kill and sess.name == "nameless tee" and t > 1s and sess.state == online"#);
-    matcher.on_session(Time(500), SessionId(1), State::Opening);
-    matcher.matches(&asked(900, 1, Dir::C2s, START_INFO));
-    assert!(!matcher.matches(&asked(1_500_000, 1, Dir::C2s, KILL)));
+    let mut matches = |at, session, player: Option<&'static [u8]>| {
+        let asked = asked(at, session, Dir::C2s, KILL);
+        matcher.matches(&Asked { player, ..asked })
+    };
+    let tee = Some(&b"nameless tee"[..]);
+    assert!(!matches(500, 1, tee));
+    assert!(!matches(1_500_000, 1, tee));
     matcher.on_session(Time(1_600_000), SessionId(1), State::Online);
-    assert!(matcher.matches(&asked(1_700_000, 1, Dir::C2s, KILL)));
-    assert!(!matcher.matches(&asked(1_700_000, 2, Dir::C2s, KILL)));
+    let mut matches = |session, player: Option<&'static [u8]>| {
+        let asked = asked(1_700_000, session, Dir::C2s, KILL);
+        matcher.matches(&Asked { player, ..asked })
+    };
+    assert!(matches(1, tee));
+    assert!(!matches(1, None));
+    assert!(!matches(2, tee));
 }
 
 #[test]

@@ -157,9 +157,10 @@ impl Decoded {
             look,
             name_of,
             out: Line::new(look.line),
+            last: false,
         };
-        for section in &gist.sections {
-            render.section(section)?;
+        for (at, section) in (1..).zip(&gist.sections) {
+            render.section(section, at == gist.sections.len())?;
         }
         Some(render.out.finish())
     }
@@ -172,11 +173,13 @@ struct Render<'a, 'n> {
     look: Look,
     name_of: &'a dyn Fn(i64) -> Option<&'n [u8]>,
     out: Line,
+    /// It is at the end of the template.
+    last: bool,
 }
 
 impl Render<'_, '_> {
     /// `None`: a value is missing that is not in brackets.
-    fn section(&mut self, section: &Section) -> Option<()> {
+    fn section(&mut self, section: &Section, last: bool) -> Option<()> {
         let mut values = section.parts.iter().filter_map(|part| match part {
             Part::Value(path, _) => Some(path),
             Part::Text(_) => None,
@@ -189,7 +192,8 @@ impl Render<'_, '_> {
                 self.test(path, *test) && values.all(|path| self.decoded.find(path).is_some())
             }
         };
-        for part in section.parts.iter().filter(|_| shown) {
+        for (at, part) in (1..).zip(&section.parts).filter(|_| shown) {
+            self.last = last && at == section.parts.len();
             match part {
                 Part::Text(text) => self.out.text(text),
                 Part::Value(path, form) => self.values(path, *form),
@@ -280,7 +284,7 @@ impl Render<'_, '_> {
         if hidden != Some(0) {
             let text = match form {
                 Form::Raw => raw(shown, self.out.left()),
-                _ => quoted(shown, self.look.value.min(self.out.left())),
+                _ => quoted(shown, self.room()),
             };
             self.out.value(&text);
             self.out.value(if hidden.is_some() { " " } else { "" });
@@ -295,8 +299,17 @@ impl Render<'_, '_> {
         self.out.value(&id.to_string());
         if let Some(name) = (self.name_of)(id) {
             self.out.value(" ");
-            let most = self.look.value.min(self.out.left());
-            self.out.value(&quoted(name, most));
+            self.out.value(&quoted(name, self.room()));
+        }
+    }
+
+    /// Characters that a text may have.
+    fn room(&self) -> usize {
+        let left = self.out.left();
+        if self.last {
+            left
+        } else {
+            left.min(self.look.value)
         }
     }
 

@@ -1,8 +1,8 @@
 //! The template of a message's gist, checked against its fields.
 //!
-//! Law: the first error of a template is told with its place; such a template is none.
+//! Law: the first error of a template is told with its place.
 
-use super::super::error::{Errors, Mark};
+use super::super::error::Mark;
 use super::super::gist::{Compare, Form, Gist, Part, Section, Test, When};
 use super::super::lex::Word;
 use super::super::model::{Def, Field, Type};
@@ -13,14 +13,17 @@ use super::super::syntax::Name;
 use crate::printable;
 
 /// An error: its place, what it is, and what to do.
-type Wrong = (Mark, String, Option<String>);
+pub(super) type Wrong = (Mark, String, Option<String>);
 
-/// The template in these lines, whose marks are those of their first characters.
-pub(super) fn compile(lines: &[Name], def: &Def, errors: &mut Errors) -> Option<Gist> {
+/// The template in these lines, whose marks are those of their first characters; none without lines.
+pub(super) fn compile(lines: &[Name], def: &Def) -> Result<Option<Gist>, Wrong> {
+    let Some(first) = lines.first() else {
+        return Ok(None);
+    };
     let mut template = Template {
         word: Word {
             text: "",
-            mark: lines.first()?.mark,
+            mark: first.mark,
         },
         def,
         done: Vec::new(),
@@ -28,19 +31,15 @@ pub(super) fn compile(lines: &[Name], def: &Def, errors: &mut Errors) -> Option<
         raw: false,
     };
     for line in lines {
-        let word = Word {
+        template.line(Word {
             text: &line.text,
             mark: line.mark,
-        };
-        if let Err((mark, message, help)) = template.line(word) {
-            errors.push(mark, message, help);
-            return None;
-        }
+        })?;
     }
-    Some(Gist {
+    Ok(Some(Gist {
         lines: lines.iter().map(|line| line.text.clone()).collect(),
         sections: template.done,
-    })
+    }))
 }
 
 struct Template<'t> {

@@ -5,7 +5,7 @@ mod attribute;
 use std::sync::Arc;
 
 use super::super::error::Errors;
-use super::super::model::{Class, Def, Field, Id, Len, Repeat, Size, Type};
+use super::super::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
 use super::super::suggest::suggest;
 use super::super::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
 use super::{Names, gist};
@@ -40,8 +40,11 @@ pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut 
         gist: None,
         twin: None,
     };
-    if !layout.gist.is_empty() {
-        def.gist = gist::compile(&layout.gist, &def, errors);
+    match gist::compile(&layout.gist, &def) {
+        Ok(gist) => def.gist = gist,
+        // A user who replaces an enum or a struct is not told that something built in does not fit it: it goes without.
+        Err(_) if item.scope.level < names.level => {}
+        Err((mark, message, help)) => errors.push(mark, message, help),
     }
     Some(def)
 }
@@ -144,7 +147,7 @@ impl<'i> Out<'_, 'i> {
         let name = &raw.ty;
         let ty = match raw.builtin {
             Some(builtin) => self.builtin(builtin, raw, parent)?,
-            None => match (self.names.sets.get(&*name.text), self.layout(name)) {
+            None => match (self.set(raw), self.layout(name)) {
                 (Some(set), _) if set.flags => Type::Flags(Arc::clone(set)),
                 (Some(set), _) => Type::Enum(Arc::clone(set)),
                 (None, Some(_)) => Type::Group {
@@ -266,6 +269,13 @@ impl<'i> Out<'_, 'i> {
             .get(&*name.text)
             .or_else(|| self.names.objects.get(&*name.text))
             .copied()
+    }
+
+    /// The enum or flags of a field. An object that has the name of one is still found where its size is told.
+    fn set(&self, raw: &RawField) -> Option<&'i Arc<Set>> {
+        let object = raw.bytes.is_some() && self.layout(&raw.ty).is_some();
+        let set = self.names.sets.get(&*raw.ty.text).copied();
+        set.filter(|_| !object)
     }
 
     fn unknown(&mut self, name: &Name, what: &str) {

@@ -211,6 +211,8 @@ fn long_values_and_lines_are_cut() {
     assert_eq!(shown, format!("\"{}\"… 1", "x".repeat(61)));
     let shown = own("  gist \"s: {s:raw}\"\n", values(1, &long, 1.into())).unwrap();
     assert_eq!(shown, format!("s: {}…", "x".repeat(156)));
+    let shown = own("  gist \"{n} {s}\"\n", values(1, &long, 1.into())).unwrap();
+    assert_eq!(shown, format!("1 \"{}\"…", "x".repeat(155)));
 }
 
 #[test]
@@ -272,6 +274,22 @@ fn wrong_templates_are_told_of_with_their_place() {
         errors(in_struct),
         ["my.tw:4:3: a struct has no gist (the messages that include it have)"]
     );
+}
+
+#[test]
+fn what_a_user_replaces_may_leave_messages_without_a_gist() {
+    let text = "for ddnet\nenum team\n  0 all\nstruct appearance\n  name str\nenum player_input\n  0 x\n";
+    let registry = Registry::with("my.tw", text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let has_gist = |name: &str| {
+        let mut defs = registry.named(Proto::Ddnet, Some(Class::Game), name);
+        defs.next().unwrap().gist.is_some()
+    };
+    assert_eq!(
+        ["sv_chat", "cl_start_info", "sv_kill_msg"].map(has_gist),
+        [false, false, true]
+    );
+    let input = registry.named(Proto::Ddnet, None, "input").next().unwrap();
+    assert!(input.fields.len() > 10 && input.gist.is_some());
 }
 
 fn is_clean(line: &str) -> bool {
