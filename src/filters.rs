@@ -30,11 +30,6 @@ pub(crate) fn parse(
     };
     match Filter::parse(text, registry) {
         Ok((filter, told)) => {
-            if filter.asks_for_snapshots() {
-                return Err(Failure::usage(format!(
-                    "the expression of {option} asks about the contents of snapshots, which are not followed yet"
-                )));
-            }
             if !told.is_empty() {
                 output::say(&show(&told));
             }

@@ -11,7 +11,7 @@ use std::{
 
 use teetap_proxy::{
     io::{
-        Bus, Clock, Watcher,
+        Bus, Clock, Seen, Watcher,
         capture::{
             Encode, Encoder, ReadError, Recorded, Recording, Run, Tape, TapeError, end_of_pcapng, recorder,
         },
@@ -150,7 +150,7 @@ impl Prepared {
                 let mut decoder = Decoder::new(registry, Secrets::Hide, Form::Gist);
                 Box::new(Encoder::new(
                     run(start),
-                    Box::new(move |event| row::gist(event, &mut decoder)),
+                    Box::new(move |seen| gist(seen, &mut decoder)),
                 ))
             }
             Format::JsonLines => Box::new(JsonLines::new(start.clone(), registry)),
@@ -216,6 +216,16 @@ impl Finished {
             (None, _) => {}
         }
     }
+}
+
+/// The comment of a packet.
+fn gist(seen: &Seen, decoder: &mut Decoder) -> String {
+    match seen {
+        Seen::Event(event) => return row::gist(event, decoder),
+        Seen::Gap(_) => decoder.gap(),
+        Seen::Snapshots(snapshots) => decoder.on_snapshots(snapshots),
+    }
+    String::new()
 }
 
 fn trouble(path: &Path, error: &str) -> String {

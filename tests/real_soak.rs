@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use teetap_kit::real::{
     DdnetClient, DdnetServer, Log, NpmBot, PATIENCE, Player, Server, Teetap, TeeworldsClient,
-    TeeworldsServer, entered, left,
+    TeeworldsServer, entered, is_odd_as_known, left,
 };
 
 const TEETAP: &str = env!("CARGO_BIN_EXE_teetap");
@@ -80,37 +80,7 @@ const EXPLAINED: [(&str, &str); 11] = [
 ];
 
 /// What the proxies may tell: the beginning of a text, or the code of a note, and why it comes.
-const TOLD: [(&str, &str); 2] = [
-    ("the server answers ", "every proxy asks its server at the start"),
-    (
-        "empty-without-resend",
-        "the npm client sends one data packet without anything in it",
-    ),
-];
-
-/// What is odd about messages of these peers: protocol, direction and name, the code of the note, and why it is there.
-const ODD: [(&str, &str, &str); 4] = [
-    (
-        "0.7 s2c sv_tune_params",
-        "surplus-bytes",
-        "DDNet has more tunings than 0.7",
-    ),
-    (
-        "0.7 s2c sv_vote_option_list_add",
-        "surplus-bytes",
-        "DDNet sends 15 texts whatever their number is",
-    ),
-    (
-        "0.7 s2c rcon_cmd_add",
-        "text-too-long",
-        "DDNet's texts are longer than clients of 0.7 keep",
-    ),
-    (
-        "ddnet c2s ",
-        "unknown-message",
-        "the npm client sends the UUID of the game message sv_kill_msg_team as one of the engine",
-    ),
-];
+const TOLD: [(&str, &str); 1] = [("the server answers ", "every proxy asks its server at the start")];
 
 /// A message that its sender repeats: something got lost or came late, which is nobody's mistake, but a figure to look at.
 const RESENT: &str = r#""resend":true"#;
@@ -290,17 +260,23 @@ fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
         _ => {
             let [proto, dir, name] = ["proto", "dir", "name"].map(|key| text(object, key));
             let of = format!("{proto} {dir} {name}");
-            let is_known = |code: &str| {
-                explained(code) || ODD.iter().any(|(known, odd, _)| *known == of && *odd == code)
-            };
+            let is_known = |code: &str| explained(code) || is_odd_as_known(&of, code);
             let notes = object.get("notes").and_then(Value::as_array);
             let explained = notes.is_some_and(|notes| notes.iter().all(|note| is_known(text(note, "code"))));
-            !explained || object.get("error").is_some_and(|error| !error.is_null())
+            !explained
+                || is_unknown_snapshot(object)
+                || object.get("error").is_some_and(|error| !error.is_null())
         }
     };
     let odd = objects.iter().filter(is_odd);
     odd.map(|object| format!("the proxy of {name}: {object}"))
         .collect()
+}
+
+/// Whether a snapshot is one that its client could not take.
+fn is_unknown_snapshot(object: &Value) -> bool {
+    let snap = object.get("snap");
+    snap.is_some_and(|snap| !["kept", "late", "again"].contains(&text(snap, "fate")))
 }
 
 /// The text under `key`; empty when there is none.

@@ -1,11 +1,12 @@
 //! The core of teetap.
 //!
-//! Two halves with one border between them:
+//! Two halves with one border between them, and what both sides of it use:
 //!
 //! * [`session`] is the sans-IO session core. It is driven like a state machine: [`session::Hub::handle`] once for
 //!   everything that happened, then [`session::Hub::poll`] until it gives nothing more, then sleep until
 //!   [`session::Hub::deadline`]. Time, the secret that tokens are made of, rules and commands are inputs, so the
 //!   same inputs give the same outputs, byte for byte.
+//! * [`snapshots`] follows what is in the game world of each session, for watchers.
 //! * `io` (cargo feature `io`, on by default) is the only code that touches sockets and clocks.
 //!
 //! # Limits
@@ -31,7 +32,9 @@
 //! | pairs of addresses in a capture that is shown | 4096, 120 s idle | the idlest is closed |
 //! | datagrams of a capture that wait until it is clear what they are | 4096, 5 s | what is likely is taken |
 //! | a block or packet of a capture | 4 MiB | the capture is damaged |
+//! | events on their way to watchers | 64 MiB | dropped and counted |
 //! | events kept for watchers | 16 384 | the oldest are dropped and counted |
+//! | snapshots that a watcher knows | 2 MiB of a session, 128 MiB and 4096 sessions | the oldest; the session that was silent longest, whose next ones are of an unknown base |
 //!
 //! One session has one socket, so there are never more than 256 + 64 + 8 beside those of players.
 //!
@@ -50,6 +53,7 @@
 //! tokens (0.6.4, fallbacks to it) whoever can send with a peer's address and guess its ack is that peer.
 
 pub mod session;
+pub mod snapshots;
 
 #[cfg(feature = "io")]
 pub mod io;

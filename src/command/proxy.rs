@@ -112,7 +112,7 @@ impl Setup {
             seed,
             version: env!("CARGO_PKG_VERSION"),
         });
-        let bus = Bus::default();
+        let bus = Bus::new(registry);
         let recording = options
             .write
             .as_ref()

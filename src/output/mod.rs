@@ -99,7 +99,8 @@ impl Output {
         let form = if style.json { Form::Json } else { Form::Gist };
         Self {
             style,
-            decoder: Decoder::new(registry, style.secrets, form),
+            decoder: Decoder::new(registry, style.secrets, form)
+                .with_items(style.verbosity >= Verbosity::Datagrams),
             stdout: Vec::new(),
             closed: false,
             recording: None,
@@ -145,6 +146,9 @@ impl Output {
             self.log(event.at, remark.level(), &remark.to_string());
             return;
         }
+        if let Seen::Gap(_) = seen {
+            self.decoder.gap();
+        }
         let is_traffic = |event: &Event| matches!(event.what, What::Datagram(_) | What::Connless(_));
         if self.style.matches_only
             && let Seen::Event(event) = seen
@@ -156,6 +160,7 @@ impl Output {
             return;
         }
         match (self.style.json, seen) {
+            (_, Seen::Snapshots(snapshots)) => self.decoder.on_snapshots(snapshots),
             (true, Seen::Gap(lost)) => json::gap(now, *lost, &mut self.stdout),
             (true, Seen::Event(event)) => {
                 json::event(event, self.style, &mut self.decoder, &mut self.stdout);

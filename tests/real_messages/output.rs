@@ -1,45 +1,14 @@
 //! What the program prints with `--json -vv --show-secrets`: its messages back in their datagrams, and what it calls odd.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
+use teetap_kit::real::{UNKNOWN_OBJECT, is_odd_as_known};
 use teetap_wire::def::{Decoded, Registry};
 use teetap_wire::{Dir, Proto};
 
 use crate::compare::{Datagram, text};
-
-/// Something odd that real peers do: protocol, direction and message; the code of a note; why.
-type Odd = (&'static str, &'static str, &'static str);
-
-/// All that is odd in these games.
-const ODD: [Odd; 5] = [
-    (
-        "0.7 s2c sv_tune_params",
-        "surplus-bytes",
-        "DDNet has more tunings than 0.7",
-    ),
-    (
-        "0.7 s2c sv_vote_option_list_add",
-        "surplus-bytes",
-        "DDNet sends 15 texts whatever their number is",
-    ),
-    (
-        "0.7 s2c rcon_cmd_add",
-        "text-too-long",
-        "DDNet's texts are longer than clients of 0.7 keep",
-    ),
-    (
-        "ddnet c2s",
-        "empty-without-resend",
-        "the npm client acks with data packets without anything in them",
-    ),
-    (
-        "ddnet c2s",
-        "unknown-message",
-        "the npm client sends the UUID of the game message sv_kill_msg_team as one of the engine, with its web address",
-    ),
-];
 
 /// The datagrams of peers, with their messages.
 ///
@@ -87,7 +56,8 @@ pub(crate) fn datagrams(what: &str, objects: &[Value]) -> Result<Vec<Datagram>> 
     Ok(all)
 }
 
-/// Every message has a name, every byte is in a field or in a note, and every note is in [`ODD`].
+/// Every message has a name, every byte is in a field or in a note, every note has an explanation, and every snapshot is
+/// known with its sum.
 ///
 /// # Errors
 /// All that is not so.
@@ -95,7 +65,9 @@ pub(crate) fn check(objects: &[Value]) -> Result<()> {
     let mut wrong: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut tell =
         |what: String, object: &Value| wrong.entry(what).or_insert_with(|| (0, object.to_string())).0 += 1;
-    for object in objects {
+    // Types of items by session, backwards: what a snapshot cannot name yet the later ones describe.
+    let mut described: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for object in objects.iter().rev() {
         let label = format!(
             "{} {} {}",
             text(object, "proto"),
@@ -105,12 +77,14 @@ pub(crate) fn check(objects: &[Value]) -> Result<()> {
         let notes = object.get("notes").and_then(Value::as_array);
         for note in notes.into_iter().flatten() {
             let code = text(note, "code");
-            if !ODD
-                .iter()
-                .any(|(of, known, _)| *of == label.trim() && *known == code)
-            {
+            if !is_odd_as_known(&label, code) {
                 tell(format!("{label}: {code}"), object);
             }
+        }
+        if let Some(snap) = object.get("snap") {
+            let item = check_snapshot(snap, described.entry(session(object)).or_default());
+            item.into_iter()
+                .for_each(|what| tell(format!("{label}: {what}"), object));
         }
         if object.get("error").is_some_and(|error| !error.is_null()) {
             tell(format!("{label}: an error"), object);
@@ -136,6 +110,42 @@ pub(crate) fn check(objects: &[Value]) -> Result<()> {
         .collect();
     ensure!(wrong.is_empty(), "odd without an explanation:{list}");
     Ok(())
+}
+
+fn session(object: &Value) -> u64 {
+    object.get("session").and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// What is wrong with a snapshot. `described`: types that later ones of the session describe.
+fn check_snapshot(snap: &Value, described: &mut BTreeSet<u64>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let fate = text(snap, "fate");
+    if !["kept", "late", "again"].contains(&fate) || snap["crc_ok"] == false {
+        wrong.push(format!("a snapshot that is {fate}"));
+    }
+    let items = snap["items"].as_array();
+    let count = |of: &str| snap.pointer(&format!("/counts/{of}")).and_then(Value::as_u64);
+    if items.map(|items| items.len() as u64) != count("items").zip(count("deleted")).map(|(a, b)| a + b) {
+        wrong.push("a snapshot without its items".to_owned());
+    }
+    for item in items.into_iter().flatten() {
+        let kind = item["type"].as_u64().unwrap_or_default();
+        if kind == 0 {
+            described.extend(item["id"].as_u64());
+        }
+    }
+    for item in items.into_iter().flatten() {
+        let kind = item["type"].as_u64().unwrap_or_default();
+        if item["name"].is_null() && !described.contains(&kind) {
+            wrong.push(format!("an item of the type {kind}, {UNKNOWN_OBJECT}"));
+        }
+        let notes = item["notes"].as_array();
+        for note in notes.into_iter().flatten() {
+            let (name, code) = (text(item, "name"), text(note, "code"));
+            wrong.push(format!("{name}[{}]: {code}", note["at"]));
+        }
+    }
+    wrong
 }
 
 /// Whether every byte of a message is in its id, in a field or in a note.

@@ -5,28 +5,50 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{self, SessionId, State, Time};
+use teetap_proxy::{
+    session::{self, SessionId, State, Time},
+    snapshots::{Heard, Snapshots},
+};
 use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
-    Code, Dir, MessageId, Note, Proto, Seq,
+    Code, Dir, MessageId, Note, Notes, Proto, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Registry, Secrets, Source},
     identify, printable,
+    snap::{Completed, Store},
 };
 
 use crate::{
     gist,
     matcher::{Around, Asked, Matcher},
-    players::Roster,
+    players::{Players, Roster},
+    snapshot,
 };
 
 /// Reads messages; a buffer to use again and again.
 pub struct Decoder {
     registry: &'static Registry,
+    snapshots: Snapshots,
+    roster: Roster,
+    judge: Judge,
+    teller: Teller,
+    /// For messages that are followed, shown or not.
+    buffer: Decoded,
+}
+
+/// Makes text and JSON.
+struct Teller {
     secrets: Secrets,
     form: Form,
+    items: bool,
     decoded: Decoded,
-    roster: Roster,
+    /// For snapshot items.
+    item: Decoded,
+}
+
+/// The filters.
+#[derive(Default)]
+struct Judge {
     filter: Option<Matcher>,
     until: Option<Matcher>,
     reached: bool,
@@ -50,6 +72,8 @@ pub(crate) struct Chunk<'a> {
     /// The number under which it left.
     pub(crate) seq_out: Option<Seq>,
     pub(crate) resend: bool,
+    /// Its receiver hears it, now or later.
+    pub(crate) heard: bool,
     pub(crate) data: &'a [u8],
 }
 
@@ -69,6 +93,10 @@ pub struct Content {
     pub name: Option<&'static str>,
     /// Its fields in the form that was asked for; empty when its id is not known.
     pub fields: String,
+    /// The snapshot that it completes, as a JSON object; empty when it completes none or JSON was not asked for.
+    pub snap: String,
+    /// A line for each of its items that changed, where the form is a gist and items were asked for.
+    pub items: Vec<String>,
     /// What is odd about it. Ranges are of its data.
     pub notes: Vec<Note>,
     /// No filter is against it.
@@ -81,49 +109,61 @@ impl Decoder {
     pub fn new(registry: &'static Registry, secrets: Secrets, form: Form) -> Self {
         Self {
             registry,
-            secrets,
-            form,
-            decoded: Decoded::new(),
+            snapshots: Snapshots::new(registry),
             roster: Roster::default(),
-            filter: None,
-            until: None,
-            reached: false,
-            matches: 0,
+            judge: Judge::default(),
+            teller: Teller {
+                secrets,
+                form,
+                items: false,
+                decoded: Decoded::new(),
+                item: Decoded::new(),
+            },
+            buffer: Decoded::new(),
         }
+    }
+
+    /// Tells of snapshots what is in them, too.
+    #[must_use]
+    pub fn with_items(mut self, items: bool) -> Self {
+        self.teller.items = items;
+        self
     }
 
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
-        self.filter = Some(Matcher::new(filter));
+        self.judge.filter = Some(Matcher::new(filter));
     }
 
     /// Looks out for a message that matches, shown or not.
     pub fn look_out_for(&mut self, filter: Filter) {
-        self.until = Some(Matcher::new(filter));
+        self.judge.until = Some(Matcher::new(filter));
     }
 
     /// Whether a message that was looked out for has come.
     #[must_use]
     pub fn has_seen_it(&self) -> bool {
-        self.reached
+        self.judge.reached
     }
 
     /// How many messages were to be shown.
     #[must_use]
     pub fn matches(&self) -> u64 {
-        self.matches
+        self.judge.matches
     }
 
     /// Whether only some messages are shown.
     pub(crate) fn is_choosy(&self) -> bool {
-        self.filter.is_some()
+        self.judge.filter.is_some()
     }
 
     /// A session has changed its state, which filters may ask for.
     pub fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
+        let Judge { filter, until, .. } = &mut self.judge;
+        for matcher in [filter, until].into_iter().flatten() {
             matcher.on_session(at, session, state);
         }
+        self.snapshots.on_session(session, state);
         if state == State::Closed {
             self.roster.forget(session);
         }
@@ -135,20 +175,38 @@ impl Decoder {
         self.roster.own_name(Some(session)).map(|name| printable(&name))
     }
 
+    /// Events were missed.
+    pub fn gap(&mut self) {
+        self.snapshots.gap();
+        self.roster.gap();
+    }
+
+    /// Somebody who missed nothing knows these snapshots.
+    pub fn on_snapshots(&mut self, snapshots: &Snapshots) {
+        self.snapshots.clone_from(snapshots);
+    }
+
     /// A chunk.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
         let Chunk {
             seq,
             seq_out,
             resend,
+            heard,
             data,
         } = chunk;
         let found = self.registry.message(place.proto, place.dir, data);
         let id = identify(data).map(|(id, _)| id);
         // An unknown UUID has the definition of its envelope, which is not its own.
-        let def = found.filter(|found| !found.unknown).map(|found| found.def);
+        let found = found.filter(|found| !found.unknown);
+        let def = found.map(|found| found.def);
+        let body = found.map_or(0, |found| found.body);
+        let store =
+            def.and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &place, &chunk, def, body));
+        let completed = store.and_then(Store::completed);
+        let found = store.map(|store| *store.notes()).unwrap_or_default();
         let player = self.roster.own_name(place.session);
-        let shown = self.decide(&Asked {
+        let shown = self.judge.decide(&Asked {
             at: place.at,
             session: place.session,
             proto: place.proto,
@@ -156,7 +214,7 @@ impl Decoder {
             class: id.map_or(Class::System, |id| id.layer.into()),
             id: id.map_or(Identity::Other, identity),
             def,
-            body: found.map_or(0, |found| found.body),
+            body,
             data,
             vital: seq.is_some(),
             resend,
@@ -164,23 +222,32 @@ impl Decoder {
             seq_out,
             player: player.as_deref(),
             around: place.around,
+            snapshot: completed.as_ref(),
+            found: &found,
         });
-        let told = def.filter(|def| Roster::is_told_by(place.dir, def));
-        if !shown && told.is_none() {
-            return Content::hidden(def);
+        let told = def.filter(|def| heard && Roster::is_told_by(place.dir, def));
+        let mut content = Content::hidden(def);
+        if shown || told.is_some() {
+            let decoded = &mut self.teller.decoded;
+            let def = decoded.message(self.registry, place.proto, place.dir, data);
+            if let Some(def) = def {
+                decoded.check_vital(def, seq.is_some());
+            }
+            if shown {
+                content = self.teller.content(def, data, self.roster.of(place.session));
+                content.notes.extend(found.iter());
+            }
         }
-        let read = self.decoded.message(self.registry, place.proto, place.dir, data);
-        if let Some(def) = read {
-            self.decoded.check_vital(def, seq.is_some());
-        }
-        let content = match shown {
-            true => self.content(read, data, place.session),
-            false => Content::hidden(def),
-        };
         // Only now: a message about a player that left tells of one that was there.
         if let Some(def) = told {
             self.roster
-                .on_message(place.session, place.dir, def, &self.decoded, data);
+                .on_message(place.session, place.dir, def, &self.teller.decoded, data);
+        }
+        if let Some(completed) = &completed {
+            self.roster.on_snapshot(place.session, completed);
+            if shown {
+                self.teller.add_snapshot(completed, &mut content);
+            }
         }
         content
     }
@@ -190,7 +257,7 @@ impl Decoder {
         let id = payload.first().copied();
         let player = self.roster.own_name(place.session);
         let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
-        let shown = self.decide(&Asked {
+        let shown = self.judge.decide(&Asked {
             at: place.at,
             session: place.session,
             proto: place.proto,
@@ -206,14 +273,17 @@ impl Decoder {
             seq_out: None,
             player: player.as_deref(),
             around: place.around,
+            snapshot: None,
+            found: &Notes::new(),
         });
         if !shown {
             return Content::hidden(def);
         }
         let def = self
+            .teller
             .decoded
             .control(self.registry, place.proto, place.dir, payload);
-        self.content(def, payload, place.session)
+        self.teller.content(def, payload, self.roster.of(place.session))
     }
 
     /// A datagram outside a connection.
@@ -230,7 +300,7 @@ impl Decoder {
         };
         let data = message.data();
         let def = self.registry.connless(proto, data);
-        let shown = self.decide(&Asked {
+        let shown = self.judge.decide(&Asked {
             at,
             session: None,
             proto,
@@ -249,14 +319,18 @@ impl Decoder {
                 size: Some(connless.bytes.len()),
                 ..Around::default()
             },
+            snapshot: None,
+            found: &Notes::new(),
         });
         if !shown {
             return Content::hidden(def);
         }
-        let def = self.decoded.connless(self.registry, proto, data);
-        self.content(def, data, None)
+        let def = self.teller.decoded.connless(self.registry, proto, data);
+        self.teller.content(def, data, None)
     }
+}
 
+impl Judge {
     /// Asks the filters; whether the message is to be shown.
     fn decide(&mut self, asked: &Asked<'_>) -> bool {
         if let Some(until) = &mut self.until {
@@ -266,16 +340,15 @@ impl Decoder {
         self.matches += u64::from(shown);
         shown
     }
+}
 
-    fn content(&self, def: Option<&'static Def>, data: &[u8], session: Option<SessionId>) -> Content {
+impl Teller {
+    fn content(&self, def: Option<&'static Def>, data: &[u8], players: Option<&Players>) -> Content {
         let source = Source::Bytes(data);
         let mut fields = String::new();
         if let Some(def) = def {
             match self.form {
-                Form::Gist => {
-                    let players = self.roster.of(session);
-                    fields = gist::line(&self.decoded, def, source, self.secrets, players);
-                }
+                Form::Gist => fields = gist::line(&self.decoded, def, source, self.secrets, players),
                 Form::Json => self.decoded.json(def, source, self.secrets, &mut fields),
             }
         }
@@ -287,7 +360,31 @@ impl Decoder {
             fields,
             notes,
             shown: true,
+            ..Content::default()
         }
+    }
+
+    /// What a snapshot says is of more use than the numbers of its message.
+    fn add_snapshot(&mut self, completed: &Completed<'_>, content: &mut Content) {
+        let Self {
+            secrets, items, item, ..
+        } = self;
+        match self.form {
+            Form::Gist => {
+                content.fields = completed.to_string();
+                if *items {
+                    content.items = snapshot::lines(completed, *secrets, item);
+                }
+            }
+            Form::Json => content.snap = snapshot::json(completed, *items, *secrets, item),
+        }
+        // Of one that came in parts there is no range in this message.
+        let at = completed.data_at;
+        content.notes.extend(completed.data_notes.iter().map(|note| Note {
+            at: at.map_or(0, |at| at + note.at),
+            len: at.map_or(0, |_| note.len),
+            ..note
+        }));
     }
 }
 
@@ -300,6 +397,35 @@ impl Content {
     }
 }
 
+/// Hands a message to the snapshots of its session, if it means something to them.
+fn follow<'s>(
+    snapshots: &'s mut Snapshots,
+    decoded: &mut Decoded,
+    place: &Place<'_>,
+    chunk: &Chunk<'_>,
+    def: &Def,
+    body: usize,
+) -> Option<&'s Store<'static>> {
+    let Place {
+        session, proto, dir, ..
+    } = *place;
+    let session = session.filter(|_| chunk.heard)?;
+    if !snapshots.follows(proto, dir, def) {
+        return None;
+    }
+    decoded.read(def, chunk.data, body);
+    let heard = Heard {
+        proto,
+        dir,
+        seq: chunk.seq,
+        resend: chunk.resend,
+        def,
+        decoded,
+        data: chunk.data,
+    };
+    snapshots.hear(session, &heard)
+}
+
 fn identity(id: MessageId) -> Identity {
     id.uuid.map_or(Identity::Number(id.id), Identity::Uuid)
 }
@@ -307,8 +433,8 @@ fn identity(id: MessageId) -> Identity {
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decoder")
-            .field("secrets", &self.secrets)
-            .field("form", &self.form)
+            .field("secrets", &self.teller.secrets)
+            .field("form", &self.teller.form)
             .finish_non_exhaustive()
     }
 }

@@ -23,6 +23,7 @@ fn read(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Content {
         seq,
         seq_out: seq,
         resend: false,
+        heard: true,
         data,
     };
     decoder.chunk(place, chunk)

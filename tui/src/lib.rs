@@ -15,6 +15,7 @@ mod matcher;
 mod players;
 pub mod reading;
 pub mod row;
+mod snapshot;
 
 pub use decoder::{Content, Decoder, Form};
 pub use reading::{Layer, Message, Reading};

@@ -2,16 +2,17 @@
 //!
 //! Law: what a filter remembers is kept per session, from its first event to its end, and for a bounded number of them.
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap, ops::ControlFlow};
 
 use teetap_proxy::session::{SessionId, State, Time};
 use teetap_rules::{
     Facts, Fields, Filter, Memory, Subject,
-    eval::{Flag, Identity, Lazy, PacketFact, SessionFact, SessionState},
+    eval::{Flag, Identity, Lazy, PacketFact, SessionFact, SessionState, SnapFact},
 };
 use teetap_wire::{
-    Code, Dir, Note, Proto, Seq, Severity,
-    def::{Class, Decoded, Def},
+    Code, Dir, Note, Notes, Proto, Seq, Severity,
+    def::{Class, Decoded, Def, Id, Source},
+    snap::{Change, Completed},
 };
 
 /// Sessions that are remembered; when there are more, the oldest is forgotten.
@@ -26,6 +27,8 @@ pub(crate) struct Matcher {
     loose: Known,
     /// Used again for each message.
     buffer: Decoded,
+    /// And for each snapshot item.
+    item: Decoded,
 }
 
 /// What is known of a session.
@@ -76,6 +79,10 @@ pub(crate) struct Asked<'a> {
     /// The name of the session's player.
     pub(crate) player: Option<&'a [u8]>,
     pub(crate) around: Around<'a>,
+    /// The snapshot that it completes.
+    pub(crate) snapshot: Option<&'a Completed<'a>>,
+    /// What is odd about it in its session.
+    pub(crate) found: &'a Notes,
 }
 
 impl Matcher {
@@ -85,6 +92,7 @@ impl Matcher {
             loose: Known::new(&filter, Time::ZERO),
             sessions: BTreeMap::new(),
             buffer: Decoded::new(),
+            item: Decoded::new(),
             filter,
         }
     }
@@ -107,6 +115,7 @@ impl Matcher {
     pub(crate) fn matches(&mut self, asked: &Asked<'_>) -> bool {
         self.known(asked.at, asked.session).trip.take(asked);
         let buffer = std::mem::take(&mut self.buffer);
+        let item = std::mem::take(&mut self.item);
         // Taken out, so that what is known can be asked while the memory changes.
         let known = self.known(asked.at, asked.session);
         let nothing = Memory::default();
@@ -119,8 +128,10 @@ impl Matcher {
             asked,
             known,
             lazy: Lazy::new(asked.def, asked.data, asked.body, buffer),
+            item: Cell::new(item),
         };
         let matches = self.filter.matches(&message, &mut memory) == Some(true);
+        self.item = message.item.into_inner();
         self.buffer = message.lazy.into_buffer();
         let known = self.known(asked.at, asked.session);
         known.memory = memory;
@@ -171,6 +182,8 @@ struct Message<'a> {
     asked: &'a Asked<'a>,
     known: &'a Known,
     lazy: Lazy<'a>,
+    /// For snapshot items.
+    item: Cell<Decoded>,
 }
 
 impl Message<'_> {
@@ -180,7 +193,19 @@ impl Message<'_> {
             let fields = self.lazy.fields()?;
             Some(fields.decoded.notes().iter().any(|note| wanted(note.code)))
         };
-        self.asked.around.notes.iter().any(|note| wanted(note.code))
+        let Asked {
+            around,
+            found,
+            snapshot,
+            ..
+        } = self.asked;
+        let of_snapshot = snapshot.is_some_and(|snapshot| {
+            let mut notes = snapshot.data_notes.iter();
+            notes.any(|note| wanted(note.code))
+        });
+        around.notes.iter().any(|note| wanted(note.code))
+            || found.iter().any(|note| wanted(note.code))
+            || of_snapshot
             || self.asked.def.is_none() && wanted(Code::UnknownMessage)
             || of_message().unwrap_or(false)
     }
@@ -261,6 +286,38 @@ impl Facts for Message<'_> {
 
     fn repeated(&self) -> bool {
         self.asked.vital && self.asked.resend
+    }
+
+    fn snap(&self, fact: SnapFact) -> Option<i64> {
+        let snapshot = self.asked.snapshot?;
+        match fact {
+            SnapFact::Tick => Some(snapshot.tick.into()),
+            SnapFact::CrcOk => snapshot.crc_ok().map(i64::from),
+            SnapFact::Parts => Some(snapshot.parts.into()),
+        }
+    }
+
+    fn items(&self, object: &Id, id: Option<u16>, each: &mut dyn FnMut(u16, &Fields<'_>) -> ControlFlow<()>) {
+        let Some(snapshot) = self.asked.snapshot else {
+            return;
+        };
+        let mut decoded = self.item.take();
+        for item in snapshot.items() {
+            let wanted = item.change != Change::Deleted && id.is_none_or(|id| id == item.key.id);
+            let Some(def) = item.def.filter(|def| wanted && def.id == *object) else {
+                continue;
+            };
+            decoded.object(def, item.ints);
+            let fields = Fields {
+                def,
+                decoded: &decoded,
+                source: Source::Ints(item.ints),
+            };
+            if each(item.key.id, &fields).is_break() {
+                break;
+            }
+        }
+        self.item.set(decoded);
     }
 }
 

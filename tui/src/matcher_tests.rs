@@ -4,6 +4,8 @@ use teetap_wire::{def::Registry, identify};
 
 use super::*;
 
+const NOTHING: Notes = Notes::new();
+
 const KILL: &[u8] = b"\x38";
 
 /// A 0.7 message.
@@ -26,6 +28,8 @@ fn asked(at: u64, session: u32, dir: Dir, data: &[u8]) -> Asked<'_> {
         seq_out: Some(Seq::new(9)),
         player: None,
         around: Around::default(),
+        snapshot: None,
+        found: &NOTHING,
     }
 }
 

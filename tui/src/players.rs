@@ -35,6 +35,8 @@ pub(crate) struct Players {
     own_id: Option<i64>,
     /// As the client calls itself.
     own_name: Option<Arc<[u8]>>,
+    /// Messages were missed: the next snapshot that tells of players tells of all there are.
+    stale: bool,
 }
 
 /// A player, and the tick at which a snapshot told of it.
@@ -87,11 +89,17 @@ impl Roster {
     }
 
     /// Learns from a snapshot.
-    #[expect(dead_code, reason = "snapshots are followed soon")]
     pub(crate) fn on_snapshot(&mut self, session: Option<SessionId>, snapshot: &Completed<'_>) {
         if let Some(session) = session {
             self.at(session).on_snapshot(snapshot);
         }
+    }
+
+    /// Messages were missed.
+    pub(crate) fn gap(&mut self) {
+        self.sessions
+            .values_mut()
+            .for_each(|players| players.stale = true);
     }
 
     /// A session is over.
@@ -154,6 +162,10 @@ impl Players {
             let (Some(def), true) = (item.def, IDS.contains(&id)) else {
                 continue;
             };
+            if self.stale && &*def.name == "client_info" {
+                self.stale = false;
+                self.known.clear();
+            }
             match (&*def.name, item.change) {
                 ("client_info", Change::Deleted) => {
                     self.known.remove(&id);

@@ -8,11 +8,12 @@ use teetap_proxy::{
 };
 use teetap_wire::{
     Packet, Proto, Scratch,
-    def::{Datum, Registry},
+    def::{Datum, Registry, Secrets},
     snap::{Key, Sizes, Snapshot, Store},
 };
 
 use super::*;
+use crate::{Decoder, Form, Verbosity, rows};
 
 fn def(name: &str) -> &'static Def {
     Registry::builtin().named(Proto::V7, None, name).next().unwrap()
@@ -198,6 +199,12 @@ fn a_difference_to_an_old_snapshot_says_what_came_back() {
             ("data", Datum::Bytes(bytes)),
         ];
         def.encode(&Datum::group(values), &mut data).unwrap();
+        if tick == 14 {
+            // Events were missed in which one left.
+            let (name, tick) = (b"gone"[..].into(), 13);
+            followed.players.known.insert(9, Known { name, tick });
+            followed.players.stale = true;
+        }
         followed.chunk(Proto::Ddnet, Dir::S2c, &data);
     }
     assert_eq!((followed.snapshots, followed.names.len()), (7, 3));
@@ -224,6 +231,26 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
     sessions
         .map(|followed| (followed.snapshots, followed.ids, followed.names))
         .collect()
+}
+
+#[test]
+fn lines_of_a_recorded_session_have_names() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures/rich-dd16.pcap");
+    let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
+    let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+    let mut lines = Vec::new();
+    while let Some(item) = playback.read().unwrap() {
+        if let Item::Event(event) = item {
+            lines.extend(rows(&event, Verbosity::Messages, &mut decoder));
+        }
+    }
+    for expected in [
+        r#" bytes 0 "alice": hello all"#,
+        r#" bytes server: 'bob' entered and joined the game"#,
+        r#" bytes 1 "bob": zzz"#,
+    ] {
+        assert!(lines.iter().any(|row| row.text.ends_with(expected)), "{expected}");
+    }
 }
 
 #[test]

@@ -5,7 +5,10 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{Action, Datagram, Origin, Placed, SessionId, Time};
+use teetap_proxy::{
+    session::{Action, Datagram, Origin, Placed, SessionId, Time},
+    snapshots::Snapshots,
+};
 use teetap_wire::{
     Code, Control, Flags, MessageId, Note, Notes, Packet, Place, Seq, chunk, identify, message,
 };
@@ -78,8 +81,13 @@ pub struct Message {
     pub origin: Origin,
     /// What was done with it.
     pub done: Done,
-    /// Its fields, in the form that the decoder gives; empty when the id is not known.
+    /// Its fields, in the form that the decoder gives; empty when the id is not known. In a gist a snapshot stands for
+    /// the fields of the message that completes it.
     pub fields: String,
+    /// The snapshot that it completes, as a JSON object, if the decoder gives that; else empty.
+    pub snap: String,
+    /// What has changed in that snapshot, a line for each item, if the decoder gives that.
+    pub items: Vec<String>,
     /// Id and fields, without the chunk header.
     pub data: Box<[u8]>,
     /// Its oddities.
@@ -205,7 +213,9 @@ impl Reading {
                     chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),
                 ),
             };
-            let mut message = decode.chunk(&chunk, seq_out, datagram.origin, packet, &self.notes);
+            let heard = matches!(done, Done::Placed(action) if Snapshots::counts(action));
+            let by = (datagram.origin, heard);
+            let mut message = decode.chunk(&chunk, seq_out, by, packet, &self.notes);
             (message.seq, message.done) = (chunk.header.vital, done);
             message.notes.extend(self.claim_notes(chunk.at..chunk.end()));
             self.messages.push(message);
@@ -239,7 +249,8 @@ impl Reading {
                 } else {
                     datagram.origin
                 };
-                let message = decode.chunk(&chunk, chunk.header.vital, origin, packet, &self.notes);
+                // Of what rules and people make the game's state is another one than its server's.
+                let message = decode.chunk(&chunk, chunk.header.vital, (origin, false), packet, &self.notes);
                 self.messages.push(message);
             }
         }
@@ -320,6 +331,8 @@ impl Decode<'_> {
             origin: self.datagram.origin,
             done: Done::Placed(Action::Pass),
             fields: content.fields,
+            snap: content.snap,
+            items: content.items,
             data: packet.payload.into(),
             notes: content.notes,
             shown: content.shown,
@@ -330,7 +343,7 @@ impl Decode<'_> {
         &mut self,
         chunk: &chunk::Chunk<'_>,
         seq_out: Option<Seq>,
-        origin: Origin,
+        (origin, heard): (Origin, bool),
         packet: &Packet<'_>,
         notes: &[Note],
     ) -> Message {
@@ -342,6 +355,7 @@ impl Decode<'_> {
                 seq: header.vital,
                 seq_out,
                 resend: header.resend,
+                heard,
                 data: chunk.data,
             },
         );
@@ -363,6 +377,8 @@ impl Decode<'_> {
             origin,
             done: Done::Placed(Action::Pass),
             fields: content.fields,
+            snap: content.snap,
+            items: content.items,
             data: chunk.data.into(),
             notes: content.notes,
             shown: content.shown,

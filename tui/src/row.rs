@@ -237,6 +237,8 @@ fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity, decode
             weight(&notes, false),
             format!("{start} {arrow} {}{}", Line(message), Marks(&notes)),
         ));
+        let items = message.items.iter();
+        rows.extend(items.map(|item| Row::new(Kind::Traffic, format!("{start}     {item}"))));
     }
     rows
 }

@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use super::{
-    bus::Bus,
+    bus::Publisher,
     clock::Clock,
     readiness::{Readiness, Ready, Source, Told, Which},
     record::Recorder,
@@ -72,7 +72,7 @@ pub(super) struct Parts {
     pub(super) hub: Hub,
     pub(super) clock: Clock,
     pub(super) lines: Lines,
-    pub(super) bus: Bus,
+    pub(super) bus: Publisher,
     pub(super) log: Option<Recorder>,
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) stop: watch::Receiver<Option<Box<[u8]>>>,
@@ -152,7 +152,7 @@ struct Driver {
     hub: Hub,
     clock: Clock,
     sockets: Sockets,
-    bus: Bus,
+    bus: Publisher,
     /// The input log, when one is wanted.
     log: Option<Recorder>,
     /// Events of the current input, published after everything was sent.

@@ -24,7 +24,7 @@ mod udp;
 use rand::{TryRng as _, rngs::SysRng};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-pub use bus::{Bus, Seen, Watcher};
+pub use bus::{Bus, Follower, Publisher, Seen, Watcher};
 pub use clock::Clock;
 pub use driver::{Counters, Request};
 pub use drops::KernelDrops;

@@ -77,6 +77,10 @@ impl Proxy {
         };
         let (request_sender, requests) = mpsc::channel(REQUESTS);
         let (stop_sender, stop) = watch::channel(None);
+        let (publisher, follower) = bus.open();
+        let aux = thread::Builder::new()
+            .name("aux".into())
+            .spawn(move || follower.run(clock))?;
         let thread = thread::Builder::new().name("data".into()).spawn(move || {
             let parts = Parts {
                 hub: Hub::new(
@@ -88,7 +92,7 @@ impl Proxy {
                 ),
                 clock,
                 lines,
-                bus,
+                bus: publisher,
                 log,
                 requests,
                 stop,
@@ -103,6 +107,7 @@ impl Proxy {
                 stop: stop_sender,
             },
             thread,
+            aux,
             writing,
         })
     }
@@ -117,6 +122,8 @@ pub struct Running {
     pub moved: bool,
     commands: Commands,
     thread: JoinHandle<Option<Ended>>,
+    /// Passes events on.
+    aux: JoinHandle<()>,
     writing: Option<Writing>,
 }
 
@@ -148,11 +155,14 @@ impl Running {
         let Self {
             commands,
             thread,
+            aux,
             writing,
             ..
         } = self;
         drop(commands);
         let ended = thread.join().ok().flatten().ok_or(Crashed);
+        // Watchers see everything that happened.
+        let ended = aux.join().map_err(|_| Crashed).and(ended);
         if let Some(writing) = writing {
             writing.finish();
         }

@@ -2,6 +2,8 @@
 
 use std::{net::UdpSocket, thread, time::Duration};
 
+use teetap_wire::def::Registry;
+
 use super::*;
 use crate::{io::Seen, session::What};
 
@@ -34,7 +36,7 @@ fn start(target: SocketAddr, bus: &Bus) -> Running {
 
 #[test]
 fn datagrams_go_both_ways_and_the_watcher_is_told() {
-    let (server, client, bus) = (socket(), socket(), Bus::default());
+    let (server, client, bus) = (socket(), socket(), Bus::new(Registry::builtin()));
     let mut watcher = bus.watch();
     let proxy = start(server.local_addr().unwrap(), &bus);
     let mut buffer = [0; 2048];
@@ -54,6 +56,7 @@ fn datagrams_go_both_ways_and_the_watcher_is_told() {
                 traffic += u32::from(matches!(event.what, What::Connless(_) | What::Datagram(_)))
             }
             Seen::Gap(lost) => panic!("{lost} events lost"),
+            Seen::Snapshots(_) => panic!("nothing was missed"),
         }
     }
     assert_eq!(traffic, 2);
@@ -61,7 +64,7 @@ fn datagrams_go_both_ways_and_the_watcher_is_told() {
 
 #[test]
 fn a_server_that_is_not_there_yet_ends_nothing() {
-    let (first, client, bus) = (socket(), socket(), Bus::default());
+    let (first, client, bus) = (socket(), socket(), Bus::new(Registry::builtin()));
     let target = first.local_addr().unwrap();
     drop(first);
     let mut watcher = bus.watch();
@@ -91,7 +94,7 @@ fn a_server_that_is_not_there_yet_ends_nothing() {
 #[test]
 fn the_proxy_ends_when_nobody_holds_it_any_more() {
     let server = socket();
-    let proxy = start(server.local_addr().unwrap(), &Bus::default());
+    let proxy = start(server.local_addr().unwrap(), &Bus::new(Registry::builtin()));
     proxy.join().unwrap();
 }
 
@@ -110,7 +113,7 @@ impl teetap_rules::Decide for Broken {
 
 #[test]
 fn a_bug_in_a_task_ends_the_run() {
-    let (server, client, bus) = (socket(), socket(), Bus::default());
+    let (server, client, bus) = (socket(), socket(), Bus::new(Registry::builtin()));
     let proxy = start(server.local_addr().unwrap(), &bus);
     proxy
         .commands()

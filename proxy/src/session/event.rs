@@ -189,6 +189,12 @@ impl Datagram {
             .filter(|bytes| !bytes.is_empty())
     }
 
+    /// Bytes that it owns.
+    #[cfg(feature = "io")]
+    pub(crate) fn owned(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The datagrams that left because of it, in order; none when it was refused or swallowed.
     pub fn sent(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest: &[u8] = &self.bytes;

@@ -1,6 +1,7 @@
 //! JSON lines as a recording: written (`-w FILE.jsonl`) and found again at its end.
 //!
-//! They are those of `--json -vv`: the line of each datagram has all its bytes, so that the run can be shown again.
+//! They are those of `--json -vv`: the line of each datagram has all its bytes, so that the run can be shown again. Only the
+//! items of snapshots, which would be most of the file, are left out: they are in those bytes.
 
 use std::{
     fs::File,
@@ -55,7 +56,11 @@ impl Encode for JsonLines {
 
     fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
         match seen {
-            Seen::Gap(lost) => super::gap(now, *lost, out),
+            Seen::Gap(lost) => {
+                self.decoder.gap();
+                super::gap(now, *lost, out);
+            }
+            Seen::Snapshots(snapshots) => self.decoder.on_snapshots(snapshots),
             Seen::Event(event) => super::event(event, STYLE, &mut self.decoder, out),
         }
     }

@@ -233,8 +233,9 @@ fn message_body<'a>(
         seq_out: message.seq_out.map(teetap_wire::Seq::get),
         datagram: ordinal(datagram),
         size: message.data.len(),
-        fields: fields(&message.fields),
+        fields: object(&message.fields),
         notes: notes(&message.notes),
+        snap: object(&message.snap),
         actions: actions(message.done),
         origin: message.origin.to_string(),
         leg: datagram.leg.map(|side| side.to_string()),
@@ -273,8 +274,9 @@ fn connless_body(
         seq_out: None,
         datagram: None,
         size: connless.bytes.len(),
-        fields: fields(&content.fields),
+        fields: object(&content.fields),
         notes: notes(&content.notes),
+        snap: None,
         actions: actions(done),
         origin: "peer".to_owned(),
         leg: None,
@@ -285,8 +287,8 @@ fn connless_body(
     }
 }
 
-/// The object that the decoder made.
-fn fields(json: &str) -> Option<Box<RawValue>> {
+/// An object that the decoder made.
+fn object(json: &str) -> Option<Box<RawValue>> {
     // Empty where there is none, which is no JSON.
     RawValue::from_string(json.to_owned()).ok()
 }

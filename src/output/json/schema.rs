@@ -105,6 +105,9 @@ pub(super) struct MessageBody<'a> {
     /// Decoded fields; null when they are not decoded.
     pub(super) fields: Option<Box<RawValue>>,
     pub(super) notes: Vec<NoteBody>,
+    /// The snapshot that it completes; its items with `-v`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) snap: Option<Box<RawValue>>,
     pub(super) actions: Vec<ActionBody>,
     /// peer, rule, user or proxy.
     pub(super) origin: String,

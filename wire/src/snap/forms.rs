@@ -80,6 +80,23 @@ impl Forms {
         }
     }
 
+    /// Whether a message may have a meaning.
+    pub(super) fn follow(&self, dir: Dir, def: &Def) -> bool {
+        let number = number(def).filter(|_| def.class == Class::System);
+        number.is_some()
+            && match dir {
+                Dir::C2s => number == self.input.map(|(number, _)| number) || number == self.enter_game,
+                Dir::S2c => {
+                    let forms = [&self.single, &self.part, &self.empty];
+                    number == self.map_change
+                        || forms
+                            .into_iter()
+                            .flatten()
+                            .any(|form| Some(form.message) == number)
+                }
+            }
+    }
+
     /// The meaning of a message. `None`: another one, or one that ends too early for the receiver.
     pub(super) fn hear<'a>(
         &self,

@@ -55,6 +55,16 @@ pub struct Store<'r> {
     missed: bool,
     /// The client has entered the game of this map.
     entered: bool,
+    /// What the last message completed.
+    last: Option<Last>,
+}
+
+/// A snapshot that was completed.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    head: Head,
+    parts: u8,
+    outcome: Outcome,
 }
 
 #[derive(Debug, Clone)]
@@ -65,6 +75,7 @@ struct Kept {
 }
 
 /// What was found out about a snapshot.
+#[derive(Debug, Clone, Copy)]
 struct Outcome {
     fate: Fate,
     counts: Counts,
@@ -93,6 +104,7 @@ impl<'r> Store<'r> {
             whole: true,
             missed: false,
             entered: false,
+            last: None,
         }
     }
 
@@ -102,6 +114,18 @@ impl<'r> Store<'r> {
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
+    }
+
+    /// The variant of its messages.
+    #[must_use]
+    pub const fn proto(&self) -> Proto {
+        self.proto
+    }
+
+    /// Whether messages of a definition mean something to it; others need not be handed in.
+    #[must_use]
+    pub fn follows(&self, dir: Dir, def: &Def) -> bool {
+        self.forms.follow(dir, def)
     }
 
     /// Follows a message: `decoded` is what was read of `data` as a `def`. Gives the snapshot that it completes.
@@ -115,8 +139,9 @@ impl<'r> Store<'r> {
         data: &[u8],
     ) -> Option<Completed<'_>> {
         self.notes = Notes::new();
+        self.last = None;
         match self.forms.hear(dir, def, decoded, data)? {
-            Heard::Snap(head, bytes) => return self.snap(&head, bytes),
+            Heard::Snap(head, bytes) => self.last = self.snap(head, bytes),
             Heard::Ack(tick) => self.acked = Some(tick).filter(|tick| *tick >= 0),
             Heard::MapChange => {
                 self.forget();
@@ -129,10 +154,18 @@ impl<'r> Store<'r> {
             }
             Heard::EnterGame => {}
         }
-        None
+        self.completed()
     }
 
-    /// Messages of the session were missed: what is known may be of an earlier map, and bases may be missing.
+    /// The snapshot that the last message completed.
+    #[must_use]
+    pub fn completed(&self) -> Option<Completed<'_>> {
+        let Last { head, parts, outcome } = self.last?;
+        Some(self.view(&head, parts, outcome))
+    }
+
+    /// Messages of the session were missed: what is known may be of an earlier map, and bases may be missing, which is
+    /// nobody's fault and no note.
     pub fn gap(&mut self) {
         self.parts.give_up();
         self.whole = false;
@@ -197,7 +230,7 @@ impl<'r> Store<'r> {
         self.notes.push(Note { code, at, len });
     }
 
-    fn snap(&mut self, head: &Head, bytes: &[u8]) -> Option<Completed<'_>> {
+    fn snap(&mut self, head: Head, bytes: &[u8]) -> Option<Last> {
         let (parts, part) = (u8::try_from(head.parts).ok(), u8::try_from(head.part).ok());
         let right = |parts: u8, part: u8| part < parts && usize::from(parts) <= MAX_PARTS;
         let Some((parts, part)) = parts.zip(part).filter(|(parts, part)| right(*parts, *part)) else {
@@ -208,22 +241,22 @@ impl<'r> Store<'r> {
             self.note(Code::SnapIgnored, head.places.data);
             return None;
         }
-        let late = self.lateness(head);
+        let late = self.lateness(&head);
         if parts == 1 {
             // Whatever its parts were, the snapshot is here.
             if late.is_none() && self.parts.give_up() {
                 self.note(Code::SnapPartsMissing, head.places.tick);
             }
-            let outcome = self.complete(head, bytes, late);
-            return Some(self.view(head, parts, outcome));
+            let outcome = self.complete(&head, bytes, late);
+            return Some(Last { head, parts, outcome });
         }
-        if late.is_some() || !self.parts.add(head, part, parts, bytes, &mut self.notes) {
+        if late.is_some() || !self.parts.add(&head, part, parts, bytes, &mut self.notes) {
             return None;
         }
         let joined = std::mem::take(&mut self.parts);
-        let outcome = self.complete(head, joined.joined(), None);
+        let outcome = self.complete(&head, joined.joined(), None);
         self.parts = joined;
-        Some(self.view(head, parts, outcome))
+        Some(Last { head, parts, outcome })
     }
 
     /// Whether it is not newer than what was there, after which it is the newest.
@@ -251,7 +284,9 @@ impl<'r> Store<'r> {
         let broken = self.delta.read(&self.sizes, joined).is_err();
         self.fresh.clear();
         let Some(base) = base_of(&self.kept, head.base) else {
-            self.note(Code::SnapNoBase, head.places.base);
+            if !self.missed {
+                self.note(Code::SnapNoBase, head.places.base);
+            }
             return self.no_base(late);
         };
         let mut counts = Counts::default();
@@ -268,7 +303,6 @@ impl<'r> Store<'r> {
                 // Not what the server means by that tick.
                 self.forget();
                 self.fresh.clear();
-                self.note(Code::SnapNoBase, head.places.base);
                 return self.no_base(late);
             }
             self.note(Code::SnapBadCrc, head.places.crc);

@@ -27,7 +27,7 @@ const SESSIONS: [(&str, usize, usize, usize); 13] = [
 ];
 
 /// What is odd about them: how often, what, and why.
-const ODD: [(usize, &str, &str); 16] = [
+const ODD: [(usize, &str, &str); 13] = [
     (
         4,
         "loss-tw07 0.7 s2c: snap-again",
@@ -72,21 +72,6 @@ const ODD: [(usize, &str, &str); 16] = [
         LATER,
     ),
     (3, "sixup-session 0.7 s2c: unknown-object", LATER),
-    (
-        169,
-        "tw06-session 0.6.5 s2c: character[8] out-of-range",
-        "hooked_player is -1 for nobody, which 0.6 itself counts as out of range",
-    ),
-    (
-        78,
-        "tw06c-to-dd20-antispoof 0.6 s2c: character[18] out-of-range",
-        "ammo_count is -1 for an endless supply on DDNet's servers",
-    ),
-    (
-        78,
-        "tw06c-to-dd20-antispoof 0.6 s2c: character[8] out-of-range",
-        "hooked_player is -1 for nobody",
-    ),
     (
         2,
         "tw06c-to-dd20-antispoof 0.6 s2c: snap-again",

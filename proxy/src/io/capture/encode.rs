@@ -15,8 +15,8 @@ use crate::{
     session::{Ends, Event, Level, Remark, Time, What},
 };
 
-/// What to say about an event.
-pub type Gist = Box<dyn FnMut(&Event) -> String + Send>;
+/// What to say about an event. It is told of all that is seen; only of events something is said.
+pub type Gist = Box<dyn FnMut(&Seen) -> String + Send>;
 
 /// Encodes events as packets with comments.
 pub struct Encoder {
@@ -50,13 +50,13 @@ impl Encoder {
         }
     }
 
-    fn event(&mut self, event: &Event, out: &mut Vec<u8>) {
-        let (text, own) = ((self.gist)(event), Own::of(event).write());
+    fn event(&mut self, event: &Event, text: &str, out: &mut Vec<u8>) {
+        let own = Own::of(event).write();
         let parts = self.parts(event);
         let mut own = Some(own.as_slice());
         let time = self.time(event.at);
         if parts.is_empty() {
-            blocks::statistics(time, &text, self.lost, own, out);
+            blocks::statistics(time, text, self.lost, own, out);
             return;
         }
         for part in parts {
@@ -67,7 +67,7 @@ impl Encoder {
                 time,
                 frame: &self.frame,
                 is_inbound: part.is_inbound,
-                comment: &text,
+                comment: text,
                 drops: std::mem::take(&mut self.drops),
                 own: own.take(),
             };
@@ -171,8 +171,11 @@ impl Encode for Encoder {
     }
 
     fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
+        let text = (self.gist)(seen);
         match seen {
-            Seen::Event(event) => self.event(event, out),
+            Seen::Event(event) => self.event(event, &text, out),
+            // Whoever reads the recording has what is in it.
+            Seen::Snapshots(_) => {}
             Seen::Gap(lost) => {
                 self.lost += lost;
                 self.drops += lost;

@@ -208,7 +208,7 @@ impl Writer {
     fn take(&mut self, seen: &Seen, now: Time) {
         let packets = match seen {
             Seen::Event(event) => packets_of(event),
-            Seen::Gap(_) => 0,
+            Seen::Gap(_) | Seen::Snapshots(_) => 0,
         };
         if self.shared.fault.get().is_some() {
             self.recorded.missing += packets;

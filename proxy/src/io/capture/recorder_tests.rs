@@ -3,7 +3,7 @@
 use std::{fs, io::BufReader, os::unix::fs::PermissionsExt as _, path::Path, thread};
 
 use teetap_kit::capture;
-use teetap_wire::{Code, Dir, Note, Proto, Seq, Side};
+use teetap_wire::{Code, Dir, Note, Proto, Seq, Side, def::Registry};
 
 use super::*;
 use crate::{
@@ -25,8 +25,11 @@ fn run() -> Run {
     }
 }
 
-fn gist(event: &Event) -> String {
-    format!("gist {}", event.at.0)
+fn gist(seen: &Seen) -> String {
+    match seen {
+        Seen::Event(event) => format!("gist {}", event.at.0),
+        Seen::Gap(_) | Seen::Snapshots(_) => String::new(),
+    }
 }
 
 fn event(at: u64, what: What) -> Event {
@@ -143,9 +146,12 @@ fn encoder() -> Box<dyn Encode> {
 
 /// Records `events` over a bus of this capacity.
 fn record(path: &Path, capacity: usize, events: &[Event]) -> Recorded {
-    let bus = Bus::new(capacity);
+    let bus = Bus::with_capacity(capacity, Registry::builtin());
     let watcher = bus.watch();
-    events.iter().cloned().for_each(|event| bus.publish(event));
+    let (mut publisher, follower) = bus.open();
+    events.iter().cloned().for_each(|event| publisher.publish(event));
+    drop(publisher);
+    follower.run(Clock::start());
     let tape = Tape::open(path, end_of_pcapng).unwrap();
     let recording = start(tape, encoder(), watcher, Clock::start()).unwrap();
     let done = recording.finish().unwrap();
@@ -352,10 +358,12 @@ fn nothing_of_anybody_else_is_touched() {
 fn a_crash_loses_no_more_than_a_tick() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.pcapng");
-    let bus = Bus::new(64);
+    let bus = Bus::with_capacity(64, Registry::builtin());
     let tape = Tape::open(&path, end_of_pcapng).unwrap();
     let recording = start(tape, encoder(), bus.watch(), Clock::start()).unwrap();
-    events().into_iter().for_each(|event| bus.publish(event));
+    let (mut publisher, follower) = bus.open();
+    thread::spawn(move || follower.run(Clock::start()));
+    events().into_iter().for_each(|event| publisher.publish(event));
     let whole = |path: &Path| {
         play(path)
             .0

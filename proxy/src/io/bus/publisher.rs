@@ -1,0 +1,55 @@
+//! The end of the data thread.
+
+use std::sync::{Arc, atomic::Ordering, mpsc};
+
+use super::Shared;
+use crate::session::{Event, What};
+
+/// Bytes of events that may wait for the follower. It looks every few milliseconds; this is a second of 500 Mbit/s, in
+/// which it got no processor.
+pub(super) const QUEUE: usize = 64 << 20;
+
+/// Tells the bus what happened. There is one: the data thread's.
+#[derive(Debug)]
+pub struct Publisher {
+    shared: Arc<Shared>,
+    queue: mpsc::Sender<(u64, Event)>,
+    ordinal: u64,
+}
+
+impl Publisher {
+    pub(super) const fn new(shared: Arc<Shared>, queue: mpsc::Sender<(u64, Event)>) -> Self {
+        Self {
+            shared,
+            queue,
+            ordinal: 0,
+        }
+    }
+
+    /// Tells everybody who watches. Without watchers the event is gone, which is no error; where too many wait it is gone
+    /// too, and is counted as missed by all.
+    pub fn publish(&mut self, event: Event) {
+        if !self.shared.is_watched() {
+            return;
+        }
+        self.ordinal += 1;
+        self.shared.published.store(self.ordinal, Ordering::Release);
+        if self.shared.queued.load(Ordering::Relaxed) >= QUEUE {
+            return;
+        }
+        let size = size_of_event(&event);
+        self.shared.queued.fetch_add(size, Ordering::Relaxed);
+        // Without a follower, which is a test's doing, it is as without watchers.
+        let _nobody_follows = self.queue.send((self.ordinal, event));
+    }
+}
+
+/// Bytes that an event takes while it waits.
+pub(super) fn size_of_event(event: &Event) -> usize {
+    let owned = match &event.what {
+        What::Datagram(datagram) => datagram.owned(),
+        What::Connless(connless) => connless.bytes.len(),
+        What::Session(_) | What::Remark(_) => 0,
+    };
+    size_of::<Event>() + owned
+}

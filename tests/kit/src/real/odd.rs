@@ -1,0 +1,47 @@
+//! What is odd about the messages of real peers, and why: everything else that is called odd is a finding.
+
+/// Protocol, direction and name of a message; the code of the note; why it is there.
+const ODD: [(&str, &str, &str); 9] = [
+    (
+        "0.7 s2c sv_tune_params",
+        "surplus-bytes",
+        "DDNet has more tunings than 0.7",
+    ),
+    (
+        "0.7 s2c sv_vote_option_list_add",
+        "surplus-bytes",
+        "DDNet sends 15 texts whatever their number is",
+    ),
+    (
+        "0.7 s2c rcon_cmd_add",
+        "text-too-long",
+        "DDNet's texts are longer than clients of 0.7 keep",
+    ),
+    (
+        "ddnet c2s",
+        "empty-without-resend",
+        "the npm client acks with data packets without anything in them",
+    ),
+    (
+        "ddnet c2s",
+        "unknown-message",
+        "the npm client sends the UUID of the game message sv_kill_msg_team as one of the engine, with its web address",
+    ),
+    ("ddnet s2c snap_single", UNKNOWN_OBJECT, LATER),
+    ("ddnet s2c snap", UNKNOWN_OBJECT, LATER),
+    ("0.7 s2c snap_single", UNKNOWN_OBJECT, LATER),
+    ("0.7 s2c snap", UNKNOWN_OBJECT, LATER),
+];
+
+/// The note about an item whose type no definition has.
+pub const UNKNOWN_OBJECT: &str = "unknown-object";
+
+const LATER: &str = "DDNet's server says from the second snapshot on which UUID a type has";
+
+/// Whether a note of this code about a message, called by protocol, direction and name, has an explanation.
+#[must_use]
+pub fn is_odd_as_known(message: &str, code: &str) -> bool {
+    let message = message.trim_end();
+    ODD.iter()
+        .any(|(known, odd, _)| *known == message && *odd == code)
+}

@@ -1,0 +1,111 @@
+//! Tests of what is said about snapshots.
+
+use teetap_wire::{
+    Dir, Proto,
+    def::{Class, Datum, Registry},
+    snap::{Key, Sizes, Snapshot, Store},
+};
+
+use super::*;
+
+/// Follows 0.7 messages that tell of `from` and then of `to`, and shows the second one.
+fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>, &mut Decoded) -> T) -> T {
+    let registry = Registry::builtin();
+    let mut store = Store::new(registry, Proto::V7);
+    let mut decoded = Decoded::new();
+    let nothing = Snapshot::new();
+    for (tick, base, before, after) in [(10, -1, &nothing, from), (12, 10, from, to)] {
+        let mut data = Vec::new();
+        after
+            .delta(before, &Sizes::new(registry, Proto::V7), &mut data)
+            .unwrap();
+        let fields = [
+            ("tick", Datum::Int(tick)),
+            ("delta_tick", Datum::Int(tick - base)),
+            ("crc", Datum::Int(after.crc().into())),
+            ("part_size", Datum::Int(i64::try_from(data.len()).unwrap())),
+            ("data", Datum::Bytes(data)),
+        ];
+        let def = registry
+            .named(Proto::V7, Some(Class::System), "snap_single")
+            .next()
+            .unwrap();
+        let mut message = Vec::new();
+        def.encode(&Datum::group(fields), &mut message).unwrap();
+        let def = decoded.message(registry, Proto::V7, Dir::S2c, &message).unwrap();
+        assert!(store.on_message(Dir::S2c, def, &decoded, &message).is_some());
+    }
+    show(&store.completed().unwrap(), &mut decoded)
+}
+
+fn world(items: &[(u16, u16, &[i32])]) -> Snapshot {
+    let mut world = Snapshot::new();
+    for (kind, id, ints) in items {
+        world.insert(Key { kind: *kind, id: *id }, ints).unwrap();
+    }
+    world
+}
+
+/// A pickup stays, one moves and is of an odd kind, one goes and one comes; the type 99 has no definition.
+fn worlds() -> [Snapshot; 2] {
+    [
+        world(&[
+            (4, 1, &[320, 64, 0]),
+            (4, 2, &[32, 64, 1]),
+            (4, 3, &[0, 0, 0]),
+            (99, 7, &[5, 6]),
+        ]),
+        world(&[
+            (4, 1, &[320, 64, 0]),
+            (4, 2, &[33, 64, 77]),
+            (4, 4, &[1, 2, 3]),
+            (99, 7, &[5, 9]),
+        ]),
+    ]
+}
+
+#[test]
+fn lines_tell_what_changed() {
+    let [from, to] = worlds();
+    let lines = shown(&from, &to, |completed, buffer| {
+        lines(completed, Secrets::Hide, buffer)
+    });
+    assert_eq!(
+        lines,
+        [
+            "~ pickup[2] x=32→33 type=1 (armor)→77 !out-of-range",
+            "- pickup[3]",
+            "+ pickup[4] x=1 y=2 type=3 (shotgun)",
+            "~ type 99[7] 1:6→9",
+        ]
+    );
+}
+
+#[test]
+fn json_has_all_items_and_what_they_were() {
+    let [from, to] = worlds();
+    let text = shown(&from, &to, |completed, buffer| {
+        json(completed, true, Secrets::Hide, buffer)
+    });
+    assert_eq!(
+        text,
+        concat!(
+            r#"{"tick":12,"base":10,"crc_ok":true,"parts":1,"fate":"kept","#,
+            r#""counts":{"items":4,"new":1,"changed":2,"deleted":1},"items":["#,
+            r#"{"type":4,"id":1,"name":"pickup","change":"same","fields":{"x":320,"y":64,"type":0}},"#,
+            r#"{"type":4,"id":2,"name":"pickup","change":"changed","fields":{"x":33,"y":64,"type":77},"#,
+            r#""notes":[{"code":"out-of-range","at":2,"len":1,"text":"a value outside its range: receivers drop it, or clamp it"}],"#,
+            r#""before":{"x":32,"y":64,"type":1}},"#,
+            r#"{"type":4,"id":3,"name":"pickup","change":"deleted","fields":{"x":0,"y":0,"type":0}},"#,
+            r#"{"type":4,"id":4,"name":"pickup","change":"new","fields":{"x":1,"y":2,"type":3}},"#,
+            r#"{"type":99,"id":7,"name":null,"change":"changed","ints":[5,9],"ints_before":[5,6]}]}"#,
+        )
+    );
+    let text = shown(&from, &from, |completed, buffer| {
+        json(completed, false, Secrets::Hide, buffer)
+    });
+    assert_eq!(
+        text,
+        r#"{"tick":12,"base":10,"crc_ok":true,"parts":1,"fate":"kept","counts":{"items":4,"new":0,"changed":0,"deleted":0}}"#
+    );
+}
