@@ -110,7 +110,7 @@ impl Decoder {
         Self {
             registry,
             snapshots: Snapshots::new(registry),
-            roster: Roster::default(),
+            roster: Roster::new(),
             judge: Judge::default(),
             teller: Teller {
                 secrets,
@@ -172,7 +172,7 @@ impl Decoder {
     /// What the player of a session is called, as far as that is known. No control characters.
     #[must_use]
     pub fn player(&self, session: SessionId) -> Option<String> {
-        self.roster.own_name(Some(session)).map(|name| printable(&name))
+        self.roster.own_name(Some(session)).map(printable)
     }
 
     /// Events were missed.
@@ -205,7 +205,6 @@ impl Decoder {
             def.and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &place, &chunk, def, body));
         let completed = store.and_then(Store::completed);
         let found = store.map(|store| *store.notes()).unwrap_or_default();
-        let player = self.roster.own_name(place.session);
         let shown = self.judge.decide(&Asked {
             at: place.at,
             session: place.session,
@@ -220,7 +219,7 @@ impl Decoder {
             resend,
             seq,
             seq_out,
-            player: player.as_deref(),
+            roster: &self.roster,
             around: place.around,
             snapshot: completed.as_ref(),
             found: &found,
@@ -255,7 +254,6 @@ impl Decoder {
     /// The clear payload of a control packet.
     pub(crate) fn control(&mut self, place: Place<'_>, payload: &[u8]) -> Content {
         let id = payload.first().copied();
-        let player = self.roster.own_name(place.session);
         let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
         let shown = self.judge.decide(&Asked {
             at: place.at,
@@ -271,7 +269,7 @@ impl Decoder {
             resend: false,
             seq: None,
             seq_out: None,
-            player: player.as_deref(),
+            roster: &self.roster,
             around: place.around,
             snapshot: None,
             found: &Notes::new(),
@@ -314,7 +312,7 @@ impl Decoder {
             resend: false,
             seq: None,
             seq_out: None,
-            player: None,
+            roster: &self.roster,
             around: Around {
                 size: Some(connless.bytes.len()),
                 ..Around::default()

@@ -15,6 +15,8 @@ use teetap_wire::{
     snap::{Change, Completed},
 };
 
+use crate::players::Roster;
+
 /// Sessions that are remembered; when there are more, the oldest is forgotten.
 const SESSIONS: usize = 4096;
 
@@ -76,8 +78,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) seq: Option<Seq>,
     /// The number under which it left.
     pub(crate) seq_out: Option<Seq>,
-    /// The name of the session's player.
-    pub(crate) player: Option<&'a [u8]>,
+    /// Who plays.
+    pub(crate) roster: &'a Roster,
     pub(crate) around: Around<'a>,
     /// The snapshot that it completes.
     pub(crate) snapshot: Option<&'a Completed<'a>>,
@@ -277,7 +279,7 @@ impl Facts for Message<'_> {
     }
 
     fn player(&self) -> Option<&[u8]> {
-        self.asked.player
+        self.asked.roster.own_name(self.asked.session)
     }
 
     fn time(&self) -> u64 {

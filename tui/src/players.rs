@@ -6,7 +6,7 @@
 //! Law: kept per session, from its first event to its end, for a bounded number of sessions, ids and bytes. The name for
 //! an id is what the server calls it, the name of a session what its client calls itself; each stands in for the other.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use teetap_proxy::session::SessionId;
 use teetap_wire::{
@@ -23,7 +23,7 @@ const IDS: RangeInclusive<i64> = 0..=127;
 const NAME: usize = 64;
 
 /// The players of all sessions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Roster {
     sessions: BTreeMap<SessionId, Players>,
 }
@@ -34,7 +34,9 @@ pub(crate) struct Players {
     known: BTreeMap<i64, Known>,
     own_id: Option<i64>,
     /// As the client calls itself.
-    own_name: Option<Arc<[u8]>>,
+    own_name: Option<Box<[u8]>>,
+    /// The types of client_info and player_info in its snapshots, once one has come.
+    kinds: Option<[Option<u16>; 2]>,
     /// Messages were missed: the next snapshot that tells of players tells of all there are.
     stale: bool,
 }
@@ -42,7 +44,7 @@ pub(crate) struct Players {
 /// A player, and the tick at which a snapshot told of it.
 #[derive(Debug)]
 struct Known {
-    name: Arc<[u8]>,
+    name: Box<[u8]>,
     tick: i32,
 }
 
@@ -56,17 +58,23 @@ enum Word {
 }
 
 impl Roster {
+    /// With nobody in it.
+    pub(crate) const fn new() -> Self {
+        let sessions = BTreeMap::new();
+        Self { sessions }
+    }
+
     /// Those of a session.
     pub(crate) fn of(&self, session: Option<SessionId>) -> Option<&Players> {
         self.sessions.get(&session?)
     }
 
     /// The name of a session's own player.
-    pub(crate) fn own_name(&self, session: Option<SessionId>) -> Option<Arc<[u8]>> {
+    pub(crate) fn own_name(&self, session: Option<SessionId>) -> Option<&[u8]> {
         let players = self.of(session)?;
         let own = || players.known.get(&players.own_id?);
-        let told = || own().map(|known| &known.name);
-        players.own_name.as_ref().or_else(told).cloned()
+        let told = || own().map(|known| &*known.name);
+        players.own_name.as_deref().or_else(told)
     }
 
     /// Whether a message may say anything about players.
@@ -156,34 +164,36 @@ impl Players {
         if snapshot.fate != Fate::Kept {
             return;
         }
+        let kinds = || ["client_info", "player_info"].map(|name| snapshot.kind(name));
+        let [client_info, player_info] = *self.kinds.get_or_insert_with(kinds);
         let mut decoded = Decoded::new();
-        for item in snapshot.items() {
+        for item in client_info.into_iter().flat_map(|kind| snapshot.items_of(kind)) {
             let id = i64::from(item.key.id);
             let (Some(def), true) = (item.def, IDS.contains(&id)) else {
                 continue;
             };
-            if self.stale && &*def.name == "client_info" {
-                self.stale = false;
+            if std::mem::take(&mut self.stale) {
                 self.known.clear();
             }
-            match (&*def.name, item.change) {
-                ("client_info", Change::Deleted) => {
-                    self.known.remove(&id);
+            if item.change == Change::Deleted {
+                self.known.remove(&id);
+            } else if self.is_news(id, item.change, snapshot.base) {
+                decoded.object(def, item.ints);
+                let tick = snapshot.tick;
+                if let Some(name) = name(def, &decoded, Source::Ints(item.ints)) {
+                    self.known.insert(id, Known { name, tick });
                 }
-                ("client_info", change) if self.is_news(id, change, snapshot.base) => {
-                    decoded.object(def, item.ints);
-                    let tick = snapshot.tick;
-                    if let Some(name) = name(def, &decoded, Source::Ints(item.ints)) {
-                        self.known.insert(id, Known { name, tick });
-                    }
-                }
-                ("player_info", Change::New | Change::Changed(_)) => {
-                    decoded.object(def, item.ints);
-                    if int(def, &decoded, "local") == Some(1) {
-                        self.own_id = int(def, &decoded, "client_id").filter(|id| IDS.contains(id));
-                    }
-                }
-                _ => {}
+            }
+        }
+        // The own id stays until the map changes.
+        let player_info = player_info.filter(|_| self.own_id.is_none());
+        for item in player_info.into_iter().flat_map(|kind| snapshot.items_of(kind)) {
+            let Some(def) = item.def.filter(|_| item.change != Change::Deleted) else {
+                continue;
+            };
+            decoded.object(def, item.ints);
+            if int(def, &decoded, "local") == Some(1) {
+                self.own_id = int(def, &decoded, "client_id").filter(|id| IDS.contains(id));
             }
         }
     }
@@ -215,7 +225,7 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    fn name(&self) -> Option<Arc<[u8]>> {
+    fn name(&self) -> Option<Box<[u8]>> {
         name(self.def, self.decoded, Source::Bytes(self.data))
     }
 
@@ -232,7 +242,7 @@ fn int(def: &Def, decoded: &Decoded, field: &str) -> Option<i64> {
     decoded.find(&def.path(field).ok()?)?.int()
 }
 
-fn name(def: &Def, decoded: &Decoded, source: Source<'_>) -> Option<Arc<[u8]>> {
+fn name(def: &Def, decoded: &Decoded, source: Source<'_>) -> Option<Box<[u8]>> {
     let record = decoded.find(&def.path("name").ok()?)?;
     let name = def.bytes(record, source);
     Some(name.get(..NAME).unwrap_or(&name).into())

@@ -55,10 +55,10 @@ fn some(name: &str) -> Option<String> {
 
 #[test]
 fn players_come_go_and_are_others_after_a_map_change() {
-    let mut roster = Roster::default();
+    let mut roster = Roster::new();
     assert!(roster.of(Some(SessionId(1))).is_none() && roster.of(None).is_none());
     call_oneself(&mut roster, 1, "me");
-    assert_eq!(roster.own_name(Some(SessionId(1))).as_deref(), Some(&b"me"[..]));
+    assert_eq!(roster.own_name(Some(SessionId(1))), Some(&b"me"[..]));
     info(&mut roster, 3, true, "(1)me");
     info(&mut roster, 0, false, "you");
     info(&mut roster, 63, false, "bot");
@@ -73,23 +73,23 @@ fn players_come_go_and_are_others_after_a_map_change() {
     let map = Datum::group([("name", "ctf1".into()), ("size", 1.into())]);
     tell(&mut roster, 1, Dir::S2c, "map_change", &map);
     assert_eq!(names(&roster, &[0, 3, 63]), [None, None, None]);
-    assert_eq!(roster.own_name(Some(SessionId(1))).as_deref(), Some(&b"me"[..]));
+    assert_eq!(roster.own_name(Some(SessionId(1))), Some(&b"me"[..]));
     roster.forget(SessionId(1));
     assert_eq!(roster.own_name(Some(SessionId(1))), None);
 }
 
 #[test]
 fn a_session_without_its_beginning_has_the_name_that_the_server_says() {
-    let mut roster = Roster::default();
+    let mut roster = Roster::new();
     info(&mut roster, 0, false, "you");
     assert_eq!(roster.own_name(Some(SessionId(1))), None);
     info(&mut roster, 3, true, "me");
-    assert_eq!(roster.own_name(Some(SessionId(1))).as_deref(), Some(&b"me"[..]));
+    assert_eq!(roster.own_name(Some(SessionId(1))), Some(&b"me"[..]));
 }
 
 #[test]
 fn there_are_never_too_many_and_names_are_never_too_long() {
-    let mut roster = Roster::default();
+    let mut roster = Roster::new();
     for id in -5..500 {
         info(&mut roster, id, false, &"x".repeat(200));
     }
