@@ -230,7 +230,7 @@ fn a_session_has_the_name_of_its_player_once_that_is_known() {
     };
     let whats = [
         state(State::Online),
-        traffic(named, &[], |datagram| datagram.dir = Dir::C2s),
+        traffic(named.clone(), &[&named], |datagram| datagram.dir = Dir::C2s),
         state(State::Closing),
         state(State::Closed),
         state(State::Opening),
