@@ -193,6 +193,24 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Makes a recording fit to be shown to others: secrets and addresses become placeholders
+    ///
+    /// Every password, rcon command and code becomes as many *, every IP and MAC address a placeholder that is the same for
+    /// the same address: 192.0.2.1, 2001:db8::1, 02:00:00:00:00:01 and so on (IPv4 from 240.0.0.1 after the first 254); in
+    /// texts of players and servers as many *. Comments are made anew; names of hosts, interfaces, programs and files go.
+    /// Ports, loopback addresses, tokens, names of players, chat and maps stay. Packets that are none of the game, were not
+    /// recorded whole or cannot be read are left out and counted.
+    Scrub {
+        /// The recording: whatever `open` reads
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The new file, of the same format; it must not be there
+        #[arg(short, long, value_name = "OUT")]
+        output: PathBuf,
+        /// Keeps messages that are not known, and what follows the known fields of others, instead of replacing it by *
+        #[arg(long)]
+        keep_unknown: bool,
+    },
     /// Lists all messages and snapshot objects that are known, or prints the definition of one
     Messages {
         /// As it is printed, or as the games' sources call it (NETMSGTYPE_SV_CHAT)

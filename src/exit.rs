@@ -36,7 +36,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ),
     (
         "2",
-        "the command line is wrong, a recording is not there, or the file to record to is somebody else's",
+        "the command line is wrong, a recording is not there, or the file to write is there already and no recording to go on with",
     ),
     (
         "3",

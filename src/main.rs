@@ -60,6 +60,14 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         (Some(Command::Replay { check, file }), None) => command::replay(&options, check, &file),
         (Some(Command::Open { file }), None) => command::open(&options, &file),
         (Some(Command::Grep { expr, file }), None) => command::grep(&options, &expr, &file),
+        (
+            Some(Command::Scrub {
+                file,
+                output,
+                keep_unknown,
+            }),
+            None,
+        ) => command::scrub(&options, &file, &output, keep_unknown),
         (Some(Command::Messages { name }), None) => command::messages(&options, name.as_deref()),
         (Some(Command::Explain { dir, words }), None) => {
             command::explain(&options, dir.map(Into::into), &words)

@@ -219,7 +219,7 @@ impl Finished {
 }
 
 /// The comment of a packet.
-fn gist(seen: &Seen, decoder: &mut Decoder) -> String {
+pub(crate) fn gist(seen: &Seen, decoder: &mut Decoder) -> String {
     match seen {
         Seen::Event(event) => return row::gist(event, decoder),
         Seen::Gap(_) => decoder.gap(),

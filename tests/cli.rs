@@ -92,6 +92,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
         "replay",
         "open",
         "grep",
+        "scrub",
         "explain",
         "completions",
         "man",

@@ -86,6 +86,21 @@ impl Snapshots {
         }
     }
 
+    /// For somebody who does not see all datagrams, and so could not know: it follows nothing.
+    #[must_use]
+    pub fn none(registry: &'static Registry) -> Self {
+        Self {
+            fresh: Box::default(),
+            ..Self::new(registry)
+        }
+    }
+
+    /// Whether it follows anything.
+    #[must_use]
+    pub fn is_following(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+
     /// With another limit than [`LIMIT`].
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> Self {
@@ -96,12 +111,12 @@ impl Snapshots {
     /// A session has changed its state.
     pub fn on_session(&mut self, id: SessionId, state: State) {
         match state {
-            State::Opening => {
+            State::Opening if self.is_following() => {
                 self.forget(id);
                 self.session(id).begun = true;
             }
             State::Closed => self.forget(id),
-            State::Online | State::Closing => {}
+            State::Opening | State::Online | State::Closing => {}
         }
     }
 

@@ -16,7 +16,7 @@ use teetap_kit::{
 };
 use teetap_proxy::{
     io::{Bus, Follower, Publisher, Seen, Watcher},
-    session::{Datagram, Event, Origin, SessionChange, SessionId, State, Time, What},
+    session::{Datagram, Event, Events, Origin, SessionChange, SessionId, State, Time, What},
     snapshots::{Buffers, Snapshots},
 };
 use teetap_wire::{
@@ -212,7 +212,7 @@ impl Viewer {
 fn after_a_stall_snapshots_are_right_again_within_a_second() {
     let bus = Bus::new(Registry::builtin());
     let (watcher, nosy) = (bus.watch(), bus.watch());
-    let (publisher, follower) = bus.open();
+    let (publisher, follower) = bus.open(Events::All);
     let mut stage = Stage {
         games: (0..SESSIONS).map(Game::new).collect(),
         publisher,

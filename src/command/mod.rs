@@ -6,6 +6,7 @@ mod messages;
 mod open;
 mod proxy;
 mod replay;
+mod scrub;
 mod text;
 
 pub(crate) use demo::demo;
@@ -14,4 +15,5 @@ pub(crate) use messages::messages;
 pub(crate) use open::{grep, open};
 pub(crate) use proxy::proxy;
 pub(crate) use replay::replay;
+pub(crate) use scrub::scrub;
 pub(crate) use text::{completions, man};

@@ -166,6 +166,9 @@ impl Setup {
         server: SocketAddr,
     ) -> anyhow::Result<Output> {
         let mut output = Output::new(self.style, self.registry);
+        if self.config.events == Events::Odd {
+            output.expect_only_odd();
+        }
         if let Some(filter) = &self.filter {
             output.show_only(filter.clone());
         }

@@ -117,6 +117,11 @@ impl Output {
         }
     }
 
+    /// Only what is odd will be seen.
+    pub(crate) fn expect_only_odd(&mut self) {
+        self.decoder.ignore_snapshots();
+    }
+
     /// Shows only messages that match from now on.
     pub(crate) fn show_only(&mut self, filter: Filter) {
         self.decoder.show_only(filter);

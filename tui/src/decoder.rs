@@ -130,6 +130,11 @@ impl Decoder {
         self
     }
 
+    /// For somebody who is not told everything: snapshots are messages as any other.
+    pub fn ignore_snapshots(&mut self) {
+        self.snapshots = Snapshots::none(self.registry);
+    }
+
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
         self.judge.filter = Some(Matcher::new(filter));

@@ -7,8 +7,8 @@
 //!
 //! Law: the store takes a snapshot when the game's client would, and says in a note why it would not. What peers send
 //! decides neither how much memory it holds nor how long it computes: a snapshot has at most [`MAX_ITEMS`] items and
-//! [`MAX_SIZE`] bytes, and a store has a limit. Once buffers have grown to the size of the usual snapshot nothing is
-//! allocated.
+//! [`MAX_SIZE`] bytes, and a store has a limit. Buffers are used again: a snapshot of the usual size is
+//! allocated only where a client acks so late that many are kept and let go at once.
 //!
 //! What it is not: a check of the values, which [`Item::read`] leaves to the definitions.
 //!

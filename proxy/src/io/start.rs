@@ -77,7 +77,7 @@ impl Proxy {
         };
         let (request_sender, requests) = mpsc::channel(REQUESTS);
         let (stop_sender, stop) = watch::channel(None);
-        let (publisher, follower) = bus.open();
+        let (publisher, follower) = bus.open(config.events);
         let aux = thread::Builder::new()
             .name("aux".into())
             .spawn(move || follower.run(clock))?;

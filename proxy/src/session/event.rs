@@ -303,6 +303,12 @@ pub enum Remark {
     HoldFull(Dir),
     /// A message could not be injected.
     InjectRefused(&'static str),
+    /// The server is asked for a complete snapshot: acks in the client's inputs are taken away.
+    Resync,
+    /// It sent one.
+    Resynced,
+    /// It did not, or cannot be asked.
+    ResyncRefused(&'static str),
     /// CLOSE within a second of CONNECT: 0.6.4 and 0.7 servers ban the address for it.
     EarlyClose,
     /// Too many half-open sessions: the oldest gave way.
@@ -373,6 +379,8 @@ impl Remark {
             | Self::Restart
             | Self::LegacyJoin
             | Self::Armed(_)
+            | Self::Resync
+            | Self::Resynced
             | Self::NewToken(_)
             | Self::Guessed { .. }
             | Self::Foreign { .. }
@@ -410,6 +418,11 @@ impl fmt::Display for Remark {
                 "the hold queue of {dir} is full: messages are refused, their sender's clock runs"
             ),
             Self::InjectRefused(why) => write!(f, "not injected: {why}"),
+            Self::Resync => f.write_str(
+                "resync: inputs tell the server that the client has no snapshot, until it sends a complete one",
+            ),
+            Self::Resynced => f.write_str("resync: the server sent a complete snapshot"),
+            Self::ResyncRefused(why) => write!(f, "no complete snapshot: {why}"),
             Self::EarlyClose => f.write_str(
                 "CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)",
             ),

@@ -24,6 +24,8 @@ mod listeners;
 mod mint;
 pub mod observe;
 mod outbox;
+mod resync;
+mod rewrites;
 mod splice;
 mod time;
 
@@ -195,6 +197,11 @@ pub enum Command {
         session: SessionId,
         /// The key that [`teetap_rules::Fate::Hold`] named.
         key: u64,
+    },
+    /// Have the server send a complete snapshot, for watchers that do not know the one that later ones differ from.
+    Resync {
+        /// In which session.
+        session: SessionId,
     },
     /// The end of the run: every session is closed on both legs and gone at once.
     Shutdown {

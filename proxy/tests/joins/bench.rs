@@ -3,7 +3,7 @@
 //! A datagram is a line of text: the side (`S` server, `C` client; as input who sends it, as output who gets it), `R`
 //! when it asks for resends, `a` and the ack, then its chunks as `number:message`, `*` behind the number for a resent
 //! one, `-` for one outside the numbering. A message of a certain length is written `name/length`, DDNet's `redirect` to a
-//! port `>port`. No chunks:
+//! port `>port`, bytes `=hex`. No chunks:
 //! `keepalive`, `close reason`, or nothing.
 
 use std::sync::{Arc, Mutex};
@@ -286,6 +286,10 @@ fn chunk(word: &str) -> Chunk {
     if let Some(port) = name.strip_prefix('>') {
         data = extended::redirect(port.parse().unwrap());
     }
+    if let Some(hex) = name.strip_prefix('=') {
+        let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+        data = (0..hex.len()).step_by(2).map(byte).collect();
+    }
     Chunk {
         seq: (number != "-").then(|| number.parse().unwrap()),
         resend,
@@ -298,6 +302,10 @@ fn text(chunk: &Chunk) -> String {
     let star = if chunk.resend { "*" } else { "" };
     if let Some(port) = extended::redirect_port(&chunk.data) {
         return format!("{number}{star}:>{port}");
+    }
+    if chunk.data.iter().any(u8::is_ascii_control) {
+        let hex: String = chunk.data.iter().map(|byte| format!("{byte:02x}")).collect();
+        return format!("{number}{star}:={hex}");
     }
     let data = String::from_utf8_lossy(&chunk.data);
     let name = data.trim_end_matches('.');

@@ -23,6 +23,7 @@ mod redirects;
 mod refusals;
 mod repeats;
 mod restarts;
+mod resyncs;
 mod servers;
 mod spoofs;
 mod stage;

@@ -8,6 +8,7 @@
     reason = "all of this crate is tests, and a helper may fail one"
 )]
 
+mod allocations;
 mod messages;
 mod pcap;
 mod snapshots;

@@ -10,8 +10,6 @@ use std::{
     time::Duration,
 };
 
-use teetap_wire::def::Registry;
-
 use super::{Checkpoint, Item, Shared, publisher::size_of_event};
 use crate::{
     io::Clock,
@@ -42,12 +40,12 @@ impl Follower {
     pub(super) fn new(
         shared: Arc<Shared>,
         queue: mpsc::Receiver<(u64, Event)>,
-        registry: &'static Registry,
+        snapshots: Snapshots,
     ) -> Self {
         Self {
             shared,
             queue,
-            snapshots: Snapshots::new(registry),
+            snapshots,
             buffers: Buffers::default(),
             ordinal: 0,
             copied: None,
@@ -83,8 +81,10 @@ impl Follower {
             self.snapshots.gap();
         }
         self.ordinal = ordinal;
-        self.leave_checkpoint(now);
-        self.snapshots.follow(&event, &mut self.buffers);
+        if self.snapshots.is_following() {
+            self.leave_checkpoint(now);
+            self.snapshots.follow(&event, &mut self.buffers);
+        }
         let event = Arc::new(event);
         self.shared.forwarded.store(ordinal, Ordering::Release);
         let _nobody_watches = self.shared.ring.send(Item { ordinal, event });

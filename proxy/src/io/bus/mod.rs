@@ -27,7 +27,10 @@ pub use follower::Follower;
 pub use publisher::Publisher;
 pub use watcher::{Seen, Watcher};
 
-use crate::{session::Event, snapshots::Snapshots};
+use crate::{
+    session::{Event, Events},
+    snapshots::Snapshots,
+};
 
 /// Events kept for late watchers.
 ///
@@ -105,14 +108,18 @@ impl Bus {
         }
     }
 
-    /// The two ends before the ring: one for the data thread, one for a thread of its own.
+    /// The two ends before the ring, for a core that makes these events: one for the data thread, one for a thread of its
+    /// own.
     #[must_use]
-    pub fn open(&self) -> (Publisher, Follower) {
+    pub fn open(&self, events: Events) -> (Publisher, Follower) {
+        let snapshots = match events {
+            Events::All => Snapshots::new(self.registry),
+            Events::Odd | Events::Nothing => Snapshots::none(self.registry),
+        };
         let (sender, queue) = mpsc::channel();
-        let publisher = Publisher::new(Arc::clone(&self.shared), sender);
         (
-            publisher,
-            Follower::new(Arc::clone(&self.shared), queue, self.registry),
+            Publisher::new(Arc::clone(&self.shared), sender),
+            Follower::new(Arc::clone(&self.shared), queue, snapshots),
         )
     }
 

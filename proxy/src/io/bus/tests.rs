@@ -28,7 +28,7 @@ fn number(seen: Option<Seen>) -> u64 {
 fn a_late_watcher_gets_the_newest_events_and_the_exact_count_of_the_rest() {
     let bus = bus(4);
     let mut watcher = bus.watch();
-    let (mut publisher, mut follower) = bus.open();
+    let (mut publisher, mut follower) = bus.open(Events::All);
     for at in 0..11 {
         publisher.publish(event(at));
     }
@@ -45,7 +45,7 @@ fn a_late_watcher_gets_the_newest_events_and_the_exact_count_of_the_rest() {
 fn watchers_do_not_take_from_each_other_and_see_the_rest_after_the_end() {
     let bus = bus(8);
     let (mut one, mut other) = (bus.watch(), bus.watch());
-    let (mut publisher, mut follower) = bus.open();
+    let (mut publisher, mut follower) = bus.open(Events::All);
     publisher.publish(event(1));
     drop((bus, publisher));
     assert!(!follower.turn(Time::ZERO));
@@ -60,7 +60,7 @@ fn watchers_do_not_take_from_each_other_and_see_the_rest_after_the_end() {
 fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
     let bus = bus(8);
     let mut watcher = bus.watch();
-    let (mut publisher, mut follower) = bus.open();
+    let (mut publisher, mut follower) = bus.open(Events::All);
     let room = publisher::QUEUE.div_ceil(size_of::<Event>()) as u64;
     for at in 1..=room + 5 {
         publisher.publish(event(at));
@@ -90,7 +90,7 @@ fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
 fn whoever_missed_something_is_told_the_snapshots() {
     let bus = bus(4);
     let (mut slow, mut quick) = (bus.watch(), bus.watch());
-    let (mut publisher, mut follower) = bus.open();
+    let (mut publisher, mut follower) = bus.open(Events::All);
     for at in 0..6 {
         publisher.publish(event(at));
         follower.turn(Time::ZERO);
@@ -134,7 +134,7 @@ fn whoever_missed_something_is_told_the_snapshots() {
 #[test]
 fn nobody_watches() {
     let bus = bus(4);
-    let (mut publisher, mut follower) = bus.open();
+    let (mut publisher, mut follower) = bus.open(Events::All);
     publisher.publish(event(1));
     let mut watcher = bus.watch();
     publisher.publish(event(2));
@@ -147,4 +147,21 @@ fn nobody_watches() {
     follower.turn(Time::ZERO);
     assert!(matches!(late.poll(), Some(Seen::Snapshots(_))));
     assert_eq!((number(late.poll()), late.lost()), (3, 0));
+}
+
+/// Of a run that tells only what is odd nobody can know the snapshots.
+#[test]
+fn without_all_events_there_are_no_snapshots() {
+    let bus = bus(4);
+    let mut watcher = bus.watch();
+    let (mut publisher, mut follower) = bus.open(Events::Odd);
+    for at in 0..10 {
+        publisher.publish(event(at));
+    }
+    follower.turn(Time::ZERO);
+    assert!(matches!(watcher.poll(), Some(Seen::Gap(6))));
+    publisher.publish(event(10));
+    follower.turn(Time::ZERO);
+    let seen: Vec<Seen> = std::iter::from_fn(|| watcher.poll()).collect();
+    assert!(seen.iter().all(|seen| matches!(seen, Seen::Event(_))), "{seen:?}");
 }

@@ -93,6 +93,41 @@ pub(super) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8
     }
 }
 
+/// Appends a section of which nothing is told.
+pub(super) fn bare_section(out: &mut Vec<u8>) {
+    block(SECTION, out, |out| {
+        out.extend_from_slice(&MAGIC.to_le_bytes());
+        out.extend_from_slice(&[1, 0, 0, 0]);
+        out.extend_from_slice(&[0xff; 8]);
+    });
+}
+
+/// Appends an interface with times in nanoseconds; only one of ours has a name.
+pub(super) fn bare_interface(link: u16, leg: Option<Side>, out: &mut Vec<u8>) {
+    block(INTERFACE, out, |out| {
+        out.extend_from_slice(&link.to_le_bytes());
+        out.extend_from_slice(&[0; 6]);
+        if let Some(leg) = leg {
+            option(INTERFACE_NAME, name_of(leg).as_bytes(), out);
+        }
+        option(INTERFACE_RESOLUTION, &[NANOSECONDS], out);
+        option(0, &[], out);
+    });
+}
+
+/// Appends a packet without options. `at`: nanoseconds since 1970.
+pub(super) fn bare_packet(interface: u32, at: u64, frame: &[u8], out: &mut Vec<u8>) {
+    block(PACKET, out, |out| {
+        out.extend_from_slice(&interface.to_le_bytes());
+        time(at, out);
+        let len = u32::try_from(frame.len()).unwrap_or(u32::MAX).to_le_bytes();
+        out.extend_from_slice(&len);
+        out.extend_from_slice(&len);
+        out.extend_from_slice(frame);
+        pad(frame.len(), out);
+    });
+}
+
 /// Appends a packet.
 pub(super) fn packet(packet: &Packet<'_>, out: &mut Vec<u8>) {
     block(PACKET, out, |out| {

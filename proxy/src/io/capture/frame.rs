@@ -31,6 +31,8 @@ pub(super) struct Udp<'a> {
     pub(super) bytes: &'a [u8],
     /// Its bytes on the wire.
     pub(super) len: usize,
+    /// Its checksum, as it is there.
+    pub(super) sum: u16,
 }
 
 /// Why a frame holds no UDP datagram.
@@ -46,8 +48,8 @@ pub(super) enum Other {
 
 const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
-const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
+pub(super) const ETHERTYPE_IPV4: u16 = 0x0800;
+pub(super) const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// 802.1Q, 802.1ad, and the number that Cisco used before.
 const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// More tags than anybody stacks.
@@ -66,6 +68,18 @@ impl Link {
             113 => Self::Cooked,
             276 => Self::Cooked2,
             other => Self::Other(other),
+        }
+    }
+
+    /// The number that everybody knows it by.
+    pub(super) fn number(self) -> u16 {
+        match self {
+            Self::Loopback => 0,
+            Self::Ethernet => 1,
+            Self::Raw => 101,
+            Self::Cooked => 113,
+            Self::Cooked2 => 276,
+            Self::Other(number) => number,
         }
     }
 }
@@ -170,6 +184,7 @@ fn udp(from: IpAddr, to: IpAddr, segment: &[u8]) -> Result<Udp<'_>, Other> {
         to: SocketAddr::new(to, ports.1),
         bytes: payload.get(..len).unwrap_or(payload),
         len,
+        sum: word(segment, 6)?,
     })
 }
 
@@ -230,7 +245,7 @@ fn six(ip: IpAddr) -> [u8; 16] {
 }
 
 /// The Internet checksum (RFC 1071) over parts, of which all but the last have an even length.
-fn checksum<const N: usize>(parts: [&[u8]; N]) -> u16 {
+pub(super) fn checksum<const N: usize>(parts: [&[u8]; N]) -> u16 {
     let mut sum: u32 = 0;
     for pair in parts.iter().flat_map(|part| part.chunks(2)) {
         let [high, low] = [pair.first(), pair.get(1)].map(|byte| byte.copied().unwrap_or(0));
@@ -242,7 +257,7 @@ fn checksum<const N: usize>(parts: [&[u8]; N]) -> u16 {
     !u16::from_be_bytes([c, d]).wrapping_add(u16::from(carry))
 }
 
-fn put(bytes: &mut [u8], at: usize, value: u16) {
+pub(super) fn put(bytes: &mut [u8], at: usize, value: u16) {
     for (slot, byte) in bytes.iter_mut().skip(at).zip(value.to_be_bytes()) {
         *slot = byte;
     }

@@ -23,6 +23,10 @@
 //! pcapng is read and written by hand here: the crate for it wants every block in one buffer that is allocated beforehand, and
 //! does not tell a file that breaks off from one that is damaged, nor where, which going on with a file needs. The tests read
 //! with that crate and with tcpdump what is written here.
+//!
+//! # Made fit to be shown
+//!
+//! [`scrub`] writes a recording once more, without secrets and addresses.
 
 mod blocks;
 mod encode;
@@ -33,6 +37,7 @@ mod pcap;
 mod pcapng;
 mod playback;
 pub mod recorder;
+pub mod scrub;
 mod source;
 mod tape;
 

@@ -28,6 +28,8 @@ pub(super) struct PcapNg<R> {
     interfaces: Vec<Interface>,
     /// The last time that a packet had: simple packets have none.
     time: u64,
+    /// Number of the interface of the last packet.
+    interface: usize,
 }
 
 /// Where packets were captured.
@@ -77,7 +79,13 @@ impl<R: Read> PcapNg<R> {
             order: Order::Little,
             interfaces: Vec::new(),
             time: 0,
+            interface: 0,
         }
+    }
+
+    /// Number, in its section, of the interface of the last packet.
+    pub(super) fn interface(&self) -> usize {
+        self.interface
     }
 
     /// Bytes of whole blocks read so far.
@@ -123,6 +131,7 @@ impl<R: Read> PcapNg<R> {
                     );
                     return Err(ReadError::damaged(head.begin, text));
                 };
+                self.interface = found.interface;
                 if let Some(units) = found.time {
                     self.time = interface.nanoseconds(units);
                 }

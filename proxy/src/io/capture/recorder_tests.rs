@@ -11,7 +11,7 @@ use crate::{
         Bus,
         capture::{Encoder, Item, Playback, ReadError, Run, TapeError, end_of_pcapng},
     },
-    session::{Action, Connless, Datagram, Ends, Origin, Placed, SessionChange, SessionId, State},
+    session::{Action, Connless, Datagram, Ends, Events, Origin, Placed, SessionChange, SessionId, State},
 };
 
 fn run() -> Run {
@@ -148,7 +148,7 @@ fn encoder() -> Box<dyn Encode> {
 fn record(path: &Path, capacity: usize, events: &[Event]) -> Recorded {
     let bus = Bus::with_capacity(capacity, Registry::builtin());
     let watcher = bus.watch();
-    let (mut publisher, follower) = bus.open();
+    let (mut publisher, follower) = bus.open(Events::All);
     events.iter().cloned().for_each(|event| publisher.publish(event));
     drop(publisher);
     follower.run(Clock::start());
@@ -361,7 +361,7 @@ fn a_crash_loses_no_more_than_a_tick() {
     let bus = Bus::with_capacity(64, Registry::builtin());
     let tape = Tape::open(&path, end_of_pcapng).unwrap();
     let recording = start(tape, encoder(), bus.watch(), Clock::start()).unwrap();
-    let (mut publisher, follower) = bus.open();
+    let (mut publisher, follower) = bus.open(Events::All);
     thread::spawn(move || follower.run(Clock::start()));
     events().into_iter().for_each(|event| publisher.publish(event));
     let whole = |path: &Path| {

@@ -62,6 +62,8 @@ pub enum Happened {
     },
     /// [`Command::Release`].
     Release { session: u32, key: u64 },
+    /// [`Command::Resync`].
+    Resync { session: u32 },
     /// [`Command::Shutdown`].
     Shutdown { reason: Hex },
     /// [`Command::Close`].
@@ -148,9 +150,11 @@ impl Happened {
             Self::Timeout => Input::Timeout,
             Self::Program { set: true } => return None,
             Self::Program { set: false } => Input::Program(None),
-            Self::Inject { .. } | Self::Release { .. } | Self::Shutdown { .. } | Self::Close { .. } => {
-                Input::Command(self.command()?)
-            }
+            Self::Inject { .. }
+            | Self::Release { .. }
+            | Self::Resync { .. }
+            | Self::Shutdown { .. }
+            | Self::Close { .. } => Input::Command(self.command()?),
         })
     }
 
@@ -172,6 +176,9 @@ impl Happened {
             Self::Release { session, key } => Command::Release {
                 session: SessionId(*session),
                 key: *key,
+            },
+            Self::Resync { session } => Command::Resync {
+                session: SessionId(*session),
             },
             Self::Shutdown { reason } => Command::Shutdown {
                 reason: reason.0.clone(),
@@ -201,7 +208,8 @@ impl Happened {
             | Self::ListenerOpened { .. }
             | Self::Timeout
             | Self::Program { .. }
-            | Self::Release { .. } => 0,
+            | Self::Release { .. }
+            | Self::Resync { .. } => 0,
         }
     }
 }
@@ -258,6 +266,7 @@ impl From<&Command> for Happened {
                 vital: message.vital,
                 data: Hex::from(message.data.as_slice()),
             },
+            Command::Resync { session } => Self::Resync { session: session.0 },
             Command::Release { session, key } => Self::Release {
                 session: session.0,
                 key: *key,

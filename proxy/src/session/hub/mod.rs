@@ -288,6 +288,9 @@ impl Hub {
             Command::Release { session, key } => {
                 self.with_link(*session, |link, _, env| link.release(*key, env));
             }
+            Command::Resync { session } => {
+                self.with_link(*session, |link, _, env| link.resync(env));
+            }
             Command::Close {
                 session: Some(id),
                 side,

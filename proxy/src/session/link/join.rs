@@ -62,6 +62,7 @@ impl Link {
             told_unreachable: None,
             told_full: [false; 2],
             waiting: None,
+            resync: 0,
             alarm: Alarm::default(),
         };
         env.out.open(opened.upstream, opened.server.port());

@@ -9,6 +9,7 @@ mod join;
 mod made;
 mod redirect;
 mod relay;
+mod resync;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -122,6 +123,8 @@ pub(crate) struct Link {
     told_full: [bool; 2],
     /// A datagram of the server's that waits for a listen socket, see `redirect`.
     waiting: Option<Box<[u8]>>,
+    /// Inputs whose acks are still to be taken away, see `resync`.
+    resync: u8,
     /// When the hub looks at it without a datagram.
     pub(crate) alarm: Alarm,
 }

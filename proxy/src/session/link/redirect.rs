@@ -1,17 +1,15 @@
 //! Redirects: a client that the server sends to another port stays behind the proxy, see [`crate::session::listeners`].
 //!
-//! Law: only the bytes of the message change, never its number, so nothing has to be renumbered for it: every copy is
-//! rewritten to the same bytes. While the listen socket is being opened the whole datagram waits, before anything has
+//! Law: while the listen socket is being opened the whole datagram waits, before anything has
 //! come of it but what repeating it does not change, as if it had been under way for longer.
 
 use teetap_wire::{Notes, Packet, Side};
 
 use super::{Env, Link};
 use crate::session::{
-    Action, Placed, Remark,
-    compose::Composer,
+    Remark,
     event::seen,
-    listeners::{Front, Listeners, redirect_port, redirected},
+    listeners::{Front, redirect_port},
 };
 
 impl Link {
@@ -58,31 +56,4 @@ pub(super) fn is_in(packet: &Packet<'_>) -> bool {
 
 fn ports(packet: &Packet<'_>) -> impl Iterator<Item = u16> {
     packet.chunks().filter_map(|chunk| redirect_port(chunk.data))
-}
-
-/// The payload with every redirect rewritten and all else as it is, numbers included. True when it differs.
-pub(super) fn rewrite(
-    packet: &Packet<'_>,
-    listeners: &Listeners,
-    composer: &mut Composer,
-    placed: &mut Vec<Placed>,
-) -> bool {
-    let mut changed = false;
-    for chunk in packet.chunks() {
-        let edit = redirected(packet.proto, chunk.data, listeners);
-        let data = edit.as_deref().unwrap_or(chunk.data);
-        let seq_out = chunk.header.vital;
-        composer.push(packet.proto, seq_out, chunk.header.resend, data);
-        let action = if edit.is_some() {
-            Action::Edit
-        } else {
-            Action::Pass
-        };
-        placed.push(Placed { seq_out, action });
-        changed |= edit.is_some();
-    }
-    if !changed {
-        placed.clear();
-    }
-    changed
 }

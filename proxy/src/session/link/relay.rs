@@ -4,8 +4,10 @@ use teetap_wire::{Code, Control, Dir, Flags, Note, Packet, Rewrite, Seq, Side, r
 
 use super::{Env, Link, Phase, Work, redirect};
 use crate::session::{
-    Datagram, Origin, Remark, What,
-    listeners::may_be_redirect,
+    Action, Datagram, Origin, Placed, Remark, What,
+    compose::Composer,
+    listeners::{Listeners, may_be_redirect},
+    rewrites::Rewrites,
     splice::{Acked, Answer, Placing},
 };
 
@@ -48,11 +50,12 @@ impl Link {
         if redirects && self.awaits_listener(datagram, packet, env) {
             return;
         }
+        let rewrites = self.own_rewrites(from, packet, redirects, env);
         let (resend, answer) = self.resend_request(from, packet, env);
         // A bare resend request that the proxy answers leaves nothing but its ack to send on.
         let is_spent =
             packet.header.flags.contains(Flags::RESEND) && !resend && packet.header.num_chunks == 0;
-        let changed = self.place_chunks(from, packet, redirects, env) || is_spent && control.is_none();
+        let changed = self.place_chunks(from, packet, rewrites, env) || is_spent && control.is_none();
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.tell_relayed(from, datagram, packet, odd_ack, mark, env);
@@ -113,9 +116,39 @@ impl Link {
         extended && from == Side::Server && redirect::is_in(packet)
     }
 
-    /// Places every chunk; in identity mode only those of a datagram with a redirect. True when the payload that goes on
+    /// What is changed in a datagram without any rule.
+    fn own_rewrites(
+        &mut self,
+        from: Side,
+        packet: &Packet<'_>,
+        redirects: bool,
+        env: &mut Env<'_>,
+    ) -> Rewrites {
+        if redirects {
+            return Rewrites::Redirects;
+        }
+        if self.resync == 0 || packet.header.flags.contains(Flags::CONTROL) {
+            return Rewrites::None;
+        }
+        match from {
+            Side::Client if self.takes_acks(packet, env) => Rewrites::Acks,
+            Side::Client => Rewrites::None,
+            Side::Server => {
+                self.look_for_complete(packet, env);
+                Rewrites::None
+            }
+        }
+    }
+
+    /// Places every chunk; in identity mode only those of a datagram in which something is changed. True when the payload that goes on
     /// differs from the one that came.
-    fn place_chunks(&mut self, from: Side, packet: &Packet<'_>, redirects: bool, env: &mut Env<'_>) -> bool {
+    fn place_chunks(
+        &mut self,
+        from: Side,
+        packet: &Packet<'_>,
+        rewrites: Rewrites,
+        env: &mut Env<'_>,
+    ) -> bool {
         let session = self.id().0;
         let dir = Dir::from_sender(from);
         let (_, _, splice) = self.parts(from);
@@ -131,7 +164,8 @@ impl Link {
             return false;
         }
         if splice.is_identity() {
-            return redirects && redirect::rewrite(packet, env.listeners, composer, placed);
+            return rewrites != Rewrites::None
+                && rewrite_all(packet, (rewrites, &*env.listeners), composer, placed);
         }
         let mut changed = false;
         let mut placing = Placing {
@@ -140,7 +174,8 @@ impl Link {
             proto: packet.proto,
             now: env.now,
             rules: env.rules.as_deref_mut(),
-            listeners: redirects.then_some(&*env.listeners),
+            rewrites,
+            listeners: env.listeners,
             out: composer,
             crossing,
             changed: &mut changed,
@@ -231,4 +266,31 @@ impl Link {
             self.remark(Remark::HoldFull(dir), env);
         }
     }
+}
+
+/// The payload with its messages rewritten and all else as it is, numbers included. True when it differs.
+fn rewrite_all(
+    packet: &Packet<'_>,
+    (rewrites, listeners): (Rewrites, &Listeners),
+    composer: &mut Composer,
+    placed: &mut Vec<Placed>,
+) -> bool {
+    let mut changed = false;
+    for chunk in packet.chunks() {
+        let edit = rewrites.edit(packet.proto, chunk.data, listeners);
+        let data = edit.as_deref().unwrap_or(chunk.data);
+        let seq_out = chunk.header.vital;
+        composer.push(packet.proto, seq_out, chunk.header.resend, data);
+        let action = if edit.is_some() {
+            Action::Edit
+        } else {
+            Action::Pass
+        };
+        placed.push(Placed { seq_out, action });
+        changed |= edit.is_some();
+    }
+    if !changed {
+        placed.clear();
+    }
+    changed
 }

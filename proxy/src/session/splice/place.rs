@@ -13,7 +13,8 @@ use super::{
 use crate::session::{
     Action, Placed, Time,
     compose::{Composer, fits},
-    listeners::{Listeners, redirected},
+    listeners::Listeners,
+    rewrites::Rewrites,
 };
 
 /// A message that others were to overtake goes after this time even when none came.
@@ -26,8 +27,9 @@ pub(crate) struct Placing<'a> {
     pub(crate) proto: Proto,
     pub(crate) now: Time,
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
-    /// When there is a redirect in the datagram: what its port becomes.
-    pub(crate) listeners: Option<&'a Listeners>,
+    /// What is changed without any rule.
+    pub(crate) rewrites: Rewrites,
+    pub(crate) listeners: &'a Listeners,
     /// The payload that goes on.
     pub(crate) out: &'a mut Composer,
     /// Messages made for the other direction.
@@ -37,16 +39,16 @@ pub(crate) struct Placing<'a> {
 }
 
 impl Placing<'_> {
-    /// A redirect with the port of our own; `None` = it stays as it is.
-    fn redirected(&self, data: &[u8]) -> Option<Vec<u8>> {
-        redirected(self.proto, data, self.listeners?)
+    /// A message that is changed without any rule.
+    fn rewritten(&self, data: &[u8]) -> Option<Vec<u8>> {
+        self.rewrites.edit(self.proto, data, self.listeners)
     }
 
-    /// What rules say, and a redirect is rewritten where they leave its bytes alone.
+    /// What rules say; what is changed without them is, where they leave its bytes alone.
     fn decide(&mut self, vital: bool, data: &[u8]) -> Verdict {
         let mut verdict = self.ask_rules(vital, data);
         if verdict.edit.is_none() {
-            verdict.edit = self.redirected(data);
+            verdict.edit = self.rewritten(data);
         }
         verdict
     }
@@ -90,7 +92,7 @@ impl Splice {
         };
         let placed = if self.mode == Mode::Arming && u.is_behind(self.high) {
             self.observe(u);
-            let edit = to.redirected(chunk.data);
+            let edit = to.rewritten(chunk.data);
             let data = edit.as_deref().unwrap_or(chunk.data);
             to.out.push(to.proto, Some(u), chunk.header.resend, data);
             let action = if edit.is_some() {

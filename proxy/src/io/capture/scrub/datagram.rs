@@ -1,0 +1,151 @@
+//! One datagram of the protocol without its secrets.
+//!
+//! Law: header, token, ack, and the header of every chunk stay. Where nothing has to be replaced not a bit changes; where
+//! something has, a compressed payload is compressed again.
+
+use teetap_wire::{
+    ChunkHeader, Connless, Dir, Flags, Inflated, MAX_DATAGRAM, Packet, Proto, Scratch, Trailing, compress,
+    proto::TokenPlace,
+};
+
+use super::{PLACEHOLDER, Scrubber};
+
+/// A datagram in which no secret can be found, because it cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+impl Scrubber {
+    /// Replaces `out` by a datagram of a connection.
+    ///
+    /// # Errors
+    /// [`Unreadable`]; `out` holds nothing of use then.
+    pub(super) fn datagram(
+        &mut self,
+        proto: Proto,
+        dir: Dir,
+        datagram: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unreadable> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut clear = std::mem::take(&mut self.clear);
+        let done = self.packet(proto, dir, datagram, (&mut scratch, &mut clear), out);
+        (self.scratch, self.clear) = (scratch, clear);
+        done
+    }
+
+    fn packet(
+        &mut self,
+        proto: Proto,
+        dir: Dir,
+        datagram: &[u8],
+        (scratch, clear): (&mut Scratch, &mut Vec<u8>),
+        out: &mut Vec<u8>,
+    ) -> Result<(), Unreadable> {
+        let seen = datagram.get(..MAX_DATAGRAM).unwrap_or(datagram);
+        let packet = Packet::parse(proto, seen, scratch).map_err(|_| Unreadable)?;
+        clear.clear();
+        clear.extend_from_slice(packet.payload);
+        if packet.header.flags.contains(Flags::CONTROL) {
+            self.control(proto, dir, clear);
+        } else {
+            self.chunks(dir, &packet, clear);
+        }
+        if clear == packet.payload {
+            out.clear();
+            out.extend_from_slice(seen);
+            let surplus = packet.inflated.map_or(0, |inflated| inflated.surplus);
+            blank_last(out, surplus);
+        } else {
+            write(&packet, seen, clear, out);
+        }
+        if out.len() > MAX_DATAGRAM {
+            // Compressed it was shorter, clear no receiver reads it to its end.
+            return Err(Unreadable);
+        }
+        pad(out, datagram.len() - seen.len());
+        Ok(())
+    }
+
+    fn chunks(&mut self, dir: Dir, packet: &Packet<'_>, clear: &mut [u8]) {
+        let mut chunks = packet.chunks();
+        let mut end = 0;
+        for chunk in chunks.by_ref() {
+            end = chunk.end();
+            if let Some(data) = clear.get_mut(end - chunk.data.len()..end) {
+                self.chunk(packet.proto, dir, data);
+            }
+        }
+        // The header of a chunk that does not fit says why.
+        let header = match ChunkHeader::decode(packet.proto, chunks.rest()) {
+            Some((_, len)) if chunks.missing() > 0 => len,
+            _ => 0,
+        };
+        let rest = clear.get_mut(end + header..).unwrap_or_default();
+        if rest.iter().any(|byte| *byte != 0) {
+            self.tally.unknown += 1;
+            rest.fill(PLACEHOLDER);
+        }
+    }
+
+    /// Replaces `out` by a datagram outside a connection.
+    ///
+    /// # Errors
+    /// [`Unreadable`]; `out` holds nothing of use then.
+    pub(super) fn connless(&mut self, datagram: &[u8], out: &mut Vec<u8>) -> Result<(), Unreadable> {
+        let message = Connless::parse(datagram).ok_or(Unreadable)?;
+        let proto = match message {
+            Connless::V7 { .. } => Proto::V7,
+            Connless::Plain { .. } | Connless::Extended { .. } => Proto::Ddnet,
+        };
+        out.clear();
+        out.extend_from_slice(datagram);
+        let start = datagram.len() - message.data().len();
+        self.connless_message(proto, out.get_mut(start..).unwrap_or_default());
+        Ok(())
+    }
+}
+
+/// Replaces `out` by `packet` with another payload of the same length. `datagram`: what it was read from.
+fn write(packet: &Packet<'_>, datagram: &[u8], clear: &[u8], out: &mut Vec<u8>) {
+    let layout = packet.proto.layout();
+    let first = datagram.first().copied().unwrap_or_default();
+    let (header, tail) = match layout.token {
+        TokenPlace::Header => (7, None),
+        TokenPlace::HeaderWhenFlag(bit) if first & bit != 0 => (7, None),
+        TokenPlace::PayloadTail => (3, packet.header.token),
+        TokenPlace::HeaderWhenFlag(_) | TokenPlace::Nowhere => (3, None),
+    };
+    let tail: &[u8] = tail.as_ref().map_or(&[], |token| &token.0);
+    out.clear();
+    out.extend_from_slice(datagram.get(..header).unwrap_or_default());
+    if let Some(Inflated {
+        trailing, surplus, ..
+    }) = packet.inflated
+    {
+        compress(&[clear, tail].concat(), trailing.unwrap_or(Trailing::Always), out);
+        if out.len() - header < clear.len() + tail.len() {
+            out.resize(out.len() + surplus, PLACEHOLDER);
+            out.truncate(MAX_DATAGRAM);
+            return;
+        }
+        // As its sender would have done.
+        out.truncate(header);
+        if let Some(first) = out.first_mut() {
+            *first &= !layout.compression;
+        }
+    }
+    out.extend_from_slice(clear);
+    out.extend_from_slice(tail);
+}
+
+/// Appends what stands for bytes that no receiver reads. What is shorter than it was has none: they would be read.
+pub(super) fn pad(out: &mut Vec<u8>, len: usize) {
+    if out.len() == MAX_DATAGRAM {
+        out.resize(out.len() + len, PLACEHOLDER);
+    }
+}
+
+fn blank_last(out: &mut [u8], len: usize) {
+    let start = out.len().saturating_sub(len);
+    out.get_mut(start..).unwrap_or_default().fill(PLACEHOLDER);
+}

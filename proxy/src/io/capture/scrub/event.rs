@@ -1,0 +1,129 @@
+//! Events of our own recordings without secrets and addresses.
+//!
+//! Law: an event stays an event: a datagram that cannot be read is one of `*` from then on, because what was done with it was
+//! told of it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use teetap_wire::{Dir, Proto};
+
+use super::{PLACEHOLDER, Scrubber};
+use crate::{
+    io::capture::Run,
+    session::{Connless, Datagram, Ends, Event, Remark, SessionChange, What},
+};
+
+impl Scrubber {
+    /// What is known of a run.
+    pub fn run(&mut self, run: &mut Run) {
+        run.listen = self.socket(run.listen);
+        run.server = self.socket(run.server);
+        run.target = self.target(&run.target);
+    }
+
+    /// The same event with placeholders.
+    #[must_use]
+    pub fn event(&mut self, event: Event) -> Event {
+        let what = match event.what {
+            What::Session(change) => What::Session(self.change(change)),
+            What::Datagram(datagram) => What::Datagram(self.whole(datagram)),
+            What::Connless(connless) => What::Connless(self.browser(connless)),
+            What::Remark(remark) => {
+                let text = self.text(&remark.to_string());
+                What::Remark(Remark::Recorded(remark.level(), text.into()))
+            }
+        };
+        Event { what, ..event }
+    }
+
+    fn change(&mut self, change: SessionChange) -> SessionChange {
+        let mut reason = change.reason;
+        if let Some(reason) = &mut reason {
+            self.peer_text(reason);
+        }
+        SessionChange {
+            client: self.socket(change.client),
+            upstream: change.upstream.map(|address| self.socket(address)),
+            server: change.server.map(|address| self.socket(address)),
+            reason,
+            ..change
+        }
+    }
+
+    fn whole(&mut self, datagram: Datagram) -> Datagram {
+        let Datagram {
+            dir,
+            proto,
+            origin,
+            ends,
+            ..
+        } = datagram;
+        let ends = self.ends(ends);
+        let received = datagram.received().map(|bytes| self.part(proto, dir, bytes));
+        let sent: Vec<Vec<u8>> = datagram
+            .sent()
+            .map(|bytes| self.part(proto, dir, bytes))
+            .collect();
+        let mut new = Datagram::new(
+            dir,
+            proto,
+            origin,
+            received.as_deref().unwrap_or_default(),
+            sent.iter().map(Vec::as_slice),
+        );
+        new.leg = datagram.leg;
+        new.ordinal = datagram.ordinal;
+        new.ends = ends;
+        new.placed = datagram.placed;
+        new.notes = datagram.notes;
+        new
+    }
+
+    fn part(&mut self, proto: Proto, dir: Dir, bytes: &[u8]) -> Vec<u8> {
+        self.tally.packets += 1;
+        let mut out = Vec::with_capacity(bytes.len());
+        if self.datagram(proto, dir, bytes, &mut out).is_err() {
+            self.tally.blanked += 1;
+            out.clear();
+            out.resize(bytes.len(), PLACEHOLDER);
+        }
+        out
+    }
+
+    fn browser(&mut self, connless: Connless) -> Connless {
+        let mut part = |bytes: &[u8]| -> Box<[u8]> {
+            self.tally.packets += 1;
+            let mut out = Vec::with_capacity(bytes.len());
+            if self.connless(bytes, &mut out).is_err() {
+                self.tally.blanked += 1;
+                out.clear();
+                out.resize(bytes.len(), PLACEHOLDER);
+            }
+            out.into()
+        };
+        let (bytes, sent) = (part(&connless.bytes), connless.sent.as_deref().map(&mut part));
+        Connless {
+            client: self.socket(connless.client),
+            ends: self.ends(connless.ends),
+            bytes,
+            sent,
+            ..connless
+        }
+    }
+
+    fn ends(&mut self, ends: Ends) -> Ends {
+        Ends {
+            client: ends.client.map(|address| self.socket(address)),
+            local: ends.local.map(|address| self.socket(address)),
+            ..ends
+        }
+    }
+
+    /// The placeholder of an address; of one too many that of none.
+    fn socket(&mut self, address: SocketAddr) -> SocketAddr {
+        self.addresses.socket(address).unwrap_or_else(|| {
+            self.tally.crowded += 1;
+            SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port())
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! One message without its secrets.
+//!
+//! Law: the definitions say what is secret, as they do for whoever shows a message. A value is replaced in its place and keeps
+//! its length, its ints keep theirs; not a byte beside it changes. What no definition explains is replaced too.
+
+use std::ops::Range;
+
+use teetap_wire::{
+    Code, Dir, Proto,
+    def::{Def, Field, Record, Source, Type, Value},
+    identify,
+};
+
+use super::{PLACEHOLDER, Scrubber, Unknown};
+
+/// What is replaced in a message.
+#[derive(Debug)]
+pub(super) struct Hole {
+    range: Range<usize>,
+    form: Form,
+}
+
+/// How the bytes of a hole are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Bytes, whatever they mean.
+    Bytes,
+    /// Text behind what may be shown of it: the spaces between stay.
+    Rest,
+    /// Ints of the protocol: each keeps its length.
+    Ints,
+    /// A decimal number before its NUL.
+    Decimal,
+    /// Text in which addresses may stand.
+    Text,
+    /// An IPv6 address.
+    Six,
+    /// An IPv4 address.
+    Four,
+    /// What no definition explains.
+    Unknown,
+    /// Ints that no definition explains.
+    UnknownInts,
+}
+
+impl Scrubber {
+    /// The data of a chunk.
+    pub(super) fn chunk(&mut self, proto: Proto, dir: Dir, data: &mut [u8]) {
+        let id = identify(data).map_or(0, |(_, len)| len);
+        let def = self.decoded.message(self.registry, proto, dir, data);
+        // An unknown UUID is read as the envelope it is.
+        let is_unknown = self
+            .registry
+            .message(proto, dir, data)
+            .is_none_or(|found| found.unknown);
+        self.replace(def.filter(|_| !is_unknown), id, data);
+    }
+
+    /// The clear payload of a control packet.
+    pub(super) fn control(&mut self, proto: Proto, dir: Dir, data: &mut [u8]) {
+        let def = self.decoded.control(self.registry, proto, dir, data);
+        self.replace(def, 1, data);
+    }
+
+    /// A connless message.
+    pub(super) fn connless_message(&mut self, proto: Proto, data: &mut [u8]) {
+        let def = self.decoded.connless(self.registry, proto, data);
+        let id = if data.starts_with(&[0xff; 4]) { 8 } else { 0 };
+        self.replace(def, id, data);
+    }
+
+    /// Replaces what is to be replaced of a message that was read just before. `id`: bytes of its id.
+    fn replace(&mut self, def: Option<&Def>, id: usize, data: &mut [u8]) {
+        let mut holes = std::mem::take(&mut self.holes);
+        holes.clear();
+        match def {
+            Some(def) => self.find(def, data, &mut holes),
+            None => self.blank((id..data.len(), Form::Unknown), data, self.unknown, &mut holes),
+        }
+        for hole in holes.drain(..) {
+            if let Some(bytes) = data.get_mut(hole.range) {
+                self.fill(hole.form, bytes);
+            }
+        }
+        self.holes = holes;
+    }
+
+    fn find(&mut self, def: &Def, data: &[u8], holes: &mut Vec<Hole>) {
+        let source = Source::Bytes(data);
+        let decoded = std::mem::take(&mut self.decoded);
+        let mut known = decoded.body();
+        for record in decoded.records() {
+            let is_leaf = !matches!(record.value, Value::Group | Value::List(_));
+            let Some(field) = def.field(record.field).filter(|_| is_leaf) else {
+                continue;
+            };
+            let (start, end) = (record.at as usize, (record.at + record.len) as usize);
+            if start > known {
+                // Ints of an object that has more of them than fields.
+                self.blank((known..start, Form::UnknownInts), data, Unknown::Blank, holes);
+            }
+            known = known.max(end);
+            let secret = decoded.secret(def, record, source);
+            holes.extend(open(field, record, secret.as_ref()));
+            holes.extend(secret.map(|range| Hole {
+                form: hidden(field, range.start > start),
+                range,
+            }));
+        }
+        // Ints of an object at the end.
+        let end = decoded.known_end().clamp(known, data.len());
+        self.blank((known..end, Form::UnknownInts), data, Unknown::Blank, holes);
+        // What could not be read may be half a secret; what comes behind the fields is of a later version.
+        let is_surplus = decoded.notes().contains(Code::SurplusBytes);
+        let unknown = if is_surplus { self.unknown } else { Unknown::Blank };
+        self.blank((end..data.len(), Form::Unknown), data, unknown, holes);
+        self.decoded = decoded;
+    }
+
+    /// Zeros, as in padding, tell nothing.
+    fn blank(
+        &mut self,
+        (range, form): (Range<usize>, Form),
+        data: &[u8],
+        unknown: Unknown,
+        holes: &mut Vec<Hole>,
+    ) {
+        let says_something = data
+            .get(range.clone())
+            .is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0));
+        if unknown == Unknown::Blank && says_something {
+            self.tally.unknown += 1;
+            holes.push(Hole { range, form });
+        }
+    }
+
+    fn fill(&mut self, form: Form, bytes: &mut [u8]) {
+        match form {
+            Form::Text => return self.peer_text(bytes),
+            Form::Six => {
+                if let Some(place) = bytes.first_chunk_mut::<16>() {
+                    self.six(place);
+                }
+                return;
+            }
+            Form::Four => {
+                if let Some(place) = bytes.first_chunk_mut::<4>() {
+                    self.four(place);
+                }
+                return;
+            }
+            Form::Ints | Form::UnknownInts => {
+                bytes
+                    .iter_mut()
+                    .for_each(|byte| *byte = *byte & 0x80 | PLACEHOLDER);
+            }
+            Form::Decimal => {
+                let digits = bytes.iter_mut().take_while(|byte| **byte != 0);
+                digits.for_each(|byte| *byte = b'1');
+            }
+            Form::Rest => {
+                let text = bytes.iter_mut().skip_while(|byte| byte.is_ascii_whitespace());
+                text.for_each(|byte| *byte = PLACEHOLDER);
+            }
+            Form::Bytes | Form::Unknown => bytes.fill(PLACEHOLDER),
+        }
+        self.tally.secrets += u64::from(!matches!(form, Form::Unknown | Form::UnknownInts));
+    }
+
+    fn six(&mut self, place: &mut [u8; 16]) {
+        match self.addresses.ip((*place).into()) {
+            Some(std::net::IpAddr::V6(ip)) => *place = ip.octets(),
+            _ => *place = [0; 16],
+        }
+    }
+
+    fn four(&mut self, place: &mut [u8; 4]) {
+        match self.addresses.ip((*place).into()) {
+            Some(std::net::IpAddr::V4(ip)) => *place = ip.octets(),
+            _ => *place = [0; 4],
+        }
+    }
+}
+
+/// What is replaced in the part of a value that is no secret.
+fn open(field: &Field, record: &Record, secret: Option<&Range<usize>>) -> Option<Hole> {
+    let (start, end) = (record.at as usize, (record.at + record.len) as usize);
+    let end = secret.map_or(end, |secret| secret.start);
+    let form = match (&field.ty, record.value) {
+        (Type::Addr, _) => Form::Six,
+        (Type::AddrLegacy, _) => Form::Four,
+        (Type::Text(_) | Type::Decimal, Value::Text(_)) => Form::Text,
+        _ => return None,
+    };
+    (start < end).then_some(Hole {
+        range: start..end,
+        form,
+    })
+}
+
+/// How a secret is written. `is_rest`: behind something that may be shown.
+fn hidden(field: &Field, is_rest: bool) -> Form {
+    match field.ty {
+        Type::Int
+        | Type::Bool
+        | Type::Tick
+        | Type::Tune
+        | Type::Enum(_)
+        | Type::Flags(_)
+        | Type::Packed(_) => Form::Ints,
+        Type::Decimal => Form::Decimal,
+        _ if is_rest => Form::Rest,
+        _ => Form::Bytes,
+    }
+}

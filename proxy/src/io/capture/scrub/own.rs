@@ -1,0 +1,126 @@
+//! Captures of ours: read as the events they are, and recorded again.
+//!
+//! Law: as of the reader of such captures: what a packet belongs to is told with the first packet of its event. What belongs to
+//! nothing is left out.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use teetap_wire::{Dir, Side};
+
+use super::Scrubber;
+use crate::{
+    io::{
+        Seen,
+        capture::{
+            Encode as _, Encoder, Gist, Run,
+            own::{Of, Own},
+        },
+    },
+    session::{Event, What},
+};
+
+/// Packets of one event, at most: more than custody holds.
+const MAX_PARTS: usize = 1024;
+
+/// A run that is recorded again.
+pub(super) struct Again {
+    encoder: Encoder,
+    /// An event that waits for the rest of its packets.
+    open: Option<(Own, Vec<Part>)>,
+}
+
+/// A packet of an event.
+pub(super) struct Part {
+    pub(super) leg: Option<Side>,
+    pub(super) from: SocketAddr,
+    pub(super) to: SocketAddr,
+    pub(super) bytes: Box<[u8]>,
+}
+
+impl Again {
+    /// Appends the start of the run to `out`.
+    pub(super) fn start(mut run: Run, gist: Gist, scrubber: &mut Scrubber, out: &mut Vec<u8>) -> Self {
+        scrubber.run(&mut run);
+        let mut encoder = Encoder::new(run, gist);
+        encoder.start(out);
+        Self { encoder, open: None }
+    }
+
+    /// One packet; `own` begins an event.
+    pub(super) fn packet(
+        &mut self,
+        own: Option<Own>,
+        part: Part,
+        scrubber: &mut Scrubber,
+        out: &mut Vec<u8>,
+    ) {
+        if let Some(own) = own {
+            self.begin(own, scrubber, out);
+        }
+        match &mut self.open {
+            Some((_, parts)) if parts.len() < MAX_PARTS => parts.push(part),
+            _ => scrubber.tally.unreadable += 1,
+        }
+        self.complete(scrubber, out);
+    }
+
+    /// An event begins. One that has not all its packets was cut off by the end of its run.
+    pub(super) fn begin(&mut self, own: Own, scrubber: &mut Scrubber, out: &mut Vec<u8>) {
+        self.finish(scrubber);
+        self.open = Some((own, Vec::new()));
+        self.complete(scrubber, out);
+    }
+
+    /// Nothing follows.
+    pub(super) fn finish(&mut self, scrubber: &mut Scrubber) {
+        if let Some((_, parts)) = self.open.take() {
+            scrubber.tally.unreadable += parts.len() as u64;
+        }
+    }
+
+    fn complete(&mut self, scrubber: &mut Scrubber, out: &mut Vec<u8>) {
+        let Some((own, parts)) = self.open.take_if(|(own, parts)| parts.len() >= own.packets()) else {
+            return;
+        };
+        let at = own.at();
+        let bytes: Vec<Box<[u8]>> = parts.iter().map(|part| part.bytes.clone()).collect();
+        match own.join(&bytes) {
+            Some(Of::Event(mut event)) => {
+                if matches!(event.what, What::Remark(_)) {
+                    // A stray one, of which nothing is known.
+                    scrubber.tally.unreadable += parts.len() as u64;
+                }
+                find_ends(&mut event, &parts);
+                let event = Arc::new(scrubber.event(event));
+                self.encoder.seen(&Seen::Event(event), at, out);
+            }
+            Some(Of::Log(level, text)) => {
+                let text = scrubber.text(&text);
+                self.encoder.log(at, level, &text, out);
+            }
+            Some(Of::Gap(lost)) => self.encoder.seen(&Seen::Gap(lost), at, out),
+            None => scrubber.tally.unreadable += parts.len() as u64,
+        }
+    }
+}
+
+/// The addresses of the packets are those of the event.
+fn find_ends(event: &mut Event, parts: &[Part]) {
+    let dir = match &event.what {
+        What::Datagram(datagram) => datagram.dir,
+        What::Connless(connless) => connless.dir,
+        What::Session(_) | What::Remark(_) => return,
+    };
+    let Some(ends) = event.ends_mut() else { return };
+    for Part { leg, from, to, .. } in parts {
+        let (client, upstream) = match dir {
+            Dir::C2s => (*from, *from),
+            Dir::S2c => (*to, *to),
+        };
+        match leg {
+            Some(Side::Client) => ends.client = Some(client),
+            Some(Side::Server) => ends.local = Some(upstream),
+            None => {}
+        }
+    }
+}

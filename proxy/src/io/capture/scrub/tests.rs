@@ -1,0 +1,422 @@
+//! Messages, datagrams and texts; the frames around them are in `frame_tests`.
+
+use std::net::IpAddr;
+
+use proptest::prelude::*;
+use teetap_wire::{
+    Dir, Flags, Header, Packet, Proto, Scratch, Seq, Token, Trailing, compress,
+    def::{Class, Datum, Registry},
+    write, write_chunk,
+};
+
+use super::*;
+
+const TOKEN: Token = Token([1, 2, 3, 4]);
+
+fn scrubber() -> Scrubber {
+    Scrubber::new(Registry::builtin(), Unknown::Blank)
+}
+
+/// A packet with these messages.
+fn packet(proto: Proto, messages: &[&[u8]], compress: Option<Trailing>) -> Vec<u8> {
+    let mut payload = Vec::new();
+    for message in messages {
+        write_chunk(proto, Some(Seq::new(9)), false, message, &mut payload).unwrap();
+    }
+    of_payload(proto, &payload, u8::try_from(messages.len()).unwrap(), compress)
+}
+
+fn of_payload(proto: Proto, payload: &[u8], num_chunks: u8, compress: Option<Trailing>) -> Vec<u8> {
+    let header = Header {
+        flags: Flags::empty(),
+        ack: Seq::new(7),
+        num_chunks,
+        token: (proto != Proto::V6).then_some(TOKEN),
+    };
+    let mut out = Vec::new();
+    write(proto, &header, payload, compress, &mut out);
+    out
+}
+
+fn message(proto: Proto, name: &str, fields: &[(&str, &str)]) -> Vec<u8> {
+    let def = Registry::builtin().named(proto, None, name).next().unwrap();
+    let values = fields.iter().map(|(name, value)| (*name, Datum::from(*value)));
+    let mut out = Vec::new();
+    def.encode(&Datum::group(values), &mut out).unwrap();
+    out
+}
+
+fn scrub(scrubber: &mut Scrubber, proto: Proto, dir: Dir, datagram: &[u8]) -> Vec<u8> {
+    let mut out = vec![9];
+    scrubber.datagram(proto, dir, datagram, &mut out).unwrap();
+    out
+}
+
+/// Header and clear payload.
+fn read(proto: Proto, datagram: &[u8]) -> (Header, Vec<u8>) {
+    let mut scratch = Scratch::new();
+    let packet = Packet::parse(proto, datagram, &mut scratch).unwrap();
+    assert!(packet.notes.is_empty());
+    (packet.header, packet.payload.to_vec())
+}
+
+#[test]
+fn a_password_becomes_as_many_stars_and_nothing_else_changes() {
+    for proto in Proto::ALL {
+        let secret = message(proto, "rcon_auth", &[("password", "hunter2")]);
+        let chat = message(proto, "cl_say", &[("message", "hunter2 I say")]);
+        let hidden = message(proto, "rcon_auth", &[("password", "*******")]);
+        for form in [None, Some(Trailing::Always), Some(Trailing::WhenPartial)] {
+            let mut scrubber = scrubber();
+            let zeros = message(proto, "rcon_cmd", &[("cmd", "")]);
+            let all = |first| packet(proto, &[first, &chat, &zeros], form);
+            let (given, wanted) = (all(&secret), all(&hidden));
+            assert_eq!(
+                scrub(&mut scrubber, proto, Dir::C2s, &given),
+                wanted,
+                "{proto} {form:?}"
+            );
+            assert_eq!(scrub(&mut scrubber, proto, Dir::C2s, &wanted), wanted);
+            assert_eq!(read(proto, &wanted).0.token, read(proto, &given).0.token);
+            let plain = packet(proto, &[&chat], form);
+            assert_eq!(scrub(&mut scrubber, proto, Dir::C2s, &plain), plain);
+            let tally = scrubber.tally();
+            assert_eq!((tally.secrets, tally.unknown), (2, 0));
+        }
+    }
+}
+
+#[test]
+fn what_no_longer_gets_shorter_by_compression_is_sent_clear() {
+    // Twenty zeros take as many bits, and stars many more.
+    let zeros = [&[0xff_u8][..], &[0; 40]].concat();
+    let mut payload = Vec::new();
+    write_chunk(Proto::Ddnet, None, false, &[0x7f], &mut payload).unwrap();
+    payload.extend_from_slice(&[1; 12]);
+    payload.extend_from_slice(&zeros);
+    let given = of_payload(Proto::Ddnet, &payload, 1, Some(Trailing::Always));
+    assert!(read_flags(&given).contains(Flags::COMPRESSION));
+    let out = scrub(&mut scrubber(), Proto::Ddnet, Dir::C2s, &given);
+    assert!(!read_flags(&out).contains(Flags::COMPRESSION));
+    assert_eq!(read(Proto::Ddnet, &out[..]).0.token, Some(TOKEN));
+}
+
+fn read_flags(datagram: &[u8]) -> Flags {
+    let mut scratch = Scratch::new();
+    Packet::parse(Proto::Ddnet, datagram, &mut scratch)
+        .unwrap()
+        .header
+        .flags
+}
+
+/// One chunk's data, scrubbed.
+fn chunk(scrubber: &mut Scrubber, proto: Proto, dir: Dir, data: &[u8]) -> Vec<u8> {
+    let mut data = data.to_vec();
+    scrubber.chunk(proto, dir, &mut data);
+    data
+}
+
+#[test]
+fn what_may_be_shown_of_a_secret_stays() {
+    let mut scrubber = scrubber();
+    for (name, field, dir, given, wanted) in [
+        ("cl_say", "message", Dir::C2s, "/timeout ab cd", "/timeout *****"),
+        ("cl_say", "message", Dir::C2s, "timeout ab", "timeout ab"),
+        (
+            "rcon_line",
+            "line",
+            Dir::S2c,
+            "sv_Password hunter2",
+            "sv_Password *******",
+        ),
+        (
+            "rcon_line",
+            "line",
+            Dir::S2c,
+            "id=0 addr=84.1.2.3:5 x",
+            "id=0 addr=************",
+        ),
+        (
+            "rcon_line",
+            "line",
+            Dir::S2c,
+            "banned 84.1.2.3 for 5",
+            "banned ******** for 5",
+        ),
+        (
+            "rcon_line",
+            "line",
+            Dir::S2c,
+            "banned 127.0.0.1",
+            "banned 127.0.0.1",
+        ),
+        (
+            "sv_chat",
+            "message",
+            Dir::S2c,
+            "join [2a02::7]:8303!",
+            "join [*******]:8303!",
+        ),
+    ] {
+        let given = message(Proto::Ddnet, name, &[(field, given)]);
+        let wanted = message(Proto::Ddnet, name, &[(field, wanted)]);
+        assert_eq!(chunk(&mut scrubber, Proto::Ddnet, dir, &given), wanted);
+        assert_eq!(chunk(&mut scrubber, Proto::Ddnet, dir, &wanted), wanted);
+    }
+    assert_eq!(scrubber.tally().in_texts, 2);
+}
+
+#[test]
+fn every_kind_of_field_can_be_secret() {
+    let text = "for ddnet\nstruct pair\n  one str\n  two int\n\nsystem 100 odd c2s\n  int  int secret\n  number  decstr secret\n  \
+                raw  raw len=3 secret\n  parts  pair secret\n  list  str[2] secret\n  open  int\n";
+    let registry = Registry::with("test.tw", text)
+        .map_err(|errors| format!("{errors:?}"))
+        .unwrap();
+    let mut scrubber = Scrubber::new(Box::leak(Box::new(registry)), Unknown::Blank);
+    let id: &[u8] = &[0x89, 0x03];
+    let data = [
+        id,
+        &[0xbf, 0x7f],
+        b"-77\0",
+        &[1, 2, 3],
+        b"ab\0",
+        &[5],
+        b"x\0yz\0",
+        &[7],
+    ]
+    .concat();
+    let wanted = [id, &[0xaa, 0x2a], b"111\0***", b"**\0", b"*", b"*\0**\0", &[7]].concat();
+    assert_eq!(chunk(&mut scrubber, Proto::Ddnet, Dir::C2s, &data), wanted);
+    assert_eq!(chunk(&mut scrubber, Proto::Ddnet, Dir::C2s, &wanted), wanted);
+    assert_eq!(scrubber.tally().secrets, 14);
+}
+
+#[test]
+fn what_is_not_known_is_replaced_unless_it_is_to_stay() {
+    let uuid = [&[0x01][..], &[0x77; 16]].concat();
+    let ready = message(Proto::Ddnet, "enter_game", &[]);
+    for (data, wanted) in [
+        ([&uuid[..], b"secret"].concat(), [&uuid[..], b"******"].concat()),
+        (b"\xbf\x01secret".to_vec(), b"\xbf\x01******".to_vec()),
+        ([&ready[..], b"more"].concat(), [&ready[..], b"****"].concat()),
+    ] {
+        let mut keep = Scrubber::new(Registry::builtin(), Unknown::Keep);
+        assert_eq!(chunk(&mut scrubber(), Proto::Ddnet, Dir::C2s, &data), wanted);
+        assert_eq!(chunk(&mut keep, Proto::Ddnet, Dir::C2s, &data), data);
+    }
+    // Ints of an object that has more of them than are known, before another field and at the end.
+    let (input, more) = ([5, 6, 48, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], [0x87, 0x03, 0x09]);
+    for (proto, id, behind) in [(Proto::V7, 0x29, &[5][..]), (Proto::V6, 0x21, &[])] {
+        let given = [&[id][..], &input, &more, behind].concat();
+        let wanted = [&[id][..], &input, &[0xaa, 0x2a, 0x2a], behind].concat();
+        assert_eq!(chunk(&mut scrubber(), proto, Dir::C2s, &given), wanted);
+    }
+    // Half a secret is replaced all the same, and zeros never.
+    let info = message(Proto::Ddnet, "info", &[("password", "hunter2")]);
+    let half = &info[..info.len() - 3];
+    let mut keep = Scrubber::new(Registry::builtin(), Unknown::Keep);
+    let out = chunk(&mut keep, Proto::Ddnet, Dir::C2s, half);
+    assert!(out.ends_with(b"*****") && out.len() == half.len(), "{out:?}");
+    let zeros = [&ready[..], &[0; 9]].concat();
+    assert_eq!(chunk(&mut scrubber(), Proto::Ddnet, Dir::C2s, &zeros), zeros);
+}
+
+#[test]
+fn what_receivers_do_not_read_is_replaced() {
+    let chat = message(Proto::V7, "cl_say", &[("message", "hi")]);
+    let mut payload = Vec::new();
+    write_chunk(Proto::V7, None, false, &chat, &mut payload).unwrap();
+    let fits = payload.len();
+    // Behind the last chunk, and a chunk that is longer than what is there.
+    let trailing = [&payload[..], b"secret"].concat();
+    let cut = [&payload[..], &[0x01, 0x00], b"secret"].concat();
+    for (payload, count, kept) in [(&trailing, 1, fits), (&cut, 2, fits + 2)] {
+        for form in [None, Some(Trailing::Always)] {
+            let given = of_payload(Proto::V7, payload, count, form);
+            let mut scratch = Scratch::new();
+            let out = scrub(&mut scrubber(), Proto::V7, Dir::C2s, &given);
+            let read = Packet::parse(Proto::V7, &out, &mut scratch).unwrap();
+            assert_eq!(read.payload, [&payload[..kept], b"******"].concat());
+        }
+    }
+    // Behind the compressed data, and beyond what any receiver reads.
+    let zeros = [0; 60];
+    let given = packet(
+        Proto::V7,
+        &[&chat, &[&chat[..], &zeros].concat()],
+        Some(Trailing::Always),
+    );
+    let out = scrub(
+        &mut scrubber(),
+        Proto::V7,
+        Dir::C2s,
+        &[&given[..], b"secret"].concat(),
+    );
+    assert_eq!(out, [&given[..], b"******"].concat());
+    // What gets shorter has nothing behind it: it would be read.
+    let unknown = [&[0x7f][..], &[1; 40], &[0; 900]].concat();
+    let mut given = packet(Proto::Ddnet, &[&unknown], Some(Trailing::Always));
+    given.resize(1450, 1);
+    let out = scrub(&mut scrubber(), Proto::Ddnet, Dir::C2s, &given);
+    assert!(out.len() < 1000 && scrub(&mut scrubber(), Proto::Ddnet, Dir::C2s, &out) == out);
+    let long = [packet(Proto::V7, &[&chat], None), vec![b's'; 1500]].concat();
+    let out = scrub(&mut scrubber(), Proto::V7, Dir::C2s, &long);
+    assert!(out.len() == long.len() && !out.contains(&b's'));
+}
+
+#[test]
+fn connless_messages_have_placeholders_too() {
+    let mut scrubber = scrubber();
+    let mut out = Vec::new();
+    let list = |four: &str, six: &str| {
+        let ip = |text: &str| match text.parse().unwrap() {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
+            IpAddr::V6(ip) => ip.octets(),
+        };
+        let servers = [&ip(four)[..], &[0x20, 0x6f], &ip(six), &[0x20, 0x70]].concat();
+        [&[0xff; 10][..], b"lis2", &servers].concat()
+    };
+    scrubber.connless(&list("84.1.2.3", "2a02::7"), &mut out).unwrap();
+    assert_eq!(out, list("192.0.2.1", "2001:db8::1"));
+    scrubber
+        .connless(&[&[0xff; 10][..], b"chal", b"uuid:x\0tok\0"].concat(), &mut out)
+        .unwrap();
+    assert_eq!(out, [&[0xff; 10][..], b"chal", b"******\0***\0"].concat());
+    scrubber
+        .connless(&[&[0xff; 10][..], b"what", b"secret"].concat(), &mut out)
+        .unwrap();
+    assert_eq!(out, [&[0xff; 10][..], b"what", b"******"].concat());
+    scrubber
+        .connless(b"\xff\xff\xff\xff\xff\xffsecret", &mut out)
+        .unwrap();
+    assert_eq!(out, b"\xff\xff\xff\xff\xff\xff******");
+    assert_eq!(
+        scrubber.connless(b"\xff\xff", &mut out),
+        Err(datagram::Unreadable)
+    );
+}
+
+#[test]
+fn addresses_in_texts() {
+    for (text, found) in [
+        ("84.1.2.3", vec!["84.1.2.3"]),
+        ("(84.1.2.3:8303, [2a02::7]:8303)", vec!["84.1.2.3", "2a02::7"]),
+        ("at 84.1.2.3. And 010.001.002.003", vec!["84.1.2.3", "10.1.2.3"]),
+        ("<{84.1.2.3:1}> addr=fe80::1%eth0", vec!["84.1.2.3", "fe80::1"]),
+        ("::ffff:84.1.2.3", vec!["::ffff:84.1.2.3"]),
+        ("to: 2a02::1: yes, 2a02::", vec!["2a02::1", "2a02::"]),
+        ("v1.2.3.4abc", vec!["1.2.3.4"]),
+        (
+            "ip:2a02::1... at:84.1.2.3... .2a02::2",
+            vec!["2a02::1", "84.1.2.3", "2a02::2"],
+        ),
+        (
+            "127.0.0.1 ::1 0.0.0.0 12:30:45 1.2.3 1.2.3.4.5 1.2.3.256 std::string 00:11:22:33:44:55",
+            vec![],
+        ),
+    ] {
+        let ips: Vec<_> = text::addresses(text.as_bytes())
+            .into_iter()
+            .map(|(range, ip)| {
+                assert!(text[range].contains(['.', ':']));
+                ip.to_string()
+            })
+            .collect();
+        assert_eq!(ips, found, "{text}");
+    }
+}
+
+#[test]
+fn our_own_texts() {
+    let mut scrubber = scrubber();
+    for (target, wanted) in [
+        ("ger10.ddnet.org:8303", "server.invalid:8303"),
+        ("alice-pc", "server.invalid"),
+        ("84.1.2.3:8303", "192.0.2.1:8303"),
+        ("[2a02::7]:8303", "[2001:db8::1]:8303"),
+        ("2a02::7", "2001:db8::1"),
+        ("localhost:8303", "localhost:8303"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("demo", "demo"),
+        ("", "server.invalid"),
+    ] {
+        assert_eq!(scrubber.target(target), wanted, "{target}");
+    }
+    for (text, wanted) in [
+        (
+            "Ger10.ddnet.org: no (84.1.2.3:9)",
+            "server.invalid: no (192.0.2.1:9)",
+        ),
+        ("alice-pcs of alice-pc.", "alice-pcs of server.invalid."),
+        (
+            "3 packets recorded to /home/a/x.y, seed 1",
+            "3 packets recorded to FILE, seed 1",
+        ),
+        ("going on with alice.pcapng", "going on with FILE"),
+        ("dm1, 3/16 players", "dm1, 3/16 players"),
+        (
+            "[fe80::9]:1 and 9.9.9.9 and 84.1.2.3",
+            "[2001:db8::2]:1 and 192.0.2.2 and 192.0.2.1",
+        ),
+    ] {
+        assert_eq!(scrubber.text(text), wanted);
+    }
+}
+
+/// Bytes that often are messages.
+fn any_payload() -> impl Strategy<Value = (u8, Vec<u8>)> {
+    let data = prop::collection::vec(any::<u8>(), 0..60);
+    let ids = Registry::builtin()
+        .defs(Proto::Ddnet.into())
+        .filter_map(|def| match (&def.id, def.class) {
+            (teetap_wire::def::Id::Number(id), Class::System | Class::Game) => {
+                u8::try_from(*id * 2 + i32::from(def.class == Class::System))
+                    .ok()
+                    .filter(|id| *id < 64)
+            }
+            _ => None,
+        });
+    let ids: Vec<u8> = ids.collect();
+    let chunk = (prop::sample::select(ids), data).prop_map(|(id, data)| [&[id][..], &data].concat());
+    prop::collection::vec(chunk, 0..5).prop_map(|chunks| {
+        let mut payload = Vec::new();
+        for chunk in &chunks {
+            write_chunk(Proto::Ddnet, None, false, chunk, &mut payload).unwrap();
+        }
+        (u8::try_from(chunks.len()).unwrap(), payload)
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_was_scrubbed_stays((count, payload) in any_payload(), extra in 0..2u8, is_small in any::<bool>(), is_client in any::<bool>()) {
+        let dir = if is_client { Dir::C2s } else { Dir::S2c };
+        let form = is_small.then_some(Trailing::Always);
+        let given = of_payload(Proto::Ddnet, &payload, count + extra, form);
+        let once = scrub(&mut scrubber(), Proto::Ddnet, dir, &given);
+        prop_assert_eq!(scrub(&mut scrubber(), Proto::Ddnet, dir, &once), once);
+    }
+
+    #[test]
+    fn any_bytes_are_scrubbed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..1500), dir in any::<bool>()) {
+        let dir = if dir { Dir::C2s } else { Dir::S2c };
+        let (mut scrubber, mut out) = (scrubber(), Vec::new());
+        for proto in Proto::ALL {
+            if scrubber.datagram(proto, dir, &bytes, &mut out).is_ok() {
+                let once = out.clone();
+                prop_assert_eq!(scrub(&mut scrubber, proto, dir, &once), once);
+            }
+        }
+        if scrubber.connless(&bytes, &mut out).is_ok() {
+            prop_assert_eq!(out.len(), bytes.len());
+            let once = out.clone();
+            scrubber.connless(&once, &mut out).unwrap();
+            prop_assert_eq!(&out, &once);
+        }
+        let mut packed = Vec::new();
+        compress(&bytes, Trailing::Always, &mut packed);
+        let datagram = [&[0x80, 0, 3][..], &packed].concat();
+        let _unreadable = scrubber.datagram(Proto::Ddnet, dir, &datagram, &mut out);
+    }
+}

@@ -1,0 +1,103 @@
+//! A complete snapshot on request.
+//!
+//! A server tells a snapshot as the difference to the one that the client says it has, in the ack of its inputs. Whoever
+//! missed that one cannot read any later one. Here the acks of some inputs become -1, "none", until the server has sent a
+//! snapshot that differs from nothing (Teeworlds 0.7 and DDNet 20 `server.cpp`, `DoSnapshot`). One input is not enough: the
+//! next one can overtake it before the server makes a snapshot.
+//!
+//! Law: asked for by a person, told, and over after [`INPUTS`] inputs. The client takes complete snapshots as any other.
+
+use teetap_wire::{
+    Dir, Proto,
+    def::{Class, Datum, Decoded, Def, Registry},
+};
+
+/// Inputs that are rewritten at most: a client sends 10 to 50 a second, a server that is asked answers within 10 ticks.
+pub(crate) const INPUTS: u8 = 50;
+
+/// An input that says that the client has no snapshot; `None` = it is no input, or says so already.
+pub(crate) fn without_ack(proto: Proto, data: &[u8]) -> Option<Vec<u8>> {
+    let mut decoded = Decoded::new();
+    let def = system(&mut decoded, proto, Dir::C2s, data)?;
+    if &*def.name != "input" {
+        return None;
+    }
+    let path = def.path("ack_snapshot").ok()?;
+    if decoded.find(&path)?.int()? < 0 {
+        return None;
+    }
+    let mut edited = Vec::new();
+    decoded
+        .splice(def, data, &path, &Datum::Int(-1), &mut edited)
+        .ok()?;
+    Some(edited)
+}
+
+/// Whether a message of the server's is a part of a snapshot that differs from nothing, or all of it.
+pub(crate) fn is_complete(proto: Proto, data: &[u8]) -> bool {
+    let mut decoded = Decoded::new();
+    let Some(def) = system(&mut decoded, proto, Dir::S2c, data) else {
+        return false;
+    };
+    let int = |name: &str| decoded.find(&def.path(name).ok()?)?.int();
+    let is_snapshot = ["snap", "snap_single", "snap_empty"].contains(&&*def.name);
+    is_snapshot
+        && int("tick")
+            .zip(int("delta_tick"))
+            .is_some_and(|(tick, delta)| delta > tick)
+}
+
+fn system(decoded: &mut Decoded, proto: Proto, dir: Dir, data: &[u8]) -> Option<&'static Def> {
+    let found = Registry::builtin().message(proto, dir, data)?;
+    if found.unknown || found.def.class != Class::System {
+        return None;
+    }
+    decoded.read(found.def, data, found.body);
+    Some(found.def)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(proto: Proto, name: &str, fields: &[(&str, i64)]) -> Vec<u8> {
+        let fields = fields.iter().map(|(name, value)| (*name, Datum::Int(*value)));
+        let mut named = Registry::builtin().named(proto, Some(Class::System), name);
+        let mut message = Vec::new();
+        named
+            .next()
+            .unwrap()
+            .encode(&Datum::group(fields), &mut message)
+            .unwrap();
+        message
+    }
+
+    #[test]
+    fn only_the_ack_of_an_input_changes() {
+        for proto in Proto::ALL {
+            let input = |ack| message(proto, "input", &[("ack_snapshot", ack), ("intended_tick", 70)]);
+            let mut long = input(123_456);
+            long.extend(b"surplus");
+            let mut wanted = input(-1);
+            wanted.extend(b"surplus");
+            assert_eq!(without_ack(proto, &long), Some(wanted), "{proto}");
+            assert_eq!(without_ack(proto, &input(-1)), None);
+            assert_eq!(without_ack(proto, &message(proto, "enter_game", &[])), None);
+        }
+        assert_eq!(without_ack(Proto::V7, b""), None);
+    }
+
+    #[test]
+    fn a_complete_snapshot_differs_from_nothing() {
+        for proto in Proto::ALL {
+            for name in ["snap", "snap_single", "snap_empty"] {
+                let snap = |delta| message(proto, name, &[("tick", 500), ("delta_tick", delta)]);
+                assert!(
+                    is_complete(proto, &snap(501)) && !is_complete(proto, &snap(20)),
+                    "{proto} {name}"
+                );
+            }
+            assert!(!is_complete(proto, &message(proto, "con_ready", &[])));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What the proxy itself changes in messages, without any rule.
+//!
+//! Law: only bytes of a message, never its number, so nothing has to be renumbered for it, and every copy of a message is
+//! rewritten to the same bytes.
+
+use teetap_wire::Proto;
+
+use super::{
+    listeners::{Listeners, redirected},
+    resync::without_ack,
+};
+
+/// What is changed in a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rewrites {
+    /// Nothing.
+    None,
+    /// Redirects name listen sockets of ours.
+    Redirects,
+    /// Inputs say that the client has no snapshot.
+    Acks,
+}
+
+impl Rewrites {
+    /// The message as it is to be; `None` = it stays as it is.
+    pub(crate) fn edit(self, proto: Proto, data: &[u8], listeners: &Listeners) -> Option<Vec<u8>> {
+        match self {
+            Self::None => None,
+            Self::Redirects => redirected(proto, data, listeners),
+            Self::Acks => without_ack(proto, data),
+        }
+    }
+}

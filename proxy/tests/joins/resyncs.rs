@@ -1,0 +1,102 @@
+//! A complete snapshot on request: the acks of inputs, and nothing else, until it comes.
+
+use teetap_kit::codec::Variant;
+use teetap_proxy::session::{Command, Remark, SessionId};
+use teetap_rules::Fate;
+
+use crate::bench::{Bench, fate, on_each_kind, with_rules};
+
+/// Numbers of the messages: 0.6 and DDNet, 0.7.
+const INPUT: [u8; 2] = [16, 20];
+const SNAP_EMPTY: [u8; 2] = [6, 7];
+
+fn system(bench: &Bench, numbers: [u8; 2], ints: &[u8]) -> String {
+    let [six, seven] = numbers;
+    let number = if bench.kind == Variant::V7 { seven } else { six };
+    let bytes = [&[number << 1 | 1], ints].concat();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("-:={hex}")
+}
+
+/// The client has the snapshot of this tick, or none.
+fn input(bench: &Bench, ack: Option<u8>) -> String {
+    // 0x40 is -1; then the tick it is for, the size, the keys.
+    let mut ints = vec![ack.unwrap_or(0x40), 0x33, 0x28];
+    ints.extend([1; 10]);
+    system(bench, INPUT, &ints)
+}
+
+/// A snapshot of tick 20 that differs from an older one by so many ticks, or from nothing.
+fn snapshot(bench: &Bench, delta: u8) -> String {
+    system(bench, SNAP_EMPTY, &[20, delta])
+}
+
+fn ask(bench: &mut Bench) {
+    let session = SessionId(1);
+    assert_eq!(bench.command(Command::Resync { session }), [] as [&str; 0]);
+}
+
+#[test]
+fn inputs_say_that_the_client_has_none_until_one_comes() {
+    on_each_kind(|bench| {
+        let [has, none] = [Some(9), None].map(|ack| input(bench, ack));
+        let [differs, complete] = [5, 21].map(|delta| snapshot(bench, delta));
+        bench.is(&format!("C a0 {has}"), &[&format!("S a0 {has}")]);
+        bench.is(&format!("S a1 {complete}"), &[&format!("C a1 {complete}")]);
+        assert_eq!(bench.remarks, []);
+        ask(bench);
+        // Made before the server could know.
+        bench.is(&format!("S a1 {complete}"), &[&format!("C a1 {complete}")]);
+        bench.is(&format!("C a0 2:x {has}"), &[&format!("S a0 2:x {none}")]);
+        bench.is(&format!("S a1 {differs}"), &[&format!("C a1 {differs}")]);
+        bench.is(&format!("C a0 {has}"), &[&format!("S a0 {none}")]);
+        bench.is("C a0 3:y", &["S a0 3:y"]);
+        bench.is(
+            &format!("S a1 1:a {complete}"),
+            &[&format!("C a1 1:a {complete}")],
+        );
+        bench.is(&format!("C a1 {has}"), &[&format!("S a1 {has}")]);
+        // Nothing is renumbered for it.
+        assert_eq!(bench.remarks, [Remark::Resync, Remark::Resynced]);
+    });
+}
+
+#[test]
+fn it_gives_up_and_can_be_asked_again() {
+    on_each_kind(|bench| {
+        let [has, none] = [Some(9), None].map(|ack| input(bench, ack));
+        for _ in 0..2 {
+            ask(bench);
+            for _ in 0..50 {
+                bench.is(&format!("C a0 {has}"), &[&format!("S a0 {none}")]);
+                // What says so itself is none of them.
+                bench.is(&format!("C a0 {none}"), &[&format!("S a0 {none}")]);
+            }
+            bench.is(&format!("C a0 {has}"), &[&format!("S a0 {has}")]);
+            let told = [Remark::Resync, Remark::ResyncRefused("the server sent none")];
+            assert_eq!(std::mem::take(&mut bench.remarks), told);
+        }
+    });
+}
+
+#[test]
+fn rules_go_first() {
+    with_rules(&vec![fate("x", Fate::Drop)], |bench| {
+        let [has, none] = [Some(9), None].map(|ack| input(bench, ack));
+        bench.remarks.clear();
+        ask(bench);
+        bench.is(&format!("C a0 2:x 3:y {has}"), &[&format!("S a0 2:y {none}")]);
+        assert_eq!(bench.remarks, [Remark::Resync]);
+    });
+}
+
+#[test]
+fn a_session_that_ends_is_not_asked() {
+    on_each_kind(|bench| {
+        bench.send("C a0 close bye");
+        bench.remarks.clear();
+        ask(bench);
+        let refused = [Remark::ResyncRefused("the session is not online")];
+        assert_eq!(bench.remarks, refused);
+    });
+}

@@ -1,0 +1,272 @@
+//! `teetap scrub FILE -o OUT`: a recording without secrets and addresses, to show to others.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Write},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use teetap_proxy::{
+    io::{
+        Seen,
+        capture::{
+            Encode as _, Format, Gist, Item, ReadError,
+            scrub::{Capture, ScrubError, Scrubbed, Scrubber, Unknown},
+        },
+    },
+    session::Time,
+};
+use teetap_tui::{Decoder, Form};
+use teetap_wire::def::{Registry, Secrets};
+
+use crate::{
+    cli::Options,
+    exit::{Exit, Failure},
+    output::{self, JsonLines, Lines, Start},
+    recording,
+};
+
+/// Bytes read from the file at once.
+const BLOCK: usize = 256 << 10;
+
+/// Runs it.
+///
+/// # Errors
+/// [`Failure`]s: of the command line, for a file that cannot be opened or written, and for one that is no recording at all; then
+/// nothing is left of the output. Of one that is damaged the good part is scrubbed, which is said before the summary.
+pub(crate) fn scrub(
+    options: &Options,
+    path: &Path,
+    output: &Path,
+    keep_unknown: bool,
+) -> anyhow::Result<Exit> {
+    refuse_others(options)?;
+    let registry = options.registry()?;
+    let unknown = if keep_unknown {
+        Unknown::Keep
+    } else {
+        Unknown::Blank
+    };
+    let mut scrubber = Scrubber::new(registry, unknown);
+    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
+    let mut input = open(path)?;
+    let format = Format::of(&mut input).map_err(refused)?;
+    let opened = match format {
+        Format::Pcap => Opened::Capture(Box::new(Capture::pcap(input).map_err(refused)?)),
+        Format::PcapNg => Opened::Capture(Box::new(Capture::pcapng(input))),
+        Format::JsonLines => Opened::Lines(Lines::new(input)),
+    };
+    let mut written = Written::create(output)?;
+    let damage = match opened.scrub(&mut scrubber, registry, &written.file) {
+        Ok(()) => None,
+        // Nothing of it is a recording, or of use.
+        Err(ScrubError::Read(error)) if scrubber.tally().packets == 0 => return Err(refused(error).into()),
+        Err(ScrubError::Read(error)) => Some(error),
+        Err(ScrubError::Write(error)) => return Err(cannot_write(output, &error).into()),
+    };
+    written.keep = true;
+    if let Some(error) = &damage {
+        output::say(&format!("teetap: warning: {}: {error}", path.display()));
+    }
+    output::say(&summary(&scrubber.tally(), output));
+    Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
+}
+
+/// Options that would promise what this does not do.
+fn refuse_others(options: &Options) -> Result<(), Failure> {
+    let given = [
+        ("--write", options.write.is_some(), "scrub writes to --output"),
+        ("--filter", options.filter.is_some(), "scrub keeps all messages"),
+        ("--until", options.until.is_some(), "scrub goes to the end"),
+    ];
+    match given.into_iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, why)) => Err(Failure::usage(format!("{why}: leave {option} out"))),
+        None => Ok(()),
+    }
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, Failure> {
+    let cannot = |error: io::Error| Failure::usage(format!("cannot open {}: {error}", path.display()));
+    let file = File::open(path).map_err(cannot)?;
+    if file.metadata().map_err(cannot)?.is_dir() {
+        return Err(Failure::usage(format!(
+            "cannot open {}: it is a folder",
+            path.display()
+        )));
+    }
+    Ok(BufReader::with_capacity(BLOCK, file))
+}
+
+/// The output; it goes when it is not kept.
+struct Written {
+    path: PathBuf,
+    file: File,
+    keep: bool,
+}
+
+impl Written {
+    /// Readable and writable by its owner alone, as all recordings, until its owner has looked at it.
+    fn create(path: &Path) -> Result<Self, Failure> {
+        let mut options = OpenOptions::new();
+        let created = options.write(true).create_new(true).mode(0o600).open(path);
+        let file = created.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Failure::usage(format!("{} is there already: name another file", path.display()))
+            }
+            _ => cannot_write(path, &error),
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            keep: false,
+        })
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        if !self.keep {
+            let _somebody_else_took_it = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::network(format!("cannot write {}: {error}", path.display()))
+}
+
+/// What is to be scrubbed.
+enum Opened<R> {
+    Capture(Box<Capture<R>>),
+    Lines(Lines<R>),
+}
+
+impl<R: BufRead> Opened<R> {
+    fn scrub(
+        self,
+        scrubber: &mut Scrubber,
+        registry: &'static Registry,
+        out: &File,
+    ) -> Result<(), ScrubError> {
+        match self {
+            Self::Capture(capture) => {
+                let gist = || -> Gist {
+                    let mut decoder = Decoder::new(registry, Secrets::Hide, Form::Gist);
+                    Box::new(move |seen| recording::gist(seen, &mut decoder))
+                };
+                capture.scrub(scrubber, &gist, out)
+            }
+            Self::Lines(lines) => scrub_lines(lines, scrubber, registry, out),
+        }
+    }
+}
+
+/// Every line is made anew of the event that it told of.
+fn scrub_lines(
+    mut lines: Lines<impl BufRead>,
+    scrubber: &mut Scrubber,
+    registry: &'static Registry,
+    mut out: &File,
+) -> Result<(), ScrubError> {
+    let mut encoder: Option<JsonLines> = None;
+    let mut buffer = Vec::new();
+    let done = loop {
+        match lines.read() {
+            Ok(Some(Item::Start {
+                run: Some(mut run), ..
+            })) => {
+                scrubber.run(&mut run);
+                let start = Start {
+                    seed: run.seed,
+                    target: run.target,
+                    server: run.server,
+                    listen: run.listen,
+                    connect: run.listen,
+                    wall: UNIX_EPOCH + Duration::from_nanos(run.wall),
+                };
+                encoder.insert(JsonLines::new(start, registry)).start(&mut buffer);
+            }
+            Ok(Some(item)) => {
+                let Some(encoder) = &mut encoder else {
+                    break Err(ReadError::Unknown("it does not begin with the start of a run"));
+                };
+                write_line(item, scrubber, encoder, &mut buffer);
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+        if buffer.len() >= BLOCK {
+            out.write_all(&buffer)?;
+            buffer.clear();
+        }
+    };
+    out.write_all(&buffer)?;
+    done.map_err(ScrubError::Read)
+}
+
+fn write_line(item: Item, scrubber: &mut Scrubber, encoder: &mut JsonLines, out: &mut Vec<u8>) {
+    match item {
+        Item::Start { .. } => {}
+        Item::Event(event) => {
+            let event = scrubber.event(event);
+            encoder.seen(&Seen::Event(Arc::new(event)), Time::ZERO, out);
+        }
+        Item::Log { at, level, text } => encoder.log(at, level, &scrubber.text(&text), out),
+        Item::Gap { at, lost } => encoder.seen(&Seen::Gap(lost), at, out),
+    }
+}
+
+/// What was done, in a line.
+fn summary(tally: &Scrubbed, output: &Path) -> String {
+    let mut parts = vec![
+        count(tally.secrets, "secret", "secrets"),
+        count(tally.addresses, "IP address", "IP addresses"),
+    ];
+    if tally.in_texts > 0 {
+        parts.push(format!(
+            "{} in texts",
+            count(tally.in_texts, "address", "addresses")
+        ));
+    }
+    if tally.unknown > 0 {
+        let what = count(tally.unknown, "message that is", "messages that are");
+        parts.push(format!("{what} not fully known"));
+    }
+    if tally.blanked > 0 {
+        parts.push(format!(
+            "{} that cannot be read",
+            count(tally.blanked, "datagram", "datagrams")
+        ));
+    }
+    let left_out: Vec<String> = [
+        (tally.other, "not UDP"),
+        (tally.foreign, "not of the game"),
+        (tally.fragments, "fragments"),
+        (tally.broken, "broken"),
+        (tally.cut, "not recorded whole"),
+        (tally.unreadable, "unreadable"),
+        (tally.crowded, "of too many addresses"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    let mut line = format!(
+        "teetap: {} written to {}; replaced {}",
+        count(tally.packets, "packet", "packets"),
+        output.display(),
+        parts.join(", ")
+    );
+    if !left_out.is_empty() {
+        line.push_str("; left out ");
+        line.push_str(&left_out.join(", "));
+    }
+    line
+}
+
+fn count(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
