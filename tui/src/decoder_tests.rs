@@ -11,6 +11,11 @@ const SESSION: SessionId = SessionId(1);
 
 /// What a vital 0.7 message says.
 fn read(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Content {
+    read_if(true, decoder, dir, data)
+}
+
+/// The same, whether its receiver hears it or not.
+fn read_if(heard: bool, decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Content {
     let place = Place {
         at: Time::ZERO,
         session: Some(SESSION),
@@ -23,7 +28,7 @@ fn read(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Content {
         seq,
         seq_out: seq,
         resend: false,
-        heard: true,
+        heard,
         data,
     };
     decoder.chunk(place, chunk)
@@ -85,7 +90,10 @@ fn players_have_names_as_long_as_they_are_there() {
     assert_eq!(said(CHAT), r#"3 "nameless tee": gg"#);
     assert_eq!(said(CLIENT_DROP), r#"3 "nameless tee": "bye""#);
     assert_eq!(said(CHAT), "3: gg");
-    said(CLIENT_INFO);
+    // What is not sent on is nobody's name.
+    read_if(false, &mut decoder, Dir::S2c, CLIENT_INFO);
+    assert_eq!(read(&mut decoder, Dir::S2c, CHAT).fields, "3: gg");
+    read(&mut decoder, Dir::S2c, CLIENT_INFO);
     decoder.on_session(Time(1), SESSION, State::Closed);
     assert_eq!(read(&mut decoder, Dir::S2c, CHAT).fields, "3: gg");
 }
