@@ -103,6 +103,36 @@ fn definitions_of_ones_own_replace_those_built_in() {
 }
 
 #[test]
+fn a_line_says_a_message_in_its_own_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    let text =
+        "for 0.6 ddnet 0.7\ngame 1 sv_motd s2c vital\n  message  str\n  gist \"today: {message:raw}\"\n";
+    fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap();
+    let args = ["demo", "--seconds", "2", "-l", "127.0.0.1:0"];
+    let (built_in, _) = run(&args, 0);
+    let (mine, _) = run(&[&args[..], &["--messages", path]].concat(), 0);
+    let said = |lines: &str, what: &str| lines.lines().any(|line| line.ends_with(what));
+    assert!(said(&built_in, r#" bytes "Welcome to the demo.""#), "{built_in}");
+    // The names: 0.7 tells them in messages, DDNet in snapshots.
+    for session in [" #1 ", " #2 "] {
+        let mut lines = built_in.lines().filter(|line| line.contains(session));
+        let named = lines.any(|line| line.ends_with(r#" "ddnet": line 1 of ddnet"#));
+        assert!(named, "{session} {built_in}");
+    }
+    assert!(said(&mine, " bytes today: Welcome to the demo."), "{mine}");
+    let (text, _) = run(&["--messages", path, "messages", "sv_motd"], 0);
+    assert!(text.ends_with("  gist \"today: {message:raw}\"\n"), "{text}");
+    fs::write(&file, text.replace("message:raw", "mesage:raw")).unwrap();
+    let (_, stderr) = run(&["--messages", path, "messages"], 2);
+    assert!(
+        stderr.contains("`sv_motd` has no field `mesage` (did you mean `message`?)"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn a_wrong_definition_is_refused_with_its_place_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.tw");

@@ -100,10 +100,14 @@ impl Output {
     /// With the definitions that messages are read through.
     pub(crate) fn new(style: Style, registry: &'static Registry) -> Self {
         let form = if style.json { Form::Json } else { Form::Gist };
+        let mut decoder =
+            Decoder::new(registry, style.secrets, form).with_items(style.verbosity >= Verbosity::Datagrams);
+        if style.matches_only {
+            decoder.ignore_sessions();
+        }
         Self {
             style,
-            decoder: Decoder::new(registry, style.secrets, form)
-                .with_items(style.verbosity >= Verbosity::Datagrams),
+            decoder,
             stdout: Vec::new(),
             closed: false,
             recording: None,

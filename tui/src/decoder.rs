@@ -11,22 +11,18 @@ use teetap_proxy::{
 };
 use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
-    Code, Dir, MessageId, Note, Notes, Proto, Scratch, Seq,
+    Dir, MessageId, Notes, Proto, Scratch, Seq,
     connless::Connless,
-    def::{Class, Decoded, Def, Record, Registry, Secrets, Source, Value},
-    identify,
-    snap::{Completed, Store},
+    def::{Class, Decoded, Def, Registry, Secrets},
+    identify, printable,
+    snap::Store,
 };
 
 use crate::{
     matcher::{Around, Asked, Matcher},
-    snapshot,
+    players::Roster,
+    teller::{Content, Form, Teller},
 };
-
-/// Characters of a gist.
-const GIST: usize = 160;
-/// Characters of one value in it.
-const VALUE: usize = 64;
 
 /// Notes of a message that no session has found anything odd about.
 static NOTHING: Notes = Notes::new();
@@ -35,25 +31,20 @@ static NOTHING: Notes = Notes::new();
 pub struct Decoder {
     registry: &'static Registry,
     snapshots: Snapshots,
+    roster: Roster,
     judge: Judge,
     teller: Teller,
     /// For messages that are followed, shown or not.
     buffer: Decoded,
     /// Snapshots matter to what is shown.
     follows: bool,
+    /// Names of players do.
+    names: bool,
+    /// Sessions are shown, with their names.
+    sessions: bool,
     /// Answers to what is asked next: it was asked before, to see whether anything has to be decoded.
     ahead: VecDeque<bool>,
     scratch: Option<Box<Scratch>>,
-}
-
-/// Makes text and JSON.
-struct Teller {
-    secrets: Secrets,
-    form: Form,
-    items: bool,
-    decoded: Decoded,
-    /// For snapshot items.
-    item: Decoded,
 }
 
 /// The filters.
@@ -87,32 +78,6 @@ pub(crate) struct Chunk<'a> {
     pub(crate) data: &'a [u8],
 }
 
-/// What is made of the fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// One line for people.
-    Gist,
-    /// A JSON object.
-    Json,
-}
-
-/// What a message says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Content {
-    /// Its name; `None` when its id, or UUID, is not known.
-    pub name: Option<&'static str>,
-    /// Its fields in the form that was asked for; empty when its id is not known.
-    pub fields: String,
-    /// The snapshot that it completes, as a JSON object; empty when it completes none or JSON was not asked for.
-    pub snap: String,
-    /// A line for each of its items that changed, where the form is a gist and items were asked for.
-    pub items: Vec<String>,
-    /// What is odd about it. Ranges are of its data.
-    pub notes: Vec<Note>,
-    /// No filter is against it.
-    pub shown: bool,
-}
-
 impl Decoder {
     /// With these definitions.
     #[must_use]
@@ -120,16 +85,13 @@ impl Decoder {
         Self {
             registry,
             snapshots: Snapshots::new(registry),
+            roster: Roster::new(),
             judge: Judge::default(),
-            teller: Teller {
-                secrets,
-                form,
-                items: false,
-                decoded: Decoded::new(),
-                item: Decoded::new(),
-            },
+            teller: Teller::new(secrets, form),
             buffer: Decoded::new(),
             follows: true,
+            names: true,
+            sessions: true,
             ahead: VecDeque::new(),
             scratch: None,
         }
@@ -147,6 +109,12 @@ impl Decoder {
         self.snapshots = Snapshots::none(self.registry);
     }
 
+    /// Shows messages only.
+    pub fn ignore_sessions(&mut self) {
+        self.sessions = false;
+        self.choose_what_to_follow();
+    }
+
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
         self.judge.filter = Some(Matcher::new(filter));
@@ -159,14 +127,25 @@ impl Decoder {
         self.choose_what_to_follow();
     }
 
-    /// Following snapshots is most of the work: it is left where no message that has to do with one can be shown.
+    /// Following snapshots is most of the work: it is left where no message that has to do with one, or that names players,
+    /// can be shown.
     fn choose_what_to_follow(&mut self) {
         let Judge { filter, until, .. } = &self.judge;
         let asks = |matcher: &Matcher| matcher.asks_about(&self.snapshots, self.registry);
-        let follows = filter.as_ref().is_none_or(asks) || until.as_ref().is_some_and(asks);
+        let is_gist = self.teller.form == Form::Gist;
+        let named = is_gist
+            && filter
+                .as_ref()
+                .is_none_or(|filter| filter.may_show_players(self.registry));
+        let follows = named || filter.as_ref().is_none_or(asks) || until.as_ref().is_some_and(asks);
         if follows && !self.follows {
             self.snapshots.gap();
         }
+        let asked = [filter, until]
+            .into_iter()
+            .flatten()
+            .any(Matcher::asks_for_history);
+        self.names = named || asked || self.sessions && !is_gist;
         self.follows = follows;
     }
 
@@ -197,11 +176,21 @@ impl Decoder {
         if self.follows {
             self.snapshots.on_session(session, state);
         }
+        if state == State::Closed {
+            self.roster.forget(session);
+        }
+    }
+
+    /// What the player of a session is called, as far as that is known. No control characters.
+    #[must_use]
+    pub fn player(&self, session: SessionId) -> Option<String> {
+        self.roster.own_name(Some(session)).map(printable)
     }
 
     /// Events were missed.
     pub fn gap(&mut self) {
         self.snapshots.gap();
+        self.roster.gap();
     }
 
     /// Somebody who missed nothing knows these snapshots.
@@ -215,7 +204,8 @@ impl Decoder {
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         let Judge { filter, until, .. } = &self.judge;
         let is_beyond = |matcher: &Matcher| matcher.is_beyond(proto, dir);
-        !self.follows && filter.as_ref().is_some_and(is_beyond) && until.as_ref().is_none_or(is_beyond)
+        let needed = self.follows || self.names;
+        !needed && filter.as_ref().is_some_and(is_beyond) && until.as_ref().is_none_or(is_beyond)
     }
 
     /// A buffer to inflate into, lent until [`Self::give_back`].
@@ -232,12 +222,12 @@ impl Decoder {
         self.is_choosy() && !self.follows
     }
 
-    /// Whether a chunk is to be shown, before [`Self::chunk`] is given the same chunks in the same order.
+    /// Whether a chunk has to be read, before [`Self::chunk`] is given the same chunks in the same order.
     pub(crate) fn foresee(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
-        let (_, asked) = asked(self.registry, place, chunk);
+        let (def, asked) = asked(self.registry, &self.roster, place, chunk);
         let shown = self.judge.decide(&asked);
         self.ahead.push_back(shown);
-        shown
+        shown || chunk.heard && self.names && def.is_some_and(|def| Roster::is_told_by(place.dir, def))
     }
 
     /// None of the chunks that were foreseen will be given.
@@ -247,7 +237,7 @@ impl Decoder {
 
     /// A chunk.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
-        let (def, mut asked) = asked(self.registry, place, chunk);
+        let (def, mut asked) = asked(self.registry, &self.roster, place, chunk);
         let store = def
             .filter(|_| self.follows)
             .and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
@@ -256,18 +246,35 @@ impl Decoder {
         asked.snapshot = completed.as_ref();
         asked.found = &found;
         let foreseen = self.ahead.pop_front();
-        if !foreseen.unwrap_or_else(|| self.judge.decide(&asked)) {
-            return Content::hidden(def);
+        let shown = foreseen.unwrap_or_else(|| self.judge.decide(&asked));
+        let told = def.filter(|def| chunk.heard && self.names && Roster::is_told_by(place.dir, def));
+        let mut content = Content::hidden(def);
+        if shown || told.is_some() {
+            let decoded = &mut self.teller.decoded;
+            let def = decoded.message(self.registry, place.proto, place.dir, chunk.data);
+            if let Some(def) = def {
+                decoded.check_vital(def, chunk.seq.is_some());
+            }
+            if shown {
+                content = self
+                    .teller
+                    .content(def, chunk.data, self.roster.of(place.session));
+                content.notes.extend(found.iter());
+            }
         }
-        let (decoded, data) = (&mut self.teller.decoded, chunk.data);
-        let def = decoded.message(self.registry, place.proto, place.dir, data);
-        if let Some(def) = def {
-            decoded.check_vital(def, chunk.seq.is_some());
+        // Only now: a message about a player that left tells of one that was there.
+        if let Some(def) = told {
+            let decoded = &self.teller.decoded;
+            self.roster
+                .on_message(place.session, place.dir, def, decoded, chunk.data);
         }
-        let mut content = self.teller.content(def, data);
-        content.notes.extend(found.iter());
         if let Some(completed) = &completed {
-            self.teller.add_snapshot(completed, &mut content);
+            if self.names {
+                self.roster.on_snapshot(place.session, completed);
+            }
+            if shown {
+                self.teller.add_snapshot(completed, &mut content);
+            }
         }
         content
     }
@@ -290,6 +297,7 @@ impl Decoder {
             resend: false,
             seq: None,
             seq_out: None,
+            roster: &self.roster,
             around: place.around,
             snapshot: None,
             found: &NOTHING,
@@ -301,7 +309,7 @@ impl Decoder {
             .teller
             .decoded
             .control(self.registry, place.proto, place.dir, payload);
-        self.teller.content(def, payload)
+        self.teller.content(def, payload, self.roster.of(place.session))
     }
 
     /// A datagram outside a connection.
@@ -332,6 +340,7 @@ impl Decoder {
             resend: false,
             seq: None,
             seq_out: None,
+            roster: &self.roster,
             around: Around {
                 size: Some(connless.bytes.len()),
                 ..Around::default()
@@ -343,7 +352,7 @@ impl Decoder {
             return Content::hidden(def);
         }
         let def = self.teller.decoded.connless(self.registry, proto, data);
-        self.teller.content(def, data)
+        self.teller.content(def, data, None)
     }
 }
 
@@ -359,108 +368,10 @@ impl Judge {
     }
 }
 
-impl Teller {
-    fn content(&self, def: Option<&'static Def>, data: &[u8]) -> Content {
-        let source = Source::Bytes(data);
-        let mut fields = String::new();
-        if let Some(def) = def {
-            match self.form {
-                Form::Gist => self.gist(def, source, &mut fields),
-                Form::Json => self.decoded.json(def, source, self.secrets, &mut fields),
-            }
-        }
-        let notes: Vec<Note> = self.decoded.notes().iter().collect();
-        // What has an unknown UUID is read as the envelope it is, which is not its name.
-        let unknown = notes.iter().any(|note| note.code == Code::UnknownMessage);
-        Content {
-            name: def.filter(|_| !unknown).map(|def| &*def.name),
-            fields,
-            notes,
-            shown: true,
-            ..Content::default()
-        }
-    }
-
-    /// What a snapshot says is of more use than the numbers of its message.
-    fn add_snapshot(&mut self, completed: &Completed<'_>, content: &mut Content) {
-        let Self {
-            secrets, items, item, ..
-        } = self;
-        match self.form {
-            Form::Gist => {
-                content.fields = completed.to_string();
-                if *items {
-                    content.items = snapshot::lines(completed, *secrets, item);
-                }
-            }
-            Form::Json => content.snap = snapshot::json(completed, *items, *secrets, item),
-        }
-        // Of one that came in parts there is no range in this message.
-        let at = completed.data_at;
-        content.notes.extend(completed.data_notes.iter().map(|note| Note {
-            at: at.map_or(0, |at| at + note.at),
-            len: at.map_or(0, |_| note.len),
-            ..note
-        }));
-    }
-
-    /// `field=value` for what has a value of its own, as far as a line goes. Of a list the number of its elements.
-    fn gist(&self, def: &Def, source: Source<'_>, out: &mut String) {
-        let mut left = GIST;
-        let mut skip_to = 0;
-        for (number, record) in self.decoded.records().iter().enumerate() {
-            if number < skip_to || record.value == Value::Group {
-                continue;
-            }
-            if matches!(record.value, Value::List(_)) {
-                skip_to = record.end as usize;
-            }
-            let Some(part) = self.part(def, record, source) else {
-                continue;
-            };
-            let len = part.chars().count() + 1;
-            if len > left {
-                out.push_str(" …");
-                return;
-            }
-            left -= len;
-            if !out.is_empty() {
-                out.push(' ');
-            }
-            out.push_str(&part);
-        }
-    }
-
-    fn part(&self, def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
-        if record.value == Value::Bytes && def.bytes(record, source).iter().all(|byte| *byte == 0) {
-            // Padding.
-            return None;
-        }
-        let name = &def.field(record.field)?.name;
-        let value = self.decoded.value_text(def, record, source, self.secrets);
-        let mut part = format!("{name}=");
-        if value.chars().count() <= VALUE {
-            part.push_str(&value);
-        } else {
-            part.extend(value.chars().take(VALUE - 1));
-            part.push('…');
-        }
-        Some(part)
-    }
-}
-
-impl Content {
-    fn hidden(def: Option<&'static Def>) -> Self {
-        Self {
-            name: def.map(|def| &*def.name),
-            ..Self::default()
-        }
-    }
-}
-
 /// The definition of a chunk's message, and what a filter is asked about it.
 fn asked<'a>(
     registry: &'static Registry,
+    roster: &'a Roster,
     place: Place<'a>,
     chunk: Chunk<'a>,
 ) -> (Option<&'static Def>, Asked<'a>) {
@@ -483,6 +394,7 @@ fn asked<'a>(
         resend: chunk.resend,
         seq: chunk.seq,
         seq_out: chunk.seq_out,
+        roster,
         around: place.around,
         snapshot: None,
         found: &NOTHING,

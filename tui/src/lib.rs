@@ -10,11 +10,15 @@
 
 pub mod decoder;
 pub mod explain;
+mod gist;
 mod matcher;
+mod players;
 pub mod reading;
 pub mod row;
 mod snapshot;
+mod teller;
 
-pub use decoder::{Content, Decoder, Form};
+pub use decoder::Decoder;
 pub use reading::{Layer, Message, Reading};
 pub use row::{Kind, Row, Verbosity, rows};
+pub use teller::{Content, Form};

@@ -14,14 +14,14 @@ use teetap_rules::{
 };
 use teetap_wire::{
     Code, Dir, Note, Notes, Proto, Seq, Severity,
-    def::{Class, Decoded, Def, Id, Registry, Source},
+    def::{Class, Decoded, Def, Gist, Id, Registry, Source},
     snap::{Change, Completed},
 };
 
+use crate::players::Roster;
+
 /// Sessions that are remembered; when there are more, the oldest is forgotten.
 const SESSIONS: usize = 4096;
-/// Bytes of a player's name that are kept; the games keep 15.
-const NAME: usize = 64;
 
 /// A filter with its memory.
 #[derive(Debug)]
@@ -44,7 +44,6 @@ struct Known {
     memory: Memory,
     since: Time,
     state: SessionState,
-    player: Option<Box<[u8]>>,
     trip: Trip,
 }
 
@@ -84,6 +83,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) seq: Option<Seq>,
     /// The number under which it left.
     pub(crate) seq_out: Option<Seq>,
+    /// Who plays.
+    pub(crate) roster: &'a Roster,
     pub(crate) around: Around<'a>,
     /// The snapshot that it completes.
     pub(crate) snapshot: Option<&'a Completed<'a>>,
@@ -120,19 +121,36 @@ impl Matcher {
 
     /// Whether it matters to it what is in snapshots, or what is odd about them.
     pub(crate) fn asks_about(&self, snapshots: &Snapshots, registry: &Registry) -> bool {
-        let reach = self.filter.reach();
-        self.filter.asks_for_snapshots()
-            || Proto::ALL.into_iter().any(|proto| {
-                registry.defs(proto.into()).any(|def| {
-                    let subject = Subject {
-                        class: def.class,
-                        id: Identity::Other,
-                        def: Some(def),
-                    };
-                    // Clients only say what they have.
-                    snapshots.follows(proto, Dir::S2c, def) && reach.message(proto, Dir::S2c, &subject)
-                })
+        // Clients only say what they have.
+        let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && snapshots.follows(proto, dir, def);
+        self.filter.asks_for_snapshots() || self.may_match(registry, is_snapshot)
+    }
+
+    /// Whether a message that names players can match.
+    pub(crate) fn may_show_players(&self, registry: &Registry) -> bool {
+        let names = |_, _, def: &Def| def.gist.as_ref().is_some_and(Gist::names_players);
+        self.may_match(registry, names)
+    }
+
+    /// Whether it asks for something that messages before have said.
+    pub(crate) fn asks_for_history(&self) -> bool {
+        self.follows
+    }
+
+    fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {
+        let each = Proto::ALL
+            .into_iter()
+            .flat_map(|proto| [(proto, Dir::C2s), (proto, Dir::S2c)]);
+        each.into_iter().any(|(proto, dir)| {
+            registry.defs(proto.into()).any(|def| {
+                let subject = Subject {
+                    class: def.class,
+                    id: Identity::Other,
+                    def: Some(def),
+                };
+                wanted(proto, dir, def) && self.filter.reach().message(proto, dir, &subject)
             })
+        })
     }
 
     /// Whether no message of this direction can match, nor anything be learned from one.
@@ -160,13 +178,9 @@ impl Matcher {
             item: Cell::new(item),
         };
         let matches = filter.matches(&message, &mut memory) == Some(true);
-        let name = message.names_player();
         let item = message.item.into_inner();
         let buffer = message.lazy.into_buffer();
         known.memory = memory;
-        if name.is_some() {
-            known.player = name;
-        }
         (self.buffer, self.item) = (buffer, item);
         matches
     }
@@ -191,7 +205,6 @@ impl Known {
             memory: filter.memory(),
             since,
             state: SessionState::Opening,
-            player: None,
             trip: Trip::default(),
         }
     }
@@ -225,19 +238,6 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The name that the player gives itself.
-    fn names_player(&self) -> Option<Box<[u8]>> {
-        let Asked { class, dir, def, .. } = self.asked;
-        let def = def.filter(|_| *class == Class::Game && *dir == Dir::C2s)?;
-        if !matches!(&*def.name, "cl_start_info" | "cl_change_info") {
-            return None;
-        }
-        let fields = self.lazy.fields()?;
-        let record = fields.decoded.find(&def.path("name").ok()?)?;
-        let name = fields.bytes(record);
-        Some(name.get(..NAME).unwrap_or(&name).into())
-    }
-
     /// All notes: of the datagram, and of the message.
     fn any_note(&self, wanted: impl Fn(Code) -> bool) -> bool {
         let of_message = || {
@@ -328,7 +328,7 @@ impl Facts for Message<'_> {
     }
 
     fn player(&self) -> Option<&[u8]> {
-        self.known.player.as_deref()
+        self.asked.roster.own_name(self.asked.session)
     }
 
     fn time(&self) -> u64 {

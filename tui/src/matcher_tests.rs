@@ -9,6 +9,8 @@ const NOTHING: Notes = Notes::new();
 const KILL: &[u8] = b"\x38";
 const START_INFO: &[u8] = b"\x36nameless tee\0";
 
+static NOBODY: Roster = Roster::new();
+
 /// A 0.7 message.
 fn asked(at: u64, session: u32, dir: Dir, data: &[u8]) -> Asked<'_> {
     let found = Registry::builtin().message(Proto::V7, dir, data);
@@ -27,6 +29,7 @@ fn asked(at: u64, session: u32, dir: Dir, data: &[u8]) -> Asked<'_> {
         resend: false,
         seq: Some(Seq::new(7)),
         seq_out: Some(Seq::new(9)),
+        roster: &NOBODY,
         around: Around::default(),
         snapshot: None,
         found: &NOTHING,
@@ -63,12 +66,26 @@ fn a_closed_session_is_forgotten_and_there_are_never_too_many() {
 fn a_session_has_a_time_a_state_and_a_player() {
     let mut matcher =
         matcher(r#"cl_kill and sess.name == "nameless tee" and t > 1s and sess.state == online"#);
-    matcher.on_session(Time(500), SessionId(1), State::Opening);
-    matcher.matches(&asked(900, 1, Dir::C2s, START_INFO));
-    assert!(!matcher.matches(&asked(1_500_000, 1, Dir::C2s, KILL)));
-    matcher.on_session(Time(1_600_000), SessionId(1), State::Online);
-    assert!(matcher.matches(&asked(1_700_000, 1, Dir::C2s, KILL)));
-    assert!(!matcher.matches(&asked(1_700_000, 2, Dir::C2s, KILL)));
+    let mut roster = Roster::new();
+    let registry = Registry::builtin();
+    let (def, mut decoded) = (asked(0, 1, Dir::C2s, START_INFO).def.unwrap(), Decoded::new());
+    decoded
+        .message(registry, Proto::V7, Dir::C2s, START_INFO)
+        .unwrap();
+    roster.on_message(Some(SessionId(1)), Dir::C2s, def, &decoded, START_INFO);
+    let kill = |at, session| Asked {
+        roster: &roster,
+        ..asked(at, session, Dir::C2s, KILL)
+    };
+    assert!(!matcher.matches(&kill(500, 1)));
+    assert!(!matcher.matches(&kill(1_500_000, 1)));
+    for session in [1, 2] {
+        matcher.on_session(Time(1_600_000), SessionId(session), State::Online);
+    }
+    assert!(matcher.matches(&kill(1_700_000, 1)));
+    // Nobody knows who that is.
+    assert!(!matcher.matches(&kill(3_700_000, 2)));
+    assert!(!matcher.matches(&asked(3_700_000, 1, Dir::C2s, KILL)));
 }
 
 #[test]

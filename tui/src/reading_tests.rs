@@ -8,7 +8,7 @@ use teetap_wire::{
 };
 
 use super::*;
-use crate::decoder::Form;
+use crate::teller::Form;
 
 const TOKEN: Token = Token(*b"tokn");
 

@@ -1,13 +1,13 @@
 //! Events as lines of text.
 //!
 //! ```text
-//!   12.418 #2  s→c V  217 sv_motd            23 bytes message="welcome"
-//!   12.418 #2  s→c V 218→219 sv_chat         9 bytes hold team=0 client_id=3 message="gg"
+//!   12.418 #2  s→c V  217 sv_motd            23 bytes "welcome"
+//!   12.418 #2  s→c V 218→219 sv_chat         9 bytes hold 3 "nameless tee": gg
 //! ```
 //!
 //! Time since the start in seconds, session, direction, `V` vital or `R` vital and sent again or `-`, number as its
-//! sender gave it and `→` as it left where that differs, name or id, size of the message, what was done with it, its
-//! fields as far as they fit, `!` and its oddities. `p` in the direction is the proxy itself: `c→p` is between client and proxy only.
+//! sender gave it and `→` as it left where that differs, name or id, size of the message, what was done with it, what
+//! it says as far as that fits, `!` and its oddities. `p` in the direction is the proxy itself: `c→p` is between client and proxy only.
 
 use std::fmt::{self, Write as _};
 

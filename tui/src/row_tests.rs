@@ -11,7 +11,7 @@ use teetap_wire::{
 };
 
 use super::*;
-use crate::decoder::Form;
+use crate::teller::Form;
 
 fn packet(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
     let header = Header {
@@ -62,7 +62,7 @@ fn a_message_is_one_line_with_columns() {
     let same = event(&came, &[&came], |_| {});
     assert_eq!(
         texts(&same, Verbosity::Messages),
-        ["  12.418 #2  s→c V  217 sv_motd            23 bytes message=\"welcome, and have fun\""]
+        ["  12.418 #2  s→c V  217 sv_motd            23 bytes \"welcome, and have fun\""]
     );
     let moved = event(&came, &[&left], |datagram| {
         datagram.placed = [Placed {
@@ -77,8 +77,7 @@ fn a_message_is_one_line_with_columns() {
             "  12.418 #2  s→c datagram 31: 33 bytes, seq 217→218, ack 12→11, 1 chunk".to_owned(),
             format!("  12.418 #2      in {}", hex(&came)),
             format!("  12.418 #2      out {}", hex(&left)),
-            "  12.418 #2  s→c V 217→218 sv_motd         23 bytes message=\"welcome, and have fun\""
-                .to_owned(),
+            "  12.418 #2  s→c V 217→218 sv_motd         23 bytes \"welcome, and have fun\"".to_owned(),
         ]
     );
     assert_eq!(
@@ -97,7 +96,7 @@ fn a_close_shows_its_reason_and_a_handshake_its_leg() {
     assert_eq!(
         texts(&close, Verbosity::Messages),
         [
-            "  12.418 #2  s→p -      close              15 bytes reason=\"kicked \u{fffd}[2J\u{fffd}\u{fffd}\" !invalid-utf8"
+            "  12.418 #2  s→p -      close              15 bytes \"kicked \u{fffd}[2J\u{fffd}\\n\" !invalid-utf8"
         ]
     );
 }
@@ -115,7 +114,7 @@ fn what_was_not_sent_and_what_is_odd_is_said() {
     let rows = rows(&refused, Verbosity::Messages);
     assert_eq!(
         rows[0].text,
-        "  12.418 #2  s→c V  217 sv_motd             3 bytes discard message=\"x\" !wrong-token"
+        "  12.418 #2  s→c V  217 sv_motd             3 bytes discard \"x\" !wrong-token"
     );
     assert_eq!(rows[0].kind, Kind::Warning);
     let empty = event(&packet(Flags::empty(), 1, 0, b""), &[], |_| {});

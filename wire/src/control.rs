@@ -209,14 +209,17 @@ pub fn token_request(own: Token, out: &mut Vec<u8>) {
 /// them are replaced, so that it can neither move a terminal's cursor nor disguise a line.
 #[must_use]
 pub fn printable(bytes: &[u8]) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}')
-    };
-    let text = String::from_utf8_lossy(bytes);
-    text.chars()
-        .map(|c| if hidden(c) { char::REPLACEMENT_CHARACTER } else { c })
+    String::from_utf8_lossy(bytes)
+        .chars()
+        .map(printable_char)
         .collect()
+}
+
+/// The same for one character.
+pub(crate) fn printable_char(c: char) -> char {
+    let hidden = c.is_control()
+        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}');
+    if hidden { char::REPLACEMENT_CHARACTER } else { c }
 }
 
 #[cfg(test)]

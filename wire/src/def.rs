@@ -3,7 +3,7 @@
 //! The files `wire/defs/*.tw` say what every message of every dialect looks like; a [`Registry`] is what they say, read
 //! once. One interpreter does the rest: [`Decoded`] reads bytes into flat records in a reused buffer, [`Def::encode`]
 //! writes values, [`Decoded::splice`] changes one field and keeps all other bytes, [`Path`] names a field for rules,
-//! [`Decoded::rows`] and [`Decoded::json`] show what was read, [`Registry::describe`] is the documentation.
+//! [`Decoded::rows`], [`Decoded::gist`] and [`Decoded::json`] show what was read, [`Registry::describe`] is the documentation.
 //!
 //! Law: definitions are data; no code here knows a message by name, or asks which dialect it reads. Peers decide the
 //! bytes, so reading never fails and never panics: what cannot be read is a note, and no byte is lost. A user's own
@@ -19,11 +19,12 @@
 //! | `read`, `record` | decoding |
 //! | `write`, `edit`, `datum` | encoding and splicing |
 //! | `path`, `suggest` | names, as people write them |
-//! | `show`, `json`, `secret`, `print` | what people and programs see |
+//! | `show`, `gist`, `json`, `secret`, `print` | what people and programs see |
 
 mod datum;
 mod edit;
 mod error;
+mod gist;
 mod json;
 mod lex;
 mod model;
@@ -47,6 +48,7 @@ mod write;
 pub use datum::{Datum, EncodeError};
 pub use edit::EditError;
 pub use error::DefError;
+pub use gist::{Gist, Look};
 pub use model::{
     Class, Clean, Def, Default, Dialect, Field, Id, Label, Len, Repeat, Secrecy, Set, Size, Type, Vitality,
     Way, Words,

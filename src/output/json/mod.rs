@@ -77,10 +77,12 @@ pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mu
     };
     match &event.what {
         What::Session(change) => {
+            let mut name = None;
             if let Some(session) = event.session {
+                name = decoder.player(session);
                 decoder.on_session(event.at, session, change.state);
             }
-            line(Kind::Session, Body::Session(session_body(session, change)));
+            line(Kind::Session, Body::Session(session_body(session, change, name)));
         }
         What::Remark(remark) => {
             let level = remark.level();
@@ -191,7 +193,7 @@ pub(super) fn summary(summary: &Summary, out: &mut Vec<u8>) {
     write(summary.at, Body::Summary(body), out);
 }
 
-fn session_body(session: Option<u32>, change: &SessionChange) -> SessionBody {
+fn session_body(session: Option<u32>, change: &SessionChange, name: Option<String>) -> SessionBody {
     SessionBody {
         session,
         state: change.state.to_string(),
@@ -201,7 +203,7 @@ fn session_body(session: Option<u32>, change: &SessionChange) -> SessionBody {
         upstream: change.upstream,
         by: change.by.map(|side| side.to_string()),
         reason: change.reason.as_deref().map(printable),
-        name: None,
+        name,
     }
 }
 

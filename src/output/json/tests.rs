@@ -204,6 +204,60 @@ fn sessions_logs_connless_and_gaps() {
 }
 
 #[test]
+fn a_session_has_the_name_of_its_player_once_that_is_known() {
+    let (mut decoder, mut out) = (decoder(), Vec::new());
+    let mut payload = Vec::new();
+    // 0.7's cl_start_info, as far as the name.
+    write_chunk(
+        Proto::V7,
+        Some(Seq::new(1)),
+        false,
+        b"\x36\x1b tee\0",
+        &mut payload,
+    )
+    .unwrap();
+    let named = datagram(Flags::empty(), 0, 1, &payload);
+    let state = |state| {
+        What::Session(SessionChange {
+            server: None,
+            state,
+            proto: Proto::V7,
+            client: "127.0.0.1:4".parse().unwrap(),
+            upstream: None,
+            by: None,
+            reason: None,
+        })
+    };
+    let whats = [
+        state(State::Online),
+        traffic(named.clone(), &[&named], |datagram| datagram.dir = Dir::C2s),
+        state(State::Closing),
+        state(State::Closed),
+        state(State::Opening),
+    ];
+    for what in whats {
+        let event = Event {
+            at: Time(1),
+            session: Some(SessionId(2)),
+            what,
+        };
+        super::event(&event, style(Verbosity::Messages), &mut decoder, &mut out);
+    }
+    let lines = parse(&out);
+    let names = lines.iter().filter(|line| line["event"] == "session");
+    let names: Vec<_> = names.map(|line| line["name"].clone()).collect();
+    assert_eq!(
+        names,
+        [
+            json!(null),
+            json!("\u{fffd} tee"),
+            json!("\u{fffd} tee"),
+            json!(null)
+        ]
+    );
+}
+
+#[test]
 fn start_and_summary() {
     let mut out = Vec::new();
     start(

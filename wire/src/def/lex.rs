@@ -1,6 +1,7 @@
 //! Lines and words of a definition file.
 //!
-//! Law: a `#` at the start of a word begins a comment; an indented line belongs to the one before that is not.
+//! Law: a `#` at the start of a word begins a comment; a `"` at the start of a word begins a text up to the next `"`, which
+//! is one word; an indented line belongs to the one before that is not.
 
 use super::error::{Errors, Mark};
 
@@ -84,7 +85,11 @@ fn split<'t>(text: &'t str, start: Mark, line: &mut Line<'t>) {
             line.comment = Some(comment.trim());
             return;
         }
-        let len = trimmed.find(char::is_whitespace).unwrap_or(trimmed.len());
+        let quoted = trimmed.strip_prefix('"').and_then(|text| text.find('"'));
+        let len = quoted
+            .map(|end| end + 2)
+            .or_else(|| trimmed.find(char::is_whitespace))
+            .unwrap_or(trimmed.len());
         let Some((word, after)) = trimmed.split_at_checked(len).filter(|_| len > 0) else {
             return;
         };

@@ -10,6 +10,7 @@ pub use field::{Clean, Default, Field, Label, Len, Repeat, Secrecy, Set, Type, W
 use std::fmt;
 use std::sync::Arc;
 
+use super::gist::Gist;
 use crate::{Dir, Layer, Proto};
 
 /// Variants of the protocol whose messages are the same.
@@ -236,6 +237,8 @@ pub struct Def {
     pub fields: Vec<Field>,
     /// Objects: ints.
     pub size: Option<Size>,
+    /// What it says in one line.
+    pub gist: Option<Gist>,
     /// The definition with the same id for the other direction.
     pub(super) twin: Option<u16>,
 }

@@ -17,6 +17,8 @@ use super::syntax::{Item, Kind, Layout, Member, Name, Scope};
 const MAX_ITEMS: usize = 4096;
 /// Most lines in a definition.
 const MAX_MEMBERS: usize = 1024;
+/// Most lines of a gist.
+const MAX_GIST: usize = 8;
 /// Longest name, in bytes.
 const MAX_NAME: usize = 64;
 
@@ -149,6 +151,12 @@ impl Parser<'_> {
                     None,
                 ),
             },
+            // A type never begins with a quote, so that a field may be called gist.
+            Body::Layout(layout)
+                if first.text == "gist" && rest.first().is_some_and(|word| word.text.starts_with('"')) =>
+            {
+                gist(layout, first, rest, errors);
+            }
             Body::Layout(layout) => {
                 let field = field::field(first, rest, doc, errors);
                 layout
@@ -299,6 +307,28 @@ fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>
         params: params.and_then(|params| u16::try_from(params).ok()),
         doc,
     });
+}
+
+/// `gist "TEXT"`
+fn gist(layout: &mut Layout, first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) {
+    let [word] = rest else {
+        let after = rest.get(1).map_or(first.mark, |word| word.mark);
+        errors.push(after, "expected one text in quotes after `gist`", None);
+        return;
+    };
+    let inner = word.from(1);
+    let Some(text) = inner.text.strip_suffix('"') else {
+        errors.push(word.mark, "a text without a quote at its end", None);
+        return;
+    };
+    if layout.head.is_none() {
+        let help = "the messages that include it have".to_owned();
+        errors.push(first.mark, "a struct has no gist", Some(help));
+    } else if layout.gist.len() >= MAX_GIST {
+        errors.push(first.mark, format!("more than {MAX_GIST} lines of gist"), None);
+    } else {
+        layout.gist.push(at(inner.mark, text));
+    }
 }
 
 /// A name in snake case.

@@ -36,6 +36,14 @@ impl Path {
         self.whole_list
     }
 
+    /// It may name several values: it leaves out the index of a list.
+    pub(super) fn is_many(&self, def: &Def) -> bool {
+        self.steps.iter().any(|step| {
+            let list = def.field(step.field).is_some_and(Field::is_list);
+            list && step.index.is_none()
+        })
+    }
+
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }

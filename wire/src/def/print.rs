@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super::gist::Gist;
 use super::model::{
     Class, Def, Default, Dialect, Field, Id, Len, Repeat, Secrecy, Set, Type, Vitality, Words,
 };
@@ -69,6 +70,9 @@ impl Def {
         }
         self.print_head(&mut out);
         self.print_fields(None, &mut out);
+        for line in self.gist.iter().flat_map(Gist::lines) {
+            let _infallible = writeln!(out, "  gist \"{line}\"");
+        }
         out
     }
 

@@ -3,6 +3,7 @@
 //! Law: of several definitions of the same thing the one of highest rank counts ([`Scope::rank`]); two of the same rank
 //! are an error. A message replaces another one when it has its name or its id.
 
+mod gist;
 mod layout;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ pub(super) struct Names<'i> {
     structs: BTreeMap<&'i str, &'i Layout>,
     /// Objects can be parts of messages.
     objects: BTreeMap<&'i str, &'i Layout>,
+    /// The highest level of a definition.
+    level: u8,
 }
 
 /// The definitions of `dialect`, and its enums.
@@ -35,6 +38,7 @@ pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Erro
         sets: BTreeMap::new(),
         structs: BTreeMap::new(),
         objects: BTreeMap::new(),
+        level: mine.iter().map(|item| item.scope.level).max().unwrap_or(0),
     };
     let mut taken = Taken::default();
     let mut messages = Messages::default();

@@ -91,17 +91,21 @@ pub(super) fn number(field: &Field, value: i64) -> String {
 }
 
 fn flags(set: &Set, value: i64) -> String {
+    match flag_names(set, value) {
+        Some(names) => format!("{value} ({names})"),
+        None => value.to_string(),
+    }
+}
+
+/// The names of the bits that are set, if one of them has a name.
+pub(super) fn flag_names(set: &Set, value: i64) -> Option<String> {
     let set_bits = set
         .labels
         .iter()
         .filter(|label| value & label.value != 0)
         .map(|label| &*label.name);
     let names = set_bits.collect::<Vec<_>>().join("|");
-    if names.is_empty() {
-        value.to_string()
-    } else {
-        format!("{value} ({names})")
-    }
+    (!names.is_empty()).then_some(names)
 }
 
 fn hundredths(value: i64) -> String {
@@ -111,7 +115,7 @@ fn hundredths(value: i64) -> String {
 }
 
 /// Raw bytes: as what they are, else in hex, long ones cut.
-fn bytes_text(ty: &Type, bytes: &[u8]) -> String {
+pub(super) fn bytes_text(ty: &Type, bytes: &[u8]) -> String {
     match ty {
         Type::Raw(..) if bytes.len() > MAX_RAW => {
             let start = bytes.get(..MAX_RAW).unwrap_or_default();

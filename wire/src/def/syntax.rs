@@ -51,6 +51,8 @@ pub(super) struct Layout {
     pub(super) head: Option<Head>,
     pub(super) doc: Option<Arc<str>>,
     pub(super) members: Vec<Member>,
+    /// The texts of its `gist` lines, without the quotes.
+    pub(super) gist: Vec<Name>,
 }
 
 /// What a message or object has beside its fields.

@@ -2,6 +2,7 @@
 
 mod edit;
 mod fuzz;
+mod gist;
 mod list;
 mod odd;
 mod properties;

@@ -16,7 +16,23 @@ pub(super) fn pairs<'s>(
     before: &'s Snapshot,
     after: &'s Snapshot,
 ) -> impl Iterator<Item = Pair<'s>> + use<'s> {
-    let (mut old, mut new) = (before.items().peekable(), after.items().peekable());
+    zipped(before.items(), after.items())
+}
+
+/// Those of a type.
+pub(super) fn pairs_of<'s>(
+    before: &'s Snapshot,
+    after: &'s Snapshot,
+    kind: u16,
+) -> impl Iterator<Item = Pair<'s>> + use<'s> {
+    zipped(before.items_of(kind), after.items_of(kind))
+}
+
+fn zipped<'s>(
+    before: impl Iterator<Item = (Key, &'s [i32])>,
+    after: impl Iterator<Item = (Key, &'s [i32])>,
+) -> impl Iterator<Item = Pair<'s>> {
+    let (mut old, mut new) = (before.peekable(), after.peekable());
     std::iter::from_fn(move || {
         let order = match (old.peek(), new.peek()) {
             (None, None) => return None,

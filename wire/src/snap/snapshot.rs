@@ -136,6 +136,18 @@ impl Snapshot {
         })
     }
 
+    /// The items of a type, in the order of their ids.
+    pub fn items_of(&self, kind: u16) -> impl Iterator<Item = (Key, &[i32])> + Clone + use<'_> {
+        let start = self.slots.partition_point(|slot| slot.key.kind < kind);
+        let slots = self.slots.get(start..).unwrap_or_default();
+        let slots = (start..).zip(slots.iter().take_while(move |slot| slot.key.kind == kind));
+        slots.map(|(place, slot)| {
+            let range = self.range(place);
+            let ints = range.and_then(|(start, end)| self.ints.get(start..end));
+            (slot.key, ints.unwrap_or_default())
+        })
+    }
+
     /// The ints of an item.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&[i32]> {

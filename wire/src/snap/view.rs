@@ -6,10 +6,10 @@
 use std::fmt;
 
 use super::delta::Counts;
-use super::pairs::{Pair, pairs};
+use super::pairs::{Pair, pairs, pairs_of};
 use super::snapshot::{Key, Snapshot};
 use crate::Proto;
-use crate::def::{Decoded, Def, Record, Registry};
+use crate::def::{Class, Decoded, Def, Id, Record, Registry};
 use crate::note::Notes;
 
 /// What became of a snapshot.
@@ -120,34 +120,41 @@ impl<'s> Completed<'s> {
 
     /// All items, also the deleted ones, in the order of their keys.
     pub fn items(&self) -> impl Iterator<Item = Item<'s>> + use<'s> {
-        let Self {
-            snapshot,
-            before,
-            registry,
-            proto,
-            ..
-        } = *self;
-        pairs(before, snapshot).map(
-            move |Pair {
-                      key,
-                      before: old,
-                      after,
-                  }| {
-                let (ints, change, place) = match (old, after) {
-                    (Some(old), Some(new)) if old == new => (new, Change::Same, snapshot),
-                    // No delta says that a size changes.
-                    (Some(old), Some(new)) if old.len() == new.len() => (new, Change::Changed(old), snapshot),
-                    (_, Some(new)) => (new, Change::New, snapshot),
-                    (old, None) => (old.unwrap_or_default(), Change::Deleted, before),
-                };
-                Item {
-                    key,
-                    def: place.def(registry, proto, key.kind),
-                    ints,
-                    change,
-                }
-            },
-        )
+        let this = *self;
+        pairs(self.before, self.snapshot).map(move |pair| this.item(&pair))
+    }
+
+    /// Those of a type.
+    pub fn items_of(&self, kind: u16) -> impl Iterator<Item = Item<'s>> + use<'s> {
+        let this = *self;
+        pairs_of(self.before, self.snapshot, kind).map(move |pair| this.item(&pair))
+    }
+
+    /// The type of the objects with this name, if that is a number of its own.
+    #[must_use]
+    pub fn kind(&self, name: &str) -> Option<u16> {
+        let mut defs = self.registry.named(self.proto, Some(Class::Object), name);
+        defs.find_map(|def| match def.id {
+            Id::Number(number) => u16::try_from(number).ok(),
+            _ => None,
+        })
+    }
+
+    fn item(&self, pair: &Pair<'s>) -> Item<'s> {
+        let Self { snapshot, before, .. } = *self;
+        let (ints, change, place) = match (pair.before, pair.after) {
+            (Some(old), Some(new)) if old == new => (new, Change::Same, snapshot),
+            // No delta says that a size changes.
+            (Some(old), Some(new)) if old.len() == new.len() => (new, Change::Changed(old), snapshot),
+            (_, Some(new)) => (new, Change::New, snapshot),
+            (old, None) => (old.unwrap_or_default(), Change::Deleted, before),
+        };
+        Item {
+            key: pair.key,
+            def: place.def(self.registry, self.proto, pair.key.kind),
+            ints,
+            change,
+        }
     }
 }
 

@@ -47,6 +47,7 @@ fn open(word: Word<'_>, head: Option<Head>, doc: Option<Arc<str>>, errors: &mut 
         head,
         doc,
         members: Vec::new(),
+        gist: Vec::new(),
     };
     Some(Open {
         name: name(word, errors)?,

@@ -5,10 +5,10 @@ mod attribute;
 use std::sync::Arc;
 
 use super::super::error::Errors;
-use super::super::model::{Class, Def, Field, Id, Len, Repeat, Size, Type};
+use super::super::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
 use super::super::suggest::suggest;
 use super::super::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
-use super::Names;
+use super::{Names, gist};
 
 /// Most fields of a message, those of its parts counted.
 const MAX_FIELDS: usize = 1024;
@@ -25,7 +25,7 @@ pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut 
     };
     out.members(layout, None, 0);
     let fields = out.fields;
-    Some(Def {
+    let mut def = Def {
         name: item.name.text.clone(),
         class: head.class,
         id: head.id.clone(),
@@ -37,8 +37,16 @@ pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut 
         doc: layout.doc.clone(),
         size: (head.class == Class::Object).then(|| size(head, &fields)),
         fields,
+        gist: None,
         twin: None,
-    })
+    };
+    match gist::compile(&layout.gist, &def) {
+        Ok(gist) => def.gist = gist,
+        // A user who replaces an enum or a struct is not told that something built in does not fit it: it goes without.
+        Err(_) if item.scope.level < names.level => {}
+        Err((mark, message, help)) => errors.push(mark, message, help),
+    }
+    Some(def)
 }
 
 struct Out<'a, 'i> {
@@ -139,7 +147,7 @@ impl<'i> Out<'_, 'i> {
         let name = &raw.ty;
         let ty = match raw.builtin {
             Some(builtin) => self.builtin(builtin, raw, parent)?,
-            None => match (self.names.sets.get(&*name.text), self.layout(name)) {
+            None => match (self.set(raw), self.layout(name)) {
                 (Some(set), _) if set.flags => Type::Flags(Arc::clone(set)),
                 (Some(set), _) => Type::Enum(Arc::clone(set)),
                 (None, Some(_)) => Type::Group {
@@ -261,6 +269,13 @@ impl<'i> Out<'_, 'i> {
             .get(&*name.text)
             .or_else(|| self.names.objects.get(&*name.text))
             .copied()
+    }
+
+    /// The enum or flags of a field. An object that has the name of one is still found where its size is told.
+    fn set(&self, raw: &RawField) -> Option<&'i Arc<Set>> {
+        let object = raw.bytes.is_some() && self.layout(&raw.ty).is_some();
+        let set = self.names.sets.get(&*raw.ty.text).copied();
+        set.filter(|_| !object)
     }
 
     fn unknown(&mut self, name: &Name, what: &str) {

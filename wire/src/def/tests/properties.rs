@@ -10,7 +10,7 @@ const DIALECTS: [(Dialect, Proto); 3] = [
     (Dialect::V7, Proto::V7),
 ];
 
-fn defs(class: impl Fn(Class) -> bool) -> Vec<&'static Def> {
+pub(super) fn defs(class: impl Fn(Class) -> bool) -> Vec<&'static Def> {
     let all = DIALECTS
         .into_iter()
         .flat_map(|(dialect, _)| Registry::builtin().defs(dialect));
@@ -18,7 +18,7 @@ fn defs(class: impl Fn(Class) -> bool) -> Vec<&'static Def> {
 }
 
 /// A stream of choices.
-struct Choices(u64);
+pub(super) struct Choices(pub(super) u64);
 
 impl Choices {
     fn next(&mut self) -> u64 {
@@ -30,7 +30,7 @@ impl Choices {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).unwrap()
     }
 
@@ -109,7 +109,7 @@ impl Choices {
         }
     }
 
-    fn group(&mut self, def: &Def, parent: Option<u16>) -> Datum {
+    pub(super) fn group(&mut self, def: &Def, parent: Option<u16>) -> Datum {
         let parts: Vec<_> = def.parts(parent).collect();
         let first_optional = parts
             .iter()
@@ -171,7 +171,7 @@ fn number(fields: &[(std::sync::Arc<str>, Datum)], def: &Def, counter: u16) -> i
     }
 }
 
-fn body(def: &Def, data: &[u8]) -> usize {
+pub(super) fn body(def: &Def, data: &[u8]) -> usize {
     match def.class {
         Class::Control => 1,
         Class::Connless => 8,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn errors(text: &str) -> Vec<String> {
+pub(super) fn errors(text: &str) -> Vec<String> {
     match Registry::with("my.tw", text) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.iter().map(ToString::to_string).collect(),
@@ -247,7 +247,7 @@ fn what_is_printed_can_be_read() {
                 .named(proto, Some(def.class), &def.name)
                 .find(|other| other.id == def.id)
                 .unwrap();
-            assert_eq!(again.fields, def.fields, "{text}");
+            assert_eq!((&again.fields, &again.gist), (&def.fields, &def.gist), "{text}");
             assert_eq!(
                 (
                     again.way,
@@ -275,14 +275,14 @@ fn what_is_printed_can_be_read() {
 #[test]
 fn documentation_of_a_message() {
     let text = Registry::builtin().describe("NETMSG_RCON_AUTH").unwrap();
-    let expected = "\
-for 0.6
+    let expected = r#"for 0.6
 
 # The client logs in to the remote console.
 system 18 rcon_auth c2s vital
   name              str     limit=32  # ignored
   password          str_cc  limit=32  secret
   request_commands  int?    0..1
+  gist "password {password}[request_commands?, wants the commands]"
 
 for ddnet
 
@@ -291,13 +291,15 @@ system 18 rcon_auth c2s vital
   name              str_cc  secret
   password          str_cc  secret
   request_commands  int     0..1
+  gist "[name {name}, ]password {password}[request_commands?, wants the commands]"
 
 for 0.7
 
 # The client logs in to the remote console.
 system 22 rcon_auth c2s vital
   password  str_cc  limit=32  secret
-";
+  gist "password {password}"
+"#;
     assert_eq!(text, expected);
     assert!(
         Registry::builtin()

@@ -77,6 +77,10 @@ proptest! {
         }
         less.insert(key, ints).unwrap();
         prop_assert_eq!(&less, &whole);
+        for kind in (0..0x7fff).step_by(0x1000).chain([key.kind]) {
+            let some: Vec<_> = whole.items().filter(|(other, _)| other.kind == kind).collect();
+            prop_assert_eq!(whole.items_of(kind).collect::<Vec<_>>(), some);
+        }
         let sum: i64 = whole.items().flat_map(|(_, ints)| ints).map(|int| i64::from(*int)).sum();
         prop_assert_eq!(i64::from(whole.crc().cast_unsigned()), sum & 0xffff_ffff);
     }

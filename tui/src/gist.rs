@@ -1,0 +1,84 @@
+//! What a message says, in one line.
+//!
+//! The template of its definition says how; without one, or where the message is too short for it, it is its fields.
+//!
+//! Law: a line is not longer than a line, however much a peer sends.
+
+use teetap_wire::def::{Decoded, Def, Look, Record, Secrets, Source, Value};
+
+use crate::players::Players;
+
+/// Characters of a gist.
+pub(crate) const GIST: usize = 160;
+/// Characters of one value in it.
+const VALUE: usize = 64;
+
+/// What a message says; `players` are those of its session.
+pub(crate) fn line(
+    decoded: &Decoded,
+    def: &Def,
+    source: Source<'_>,
+    secrets: Secrets,
+    players: Option<&Players>,
+) -> String {
+    let look = Look {
+        secrets,
+        line: GIST,
+        value: VALUE,
+    };
+    decoded
+        .gist(def, source, look, &|id| players?.name(id))
+        .unwrap_or_else(|| fields(decoded, def, source, secrets))
+}
+
+/// `field=value` for what has a value of its own, as far as a line goes. Of a list the number of its elements.
+fn fields(decoded: &Decoded, def: &Def, source: Source<'_>, secrets: Secrets) -> String {
+    let mut out = String::new();
+    let mut left = GIST;
+    let mut skip_to = 0;
+    for (number, record) in decoded.records().iter().enumerate() {
+        if number < skip_to || record.value == Value::Group {
+            continue;
+        }
+        if matches!(record.value, Value::List(_)) {
+            skip_to = record.end as usize;
+        }
+        let Some(part) = part(decoded, def, record, source, secrets) else {
+            continue;
+        };
+        let len = part.chars().count() + 1;
+        if len > left {
+            out.push_str(" …");
+            break;
+        }
+        left -= len;
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&part);
+    }
+    out
+}
+
+fn part(
+    decoded: &Decoded,
+    def: &Def,
+    record: &Record,
+    source: Source<'_>,
+    secrets: Secrets,
+) -> Option<String> {
+    if record.value == Value::Bytes && def.bytes(record, source).iter().all(|byte| *byte == 0) {
+        // Padding.
+        return None;
+    }
+    let name = &def.field(record.field)?.name;
+    let value = decoded.value_text(def, record, source, secrets);
+    let mut part = format!("{name}=");
+    if value.chars().count() <= VALUE {
+        part.push_str(&value);
+    } else {
+        part.extend(value.chars().take(VALUE - 1));
+        part.push('…');
+    }
+    Some(part)
+}

@@ -1,0 +1,355 @@
+//! What a message says in one line: the template of its definition, filled in.
+//!
+//! ```text
+//! gist "[team=1? (team)] {client_id:player}: {message:raw}"
+//! ```
+//!
+//! `{PATH}` is the value of a field: an enum or flags by name, text in quotes, of a list all elements. `{PATH:FORM}` is
+//! another form of it, see `FORMS`. What stands in `[...]` is left out when a field in it is missing, or is empty text or
+//! an empty list. `[PATH? ...]` is left out when the field is 0, empty or missing, `[!PATH? ...]` when it is not;
+//! `[PATH=VALUE? ...]`, also with `!=`, `<`, `>` and `&` (one of the bits is set), compares a number, by label too.
+//! Several spaces of the template in a row are one. Several such lines make one template, with spaces between them.
+//!
+//! Law: nothing a peer sends can be taken for something else in the line. Text is in quotes, with `\` before a quote in
+//! it; only behind everything else may it stand without, if it has nothing in it that looks like more. A secret is dots
+//! unless it is asked for. A message that lacks a field which is not in brackets has no gist: its fields tell more.
+
+mod line;
+
+use std::sync::Arc;
+
+use super::model::{Def, Field, Type};
+use super::path::Path;
+use super::record::{Decoded, Record, Source, Value};
+use super::secret::{HIDDEN, Secrets};
+use super::show::{bytes_text, flag_names, number};
+use line::{Line, clock, quoted, raw};
+
+/// The template of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gist {
+    pub(super) lines: Vec<Arc<str>>,
+    pub(super) sections: Vec<Section>,
+}
+
+impl Gist {
+    /// As it is written.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(|line| &**line)
+    }
+
+    /// Whether it shows names of players.
+    #[must_use]
+    pub fn names_players(&self) -> bool {
+        let mut parts = self.sections.iter().flat_map(|section| &section.parts);
+        parts.any(|part| matches!(part, Part::Value(_, Form::Player)))
+    }
+}
+
+/// How a gist is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Whether secrets are shown.
+    pub secrets: Secrets,
+    /// Characters of the line, at most.
+    pub line: usize,
+    /// Characters of one text in it, but for one that ends it.
+    pub value: usize,
+}
+
+/// A part of a template that is there or not.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Section {
+    pub(super) when: When,
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum When {
+    /// Outside brackets.
+    Always,
+    /// If its fields have something to say.
+    Said,
+    /// If this is so.
+    If(Path, Test),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Test {
+    Set,
+    NotSet,
+    Number(Compare, i64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    More,
+    /// One of these bits is set.
+    Bits,
+}
+
+impl Compare {
+    pub(super) const SIGNS: [(&'static str, Self); 5] = [
+        ("!=", Self::NotEqual),
+        ("=", Self::Equal),
+        ("<", Self::Less),
+        (">", Self::More),
+        ("&", Self::Bits),
+    ];
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Part {
+    Text(Box<str>),
+    Value(Path, Form),
+}
+
+/// In which form a value is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Usual,
+    /// A client id, with the name of the player if that is known.
+    Player,
+    /// Text without quotes, at the end of the line.
+    Raw,
+    /// How many elements a list has.
+    Count,
+    /// How many bytes raw data has.
+    Size,
+    /// A number without its label.
+    Number,
+    Hex,
+    /// Hundredths of a second as a time; and with a sign in any case.
+    Centis,
+    SignedCentis,
+    /// Milliseconds as a time; and with a sign in any case.
+    Millis,
+    SignedMillis,
+}
+
+impl Form {
+    pub(super) const NAMES: [(&'static str, Self); 10] = [
+        ("player", Self::Player),
+        ("raw", Self::Raw),
+        ("count", Self::Count),
+        ("size", Self::Size),
+        ("number", Self::Number),
+        ("hex", Self::Hex),
+        ("cs", Self::Centis),
+        ("+cs", Self::SignedCentis),
+        ("ms", Self::Millis),
+        ("+ms", Self::SignedMillis),
+    ];
+}
+
+impl Decoded {
+    /// The message in one line, by the template of its definition. `None`: it has no template, or the message ends before
+    /// a field that the template needs. `name_of` is the name of the player with a client id.
+    #[must_use]
+    pub fn gist<'n>(
+        &self,
+        def: &Def,
+        source: Source<'_>,
+        look: Look,
+        name_of: &dyn Fn(i64) -> Option<&'n [u8]>,
+    ) -> Option<String> {
+        let gist = def.gist.as_ref()?;
+        let mut render = Render {
+            decoded: self,
+            def,
+            source,
+            look,
+            name_of,
+            out: Line::new(look.line),
+            last: false,
+        };
+        for (at, section) in (1..).zip(&gist.sections) {
+            render.section(section, at == gist.sections.len())?;
+        }
+        Some(render.out.finish())
+    }
+}
+
+struct Render<'a, 'n> {
+    decoded: &'a Decoded,
+    def: &'a Def,
+    source: Source<'a>,
+    look: Look,
+    name_of: &'a dyn Fn(i64) -> Option<&'n [u8]>,
+    out: Line,
+    /// It is at the end of the template.
+    last: bool,
+}
+
+impl Render<'_, '_> {
+    /// `None`: a value is missing that is not in brackets.
+    fn section(&mut self, section: &Section, last: bool) -> Option<()> {
+        let mut values = section.parts.iter().filter_map(|part| match part {
+            Part::Value(path, _) => Some(path),
+            Part::Text(_) => None,
+        });
+        let shown = match &section.when {
+            When::Always if values.all(|path| self.decoded.find(path).is_some()) => true,
+            When::Always => return None,
+            When::Said => values.all(|path| self.is_set(path, false)),
+            When::If(path, test) => {
+                self.test(path, *test) && values.all(|path| self.decoded.find(path).is_some())
+            }
+        };
+        for (at, part) in (1..).zip(&section.parts).filter(|_| shown) {
+            self.last = last && at == section.parts.len();
+            match part {
+                Part::Text(text) => self.out.text(text),
+                Part::Value(path, form) => self.values(path, *form),
+            }
+        }
+        Some(())
+    }
+
+    fn test(&self, path: &Path, test: Test) -> bool {
+        let (compare, other) = match test {
+            Test::Set => return self.is_set(path, true),
+            Test::NotSet => return !self.is_set(path, true),
+            Test::Number(compare, other) => (compare, other),
+        };
+        let record = self.decoded.find(path);
+        let Some((record, value)) = record.and_then(|record| Some((record, record.int()?))) else {
+            return false;
+        };
+        let holds = match compare {
+            Compare::Equal => value == other,
+            Compare::NotEqual => value != other,
+            Compare::Less => value < other,
+            Compare::More => value > other,
+            Compare::Bits => value & other != 0,
+        };
+        // A secret is not to be guessed by what the line says.
+        holds && self.hidden(record).is_none()
+    }
+
+    /// Whether a value is not empty; with `zero` 0 is empty, too.
+    fn is_set(&self, path: &Path, zero: bool) -> bool {
+        let is_set = |record: &Record| match record.value {
+            Value::Int(value) => !zero || value != 0,
+            Value::Text(len) | Value::List(len) => len > 0,
+            Value::Bytes => record.len > 0,
+            Value::Group => true,
+        };
+        self.decoded
+            .find_map(path, |record| is_set(record).then_some(()))
+            .is_some()
+    }
+
+    /// All values at a path, with commas.
+    fn values(&mut self, path: &Path, form: Form) {
+        let Self { decoded, .. } = *self;
+        let mut first = true;
+        let mut each = |record: &Record| {
+            let listed = record.index.is_some() || !first;
+            let empty = matches!(record.value, Value::Text(0));
+            if !(listed && empty) {
+                self.out.value(if first { "" } else { ", " });
+                first = false;
+                self.value(record, form);
+            }
+            self.out.is_full().then_some(())
+        };
+        let _full = decoded.find_map(path, |record| match record.value {
+            Value::List(_) if form != Form::Count => decoded.parts(Some(record)).find_map(&mut each),
+            _ => each(record),
+        });
+    }
+
+    fn value(&mut self, record: &Record, form: Form) {
+        let Some(field) = self.def.field(record.field) else {
+            return;
+        };
+        let text = match (record.value, form) {
+            (Value::List(count), _) => count.to_string(),
+            (Value::Group, _) => String::new(),
+            (_, Form::Size) => record.len.to_string(),
+            (Value::Text(_), _) => return self.text(record, form),
+            _ if self.hidden(record).is_some() => HIDDEN.to_owned(),
+            (Value::Int(value), Form::Player) => return self.player(field, value),
+            (Value::Int(value), _) => int(field, value, form),
+            (Value::Bytes, _) => bytes_text(&field.ty, &self.def.bytes(record, self.source)),
+        };
+        self.out.value(&text);
+    }
+
+    fn text(&mut self, record: &Record, form: Form) {
+        let bytes = self.def.bytes(record, self.source);
+        let hidden = self.hidden(record);
+        let shown = bytes
+            .get(..hidden.unwrap_or(bytes.len()))
+            .unwrap_or_default()
+            .trim_ascii_end();
+        let shown = if hidden.is_some() { shown } else { &bytes };
+        if hidden != Some(0) {
+            let text = match form {
+                Form::Raw => raw(shown, self.out.left()),
+                _ => quoted(shown, self.room()),
+            };
+            self.out.value(&text);
+            self.out.value(if hidden.is_some() { " " } else { "" });
+        }
+        self.out.value(if hidden.is_some() { HIDDEN } else { "" });
+    }
+
+    fn player(&mut self, field: &Field, id: i64) {
+        if let Some(label) = label(field, id) {
+            return self.out.value(label);
+        }
+        self.out.value(&id.to_string());
+        if let Some(name) = (self.name_of)(id) {
+            self.out.value(" ");
+            self.out.value(&quoted(name, self.room()));
+        }
+    }
+
+    /// Characters that a text may have.
+    fn room(&self) -> usize {
+        let left = self.out.left();
+        if self.last {
+            left
+        } else {
+            left.min(self.look.value)
+        }
+    }
+
+    /// Bytes of a text that may be shown, if the rest is secret; 0 of other values.
+    fn hidden(&self, record: &Record) -> Option<usize> {
+        let secret = self.decoded.secret(self.def, record, self.source)?;
+        (self.look.secrets == Secrets::Hide).then(|| secret.start - record.at as usize)
+    }
+}
+
+fn label(field: &Field, value: i64) -> Option<&str> {
+    match &field.ty {
+        Type::Enum(set) => set.label(value).map(|label| &*label.name),
+        _ => None,
+    }
+}
+
+fn int(field: &Field, value: i64, form: Form) -> String {
+    match form {
+        Form::Number | Form::Count | Form::Size => value.to_string(),
+        Form::Hex => {
+            // Of 32 bits, as it is on the wire.
+            let low = value & 0xffff_ffff;
+            format!("{low:x}")
+        }
+        Form::Centis => clock(value, 100, false),
+        Form::SignedCentis => clock(value, 100, true),
+        Form::Millis => clock(value, 1000, false),
+        Form::SignedMillis => clock(value, 1000, true),
+        Form::Usual | Form::Player | Form::Raw => match &field.ty {
+            Type::Enum(_) => label(field, value).map_or_else(|| value.to_string(), str::to_owned),
+            Type::Flags(set) => flag_names(set, value).unwrap_or_else(|| value.to_string()),
+            _ => number(field, value),
+        },
+    }
+}
