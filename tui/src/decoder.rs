@@ -38,6 +38,8 @@ pub struct Decoder {
     buffer: Decoded,
     /// Snapshots matter to what is shown.
     follows: bool,
+    /// And not only for the names of players, which 0.7 tells in messages.
+    asks: bool,
     /// Names of players do.
     names: bool,
     /// Sessions are shown, with their names.
@@ -90,6 +92,7 @@ impl Decoder {
             teller: Teller::new(secrets, form),
             buffer: Decoded::new(),
             follows: true,
+            asks: true,
             names: true,
             sessions: true,
             ahead: VecDeque::new(),
@@ -137,7 +140,8 @@ impl Decoder {
             && filter
                 .as_ref()
                 .is_none_or(|filter| filter.may_show_players(self.registry));
-        let follows = named || filter.as_ref().is_none_or(asks) || until.as_ref().is_some_and(asks);
+        let asks = filter.as_ref().is_none_or(asks) || until.as_ref().is_some_and(asks);
+        let follows = named || asks;
         if follows && !self.follows {
             self.snapshots.gap();
         }
@@ -146,7 +150,7 @@ impl Decoder {
             .flatten()
             .any(Matcher::asks_for_history);
         self.names = named || asked || self.sessions && !is_gist;
-        self.follows = follows;
+        (self.follows, self.asks) = (follows, asks);
     }
 
     /// Whether a message that was looked out for has come.
@@ -185,6 +189,11 @@ impl Decoder {
     #[must_use]
     pub fn player(&self, session: SessionId) -> Option<String> {
         self.roster.own_name(Some(session)).map(printable)
+    }
+
+    /// Whether snapshots of this variant matter to what is shown.
+    fn is_followed(&self, proto: Proto) -> bool {
+        self.follows && (self.asks || proto != Proto::V7)
     }
 
     /// Events were missed.
@@ -230,6 +239,37 @@ impl Decoder {
         shown || chunk.heard && self.names && def.is_some_and(|def| Roster::is_told_by(place.dir, def))
     }
 
+    /// Whether a chunk cannot be shown, whatever is in it and whatever was before.
+    pub(crate) fn is_out_of_reach(&self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
+        let (_, asked) = asked(self.registry, &self.roster, place, chunk);
+        let Judge { filter, until, .. } = &self.judge;
+        let is_out = |matcher: &Matcher| matcher.is_out_of_reach(&asked);
+        filter.as_ref().is_some_and(is_out) && until.as_ref().is_none_or(is_out)
+    }
+
+    /// Instead of [`Self::chunk`] for one that is out of reach: what can be learned from it.
+    pub(crate) fn learn(&mut self, place: Place<'_>, chunk: Chunk<'_>) {
+        let (def, asked) = asked(self.registry, &self.roster, place, chunk);
+        let Some(def) = def.filter(|_| chunk.heard) else {
+            return;
+        };
+        let body = asked.body;
+        let store = Some(def).filter(|_| self.is_followed(place.proto));
+        let store =
+            store.and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
+        if !self.names {
+            return;
+        }
+        if let Some(completed) = store.and_then(Store::completed) {
+            self.roster.on_snapshot(place.session, &completed);
+        }
+        if Roster::is_told_by(place.dir, def) {
+            self.buffer.read(def, chunk.data, body);
+            self.roster
+                .on_message(place.session, place.dir, def, &self.buffer, chunk.data);
+        }
+    }
+
     /// None of the chunks that were foreseen will be given.
     pub(crate) fn forget_foreseen(&mut self) {
         self.ahead.clear();
@@ -239,7 +279,7 @@ impl Decoder {
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
         let (def, mut asked) = asked(self.registry, &self.roster, place, chunk);
         let store = def
-            .filter(|_| self.follows)
+            .filter(|_| self.is_followed(place.proto))
             .and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
         let completed = store.and_then(Store::completed);
         let found = store.map(|store| *store.notes()).unwrap_or_default();

@@ -158,11 +158,16 @@ impl Matcher {
         !self.follows && !self.filter.reach().dir(proto, dir)
     }
 
-    /// Whether a message is one that is looked for.
-    pub(crate) fn matches(&mut self, asked: &Asked<'_>) -> bool {
+    /// Whether a message cannot match, nor anything be learned from it.
+    pub(crate) fn is_out_of_reach(&self, asked: &Asked<'_>) -> bool {
         let Asked { class, id, def, .. } = *asked;
         let subject = Subject { class, id, def };
-        if !self.follows && !self.filter.reach().message(asked.proto, asked.dir, &subject) {
+        !self.follows && !self.filter.reach().message(asked.proto, asked.dir, &subject)
+    }
+
+    /// Whether a message is one that is looked for.
+    pub(crate) fn matches(&mut self, asked: &Asked<'_>) -> bool {
+        if self.is_out_of_reach(asked) {
             return false;
         }
         let buffer = std::mem::take(&mut self.buffer);
@@ -174,7 +179,7 @@ impl Matcher {
         let message = Message {
             asked,
             known: &*known,
-            lazy: Lazy::new(def, asked.data, asked.body, buffer),
+            lazy: Lazy::new(asked.def, asked.data, asked.body, buffer),
             item: Cell::new(item),
         };
         let matches = filter.matches(&message, &mut memory) == Some(true);

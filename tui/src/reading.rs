@@ -180,7 +180,7 @@ impl Reading {
         datagram: &Datagram,
         decoder: &mut Decoder,
     ) -> Option<Self> {
-        if decoder.foresees() {
+        if decoder.is_choosy() {
             let mut decode = Decode {
                 at,
                 session,
@@ -350,26 +350,32 @@ impl Decode<'_> {
             .packet(&mut scratch)
             .and_then(Result::ok)
             .filter(|packet| packet.notes.is_empty() && !packet.header.flags.contains(Flags::CONTROL))
-            .map(|packet| self.foresee_chunks(&packet));
+            .and_then(|packet| self.foresee_chunks(&packet));
         self.decoder.give_back(scratch);
         shown
     }
 
-    fn foresee_chunks(&mut self, packet: &Packet<'_>) -> bool {
+    fn foresee_chunks(&mut self, packet: &Packet<'_>) -> Option<bool> {
         let passes = Done::whole(self.datagram) == Done::Placed(Action::Pass);
-        let mut any = false;
-        for chunk in packet.chunks() {
-            let header = chunk.header;
-            let chunk = decoder::Chunk {
-                seq: header.vital,
-                seq_out: header.vital.filter(|_| passes),
-                resend: header.resend,
+        let place = self.place(packet, &[]);
+        let chunks = || {
+            packet.chunks().map(|chunk| decoder::Chunk {
+                seq: chunk.header.vital,
+                seq_out: chunk.header.vital.filter(|_| passes),
+                resend: chunk.header.resend,
                 heard: passes,
                 data: chunk.data,
-            };
-            any |= self.decoder.foresee(self.place(packet, &[]), chunk);
+            })
+        };
+        if self.decoder.foresees() {
+            // Each is asked about, shown or not.
+            return Some(chunks().fold(false, |any, chunk| self.decoder.foresee(place, chunk) | any));
         }
-        any
+        if !chunks().all(|chunk| self.decoder.is_out_of_reach(place, chunk)) {
+            return None;
+        }
+        chunks().for_each(|chunk| self.decoder.learn(place, chunk));
+        Some(false)
     }
 
     fn place<'n>(&self, packet: &Packet<'_>, notes: &'n [Note]) -> decoder::Place<'n> {
