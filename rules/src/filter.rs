@@ -59,15 +59,14 @@ impl Filter {
     /// them: [`Facts::snap`] and [`Facts::items`].
     #[must_use]
     pub fn asks_for_snapshots(&self) -> bool {
-        self.expr.mentions(&|path| {
-            let is_snap = |name: &str| name.eq_ignore_ascii_case("snap");
-            !path.dot
-                && path.segments.len() > 1
-                && path
-                    .segments
-                    .first()
-                    .is_some_and(|first| is_snap(&first.name.text))
-        })
+        self.expr.mentions(&|path| path.begins("snap", |_| true))
+    }
+
+    /// Whether it asks what players are called (`sess.name`), which other messages tell: [`Facts::player`].
+    #[must_use]
+    pub fn asks_for_players(&self) -> bool {
+        let is_name = |name: &str| name.eq_ignore_ascii_case("name");
+        self.expr.mentions(&|path| path.begins("sess", is_name))
     }
 
     /// Which messages can match at all.

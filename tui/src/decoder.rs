@@ -19,7 +19,8 @@ use teetap_wire::{
 };
 
 use crate::{
-    matcher::{Around, Asked, Matcher},
+    judge::{Judge, Names, Needs},
+    matcher::{Around, Asked},
     players::Roster,
     teller::{Content, Form, Teller},
 };
@@ -36,26 +37,12 @@ pub struct Decoder {
     teller: Teller,
     /// For messages that are followed, shown or not.
     buffer: Decoded,
-    /// Snapshots matter to what is shown.
-    follows: bool,
-    /// And not only for the names of players, which 0.7 tells in messages.
-    asks: bool,
-    /// Names of players do.
-    names: bool,
+    needs: Needs,
     /// Sessions are shown, with their names.
     sessions: bool,
     /// Answers to what is asked next: it was asked before, to see whether anything has to be decoded.
     ahead: VecDeque<bool>,
     scratch: Option<Box<Scratch>>,
-}
-
-/// The filters.
-#[derive(Default)]
-struct Judge {
-    filter: Option<Matcher>,
-    until: Option<Matcher>,
-    reached: bool,
-    matches: u64,
 }
 
 /// Where a message was seen.
@@ -91,9 +78,7 @@ impl Decoder {
             judge: Judge::default(),
             teller: Teller::new(secrets, form),
             buffer: Decoded::new(),
-            follows: true,
-            asks: true,
-            names: true,
+            needs: Needs::ALL,
             sessions: true,
             ahead: VecDeque::new(),
             scratch: None,
@@ -120,37 +105,23 @@ impl Decoder {
 
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
-        self.judge.filter = Some(Matcher::new(filter));
+        self.judge.show_only(filter);
         self.choose_what_to_follow();
     }
 
     /// Looks out for a message that matches, shown or not.
     pub fn look_out_for(&mut self, filter: Filter) {
-        self.judge.until = Some(Matcher::new(filter));
+        self.judge.look_out_for(filter);
         self.choose_what_to_follow();
     }
 
-    /// Following snapshots is most of the work: it is left where no message that has to do with one, or that names players,
-    /// can be shown.
     fn choose_what_to_follow(&mut self) {
-        let Judge { filter, until, .. } = &self.judge;
-        let asks = |matcher: &Matcher| matcher.asks_about(&self.snapshots, self.registry);
-        let is_gist = self.teller.form == Form::Gist;
-        let named = is_gist
-            && filter
-                .as_ref()
-                .is_none_or(|filter| filter.may_show_players(self.registry));
-        let asks = filter.as_ref().is_none_or(asks) || until.as_ref().is_some_and(asks);
-        let follows = named || asks;
-        if follows && !self.follows {
+        let (form, snapshots) = (self.teller.form, &self.snapshots);
+        let needs = self.judge.needs(form, self.sessions, snapshots, self.registry);
+        if needs.follows_any() && !self.needs.follows_any() {
             self.snapshots.gap();
         }
-        let asked = [filter, until]
-            .into_iter()
-            .flatten()
-            .any(Matcher::asks_for_history);
-        self.names = named || asked || self.sessions && !is_gist;
-        (self.follows, self.asks) = (follows, asks);
+        self.needs = needs;
     }
 
     /// Whether a message that was looked out for has come.
@@ -168,16 +139,13 @@ impl Decoder {
     /// Whether only some messages are shown.
     #[must_use]
     pub fn is_choosy(&self) -> bool {
-        self.judge.filter.is_some()
+        self.judge.is_choosy()
     }
 
     /// A session has changed its state, which filters may ask for.
     pub fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        let Judge { filter, until, .. } = &mut self.judge;
-        for matcher in [filter, until].into_iter().flatten() {
-            matcher.on_session(at, session, state);
-        }
-        if self.follows {
+        self.judge.on_session(at, session, state);
+        if self.needs.follows_any() {
             self.snapshots.on_session(session, state);
         }
         if state == State::Closed {
@@ -191,11 +159,6 @@ impl Decoder {
         self.roster.own_name(Some(session)).map(printable)
     }
 
-    /// Whether snapshots of this variant matter to what is shown.
-    fn is_followed(&self, proto: Proto) -> bool {
-        self.follows && (self.asks || proto != Proto::V7)
-    }
-
     /// Events were missed.
     pub fn gap(&mut self) {
         self.snapshots.gap();
@@ -204,17 +167,15 @@ impl Decoder {
 
     /// Somebody who missed nothing knows these snapshots.
     pub fn on_snapshots(&mut self, snapshots: &Snapshots) {
-        if self.follows {
+        if self.needs.follows_any() {
             self.snapshots.clone_from(snapshots);
         }
     }
 
     /// Whether no message of this direction is to be shown, nor has to be looked at.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
-        let Judge { filter, until, .. } = &self.judge;
-        let is_beyond = |matcher: &Matcher| matcher.is_beyond(proto, dir);
-        let needed = self.follows || self.names;
-        !needed && filter.as_ref().is_some_and(is_beyond) && until.as_ref().is_none_or(is_beyond)
+        let needed = self.needs.follows_any() || self.needs.names > Names::None;
+        !needed && self.judge.is_beyond(proto, dir)
     }
 
     /// A buffer to inflate into, lent until [`Self::give_back`].
@@ -228,7 +189,7 @@ impl Decoder {
 
     /// Whether messages can be foreseen: not where they change what is known of snapshots.
     pub(crate) fn foresees(&self) -> bool {
-        self.is_choosy() && !self.follows
+        self.is_choosy() && !self.needs.follows_any()
     }
 
     /// Whether a chunk has to be read, before [`Self::chunk`] is given the same chunks in the same order.
@@ -236,15 +197,13 @@ impl Decoder {
         let (def, asked) = asked(self.registry, &self.roster, place, chunk);
         let shown = self.judge.decide(&asked);
         self.ahead.push_back(shown);
-        shown || chunk.heard && self.names && def.is_some_and(|def| Roster::is_told_by(place.dir, def))
+        shown || chunk.heard && def.is_some_and(|def| self.tells_names(place.dir, def))
     }
 
     /// Whether a chunk cannot be shown, whatever is in it and whatever was before.
     pub(crate) fn is_out_of_reach(&self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
         let (_, asked) = asked(self.registry, &self.roster, place, chunk);
-        let Judge { filter, until, .. } = &self.judge;
-        let is_out = |matcher: &Matcher| matcher.is_out_of_reach(&asked);
-        filter.as_ref().is_some_and(is_out) && until.as_ref().is_none_or(is_out)
+        self.judge.is_out_of_reach(&asked)
     }
 
     /// Instead of [`Self::chunk`] for one that is out of reach: what can be learned from it.
@@ -254,16 +213,15 @@ impl Decoder {
             return;
         };
         let body = asked.body;
-        let store = Some(def).filter(|_| self.is_followed(place.proto));
+        let store = Some(def).filter(|_| self.needs.follows(place.proto));
         let store =
             store.and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
-        if !self.names {
-            return;
-        }
-        if let Some(completed) = store.and_then(Store::completed) {
+        if let Some(completed) = store.and_then(Store::completed)
+            && self.needs.names == Names::All
+        {
             self.roster.on_snapshot(place.session, &completed);
         }
-        if Roster::is_told_by(place.dir, def) {
+        if self.tells_names(place.dir, def) {
             self.buffer.read(def, chunk.data, body);
             self.roster
                 .on_message(place.session, place.dir, def, &self.buffer, chunk.data);
@@ -278,8 +236,9 @@ impl Decoder {
     /// A chunk.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
         let (def, mut asked) = asked(self.registry, &self.roster, place, chunk);
+        let told = def.filter(|def| chunk.heard && self.tells_names(place.dir, def));
         let store = def
-            .filter(|_| self.is_followed(place.proto))
+            .filter(|_| self.needs.follows(place.proto))
             .and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
         let completed = store.and_then(Store::completed);
         let found = store.map(|store| *store.notes()).unwrap_or_default();
@@ -287,7 +246,6 @@ impl Decoder {
         asked.found = &found;
         let foreseen = self.ahead.pop_front();
         let shown = foreseen.unwrap_or_else(|| self.judge.decide(&asked));
-        let told = def.filter(|def| chunk.heard && self.names && Roster::is_told_by(place.dir, def));
         let mut content = Content::hidden(def);
         if shown || told.is_some() {
             let decoded = &mut self.teller.decoded;
@@ -309,7 +267,7 @@ impl Decoder {
                 .on_message(place.session, place.dir, def, decoded, chunk.data);
         }
         if let Some(completed) = &completed {
-            if self.names {
+            if self.needs.names == Names::All {
                 self.roster.on_snapshot(place.session, completed);
             }
             if shown {
@@ -317,6 +275,11 @@ impl Decoder {
             }
         }
         content
+    }
+
+    /// Whether a message says what players are called, to somebody who wants to know.
+    fn tells_names(&self, dir: Dir, def: &Def) -> bool {
+        self.needs.names > Names::None && Roster::is_told_by(dir, def)
     }
 
     /// The clear payload of a control packet.
@@ -393,18 +356,6 @@ impl Decoder {
         }
         let def = self.teller.decoded.connless(self.registry, proto, data);
         self.teller.content(def, data, None)
-    }
-}
-
-impl Judge {
-    /// Asks the filters; whether the message is to be shown.
-    fn decide(&mut self, asked: &Asked<'_>) -> bool {
-        if let Some(until) = &mut self.until {
-            self.reached |= until.matches(asked);
-        }
-        let shown = self.filter.as_mut().is_none_or(|filter| filter.matches(asked));
-        self.matches += u64::from(shown);
-        shown
     }
 }
 

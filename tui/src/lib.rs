@@ -11,6 +11,7 @@
 pub mod decoder;
 pub mod explain;
 mod gist;
+mod judge;
 mod matcher;
 mod players;
 pub mod reading;

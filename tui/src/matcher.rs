@@ -132,9 +132,9 @@ impl Matcher {
         self.may_match(registry, names)
     }
 
-    /// Whether it asks for something that messages before have said.
-    pub(crate) fn asks_for_history(&self) -> bool {
-        self.follows
+    /// Whether it asks what players are called.
+    pub(crate) fn asks_for_players(&self) -> bool {
+        self.filter.asks_for_players()
     }
 
     fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {

@@ -3,20 +3,18 @@
 //! The messages are those that came in, in their order. Messages that only went out (a rule, a person or the proxy
 //! made them) follow; they have no number of a sender.
 
+mod decode;
+
 use std::borrow::Cow;
 
 use teetap_proxy::{
     session::{Action, Datagram, Origin, Placed, SessionId, Time},
     snapshots::Snapshots,
 };
-use teetap_wire::{
-    Code, Control, Flags, MessageId, Note, Notes, Packet, Place, Seq, chunk, identify, message,
-};
+use teetap_wire::{Code, Flags, Note, Notes, Packet, Place, Seq, chunk};
 
-use crate::{
-    decoder::{self, Decoder},
-    matcher::Around,
-};
+use crate::decoder::Decoder;
+use decode::Decode;
 
 /// What kind of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -322,145 +320,6 @@ impl Reading {
                 note.code.place() == Place::Payload && range.contains(&note.at)
             })
             .collect()
-    }
-}
-
-/// What the messages of one datagram are decoded with.
-struct Decode<'a> {
-    at: Time,
-    session: Option<SessionId>,
-    datagram: &'a Datagram,
-    decoder: &'a mut Decoder,
-}
-
-impl Decode<'_> {
-    /// Asks the filters about every message beforehand: whether any is shown. `None`: that takes the whole reading, and
-    /// nothing was asked.
-    fn foresee(&mut self) -> Option<bool> {
-        let datagram = self.datagram;
-        // Notes stand on messages, and what was decided about them may be asked for.
-        if !datagram.notes.is_empty() || !datagram.placed.is_empty() {
-            return None;
-        }
-        if self.decoder.is_beyond(datagram.proto, datagram.dir) {
-            return Some(false);
-        }
-        let mut scratch = self.decoder.lend_scratch();
-        let shown = datagram
-            .packet(&mut scratch)
-            .and_then(Result::ok)
-            .filter(|packet| packet.notes.is_empty() && !packet.header.flags.contains(Flags::CONTROL))
-            .and_then(|packet| self.foresee_chunks(&packet));
-        self.decoder.give_back(scratch);
-        shown
-    }
-
-    fn foresee_chunks(&mut self, packet: &Packet<'_>) -> Option<bool> {
-        let passes = Done::whole(self.datagram) == Done::Placed(Action::Pass);
-        let place = self.place(packet, &[]);
-        let chunks = || {
-            packet.chunks().map(|chunk| decoder::Chunk {
-                seq: chunk.header.vital,
-                seq_out: chunk.header.vital.filter(|_| passes),
-                resend: chunk.header.resend,
-                heard: passes,
-                data: chunk.data,
-            })
-        };
-        if self.decoder.foresees() {
-            // Each is asked about, shown or not.
-            return Some(chunks().fold(false, |any, chunk| self.decoder.foresee(place, chunk) | any));
-        }
-        if !chunks().all(|chunk| self.decoder.is_out_of_reach(place, chunk)) {
-            return None;
-        }
-        chunks().for_each(|chunk| self.decoder.learn(place, chunk));
-        Some(false)
-    }
-
-    fn place<'n>(&self, packet: &Packet<'_>, notes: &'n [Note]) -> decoder::Place<'n> {
-        decoder::Place {
-            at: self.at,
-            session: self.session,
-            proto: self.datagram.proto,
-            dir: self.datagram.dir,
-            around: Around {
-                size: self.datagram.received().map(<[u8]>::len),
-                ack: Some(packet.header.ack),
-                chunks: Some(packet.header.num_chunks),
-                compressed: packet.header.flags.contains(Flags::COMPRESSION),
-                notes,
-            },
-        }
-    }
-
-    fn control(&mut self, control: Control<'_>, packet: &Packet<'_>, notes: &[Note]) -> Message {
-        let content = self.decoder.control(self.place(packet, notes), packet.payload);
-        Message {
-            layer: Layer::Control,
-            id: Some(control.id().into()),
-            uuid: None,
-            label: control.name(),
-            named: !matches!(control, Control::Unknown { .. }),
-            vital: false,
-            resend: false,
-            seq: None,
-            seq_out: None,
-            origin: self.datagram.origin,
-            done: Done::Placed(Action::Pass),
-            fields: content.fields,
-            snap: content.snap,
-            items: content.items,
-            data: packet.payload.into(),
-            notes: content.notes,
-            shown: content.shown,
-        }
-    }
-
-    fn chunk(
-        &mut self,
-        chunk: &chunk::Chunk<'_>,
-        seq_out: Option<Seq>,
-        (origin, heard): (Origin, bool),
-        packet: &Packet<'_>,
-        notes: &[Note],
-    ) -> Message {
-        let id = identify(chunk.data).map(|(id, _)| id);
-        let header = chunk.header;
-        let content = self.decoder.chunk(
-            self.place(packet, notes),
-            decoder::Chunk {
-                seq: header.vital,
-                seq_out,
-                resend: header.resend,
-                heard,
-                data: chunk.data,
-            },
-        );
-        let by_id = || id.map_or("unreadable".into(), |id| id.to_string().into());
-        Message {
-            layer: match id.map(|id| id.layer) {
-                Some(message::Layer::System) => Layer::System,
-                Some(message::Layer::Game) => Layer::Game,
-                None => Layer::Unreadable,
-            },
-            id: id.map(|id| id.id),
-            uuid: id.and_then(|id: MessageId| id.uuid),
-            label: content.name.map_or_else(by_id, Cow::Borrowed),
-            named: content.name.is_some(),
-            vital: header.vital.is_some(),
-            resend: header.resend,
-            seq: None,
-            seq_out,
-            origin,
-            done: Done::Placed(Action::Pass),
-            fields: content.fields,
-            snap: content.snap,
-            items: content.items,
-            data: chunk.data.into(),
-            notes: content.notes,
-            shown: content.shown,
-        }
     }
 }
 

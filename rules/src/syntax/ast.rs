@@ -245,6 +245,16 @@ impl PartialEq for Index {
 }
 
 impl Path {
+    /// Whether it is longer than one name, and begins with this one and one that `second` knows; capitals do not matter.
+    pub(crate) fn begins(&self, first: &str, second: impl Fn(&str) -> bool) -> bool {
+        match self.segments.as_slice() {
+            [one, other, ..] if !self.dot => {
+                one.name.text.eq_ignore_ascii_case(first) && second(&other.name.text)
+            }
+            _ => false,
+        }
+    }
+
     /// From its first to its last byte, a leading dot included.
     #[must_use]
     pub fn span(&self) -> Span {

@@ -1,0 +1,133 @@
+//! The filters: what is shown, what is waited for, and what has to be followed for that.
+
+use teetap_proxy::{
+    session::{SessionId, State, Time},
+    snapshots::Snapshots,
+};
+use teetap_rules::Filter;
+use teetap_wire::{Dir, Proto, def::Registry};
+
+use crate::{
+    matcher::{Asked, Matcher},
+    teller::Form,
+};
+
+/// The filters.
+#[derive(Default)]
+pub(crate) struct Judge {
+    filter: Option<Matcher>,
+    until: Option<Matcher>,
+    /// What was waited for has come.
+    pub(crate) reached: bool,
+    /// How many messages were to be shown.
+    pub(crate) matches: u64,
+}
+
+/// What has to be followed, shown or not. Snapshots are most of the work: they are left where no message that has to do
+/// with one, or that names players, can be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// What is in snapshots.
+    pub(crate) snapshots: bool,
+    /// The names of players: 0.7 tells them in messages, the others in snapshots.
+    pub(crate) names: Names,
+}
+
+/// Whose names are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Names {
+    /// Nobody's.
+    None,
+    /// What the client of a session calls itself.
+    Own,
+    /// Everybody's.
+    All,
+}
+
+impl Needs {
+    /// Without a filter.
+    pub(crate) const ALL: Self = Self {
+        snapshots: true,
+        names: Names::All,
+    };
+
+    /// Whether snapshots of this variant have to be followed.
+    pub(crate) fn follows(self, proto: Proto) -> bool {
+        self.snapshots || self.names == Names::All && proto != Proto::V7
+    }
+
+    /// Whether snapshots of any have to.
+    pub(crate) fn follows_any(self) -> bool {
+        self.follows(Proto::Ddnet)
+    }
+}
+
+impl Judge {
+    pub(crate) fn show_only(&mut self, filter: Filter) {
+        self.filter = Some(Matcher::new(filter));
+    }
+
+    pub(crate) fn look_out_for(&mut self, filter: Filter) {
+        self.until = Some(Matcher::new(filter));
+    }
+
+    /// Whether only some messages are shown.
+    pub(crate) fn is_choosy(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// For what is shown in this form, with sessions or without.
+    pub(crate) fn needs(
+        &self,
+        form: Form,
+        sessions: bool,
+        snapshots: &Snapshots,
+        registry: &Registry,
+    ) -> Needs {
+        let Some(filter) = &self.filter else {
+            return Needs::ALL;
+        };
+        let asks = |matcher: &Matcher| matcher.asks_about(snapshots, registry);
+        let names = match form {
+            _ if self.all().any(Matcher::asks_for_players) => Names::All,
+            Form::Gist if filter.may_show_players(registry) => Names::All,
+            Form::Json if sessions => Names::Own,
+            Form::Gist | Form::Json => Names::None,
+        };
+        Needs {
+            snapshots: self.all().any(asks),
+            names,
+        }
+    }
+
+    /// A session has changed its state.
+    pub(crate) fn on_session(&mut self, at: Time, session: SessionId, state: State) {
+        for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
+            matcher.on_session(at, session, state);
+        }
+    }
+
+    /// Asks the filters; whether the message is to be shown.
+    pub(crate) fn decide(&mut self, asked: &Asked<'_>) -> bool {
+        if let Some(until) = &mut self.until {
+            self.reached |= until.matches(asked);
+        }
+        let shown = self.filter.as_mut().is_none_or(|filter| filter.matches(asked));
+        self.matches += u64::from(shown);
+        shown
+    }
+
+    /// Whether a message cannot be shown, nor be waited for, whatever is in it and whatever was before.
+    pub(crate) fn is_out_of_reach(&self, asked: &Asked<'_>) -> bool {
+        self.is_choosy() && self.all().all(|matcher| matcher.is_out_of_reach(asked))
+    }
+
+    /// As [`Self::is_out_of_reach`], of all messages of a direction.
+    pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
+        self.is_choosy() && self.all().all(|matcher| matcher.is_beyond(proto, dir))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Matcher> {
+        [&self.filter, &self.until].into_iter().flatten()
+    }
+}
