@@ -2,6 +2,7 @@
 
 mod demo;
 mod explain;
+mod file;
 mod messages;
 mod open;
 mod proxy;

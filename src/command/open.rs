@@ -1,8 +1,7 @@
 //! `teetap open FILE`: a recording, shown as a live run would be. `teetap grep EXPR FILE`: only the messages that match.
 
 use std::{
-    fs::File,
-    io::{BufRead, BufReader},
+    io::BufRead,
     path::Path,
     time::{Duration, UNIX_EPOCH},
 };
@@ -15,17 +14,13 @@ use teetap_proxy::{
     session::Level,
 };
 
-use super::proxy::style;
+use super::{file, proxy::style};
 use crate::{
     cli::Options,
     exit::{Exit, Failure},
     filters,
     output::{Lines, Opened, Output, Style},
-    progress::{Progress, Watched},
 };
-
-/// Bytes read from the file at once.
-const BLOCK: usize = 256 << 10;
 
 /// Things shown before they are written out.
 const BATCH: usize = 256;
@@ -78,17 +73,11 @@ fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Resu
     if options.write.is_some() {
         return Err(Failure::usage("open shows a recording and writes none: leave --write out").into());
     }
-    let cannot = |error: std::io::Error| Failure::usage(format!("cannot open {}: {error}", path.display()));
-    let file = File::open(path).map_err(cannot)?;
-    if file.metadata().map_err(cannot)?.is_dir() {
-        return Err(Failure::usage(format!("cannot open {}: it is a folder", path.display())).into());
-    }
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
-    let progress = if options.quiet { None } else { Progress::of(&file) };
-    if let Some(progress) = &progress {
-        output.expect_progress(progress.clone());
+    let (input, progress) = file::open(options, path)?;
+    if let Some(progress) = progress {
+        output.expect_progress(progress);
     }
-    let input = BufReader::with_capacity(BLOCK, Watched::new(file, progress));
     let mut recording = Recording::of(input).map_err(refused)?;
     if let Some(until) = filters::parse("--until", options.until.as_deref(), options.registry()?)? {
         output.look_out_for(until);

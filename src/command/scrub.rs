@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, Write},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
@@ -22,6 +22,7 @@ use teetap_proxy::{
 use teetap_tui::{Decoder, Form};
 use teetap_wire::def::{Registry, Secrets};
 
+use super::file;
 use crate::{
     cli::Options,
     exit::{Exit, Failure},
@@ -29,7 +30,7 @@ use crate::{
     recording,
 };
 
-/// Bytes read from the file at once.
+/// Bytes written at once.
 const BLOCK: usize = 256 << 10;
 
 /// Runs it.
@@ -52,7 +53,7 @@ pub(crate) fn scrub(
     };
     let mut scrubber = Scrubber::new(registry, unknown);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
-    let mut input = open(path)?;
+    let (mut input, progress) = file::open(options, path)?;
     let format = Format::of(&mut input).map_err(refused)?;
     let opened = match format {
         Format::Pcap => Opened::Capture(Box::new(Capture::pcap(input).map_err(refused)?)),
@@ -68,6 +69,9 @@ pub(crate) fn scrub(
         Err(ScrubError::Write(error)) => return Err(cannot_write(output, &error).into()),
     };
     written.keep = true;
+    if let Some(progress) = progress {
+        progress.erase();
+    }
     if let Some(error) = &damage {
         output::say(&format!("teetap: warning: {}: {error}", path.display()));
     }
@@ -86,18 +90,6 @@ fn refuse_others(options: &Options) -> Result<(), Failure> {
         Some((option, _, why)) => Err(Failure::usage(format!("{why}: leave {option} out"))),
         None => Ok(()),
     }
-}
-
-fn open(path: &Path) -> Result<BufReader<File>, Failure> {
-    let cannot = |error: io::Error| Failure::usage(format!("cannot open {}: {error}", path.display()));
-    let file = File::open(path).map_err(cannot)?;
-    if file.metadata().map_err(cannot)?.is_dir() {
-        return Err(Failure::usage(format!(
-            "cannot open {}: it is a folder",
-            path.display()
-        )));
-    }
-    Ok(BufReader::with_capacity(BLOCK, file))
 }
 
 /// The output; it goes when it is not kept.
