@@ -248,6 +248,45 @@ fn snapshots() {
     }
 }
 
+/// The beginnings of the recorded sessions, and some of their packets as pcapng.
+fn recordings() {
+    /// Bytes of each.
+    const MOST: usize = 1500;
+    let mut seeds = Seeds::new("recording");
+    for name in capture::names().unwrap() {
+        let file = fs::read(capture::path(&name)).unwrap();
+        let (head, mut rest) = file.split_at(24);
+        let mut seed = head.to_vec();
+        let mut ng = Vec::new();
+        // Section, interface of Ethernet or whatever the file says.
+        block(&mut ng, 0x0a0d_0d0a, &[0x1a2b_3c4d, 1, !0, !0], &[]);
+        let link = u32::from_le_bytes(head[20..24].try_into().unwrap());
+        block(&mut ng, 1, &[link, 0], &[]);
+        while rest.len() > 16 && seed.len() < MOST {
+            let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+            let (time, cut, whole) = (word(4), word(8), word(12));
+            let (packet, behind) = rest.split_at(16 + cut as usize);
+            seed.extend(packet);
+            block(&mut ng, 6, &[0, 0, time, cut, whole], &packet[16..]);
+            rest = behind;
+        }
+        seeds.add(&name, &seed);
+        seeds.add(&name, &ng);
+    }
+}
+
+/// A block of pcapng.
+fn block(out: &mut Vec<u8>, kind: u32, words: &[u32], bytes: &[u8]) {
+    let padded = bytes.len().next_multiple_of(4);
+    let len = u32::try_from(12 + 4 * words.len() + padded).unwrap();
+    for word in [&[kind, len][..], words].concat() {
+        out.extend(word.to_le_bytes());
+    }
+    out.extend(bytes);
+    out.resize(out.len() + padded - bytes.len(), 0);
+    out.extend(len.to_le_bytes());
+}
+
 /// See `handshake.rs` for the steps.
 fn handshakes() {
     let mut seeds = Seeds::new("handshake");
@@ -380,6 +419,7 @@ fn main() {
     by_hand(&mut packets, &mut chunks, &mut connless);
     messages();
     snapshots();
+    recordings();
     handshakes();
     hubs();
     for (name, target) in TARGETS {

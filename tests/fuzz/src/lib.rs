@@ -1,4 +1,4 @@
-//! Hostile bytes: seven targets that take any input and fail by panicking.
+//! Hostile bytes: eight targets that take any input and fail by panicking.
 //!
 //! Law: a target is a plain function of its input, the same every time, and asserts more than "no panic": what the wire
 //! code reads is what the second codec of the test kit reads, what it writes is read back, and the session core keeps
@@ -11,6 +11,7 @@
 //! | [`connless()`] | a datagram |
 //! | [`message()`] | a variant, a direction, a class, a message |
 //! | [`snapshot()`] | the messages of one session that have to do with snapshots |
+//! | [`recording()`] | a file of recorded datagrams |
 //! | [`handshake()`] | a joining client and what a server (or a stranger in its place) answers |
 //! | [`hub()`] | clients and a server of all kinds, strangers, rules, commands and time around one session core |
 //!
@@ -34,6 +35,7 @@ mod hub;
 mod input;
 mod message;
 mod packet;
+mod recording;
 mod snapshot;
 
 pub use chunks::chunks;
@@ -42,18 +44,20 @@ pub use handshake::handshake;
 pub use hub::hub;
 pub use message::message;
 pub use packet::packet;
+pub use recording::recording;
 pub use snapshot::snapshot;
 
 /// A target: fails by panicking.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, which is also the name of their folder in `corpus/`.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("packet", packet),
     ("chunks", chunks),
     ("connless", connless),
     ("message", message),
     ("snapshot", snapshot),
+    ("recording", recording),
     ("handshake", handshake),
     ("hub", hub),
 ];

@@ -98,6 +98,11 @@ fn snapshot() {
 }
 
 #[test]
+fn recording() {
+    fuzz("recording", 150_000);
+}
+
+#[test]
 fn handshake() {
     fuzz("handshake", 20_000);
 }

@@ -133,7 +133,13 @@ pub fn names() -> io::Result<Vec<String>> {
 /// # Errors
 /// As [`read`].
 pub fn recorded(name: &str) -> Result<Vec<Packet>, CaptureError> {
-    read(&folder().join(name).with_extension("pcap"))
+    read(&path(name))
+}
+
+/// The file of one of them.
+#[must_use]
+pub fn path(name: &str) -> PathBuf {
+    folder().join(name).with_extension("pcap")
 }
 
 fn folder() -> PathBuf {
