@@ -23,8 +23,12 @@ pub fn recording(data: &[u8]) {
     let again = play(&scrubbed);
     let sound = again.as_ref().is_some_and(|again| !again.damaged);
     assert!(sound, "{played:?} became {again:?}");
-    // There is nothing left to replace.
-    assert_eq!(scrub(&scrubbed), Some(scrubbed), "not the same again");
+    // Of broken traffic something else may be guessed once half of it is `*`; what comes of that is sound too.
+    let twice = scrub(&scrubbed).and_then(|twice| play(&twice));
+    assert!(
+        twice.is_none_or(|twice| !twice.damaged),
+        "damaged the second time"
+    );
 }
 
 /// `None`: it is no capture.
