@@ -17,7 +17,7 @@ pub(crate) enum Exit {
     Usage,
     /// The network, or something that could not be started.
     Network,
-    /// What was waited for has not come in time.
+    /// What was waited for has not come.
     Timeout,
     /// A recording is damaged.
     Damaged,
@@ -42,7 +42,10 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
         "3",
         "network or start error: host not found, port taken, command or file not found",
     ),
-    ("4", "--timeout came before --until"),
+    (
+        "4",
+        "what --until waits for has not come: --timeout did, or the end of the run or of the recording",
+    ),
     (
         "5",
         "a recording or an input log is damaged, or holds what cannot be read",

@@ -15,7 +15,7 @@ use teetap_proxy::{
 
 use crate::{
     child::{self, End},
-    exit::{Exit, Failure},
+    exit::Exit,
     output::{Output, Summary},
     signals,
 };
@@ -77,6 +77,7 @@ impl Live {
         // Whatever happened, the peers are told first.
         self.proxy.commands().stop(signals::REASON);
         let why = why?;
+        let unread = matches!(why, Why::Unread);
         let (mut exit, mut end) = match why {
             Why::Decided(exit) => (exit, None),
             Why::Child(end) => (end.exit(), Some(end)),
@@ -97,9 +98,12 @@ impl Live {
             self.output.seen(&seen, self.clock.now());
         }
         warn_of(&mut self.output, self.clock, input_log);
+        if exit == Exit::Ok && !unread && self.output.waits() {
+            exit = Exit::Timeout;
+        }
         let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
         // The last lines come before the summary, also where stdout and stderr are one terminal.
-        self.output.flush().map_err(cannot_write)?;
+        self.output.flush()?;
         let summary = Summary {
             at: self.clock.now(),
             ended,
@@ -114,7 +118,7 @@ impl Live {
         if let Some(finished) = finished {
             summary.leave_to(finished);
         }
-        self.output.flush().map_err(cannot_write)?;
+        self.output.flush()?;
         Ok(exit)
     }
 
@@ -142,7 +146,7 @@ impl Live {
             if ticks == 0 {
                 self.look_for_drops();
             }
-            let read = self.output.flush().map_err(cannot_write)?;
+            let read = self.output.flush()?;
             if self.output.has_seen_it() {
                 return Ok(Why::Decided(Exit::Ok));
             }
@@ -211,7 +215,3 @@ fn warn_of(output: &mut Output, clock: Clock, input_log: Option<Faults>) {
 
 /// The signal that the terminal sends to the command as well.
 const INTERRUPT: Exit = Exit::Signal(2);
-
-fn cannot_write(error: std::io::Error) -> Failure {
-    Failure::network(format!("cannot write to stdout: {error}"))
-}

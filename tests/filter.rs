@@ -105,6 +105,21 @@ fn a_wrong_expression_is_told_with_its_place_before_anything_starts() {
     assert!(stderr.contains("warning["), "{stderr}");
 }
 
+/// A script can tell whether what it waited for came, however the run ended.
+#[test]
+fn what_never_came_is_told_by_the_exit_code() {
+    let never = r#"sv_chat.message contains "zzz""#;
+    demo(&["--seconds", "1", "--until", never], 4);
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/map-dd.pcap");
+    for (until, code) in [(never, 4), ("sv_motd", 0)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_teetap"));
+        command
+            .args(["open", "--until", until, capture])
+            .assert()
+            .code(code);
+    }
+}
+
 #[test]
 fn filters_ask_what_is_in_snapshots() {
     // The bots of the demo stand on the ground and run to and fro; ids are those of the clients.

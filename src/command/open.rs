@@ -82,6 +82,8 @@ fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Resu
     if let Some(until) = filters::parse("--until", options.until.as_deref(), options.registry()?)? {
         output.look_out_for(until);
     }
+    // What comes through a pipe may be of now: whoever looks does not wait for the rest.
+    let batch = if path.is_file() { BATCH } else { 1 };
     let mut shown = 0;
     let damage = loop {
         match recording.read() {
@@ -95,11 +97,15 @@ fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Resu
         if output.has_seen_it() {
             break None;
         }
-        if shown % BATCH == 0 && !output.flush()? {
+        if shown % batch == 0 && !output.flush()? {
             return Ok(Exit::Ok);
         }
     };
-    let exit = if damage.is_none() { Exit::Ok } else { Exit::Damaged };
+    let exit = match damage {
+        Some(_) => Exit::Damaged,
+        None if output.waits() => Exit::Timeout,
+        None => Exit::Ok,
+    };
     let tally = recording.tally();
     // The last lines come before what is said about them.
     output.flush()?;

@@ -28,7 +28,7 @@ use teetap_tui::{Decoder, Form, Kind, Verbosity};
 use teetap_wire::def::{Registry, Secrets};
 
 use crate::{
-    exit::Exit,
+    exit::{Exit, Failure},
     progress::Progress,
     recording::{Finished, LastWords, Outcome, Running},
 };
@@ -143,6 +143,11 @@ impl Output {
     /// How many messages a filter has let through.
     pub(crate) fn matches(&self) -> u64 {
         self.decoder.matches()
+    }
+
+    /// Whether a message that is looked out for has not come.
+    pub(crate) fn waits(&self) -> bool {
+        self.decoder.waits()
     }
 
     /// Whether a message that was looked out for has come.
@@ -264,6 +269,7 @@ impl Output {
 
     /// The first words about a recording that is shown.
     pub(crate) fn opened(&mut self, opened: &Opened<'_>) {
+        self.decoder.restart();
         if self.style.json {
             json::opened(opened, &mut self.stdout);
         }
@@ -292,8 +298,8 @@ impl Output {
     /// Writes what has gathered; false when nobody reads any more.
     ///
     /// # Errors
-    /// What the operating system says, a closed pipe excepted.
-    pub(crate) fn flush(&mut self) -> io::Result<bool> {
+    /// [`Failure`] of the network with what the operating system says, a closed pipe excepted.
+    pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.tell_progress();
         if !self.closed && !self.stdout.is_empty() {
             if let Some((progress, true)) = &self.progress {
@@ -336,13 +342,13 @@ impl Style {
 /// Writes to stdout at once; false when nobody reads any more.
 ///
 /// # Errors
-/// What the operating system says, a closed pipe excepted.
-pub(crate) fn write_out(bytes: &[u8]) -> io::Result<bool> {
+/// [`Failure`] of the network with what the operating system says, a closed pipe excepted.
+pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(error),
+        Err(error) => Err(Failure::network(format!("cannot write to stdout: {error}"))),
     }
 }
 

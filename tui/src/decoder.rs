@@ -130,6 +130,12 @@ impl Decoder {
         self.judge.reached
     }
 
+    /// Whether a message that is looked out for has not come.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.judge.waits()
+    }
+
     /// How many messages were to be shown.
     #[must_use]
     pub fn matches(&self) -> u64 {
@@ -148,8 +154,18 @@ impl Decoder {
         if self.needs.follows_any() {
             self.snapshots.on_session(session, state);
         }
-        if state == State::Closed {
+        // One that opens is another one than a session of that number in a run before.
+        if matches!(state, State::Opening | State::Closed) {
             self.roster.forget(session);
+        }
+    }
+
+    /// Another run begins, whose sessions are others.
+    pub fn restart(&mut self) {
+        self.judge.restart();
+        self.roster = Roster::new();
+        if self.snapshots.is_following() {
+            self.snapshots = Snapshots::new(self.registry);
         }
     }
 

@@ -71,6 +71,11 @@ impl Judge {
         self.until = Some(Matcher::new(filter));
     }
 
+    /// Whether what is waited for has not come.
+    pub(crate) fn waits(&self) -> bool {
+        self.until.is_some() && !self.reached
+    }
+
     /// Whether only some messages are shown.
     pub(crate) fn is_choosy(&self) -> bool {
         self.filter.is_some()
@@ -104,6 +109,13 @@ impl Judge {
     pub(crate) fn on_session(&mut self, at: Time, session: SessionId, state: State) {
         for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
             matcher.on_session(at, session, state);
+        }
+    }
+
+    /// Another run begins, whose sessions are others.
+    pub(crate) fn restart(&mut self) {
+        for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
+            matcher.restart();
         }
     }
 

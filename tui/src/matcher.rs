@@ -107,6 +107,9 @@ impl Matcher {
 
     /// A session has changed its state.
     pub(crate) fn on_session(&mut self, at: Time, session: SessionId, state: State) {
+        if state == State::Opening {
+            self.sessions.remove(&session);
+        }
         let (_, known) = self.known(at, Some(session));
         known.state = match state {
             State::Opening => SessionState::Opening,
@@ -117,6 +120,12 @@ impl Matcher {
         if state == State::Closed {
             self.sessions.remove(&session);
         }
+    }
+
+    /// Another run begins, whose sessions are others.
+    pub(crate) fn restart(&mut self) {
+        self.sessions.clear();
+        self.loose = Known::new(&self.filter, Time::ZERO);
     }
 
     /// Whether it matters to it what is in snapshots, or what is odd about them.
@@ -243,6 +252,20 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
+    /// What is odd about the way in which a message came.
+    fn of_framing(&self, def: &Def) -> impl Iterator<Item = Code> + use<> {
+        let Asked {
+            class, dir, vital, ..
+        } = *self.asked;
+        let is_chunk = matches!(class, Class::System | Class::Game);
+        let wrong_way = class != Class::Connless && !def.way.allows(dir);
+        let vitality = def.odd_vitality(vital).filter(|_| is_chunk);
+        wrong_way
+            .then_some(Code::WrongDirection)
+            .into_iter()
+            .chain(vitality)
+    }
+
     /// All notes: of the datagram, and of the message.
     fn any_note(&self, wanted: impl Fn(Code) -> bool) -> bool {
         let of_message = || {
@@ -255,6 +278,7 @@ impl Message<'_> {
             snapshot,
             ..
         } = self.asked;
+        let wanted_too = |code| wanted(code);
         let of_snapshot = snapshot.is_some_and(|snapshot| {
             let mut notes = snapshot.data_notes.iter();
             notes.any(|note| wanted(note.code))
@@ -263,6 +287,10 @@ impl Message<'_> {
             || found.iter().any(|note| wanted(note.code))
             || of_snapshot
             || self.asked.def.is_none() && wanted(Code::UnknownMessage)
+            || self
+                .asked
+                .def
+                .is_some_and(|def| self.of_framing(def).any(wanted_too))
             || of_message().unwrap_or(false)
     }
 }

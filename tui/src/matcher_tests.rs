@@ -135,3 +135,33 @@ fn notes_of_the_datagram_and_of_the_message_are_asked_for() {
         assert_eq!(got, expected, "{text}");
     }
 }
+
+/// What the way of a message has odd is odd to filters, too.
+#[test]
+fn a_lint_is_whatever_is_shown_as_odd() {
+    for (text, dir, vital, expected) in [
+        ("lint", Dir::C2s, true, false),
+        ("lint.not-vital", Dir::C2s, false, true),
+        ("lint.wrong-direction", Dir::S2c, true, true),
+        ("lint.wrong-direction", Dir::C2s, true, false),
+    ] {
+        let message = Asked {
+            vital,
+            ..asked(5, 1, dir, KILL)
+        };
+        assert_eq!(matcher(text).matches(&message), expected, "{text} {dir} {vital}");
+    }
+}
+
+/// Session numbers begin again with each run of a recording, and when one opens.
+#[test]
+fn a_session_that_opens_is_a_new_one() {
+    let mut matcher = matcher("cl_kill and count(cl_kill) == 2");
+    let kill = asked(5, 1, Dir::C2s, KILL);
+    assert!(!matcher.matches(&kill));
+    matcher.on_session(Time(6), SessionId(1), State::Opening);
+    assert!(!matcher.matches(&kill));
+    matcher.restart();
+    assert!(!matcher.matches(&kill));
+    assert!(matcher.matches(&kill));
+}

@@ -236,8 +236,9 @@ impl Reading {
             });
             return;
         }
-        let mut chunks = packet.chunks();
-        for (index, chunk) in chunks.by_ref().enumerate() {
+        // What is odd about the chunks together is known before the first one is asked about.
+        self.add_notes(&packet.chunk_notes());
+        for (index, chunk) in packet.chunks().enumerate() {
             let (done, seq_out) = match datagram.placed.get(index) {
                 Some(Placed { seq_out, action }) => (Done::Placed(*action), *seq_out),
                 None => (
@@ -252,7 +253,6 @@ impl Reading {
             message.notes.extend(self.claim_notes(chunk.at..chunk.end()));
             self.messages.push(message);
         }
-        self.add_notes(&chunks.notes());
     }
 
     /// Takes over what only went out: the ack, and messages that did not come in.

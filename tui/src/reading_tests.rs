@@ -1,6 +1,7 @@
 //! Tests of readings: what came in, what left, and which is which.
 
 use teetap_proxy::session::{Action, Datagram, Origin, Placed};
+use teetap_rules::Filter;
 use teetap_wire::{
     Code, Dir, Flags, Header, Proto, Seq, Side, Token,
     def::{Registry, Secrets},
@@ -161,4 +162,23 @@ fn bytes_that_are_no_packet_are_an_error_and_no_panic() {
         let reading = read(&event(&vec![0xd4; len.max(1)], &[]));
         assert!(reading.error.is_some() && reading.messages.is_empty(), "{len}");
     }
+}
+
+/// Filters know what is odd about the chunks together before the first one is decided.
+#[test]
+fn what_is_odd_about_a_datagram_is_odd_about_its_messages() {
+    let mut bytes = datagram(12, &[(Some(217), READY)]);
+    bytes.extend([0xff; 3]);
+    let came = event(&bytes, &[&bytes]);
+    let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+    decoder.show_only(
+        Filter::parse("lint.trailing-bytes", Registry::builtin())
+            .unwrap()
+            .0,
+    );
+    let reading = Reading::shown(Time::ZERO, None, &came, &mut decoder).unwrap();
+    assert!(reading.notes.iter().any(|note| note.code == Code::TrailingBytes));
+    let sound = datagram(12, &[(Some(217), READY)]);
+    let sound = event(&sound, &[&sound]);
+    assert!(Reading::shown(Time::ZERO, None, &sound, &mut decoder).is_none());
 }

@@ -238,6 +238,14 @@ impl<'a> Packet<'a> {
         Chunks::new(self.proto, self.payload, self.header.num_chunks)
     }
 
+    /// What is odd about the chunks together: how many there are, and what stands behind them.
+    #[must_use]
+    pub fn chunk_notes(&self) -> Notes {
+        let mut chunks = self.chunks();
+        chunks.by_ref().for_each(drop);
+        chunks.notes()
+    }
+
     /// The control message of a control packet; `None` for other packets, and if the payload is empty.
     #[must_use]
     pub fn control(&self) -> Option<Control<'a>> {

@@ -53,6 +53,9 @@ impl Decode<'_> {
                 data: chunk.data,
             })
         };
+        if !packet.chunk_notes().is_empty() {
+            return None;
+        }
         if self.decoder.foresees() {
             // Each is asked about, shown or not.
             return Some(chunks().fold(false, |any, chunk| self.decoder.foresee(place, chunk) | any));

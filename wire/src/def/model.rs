@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::gist::Gist;
+use crate::note::Code;
 use crate::{Dir, Layer, Proto};
 
 /// Variants of the protocol whose messages are the same.
@@ -244,6 +245,16 @@ pub struct Def {
 }
 
 impl Def {
+    /// What is odd about a message that is sent vital, or not.
+    #[must_use]
+    pub const fn odd_vitality(&self, vital: bool) -> Option<Code> {
+        match (self.vitality, vital) {
+            (Vitality::Vital, false) => Some(Code::NotVital),
+            (Vitality::NonVital, true) => Some(Code::UnexpectedVital),
+            _ => None,
+        }
+    }
+
     /// A field by its number in [`Record::field`](super::Record::field).
     #[must_use]
     pub fn field(&self, at: u16) -> Option<&Field> {

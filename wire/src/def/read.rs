@@ -5,7 +5,7 @@
 
 mod leaf;
 
-use super::model::{Def, Field, Repeat, Type, Vitality};
+use super::model::{Def, Field, Repeat, Type};
 use super::record::{Decoded, Record, Source, Value};
 use super::registry::Registry;
 use crate::note::{Code, Note, Notes};
@@ -80,10 +80,8 @@ impl Decoded {
 
     /// Adds a note if the reference sends the message vital and this one is not, or the other way round.
     pub fn check_vital(&mut self, def: &Def, vital: bool) {
-        match (def.vitality, vital) {
-            (Vitality::Vital, false) => self.note(Code::NotVital, 0, 0),
-            (Vitality::NonVital, true) => self.note(Code::UnexpectedVital, 0, 0),
-            _ => {}
+        if let Some(code) = def.odd_vitality(vital) {
+            self.note(code, 0, 0);
         }
     }
 

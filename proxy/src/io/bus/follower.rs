@@ -82,11 +82,11 @@ impl Follower {
         }
         self.ordinal = ordinal;
         if self.snapshots.is_following() {
-            self.leave_checkpoint(now);
+            // A turn may be long.
+            self.leave_checkpoint(now.max(event.at));
             self.snapshots.follow(&event, &mut self.buffers);
         }
         let event = Arc::new(event);
-        self.shared.forwarded.store(ordinal, Ordering::Release);
         let _nobody_watches = self.shared.ring.send(Item { ordinal, event });
     }
 
@@ -101,6 +101,10 @@ impl Follower {
             ordinal: self.ordinal,
             snapshots: Arc::new(self.snapshots.clone()),
         };
-        *self.shared.slot() = Some(checkpoint);
+        let mut slot = self.shared.slot();
+        // Whoever asked may be gone.
+        if self.shared.behind.load(Ordering::Acquire) > 0 {
+            *slot = Some(checkpoint);
+        }
     }
 }

@@ -53,8 +53,6 @@ struct Shared {
     queued: AtomicUsize,
     /// Events published, taken or not.
     published: AtomicU64,
-    /// Events up to the last one in the ring.
-    forwarded: AtomicU64,
     /// The follower has passed on everything there is.
     finished: AtomicBool,
     /// A watcher asks for the snapshots.
@@ -96,7 +94,6 @@ impl Bus {
             watchers: AtomicUsize::new(0),
             queued: AtomicUsize::new(0),
             published: AtomicU64::new(0),
-            forwarded: AtomicU64::new(0),
             finished: AtomicBool::new(false),
             wanted: AtomicBool::new(false),
             behind: AtomicUsize::new(0),

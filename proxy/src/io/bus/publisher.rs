@@ -29,11 +29,11 @@ impl Publisher {
     /// Tells everybody who watches. Without watchers the event is gone, which is no error; where too many wait it is gone
     /// too, and is counted as missed by all.
     pub fn publish(&mut self, event: Event) {
+        self.ordinal += 1;
+        self.shared.published.store(self.ordinal, Ordering::Release);
         if !self.shared.is_watched() {
             return;
         }
-        self.ordinal += 1;
-        self.shared.published.store(self.ordinal, Ordering::Release);
         if self.shared.queued.load(Ordering::Relaxed) >= QUEUE {
             return;
         }

@@ -119,13 +119,13 @@ fn whoever_missed_something_is_told_the_snapshots() {
         seen.iter().any(|seen| matches!(seen, Seen::Snapshots(_)))
     };
     assert!(!tell(Duration::from_millis(1)));
-    assert!(tell(follower::BETWEEN));
-    assert!(!tell(2 * follower::BETWEEN));
+    assert!(tell(2 * follower::BETWEEN));
+    assert!(!tell(4 * follower::BETWEEN));
     // Gone while behind: nobody needs the copy any more.
     for at in 20..30 {
         publisher.publish(event(at));
     }
-    follower.turn(Time::ZERO + 3 * follower::BETWEEN);
+    follower.turn(Time::ZERO + 6 * follower::BETWEEN);
     while slow.poll().is_some() {}
     drop((slow, quick));
     assert!(bus.shared.slot().is_none());
@@ -139,12 +139,13 @@ fn nobody_watches() {
     let mut watcher = bus.watch();
     publisher.publish(event(2));
     follower.turn(Time::ZERO);
+    // One that comes later knows that it does not know the snapshots.
+    assert!(matches!(watcher.poll(), Some(Seen::Snapshots(_))));
     assert_eq!((number(watcher.poll()), watcher.lost()), (2, 0));
     drop(watcher);
-    // One that comes later knows that it does not know the snapshots.
     let mut late = bus.watch();
     publisher.publish(event(3));
-    follower.turn(Time::ZERO);
+    follower.turn(Time::ZERO + 2 * follower::BETWEEN);
     assert!(matches!(late.poll(), Some(Seen::Snapshots(_))));
     assert_eq!((number(late.poll()), late.lost()), (3, 0));
 }

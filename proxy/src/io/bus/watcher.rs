@@ -36,8 +36,8 @@ pub struct Watcher {
 impl Watcher {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         shared.watchers.fetch_add(1, Ordering::Relaxed);
-        // In this order: what comes in between is a gap rather than unnoticed.
-        let ordinal = shared.forwarded.load(Ordering::Acquire);
+        // In this order: what comes in between is seen.
+        let ordinal = shared.published.load(Ordering::Acquire);
         let mut watcher = Self {
             receiver: shared.ring.subscribe(),
             shared,
@@ -81,6 +81,8 @@ impl Watcher {
     fn receive(&mut self) -> Option<Item> {
         loop {
             match self.receiver.try_recv() {
+                // What was published before is on its way.
+                Ok(item) if item.ordinal <= self.ordinal => {}
                 Ok(item) => return Some(item),
                 // The ordinal of the next one says how many.
                 Err(TryRecvError::Lagged(_)) => {}
@@ -107,6 +109,8 @@ impl Watcher {
     }
 
     fn ask(&mut self) {
+        // With the slot in hand, as whoever catches up.
+        let _slot = self.shared.slot();
         if !self.behind {
             self.behind = true;
             self.shared.behind.fetch_add(1, Ordering::AcqRel);
@@ -132,6 +136,7 @@ impl Watcher {
             // Asked with the slot in hand: whoever falls behind from now on gets a newer one.
             if self.shared.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
                 *slot = None;
+                self.shared.wanted.store(false, Ordering::Release);
             }
         }
     }
