@@ -14,7 +14,7 @@ use teetap_wire::{
 
 use crate::session::{Action, Datagram, Event, SessionId, State, What};
 
-/// Bytes of snapshots of all sessions. A quiet server's session takes 50 KiB, a crowded one's 500 KiB.
+/// Bytes of snapshots of all sessions, and of the buffers to read them. A quiet server's session takes 50 KiB, a crowded one's 500 KiB.
 pub const LIMIT: usize = 128 << 20;
 
 /// Sessions that are followed at once.
@@ -168,7 +168,7 @@ impl Snapshots {
         }
         let store = session.store.as_mut()?;
         store.on_message(heard.dir, heard.def, heard.decoded, heard.data);
-        let after = store.held();
+        let after = store.memory();
         let before = std::mem::replace(&mut session.held, after);
         self.held = self.held + after - before;
         while self.held > self.limit && self.forget_a_silent_one(Some(id)) {}
@@ -191,7 +191,7 @@ impl Snapshots {
         self.sessions.get(&session)?.store.as_ref()
     }
 
-    /// Bytes of snapshots of all sessions.
+    /// Bytes of all sessions, buffers included.
     #[must_use]
     pub fn held(&self) -> usize {
         self.held

@@ -65,6 +65,13 @@ struct Update {
 }
 
 impl Delta {
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.deleted.capacity() * size_of::<Deleted>()
+            + self.updates.capacity() * size_of::<Update>()
+            + self.ints.capacity() * size_of::<i32>()
+    }
+
     /// An empty buffer.
     #[must_use]
     pub fn new() -> Self {

@@ -58,6 +58,11 @@ impl Parts {
         self.now.take().is_some()
     }
 
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.data.capacity()
+    }
+
     /// Adds a part, which `head` says is one of `parts`; at most [`MAX_PARTS`]. Whether all are there.
     pub(super) fn add(&mut self, head: &Head, part: u8, parts: u8, bytes: &[u8], notes: &mut Notes) -> bool {
         let mut note = |code, (at, len)| notes.push(Note { code, at, len });

@@ -226,6 +226,13 @@ impl<'r> Store<'r> {
         self.held
     }
 
+    /// Bytes of memory that it takes altogether: those that are kept, and the buffers of what comes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let spare: usize = self.spare.iter().map(Snapshot::held).sum();
+        self.held + self.fresh.held() + spare + self.delta.memory() + self.parts.memory()
+    }
+
     fn note(&mut self, code: Code, (at, len): (usize, usize)) {
         self.notes.push(Note { code, at, len });
     }
