@@ -1,10 +1,9 @@
 //! `teetap scrub FILE -o OUT`: a recording without secrets and addresses, to show to others.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, BufRead, Write},
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
@@ -21,6 +20,7 @@ use teetap_proxy::{
 };
 use teetap_tui::{Decoder, Form};
 use teetap_wire::def::{Registry, Secrets};
+use tempfile::NamedTempFile;
 
 use super::file;
 use crate::{
@@ -60,15 +60,15 @@ pub(crate) fn scrub(
         Format::PcapNg => Opened::Capture(Box::new(Capture::pcapng(input))),
         Format::JsonLines => Opened::Lines(Lines::new(input)),
     };
-    let mut written = Written::create(output)?;
-    let damage = match opened.scrub(&mut scrubber, registry, &written.file) {
+    let written = create(output)?;
+    let damage = match opened.scrub(&mut scrubber, registry, written.as_file()) {
         Ok(()) => None,
         // Nothing of it is a recording, or of use.
         Err(ScrubError::Read(error)) if scrubber.tally().packets == 0 => return Err(refused(error).into()),
         Err(ScrubError::Read(error)) => Some(error),
         Err(ScrubError::Write(error)) => return Err(cannot_write(output, &error).into()),
     };
-    written.keep = true;
+    keep(written, output)?;
     if let Some(progress) = progress {
         progress.erase();
     }
@@ -92,38 +92,36 @@ fn refuse_others(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// The output; it goes when it is not kept.
-struct Written {
-    path: PathBuf,
-    file: File,
-    keep: bool,
+/// A file beside the output, which becomes it when it is whole: whoever interrupts this is left with no half of one.
+///
+/// Readable and writable by its owner alone, as all recordings, until its owner has looked at it.
+fn create(path: &Path) -> Result<NamedTempFile, Failure> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(taken(path));
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    tempfile::Builder::new()
+        .prefix(&format!("{name}."))
+        .suffix(".part")
+        .tempfile_in(folder)
+        .map_err(|error| cannot_write(path, &error))
 }
 
-impl Written {
-    /// Readable and writable by its owner alone, as all recordings, until its owner has looked at it.
-    fn create(path: &Path) -> Result<Self, Failure> {
-        let mut options = OpenOptions::new();
-        let created = options.write(true).create_new(true).mode(0o600).open(path);
-        let file = created.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Failure::usage(format!("{} is there already: name another file", path.display()))
-            }
-            _ => cannot_write(path, &error),
-        })?;
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-            keep: false,
-        })
+/// The output is whole.
+fn keep(written: NamedTempFile, path: &Path) -> Result<(), Failure> {
+    match written.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Err(taken(path)),
+        Err(failed) => Err(cannot_write(path, &failed.error)),
     }
 }
 
-impl Drop for Written {
-    fn drop(&mut self) {
-        if !self.keep {
-            let _somebody_else_took_it = fs::remove_file(&self.path);
-        }
-    }
+fn taken(path: &Path) -> Failure {
+    Failure::usage(format!("{} is there already: name another file", path.display()))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
