@@ -274,8 +274,11 @@ impl<'d, 'o> Writer<'d, 'o> {
                 };
                 self.ints_left = bytes.map(|counter| self.number(counter) / 4);
                 self.members(Some(at), name, given)?;
-                // The size may announce more than there are fields.
-                while self.ints_left.is_some_and(|left| left > 0) && !self.ended {
+                // The size may announce more than there are fields, and more than any message has room for.
+                for _ in 0..MAX_DEFAULT {
+                    if self.ended || self.ints_left.is_none_or(|left| left <= 0) {
+                        break;
+                    }
                     self.put_int(field, 0)?;
                 }
                 self.ints_left = None;
