@@ -376,6 +376,10 @@ fn our_own_texts() {
             "3 packets recorded to FILE, seed 1",
         ),
         ("going on with alice.pcapng", "going on with FILE"),
+        (
+            "(recorded to '/home/Max Mustermann Junior/x y.pcapng', by me:2a02::7)",
+            "(recorded to 'FILE', by me:2001:db8::1)",
+        ),
         ("dm1, 3/16 players", "dm1, 3/16 players"),
         (
             "[fe80::9]:1 and 9.9.9.9 and 84.1.2.3",

@@ -215,21 +215,9 @@ impl Scrubber {
     /// A text of ours.
     #[must_use]
     pub fn text(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        for (number, word) in text.split(' ').enumerate() {
-            if number > 0 {
-                out.push(' ');
-            }
-            let bare = word.trim_end_matches([';', ':', ',', '.', ')', '\'']);
-            let start = bare.trim_start_matches(['(', '\'']);
-            if is_path(start) {
-                let lead = bare.len() - start.len();
-                out.push_str(word.get(..lead).unwrap_or_default());
-                out.push_str(FILE);
-                out.push_str(word.get(bare.len()..).unwrap_or_default());
-            } else {
-                out.push_str(word);
-            }
+        let mut out = text.to_owned();
+        if let Some(path) = path(text) {
+            out.replace_range(path, FILE);
         }
         for host in &self.hosts {
             out = replace(&out, host);
@@ -250,6 +238,22 @@ impl Scrubber {
             text.get_mut(range).unwrap_or_default().fill(PLACEHOLDER);
         }
     }
+}
+
+/// From the first word that is of a path to the last one: names of files have spaces in them.
+fn path(text: &str) -> Option<Range<usize>> {
+    let mut path: Option<Range<usize>> = None;
+    let mut at = 0;
+    for word in text.split(' ') {
+        let bare = word.trim_end_matches([';', ':', ',', '.', ')', '\'']);
+        let start = bare.trim_start_matches(['(', '\'']);
+        if is_path(start) {
+            let (begin, end) = (at + bare.len() - start.len(), at + bare.len());
+            path = Some(path.map_or(begin, |path| path.start)..end);
+        }
+        at += word.len() + 1;
+    }
+    path
 }
 
 /// What the program calls a file; `8/64` are players.
