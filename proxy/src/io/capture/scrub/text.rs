@@ -85,13 +85,13 @@ impl Run<'_> {
             0 => !self.is_behind,
             start => *start == from || self.begins(*start),
         };
-        // Behind a letter it is a label (`me:2a02::1`), if not a whole group (`ip2a02::1`).
+        // Behind a letter the first group is a label (`me:2a02::1`), if it has not four digits (`ip2a02::1`).
         let is_group =
             from == 0 && self.is_behind && self.bytes.iter().position(|byte| *byte == b':') == Some(4);
-        let label = is_group.then_some(0);
-        let (start, end, ip) = (from..self.bytes.len())
-            .filter(is_start)
-            .chain(label)
+        let (start, end, ip) = is_group
+            .then_some(0)
+            .into_iter()
+            .chain((from..self.bytes.len()).filter(is_start))
             .find_map(|start| self.longest(start).map(|(end, ip)| (start, end, ip)))?;
         let inner = self.part(start..end);
         if stays(ip.into()) || inner.contains(&b'.') {
