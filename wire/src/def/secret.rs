@@ -60,10 +60,11 @@ impl Decoded {
             Secrecy::With(other, words) => {
                 let other = self.records().iter().find(|record| record.field == *other)?;
                 let text = def.bytes(other, source);
+                let name = text.get(blanks(&text)..)?.trim_ascii_end();
                 let listed = words
                     .words
                     .iter()
-                    .any(|word| word.as_bytes().eq_ignore_ascii_case(text.trim_ascii()));
+                    .any(|word| word.as_bytes().eq_ignore_ascii_case(name));
                 listed.then_some(0)
             }
             _ => None,
@@ -89,28 +90,52 @@ fn after(words: &Words, text: &[u8]) -> Option<usize> {
 
 /// The same for chat commands: `/word`, and `/mc;word;word`, DDNet's way to give several.
 fn command(words: &Words, text: &[u8]) -> Option<usize> {
-    let start = text.len() - text.trim_ascii_start().len();
+    let start = blanks(text);
     let commands = text.get(start..)?.strip_prefix(b"/")?;
     let mut at = start + 1;
     for part in commands.split(|byte| *byte == b';') {
-        let bare = part.trim_ascii_start();
+        let bare = part.get(blanks(part)..).unwrap_or_default();
         let bare = bare.strip_prefix(b"/").unwrap_or(bare);
-        let len = bare
-            .iter()
-            .position(u8::is_ascii_whitespace)
-            .unwrap_or(bare.len());
-        let first = bare.get(..len).unwrap_or_default();
-        if words
-            .words
-            .iter()
-            .any(|word| word.as_bytes().eq_ignore_ascii_case(first))
-        {
-            let end = at + part.len() - bare.len() + len;
+        let first = valid(bare).split(is_blank).next().unwrap_or_default();
+        if words.words.iter().any(|word| word.eq_ignore_ascii_case(first)) {
+            let end = at + part.len() - bare.len() + first.len();
             return Some(end).filter(|end| *end < text.len());
         }
         at += part.len() + 1;
     }
     None
+}
+
+/// Blanks before a text, bytes.
+fn blanks(text: &[u8]) -> usize {
+    let text = valid(text);
+    text.len() - text.trim_start_matches(is_blank).len()
+}
+
+/// What servers skip before a command: control characters, which become spaces, and what is not seen (DDNet system.cpp,
+/// `str_utf8_isspace`).
+fn is_blank(c: char) -> bool {
+    let is_unseen = matches!(
+        c,
+        '\u{34f}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffc}'
+    );
+    is_unseen || c.is_control() || c.is_whitespace()
+}
+
+/// Up to the first byte that is no UTF-8.
+fn valid(text: &[u8]) -> &str {
+    text.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }
 
 #[cfg(test)]
@@ -133,6 +158,11 @@ mod tests {
             ("/mc;timeout abc;kill", Some("/mc;timeout")),
             ("/mc; /login me pw", Some("/mc; /login")),
             ("/timeout", None),
+            ("\u{1}/login pw", Some("\u{1}/login")),
+            ("\u{b}/login pw", Some("\u{b}/login")),
+            ("/login\u{1}pw", Some("/login")),
+            ("/\u{1}login pw", Some("/\u{1}login")),
+            ("\u{a0}\u{200b}/login pw", Some("\u{a0}\u{200b}/login")),
             ("/timeouts abc", None),
             ("timeout abc", None),
             ("/me says /timeout x", None),
@@ -141,6 +171,8 @@ mod tests {
         ] {
             assert_eq!(command(&words, text.as_bytes()), shown.map(str::len), "{text}");
         }
+        assert_eq!(command(&words, b"/login\xffpw"), Some(6));
+        assert_eq!(command(&words, b"\xff/login pw"), None);
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::{
     },
 };
 
+/// Packets of one event that are kept, at most: more than custody holds.
+pub(super) const MAX_PARTS: usize = 1024;
+
 /// The run that wrote a section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
@@ -165,7 +168,7 @@ impl Own {
     pub(super) fn packets(&self) -> usize {
         match &self.told {
             Told::Datagram { packets, .. } | Told::Connless { packets, .. } => {
-                usize::from(packets.0) + packets.1
+                usize::from(packets.0).saturating_add(packets.1)
             }
             Told::Remark { packets, .. } => *packets,
             Told::State { .. } | Told::Log { .. } | Told::Gap { .. } => 0,

@@ -14,7 +14,7 @@ use teetap_wire::{Dir, Side};
 use super::{
     error::ReadError,
     frame::{self, Link, Other},
-    own::{Of, Own, Run},
+    own::{MAX_PARTS, Of, Own, Run},
     pcap::{self, Pcap},
     pcapng::{Block, PcapNg},
 };
@@ -314,7 +314,9 @@ impl<R: Read> Playback<R> {
         if let Some(own) = own {
             self.begin(own);
         }
-        if let Some((_, packets)) = &mut self.open {
+        if let Some((_, packets)) = &mut self.open
+            && packets.len() < MAX_PARTS
+        {
             packets.push(bytes);
         }
         self.complete();

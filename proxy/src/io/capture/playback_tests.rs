@@ -383,3 +383,21 @@ fn a_stranger_is_told_by_address() {
     assert_eq!((tally.foreign, items.len()), (1, 2));
     assert!(items[1].contains("10.0.0.1:53"), "{items:?}");
 }
+
+#[test]
+fn an_event_of_any_number_of_packets_takes_no_memory_without_end() {
+    for packets in [1_000_000_000, usize::MAX] {
+        let own = format!(
+            r#"{{"at":1,"datagram":{{"dir":"c2s","proto":"0.6","origin":"peer","ordinal":1,"packets":[true,{packets}]}}}}"#
+        );
+        let mut playback = Playback::pcapng(&b""[..]);
+        playback.packet(Own::read(own.as_bytes()), Box::default());
+        for _ in 0..2 * MAX_PARTS {
+            playback.packet(None, Box::default());
+        }
+        assert_eq!(playback.open.as_ref().unwrap().1.len(), MAX_PARTS);
+        // The next one is read as ever.
+        playback.begin(Own::gap(Time(2), 3));
+        assert_eq!(playback.tally.lost, 3);
+    }
+}

@@ -181,7 +181,20 @@ fn secrets_are_dots() {
         json(auth, b"\x25\0\0\x01", Secrets::Hide),
         r#"{"name":"","password":"","request_commands":1}"#
     );
+    assert_eq!(
+        json(auth, b"\x25alice\0\0\x01", Secrets::Hide),
+        r#"{"name":"•••","password":"","request_commands":1}"#
+    );
+    for proto in [Proto::V6, Proto::Ddnet, Proto::V7] {
+        let line = system(proto, "rcon_line");
+        let hidden = json(line, b"\x17[config]: Value: hunter2\0", Secrets::Hide);
+        assert_eq!(hidden, r#"{"line":"[config]: Value: •••"}"#);
+    }
     let say = game(Proto::Ddnet, "cl_say");
+    assert_eq!(
+        json(say, b"\x22\0/register me pw\0", Secrets::Hide),
+        r#"{"team":false,"message":"/register •••"}"#
+    );
     assert_eq!(
         json(say, b"\x22\0/timeout abc\0", Secrets::Hide),
         r#"{"team":false,"message":"/timeout •••"}"#

@@ -279,7 +279,7 @@ fn documentation_of_a_message() {
 
 # The client logs in to the remote console.
 system 18 rcon_auth c2s vital
-  name              str     limit=32  # ignored
+  name              str     limit=32  secret  # ignored, DDNet's users have one
   password          str_cc  limit=32  secret
   request_commands  int?    0..1
   gist "password {password}[request_commands?, wants the commands]"

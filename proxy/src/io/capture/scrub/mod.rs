@@ -42,6 +42,8 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod text;
+#[cfg(test)]
+mod text_tests;
 
 use teetap_wire::{
     Scratch,

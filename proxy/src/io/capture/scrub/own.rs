@@ -13,14 +13,11 @@ use crate::{
         Seen,
         capture::{
             Encode as _, Encoder, Gist, Run,
-            own::{Of, Own},
+            own::{MAX_PARTS, Of, Own},
         },
     },
     session::{Event, What},
 };
-
-/// Packets of one event, at most: more than custody holds.
-const MAX_PARTS: usize = 1024;
 
 /// A run that is recorded again.
 pub(super) struct Again {

@@ -4,7 +4,7 @@
 //! theirs: an address becomes its placeholder there, the server's name [`SERVER`], the path of a file [`FILE`].
 
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    net::{IpAddr, Ipv6Addr},
     ops::Range,
     str,
 };
@@ -20,16 +20,25 @@ const KEPT: [&str; 2] = ["localhost", "demo"];
 /// Stands for the path of a file.
 const FILE: &str = "FILE";
 
+/// The most that an IPv6 address is long as text.
+const SIX: usize = 45;
+
 /// IP addresses in a text that tell something, in order.
 pub(super) fn addresses(text: &[u8]) -> Vec<(Range<usize>, IpAddr)> {
+    let is_letter = |place: usize| text.get(place).is_some_and(u8::is_ascii_alphabetic);
     let mut found = Vec::new();
     let mut at = 0_usize;
-    for run in text.split(|byte| !is_part(*byte)) {
+    for bytes in text.split(|byte| !is_part(*byte)) {
         // Nothing shorter than `a::` or `1.2.3.4` is one.
-        if run.len() >= 3 {
-            in_run(at, run, is_word(text, at, run), &mut found);
+        if bytes.len() >= 3 {
+            let run = Run {
+                bytes,
+                is_behind: at.checked_sub(1).is_some_and(is_letter),
+                is_before: is_letter(at + bytes.len()),
+            };
+            run.find(at, &mut found);
         }
-        at += run.len() + 1;
+        at += bytes.len() + 1;
     }
     found.retain(|(_, ip)| !stays(*ip));
     found
@@ -39,65 +48,134 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')
 }
 
-/// Whether letters go on before or behind it: `std::string` has no address in it, `ip:fe80::1` has.
-fn is_word(text: &[u8], at: usize, run: &[u8]) -> bool {
-    let is_letter = |place: usize| text.get(place).is_some_and(u8::is_ascii_alphabetic);
-    let begins = run.first().is_some_and(u8::is_ascii_hexdigit);
-    let ends = run.last().is_some_and(u8::is_ascii_hexdigit);
-    begins && at.checked_sub(1).is_some_and(is_letter) || ends && is_letter(at + run.len())
+/// Where addresses may be, with what stands around them: digits of both kinds, `:` and `.`.
+struct Run<'a> {
+    bytes: &'a [u8],
+    /// A letter before it.
+    is_behind: bool,
+    /// A letter behind it.
+    is_before: bool,
 }
 
-/// In what may be one IPv6 address, or IPv4 addresses with ports.
-fn in_run(at: usize, run: &[u8], is_word: bool, found: &mut Vec<(Range<usize>, IpAddr)>) {
-    let is_colon = |byte: &&u8| **byte == b':';
-    if !is_word
-        && run.iter().filter(is_colon).count() >= 2
-        && let Some((inner, ip)) = longest(run)
-    {
-        found.push((at + inner.start..at + inner.end, ip.into()));
-        return;
-    }
-    let mut place = at;
-    for part in run.split(|byte| !byte.is_ascii_digit() && *byte != b'.') {
-        let (before, inner) = undotted(part);
-        if let Some(ip) = str::from_utf8(inner).ok().and_then(four) {
-            let start = place + before;
-            found.push((start..start + inner.len(), ip.into()));
+impl Run<'_> {
+    /// IPv6 addresses, and between them IPv4 addresses with ports.
+    fn find(&self, at: usize, found: &mut Vec<(Range<usize>, IpAddr)>) {
+        let mut done = 0;
+        let may_be_six = self.bytes.iter().filter(|byte| **byte == b':').count() >= 2;
+        while may_be_six && let Some((inner, ip)) = self.six(done) {
+            fours(at + done, self.part(done..inner.start), found);
+            done = inner.end;
+            found.push((at + inner.start..at + inner.end, ip.into()));
         }
-        place += part.len() + 1;
+        fours(at + done, self.part(done..self.bytes.len()), found);
+    }
+
+    fn part(&self, range: Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    fn byte(&self, place: usize) -> u8 {
+        self.bytes.get(place).copied().unwrap_or_default()
+    }
+
+    /// The first IPv6 address from a place on. What is joined to it by `:` goes with it: behind a placeholder it would be a
+    /// part of that.
+    fn six(&self, from: usize) -> Option<(Range<usize>, Ipv6Addr)> {
+        let is_start = |start: &usize| match start {
+            0 => !self.is_behind,
+            start => *start == from || self.begins(*start),
+        };
+        // Behind a letter the first group is a label (`me:2a02::1`), if it has not four digits (`ip2a02::1`).
+        let is_group =
+            from == 0 && self.is_behind && self.bytes.iter().position(|byte| *byte == b':') == Some(4);
+        let (start, end, ip) = is_group
+            .then_some(0)
+            .into_iter()
+            .chain((from..self.bytes.len()).filter(is_start))
+            .find_map(|start| self.longest(start).map(|(end, ip)| (start, end, ip)))?;
+        let inner = self.part(start..end);
+        if stays(ip.into()) || inner.contains(&b'.') {
+            return Some((start..end, ip));
+        }
+        let rest = self.part(end..self.bytes.len());
+        let until = rest.windows(2).position(|two| two == b"..").unwrap_or(rest.len());
+        let more = rest.iter().take(until).rposition(u8::is_ascii_hexdigit);
+        Some((start..end + more.map_or(0, |last| last + 1), ip))
+    }
+
+    /// Whether an IPv6 address may begin here: behind a `:`, or a `.` that is not within an IPv4 address.
+    fn begins(&self, start: usize) -> bool {
+        match self.byte(start - 1) {
+            b':' => true,
+            b'.' => {
+                // `255.255.255.`
+                let before = self.part(start.saturating_sub(12)..start);
+                let dotted = before.rsplit(|byte| *byte == b':').next().unwrap_or_default();
+                before.ends_with(b"..") || dotted.iter().filter(|byte| **byte == b'.').count() < 3
+            }
+            _ => false,
+        }
+    }
+
+    /// The longest IPv6 address that begins here, and its end. Names have letters around them and no digits (`std::cab`).
+    fn longest(&self, start: usize) -> Option<(usize, Ipv6Addr)> {
+        let len = self.bytes.len();
+        let is_mark = |place: usize| matches!(self.byte(place), b':' | b'.');
+        (start + 2..=len.min(start + SIX))
+            .rev()
+            .filter(|end| *end == len || is_mark(*end) || is_mark(*end - 1))
+            .find_map(|end| {
+                let text = self.part(start..end);
+                let ip: Ipv6Addr = str::from_utf8(text).ok()?.parse().ok()?;
+                let is_touched = start == 0 && self.is_behind || end == len && self.is_before;
+                let is_name = is_touched && !text.iter().any(u8::is_ascii_digit);
+                (!is_name && !ip.is_unspecified()).then_some((end, ip))
+            })
     }
 }
 
-/// The IPv6 address in a run: all of it, or without marks around it.
-fn longest(run: &[u8]) -> Option<(Range<usize>, Ipv6Addr)> {
-    let (before, inner) = undotted(run);
-    let end = before + inner.len();
-    let parse = |range: Range<usize>| {
-        let text = str::from_utf8(run.get(range.clone())?).ok()?;
-        Some((range, text.parse().ok()?))
-    };
-    let ends = [0, 1, 2].map(|cut| end.saturating_sub(cut));
-    (before..before + 2)
-        .flat_map(|start| ends.map(|end| start..end))
-        .find_map(parse)
-}
-
-/// As [`Ipv4Addr`] is read, and with leading zeros.
-fn four(text: &str) -> Option<Ipv4Addr> {
-    let mut octets = [0; 4];
-    let mut parts = text.split('.');
-    for octet in &mut octets {
-        *octet = parts.next().filter(|part| part.len() <= 3)?.parse().ok()?;
+/// IPv4 addresses with ports and whatever else is no digit.
+fn fours(at: usize, text: &[u8], found: &mut Vec<(Range<usize>, IpAddr)>) {
+    let mut place = at;
+    let mut octets: Vec<(usize, &[u8])> = Vec::new();
+    for part in text.split(|byte| !byte.is_ascii_digit() && *byte != b'.') {
+        for octet in part.split(|byte| *byte == b'.') {
+            // Two dots.
+            if octet.is_empty() {
+                found.extend(four(&octets));
+                octets.clear();
+            } else {
+                octets.push((place, octet));
+            }
+            place += octet.len() + 1;
+        }
+        found.extend(four(&octets));
+        octets.clear();
     }
-    parts.next().is_none().then(|| octets.into())
 }
 
-/// Without the dots of an end of a sentence, and how many there were before.
-fn undotted(part: &[u8]) -> (usize, &[u8]) {
-    let is_dot = |byte: &u8| *byte == b'.';
-    let start = part.iter().take_while(|byte| is_dot(byte)).count();
-    let end = part.len() - part.iter().rev().take_while(|byte| is_dot(byte)).count();
-    (start, part.get(start..end).unwrap_or_default())
+/// Numbers with dots between them, if there is an address among them: more than four are all a part of it. Five and more
+/// digits are a version.
+fn four(octets: &[(usize, &[u8])]) -> Option<(Range<usize>, IpAddr)> {
+    if octets.len() > 4 && octets.iter().all(|(_, octet)| octet.len() == 1) {
+        return None;
+    }
+    let (start, _) = octets.first()?;
+    let (last, octet) = octets.last()?;
+    // Before it may be a number of a line.
+    let mut ips = octets.windows(4).rev().filter_map(|four| {
+        let mut ip = [0_u8; 4];
+        for (octet, (_, text)) in ip.iter_mut().zip(four) {
+            // As it is read everywhere, and with leading zeros.
+            *octet = str::from_utf8(text)
+                .ok()
+                .filter(|text| text.len() <= 3)?
+                .parse()
+                .ok()?;
+        }
+        Some(IpAddr::from(ip)).filter(|ip| !stays(*ip))
+    });
+    Some((*start..last + octet.len(), ips.next()?))
 }
 
 impl Scrubber {
@@ -137,21 +215,9 @@ impl Scrubber {
     /// A text of ours.
     #[must_use]
     pub fn text(&mut self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        for (number, word) in text.split(' ').enumerate() {
-            if number > 0 {
-                out.push(' ');
-            }
-            let bare = word.trim_end_matches([';', ':', ',', '.', ')', '\'']);
-            let start = bare.trim_start_matches(['(', '\'']);
-            if is_path(start) {
-                let lead = bare.len() - start.len();
-                out.push_str(word.get(..lead).unwrap_or_default());
-                out.push_str(FILE);
-                out.push_str(word.get(bare.len()..).unwrap_or_default());
-            } else {
-                out.push_str(word);
-            }
+        let mut out = text.to_owned();
+        if let Some(path) = path(text) {
+            out.replace_range(path, FILE);
         }
         for host in &self.hosts {
             out = replace(&out, host);
@@ -172,6 +238,22 @@ impl Scrubber {
             text.get_mut(range).unwrap_or_default().fill(PLACEHOLDER);
         }
     }
+}
+
+/// From the first word that is of a path to the last one: names of files have spaces in them.
+fn path(text: &str) -> Option<Range<usize>> {
+    let mut path: Option<Range<usize>> = None;
+    let mut at = 0;
+    for word in text.split(' ') {
+        let bare = word.trim_end_matches([';', ':', ',', '.', ')', '\'']);
+        let start = bare.trim_start_matches(['(', '\'']);
+        if is_path(start) {
+            let (begin, end) = (at + bare.len() - start.len(), at + bare.len());
+            path = Some(path.map_or(begin, |path| path.start)..end);
+        }
+        at += word.len() + 1;
+    }
+    path
 }
 
 /// What the program calls a file; `8/64` are players.
