@@ -87,6 +87,18 @@ impl<S: Server> Game<S> {
         self.play(&[(Some(0), "say here again"), PAUSE, PAUSE])
     }
 
+    /// Steps and a new map in turn, as long as a game is.
+    fn rounds(&mut self, steps: &[Step], begun: Instant) -> Result<()> {
+        for map in ["ctf1", "dm2"].into_iter().cycle() {
+            self.play(steps)?;
+            self.travel(map)?;
+            if begun.elapsed() >= duration() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Everybody quits; what the proxy said.
     fn end(mut self) -> Result<Vec<Value>> {
         for player in &mut self.players {
@@ -210,13 +222,7 @@ fn a_0_7_server() -> Result<()> {
     let addr = game.teetap.listen();
     game.sit(TeeworldsClient::on_display("speaker", addr)?.joined()?)?;
     game.sit(TeeworldsClient::offscreen("listener", addr)?.joined()?)?;
-    for map in ["ctf1", "dm2"].into_iter().cycle() {
-        game.play(&SEVEN_STEPS)?;
-        game.travel(map)?;
-        if begun.elapsed() >= duration() {
-            break;
-        }
-    }
+    game.rounds(&SEVEN_STEPS, begun)?;
     check(
         "a 0.7 server",
         &game.end()?,
@@ -297,13 +303,7 @@ fn a_ddnet_server() -> Result<()> {
     }
     game.sit(NpmBot::start("carl", addr)?.joined()?)?;
     game.sit(TeeworldsClient::offscreen("sixup", addr)?.joined()?)?;
-    for map in ["ctf1", "dm2"].into_iter().cycle() {
-        game.play(&SIX_STEPS)?;
-        game.travel(map)?;
-        if begun.elapsed() >= duration() {
-            break;
-        }
-    }
+    game.rounds(&SIX_STEPS, begun)?;
     check(
         "a DDNet server",
         &game.end()?,

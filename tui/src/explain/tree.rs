@@ -31,6 +31,7 @@ impl Span {
 }
 
 impl Tree {
+    /// Its place.
     fn push(
         &mut self,
         depth: u8,
@@ -38,7 +39,7 @@ impl Tree {
         kind: Kind,
         label: impl Into<String>,
         value: impl Into<String>,
-    ) {
+    ) -> usize {
         self.rows.push(Row {
             depth,
             span,
@@ -48,6 +49,7 @@ impl Tree {
             hex: String::new(),
             notes: Vec::new(),
         });
+        self.rows.len() - 1
     }
 
     pub(super) fn group(
@@ -57,8 +59,7 @@ impl Tree {
         label: impl Into<String>,
         value: impl Into<String>,
     ) -> usize {
-        self.push(depth, span, Kind::Group, label, value);
-        self.rows.len() - 1
+        self.push(depth, span, Kind::Group, label, value)
     }
 
     pub(super) fn bytes(
@@ -68,8 +69,7 @@ impl Tree {
         label: impl Into<String>,
         value: impl Into<String>,
     ) -> usize {
-        self.push(depth, span, Kind::Bytes, label, value);
-        self.rows.len() - 1
+        self.push(depth, span, Kind::Bytes, label, value)
     }
 
     /// Bits of the one byte of `span`.
