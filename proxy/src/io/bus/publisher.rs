@@ -48,7 +48,7 @@ impl Publisher {
 pub(super) fn size_of_event(event: &Event) -> usize {
     let owned = match &event.what {
         What::Datagram(datagram) => datagram.owned(),
-        What::Connless(connless) => connless.bytes.len(),
+        What::Connless(connless) => connless.bytes.len() + connless.sent.as_deref().map_or(0, <[u8]>::len),
         What::Session(_) | What::Remark(_) => 0,
     };
     size_of::<Event>() + owned
