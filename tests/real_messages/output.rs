@@ -81,6 +81,11 @@ pub(crate) fn check(objects: &[Value]) -> Result<()> {
                 tell(format!("{label}: {code}"), object);
             }
         }
+        // One in a single part is a snapshot by itself; those on one leg are the server's proof of an address.
+        let is_whole = ["snap_single", "snap_empty"].contains(&text(object, "name"));
+        if is_whole && object.get("leg").is_some_and(Value::is_null) && object.get("snap").is_none() {
+            tell(format!("{label}: not followed"), object);
+        }
         if let Some(snap) = object.get("snap") {
             let item = check_snapshot(snap, described.entry(session(object)).or_default());
             item.into_iter()
