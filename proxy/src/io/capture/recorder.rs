@@ -1,7 +1,8 @@
 //! The recorder: a watcher on a thread of its own that writes what it sees to a file.
 //!
-//! Law: the data thread never waits for it and never wakes it. It is late at most by a tick, so a crash loses no more than
-//! that. Where the file takes no more the run goes on: it is said once, and the packets that are missing are counted.
+//! Law: the data thread never waits for it and never wakes it. It is late at most by its tick and that of the bus, 25 ms, so a
+//! crash loses no more than that. Where the file takes no more the run goes on: it is said once, and the packets that are
+//! missing are counted.
 
 use std::{
     io,
