@@ -179,7 +179,7 @@ pub(crate) const EXCEPTIONS: [Exception; 15] = [
 ];
 
 /// Every message that it does not read.
-pub(crate) const FAILURES: [Failure; 2] = [
+pub(crate) const FAILURES: [Failure; 3] = [
     Failure {
         message: "sv_teams_state",
         dialects: "0.6 0.7",
@@ -193,6 +193,13 @@ pub(crate) const FAILURES: [Failure; 2] = [
         error: "ValueError: invalid literal for int()",
         recorded: 4,
         why: "it reads the numbers of a player in the server info of 0.7 as text",
+    },
+    Failure {
+        message: "close",
+        dialects: "0.6",
+        error: "ParserError: Got control message with",
+        recorded: 0,
+        why: "of a close without a reason it takes DDNet's token for one, and wonders what follows a zero byte in it",
     },
 ];
 

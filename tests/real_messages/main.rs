@@ -9,3 +9,4 @@ mod known;
 mod live;
 mod oracle;
 mod output;
+mod tokens;
