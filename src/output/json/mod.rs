@@ -4,6 +4,7 @@
 //! escaped; elsewhere they hold none.
 //! `t` counts seconds since the start with microseconds, `wall_clock` says when that was.
 
+mod damage;
 mod file;
 mod read;
 mod schema;

@@ -1,7 +1,7 @@
 //! JSON lines read back: the recording of `-w FILE.jsonl`, or what `--json -vv` printed.
 //!
 //! Law: an event is made again of the line of its datagram, which has all bytes; the lines of its messages are made of those
-//! when it is shown. What a later version added is passed over.
+//! when it is shown. What a later version added is passed over; so is a line that cannot be read, which is then told.
 
 use std::{
     io::{self, BufRead},
@@ -22,7 +22,7 @@ use teetap_proxy::{
 };
 use teetap_wire::{Dir, Seq};
 
-use super::{VERSION, time::parse_rfc3339};
+use super::{VERSION, damage::Damage, time::parse_rfc3339};
 
 /// Bytes of the longest line that is read: more than any event has.
 const LONGEST: u64 = 16 << 20;
@@ -38,6 +38,9 @@ pub(crate) struct Lines<R> {
     /// The last line was of a datagram with its bytes.
     has_bytes: bool,
     is_over: bool,
+    damage: Damage,
+    /// What follows a gap that was told.
+    next: Option<Item>,
 }
 
 /// A line of any kind.
@@ -134,6 +137,8 @@ impl<R: BufRead> Lines<R> {
             sessions: std::collections::BTreeSet::new(),
             has_bytes: false,
             is_over: false,
+            damage: Damage::default(),
+            next: None,
         }
     }
 
@@ -142,25 +147,38 @@ impl<R: BufRead> Lines<R> {
         self.tally
     }
 
-    /// The next thing; `None` at the end.
+    /// The next thing; `None` at the end. Where lines cannot be read there is a gap.
     ///
     /// # Errors
-    /// See [`ReadError`]; nothing follows then.
+    /// See [`ReadError`]; nothing follows then. That lines were damaged is told at the end.
     pub(crate) fn read(&mut self) -> Result<Option<Item>, ReadError> {
+        if let Some(item) = self.next.take() {
+            return Ok(Some(self.counted(item)));
+        }
         while !self.is_over {
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(item)) => {
-                    self.count(&item);
-                    return Ok(Some(item));
+                    let Some(lost) = self.damage.untold() else {
+                        return Ok(Some(self.counted(item)));
+                    };
+                    let at = self.tally.until;
+                    self.next = Some(item);
+                    return Ok(Some(self.counted(Item::Gap { at, lost })));
                 }
+                Err(ReadError::Damaged { offset, text }) => self.damage.add(offset, text),
                 Err(error) => {
                     self.is_over = true;
                     return Err(error);
                 }
             }
         }
-        Ok(None)
+        self.damage.told_at_the_end().map_or(Ok(None), Err)
+    }
+
+    fn counted(&mut self, item: Item) -> Item {
+        self.count(&item);
+        item
     }
 
     /// One line; `None` when it holds nothing that is not elsewhere.
@@ -178,7 +196,7 @@ impl<R: BufRead> Lines<R> {
             return Err(ReadError::Cut(begin));
         }
         let damaged = |text: String| ReadError::Damaged { offset: begin, text };
-        let line: Line = serde_json::from_slice(&self.line).map_err(|error| damaged(error.to_string()))?;
+        let line: Line = serde_json::from_slice(&self.line).map_err(|error| damaged(wrong(&error)))?;
         if line.v != VERSION {
             return Err(damaged(format!(
                 "schema version {}, and only {VERSION} is known here",
@@ -196,7 +214,7 @@ impl<R: BufRead> Lines<R> {
             "message" if line.body.get("layer").and_then(Value::as_str) == Some("connless") => {
                 read_connless(at, line.body)
             }
-            "message" if !self.has_bytes => {
+            "message" if !self.has_bytes && self.damage.is_none() => {
                 let text = "these lines hold no bytes: record with -w, or with --json -vv";
                 return Err(ReadError::Unknown(text));
             }
@@ -208,7 +226,7 @@ impl<R: BufRead> Lines<R> {
                 .map(|lost| Item::Gap { at, lost })),
             _ => Ok(None),
         };
-        item.map_err(|error| damaged(error.to_string()))
+        item.map_err(|error| damaged(wrong(&error)))
     }
 
     fn count(&mut self, item: &Item) {
@@ -257,6 +275,15 @@ impl<R: BufRead> Lines<R> {
             traffic.datagrams += 1;
             traffic.bytes += received.len() as u64;
         }
+    }
+}
+
+/// What is wrong, without what stands there, which may be a secret.
+fn wrong(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(", expected ") {
+        Some((_, wanted)) => format!("expected {wanted}"),
+        None => text,
     }
 }
 

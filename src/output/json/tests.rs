@@ -420,6 +420,42 @@ fn lines_with_bytes_are_read_back() {
 }
 
 #[test]
+fn lines_that_cannot_be_read_are_passed_over_and_told() {
+    let whats: Vec<What> = (0..6).map(|seq| traffic(chunk(seq, 12), &[], |_| {})).collect();
+    let lines = recorded(&whats);
+    // Two lines for each: the datagram, and the message in it, which is made again.
+    let mut lines: Vec<Vec<u8>> = lines
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
+    assert_eq!(lines.len(), 12);
+    let offset = lines[..4].concat().len();
+    lines[4] = b"{\"v\":1,\"t\":\"geheim\",\"event\":\"datagram\"}\n".to_vec();
+    lines[5].truncate(20);
+    lines[6].insert(0, b'\n');
+    let whole = lines.concat();
+    let mut reader = Lines::new(whole.as_slice());
+    let mut seen = String::new();
+    let error = loop {
+        match reader.read() {
+            Ok(Some(Item::Event(_))) => seen.push('e'),
+            Ok(Some(Item::Gap { lost, .. })) => seen.push_str(&lost.to_string()),
+            other => break other.unwrap_err().to_string(),
+        }
+    };
+    // The line of the third, and that of its message, which breaks off.
+    assert_eq!(seen, "ee2eee", "{error}");
+    assert_eq!(
+        error,
+        format!(
+            "the recording is damaged at byte {offset}: expected f64 at line 1 column 19; this line and 1 more were passed over"
+        )
+    );
+    assert_eq!(reader.tally().lost, 2);
+    assert!(reader.read().unwrap().is_none());
+}
+
+#[test]
 fn lines_without_bytes_or_of_others_are_refused() {
     let mut out = Vec::new();
     let what = traffic(chunk(1, 2), &[], |_| {});

@@ -1,0 +1,44 @@
+//! Lines that cannot be read.
+//!
+//! Each line stands for itself, so the others are of use: what was passed over is a gap, and told once more at the end.
+
+use teetap_proxy::io::capture::ReadError;
+
+/// What was passed over.
+#[derive(Debug, Default)]
+pub(super) struct Damage {
+    /// Where the first line begins, and what is wrong with it.
+    first: Option<(u64, String)>,
+    lines: u64,
+    /// Lines since something could be read.
+    untold: u64,
+}
+
+impl Damage {
+    /// The line at byte `offset`.
+    pub(super) fn add(&mut self, offset: u64, text: String) {
+        self.first.get_or_insert((offset, text));
+        self.lines += 1;
+        self.untold += 1;
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// How many lines are missing before what comes now; once.
+    pub(super) fn untold(&mut self) -> Option<u64> {
+        let untold = std::mem::take(&mut self.untold);
+        (untold > 0).then_some(untold)
+    }
+
+    /// What is to be said behind everything else; once.
+    pub(super) fn told_at_the_end(&mut self) -> Option<ReadError> {
+        let (offset, mut text) = self.first.take()?;
+        match self.lines {
+            1 => text.push_str("; this line was passed over"),
+            lines => text.push_str(&format!("; this line and {} more were passed over", lines - 1)),
+        }
+        Some(ReadError::Damaged { offset, text })
+    }
+}
