@@ -14,6 +14,7 @@ mod scope;
 mod set;
 mod value;
 mod versions;
+mod vocabulary;
 
 use teetap_wire::def::{Class, Def, Dialect, Registry, suggest};
 use teetap_wire::{Code as Lint, Dir};
@@ -24,9 +25,15 @@ use crate::span::Span;
 use crate::syntax::{Compare, Expr, Kind, Path};
 use value::Operand;
 
+pub use vocabulary::vocabulary;
+
 /// Checks an expression. The program is of use only if no diagnostic is an error.
 pub(crate) fn check(expr: &Expr, registry: &Registry) -> (Program, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
+    checker.names_snap_single = expr.mentions(&|path| {
+        let mut words = path.segments.iter().map(|segment| &segment.name.text);
+        words.any(|word| word.eq_ignore_ascii_case("snap_single"))
+    });
     checker.program.root = checker.cond(expr);
     (checker.program, checker.diagnostics)
 }
@@ -45,6 +52,8 @@ struct Checker<'r> {
     /// Which of `defs` the message may be, where the checker is now.
     scope: Vec<bool>,
     each: Option<Each>,
+    /// Whoever names this one too knows that there are several.
+    names_snap_single: bool,
 }
 
 /// The `any(..)` or `all(..)` that the checker is in.
@@ -103,6 +112,7 @@ impl<'r> Checker<'r> {
             diagnostics: Vec::new(),
             scope,
             each: None,
+            names_snap_single: false,
         }
     }
 
@@ -181,6 +191,11 @@ impl<'r> Checker<'r> {
             return self.truth(&operand, expr.span);
         }
         self.note_versions(&named.label, &named.defs, expr.span);
+        if named.label == "snap" && !self.names_snap_single {
+            let what = "`snap` is only a part of a snapshot that needs several messages";
+            let diagnostic = Diagnostic::new(Code::OneOfSeveral, expr.span, what);
+            self.report(diagnostic.help("all snapshots are `any_snap`"));
+        }
         Cond::Is(self.target(named.target))
     }
 
@@ -204,9 +219,9 @@ impl<'r> Checker<'r> {
             Some(lint) => Cond::Lint(Some(*lint)),
             None => {
                 let what = format!("unknown lint `{}`", code.text);
-                self.wrong(
-                    Diagnostic::new(Code::UnknownLint, code.span, what).meant(suggest(&wanted, names())),
-                )
+                let diagnostic = Diagnostic::new(Code::UnknownLint, code.span, what);
+                let diagnostic = diagnostic.meant(suggest(&wanted, names()));
+                self.wrong(diagnostic.note(format!("lints are {}", vocabulary::lints().join(", "))))
             }
         }
     }

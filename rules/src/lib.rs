@@ -20,6 +20,7 @@ mod filter;
 mod span;
 mod verdict;
 
+pub use check::vocabulary;
 pub use diagnostic::{Diagnostic, Severity, Style};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;

@@ -10,7 +10,8 @@ use crate::span::Span;
 use crate::syntax::{Call, Expr, Kind, Quantity};
 
 /// Every function, and how it is called.
-const FUNCTIONS: [(&str, &str); 8] = [
+/// Functions, and how they are called.
+pub(super) const FUNCTIONS: [(&str, &str); 8] = [
     ("seen", "seen(message)"),
     ("count", "count(message)"),
     ("since", "since(message)"),

@@ -67,15 +67,16 @@ fn facts() -> [(&'static str, Operand); 12] {
     ]
 }
 
+/// All facts.
+pub(super) fn names() -> Vec<&'static str> {
+    facts().iter().map(|(name, _)| *name).collect()
+}
+
 /// What there is behind `pkt`, `sess` or `snap`.
 pub(super) fn help(head: &str) -> String {
-    let facts = facts();
-    let of: Vec<&str> = facts
-        .iter()
-        .map(|(name, _)| *name)
-        .filter(|name| name.starts_with(head))
-        .collect();
-    of.join(", ")
+    let mut names = names();
+    names.retain(|name| name.starts_with(head));
+    names.join(", ")
 }
 
 impl Checker<'_> {
@@ -91,12 +92,8 @@ impl Checker<'_> {
         };
         let wanted = format!("{}.{}", head.name.text, second.name.text);
         let Some((_, operand)) = facts().into_iter().find(|(name, _)| *name == wanted) else {
-            let facts = facts();
-            let names = facts
-                .iter()
-                .map(|(name, _)| *name)
-                .filter(|name| name.starts_with(&*head.name.text));
-            let names: Vec<&str> = names.collect();
+            let mut names = names();
+            names.retain(|name| name.starts_with(&*head.name.text));
             let what = format!("unknown fact `{wanted}`");
             let diagnostic = Diagnostic::new(Code::UnknownFact, second.name.span, what);
             let diagnostic = diagnostic.meant(suggest(&wanted, names.iter().copied()));

@@ -1,0 +1,107 @@
+//! The words of the language, in a page.
+//!
+//! Law: every list is made of the table that the checker looks in.
+
+use std::fmt::Write as _;
+
+use teetap_wire::Code as Lint;
+
+use super::{ATOMS, call::FUNCTIONS, fact};
+use crate::syntax::{Quantity, Unit};
+
+/// Columns of the lists.
+const WIDTH: usize = 76;
+
+/// What an expression is made of, for people: lines of text, the last with its end.
+#[must_use]
+pub fn vocabulary() -> String {
+    let mut page = String::from(
+        "and or not, also && || !, and ( )\n\
+         == != < <= > >=, in {1 5..9}, contains \"text\", matches /regex/, + - * / %\n",
+    );
+    let mut part = |head: &str, words: Vec<String>| {
+        let _infallible = writeln!(page, "\n{head}");
+        wrap(&words, &mut page);
+    };
+    let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+    part(
+        "Conditions; lint is any oddity but harmless ones:",
+        owned(ATOMS.iter().map(|(word, _)| *word).collect()),
+    );
+    part(
+        "Conditions on the message: its name, its number, or text in any of its fields:",
+        owned(vec![
+            "sv_chat",
+            "sys.4",
+            "game.ex.UUID",
+            "\"gg\"",
+            "/capital\\w+/",
+        ]),
+    );
+    part(
+        "Values: fields (of a message, of this one), items of snapshots, matches so far, time in the session:",
+        owned(vec![
+            "sv_chat.message",
+            ".client_id",
+            "snap.character[3].x",
+            "n",
+            "t",
+        ]),
+    );
+    part("Facts of datagram, session and snapshot:", owned(fact::names()));
+    part(
+        "Functions:",
+        owned(FUNCTIONS.iter().map(|(_, form)| *form).collect()),
+    );
+    for (quantity, head) in [
+        (Quantity::Duration, "Units of time:"),
+        (Quantity::Size, "Units of size:"),
+    ] {
+        let units = Unit::ALL.iter().filter(|unit| unit.quantity() == quantity);
+        part(head, owned(units.map(|unit| unit.name()).collect()));
+    }
+    part(
+        "Oddities, each asked for as lint.CODE (lint.surplus_bytes):",
+        lints(),
+    );
+    page
+}
+
+/// Every lint as it is written in an expression.
+pub(super) fn lints() -> Vec<String> {
+    Lint::ALL
+        .iter()
+        .map(|code| code.name().replace('-', "_"))
+        .collect()
+}
+
+/// Words behind each other, in lines that are not longer than [`WIDTH`] where words allow it.
+fn wrap(words: &[String], out: &mut String) {
+    let mut column = 0;
+    for word in words {
+        if column > 0 && column + 2 + word.len() > WIDTH {
+            out.push('\n');
+            column = 0;
+        }
+        out.push_str("  ");
+        out.push_str(word);
+        column += 2 + word.len();
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teetap_wire::def::Registry;
+
+    #[test]
+    fn every_line_is_short_and_every_lint_is_taken() {
+        let page = vocabulary();
+        assert!(page.lines().all(|line| line.chars().count() < 110), "{page}");
+        for lint in lints() {
+            assert!(page.contains(&lint));
+            assert!(crate::Filter::parse(&format!("lint.{lint}"), Registry::builtin()).is_ok());
+        }
+    }
+}
