@@ -16,18 +16,17 @@ mod recording;
 mod signals;
 
 use std::{
+    env,
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
     time::Duration,
 };
 
-use clap::Parser as _;
-
 use cli::{Cli, Command};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match cli::parse(env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(cli::refuse(&error).code()),
     };
@@ -74,7 +73,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             command::explain(&options, dir.map(Into::into), &words)
         }
         (Some(Command::Completions { shell }), None) => command::completions(shell),
-        (Some(Command::Man), None) => command::man(),
+        (Some(Command::Man { of }), None) => command::man(of.as_deref()),
         (None, Some(target)) => command::proxy(&options, &target, None),
         (None, None) => Err(Failure::usage("no server given; see teetap --help").into()),
     }

@@ -1,15 +1,16 @@
 //! The command line: options and sub-commands, and how a wrong one is refused.
 
 mod options;
+mod scope;
 
 pub(crate) use options::Options;
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use clap_complete::Shell;
 use teetap_proxy::io::Target;
-use teetap_wire::Dir;
+use teetap_wire::{Dir, def::suggest};
 
 use crate::{
     exit::{self, Exit},
@@ -69,16 +70,17 @@ pub(crate) enum Command {
     },
     /// Prints a recording as a live run would: pcapng, pcap (of teetap, tcpdump, Wireshark) or teetap's JSON lines
     Open {
-        /// The recording
+        /// The recording; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
     /// Prints the messages of a recording that match an expression, as --filter takes it
+    #[command(after_long_help = expressions())]
     Grep {
         /// The expression
         #[arg(value_name = "EXPR")]
         expr: String,
-        /// The recording
+        /// The recording; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
@@ -90,7 +92,7 @@ pub(crate) enum Command {
     /// Ports, loopback addresses, tokens, names of players, chat and maps stay. Packets that are none of the game, were not
     /// recorded whole or cannot be read are left out and counted.
     Scrub {
-        /// The recording: whatever `open` reads
+        /// The recording: whatever `open` reads; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The new file, of the same format; it must not be there
@@ -120,8 +122,12 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Prints the man page
-    Man,
+    /// Prints the man page, or that of a command
+    Man {
+        /// The command
+        #[arg(value_name = "COMMAND")]
+        of: Option<String>,
+    },
 }
 
 /// A direction.
@@ -144,7 +150,44 @@ impl From<DirChoice> for Dir {
 
 /// The definition, for completions and man page.
 pub(crate) fn definition() -> clap::Command {
-    Cli::command()
+    scope::limit(Cli::command())
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// It is wrong, or asks for something else (help, version): [`refuse`].
+pub(crate) fn parse<I>(args: I) -> Result<Cli, clap::Error>
+where
+    I: IntoIterator<Item: Into<OsString>>,
+{
+    let mut definition = definition();
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let matches = definition
+        .try_get_matches_from_mut(&args)
+        .map_err(|error| meant(error, &args, &mut definition))?;
+    scope::check(&mut definition, &matches)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// Where there is too much behind a server, its name may be that of a mistyped command.
+fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) -> clap::Error {
+    let first = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    let first = first.into_iter().find(|arg| !arg.starts_with('-'));
+    let Some(word) = first.filter(|_| error.kind() == ErrorKind::UnknownArgument) else {
+        return error;
+    };
+    let names: Vec<String> = definition
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    match suggest(word, names.iter().map(String::as_str)) {
+        Some(name) if name != word => {
+            let text = format!("there is no command '{word}'; did you mean '{name}'?");
+            definition.error(ErrorKind::InvalidSubcommand, text)
+        }
+        _ => error,
+    }
 }
 
 /// Says why the command line was not taken, or what was asked for instead (help, version).
@@ -169,9 +212,14 @@ fn one_line(text: &str) -> String {
     format!("{line}; see teetap --help")
 }
 
+fn expressions() -> String {
+    format!("What an expression is made of:\n\n{}", teetap_rules::vocabulary())
+}
+
 fn notes() -> String {
     format!(
-        "Every option has an environment variable: TEETAP_LISTEN for --listen, and so on.\n\
+        "Every option has an environment variable: TEETAP_LISTEN for --listen, and so on; commands that\n\
+         do not take the option pass over it. Options stand before or behind a command.\n\
          A server whose host name is that of a sub-command needs its port: teetap run:8303.\n\
          \n\
          A line is: time, session, direction (p is the proxy itself), V vital or R vital and sent again,\n\
@@ -194,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line() {
-        let error = Cli::try_parse_from(["teetap", "host", "--lissten", "x"]).unwrap_err();
+        let error = parse(["teetap", "host", "--lissten", "x"]).unwrap_err();
         let line = one_line(&error.render().to_string());
         assert_eq!(
             line,

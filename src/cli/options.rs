@@ -13,7 +13,7 @@ use teetap_wire::{
 
 use crate::{definitions, exit::Failure, recording::Wanted};
 
-/// Options of everything that starts a proxy.
+/// Options of everything that starts a proxy; other commands take some of them.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Options {
     /// Where clients connect to; redirects of the server open more ports at that IP address [default: 127.0.0.1:8303, or the next free port]
@@ -58,7 +58,8 @@ pub(crate) struct Options {
     #[arg(long, env = "TEETAP_JSON", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
     pub(crate) json: bool,
 
-    /// Shows only messages that match, such as 'c2s and not input' or 'sv_chat.message contains "gg"'
+    /// Shows only messages that match, such as 'c2s and not input' or 'sv_chat.message contains "gg"'; `teetap grep --help`
+    /// has all words
     #[arg(
         short,
         long,
@@ -161,6 +162,14 @@ impl Options {
             ProtoChoice::V65 => Some(Proto::V65),
             ProtoChoice::Ddnet => Some(Proto::Ddnet),
             ProtoChoice::V7 => Some(Proto::V7),
+        }
+    }
+
+    /// The same for all protocols at once.
+    pub(crate) fn of_all_protocols(&self) -> Self {
+        Self {
+            proto: ProtoChoice::Auto,
+            ..self.clone()
         }
     }
 

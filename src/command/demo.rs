@@ -25,10 +25,8 @@ type Started = Result<(Running, SocketAddr), StartError>;
 /// # Errors
 /// [`Failure`]s of the command line and of the start.
 pub(crate) fn demo(options: &Options, duration: Duration) -> anyhow::Result<Exit> {
-    if let Some(proto) = options.proto() {
-        let text = format!("the demo plays 0.7 and DDNet's 0.6 at once: it takes no --proto {proto}");
-        return Err(Failure::usage(text).into());
-    }
+    // One protocol in the environment is meant for others.
+    let options = &options.of_all_protocols();
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
     let mut setup = Setup::new(options)?;

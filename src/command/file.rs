@@ -1,6 +1,11 @@
 //! Recordings that are read from the start to the end, with a line that says how far.
 
-use std::{fs::File, io::BufReader, path::Path};
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    os::fd::AsFd as _,
+    path::Path,
+};
 
 use crate::{
     cli::Options,
@@ -14,13 +19,30 @@ const BLOCK: usize = 256 << 10;
 /// A recording.
 pub(super) type Input = BufReader<Watched<File>>;
 
-/// Opens it; and what to tell how far it is, where somebody would see that.
+/// What stands for stdin where the name of a file does.
+const STDIN: &str = "-";
+
+/// What to call it.
+pub(super) fn shown(path: &Path) -> &Path {
+    if path == Path::new(STDIN) {
+        Path::new("stdin")
+    } else {
+        path
+    }
+}
+
+/// Opens it, or stdin; and what to tell how far it is, where somebody would see that.
 ///
 /// # Errors
 /// [`Failure`]s of the command line: it cannot be opened, or is a folder.
 pub(super) fn open(options: &Options, path: &Path) -> Result<(Input, Option<Progress>), Failure> {
     let cannot = |error: std::io::Error| Failure::usage(format!("cannot open {}: {error}", path.display()));
-    let file = File::open(path).map_err(cannot)?;
+    let file = if path == Path::new(STDIN) {
+        io::stdin().as_fd().try_clone_to_owned().map(File::from)
+    } else {
+        File::open(path)
+    };
+    let file = file.map_err(cannot)?;
     if file.metadata().map_err(cannot)?.is_dir() {
         return Err(Failure::usage(format!(
             "cannot open {}: it is a folder",

@@ -28,7 +28,7 @@ const BATCH: usize = 256;
 /// Any recording.
 enum Recording<R> {
     Capture(Box<Playback<R>>),
-    Lines(Lines<R>),
+    Lines(Box<Lines<R>>),
 }
 
 /// Runs it.
@@ -50,9 +50,6 @@ pub(crate) fn open(options: &Options, path: &Path) -> anyhow::Result<Exit> {
 /// # Errors
 /// As [`open`].
 pub(crate) fn grep(options: &Options, expr: &str, path: &Path) -> anyhow::Result<Exit> {
-    if options.filter.is_some() {
-        return Err(Failure::usage("grep has its expression: leave --filter out").into());
-    }
     let registry = options.registry()?;
     let style = Style {
         matches_only: true,
@@ -70,11 +67,9 @@ pub(crate) fn grep(options: &Options, expr: &str, path: &Path) -> anyhow::Result
 }
 
 fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
-    if options.write.is_some() {
-        return Err(Failure::usage("open shows a recording and writes none: leave --write out").into());
-    }
-    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     let (input, progress) = file::open(options, path)?;
+    let path = file::shown(path);
+    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     if let Some(progress) = progress {
         output.expect_progress(progress);
     }
@@ -140,7 +135,7 @@ impl<R: BufRead> Recording<R> {
         Ok(match Format::of(&mut input)? {
             Format::Pcap => Self::Capture(Box::new(Playback::pcap(input)?)),
             Format::PcapNg => Self::Capture(Box::new(Playback::pcapng(input))),
-            Format::JsonLines => Self::Lines(Lines::new(input)),
+            Format::JsonLines => Self::Lines(Box::new(Lines::new(input))),
         })
     }
 

@@ -44,7 +44,6 @@ pub(crate) fn scrub(
     output: &Path,
     keep_unknown: bool,
 ) -> anyhow::Result<Exit> {
-    refuse_others(options)?;
     let registry = options.registry()?;
     let unknown = if keep_unknown {
         Unknown::Keep
@@ -52,13 +51,14 @@ pub(crate) fn scrub(
         Unknown::Blank
     };
     let mut scrubber = Scrubber::new(registry, unknown);
-    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     let (mut input, progress) = file::open(options, path)?;
+    let path = file::shown(path);
+    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     let format = Format::of(&mut input).map_err(refused)?;
     let opened = match format {
         Format::Pcap => Opened::Capture(Box::new(Capture::pcap(input).map_err(refused)?)),
         Format::PcapNg => Opened::Capture(Box::new(Capture::pcapng(input))),
-        Format::JsonLines => Opened::Lines(Lines::new(input)),
+        Format::JsonLines => Opened::Lines(Box::new(Lines::new(input))),
     };
     let written = create(output)?;
     let damage = match opened.scrub(&mut scrubber, registry, written.as_file()) {
@@ -77,19 +77,6 @@ pub(crate) fn scrub(
     }
     output::say(&summary(&scrubber.tally(), output));
     Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
-}
-
-/// Options that would promise what this does not do.
-fn refuse_others(options: &Options) -> Result<(), Failure> {
-    let given = [
-        ("--write", options.write.is_some(), "scrub writes to --output"),
-        ("--filter", options.filter.is_some(), "scrub keeps all messages"),
-        ("--until", options.until.is_some(), "scrub goes to the end"),
-    ];
-    match given.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, why)) => Err(Failure::usage(format!("{why}: leave {option} out"))),
-        None => Ok(()),
-    }
 }
 
 /// A file beside the output, which becomes it when it is whole: whoever interrupts this is left with no half of one.
@@ -131,7 +118,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 /// What is to be scrubbed.
 enum Opened<R> {
     Capture(Box<Capture<R>>),
-    Lines(Lines<R>),
+    Lines(Box<Lines<R>>),
 }
 
 impl<R: BufRead> Opened<R> {
@@ -149,7 +136,7 @@ impl<R: BufRead> Opened<R> {
                 };
                 capture.scrub(scrubber, &gist, out)
             }
-            Self::Lines(lines) => scrub_lines(lines, scrubber, registry, out),
+            Self::Lines(lines) => scrub_lines(*lines, scrubber, registry, out),
         }
     }
 }

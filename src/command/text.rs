@@ -2,7 +2,11 @@
 
 use clap_complete::Shell;
 
-use crate::{cli, exit::Exit, output};
+use crate::{
+    cli,
+    exit::{Exit, Failure},
+    output,
+};
 
 /// Prints the completion script of a shell.
 ///
@@ -14,13 +18,22 @@ pub(crate) fn completions(shell: Shell) -> anyhow::Result<Exit> {
     print(&text)
 }
 
-/// Prints the man page, sub-commands included.
+/// Prints the man page, or that of the sub-command `of`.
 ///
 /// # Errors
-/// When stdout cannot be written.
-pub(crate) fn man() -> anyhow::Result<Exit> {
+/// [`Failure`] of the command line: there is no such sub-command. When stdout cannot be written.
+pub(crate) fn man(of: Option<&str>) -> anyhow::Result<Exit> {
+    let mut definition = cli::definition().flatten_help(true);
+    // Gives the sub-commands the names of their pages.
+    definition.build();
+    let page = match of {
+        None => definition,
+        Some(name) => definition.find_subcommand(name).cloned().ok_or_else(|| {
+            Failure::usage(format!("there is no command '{name}': teetap --help lists all"))
+        })?,
+    };
     let mut text = Vec::new();
-    clap_mangen::Man::new(cli::definition().flatten_help(true)).render(&mut text)?;
+    clap_mangen::Man::new(page).render(&mut text)?;
     print(&text)
 }
 

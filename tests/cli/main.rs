@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod options;
+
 use std::{
     io::{BufRead as _, BufReader, Read as _},
     net::UdpSocket,
@@ -10,7 +12,7 @@ use std::{
 
 use assert_cmd::assert::OutputAssertExt as _;
 
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 14] = [
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",
@@ -18,6 +20,11 @@ const OPTIONS: [&str; 9] = [
     "QUIET",
     "VERBOSE",
     "JSON",
+    "FILTER",
+    "UNTIL",
+    "TIMEOUT",
+    "SHOW_SECRETS",
+    "MESSAGES",
     "INPUT_LOG",
     "WRITE",
 ];
@@ -111,7 +118,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
 
 #[test]
 fn bad_input_is_refused_in_one_line_before_anything_starts() {
-    let cases: [(&[&str], i32, &str); 19] = [
+    let cases: [(&[&str], i32, &str); 21] = [
         (&[], 2, "HOST[:PORT]"),
         (&["run"], 2, "HOST[:PORT]"),
         (&[""], 2, "empty"),
@@ -128,7 +135,9 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
         (&[NOBODY, "--seed", "x"], 2, "number"),
         (&[NOBODY, "-q", "-v"], 2, "--quiet"),
         (&[NOBODY, "run", NOBODY], 2, "behind it"),
-        (&["demo", "--proto", "0.7"], 2, "--proto"),
+        (&["demo", "--proto", "0.7"], 2, "takes no --proto"),
+        (&["opne", "FILE"], 2, "did you mean 'open'"),
+        (&["man", "opne"], 2, "no command 'opne'"),
         (&["nosuch.invalid"], 3, "cannot resolve 'nosuch.invalid'"),
         (&["127.0.0.1:8303", "-l", "127.0.0.1:8303"], 3, "talk to itself"),
     ];
@@ -193,35 +202,6 @@ fn a_listen_address_of_this_machine_is_taken_with_the_flag() {
         first["listen"].as_str().unwrap().starts_with("0.0.0.0:"),
         "{first}"
     );
-}
-
-#[test]
-fn the_environment_mirrors_the_options() {
-    let output = teetap()
-        .args(["run", NOBODY, "--", "true"])
-        .envs([
-            ("TEETAP_LISTEN", ":0"),
-            ("TEETAP_JSON", "1"),
-            ("TEETAP_SEED", "77"),
-            ("TEETAP_QUIET", "yes"),
-        ])
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(json(stdout.lines().next().unwrap())["seed"], 77);
-    assert!(
-        !String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("in the client")
-    );
-    teetap().arg(NOBODY).env("TEETAP_PROTO", "0.9").assert().code(2);
-    teetap()
-        .args([NOBODY])
-        .env("TEETAP_LISTEN", "0.0.0.0:0")
-        .assert()
-        .code(2);
 }
 
 #[test]
@@ -366,4 +346,10 @@ fn completions_and_man_page_are_made_from_the_definition() {
     ] {
         assert!(page.contains(word), "{word}: {page}");
     }
+    let (page, _) = run(&["man", "scrub"], 0);
+    assert!(
+        page.contains(".TH teetap-scrub") && page.contains("keep\\-unknown"),
+        "{page}"
+    );
+    assert!(!page.contains("allow\\-remote"), "{page}");
 }

@@ -1,0 +1,155 @@
+//! Which options each command takes, typed or from the environment.
+
+use assert_cmd::assert::OutputAssertExt as _;
+
+use crate::{NOBODY, OPTIONS, json, refused, run, teetap};
+
+#[test]
+fn the_environment_mirrors_the_options() {
+    let output = teetap()
+        .args(["run", NOBODY, "--", "true"])
+        .envs([
+            ("TEETAP_LISTEN", ":0"),
+            ("TEETAP_JSON", "1"),
+            ("TEETAP_SEED", "77"),
+            ("TEETAP_QUIET", "yes"),
+        ])
+        .assert()
+        .code(0)
+        .get_output()
+        .clone();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(json(stdout.lines().next().unwrap())["seed"], 77);
+    assert!(
+        !String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("in the client")
+    );
+    teetap().arg(NOBODY).env("TEETAP_PROTO", "0.9").assert().code(2);
+    teetap()
+        .args([NOBODY])
+        .env("TEETAP_LISTEN", "0.0.0.0:0")
+        .assert()
+        .code(2);
+}
+
+/// What each command takes beside its arguments, by its help.
+fn taken(command: &str) -> Vec<String> {
+    let (help, _) = run(&[command, "--help"], 0);
+    let words = help.lines().filter_map(|line| {
+        let at = line.find("--")?;
+        let is_option = line
+            .get(..at)?
+            .trim_matches(|c: char| c == ',' || c == ' ' || c == '-')
+            .len()
+            < 2;
+        let word = line.get(at + 2..)?.split([' ', '.', '[']).next()?;
+        (is_option && line.starts_with(' ')).then(|| word.to_owned())
+    });
+    words
+        .filter(|word| !["help", "version"].contains(&word.as_str()))
+        .collect()
+}
+
+#[test]
+fn commands_take_the_options_that_mean_something_to_them() {
+    let all: Vec<String> = OPTIONS
+        .iter()
+        .map(|option| option.to_lowercase().replace('_', "-"))
+        .collect();
+    let shown = [
+        "quiet",
+        "verbose",
+        "json",
+        "filter",
+        "until",
+        "show-secrets",
+        "messages",
+    ];
+    let cases: [(&str, Vec<&str>, &[&str]); 9] = [
+        ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
+        ("open", shown.to_vec(), &["FILE"]),
+        (
+            "grep",
+            shown.iter().copied().filter(|word| *word != "filter").collect(),
+            &["c2s", "FILE"],
+        ),
+        (
+            "scrub",
+            vec!["output", "keep-unknown", "quiet", "messages"],
+            &["FILE", "-o", "OUT"],
+        ),
+        ("replay", vec!["check", "quiet", "json"], &["FILE"]),
+        ("messages", vec!["messages"], &[]),
+        (
+            "explain",
+            vec!["dir", "proto", "json", "show-secrets", "messages"],
+            &["00"],
+        ),
+        ("completions", vec![], &["bash"]),
+        ("man", vec![], &[]),
+    ];
+    let values = [
+        ("listen", ":0"),
+        ("seed", "1"),
+        ("proto", "0.7"),
+        ("filter", "c2s"),
+        ("until", "c2s"),
+        ("timeout", "1s"),
+        ("input-log", "x"),
+        ("write", "x.pcapng"),
+        ("messages", "x"),
+    ];
+    for (command, mut wanted, arguments) in cases {
+        let mut listed = taken(command);
+        listed.sort();
+        wanted.sort_unstable();
+        assert_eq!(listed, wanted, "{command}");
+        for option in all.iter().filter(|option| !wanted.contains(&option.as_str())) {
+            let option = format!("--{option}");
+            let value = values
+                .iter()
+                .find(|(name, _)| format!("--{name}") == option)
+                .map(|(_, value)| *value);
+            for is_behind in [false, true] {
+                let mut args: Vec<&str> = std::iter::once(&*option).chain(value).collect();
+                let (before, behind) = if is_behind {
+                    (vec![command], std::mem::take(&mut args))
+                } else {
+                    (args, vec![command])
+                };
+                let line: Vec<&str> = before
+                    .into_iter()
+                    .chain(behind)
+                    .chain(arguments.iter().copied())
+                    .collect();
+                refused(&line, 2, &format!("teetap {command} takes no {option}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_environment_says_to_others_is_passed_over() {
+    let others = [
+        ("TEETAP_WRITE", "x.pcapng"),
+        ("TEETAP_PROTO", "0.7"),
+        ("TEETAP_LISTEN", ":0"),
+        ("TEETAP_FILTER", "nonsense"),
+    ];
+    let (listed, _) = run(&["messages", "sv_chat"], 0);
+    let output = teetap()
+        .args(["messages", "sv_chat"])
+        .envs(others)
+        .assert()
+        .code(0)
+        .get_output()
+        .clone();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), listed);
+    // Both protocols play.
+    teetap()
+        .args(["demo", "--seconds", "1", "-q"])
+        .envs([others[1], others[2]])
+        .assert()
+        .code(0);
+}
