@@ -298,22 +298,22 @@ fn comes_back(
     let mut player = join(&teetap)?;
     let name = player.name().to_owned();
     entered(&server, &name)?;
+    let mut id = 0;
     for (round, leaves) in [true, false, true].into_iter().enumerate() {
+        let leave = format!("leave player='{id}:{name}'");
         let mark = server.log().mark();
         if leaves {
             player.command("disconnect")?;
-            server
-                .log()
-                .wait_after(mark, &format!("leave player='0:{name}'"), PATIENCE)?;
+            server.log().wait_after(mark, &leave, PATIENCE)?;
         }
         // Without a disconnect before, this is both at once.
         player.command(&format!("connect {}", teetap.listen()))?;
-        server
+        server.log().wait_after(mark, &leave, PATIENCE)?;
+        // A server that finds CLOSE and the new join at once has not freed the slot yet.
+        let came = server
             .log()
-            .wait_after(mark, &format!("leave player='0:{name}'"), PATIENCE)?;
-        server
-            .log()
-            .wait_after(mark, &format!("{INTO_WORLD}0 "), PATIENCE)?;
+            .wait_after(mark, &format!("{INTO_WORLD}[01] "), PATIENCE)?;
+        id = u8::from(came.text.contains("ClientID=1 "));
         player.command(&format!("say round {round}"))?;
         server
             .log()

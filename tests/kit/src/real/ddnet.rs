@@ -17,7 +17,8 @@ use rustix::fs::OFlags;
 use tempfile::TempDir;
 
 use super::{
-    Display, Launch, Log, PATIENCE, Player, Program, Server, free_udp_port, home, installed, write_config,
+    Display, Launch, Log, PATIENCE, Player, Program, Server, free_udp_port, home, installed, quiet_udp_port,
+    write_config,
 };
 
 /// Starts on a fresh port before the launcher gives up: another process may take a port in between.
@@ -138,11 +139,12 @@ impl DdnetClient {
     /// The package or xvfb is missing.
     pub fn start(name: &str, server: SocketAddr) -> Result<Self> {
         let (home, display) = (home("ddnet-client")?, Display::start()?);
-        write_config(
-            home.path(),
-            "ddnet-client.cfg",
-            &[format!("player_name \"{name}\"")],
-        )?;
+        let mut lines = vec![format!("player_name \"{name}\"")];
+        // Where it draws a port that is taken it goes on without IPv4.
+        for setting in ["cl_port", "cl_dummy_port", "cl_contact_port"] {
+            lines.push(format!("{setting} {}", quiet_udp_port()?));
+        }
+        write_config(home.path(), "ddnet-client.cfg", &lines)?;
         let path = installed("/usr/games/DDNet", "ddnet")?;
         let launch = Launch::new(&format!("DDNet ({name})"), path, home.path())
             .env("SDL_AUDIODRIVER", "dummy")

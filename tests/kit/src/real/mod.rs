@@ -21,9 +21,10 @@ mod transcript;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 pub use bot::NpmBot;
 pub use ddnet::{DdnetClient, DdnetServer};
@@ -109,6 +110,23 @@ fn free_udp_port() -> Result<u16> {
     Ok(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|socket| socket.local_addr())?
         .port())
+}
+
+/// A UDP port that nobody uses now, out of the range of which the system gives out ports by itself, so that nobody takes
+/// it by chance: each is tried once in a process.
+fn quiet_udp_port() -> Result<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    const RANGE: u16 = 20_000;
+    // Other processes begin elsewhere.
+    let begin = u16::try_from(std::process::id() * 64 % u32::from(RANGE))?;
+    for _ in 0..RANGE {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed) % RANGE;
+        let port = 10_000 + (begin + step) % RANGE;
+        if UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("no UDP port is free")
 }
 
 /// As [`free_udp_port`], for TCP.
