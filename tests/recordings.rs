@@ -336,7 +336,7 @@ fn what_cannot_be_opened_is_refused_in_one_line() {
         2,
         "cannot open /no/such/file",
     );
-    refused(&mut open(Path::new("/")), 2, "folder");
+    refused(&mut open(Path::new("/")), 2, "directory");
     refused(teetap().arg("open"), 2, "FILE");
     for (bytes, fragment) in [
         (&b""[..], "empty"),

@@ -17,7 +17,16 @@ use crate::{
 const BLOCK: usize = 256 << 10;
 
 /// A recording.
-pub(super) type Input = BufReader<Watched<File>>;
+pub(super) struct Input {
+    pub(super) bytes: Bytes,
+    /// What to tell how far it is, where somebody would see that.
+    pub(super) progress: Option<Progress>,
+    /// It may be of now: whoever looks does not wait for the rest.
+    pub(super) is_live: bool,
+}
+
+/// Its bytes.
+pub(super) type Bytes = BufReader<Watched<File>>;
 
 /// What stands for stdin where the name of a file does.
 const STDIN: &str = "-";
@@ -31,25 +40,26 @@ pub(super) fn shown(path: &Path) -> &Path {
     }
 }
 
-/// Opens it, or stdin; and what to tell how far it is, where somebody would see that.
+/// Opens it, or stdin.
 ///
 /// # Errors
 /// [`Failure`]s of the command line: it cannot be opened, or is a folder.
-pub(super) fn open(options: &Options, path: &Path) -> Result<(Input, Option<Progress>), Failure> {
-    let cannot = |error: std::io::Error| Failure::usage(format!("cannot open {}: {error}", path.display()));
+pub(super) fn open(options: &Options, path: &Path) -> Result<Input, Failure> {
+    let cannot = |error: io::Error| Failure::usage(format!("cannot open {}: {error}", shown(path).display()));
     let file = if path == Path::new(STDIN) {
         io::stdin().as_fd().try_clone_to_owned().map(File::from)
     } else {
         File::open(path)
     };
     let file = file.map_err(cannot)?;
-    if file.metadata().map_err(cannot)?.is_dir() {
-        return Err(Failure::usage(format!(
-            "cannot open {}: it is a folder",
-            path.display()
-        )));
+    let kind = file.metadata().map_err(cannot)?;
+    if kind.is_dir() {
+        return Err(cannot(io::ErrorKind::IsADirectory.into()));
     }
     let progress = if options.quiet { None } else { Progress::of(&file) };
-    let input = BufReader::with_capacity(BLOCK, Watched::new(file, progress.clone()));
-    Ok((input, progress))
+    Ok(Input {
+        bytes: BufReader::with_capacity(BLOCK, Watched::new(file, progress.clone())),
+        progress,
+        is_live: !kind.is_file(),
+    })
 }

@@ -67,18 +67,17 @@ pub(crate) fn grep(options: &Options, expr: &str, path: &Path) -> anyhow::Result
 }
 
 fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
-    let (input, progress) = file::open(options, path)?;
+    let input = file::open(options, path)?;
     let path = file::shown(path);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
-    if let Some(progress) = progress {
+    if let Some(progress) = input.progress {
         output.expect_progress(progress);
     }
-    let mut recording = Recording::of(input).map_err(refused)?;
+    let mut recording = Recording::of(input.bytes).map_err(refused)?;
     if let Some(until) = filters::parse("--until", options.until.as_deref(), options.registry()?)? {
         output.look_out_for(until);
     }
-    // What comes through a pipe may be of now: whoever looks does not wait for the rest.
-    let batch = if path.is_file() { BATCH } else { 1 };
+    let batch = if input.is_live { 1 } else { BATCH };
     let mut shown = 0;
     let damage = loop {
         match recording.read() {

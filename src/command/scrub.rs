@@ -51,7 +51,11 @@ pub(crate) fn scrub(
         Unknown::Blank
     };
     let mut scrubber = Scrubber::new(registry, unknown);
-    let (mut input, progress) = file::open(options, path)?;
+    let file::Input {
+        bytes: mut input,
+        progress,
+        ..
+    } = file::open(options, path)?;
     let path = file::shown(path);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     let format = Format::of(&mut input).map_err(refused)?;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod options;
+mod stdin;
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},

@@ -294,7 +294,7 @@ fn what_cannot_be_done_is_refused_in_one_line_and_leaves_nothing() {
     refused(&[&given], &[], 2, "--output <OUT>");
     refused(&[to, &out], &[], 2, "<FILE>");
     refused(&[Path::new("/no/such"), to, &out], &[], 2, "cannot open /no/such");
-    refused(&[Path::new("/"), to, &out], &[], 2, "folder");
+    refused(&[Path::new("/"), to, &out], &[], 2, "directory");
     refused(
         &[&given, to, Path::new("/no/such/out")],
         &[],
