@@ -70,10 +70,9 @@ fn recorded_visit<S: Server, P: Player>(
         None
     };
     let player = join(lossy.as_ref().unwrap_or(&near).addr())?;
-    if loses {
-        listen_to_many_lines(&mut server, player)?;
-    } else {
-        visit(&mut server, player)?;
+    match &lossy {
+        Some(line) => listen_to_many_lines(&mut server, player, line)?,
+        None => visit(&mut server, player)?,
     }
     route.close(&[if variant == Variant::V7 { "0.7" } else { "ddnet" }])?;
     server.stop()?;
@@ -82,13 +81,14 @@ fn recorded_visit<S: Server, P: Player>(
 }
 
 /// The server says more than gets through at once, so the client has to ask for the rest.
-fn listen_to_many_lines(server: &mut impl Server, mut player: impl Player) -> Result<()> {
+fn listen_to_many_lines(server: &mut impl Server, mut player: impl Player, line: &Line) -> Result<()> {
     entered(server, player.name())?;
-    for line in 0..12 {
-        server.command(&format!("say line number {line}"))?;
+    for number in 0..12 {
+        server.command(&format!("say line number {number}"))?;
         thread::sleep(Duration::from_millis(60));
     }
     player.log().wait_for("line number 11$", PATIENCE)?;
+    line.heal();
     let name = player.name().to_owned();
     player.quit()?;
     left(server, &name)

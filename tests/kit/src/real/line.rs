@@ -25,6 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Line {
     addr: SocketAddr,
     ended: Arc<AtomicBool>,
+    loses: Arc<AtomicBool>,
     record: Record,
 }
 
@@ -86,13 +87,18 @@ impl Line {
         })
     }
 
-    /// Opens a line to `server` that takes no time and loses datagrams each way, but none of the handshake: every fourth
-    /// of the client's for a while (so that its CLOSE is not lost), every second of the server's.
+    /// Opens a line to `server` that takes no time and loses datagrams each way until [`Line::heal`], but none of the
+    /// handshake: every fourth of the client's, every second of the server's.
     ///
     /// # Errors
     /// There is no free port.
     pub fn losing(server: SocketAddr) -> Result<Self> {
         Self::with(server, Duration::ZERO, None, true)
+    }
+
+    /// Loses nothing that comes from now on: a CLOSE, which nobody sends twice.
+    pub fn heal(&self) {
+        self.loses.store(false, Ordering::Relaxed);
     }
 
     fn new(server: SocketAddr, delay: Duration, record: Record) -> Result<Self> {
@@ -106,8 +112,11 @@ impl Line {
         let ended = Arc::new(AtomicBool::new(false));
         let (to_server, from_client) = channel();
         let (to_client, from_server) = channel();
-        thread::spawn(move || deliver(&from_client, if loses { 4 } else { usize::MAX }, 26));
-        thread::spawn(move || deliver(&from_server, if loses { 2 } else { usize::MAX }, usize::MAX));
+        let loses = Arc::new(AtomicBool::new(loses));
+        for (flights, every) in [(from_client, 4), (from_server, 2)] {
+            let loses = Arc::clone(&loses);
+            thread::spawn(move || deliver(&flights, every, &loses));
+        }
         let end = Arc::clone(&ended);
         thread::spawn(move || {
             let mut far: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
@@ -129,7 +138,12 @@ impl Line {
                 })?)
             })
         });
-        Ok(Self { addr, ended, record })
+        Ok(Self {
+            addr,
+            ended,
+            loses,
+            record,
+        })
     }
 
     /// Where clients connect to.
@@ -203,10 +217,11 @@ fn each_datagram(
     Ok(())
 }
 
-/// Sends each datagram when it is due, but loses some; the delay is the same for all, so they stay in order.
-fn deliver(flights: &Receiver<Flight>, loses_every: usize, until: usize) {
+/// Sends each datagram when it is due, but while it `loses` one in `every`; the delay is the same for all, so they stay in
+/// order.
+fn deliver(flights: &Receiver<Flight>, every: usize, loses: &AtomicBool) {
     for (number, flight) in flights.iter().enumerate() {
-        if (6..until).contains(&number) && number % loses_every == 0 {
+        if number >= 6 && number % every == 0 && loses.load(Ordering::Relaxed) {
             continue;
         }
         thread::sleep(flight.due.saturating_duration_since(Instant::now()));

@@ -129,6 +129,17 @@ impl Log {
         }
     }
 
+    /// How many lines after `mark` match `pattern` so far.
+    ///
+    /// # Errors
+    /// The pattern is no regular expression.
+    pub fn count_after(&self, mark: Mark, pattern: &str) -> Result<usize> {
+        let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
+        let state = self.state();
+        let lines = state.lines.iter().skip(mark.0);
+        Ok(lines.filter(|line| regex.is_match(&line.text)).count())
+    }
+
     /// Waits until the peer has closed all its output, so that the log is whole.
     ///
     /// # Errors
