@@ -347,14 +347,13 @@ impl Bot {
             .max(self.acked.saturating_add(3).saturating_add(since));
         let direction = if now.as_secs().is_multiple_of(2) { 1 } else { -1 };
         let packed = Packed::new(self.persona.proto, Kind::Input).ints(&[self.acked, self.intended, 40]);
-        let packed = packed.ints(&[direction, 200 * direction, -40, 0, 0, 0, 1, 0, 0, 0]);
-        // 0.7 adds its ping correction.
-        let packed = if self.persona.proto == Proto::V7 {
-            packed.int(0)
-        } else {
-            packed
+        // 0.6 has a flag for a player who plays, 0.7 has none and adds its ping correction.
+        let (player_flags, last): (i32, &[i32]) = match self.persona.proto {
+            Proto::V7 => (0, &[0]),
+            _ => (1, &[]),
         };
-        self.send(now, &packed);
+        let packed = packed.ints(&[direction, 200 * direction, -40, 0, 0, 0, player_flags, 0, 0, 0]);
+        self.send(now, &packed.ints(last));
     }
 
     fn send(&mut self, now: Duration, packed: &Packed) {
