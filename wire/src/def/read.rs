@@ -206,7 +206,7 @@ impl<'a> Reader<'a, '_> {
             Type::Int | Type::Tick | Type::Tune | Type::Bool => self.int(at, field, index),
             Type::Enum(set) | Type::Flags(set) => {
                 self.int(at, field, index)?;
-                self.check_label(set);
+                self.check_label(at, set);
                 Ok(())
             }
             Type::Text(_) | Type::Decimal => self.text(at, field, index),

@@ -68,6 +68,7 @@ fn names_as_people_write_them() {
         (Proto::Ddnet, "NETMSG_CLIENTVER", "client_version"),
         (Proto::Ddnet, "NETOBJTYPE_PLAYERINFO", "player_info"),
         (Proto::V7, "NET_CTRLMSG_ACCEPT", "connect_accept"),
+        (Proto::V7, "SERVERBROWSE_CHALLENGE", "challenge"),
         (Proto::V7, "accept", "connect_accept"),
         (Proto::V6, "accept", "accept"),
     ] {

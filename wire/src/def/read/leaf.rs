@@ -62,9 +62,11 @@ impl Reader<'_, '_> {
         Some(i64::from(value))
     }
 
-    /// Notes a value between the labels that has none: those beyond all labels are ids, or outside the range.
-    pub(super) fn check_label(&mut self, set: &Set) {
+    /// Notes a value between the labels that has none: those beyond all labels are ids, or outside the range. A field
+    /// that is missing has left no record, and the one before it is none of this set.
+    pub(super) fn check_label(&mut self, field: u16, set: &Set) {
         let Some(&Record {
+            field: last,
             at,
             len,
             value: Value::Int(value),
@@ -73,6 +75,9 @@ impl Reader<'_, '_> {
         else {
             return;
         };
+        if last != field {
+            return;
+        }
         let code = if set.flags {
             let bits = value & i64::from(u32::MAX) & !i64::from(set.mask);
             (bits != 0).then_some(Code::UnknownBits)

@@ -18,6 +18,13 @@ fn odd(proto: Proto, data: &[u8]) -> Vec<(Code, usize, usize)> {
         .collect()
 }
 
+/// The notes of an object of DDNet.
+fn odd_object(name: &str, ints: &[i32]) -> Vec<Code> {
+    let mut decoded = Decoded::new();
+    decoded.object(def(Proto::Ddnet, Class::Object, name), ints);
+    codes(&decoded)
+}
+
 #[test]
 fn every_oddity_has_its_place() {
     // sv_chat of 0.6: team, client id, text.
@@ -106,6 +113,56 @@ fn inputs_of_all_sizes() {
         told(&ints(0x40, 0, &[9])).0,
         [Code::ObjectShort, Code::OutOfRange]
     );
+}
+
+#[test]
+fn what_ddnet_sends_to_others_is_not_odd() {
+    let input = |id: u8, flags: [u8; 2]| [&[id, 5, 6, 40, 1, 1, 1, 1, 1, 1][..], &flags, &[1, 1, 1]].concat();
+    let sent = |proto, data: &[u8]| {
+        let (def, decoded) = read(proto, Dir::C2s, data);
+        let def = def.unwrap();
+        let path = def.path("input.player_flags").unwrap();
+        let flags = decoded.find(&path).unwrap();
+        let text = decoded.value_text(def, flags, Source::Bytes(data), Secrets::Hide);
+        (codes(&decoded), text)
+    };
+    let shown = |flags: &str| (vec![], flags.to_owned());
+    // Flags that DDNet added: its client has them in all inputs of 0.6, and shows hook lines on 0.7.
+    assert_eq!(
+        sent(Proto::V6, &input(0x21, [0x81, 2])),
+        shown("129 (playing|input_manual)")
+    );
+    assert_eq!(
+        sent(Proto::V7, &input(0x29, [0x84, 2])),
+        shown("132 (scoreboard|aim)")
+    );
+    // Numbers that receivers do not limit: sv_map_window 100, and a version to come.
+    assert_eq!(odd(Proto::V7, b"\x05m\0\x01\x01\xa4\x01\x01"), []);
+    let capabilities = [&[1][..], &uuid::uuid("capabilities@ddnet.tw"), &[6, 0x3f]].concat();
+    assert_eq!(odd(Proto::Ddnet, &capabilities), []);
+    assert_eq!(odd_object("ddnet_laser", &[0, 0, 0, 0, 9, -1, -1]), []);
+    assert_eq!(odd_object("entity_ex", &[0, 0, 11]), []);
+}
+
+#[test]
+fn a_missing_field_is_not_judged_by_the_one_before() {
+    // The laser of 16.4, of type freeze: no flags, hence none unknown.
+    assert_eq!(odd_object("ddnet_laser", &[0, 0, 0, 0, 9, -1, 3]), []);
+    let of_later = [0, 0, 0, 0, 9, -1, 3, -1, -1, 2];
+    assert_eq!(odd_object("ddnet_laser", &of_later), [Code::UnknownBits]);
+}
+
+/// DDNet's master server asks every protocol that a server registers.
+#[test]
+fn challenges_are_secret_on_all_protocols() {
+    let data = b"\xff\xff\xff\xffchaluuid:tw0.7/ipv4\0token\0";
+    for proto in Proto::ALL {
+        let (mut decoded, mut json) = (Decoded::new(), String::new());
+        let def = decoded.connless(Registry::builtin(), proto, data).unwrap();
+        assert_eq!(codes(&decoded), [], "{proto}");
+        decoded.json(def, Source::Bytes(data), Secrets::Hide, &mut json);
+        assert_eq!(json, r#"{"secret_and_protocol":"•••","token":"•••"}"#, "{proto}");
+    }
 }
 
 #[test]
