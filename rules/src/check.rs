@@ -220,8 +220,10 @@ impl<'r> Checker<'r> {
             None => {
                 let what = format!("unknown lint `{}`", code.text);
                 let diagnostic = Diagnostic::new(Code::UnknownLint, code.span, what);
-                let diagnostic = diagnostic.meant(suggest(&wanted, names()));
-                self.wrong(diagnostic.note(format!("lints are {}", vocabulary::lints().join(", "))))
+                self.wrong(match suggest(&wanted, names()) {
+                    None => diagnostic.note(format!("lints are {}", vocabulary::lints().join(", "))),
+                    meant => diagnostic.meant(meant),
+                })
             }
         }
     }

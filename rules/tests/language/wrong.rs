@@ -169,6 +169,7 @@ fn warnings_and_notes() {
             "sv_kill_msg.weapon == laser",
             "sv_team.team == red",
             "seen(sv_team)",
+            "c2s or snap",
         ],
     );
 }
