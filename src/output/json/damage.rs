@@ -22,10 +22,6 @@ impl Damage {
         self.untold += 1;
     }
 
-    pub(super) fn is_none(&self) -> bool {
-        self.first.is_none()
-    }
-
     /// How many lines are missing before what comes now; once.
     pub(super) fn untold(&mut self) -> Option<u64> {
         let untold = std::mem::take(&mut self.untold);

@@ -6,6 +6,7 @@
 
 mod damage;
 mod file;
+mod line;
 mod read;
 mod schema;
 mod shown;

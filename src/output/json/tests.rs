@@ -429,6 +429,16 @@ fn lines_that_cannot_be_read_are_passed_over_and_told() {
         .map(<[u8]>::to_vec)
         .collect();
     assert_eq!(lines.len(), 12);
+    // From any line on.
+    for start in 0..11 {
+        let rest = lines[start..].concat();
+        let mut reader = Lines::new(rest.as_slice());
+        let mut events = 0;
+        while let Some(item) = reader.read().unwrap() {
+            events += usize::from(matches!(item, Item::Event(_)));
+        }
+        assert_eq!(events, (12 - start) / 2);
+    }
     let offset = lines[..4].concat().len();
     lines[4] = b"{\"v\":1,\"t\":\"geheim\",\"event\":\"datagram\"}\n".to_vec();
     lines[5].truncate(20);
@@ -448,7 +458,7 @@ fn lines_that_cannot_be_read_are_passed_over_and_told() {
     assert_eq!(
         error,
         format!(
-            "the recording is damaged at byte {offset}: expected f64 at line 1 column 19; this line and 1 more were passed over"
+            "the recording is damaged at byte {offset}: line 5: expected f64 at column 19; this line and 1 more were passed over"
         )
     );
     assert_eq!(reader.tally().lost, 2);
@@ -477,7 +487,11 @@ fn lines_without_bytes_or_of_others_are_refused() {
             b"{\"v\":1,\"t\":0,\"event\":\"later\"}\nx\n",
             "damaged at byte 30",
         ),
-        (b"{\"v\":1,\"t\":0,\"event\":\"datagram\"}\n", "damaged at byte 0"),
+        (b"{\"v\":1,\"t\":0,\"event\":\"datagram\"}\n", "no bytes"),
+        (
+            b"\xef\xbb\xbf\n{\"v\":1,\"t\":0,\"event\":\"datagram\",\"hex\":\"0\"}\n",
+            "line 2: expected an even number of hex digits",
+        ),
     ] {
         let error = Lines::new(text).read().unwrap_err().to_string();
         assert!(error.contains(fragment), "{error}");

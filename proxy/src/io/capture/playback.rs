@@ -26,6 +26,9 @@ use crate::session::{
 /// Sessions of ours that are online at once, at most, as far as they are told from each other.
 const MAX_SESSIONS: usize = 1 << 16;
 
+/// How an input log begins.
+const INPUT_LOG: &[u8] = br#"{"input_log":"#;
+
 /// A frame as it was captured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Captured<'a> {
@@ -139,17 +142,27 @@ impl Format {
         let magic = first.first_chunk::<4>().copied();
         match (first, magic) {
             ([], _) => Err(ReadError::Unknown("the file is empty")),
-            ([b'{', ..], _) => Ok(Self::JsonLines),
+            _ if first.starts_with(INPUT_LOG) => Err(ReadError::Unknown(
+                "it is an input log: `teetap replay --check` reads it",
+            )),
             ([0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0xfd, b'7', b'z', ..], _) => {
                 Err(ReadError::Unknown("it is compressed; unpack it first"))
             }
             (_, Some(magic)) if magic == super::blocks::SECTION.to_le_bytes() => Ok(Self::PcapNg),
             (_, Some(magic)) if pcap::magic(magic).is_some() => Ok(Self::Pcap),
+            _ if has_json_lines(first) => Ok(Self::JsonLines),
             _ => Err(ReadError::Unknown(
                 "it is neither pcap nor pcapng nor JSON lines of teetap",
             )),
         }
     }
+}
+
+/// Whether there are lines of ours, the first of which may be damaged.
+fn has_json_lines(first: &[u8]) -> bool {
+    let mut lines = first.split(|byte| *byte == b'\n');
+    let is_object = |line: &[u8]| line.trim_ascii_start().starts_with(b"{");
+    lines.next().is_some_and(is_object) || lines.any(|line| line.starts_with(br#"{"v":"#))
 }
 
 impl<R: Read> Playback<R> {
