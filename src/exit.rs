@@ -36,11 +36,11 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ),
     (
         "2",
-        "the command line is wrong, a recording is not there, or the file to write is there already and no recording to go on with",
+        "the command line is wrong, a file to read is not there, or the file to write is there already and no recording to go on with",
     ),
     (
         "3",
-        "network or start error: host not found, port taken, command or file not found",
+        "network or start error: host not found, port taken, command not found, a file that cannot be written",
     ),
     (
         "4",

@@ -165,6 +165,8 @@ fn grep_prints_what_matches_in_a_recording_and_ends_as_grep_does() {
         assert!(line["event"] != "session" && line["event"] != "log", "{line}");
     }
     assert_eq!(grep(&["grep", "-q", "rcon_auth", path], 1), "");
+    let nothing = grep(&["grep", "--json", "rcon_auth", path], 1);
+    assert!(nothing.trim_end().ends_with("\"exit\":1}"), "{nothing}");
     grep(&["grep", "sv_chat ==", path], 2);
     grep(&["grep", "sv_chat", "no-such-file.pcapng"], 2);
     // The recording itself, filtered.

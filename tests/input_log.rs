@@ -243,9 +243,17 @@ fn what_is_no_log_or_a_damaged_one_is_refused() {
     );
     refused(
         teetap().args(["replay", "--check", "/no/such/file"]),
-        3,
-        "cannot open",
+        2,
+        "cannot open /no/such/file",
     );
+    refused(teetap().args(["replay", "--check", "/"]), 2, "cannot open /");
+    fs::write(&path, &log).unwrap();
+    // It may come from stdin, and one that is given to `open` is not called damaged.
+    let piped = || fs::File::open(&path).unwrap();
+    let mut replayed = teetap();
+    replayed.args(["replay", "--check", "-"]).stdin(piped());
+    replayed.assert().code(0);
+    refused(teetap().arg("open").arg(&path), 5, "replay --check");
     refused(teetap().arg("replay").arg(&path), 2, "--check");
     refused(teetap().args(["replay", "--check"]), 2, "FILE");
 }

@@ -7,7 +7,10 @@ pub(crate) use options::Options;
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{
+    CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use clap_complete::Shell;
 use teetap_proxy::io::Target;
 use teetap_wire::{Dir, def::suggest};
@@ -24,7 +27,6 @@ use crate::{
     name = "teetap",
     version,
     subcommand_negates_reqs = true,
-    disable_help_subcommand = true,
     override_usage = "teetap [OPTIONS] HOST[:PORT]\n       teetap [OPTIONS] COMMAND ...",
     after_help = "More with --help.",
     after_long_help = notes()
@@ -64,7 +66,7 @@ pub(crate) enum Command {
         /// Compares, up to the first difference: what a replay is for
         #[arg(long)]
         check: bool,
-        /// The input log
+        /// The input log; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
@@ -148,26 +150,49 @@ impl From<DirChoice> for Dir {
     }
 }
 
-/// The definition, for completions and man page.
+/// The definition, for the man page.
 pub(crate) fn definition() -> clap::Command {
-    scope::limit(Cli::command())
+    scope::limit(Cli::command(), &[])
+}
+
+/// The definition, for completions.
+pub(crate) fn completed() -> clap::Command {
+    scope::without_others(Cli::command())
+}
+
+/// Why the command line was not taken, or what was asked for instead (help, version).
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    error: clap::Error,
+    /// The variable that the wrong value came from.
+    variable: Option<String>,
 }
 
 /// Reads the command line.
 ///
 /// # Errors
-/// It is wrong, or asks for something else (help, version): [`refuse`].
-pub(crate) fn parse<I>(args: I) -> Result<Cli, clap::Error>
+/// See [`Refusal`].
+pub(crate) fn parse<I>(args: I) -> Result<Cli, Refusal>
 where
     I: IntoIterator<Item: Into<OsString>>,
 {
-    let mut definition = definition();
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let matches = definition
-        .try_get_matches_from_mut(&args)
-        .map_err(|error| meant(error, &args, &mut definition))?;
-    scope::check(&mut definition, &matches)?;
-    Cli::from_arg_matches(&matches)
+    let mut definition = scope::limit(Cli::command(), &args);
+    let parsed = definition.try_get_matches_from_mut(&args);
+    let parsed = parsed.map_err(|error| meant(error, &args, &mut definition));
+    let parsed = parsed.and_then(|matches| {
+        scope::check(&mut definition, &matches)?;
+        Cli::from_arg_matches(&matches)
+    });
+    parsed.map_err(|error| {
+        let variable = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(option)) if error.kind() == ErrorKind::ValueValidation => {
+                scope::variable(&definition, option, &args)
+            }
+            _ => None,
+        };
+        Refusal { error, variable }
+    })
 }
 
 /// Where there is too much behind a server, its name may be that of a mistyped command.
@@ -177,11 +202,7 @@ fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) 
     let Some(word) = first.filter(|_| error.kind() == ErrorKind::UnknownArgument) else {
         return error;
     };
-    let names: Vec<String> = definition
-        .get_subcommands()
-        .map(|command| command.get_name().to_owned())
-        .collect();
-    match suggest(word, names.iter().map(String::as_str)) {
+    match command_like(word) {
         Some(name) if name != word => {
             let text = format!("there is no command '{word}'; did you mean '{name}'?");
             definition.error(ErrorKind::InvalidSubcommand, text)
@@ -190,14 +211,24 @@ fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) 
     }
 }
 
-/// Says why the command line was not taken, or what was asked for instead (help, version).
-pub(crate) fn refuse(error: &clap::Error) -> Exit {
+/// The command that somebody may have meant.
+pub(crate) fn command_like(word: &str) -> Option<String> {
+    let names = scope::names(&Cli::command());
+    suggest(word, names.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// Says why the command line was not taken, or what was asked for instead.
+pub(crate) fn refuse(Refusal { error, variable }: &Refusal) -> Exit {
     if !error.use_stderr() {
         // A closed pipe is success: whoever closed it has read enough.
         let _closed_pipe = error.print();
         return Exit::Ok;
     }
-    output::say(&format!("teetap: {}", one_line(&error.render().to_string())));
+    let line = one_line(&error.render().to_string());
+    output::say(&match variable {
+        Some(variable) => format!("teetap: in the environment, {variable}: {line}"),
+        None => format!("teetap: {line}"),
+    });
     Exit::Usage
 }
 
@@ -218,8 +249,8 @@ fn expressions() -> String {
 
 fn notes() -> String {
     format!(
-        "Every option has an environment variable: TEETAP_LISTEN for --listen, and so on; commands that\n\
-         do not take the option pass over it. Options stand before or behind a command.\n\
+        "Each of these options has an environment variable: TEETAP_LISTEN for --listen, and so on; commands\n\
+         that do not take the option pass over it. Options stand before or behind a command.\n\
          A server whose host name is that of a sub-command needs its port: teetap run:8303.\n\
          \n\
          A line is: time, session, direction (p is the proxy itself), V vital or R vital and sent again,\n\
@@ -243,7 +274,7 @@ mod tests {
     #[test]
     fn an_error_is_one_line() {
         let error = parse(["teetap", "host", "--lissten", "x"]).unwrap_err();
-        let line = one_line(&error.render().to_string());
+        let line = one_line(&error.error.render().to_string());
         assert_eq!(
             line,
             "unexpected argument '--lissten' found; tip: a similar argument exists: '--listen'; see teetap --help"

@@ -42,7 +42,7 @@ pub(crate) fn open(options: &Options, path: &Path) -> anyhow::Result<Exit> {
     if let Some(filter) = filters::parse("--filter", options.filter.as_deref(), registry)? {
         output.show_only(filter);
     }
-    show_all(options, path, &mut output)
+    show_all(options, path, &mut output, Exit::Ok)
 }
 
 /// Runs `teetap grep`; as grep does it ends with 1 when nothing matches.
@@ -59,14 +59,11 @@ pub(crate) fn grep(options: &Options, expr: &str, path: &Path) -> anyhow::Result
     if let Some(filter) = filters::parse("grep", Some(expr), registry)? {
         output.show_only(filter);
     }
-    let exit = show_all(options, path, &mut output)?;
-    if exit == Exit::Ok && output.matches() == 0 {
-        return Ok(Exit::Failed);
-    }
-    Ok(exit)
+    show_all(options, path, &mut output, Exit::Failed)
 }
 
-fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
+/// `nothing`: the end of one in which nothing matches.
+fn show_all(options: &Options, path: &Path, output: &mut Output, nothing: Exit) -> anyhow::Result<Exit> {
     let input = file::open(options, path)?;
     let path = file::shown(path);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
@@ -98,6 +95,7 @@ fn show_all(options: &Options, path: &Path, output: &mut Output) -> anyhow::Resu
     let exit = match damage {
         Some(_) => Exit::Damaged,
         None if output.waits() => Exit::Timeout,
+        None if output.matches() == 0 => nothing,
         None => Exit::Ok,
     };
     let tally = recording.tally();

@@ -19,7 +19,7 @@ use teetap_wire::def::Registry;
 
 use crate::{
     child,
-    cli::Options,
+    cli::{self, Options},
     exit::{Exit, Failure},
     filters,
     live::{Live, Wake},
@@ -38,7 +38,12 @@ pub(crate) fn proxy(
     command: Option<&[OsString]>,
 ) -> anyhow::Result<Exit> {
     let listen = options.listen()?;
-    let server = target.resolve().map_err(Failure::network)?;
+    let server = target.resolve().map_err(|error| {
+        let meant = cli::command_like(&target.host).map_or(String::new(), |name| {
+            format!("; did you mean the command '{name}'?")
+        });
+        Failure::network(format!("{error}{meant}"))
+    })?;
     let (wake_sender, wake) = mpsc::channel();
     let mut setup = Setup::new(options)?;
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;

@@ -119,7 +119,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
 
 #[test]
 fn bad_input_is_refused_in_one_line_before_anything_starts() {
-    let cases: [(&[&str], i32, &str); 21] = [
+    let cases: [(&[&str], i32, &str); 23] = [
         (&[], 2, "HOST[:PORT]"),
         (&["run"], 2, "HOST[:PORT]"),
         (&[""], 2, "empty"),
@@ -138,7 +138,9 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
         (&[NOBODY, "run", NOBODY], 2, "behind it"),
         (&["demo", "--proto", "0.7"], 2, "takes no --proto"),
         (&["opne", "FILE"], 2, "did you mean 'open'"),
-        (&["man", "opne"], 2, "no command 'opne'"),
+        (&["man", "opne"], 2, "'opne'"),
+        (&["help", "opne"], 2, "'opne'"),
+        (&["gerp"], 3, "did you mean the command 'grep'"),
         (&["nosuch.invalid"], 3, "cannot resolve 'nosuch.invalid'"),
         (&["127.0.0.1:8303", "-l", "127.0.0.1:8303"], 3, "talk to itself"),
     ];
@@ -337,11 +339,30 @@ fn completions_and_man_page_are_made_from_the_definition() {
         assert_eq!(stderr, "");
     }
     refused(&["completions", "tcsh"], 2, "zsh");
+    // What a command does not take is not offered either.
+    let (script, _) = run(&["completions", "bash"], 0);
+    let of = |command: &str| {
+        let (_, rest) = script
+            .split_once(&format!("        teetap__subcmd__{command})"))
+            .unwrap();
+        rest.lines().nth(1).unwrap().to_owned()
+    };
+    assert!(
+        of("grep").contains("--until") && !of("grep").contains("--filter"),
+        "{}",
+        of("grep")
+    );
+    assert!(
+        of("man").contains("scrub") && !of("man").contains("--json"),
+        "{}",
+        of("man")
+    );
     let (page, _) = run(&["man"], 0);
     for word in [
         ".TH teetap",
         "allow\\-remote",
         "Exit codes",
+        ".nf",
         "TEETAP_LISTEN",
         "demo",
     ] {

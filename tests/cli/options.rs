@@ -136,6 +136,8 @@ fn what_the_environment_says_to_others_is_passed_over() {
         ("TEETAP_PROTO", "0.7"),
         ("TEETAP_LISTEN", ":0"),
         ("TEETAP_FILTER", "nonsense"),
+        ("TEETAP_TIMEOUT", "soon"),
+        ("TEETAP_JSON", ""),
     ];
     let (listed, _) = run(&["messages", "sv_chat"], 0);
     let output = teetap()
@@ -152,4 +154,26 @@ fn what_the_environment_says_to_others_is_passed_over() {
         .envs([others[1], others[2]])
         .assert()
         .code(0);
+}
+
+#[test]
+fn a_wrong_variable_is_named() {
+    let refused = |args: &[&str]| {
+        let output = teetap()
+            .args(args)
+            .env("TEETAP_LISTEN", "nowhere")
+            .assert()
+            .code(2)
+            .get_output()
+            .clone();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&[NOBODY]).contains("in the environment, TEETAP_LISTEN: "));
+    for typed in ["--listen=here", "-lhere"] {
+        let stderr = refused(&[NOBODY, typed]);
+        assert!(
+            stderr.contains("'here'") && !stderr.contains("environment"),
+            "{stderr}"
+        );
+    }
 }

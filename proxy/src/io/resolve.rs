@@ -26,7 +26,7 @@ pub enum ResolveError {
     #[error("the server's address is empty")]
     Empty,
     /// What stands behind the colon is no port.
-    #[error("'{0}' is no port: 1 to 65535 is")]
+    #[error("'{0}' is no port: ports are 1 to 65535")]
     Port(String),
     /// `[` without `]`, or text behind it.
     #[error("'{0}' is no IPv6 address with a port: write it like [::1]:8303")]
