@@ -30,10 +30,11 @@ pub use vocabulary::vocabulary;
 /// Checks an expression. The program is of use only if no diagnostic is an error.
 pub(crate) fn check(expr: &Expr, registry: &Registry) -> (Program, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
-    checker.names_snap_single = expr.mentions(&|path| {
-        let mut words = path.segments.iter().map(|segment| &segment.name.text);
-        words.any(|word| word.eq_ignore_ascii_case("snap_single"))
-    });
+    let is = |name: &crate::syntax::Name| name.text.eq_ignore_ascii_case("snap_single");
+    checker.knows = Knows {
+        snap_single: expr.mentions(&|path| path.segments.iter().any(|segment| is(&segment.name))),
+        connless: expr.mentions(&|path| path.begins("connless", |_| true)),
+    };
     checker.program.root = checker.cond(expr);
     (checker.program, checker.diagnostics)
 }
@@ -52,8 +53,14 @@ struct Checker<'r> {
     /// Which of `defs` the message may be, where the checker is now.
     scope: Vec<bool>,
     each: Option<Each>,
-    /// Whoever names this one too knows that there are several.
-    names_snap_single: bool,
+    knows: Knows,
+}
+
+/// Whoever writes this one, or any message of that class, knows that a name is not all there is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Knows {
+    snap_single: bool,
+    connless: bool,
 }
 
 /// The `any(..)` or `all(..)` that the checker is in.
@@ -112,7 +119,7 @@ impl<'r> Checker<'r> {
             diagnostics: Vec::new(),
             scope,
             each: None,
-            names_snap_single: false,
+            knows: Knows::default(),
         }
     }
 
@@ -191,11 +198,7 @@ impl<'r> Checker<'r> {
             return self.truth(&operand, expr.span);
         }
         self.note_versions(&named.label, &named.defs, expr.span);
-        if named.label == "snap" && !self.names_snap_single {
-            let what = "`snap` is only a part of a snapshot that needs several messages";
-            let diagnostic = Diagnostic::new(Code::OneOfSeveral, expr.span, what);
-            self.report(diagnostic.help("all snapshots are `any_snap`"));
-        }
+        self.note_others(&named, expr.span);
         Cond::Is(self.target(named.target))
     }
 

@@ -74,7 +74,7 @@ codes! {
     NeverMatches    "W301" Warning "no message that the games send can match"
     OutOfRange      "W302" Warning "outside the range in which the games send it"
     SomeVersions    "N401" Note    "exists in some protocol versions only"
-    OneOfSeveral    "N402" Note    "only one of several messages for the same thing"
+    OneOfSeveral    "N402" Note    "only one of several messages that may be meant"
 }
 
 impl Code {

@@ -98,11 +98,12 @@ fn item_json(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded, out: &mut 
 fn notes_json(buffer: &Decoded, out: &mut String) {
     for (number, note) in buffer.notes().iter().enumerate() {
         let (code, text) = (note.code.name(), note.code.text());
+        let severity = note.code.severity().name();
         let lead = if number > 0 { "," } else { ",\"notes\":[" };
         // Words of the table, which have nothing to escape.
         let _never_fails = write!(
             out,
-            "{lead}{{\"code\":\"{code}\",\"at\":{},\"len\":{},\"text\":\"{text}\"}}",
+            "{lead}{{\"code\":\"{code}\",\"severity\":\"{severity}\",\"at\":{},\"len\":{},\"text\":\"{text}\"}}",
             note.at, note.len
         );
     }

@@ -17,6 +17,18 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// `error`, `warning` or `info`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// What the byte range of a note counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {

@@ -146,6 +146,25 @@ impl<'r> Checker<'r> {
         )
     }
 
+    /// Says so if something else that may be meant has another name.
+    pub(super) fn note_others(&mut self, named: &Named<'_>, span: Span) {
+        let name = &*named.label;
+        let (what, help) = if name == "snap" && !self.knows.snap_single {
+            let what = "`snap` is only a part of a snapshot that needs several messages".to_owned();
+            (what, "all snapshots are `any_snap`".to_owned())
+        } else if !self.knows.connless
+            && named.used == 1
+            && named.defs.iter().all(|(_, def)| def.class != Class::Connless)
+            && !self.called(Some(Class::Connless), name).is_empty()
+        {
+            let what = format!("`{name}` is the message of a connection");
+            (what, format!("that outside of connections is `connless.{name}`"))
+        } else {
+            return;
+        };
+        self.report(Diagnostic::new(Code::OneOfSeveral, span, what).help(help));
+    }
+
     fn with(&self, wanted: impl Fn(&Def) -> bool) -> Vec<Of<'r>> {
         self.defs.iter().copied().filter(|(_, def)| wanted(def)).collect()
     }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use teetap_wire::Code as Lint;
+use teetap_wire::{Code as Lint, Severity};
 
 use super::{ATOMS, call::FUNCTIONS, fact};
 use crate::syntax::{Quantity, Unit};
@@ -25,7 +25,7 @@ pub fn vocabulary() -> String {
     };
     let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
     part(
-        "Conditions; lint is any oddity but harmless ones:",
+        "Conditions; lint is any oddity that is a warning or an error:",
         owned(ATOMS.iter().map(|(word, _)| *word).collect()),
     );
     part(
@@ -39,7 +39,8 @@ pub fn vocabulary() -> String {
         ]),
     );
     part(
-        "Values: fields (of a message, of this one), items of snapshots, matches so far, time in the session:",
+        "Values: fields (of a message, of this one), items of snapshots; n is 1 where the filter matches for\n\
+         the first time in its session, 2 for the second (n <= 3: the first three); t is the time in the session:",
         owned(vec![
             "sv_chat.message",
             ".client_id",
@@ -60,19 +61,27 @@ pub fn vocabulary() -> String {
         let units = Unit::ALL.iter().filter(|unit| unit.quantity() == quantity);
         part(head, owned(units.map(|unit| unit.name()).collect()));
     }
-    part(
-        "Oddities, each asked for as lint.CODE (lint.surplus_bytes):",
-        lints(),
-    );
+    for (severity, head) in [
+        (
+            Severity::Error,
+            "Oddities, asked for as lint.CODE (lint.wrong_token). Errors: receivers drop something:",
+        ),
+        (Severity::Warning, "Warnings: receivers differ, or ignore a part:"),
+        (Severity::Info, "Harmless, so that `lint` passes over them:"),
+    ] {
+        let codes = Lint::ALL.iter().filter(|code| code.severity() == severity);
+        part(head, codes.map(|code| written(*code)).collect());
+    }
     page
 }
 
 /// Every lint as it is written in an expression.
 pub(super) fn lints() -> Vec<String> {
-    Lint::ALL
-        .iter()
-        .map(|code| code.name().replace('-', "_"))
-        .collect()
+    Lint::ALL.iter().map(|code| written(*code)).collect()
+}
+
+fn written(code: Lint) -> String {
+    code.name().replace('-', "_")
 }
 
 /// Words behind each other, in lines that are not longer than [`WIDTH`] where words allow it.

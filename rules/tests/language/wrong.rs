@@ -170,6 +170,7 @@ fn warnings_and_notes() {
             "sv_team.team == red",
             "seen(sv_team)",
             "c2s or snap",
+            "connless and info",
         ],
     );
 }

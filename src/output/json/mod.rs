@@ -345,6 +345,7 @@ fn actions(done: Done) -> Vec<ActionBody> {
 
 fn notes(notes: &[Note]) -> Vec<NoteBody> {
     let body = |note: &Note| NoteBody {
+        severity: note.code.severity().name(),
         code: note.code.name(),
         place: match note.code.place() {
             Place::Datagram => "datagram",

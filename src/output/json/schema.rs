@@ -126,6 +126,8 @@ pub(super) struct MessageBody<'a> {
 #[derive(Serialize)]
 pub(super) struct NoteBody {
     pub(super) code: &'static str,
+    /// error, warning or info.
+    pub(super) severity: &'static str,
     /// What the range is of: datagram, payload (clear) or message.
     pub(super) place: &'static str,
     pub(super) at: usize,
