@@ -50,7 +50,7 @@ pub(crate) struct Options {
     #[arg(short, long, env = "TEETAP_QUIET", global = true, value_parser = BoolishValueParser::new(), conflicts_with = "verbose", hide_env_values = true)]
     pub(crate) quiet: bool,
 
-    /// A line per datagram with both legs' numbers and acks; twice: its bytes too
+    /// A line per datagram with both legs' numbers and acks; twice: its bytes too, secrets in them included
     #[arg(short, long, env = "TEETAP_VERBOSE", global = true, action = clap::ArgAction::Count, hide_env_values = true)]
     verbose: u8,
 
@@ -109,7 +109,7 @@ pub(crate) struct Options {
     pub(crate) input_log: Option<PathBuf>,
 
     /// Records the run: FILE.pcapng with every datagram, for tshark and `teetap open`, or FILE.jsonl with the lines of
-    /// --json -vv. A recording of teetap's that is there is gone on with; it holds passwords and can only be read by you
+    /// --json -vv, without the items of snapshots, which `teetap open` reads from the bytes. A recording of teetap's that is there is gone on with; it holds passwords and can only be read by you
     #[arg(
         short,
         long,

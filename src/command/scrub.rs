@@ -87,6 +87,9 @@ pub(crate) fn scrub(
 ///
 /// Readable and writable by its owner alone, as all recordings, until its owner has looked at it.
 fn create(path: &Path) -> Result<NamedTempFile, Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::usage("scrub writes to a file, not to stdout: name one"));
+    }
     if fs::symlink_metadata(path).is_ok() {
         return Err(taken(path));
     }
@@ -116,7 +119,10 @@ fn taken(path: &Path) -> Failure {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::network(format!("cannot write {}: {error}", path.display()))
+    let error = error.to_string();
+    // Not the name of the file beside it.
+    let why = error.split_once(" at path ").map_or(&*error, |(why, _)| why);
+    Failure::network(format!("cannot write {}: {why}", path.display()))
 }
 
 /// What is to be scrubbed.

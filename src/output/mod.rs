@@ -5,11 +5,13 @@
 
 mod json;
 mod plain;
+mod streams;
 
 pub(crate) use json::{JsonLines, Lines, end_of_json_lines};
+pub(crate) use streams::{say, write_out};
 
 use std::{
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _},
     net::SocketAddr,
     path::Path,
     time::SystemTime,
@@ -238,7 +240,7 @@ impl Output {
     /// Something that the program said when it recorded.
     pub(crate) fn recorded_log(&mut self, at: Time, level: Level, text: &str) {
         if !self.style.matches_only {
-            self.log(at, level, text);
+            self.log(at, level, &format!("recorded: {text}"));
         }
     }
 
@@ -337,23 +339,4 @@ impl Style {
             Kind::Traffic | Kind::Info => !self.quiet,
         }
     }
-}
-
-/// Writes to stdout at once; false when nobody reads any more.
-///
-/// # Errors
-/// [`Failure`] of the network with what the operating system says, a closed pipe excepted.
-pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::network(format!("cannot write to stdout: {error}"))),
-    }
-}
-
-/// One line on stderr.
-pub(crate) fn say(line: &str) {
-    // Where even stderr is closed there is nobody left to tell.
-    let _nobody_reads = writeln!(io::stderr().lock(), "{line}");
 }

@@ -299,8 +299,9 @@ fn what_cannot_be_done_is_refused_in_one_line_and_leaves_nothing() {
         &[&given, to, Path::new("/no/such/out")],
         &[],
         3,
-        "cannot write /no/such/out",
+        "cannot write /no/such/out: No such file or directory (os error 2)\n",
     );
+    refused(&[&given, to, Path::new("-")], &[], 2, "not to stdout");
     for (option, value) in [("--filter", "c2s"), ("--until", "input"), ("-w", "x.jsonl")] {
         refused(&[&given, to, &out], &[option, value], 2, "takes no --");
     }

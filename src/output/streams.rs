@@ -1,0 +1,70 @@
+//! stdout and stderr, as they are.
+
+use std::{
+    borrow::Cow,
+    io::{self, Write as _},
+};
+
+use crate::exit::Failure;
+
+/// Writes to stdout at once; false when nobody reads any more.
+///
+/// # Errors
+/// [`Failure`] of the network with what the operating system says, a closed pipe excepted.
+pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::network(format!("cannot write to stdout: {error}"))),
+    }
+}
+
+/// One line on stderr. Names of files and hosts are somebody else's: of control sequences only colours pass.
+pub(crate) fn say(line: &str) {
+    // Where even stderr is closed there is nobody left to tell.
+    let _nobody_reads = writeln!(io::stderr().lock(), "{}", without_controls(line));
+}
+
+fn without_controls(line: &str) -> Cow<'_, str> {
+    let is_bad = |(at, c): (usize, char)| {
+        let rest = line.get(at..).unwrap_or_default();
+        c.is_control() && !matches!(c, '\n' | '\t') && !is_colour(rest)
+    };
+    if !line.char_indices().any(is_bad) {
+        return line.into();
+    }
+    let mut clean = String::with_capacity(line.len());
+    for (at, c) in line.char_indices() {
+        if is_bad((at, c)) {
+            clean.extend(c.escape_default());
+        } else {
+            clean.push(c);
+        }
+    }
+    clean.into()
+}
+
+/// Whether the text begins with a sequence that only sets colours.
+fn is_colour(text: &str) -> bool {
+    let rest = text.strip_prefix("\x1b[").unwrap_or_default();
+    rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+        .starts_with('m')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_reach_the_terminal() {
+        for (line, shown) in [
+            ("a\tb\nc \u{fc}", "a\tb\nc \u{fc}"),
+            ("\x1b[1;31merror\x1b[0m", "\x1b[1;31merror\x1b[0m"),
+            ("\x1b]0;title\x07", "\\u{1b}]0;title\\u{7}"),
+            ("\x1b[2J\r\u{9b}x", "\\u{1b}[2J\\r\\u{9b}x"),
+        ] {
+            assert_eq!(without_controls(line), shown);
+        }
+    }
+}
