@@ -50,6 +50,8 @@ pub struct Reading {
     pub notes: Vec<Note>,
     /// More oddities than are kept.
     pub more_notes: bool,
+    /// Its end was not recorded: what that makes odd is no oddity.
+    pub is_cut: bool,
     /// Why the bytes could not be read, if they could not.
     pub error: Option<String>,
 }
@@ -140,6 +142,7 @@ impl Reading {
             messages: Vec::new(),
             notes: datagram.notes.iter().collect(),
             more_notes: datagram.notes.overflowed(),
+            is_cut: datagram.notes.contains(Code::CutByCapture),
             error: None,
         };
         let mut scratch = decoder.lend_scratch();
@@ -151,6 +154,9 @@ impl Reading {
         };
         match datagram.packet(&mut scratch) {
             Some(Ok(packet)) => reading.take_received(&packet, &mut decode),
+            Some(Err(_)) if reading.is_cut => {
+                reading.error = Some("its end was not recorded".to_owned());
+            }
             Some(Err(error)) => reading.error = Some(error.to_string()),
             None => {}
         }
@@ -304,7 +310,8 @@ impl Reading {
     }
 
     fn add_notes(&mut self, found: &Notes) {
-        for note in found.iter() {
+        let told = |note: &Note| !(self.is_cut && note.code.comes_of_a_cut());
+        for note in found.iter().filter(told) {
             let known = self.notes.contains(&note)
                 || self.messages.iter().any(|message| message.notes.contains(&note));
             if !known {

@@ -180,6 +180,7 @@ fn sessions_remarks_connless_and_gaps() {
             dir: Dir::C2s,
             client: "127.0.0.1:4".parse().unwrap(),
             bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01"[..].into(),
+            cut: 0,
             forwarded: false,
             sent: None,
             ends: Ends::default(),
@@ -213,7 +214,7 @@ proptest! {
             prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
         }
         let connless = Connless {
-            dir: Dir::S2c, client: "127.0.0.1:4".parse().unwrap(), bytes: bytes.into(), forwarded: true,
+            dir: Dir::S2c, client: "127.0.0.1:4".parse().unwrap(), bytes: bytes.into(), cut: 0, forwarded: true,
             sent: None,
             ends: Ends::default(),
         };

@@ -16,7 +16,7 @@ use teetap_proxy::{
     },
     session::{Connless, Datagram, Ends, Event, Placed, Remark, SessionChange, SessionId, Time, What},
 };
-use teetap_wire::Seq;
+use teetap_wire::{Code, Seq};
 
 use super::{VERSION, time::parse_rfc3339};
 
@@ -79,6 +79,8 @@ struct ConnlessLine {
     hex_out: Vec<Hex>,
     #[serde(default)]
     actions: Vec<Value>,
+    #[serde(default)]
+    notes: Vec<NoteLine>,
 }
 
 #[derive(Deserialize)]
@@ -230,10 +232,14 @@ fn read_connless(at: Time, body: Value) -> Read {
     let Some(dir) = named(DIRS, &line.dir) else {
         return Ok(None);
     };
+    let mut notes = line.notes.iter();
+    let cut = notes.find(|note| note.code == Code::CutByCapture.name());
+    let cut = cut.map_or(0, |note| note.len);
     let connless = Connless {
         dir,
         client: line.client,
         bytes: line.hex.0,
+        cut,
         forwarded: line.actions.is_empty(),
         sent: line.hex_out.into_iter().next().map(|hex| hex.0),
         ends: Ends::default(),
