@@ -193,6 +193,31 @@ fn sessions_remarks_connless_and_gaps() {
     assert!(gap(7).text.contains("7 events missed"));
 }
 
+#[test]
+fn an_answer_to_the_browser_that_is_cut_off_is_not_odd() {
+    let answer = |cut| Event {
+        at: Time(1_000),
+        session: None,
+        what: What::Connless(Connless {
+            dir: Dir::S2c,
+            client: "127.0.0.1:4".parse().unwrap(),
+            bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffinf37\x000.6\0na"[..].into(),
+            cut,
+            forwarded: true,
+            sent: None,
+            ends: Ends::default(),
+        }),
+    };
+    let text = |cut| texts(&answer(cut), Verbosity::Messages).join("");
+    assert!(text(30).ends_with(" !cut-by-capture"), "{}", text(30));
+    assert!(!text(30).contains("missing-field") && !text(30).contains("unterminated"));
+    assert!(
+        text(0).contains("!unterminated-text !missing-field"),
+        "{}",
+        text(0)
+    );
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_a_control_character_or_a_panic(
