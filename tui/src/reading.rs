@@ -11,7 +11,7 @@ use teetap_proxy::{
     session::{Action, Datagram, Origin, Placed, SessionId, Time},
     snapshots::Snapshots,
 };
-use teetap_wire::{Code, Flags, Note, Notes, Packet, Place, Seq, chunk};
+use teetap_wire::{Code, Flags, Note, Notes, Packet, PacketError, Place, Seq, chunk};
 
 use crate::decoder::Decoder;
 use decode::Decode;
@@ -154,10 +154,7 @@ impl Reading {
         };
         match datagram.packet(&mut scratch) {
             Some(Ok(packet)) => reading.take_received(&packet, &mut decode),
-            Some(Err(_)) if reading.is_cut => {
-                reading.error = Some("its end was not recorded".to_owned());
-            }
-            Some(Err(error)) => reading.error = Some(error.to_string()),
+            Some(Err(error)) => reading.error = Some(reading.explain(error)),
             None => {}
         }
         if datagram.is_unchanged() && datagram.received().is_some() {
@@ -168,7 +165,7 @@ impl Reading {
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, &mut scratch) {
                 Ok(packet) => reading.take_sent(&packet, index == 0, &mut decode),
-                Err(error) => reading.error = Some(error.to_string()),
+                Err(error) => reading.error = Some(reading.explain(error)),
             }
         }
         decoder.give_back(scratch);
@@ -223,6 +220,15 @@ impl Reading {
     /// Whether there is anything to show: a message that no filter is against, or, without a filter, the datagram.
     fn is_shown(&self, decoder: &Decoder) -> bool {
         !decoder.is_choosy() || self.messages.iter().any(|message| message.shown)
+    }
+
+    /// Why bytes cannot be read.
+    fn explain(&self, error: PacketError) -> String {
+        if self.is_cut {
+            "its end was not recorded".to_owned()
+        } else {
+            error.to_string()
+        }
     }
 
     fn take_received(&mut self, packet: &Packet<'_>, decode: &mut Decode<'_>) {
