@@ -11,7 +11,7 @@ use teetap_proxy::{
 };
 use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
-    Dir, MessageId, Notes, Proto, Scratch, Seq,
+    Code, Dir, MessageId, Note, Notes, Proto, Scratch, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Registry, Secrets},
     identify, printable,
@@ -302,7 +302,7 @@ impl Decoder {
     pub(crate) fn control(&mut self, place: Place<'_>, payload: &[u8]) -> Content {
         let id = payload.first().copied();
         let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
-        let shown = self.judge.decide(&Asked {
+        let asked = Asked {
             at: place.at,
             session: place.session,
             proto: place.proto,
@@ -320,15 +320,15 @@ impl Decoder {
             around: place.around,
             snapshot: None,
             found: &NOTHING,
-        });
-        if !shown {
+        };
+        let is_cut = asked.is_cut();
+        if !self.judge.decide(&asked) {
             return Content::hidden(def);
         }
-        let def = self
-            .teller
-            .decoded
-            .control(self.registry, place.proto, place.dir, payload);
-        self.teller.content(def, payload, self.roster.of(place.session))
+        let decoded = &mut self.teller.decoded;
+        let def = decoded.control(self.registry, place.proto, place.dir, payload);
+        let content = self.teller.content(def, payload, self.roster.of(place.session));
+        if is_cut { content.of_a_cut() } else { content }
     }
 
     /// A datagram outside a connection.
@@ -345,6 +345,12 @@ impl Decoder {
         };
         let data = message.data();
         let def = self.registry.connless(proto, data);
+        let cut = [Note {
+            code: Code::CutByCapture,
+            at: connless.bytes.len(),
+            len: connless.cut,
+        }];
+        let notes = if connless.cut > 0 { &cut[..] } else { &[] };
         let shown = self.judge.decide(&Asked {
             at,
             session: None,
@@ -362,6 +368,7 @@ impl Decoder {
             roster: &self.roster,
             around: Around {
                 size: Some(connless.bytes.len()),
+                notes,
                 ..Around::default()
             },
             snapshot: None,
@@ -371,7 +378,13 @@ impl Decoder {
             return Content::hidden(def);
         }
         let def = self.teller.decoded.connless(self.registry, proto, data);
-        self.teller.content(def, data, None)
+        let content = self.teller.content(def, data, None);
+        if notes.is_empty() {
+            return content;
+        }
+        let mut content = content.of_a_cut();
+        content.notes.extend(notes);
+        content
     }
 }
 

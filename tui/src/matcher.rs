@@ -92,6 +92,15 @@ pub(crate) struct Asked<'a> {
     pub(crate) found: &'a Notes,
 }
 
+impl Asked<'_> {
+    /// Whether its end was not recorded. Chunks are there whole, or not at all.
+    pub(crate) fn is_cut(&self) -> bool {
+        let is_chunk = matches!(self.class, Class::System | Class::Game);
+        let mut notes = self.around.notes.iter();
+        !is_chunk && notes.any(|note| note.code == Code::CutByCapture)
+    }
+}
+
 impl Matcher {
     /// With nothing remembered yet.
     pub(crate) fn new(filter: Filter) -> Self {
@@ -270,7 +279,9 @@ impl Message<'_> {
     fn any_note(&self, wanted: impl Fn(Code) -> bool) -> bool {
         let of_message = || {
             let fields = self.lazy.fields()?;
-            Some(fields.decoded.notes().iter().any(|note| wanted(note.code)))
+            let is_cut = self.asked.is_cut();
+            let mut notes = fields.decoded.notes().iter();
+            Some(notes.any(|note| !(is_cut && note.code.comes_of_a_cut()) && wanted(note.code)))
         };
         let Asked {
             around,

@@ -11,7 +11,7 @@ use teetap_proxy::{
     session::{Action, Datagram, Origin, Placed, SessionId, Time},
     snapshots::Snapshots,
 };
-use teetap_wire::{Code, Flags, Note, Notes, Packet, Place, Seq, chunk};
+use teetap_wire::{Code, Flags, Note, Notes, Packet, PacketError, Place, Seq, chunk};
 
 use crate::decoder::Decoder;
 use decode::Decode;
@@ -50,6 +50,8 @@ pub struct Reading {
     pub notes: Vec<Note>,
     /// More oddities than are kept.
     pub more_notes: bool,
+    /// Its end was not recorded: what that makes odd is no oddity.
+    pub is_cut: bool,
     /// Why the bytes could not be read, if they could not.
     pub error: Option<String>,
 }
@@ -140,6 +142,7 @@ impl Reading {
             messages: Vec::new(),
             notes: datagram.notes.iter().collect(),
             more_notes: datagram.notes.overflowed(),
+            is_cut: datagram.notes.contains(Code::CutByCapture),
             error: None,
         };
         let mut scratch = decoder.lend_scratch();
@@ -151,7 +154,7 @@ impl Reading {
         };
         match datagram.packet(&mut scratch) {
             Some(Ok(packet)) => reading.take_received(&packet, &mut decode),
-            Some(Err(error)) => reading.error = Some(error.to_string()),
+            Some(Err(error)) => reading.error = Some(reading.explain(error)),
             None => {}
         }
         if datagram.is_unchanged() && datagram.received().is_some() {
@@ -162,7 +165,7 @@ impl Reading {
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, &mut scratch) {
                 Ok(packet) => reading.take_sent(&packet, index == 0, &mut decode),
-                Err(error) => reading.error = Some(error.to_string()),
+                Err(error) => reading.error = Some(reading.explain(error)),
             }
         }
         decoder.give_back(scratch);
@@ -217,6 +220,15 @@ impl Reading {
     /// Whether there is anything to show: a message that no filter is against, or, without a filter, the datagram.
     fn is_shown(&self, decoder: &Decoder) -> bool {
         !decoder.is_choosy() || self.messages.iter().any(|message| message.shown)
+    }
+
+    /// Why bytes cannot be read.
+    fn explain(&self, error: PacketError) -> String {
+        if self.is_cut {
+            "its end was not recorded".to_owned()
+        } else {
+            error.to_string()
+        }
     }
 
     fn take_received(&mut self, packet: &Packet<'_>, decode: &mut Decode<'_>) {
@@ -304,7 +316,8 @@ impl Reading {
     }
 
     fn add_notes(&mut self, found: &Notes) {
-        for note in found.iter() {
+        let told = |note: &Note| !(self.is_cut && note.code.comes_of_a_cut());
+        for note in found.iter().filter(told) {
             let known = self.notes.contains(&note)
                 || self.messages.iter().any(|message| message.notes.contains(&note));
             if !known {

@@ -182,3 +182,54 @@ fn what_is_odd_about_a_datagram_is_odd_about_its_messages() {
     let sound = event(&sound, &[&sound]);
     assert!(Reading::shown(Time::ZERO, None, &sound, &mut decoder).is_none());
 }
+
+/// `bytes` of a longer datagram of DDNet's that a recording has not whole.
+fn cut(bytes: &[u8]) -> Datagram {
+    let bytes: &'static [u8] = bytes.to_vec().leak();
+    let mut event = Datagram::new(Dir::S2c, Proto::Ddnet, Origin::Peer, bytes, [bytes].into_iter());
+    event.notes.push(Note {
+        code: Code::CutByCapture,
+        at: bytes.len(),
+        len: 40,
+    });
+    event
+}
+
+#[test]
+fn what_was_not_recorded_is_no_fault_of_the_datagram() {
+    // con_ready whole, the next one not; something compressed; a reason and a handshake that break off.
+    let chunks = b"\0\x02\x03\x40\x01\x06\x09\x42\x00\x07\x06\x01\x02\x03\x04";
+    let datagrams: [(&[u8], bool, usize); 4] = [
+        (chunks, true, 1),
+        (b"\x80\x02\x03\x10\x11", false, 0),
+        (b"\x10\0\0\x04good bye", true, 1),
+        (b"\x10\0\0\x02TKEN", true, 1),
+    ];
+    for (bytes, is_readable, count) in datagrams {
+        let reading = read(&cut(bytes));
+        let codes: Vec<Code> = reading.notes.iter().map(|note| note.code).collect();
+        assert_eq!(codes, [Code::CutByCapture], "{reading:?}");
+        let messages = &reading.messages;
+        assert!(
+            messages.iter().all(|message| message.notes.is_empty()),
+            "{reading:?}"
+        );
+        assert_eq!(
+            (messages.len(), reading.error.as_deref()),
+            (count, (!is_readable).then_some("its end was not recorded"))
+        );
+        let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+        decoder.show_only(Filter::parse("malformed", Registry::builtin()).unwrap().0);
+        assert!(Reading::shown(Time::ZERO, None, &cut(bytes), &mut decoder).is_none());
+        // The same whole is as odd as ever.
+        let mut whole = cut(bytes);
+        whole.notes = Notes::default();
+        let odd = read(&whole);
+        assert!(
+            odd.error != reading.error
+                || !odd.notes.is_empty()
+                || odd.messages.iter().any(|message| !message.notes.is_empty()),
+            "{odd:?}"
+        );
+    }
+}

@@ -180,6 +180,7 @@ fn sessions_remarks_connless_and_gaps() {
             dir: Dir::C2s,
             client: "127.0.0.1:4".parse().unwrap(),
             bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01"[..].into(),
+            cut: 0,
             forwarded: false,
             sent: None,
             ends: Ends::default(),
@@ -190,6 +191,31 @@ fn sessions_remarks_connless_and_gaps() {
         ["   0.001 -   c→s -      request_info       15 bytes client 127.0.0.1:4 discard token=1"]
     );
     assert!(gap(7).text.contains("7 events missed"));
+}
+
+#[test]
+fn an_answer_to_the_browser_that_is_cut_off_is_not_odd() {
+    let answer = |cut| Event {
+        at: Time(1_000),
+        session: None,
+        what: What::Connless(Connless {
+            dir: Dir::S2c,
+            client: "127.0.0.1:4".parse().unwrap(),
+            bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffinf37\x000.6\0na"[..].into(),
+            cut,
+            forwarded: true,
+            sent: None,
+            ends: Ends::default(),
+        }),
+    };
+    let text = |cut| texts(&answer(cut), Verbosity::Messages).join("");
+    assert!(text(30).ends_with(" !cut-by-capture"), "{}", text(30));
+    assert!(!text(30).contains("missing-field") && !text(30).contains("unterminated"));
+    assert!(
+        text(0).contains("!unterminated-text !missing-field"),
+        "{}",
+        text(0)
+    );
 }
 
 proptest! {
@@ -213,7 +239,7 @@ proptest! {
             prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
         }
         let connless = Connless {
-            dir: Dir::S2c, client: "127.0.0.1:4".parse().unwrap(), bytes: bytes.into(), forwarded: true,
+            dir: Dir::S2c, client: "127.0.0.1:4".parse().unwrap(), bytes: bytes.into(), cut: 0, forwarded: true,
             sent: None,
             ends: Ends::default(),
         };

@@ -110,6 +110,12 @@ impl Teller {
 }
 
 impl Content {
+    /// Of one whose end was not recorded: what that makes odd is no oddity.
+    pub(crate) fn of_a_cut(mut self) -> Self {
+        self.notes.retain(|note| !note.code.comes_of_a_cut());
+        self
+    }
+
     /// Of one that is not shown.
     pub(crate) fn hidden(def: Option<&'static Def>) -> Self {
         Self {

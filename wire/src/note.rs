@@ -151,6 +151,24 @@ impl Code {
         self.row().2
     }
 
+    /// Whether a datagram of which only the first bytes are known may have this note for that reason alone.
+    #[must_use]
+    pub const fn comes_of_a_cut(self) -> bool {
+        matches!(
+            self,
+            Self::TooShort
+                | Self::BadHuffman
+                | Self::ControlEmpty
+                | Self::ChunkTruncated
+                | Self::ChunkCountTooHigh
+                | Self::MissingToken
+                | Self::MissingField
+                | Self::UnterminatedText
+                | Self::InvalidUtf8
+                | Self::BadDecimal
+        )
+    }
+
     /// One line for people.
     #[must_use]
     pub const fn text(self) -> &'static str {

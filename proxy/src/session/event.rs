@@ -184,6 +184,8 @@ pub struct Connless {
     pub client: SocketAddr,
     /// As received.
     pub bytes: Box<[u8]>,
+    /// How many bytes behind these a recording lacks.
+    pub cut: usize,
     /// Whether it went on.
     pub forwarded: bool,
     /// What left because of it at once; a request of 0.7 may wait for the server's token.

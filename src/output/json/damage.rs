@@ -28,12 +28,17 @@ impl Damage {
         (untold > 0).then_some(untold)
     }
 
-    /// What is to be said behind everything else; once.
-    pub(super) fn told_at_the_end(&mut self) -> Option<ReadError> {
-        let (offset, mut text) = self.first.take()?;
+    /// What is to be said behind everything else, where the reading ends with `last`; once.
+    pub(super) fn told_at_the_end(&mut self, last: Option<ReadError>) -> Option<ReadError> {
+        let Some((offset, mut text)) = self.first.take() else {
+            return last;
+        };
         match self.lines {
             1 => text.push_str("; this line was passed over"),
             lines => text.push_str(&format!("; this line and {} more were passed over", lines - 1)),
+        }
+        if let Some(last) = last {
+            text.push_str(&format!("; {last}"));
         }
         Some(ReadError::Damaged { offset, text })
     }

@@ -16,7 +16,7 @@ use teetap_proxy::{
     },
     session::{Connless, Datagram, Ends, Event, Placed, Remark, SessionChange, SessionId, Time, What},
 };
-use teetap_wire::Seq;
+use teetap_wire::{Code, Dir, Seq};
 
 use super::{VERSION, time::parse_rfc3339};
 
@@ -30,13 +30,14 @@ pub(super) struct Line {
     body: Value,
 }
 
+/// Only the time is known of recordings of others.
 #[derive(Deserialize)]
 struct StartLine {
     version: String,
-    seed: u64,
-    target: String,
-    server: SocketAddr,
-    listen: SocketAddr,
+    seed: Option<u64>,
+    target: Option<String>,
+    server: Option<SocketAddr>,
+    listen: Option<SocketAddr>,
     wall_clock: String,
 }
 
@@ -79,6 +80,8 @@ struct ConnlessLine {
     hex_out: Vec<Hex>,
     #[serde(default)]
     actions: Vec<Value>,
+    #[serde(default)]
+    notes: Vec<NoteLine>,
 }
 
 #[derive(Deserialize)]
@@ -103,10 +106,53 @@ struct LogLine {
     program: bool,
 }
 
+/// The datagram of a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parent {
+    session: Option<u32>,
+    dir: Dir,
+    /// 0 when no peer sent it.
+    ordinal: u64,
+}
+
+#[derive(Deserialize)]
+struct MessageLine {
+    session: Option<u32>,
+    dir: String,
+    datagram: Option<u64>,
+}
+
+impl Parent {
+    /// Of an event, if it is one.
+    pub(super) fn of(item: &Item) -> Option<Self> {
+        match item {
+            Item::Event(Event {
+                session,
+                what: What::Datagram(datagram),
+                ..
+            }) => Some(Self {
+                session: session.map(|session| session.0),
+                dir: datagram.dir,
+                ordinal: datagram.ordinal,
+            }),
+            _ => None,
+        }
+    }
+
+    fn of_message(body: Value) -> Option<Self> {
+        let line: MessageLine = serde_json::from_value(body).ok()?;
+        Some(Self {
+            session: line.session,
+            dir: named(DIRS, &line.dir)?,
+            ordinal: line.datagram.unwrap_or_default(),
+        })
+    }
+}
+
 /// Why a line gives nothing.
 pub(super) enum Wrong {
-    /// It tells of bytes that it does not have.
-    NoBytes,
+    /// It tells of bytes that it does not have, but the line of this datagram, where it says which.
+    NoBytes(Option<Parent>),
     /// It cannot be read, and why.
     Damaged(String),
 }
@@ -128,12 +174,12 @@ impl Line {
         let item = match line.event.as_str() {
             "start" => read_start(line.body),
             "session" => read_session(at, line.body),
-            "datagram" if !has("hex") && !has("hex_out") => return Err(Wrong::NoBytes),
+            "datagram" if !has("hex") && !has("hex_out") => return Err(Wrong::NoBytes(None)),
             "datagram" => read_datagram(at, line.body),
             "message" if line.body.get("layer").and_then(Value::as_str) == Some("connless") => {
                 read_connless(at, line.body)
             }
-            "message" => return Err(Wrong::NoBytes),
+            "message" => return Err(Wrong::NoBytes(Parent::of_message(line.body))),
             "log" => read_log(at, line.body),
             "gap" => {
                 let lost = line.body.get("lost").and_then(Value::as_u64);
@@ -164,15 +210,20 @@ type Read = Result<Option<Item>, serde_json::Error>;
 fn read_start(body: Value) -> Read {
     let start: StartLine = serde_json::from_value(body)?;
     let wall = parse_rfc3339(&start.wall_clock).unwrap_or_default();
-    let run = Run {
-        version: start.version,
-        wall,
-        seed: start.seed,
-        target: start.target,
-        server: start.server,
-        listen: start.listen,
+    let version = start.version;
+    let known = (start.seed, start.target, start.server, start.listen);
+    let run = match known {
+        (Some(seed), Some(target), Some(server), Some(listen)) => Some(Run {
+            version,
+            wall,
+            seed,
+            target,
+            server,
+            listen,
+        }),
+        _ => None,
     };
-    Ok(Some(Item::Start { wall, run: Some(run) }))
+    Ok(Some(Item::Start { wall, run }))
 }
 
 fn read_session(at: Time, body: Value) -> Read {
@@ -230,10 +281,14 @@ fn read_connless(at: Time, body: Value) -> Read {
     let Some(dir) = named(DIRS, &line.dir) else {
         return Ok(None);
     };
+    let mut notes = line.notes.iter();
+    let cut = notes.find(|note| note.code == Code::CutByCapture.name());
+    let cut = cut.map_or(0, |note| note.len);
     let connless = Connless {
         dir,
         client: line.client,
         bytes: line.hex.0,
+        cut,
         forwarded: line.actions.is_empty(),
         sent: line.hex_out.into_iter().next().map(|hex| hex.0),
         ends: Ends::default(),

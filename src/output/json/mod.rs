@@ -6,6 +6,7 @@
 
 mod damage;
 mod file;
+mod input;
 mod line;
 mod read;
 mod schema;

@@ -3,7 +3,7 @@
 //! Law: an event is made again of the line of its datagram, which has all bytes; the lines of its messages are made of those
 //! when it is shown. What a later version added is passed over; so is a line that cannot be read, which is then told.
 
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
 use teetap_proxy::{
     io::capture::{Item, ReadError, Tally},
@@ -13,11 +13,9 @@ use teetap_wire::Dir;
 
 use super::{
     damage::Damage,
-    line::{Line, Wrong},
+    input::{Found, Input},
+    line::{Line, Parent, Wrong},
 };
-
-/// Bytes of the longest line that is read: more than any event has.
-const LONGEST: u64 = 16 << 20;
 
 /// Lines in a row that may be of a datagram whose own line is missing: a datagram has at most 255 messages.
 const MAX_WITHOUT: u32 = 256;
@@ -31,9 +29,7 @@ const NO_BYTES: ReadError =
 /// Reads a recording.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
-    input: R,
-    offset: u64,
-    line: Vec<u8>,
+    input: Input<R>,
     tally: Tally,
     sessions: std::collections::BTreeSet<u32>,
     /// A datagram with its bytes has come.
@@ -42,7 +38,12 @@ pub(crate) struct Lines<R> {
     without: u32,
     /// Lines so far.
     number: u64,
+    /// What messages may follow now, where that is known.
+    parent: Option<Parent>,
+    /// The recording was made of one of somebody else's: every datagram is one packet.
+    is_of_others: bool,
     is_over: bool,
+    failed: Option<ReadError>,
     damage: Damage,
     /// What follows a gap that was told.
     next: Option<Item>,
@@ -52,15 +53,16 @@ impl<R: BufRead> Lines<R> {
     /// From the beginning.
     pub(crate) fn new(input: R) -> Self {
         Self {
-            input,
-            offset: 0,
-            line: Vec::new(),
+            input: Input::new(input),
             tally: Tally::default(),
             sessions: std::collections::BTreeSet::new(),
             has_bytes: false,
             without: 0,
             number: 0,
+            parent: None,
+            is_of_others: false,
             is_over: false,
+            failed: None,
             damage: Damage::default(),
             next: None,
         }
@@ -90,14 +92,19 @@ impl<R: BufRead> Lines<R> {
                     self.next = Some(item);
                     return Ok(Some(self.counted(Item::Gap { at, lost })));
                 }
-                Err(ReadError::Damaged { offset, text }) => self.damage.add(offset, text),
+                Err(ReadError::Damaged { offset, text }) => {
+                    self.damage.add(offset, text);
+                    self.parent = None;
+                }
                 Err(error) => {
                     self.is_over = true;
-                    return Err(error);
+                    self.failed = Some(error);
                 }
             }
         }
-        self.damage.told_at_the_end().map_or(Ok(None), Err)
+        self.tally.lost += self.damage.untold().unwrap_or_default();
+        let failed = self.failed.take();
+        self.damage.told_at_the_end(failed).map_or(Ok(None), Err)
     }
 
     fn counted(&mut self, item: Item) -> Item {
@@ -107,45 +114,62 @@ impl<R: BufRead> Lines<R> {
 
     /// One line; `None` when it holds nothing that is not elsewhere.
     fn step(&mut self) -> Result<Option<Item>, ReadError> {
-        let begin = self.offset;
-        self.line.clear();
-        let read = io::Read::take(&mut self.input, LONGEST).read_until(b'\n', &mut self.line);
-        let read = read.map_err(|error| ReadError::System { offset: begin, error })?;
-        self.offset += read as u64;
+        let begin = self.input.offset;
+        let found = self.input.next();
+        let found = found.map_err(|error| ReadError::System { offset: begin, error })?;
         self.number += 1;
-        if read == 0 {
-            self.is_over = true;
-            let has_bytes = self.has_bytes || self.without == 0;
-            return if has_bytes { Ok(None) } else { Err(NO_BYTES) };
-        }
-        if self.line.last() != Some(&b'\n') {
-            return Err(ReadError::Cut(begin));
-        }
-        let line = self.line.strip_prefix(BOM).unwrap_or(&self.line);
+        let number = self.number;
+        let damaged = |text: &str| ReadError::Damaged {
+            offset: begin,
+            text: format!("line {number}: {text}"),
+        };
+        let (line, is_whole) = match found {
+            Some(Found::Line(line)) => (line, true),
+            Some(Found::Last(line)) => (line, false),
+            Some(Found::TooLong) => return Err(damaged("longer than any")),
+            None => {
+                self.is_over = true;
+                let has_bytes = self.has_bytes || self.without == 0;
+                return if has_bytes { Ok(None) } else { Err(NO_BYTES) };
+            }
+        };
+        let line = line.strip_prefix(BOM).unwrap_or(line);
         if line.trim_ascii().is_empty() {
             return Ok(None);
         }
-        let number = self.number;
         match Line::read(line) {
             Ok(item) => {
-                let event = item.as_ref().and_then(|item| match item {
-                    Item::Event(event) => Some(&event.what),
-                    _ => None,
-                });
-                self.has_bytes |= matches!(event, Some(What::Datagram(_)));
+                self.note(item.as_ref());
                 Ok(item)
             }
-            Err(Wrong::NoBytes) => {
+            Err(Wrong::NoBytes(parent)) => {
                 self.without += u32::from(!self.has_bytes);
                 if self.without > MAX_WITHOUT {
                     return Err(NO_BYTES);
                 }
+                let is_missing = self.parent.is_some() && parent.is_some() && self.parent != parent;
+                if is_missing {
+                    return Err(damaged("the datagram of this message is missing"));
+                }
                 Ok(None)
             }
-            Err(Wrong::Damaged(text)) => Err(ReadError::Damaged {
-                offset: begin,
-                text: format!("line {number}: {text}"),
-            }),
+            Err(Wrong::Damaged(_)) if !is_whole => Err(ReadError::Cut(begin)),
+            Err(Wrong::Damaged(text)) => Err(damaged(&text)),
+        }
+    }
+
+    /// What a line says about those that follow.
+    fn note(&mut self, item: Option<&Item>) {
+        match item {
+            Some(Item::Start { run, .. }) => self.is_of_others = run.is_none(),
+            Some(item) => {
+                if let Some(parent) = Parent::of(item) {
+                    self.has_bytes = true;
+                    self.parent = Some(parent);
+                }
+            }
+            // Of a later version: it may be a datagram.
+            None => self.parent = None,
         }
     }
 
@@ -186,7 +210,7 @@ impl<R: BufRead> Lines<R> {
             }
             What::Remark(_) => return,
         };
-        self.tally.packets += packets as u64;
+        self.tally.packets += if self.is_of_others { 1 } else { packets as u64 };
         if let Some(received) = received {
             let traffic = match dir {
                 Dir::C2s => &mut self.tally.c2s,

@@ -210,6 +210,7 @@ impl Own {
                 dir: named(DIRS, &dir)?,
                 client,
                 bytes: packets.first()?.clone(),
+                cut: 0,
                 forwarded,
                 sent: packets.get(1).cloned(),
                 ends: Ends {

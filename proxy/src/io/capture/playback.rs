@@ -26,6 +26,9 @@ use crate::session::{
 /// Sessions of ours that are online at once, at most, as far as they are told from each other.
 const MAX_SESSIONS: usize = 1 << 16;
 
+/// Link types that cannot be read and are told of, at most.
+const MAX_LINKS: usize = 16;
+
 /// How an input log begins.
 const INPUT_LOG: &[u8] = br#"{"input_log":"#;
 
@@ -107,6 +110,8 @@ pub struct Playback<R> {
     open: Option<(Own, Vec<Box<[u8]>>)>,
     items: VecDeque<Item>,
     tally: Tally,
+    /// Link types that were told to be none that can be read.
+    unknown_links: BTreeSet<u16>,
     /// Sessions of the section of ours that are online.
     sessions: BTreeSet<u32>,
     is_over: bool,
@@ -189,6 +194,7 @@ impl<R: Read> Playback<R> {
             open: None,
             items: VecDeque::new(),
             tally: Tally::default(),
+            unknown_links: BTreeSet::new(),
             sessions: BTreeSet::new(),
             is_over: false,
             failed: None,
@@ -269,6 +275,18 @@ impl<R: Read> Playback<R> {
             return Ok(());
         };
         self.tally.packets += 1;
+        if let Link::Other(number) = captured.link
+            && self.unknown_links.len() < MAX_LINKS
+            && self.unknown_links.insert(number)
+        {
+            self.items.push_back(Item::Log {
+                at: self.tally.until,
+                level: Level::Warning,
+                text: format!(
+                    "packets of link type {number} cannot be read here: capture on an interface that gives Ethernet, Linux cooked, loopback or raw IP"
+                ),
+            });
+        }
         let udp = match frame::datagram(captured.link, captured.frame) {
             Ok(udp) => udp,
             Err(other) => {

@@ -401,3 +401,41 @@ fn an_event_of_any_number_of_packets_takes_no_memory_without_end() {
         assert_eq!(playback.tally.lost, 3);
     }
 }
+
+#[test]
+fn a_link_type_that_cannot_be_read_is_told_once() {
+    let mut file = File::new(false);
+    file.u32(0xa1b2_c3d4)
+        .u16(2)
+        .u16(4)
+        .u32(0)
+        .u32(0)
+        .u32(65_535)
+        .u32(105);
+    for (time, frame) in frames() {
+        let length = u32::try_from(frame.len()).unwrap();
+        file.u32(low(time / 1_000_000_000)).u32(0).u32(length).u32(length);
+        file.bytes.extend(frame);
+    }
+    let (items, error, tally) = play_bytes(&file.bytes);
+    assert!(
+        error.is_none() && items.len() == 1 && items[0].contains("link type 105"),
+        "{items:?}"
+    );
+    assert_eq!((tally.packets, tally.other), (430, 430));
+}
+
+#[test]
+fn json_lines_are_known_behind_a_line_of_something_else() {
+    for (text, is_known) in [
+        (&b"{\"v\":1,"[..], true),
+        (b"teetap: going on\n{\"v\":1,\"t\":0}\n", true),
+        (b"v\":1,\"t\":0}\n{\"v\":1", true),
+        (b"teetap: going on\n{\"w\":1}\n", false),
+        (b"{", true),
+        (b"text", false),
+    ] {
+        let found = Format::of(&mut &text[..]).ok();
+        assert_eq!(found, is_known.then_some(Format::JsonLines), "{text:?}");
+    }
+}

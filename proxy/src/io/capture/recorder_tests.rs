@@ -95,6 +95,7 @@ fn events() -> Vec<Event> {
         dir: Dir::C2s,
         client: "127.0.0.1:4444".parse().unwrap(),
         bytes: b"asks"[..].into(),
+        cut: 0,
         forwarded: sent.is_some(),
         sent: sent.map(Into::into),
         ends: ends(),

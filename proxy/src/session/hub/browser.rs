@@ -192,6 +192,7 @@ impl Hub {
                 dir: Dir::S2c,
                 client: addr.addr,
                 bytes: bytes.into(),
+                cut: 0,
                 forwarded,
                 sent: self.out.sent_since(mark).next().map(Into::into),
                 ends,
@@ -289,6 +290,7 @@ impl Hub {
                 dir,
                 client: client.addr,
                 bytes: bytes.into(),
+                cut: 0,
                 forwarded,
                 sent: self
                     .out

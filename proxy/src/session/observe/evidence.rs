@@ -10,6 +10,8 @@ use teetap_wire::{Code, Control, Flags, Layer, MessageId, Packet, Proto, Scratch
 const ENOUGH: i32 = 5;
 /// Points for a payload that chunks of this variant fill to the last byte.
 const EXACT: i32 = 3;
+/// The same where 0.7 would ask for a resend, too: that flag is the one of the token in 0.6.5, which always has it.
+const EXACT_RESEND: i32 = 2;
 /// Points for a small datagram that this variant's senders write.
 const KNOWN: i32 = 2;
 /// Points for a token that was there before.
@@ -172,7 +174,12 @@ fn weigh_chunks(packet: &Packet<'_>, sender: &mut Option<Side>) -> i32 {
         };
         *sender = sender.or(only_sender(packet.proto, id));
     }
-    if chunks.notes().is_empty() { EXACT } else { WRONG }
+    let asks = packet.proto == Proto::V7 && packet.header.flags.contains(Flags::RESEND);
+    match (chunks.notes().is_empty(), asks) {
+        (true, false) => EXACT,
+        (true, true) => EXACT_RESEND,
+        (false, _) => WRONG,
+    }
 }
 
 /// The one side that sends this message, if only one does.

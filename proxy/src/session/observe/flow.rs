@@ -6,7 +6,7 @@
 
 use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, is_connless};
 
-use super::evidence::Evidence;
+use super::{IDLE, evidence::Evidence};
 use crate::session::{SessionId, State, Time};
 
 /// Datagrams after which a flow that is not clear is decided all the same.
@@ -47,7 +47,12 @@ pub(super) enum Found {
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) verdict: Verdict,
+    /// When something was last heard, by the observer's own time.
     pub(super) last: Time,
+    /// The same by the recording's; `None` when nothing was.
+    pub(super) heard: Option<Time>,
+    /// Nothing was heard for long before the datagram that is looked at.
+    pub(super) was_quiet: bool,
     /// Datagrams of it that wait for the verdict.
     pub(super) waiting: usize,
     /// Nothing can be added any more.
@@ -97,6 +102,8 @@ impl Flow {
         Self {
             verdict: Verdict::Open,
             last: now,
+            heard: None,
+            was_quiet: false,
             waiting: 0,
             is_over: false,
             bytes: [0; 2],
@@ -162,6 +169,11 @@ impl Flow {
         });
     }
 
+    /// Whether by the time of the recording nothing was heard for long.
+    pub(super) fn is_silent(&self, now: Time) -> bool {
+        self.heard.is_some_and(|heard| now.since(heard) >= IDLE)
+    }
+
     /// Whether nothing is known of it.
     fn is_blank(&self) -> bool {
         self.verdict == Verdict::Open && self.evidence.best().is_none()
@@ -176,7 +188,7 @@ impl Flow {
             })
         };
         match (hello, self.verdict) {
-            (Hello::Asks(_), _) if self.closed => return true,
+            (Hello::Asks(_), _) if self.closed || self.was_quiet => return true,
             (Hello::Asks(asked), Verdict::Open | Verdict::Foreign) => {
                 if !self.is_blank() {
                     return true;
@@ -205,6 +217,13 @@ impl Flow {
             }
             (Hello::Gives, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
             (Hello::TakesNote(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
+            // The server's answer is missing, but this says which one it was.
+            (Hello::TakesNote(proto), Verdict::Peers(known))
+                if known.low_is_client == from_low && !self.answered && !self.talked =>
+            {
+                self.verdict = peers(proto, from_low);
+                self.answered = true;
+            }
             _ => {}
         }
         false

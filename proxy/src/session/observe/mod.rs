@@ -52,6 +52,10 @@ pub const IDLE: Duration = Duration::from_secs(120);
 /// How often idle pairs are looked for, in time of the recording.
 const SWEEP: Duration = Duration::from_secs(10);
 
+/// What a datagram moves the time by which pairs are idle, at most: a clock that was set, or a pause of the recording, says
+/// nothing about them.
+const LONGEST_STEP: Duration = Duration::from_secs(10);
+
 /// Addresses of which it is remembered with how many others they spoke.
 const MAX_PARTNERS: usize = 4 * MAX_FLOWS;
 
@@ -95,7 +99,10 @@ pub struct Observer {
     waiting: VecDeque<Waiting>,
     events: VecDeque<Event>,
     tally: Tally,
+    /// Time by which pairs are idle: it runs on where that of the recording jumps.
     now: Time,
+    /// The latest time of the recording since it last jumped back.
+    latest: Time,
     next_sweep: Time,
     last_session: u32,
     scratch: Scratch,
@@ -106,6 +113,8 @@ pub struct Observer {
 #[derive(Debug)]
 struct Waiting {
     at: Time,
+    /// Since when, by the observer's own time.
+    since: Time,
     flow: FlowId,
     what: Wait,
 }
@@ -136,18 +145,18 @@ impl Observer {
             at, from, to, len, ..
         } = sighting;
         let bytes = seen(sighting.bytes);
-        self.now = self.now.max(at);
+        self.advance(at);
         self.sweep();
         let (pair, from_low) = Pair::of(from, to);
         let mut id = self.flow_of(pair);
-        if self.look(id, from_low, bytes, len) {
+        if self.look(id, from_low, bytes, len, at) {
             self.end(id, Wait::Restart);
             id = self.flow_of(pair);
-            self.look(id, from_low, bytes, len);
+            self.look(id, from_low, bytes, len, at);
         }
         let mut is_decided = is_connless(bytes);
         if let Some((_, flow)) = self.flows.get_mut(id) {
-            flow.last = self.now;
+            (flow.last, flow.heard) = (self.now, Some(at));
             let [low, high] = &mut flow.bytes;
             *(if from_low { low } else { high }) += bytes.len() as u64;
             is_decided |= flow.verdict != Verdict::Open;
@@ -165,6 +174,7 @@ impl Observer {
         }
         self.waiting.push_back(Waiting {
             at,
+            since: self.now,
             flow: id,
             what: Wait::Datagram {
                 from_low,
@@ -174,8 +184,22 @@ impl Observer {
         });
     }
 
+    /// Time goes on, however the clock of the recording was set.
+    fn advance(&mut self, at: Time) {
+        if at > self.latest {
+            self.now = self.now + at.since(self.latest).min(LONGEST_STEP);
+            self.latest = at;
+        } else if self.latest.since(at) >= IDLE {
+            self.latest = at;
+        }
+    }
+
     /// The recording has ended: what waits is decided.
     pub fn finish(&mut self) {
+        let end = self.latest;
+        for id in self.flows.open_if(|flow| flow.is_silent(end)) {
+            self.end(id, Wait::Idle);
+        }
         while let Some(id) = self.waiting.front().map(|first| first.flow) {
             self.decide(id);
             self.tell_first();
@@ -194,18 +218,13 @@ impl Observer {
     }
 
     /// Shows a datagram to its flow; true when a new one begins with it.
-    fn look(&mut self, id: FlowId, from_low: bool, bytes: &[u8], len: usize) -> bool {
+    fn look(&mut self, id: FlowId, from_low: bool, bytes: &[u8], len: usize, at: Time) -> bool {
         let Some((_, flow)) = self.flows.get_mut(id) else {
             return false;
         };
-        let is_cut = bytes.len() < len.min(MAX_DATAGRAM);
-        if !is_cut {
-            return flow.look(from_low, bytes, false, &mut self.scratch);
-        }
-        self.filled.clear();
-        self.filled.extend_from_slice(bytes);
-        self.filled.resize(len.min(MAX_DATAGRAM), 0);
-        flow.look(from_low, &self.filled, true, &mut self.scratch)
+        flow.was_quiet = flow.is_silent(at);
+        let whole = filled_up(&mut self.filled, bytes, len);
+        flow.look(from_low, whole, whole.len() > bytes.len(), &mut self.scratch)
     }
 
     /// The open flow of a pair, a new one when there is none.
@@ -235,7 +254,8 @@ impl Observer {
             let pair = *pair;
             self.flows.close(&pair);
             self.waiting.push_back(Waiting {
-                at: self.now,
+                at: self.latest,
+                since: self.now,
                 flow: id,
                 what: how,
             });
@@ -264,7 +284,7 @@ impl Observer {
                 .is_some_and(|(_, flow)| flow.verdict == Verdict::Open);
             let alone = matches!(&first.what, Wait::Datagram { bytes, .. } if is_connless(bytes));
             if open && !alone {
-                let (id, is_late) = (first.flow, self.now.since(first.at) >= PATIENCE);
+                let (id, is_late) = (first.flow, self.now.since(first.since) >= PATIENCE);
                 if !is_late && self.waiting.len() <= MAX_WAITING {
                     return;
                 }
@@ -281,6 +301,18 @@ impl Observer {
             flow.decide(|| pair.likely_low_is_client(partners));
         }
     }
+}
+
+/// A datagram of `len` bytes of which these were recorded, with zeros for the rest that receivers would see.
+fn filled_up<'a>(filled: &'a mut Vec<u8>, bytes: &'a [u8], len: usize) -> &'a [u8] {
+    let len = len.min(MAX_DATAGRAM);
+    if bytes.len() >= len {
+        return bytes;
+    }
+    filled.clear();
+    filled.extend_from_slice(bytes);
+    filled.resize(len, 0);
+    filled
 }
 
 impl Pair {

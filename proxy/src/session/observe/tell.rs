@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 
 use teetap_wire::{
-    Code, Connless as Wire, Control, Dir, First, Flags, Inflated, Note, Packet, Proto, Side, Token, connless,
-    detect, is_connless,
+    Code, Connless as Wire, Control, Dir, First, Flags, Inflated, MAX_DATAGRAM, Note, Packet, Proto, Side,
+    Token, TokenPlace, connless, detect, is_connless,
 };
 
 use super::{
-    Observer, Wait, Waiting,
+    Observer, Wait, Waiting, filled_up,
     flow::{Found, Peers, Told, Verdict},
     flows::{FlowId, Pair},
 };
@@ -24,6 +24,19 @@ struct Telling<'a> {
     from_low: bool,
     bytes: &'a [u8],
     len: usize,
+}
+
+impl Telling<'_> {
+    /// What is to be said about bytes that are not there.
+    fn missing(&self) -> Option<Note> {
+        let (at, len) = (self.bytes.len(), self.len.saturating_sub(self.bytes.len()));
+        let code = if at < MAX_DATAGRAM {
+            Code::CutByCapture
+        } else {
+            Code::Oversized
+        };
+        (len > 0).then_some(Note { code, at, len })
+    }
 }
 
 /// What a datagram of a connection is, apart from its bytes.
@@ -43,7 +56,10 @@ struct Kind {
 impl Observer {
     /// Tells the first that waits; its flow is decided, or it does not matter.
     pub(super) fn tell_first(&mut self) {
-        let Some(Waiting { at, flow: id, what }) = self.waiting.pop_front() else {
+        let Some(Waiting {
+            at, flow: id, what, ..
+        }) = self.waiting.pop_front()
+        else {
             return;
         };
         let Some((_, flow)) = self.flows.get_mut(id) else {
@@ -140,6 +156,7 @@ impl Observer {
             dir,
             client: if dir == Dir::C2s { from } else { to },
             bytes: bytes.into(),
+            cut: len.saturating_sub(bytes.len()),
             forwarded: true,
             sent: Some(bytes.into()),
             ends: Ends::default(),
@@ -153,22 +170,25 @@ impl Observer {
         let sender = peers.sender(telling.from_low);
         let dir = Dir::from_sender(sender);
         self.count(sender, telling.len);
-        let proto = match detect(bytes) {
+        let proto = match detect(filled_up(&mut self.filled, bytes, telling.len)) {
             // The server may decide otherwise, but these are the client's bytes.
             First::Connect { proto, .. } if sender == Side::Client => proto,
+            // No sender of 0.6 sets that bit: a session of 0.7 may begin here.
+            First::TokenRequest { .. } | First::Connect7 { .. } => Proto::V7,
             _ => peers.proto,
         };
-        let kind = kind(proto, bytes, &mut self.scratch);
+        let missing = telling.missing();
+        let mut kind = kind(proto, bytes, &mut self.scratch);
+        if missing.is_some() && proto.layout().token == TokenPlace::PayloadTail {
+            // What is there instead are bytes of the middle.
+            kind.token = None;
+        }
         let clear = kind
             .inflated
             .map(|inflated| (self.scratch.inflated(&inflated), inflated));
         let mut event = Datagram::passed(dir, proto, bytes, clear);
-        if bytes.len() < telling.len {
-            event.notes.push(Note {
-                code: Code::CutByCapture,
-                at: bytes.len(),
-                len: telling.len - bytes.len(),
-            });
+        if let Some(note) = missing {
+            event.notes.push(note);
         }
         let session = self.open(id, telling, &kind);
         let Some(told) = self.told(id) else { return };

@@ -1,5 +1,7 @@
 //! Recorded sessions, whole and from the middle on, and what is none.
 
+mod odd;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

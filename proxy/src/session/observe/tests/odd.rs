@@ -1,0 +1,197 @@
+//! Recordings with something missing or in disorder: cut datagrams, one direction only, clocks that were set, sessions without an end.
+
+use super::*;
+
+/// Protocol and notes of each datagram, in order.
+fn readings(events: &[Event]) -> Vec<(Proto, Vec<Code>)> {
+    let datagrams = events.iter().filter_map(|event| match &event.what {
+        What::Datagram(datagram) => Some(datagram),
+        _ => None,
+    });
+    datagrams
+        .map(|datagram| {
+            let codes = datagram.notes.iter().map(|note| note.code).collect();
+            (datagram.proto, codes)
+        })
+        .collect()
+}
+
+fn protos(events: &[Event]) -> Vec<Proto> {
+    readings(events).into_iter().map(|(proto, _)| proto).collect()
+}
+
+/// The same at other times.
+fn moved<'a>(
+    sightings: impl IntoIterator<Item = Sighting<'a>>,
+    time: impl Fn(usize, u64) -> u64,
+) -> Vec<Sighting<'a>> {
+    let indexed = sightings.into_iter().enumerate();
+    indexed
+        .map(|(index, sighting)| Sighting {
+            at: Time(time(index, sighting.at.0)),
+            ..sighting
+        })
+        .collect()
+}
+
+const HOUR: u64 = 3_600_000_000;
+
+#[test]
+fn what_the_recording_cuts_off_is_not_odd_about_the_datagram() {
+    for (name, _) in CAPTURES {
+        let packets = capture::recorded(name).unwrap();
+        let whole = observe(sightings(&packets)).0;
+        // Behind Ethernet, IPv4 and UDP these are the snap lengths of old: 68, 96 and 128.
+        for keep in [26, 54, 86] {
+            let cut = sightings(&packets).map(|sighting| Sighting {
+                bytes: &sighting.bytes[..sighting.bytes.len().min(keep)],
+                ..sighting
+            });
+            let events = observe(cut).0;
+            assert_eq!(protos(&events), protos(&whole), "{name} {keep}");
+            assert_eq!(states(&events), states(&whole), "{name} {keep}");
+            for (_, codes) in readings(&events) {
+                assert!(
+                    codes.iter().all(|code| *code == Code::CutByCapture),
+                    "{name} {keep}: {codes:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_of_the_browser_that_is_cut_off_says_so() {
+    let request = [b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01", &[0; 85][..]].concat();
+    let datagrams = [(true, request)];
+    for keep in [15, 100] {
+        let cut = script(&datagrams, 0, 0).into_iter().map(|sighting| Sighting {
+            bytes: &sighting.bytes[..keep],
+            ..sighting
+        });
+        let (events, _) = observe(cut);
+        assert!(
+            matches!(&events[..], [Event { what: What::Connless(connless), .. }] if connless.cut == 100 - keep),
+            "{events:?}"
+        );
+    }
+}
+
+#[test]
+fn more_than_receivers_read_is_not_the_fault_of_the_recording() {
+    let mut datagrams = only_session("dd-session");
+    let last = datagrams.len() - 1;
+    datagrams[last].1.resize(1_500, 0);
+    let (events, _) = observe(script(&datagrams, 0, 0));
+    assert_eq!(readings(&events)[last].1, [Code::Oversized]);
+}
+
+#[test]
+fn an_idle_server_of_0_6_5_is_known_by_few_datagrams_of_its_own() {
+    // They fit 0.7, too, where each would ask for a resend.
+    let whole = only_session("tw06-session");
+    let servers: Vec<_> = whole.into_iter().filter(|(is_client, _)| !is_client).collect();
+    for start in (1..servers.len() - 3).step_by(3) {
+        let (events, tally) = observe(script(&servers[start..start + 3], 0, 0));
+        assert_eq!(
+            (found(&events).0, tally.foreign),
+            (vec![(addresses(0).0, V65)], 0),
+            "{start}"
+        );
+    }
+}
+
+#[test]
+fn the_handshake_of_0_7_is_read_as_that_where_another_session_was() {
+    let mut first = only_session("dd-session");
+    first.truncate(100);
+    let second = only_session("tw07-session");
+    let both = [first.clone(), second.clone()].concat();
+    let (events, _) = observe(script(&both, 0, 0));
+    let expected = [vec![DD; first.len()], vec![V7; second.len()]].concat();
+    assert_eq!(protos(&events), expected);
+}
+
+#[test]
+fn what_the_client_takes_note_of_stands_for_the_answer() {
+    // A client of DDNet and a server that has no tokens: its answer is missing, and so is everything else that it said.
+    let whole = only_session("dd16-to-tw06");
+    let clients: Vec<_> = whole.into_iter().filter(|(is_client, _)| *is_client).collect();
+    let (events, _) = observe(script(&clients, 0, 0));
+    let expected = [vec![DD], vec![V6; clients.len() - 1]].concat();
+    assert_eq!(protos(&events), expected);
+}
+
+#[test]
+fn a_clock_that_is_set_ends_no_session() {
+    for (name, _) in CAPTURES {
+        let packets = capture::recorded(name).unwrap();
+        let whole = states(&observe(sightings(&packets)).0);
+        let middle = packets.len() / 2;
+        let forth = moved(sightings(&packets), |index, at| {
+            at + if index > middle { 3 * HOUR } else { 0 }
+        });
+        let back = moved(sightings(&packets), |index, at| {
+            at + if index > middle { 0 } else { 3 * HOUR }
+        });
+        let once = moved(sightings(&packets), |index, at| {
+            at + if index == middle { 3 * HOUR } else { 0 }
+        });
+        let reversed = moved(sightings(&packets), |_, at| HOUR - at);
+        for (how, sightings) in [
+            ("forth", forth),
+            ("back", back),
+            ("once", once),
+            ("reversed", reversed),
+        ] {
+            assert_eq!(states(&observe(sightings).0), whole, "{name} {how}");
+        }
+    }
+}
+
+#[test]
+fn a_clock_that_was_set_back_leaves_time_to_look() {
+    let stranger = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01".to_vec();
+    for name in ["tw07-session", "tw06-session", "dd-session"] {
+        let datagrams = only_session(name);
+        for start in (9..datagrams.len() - 60).step_by(7) {
+            let before = [(true, stranger.clone())];
+            let rest = script(&datagrams[start..], 0, 0);
+            let expected = found(&observe(rest.clone()).0);
+            let (events, _) = observe(script(&before, 1, 3 * HOUR).into_iter().chain(rest));
+            assert_eq!(found(&events), expected, "{name} from {start} on");
+        }
+    }
+}
+
+#[test]
+fn a_client_that_connects_after_a_long_time_begins_a_session() {
+    let connect = only_session("dd-session")[..1].to_vec();
+    let first = only_session("dd-session")[..60].to_vec();
+    let later = script(&connect, 0, 2 * HOUR);
+    let (events, tally) = observe(script(&first, 0, 0).into_iter().chain(later));
+    use State::{Closed, Online, Opening};
+    assert_eq!(
+        states(&events),
+        [(1, Opening), (1, Online), (1, Closed), (2, Opening)]
+    );
+    assert_eq!(tally.sessions, 2);
+}
+
+#[test]
+fn what_falls_silent_is_closed_while_others_go_on_and_at_the_end() {
+    let silent = only_session("dd-session")[..60].to_vec();
+    let busy = only_session("tw07-session");
+    // One datagram each second, and one that comes after a pause.
+    let others = moved(script(&busy[..200], 1, 0), |index, _| index as u64 * 1_000_000);
+    let (events, _) = observe(script(&silent, 0, 0).into_iter().chain(others));
+    let closed = events
+        .iter()
+        .find(|event| matches!(&event.what, What::Session(change) if change.state == State::Closed));
+    let at = closed.unwrap().at.0;
+    assert!((120_000_000..140_000_000).contains(&at), "{at}");
+    let late = moved(script(&busy[..2], 1, 0), |_, at| at + HOUR);
+    let (events, _) = observe(script(&silent, 0, 0).into_iter().chain(late));
+    assert_eq!(states(&events).last(), Some(&(1, State::Closed)));
+    assert_eq!(events.last().unwrap().at.0, HOUR + 1_000);
+}

@@ -1,0 +1,125 @@
+//! Lines that somebody cut, sorted out or mixed with others.
+
+use super::*;
+
+/// Six datagrams, each a line and that of the message in it.
+fn six() -> Vec<Vec<u8>> {
+    let traffic = |seq| traffic(chunk(seq, 12), &[], |datagram| datagram.ordinal = seq.into());
+    let whats: Vec<What> = (1..7).map(traffic).collect();
+    let mut out = Vec::new();
+    for what in whats {
+        let event = Event {
+            at: Time(7),
+            session: Some(SessionId(1)),
+            what,
+        };
+        super::super::event(&event, style(Verbosity::Bytes), &mut decoder(), &mut out);
+    }
+    out.split_inclusive(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect()
+}
+
+/// Events and the sizes of gaps, what was said at the end, and how much is missing.
+fn read(lines: &[Vec<u8>]) -> (String, String, u64) {
+    let whole = lines.concat();
+    let mut reader = Lines::new(whole.as_slice());
+    let mut seen = String::new();
+    loop {
+        let text = match reader.read() {
+            Ok(Some(Item::Event(_))) => "e".to_owned(),
+            Ok(Some(Item::Gap { lost, .. })) => lost.to_string(),
+            Ok(None) => return (seen, String::new(), reader.tally().lost),
+            Err(error) => return (seen, error.to_string(), reader.tally().lost),
+            other => panic!("{other:?}"),
+        };
+        seen.push_str(&text);
+    }
+}
+
+#[test]
+fn the_end_of_the_last_line_and_empty_lines_are_not_missed() {
+    let mut lines = six();
+    lines[11].pop();
+    lines.insert(4, b"\n".to_vec());
+    lines.insert(5, b" \r\n".to_vec());
+    assert_eq!(read(&lines), ("eeeeee".to_owned(), String::new(), 0));
+}
+
+#[test]
+fn a_part_may_begin_between_a_datagram_and_its_messages() {
+    let lines = six().split_off(3);
+    assert_eq!(read(&lines), ("eeee".to_owned(), String::new(), 0));
+}
+
+#[test]
+fn messages_alone_cannot_be_shown() {
+    let messages: Vec<_> = six().into_iter().skip(1).step_by(2).collect();
+    let (seen, said, _) = read(&messages);
+    assert!(seen.is_empty() && said.contains("no bytes"), "{said}");
+}
+
+#[test]
+fn a_message_tells_of_a_datagram_that_is_missing() {
+    let mut lines = six();
+    lines.remove(4);
+    let offset = lines[..4].concat().len();
+    let said = format!(
+        "the recording is damaged at byte {offset}: line 5: the datagram of this message is missing; this line was passed over"
+    );
+    assert_eq!(read(&lines), ("ee1eee".to_owned(), said, 1));
+}
+
+#[test]
+fn damage_is_told_where_the_recording_breaks_off_too() {
+    let mut lines = six();
+    lines[4] = b"{\"v\":1,\n".to_vec();
+    lines[11].truncate(30);
+    let (seen, said, lost) = read(&lines);
+    assert_eq!((seen.as_str(), lost), ("ee1eee", 1));
+    assert!(
+        said.contains(
+            "at column 7; this line was passed over; the recording breaks off: what begins at byte"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn damage_at_the_end_is_counted() {
+    let mut lines = six();
+    lines[10] = b"nothing\n".to_vec();
+    let (seen, said, lost) = read(&lines[..11]);
+    assert_eq!((seen.as_str(), lost), ("eeeee", 1));
+    assert!(said.contains("this line was passed over"), "{said}");
+}
+
+#[test]
+fn a_line_of_any_length_is_passed_over() {
+    let mut lines = six();
+    lines.insert(4, [&vec![b'x'; 17 << 20][..], b"\n"].concat());
+    let (seen, said, _) = read(&lines);
+    assert_eq!(seen, "ee1eeee");
+    assert!(
+        said.contains("longer than any; this line was passed over"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_was_recorded_of_others_is_read_again() {
+    let start = b"{\"v\":1,\"t\":0.0,\"event\":\"start\",\"version\":\"0.1.0\",\"seed\":null,\"target\":null,\"server\":null,\"listen\":null,\"wall_clock\":\"2026-11-20T07:25:16.961976Z\",\"file\":\"a.pcap\"}\n";
+    let sent = traffic(chunk(1, 12), &[&chunk(1, 12)], |_| {});
+    let lines = [start.to_vec(), recorded(&[sent])].concat();
+    let mut reader = Lines::new(lines.as_slice());
+    assert!(matches!(
+        reader.read(),
+        Ok(Some(Item::Start {
+            wall: 1_795_159_516_961_976_000,
+            run: None
+        }))
+    ));
+    assert!(matches!(reader.read(), Ok(Some(Item::Event(_)))));
+    assert!(matches!(reader.read(), Ok(None)));
+    assert_eq!(reader.tally().packets, 1);
+}
