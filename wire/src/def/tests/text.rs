@@ -105,7 +105,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  int  limit=3",
-        "my.tw:3:6: `int` has no `limit`",
+        "my.tw:3:6: `int` has no `limit` (only `cstr`, `str`, `str_cc` and `str_strict` have)",
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  int  5..1",
@@ -138,7 +138,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x s2c\ngame 90 y s2c",
-        "my.tw:3:6: `this id` is defined twice, the other one is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
+        "my.tw:3:6: this id is defined twice, the other one is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
     ),
     (
         "for 0.7\ngame 90 x s2c\ngame 91 x s2c",
@@ -180,6 +180,54 @@ const WRONG: &[(&str, &str)] = &[
     (
         "for 0.7\ngame 90 x s2c\n  é  int",
         "my.tw:3:3: `é` is no name (a name is lower case letters, digits and `_`)",
+    ),
+    (
+        "for 0.7\nmessage 90 x s2c",
+        "my.tw:2:1: unknown definition `message` (for, const, words, enum, flags, struct, control, system, game, connless, object)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  integer",
+        "my.tw:3:6: unknown type `integer` (int, bool, tick, tune, cstr, str, str_cc, str_strict, decstr, raw, uuid, sha256, u8, be16, be32, addr18, addr6, twstr, or an enum, flags, struct or object)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  int  position",
+        "my.tw:3:8: unknown type `position` (the name comes first: `position int`)",
+    ),
+    (
+        "for 0.7\nenum mine\n  0 a\nfor 0.6 0.7\ngame 90 x s2c\n  a  mine",
+        "my.tw:6:6: no type `mine` for 0.6 (there is one for 0.7)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int  optional",
+        "my.tw:3:11: unknown attribute `optional` (limit=, default=, len=, rest, expect=, ints=, bytes=, max=, secret, hide_after=, hide_command=, hide_with=, after=, MIN..MAX)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  str  limit= 3",
+        "my.tw:3:11: `limit=` needs a value directly behind it",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  str  hide_after=console",
+        "my.tw:3:22: unknown words `console` (chat_answers, chat_secrets, console_secrets)",
+    ),
+    (
+        "for 0.7\ngame uuid x s2c",
+        "my.tw:2:6: expected an id, found `uuid` (a number up to 1073741823, a UUID such as 245e5097-9fe0-39d6-bf7d-9a29e1691e4c, or the name with an @ that it is made of, such as what-is@ddnet.tw)",
+    ),
+    (
+        "for 0.7\ncontrol uuid x s2c",
+        "my.tw:2:9: expected a number, found `uuid`",
+    ),
+    (
+        "for 0.7\nobject 90 x vital",
+        "my.tw:2:13: unknown attribute `vital` (dead, explicit, since=RELEASE or alias=NAME)",
+    ),
+    (
+        "for 0.7\nenum e\n  normal 0",
+        "my.tw:3:3: expected a number, found `normal` (the line of a label is `VALUE NAME`)",
+    ),
+    (
+        "for 0.7\nenum e\n  0 a parms=2",
+        "my.tw:3:7: unknown attribute `parms=2` (params=N)",
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  int  default=y",
