@@ -27,6 +27,9 @@ const MAX_GIST: usize = 8;
 pub(super) const HEADERS: [&str; 11] = [
     "for", "const", "words", "enum", "flags", "struct", "control", "system", "game", "connless", "object",
 ];
+/// What a line of a layout that is no field begins with.
+pub(super) const INCLUDE: &str = "include";
+pub(super) const GIST: &str = "gist";
 /// The one attribute of a label.
 pub(super) const PARAMS: &str = "params=";
 
@@ -145,7 +148,7 @@ impl Parser<'_> {
         }
         match &mut open.body {
             Body::Set(set) => label(set, first, rest, doc, errors),
-            Body::Layout(layout) if first.text == "include" => match rest {
+            Body::Layout(layout) if first.text == INCLUDE => match rest {
                 [name] => layout
                     .members
                     .extend(self::name(*name, errors).map(Member::Include)),
@@ -157,7 +160,7 @@ impl Parser<'_> {
             },
             // A type never begins with a quote, so that a field may be called gist.
             Body::Layout(layout)
-                if first.text == "gist" && rest.first().is_some_and(|word| word.text.starts_with('"')) =>
+                if first.text == GIST && rest.first().is_some_and(|word| word.text.starts_with('"')) =>
             {
                 gist(layout, first, rest, errors);
             }
