@@ -243,6 +243,25 @@ fn errors_have_a_place_and_help() {
 }
 
 #[test]
+fn names_that_the_program_objects_to() {
+    let text = "for 0.7\nobject 90 mine\ngame 90 mine s2c\n  a  itn\nsystem 90 snap s2c\ngame 91 snap s2c\n";
+    let objection = |class: Class, name: &str| {
+        (class != Class::Object && ["mine", "snap"].contains(&name)).then(|| format!("no {name}"))
+    };
+    let errors = Registry::with_names("my.tw", text, objection).unwrap_err();
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    // There is a message of the engine with that name.
+    assert_eq!(
+        errors,
+        [
+            "my.tw:3:9: no mine",
+            "my.tw:4:6: unknown type `itn` (did you mean `int`?)",
+            "my.tw:6:9: no snap"
+        ]
+    );
+}
+
+#[test]
 fn all_errors_at_once_in_order() {
     let text = "for 0.7\ngame 90 x s2c\n  a  itn\n  b  int  5..1\ngmae 91 y s2c\n  c  int\ngame 92 z\n";
     let errors = errors(text);
@@ -322,7 +341,7 @@ fn what_is_printed_can_be_read() {
 
 #[test]
 fn documentation_of_a_message() {
-    let text = Registry::builtin().describe("NETMSG_RCON_AUTH").unwrap();
+    let text = Registry::builtin().describe(None, "NETMSG_RCON_AUTH").unwrap();
     let expected = r#"for 0.6
 
 # The client logs in to the remote console.
@@ -351,9 +370,35 @@ system 22 rcon_auth c2s vital
     assert_eq!(text, expected);
     assert!(
         Registry::builtin()
-            .describe("what_is")
+            .describe(None, "what_is")
             .unwrap()
             .contains("# 245e5097-9fe0-39d6-bf7d-9a29e1691e4c")
     );
-    assert_eq!(Registry::builtin().describe("nothing"), None);
+    assert_eq!(Registry::builtin().describe(None, "nothing"), None);
+}
+
+#[test]
+fn documentation_by_class_and_id() {
+    let describe = |class, name| Registry::builtin().describe(class, name);
+    let text = describe(Some(Class::System), "18").unwrap();
+    assert!(
+        text.contains("system 18 rcon_auth") && !text.contains("object 18"),
+        "{text}"
+    );
+    assert_eq!(describe(None, "18"), None);
+    let what_is = describe(None, "what_is");
+    assert!(what_is.is_some());
+    for name in [
+        "245e5097-9fe0-39d6-bf7d-9a29e1691e4c",
+        "ex.245e5097-9fe0-39d6-bf7d-9a29e1691e4c",
+        "ex.245E50979FE039D6BF7D9A29E1691E4C",
+    ] {
+        assert_eq!(describe(Some(Class::System), name), what_is, "{name}");
+        assert_eq!(describe(Some(Class::Game), name), None, "{name}");
+    }
+    let info = describe(Some(Class::Connless), "info").unwrap();
+    assert!(
+        info.contains("connless inf3 info") && !info.contains("system"),
+        "{info}"
+    );
 }
