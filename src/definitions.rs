@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read as _, path::Path, sync::OnceLock};
 
-use teetap_wire::def::Registry;
+use teetap_wire::def::{Class, Registry};
 
 use crate::exit::Failure;
 
@@ -35,9 +35,16 @@ pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
     if text.len() as u64 > LARGEST {
         return Err(cannot(&format!("more than {LARGEST} bytes")));
     }
-    let registry = Registry::with(&file.to_string_lossy(), &text).map_err(|errors| {
+    let registry = Registry::with_names(&file.to_string_lossy(), &text, objection).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         Failure::usage(lines.join("\n"))
     })?;
     Ok(LOADED.get_or_init(|| registry))
+}
+
+/// What is wrong with the name of a message or object: nobody could ask for it.
+fn objection(class: Class, name: &str) -> Option<String> {
+    let prefix = if class == Class::Object { "snap." } else { "" };
+    let what = format!("`{prefix}{name}` means something else in filters: choose another name");
+    teetap_rules::is_word(class, name).then_some(what)
 }

@@ -68,7 +68,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             }),
             None,
         ) => command::scrub(&options, &file, &output, keep_unknown),
-        (Some(Command::Messages { name }), None) => command::messages(&options, name.as_deref()),
+        (Some(Command::Messages { form: true, .. }), None) => command::form(),
+        (Some(Command::Messages { name, .. }), None) => command::messages(&options, name.as_deref()),
         (Some(Command::Explain { dir, words }), None) => {
             command::explain(&options, dir.map(Into::into), &words)
         }

@@ -63,6 +63,80 @@ fn one_is_printed_under_any_of_its_names_and_a_wrong_name_gets_advice() {
 }
 
 #[test]
+fn one_is_printed_under_the_names_of_filters() {
+    for (name, holds, lacks) in [
+        ("snap.character", "object 9 character", "system"),
+        ("sys.4", "system 4 ", "game 4"),
+        ("game.4", "game 4 ", "system 4"),
+        ("connless.info", "connless inf3 info", "system 1 info"),
+        ("game.sv_chat", "game 3 sv_chat", "object"),
+        ("ctrl.close", "control 4 close", "system"),
+        (
+            "sys.ex.245e5097-9fe0-39d6-bf7d-9a29e1691e4c",
+            "what-is@ddnet.tw",
+            "game",
+        ),
+    ] {
+        let (text, _) = run(&["messages", name], 0);
+        assert!(text.contains(holds), "{name}: {text}");
+        let mut lines = text.lines();
+        assert!(!lines.any(|line| line.starts_with(lacks)), "{name}: {text}");
+    }
+    for (name, help) in [
+        ("snap.charcter", "did you mean snap.character?"),
+        (
+            "snap.character[3].x",
+            "a field is told of with what has it: snap.character",
+        ),
+        ("sv_chat.message", "a field is told of with what has it: sv_chat"),
+        ("4", "a number needs its kind: sys.4, game.4, ctrl.4 or snap.4"),
+    ] {
+        let (_, stderr) = run(&["messages", name], 2);
+        let expected = format!("teetap: no message or object is called '{name}'; {help}\n");
+        assert_eq!(stderr, expected);
+    }
+}
+
+#[test]
+fn the_form_is_explained_by_a_file_that_can_be_used() {
+    let (form, _) = run(&["messages", "--form"], 0);
+    assert_eq!(form, teetap_wire::def::FORM);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    fs::write(&file, &form).unwrap();
+    let path = file.to_str().unwrap();
+    let (list, _) = run(&["--messages", path, "messages"], 0);
+    assert!(list.contains("  sv_pet "), "{list}");
+    assert!(list.ends_with("teetap messages --form\n"), "{list}");
+    // Also where the file is wrong that it is to help with.
+    fs::write(&file, "nonsense").unwrap();
+    run(&["--messages", path, "messages", "--form"], 0);
+    run(&["messages", "--form", "sv_chat"], 2);
+}
+
+#[test]
+fn names_that_filters_take_for_something_else_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    let path = file.to_str().unwrap();
+    for (definition, told) in [
+        ("game 900 lint s2c", "3:10: `lint`"),
+        ("connless abcd and both", "3:15: `and`"),
+        ("system 900 n c2s", "3:12: `n`"),
+        ("object 900 tick", "3:12: `snap.tick`"),
+    ] {
+        fs::write(&file, format!("for 0.7\n\n{definition}\n")).unwrap();
+        let (_, stderr) = run(&["--messages", path, "messages"], 2);
+        let expected =
+            format!("teetap: {path}:{told} means something else in filters: choose another name\n");
+        assert_eq!(stderr, expected);
+    }
+    // A snapshot's own message may be replaced.
+    fs::write(&file, "for 0.7\nsystem 8 snap s2c\nobject 900 lint\n").unwrap();
+    run(&["--messages", path, "messages"], 0);
+}
+
+#[test]
 fn the_demo_has_no_message_that_is_not_understood_whole() {
     let messages = demo(&[]);
     assert!(messages.len() > 50, "{}", messages.len());

@@ -15,6 +15,7 @@ mod set;
 mod value;
 mod versions;
 mod vocabulary;
+mod words;
 
 use teetap_wire::def::{Class, Def, Dialect, Registry, suggest};
 use teetap_wire::{Code as Lint, Dir};
@@ -26,6 +27,7 @@ use crate::syntax::{Compare, Expr, Kind, Path};
 use value::Operand;
 
 pub use vocabulary::vocabulary;
+pub use words::{class_of, is_word};
 
 /// Checks an expression. The program is of use only if no diagnostic is an error.
 pub(crate) fn check(expr: &Expr, registry: &Registry) -> (Program, Vec<Diagnostic>) {
@@ -185,7 +187,7 @@ impl<'r> Checker<'r> {
             _ => {}
         }
         let fact = matches!(word, "pkt" | "sess") || word == "snap" && !rest.is_empty();
-        if fact || matches!(word, "n" | "t") && rest.is_empty() {
+        if fact || words::VALUES.contains(&word) && rest.is_empty() {
             let operand = self.operand(expr);
             return self.truth(&operand, expr.span);
         }

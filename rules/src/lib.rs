@@ -20,7 +20,7 @@ mod filter;
 mod span;
 mod verdict;
 
-pub use check::vocabulary;
+pub use check::{class_of, is_word, vocabulary};
 pub use diagnostic::{Diagnostic, Severity, Style};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;

@@ -15,4 +15,5 @@ mod tests;
 
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
 pub use number::{Number, Quantity, Unit};
+pub(crate) use operand::OPERATORS;
 pub use parse::{MAX_ARITHMETIC, MAX_LENGTH, MAX_NESTING, parse};

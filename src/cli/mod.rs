@@ -106,9 +106,12 @@ pub(crate) enum Command {
     },
     /// Lists all messages and snapshot objects that are known, or prints the definition of one
     Messages {
-        /// As it is printed, or as the games' sources call it (NETMSGTYPE_SV_CHAT)
+        /// As it is printed, as filters name it (sys.4, snap.character), or as the games' sources do (NETMSGTYPE_SV_CHAT)
         #[arg(value_name = "NAME")]
         name: Option<String>,
+        /// Explains how definitions are written, with an example that can be changed to what --messages is to read
+        #[arg(long, conflicts_with = "name")]
+        form: bool,
     },
     /// Explains the bytes of one datagram down to bits, as every protocol it may be of, or as that of --proto
     Explain {

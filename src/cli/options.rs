@@ -88,7 +88,7 @@ pub(crate) struct Options {
     #[arg(long, env = "TEETAP_SHOW_SECRETS", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
     show_secrets: bool,
 
-    /// Messages and objects of your own, or others than those built in; `teetap messages NAME` shows the form
+    /// Messages and objects of your own, or others than those built in; `teetap messages --form` explains how they are written
     #[arg(
         long,
         value_name = "FILE",

@@ -1,8 +1,8 @@
-//! `teetap messages [NAME]`: the definitions, as a list or one of them whole.
+//! `teetap messages [NAME]`: the definitions, as a list or one of them whole, and how they are written.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use teetap_wire::def::{Class, Def, Dialect, Id, Registry};
+use teetap_wire::def::{Class, Def, Dialect, FORM, Id, Registry};
 
 use crate::{
     cli::Options,
@@ -18,16 +18,49 @@ pub(crate) fn messages(options: &Options, name: Option<&str>) -> anyhow::Result<
     let registry = options.registry()?;
     let text = match name {
         None => list(registry),
-        Some(name) => registry.describe(name).ok_or_else(|| {
-            let meant = registry
-                .suggest(None, name)
-                .map_or(String::new(), |meant| format!("; did you mean {meant}?"));
-            Failure::usage(format!("no message or object is called '{name}'{meant}"))
-        })?,
+        Some(name) => described(registry, name).ok_or_else(|| unknown(registry, name))?,
     };
     // A closed pipe is success.
     output::write_out(text.as_bytes())?;
     Ok(Exit::Ok)
+}
+
+/// Prints how definitions are written.
+///
+/// # Errors
+/// When stdout cannot be written.
+pub(crate) fn form() -> anyhow::Result<Exit> {
+    output::write_out(FORM.as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+/// What a name says before its first dot, and the rest.
+fn split(name: &str) -> (Option<Class>, &str) {
+    let parts = name.split_once('.');
+    let found = parts.and_then(|(prefix, own)| Some((Some(teetap_rules::class_of(prefix)?), own)));
+    found.unwrap_or((None, name))
+}
+
+fn described(registry: &Registry, name: &str) -> Option<String> {
+    let (class, own) = split(name);
+    registry.describe(class, own)
+}
+
+fn unknown(registry: &Registry, name: &str) -> Failure {
+    let (class, own) = split(name);
+    let prefix = name.strip_suffix(own).unwrap_or_default();
+    let cuts = name.rmatch_indices(['.', '[']);
+    let mut shorter = cuts.filter_map(|(at, _)| name.get(..at));
+    let is_whole = |part: &&str| split(part).0 == class && described(registry, part).is_some();
+    let help = if let Some(whole) = shorter.find(is_whole) {
+        format!("; a field is told of with what has it: {whole}")
+    } else if class.is_none() && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        format!("; a number needs its kind: sys.{name}, game.{name}, ctrl.{name} or snap.{name}")
+    } else {
+        let meant = registry.suggest(class, own);
+        meant.map_or(String::new(), |meant| format!("; did you mean {prefix}{meant}?"))
+    };
+    Failure::usage(format!("no message or object is called '{name}'{help}"))
 }
 
 /// What one name is in the three dialects.
@@ -62,7 +95,7 @@ fn list(registry: &Registry) -> String {
         }
         text.push('\n');
     }
-    text.push_str("One of them whole: teetap messages NAME\n");
+    text.push_str("One of them whole: teetap messages NAME; how to write your own: teetap messages --form\n");
     text
 }
 

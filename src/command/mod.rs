@@ -12,7 +12,7 @@ mod text;
 
 pub(crate) use demo::demo;
 pub(crate) use explain::explain;
-pub(crate) use messages::messages;
+pub(crate) use messages::{form, messages};
 pub(crate) use open::{grep, open};
 pub(crate) use proxy::proxy;
 pub(crate) use replay::replay;

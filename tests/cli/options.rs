@@ -80,7 +80,7 @@ fn commands_take_the_options_that_mean_something_to_them() {
             &["FILE", "-o", "OUT"],
         ),
         ("replay", vec!["check", "quiet", "json"], &["FILE"]),
-        ("messages", vec!["messages"], &[]),
+        ("messages", vec!["form", "messages"], &[]),
         (
             "explain",
             vec!["dir", "proto", "json", "show-secrets", "messages"],

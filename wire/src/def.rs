@@ -1,6 +1,6 @@
 //! Messages and snapshot objects, declared once in text and interpreted.
 //!
-//! The files `wire/defs/*.tw` say what every message of every dialect looks like; a [`Registry`] is what they say, read
+//! The files `wire/defs/*.tw` say what every message of every dialect looks like, in a form that [`FORM`] explains; a [`Registry`] is what they say, read
 //! once. One interpreter does the rest: [`Decoded`] reads bytes into flat records in a reused buffer, [`Def::encode`]
 //! writes values, [`Decoded::splice`] changes one field and keeps all other bytes, [`Path`] names a field for rules,
 //! [`Decoded::rows`], [`Decoded::gist`] and [`Decoded::json`] show what was read, [`Registry::describe`] is the documentation.
@@ -59,3 +59,6 @@ pub use registry::{Found, Registry};
 pub use secret::Secrets;
 pub use show::Row;
 pub use suggest::suggest;
+
+/// How definitions are written, for people: all of it, with an example of each. It is a definition file itself.
+pub const FORM: &str = include_str!("../defs/form.tw");

@@ -5,6 +5,7 @@
 
 use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
 
+use super::words::VALUES;
 use super::{ATOMS, Checker, Of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Key, Target};
@@ -32,7 +33,7 @@ pub(super) fn is_snap(def: &Def) -> bool {
     def.class == Class::System && matches!(&*def.name, "snap" | "snap_empty" | "snap_single" | "snap_small")
 }
 
-fn class(name: &str) -> Option<Class> {
+pub(super) fn class(name: &str) -> Option<Class> {
     match name {
         "ctrl" => Some(Class::Control),
         "sys" => Some(Class::System),
@@ -221,7 +222,7 @@ impl<'r> Checker<'r> {
             let what = format!("`{text}` is not a message");
             return Diagnostic::new(Code::NotHere, span, what).help(super::fact::help(text));
         }
-        if super::atom(text).is_some() || matches!(text, "n" | "t") {
+        if super::atom(text).is_some() || VALUES.contains(&text) {
             return Diagnostic::new(Code::NotHere, span, format!("`{text}` is not a message"));
         }
         let diagnostic = Diagnostic::new(Code::UnknownName, span, format!("unknown message `{text}`"));

@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
 /// Words that are operators, and cannot be names where an operand is wanted.
-pub(super) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
+pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
 
 /// One operand, blanks before it included. Backtracks before a prefix, cuts before anything else that is none.
 pub(super) fn operand(i: &mut Input<'_>) -> Parsed<Expr> {

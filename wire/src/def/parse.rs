@@ -2,16 +2,19 @@
 //!
 //! Law: one pass over the lines; every error is told with its place, and the line it is in is left out.
 
-mod field;
-mod head;
+pub(super) mod field;
+pub(super) mod head;
+mod word;
 
 use std::sync::Arc;
 
-use super::error::{Errors, Mark};
+use super::error::Errors;
 use super::lex::{self, Line, Word};
 use super::model::{Dialect, Label, Set, Words};
-use super::suggest::suggest;
+use super::suggest::meant_or_all;
 use super::syntax::{Item, Kind, Layout, Member, Name, Scope};
+pub(super) use word::plain_number;
+use word::{at, name, number, shortened};
 
 /// Most definitions in all files together.
 const MAX_ITEMS: usize = 4096;
@@ -19,12 +22,16 @@ const MAX_ITEMS: usize = 4096;
 const MAX_MEMBERS: usize = 1024;
 /// Most lines of a gist.
 const MAX_GIST: usize = 8;
-/// Longest name, in bytes.
-const MAX_NAME: usize = 64;
 
-const HEADERS: [&str; 11] = [
+/// What a line that is not indented begins with.
+pub(super) const HEADERS: [&str; 11] = [
     "for", "const", "words", "enum", "flags", "struct", "control", "system", "game", "connless", "object",
 ];
+/// What a line of a layout that is no field begins with.
+pub(super) const INCLUDE: &str = "include";
+pub(super) const GIST: &str = "gist";
+/// The one attribute of a label.
+pub(super) const PARAMS: &str = "params=";
 
 /// Reads one file. `level` is 0 for the built-in ones.
 pub(super) fn parse(name: &str, text: &str, level: u8, items: &mut Vec<Item>, errors: &mut Errors) {
@@ -89,8 +96,8 @@ impl Parser<'_> {
             return;
         }
         if !HEADERS.contains(&first.text) {
-            let meant = suggest(first.text, HEADERS).map(|meant| format!("did you mean `{meant}`?"));
-            errors.push(first.mark, format!("unknown definition `{}`", first.text), meant);
+            let help = Some(meant_or_all(first.text, HEADERS));
+            errors.push(first.mark, format!("unknown definition `{}`", first.text), help);
             return;
         }
         if self.scope.dialects == 0 {
@@ -141,7 +148,7 @@ impl Parser<'_> {
         }
         match &mut open.body {
             Body::Set(set) => label(set, first, rest, doc, errors),
-            Body::Layout(layout) if first.text == "include" => match rest {
+            Body::Layout(layout) if first.text == INCLUDE => match rest {
                 [name] => layout
                     .members
                     .extend(self::name(*name, errors).map(Member::Include)),
@@ -153,7 +160,7 @@ impl Parser<'_> {
             },
             // A type never begins with a quote, so that a field may be called gist.
             Body::Layout(layout)
-                if first.text == "gist" && rest.first().is_some_and(|word| word.text.starts_with('"')) =>
+                if first.text == GIST && rest.first().is_some_and(|word| word.text.starts_with('"')) =>
             {
                 gist(layout, first, rest, errors);
             }
@@ -255,14 +262,12 @@ fn set(first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut E
 fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut Errors) {
     let (name, params) = match rest {
         [name] => (name, None),
-        [name, attribute] => match attribute.text.strip_prefix("params=") {
-            Some(_) if !set.flags => (name, number(attribute.from(7), 0, 64, errors)),
+        [name, attribute] => match attribute.text.strip_prefix(PARAMS) {
+            Some(_) if !set.flags => (name, number(attribute.from(PARAMS.len()), 0, 64, errors)),
             _ => {
-                errors.push(
-                    attribute.mark,
-                    format!("unknown attribute `{}`", attribute.text),
-                    None,
-                );
+                let what = format!("unknown attribute `{}`", shortened(attribute.text));
+                let help = (!set.flags).then(|| format!("{PARAMS}N"));
+                errors.push(attribute.mark, what, help);
                 return;
             }
         },
@@ -276,6 +281,15 @@ fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>
     } else {
         (i64::from(i32::MIN), i64::from(i32::MAX))
     };
+    if plain_number(first.text).is_none() {
+        let what = format!("expected a number, found `{}`", shortened(first.text));
+        errors.push(
+            first.mark,
+            what,
+            Some("the line of a label is `VALUE NAME`".to_owned()),
+        );
+        return;
+    }
     let (Some(value), Some(name)) = (number(first, min, max, errors), self::name(*name, errors)) else {
         return;
     };
@@ -328,64 +342,5 @@ fn gist(layout: &mut Layout, first: Word<'_>, rest: &[Word<'_>], errors: &mut Er
         errors.push(first.mark, format!("more than {MAX_GIST} lines of gist"), None);
     } else {
         layout.gist.push(at(inner.mark, text));
-    }
-}
-
-/// A name in snake case.
-fn name(word: Word<'_>, errors: &mut Errors) -> Option<Name> {
-    let text = word.text;
-    let good = text.len() <= MAX_NAME
-        && text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    if !good {
-        let help = Some("a name is lower case letters, digits and `_`".to_owned());
-        errors.push(word.mark, format!("`{}` is no name", shortened(text)), help);
-        return None;
-    }
-    Some(Name {
-        text: text.into(),
-        mark: word.mark,
-    })
-}
-
-/// A decimal or `0x` number.
-fn number(word: Word<'_>, min: i64, max: i64, errors: &mut Errors) -> Option<i64> {
-    let value = plain_number(word.text);
-    if value.is_none() {
-        errors.push(
-            word.mark,
-            format!("expected a number, found `{}`", shortened(word.text)),
-            None,
-        );
-    }
-    let within = value.filter(|value| (min..=max).contains(value));
-    if value.is_some() && within.is_none() {
-        errors.push(word.mark, format!("expected {min} to {max}"), None);
-    }
-    within
-}
-
-pub(super) fn plain_number(text: &str) -> Option<i64> {
-    match text.strip_prefix("0x") {
-        Some(hex) if !hex.starts_with('+') => i64::from_str_radix(hex, 16).ok(),
-        Some(_) => None,
-        None if text.starts_with('+') => None,
-        None => text.parse().ok(),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_NAME) {
-        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
-fn at(mark: Mark, text: &str) -> Name {
-    Name {
-        text: text.into(),
-        mark,
     }
 }

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::gist::Gist;
 use super::model::{
     Class, Def, Default, Dialect, Field, Id, Len, Repeat, Secrecy, Set, Type, Vitality, Words,
@@ -16,13 +18,23 @@ use super::syntax::Builtin;
 
 impl Registry {
     /// Everything that is called `name`, in every protocol: text form with ids and documentation, and the enums, flags and
-    /// structs it refers to. `None` if nothing is.
+    /// structs it refers to. `None` if nothing is. A UUID, also behind `ex.`, is a name too; of one class so is a number.
     #[must_use]
-    pub fn describe(&self, name: &str) -> Option<String> {
+    pub fn describe(&self, class: Option<Class>, name: &str) -> Option<String> {
+        let number: Option<i32> = class.and_then(|_| name.parse().ok());
+        let uuid = Uuid::try_parse(name.strip_prefix("ex.").unwrap_or(name));
+        let uuid = uuid.map(Uuid::into_bytes).ok();
+        let is_wanted = |def: &&Def| match &def.id {
+            _ if class.is_some_and(|class| class != def.class) => false,
+            Id::Number(id) => Some(*id) == number,
+            Id::Uuid { uuid: id, .. } => Some(*id) == uuid,
+            Id::Tag(_) => false,
+        };
         let protos = [crate::Proto::V6, crate::Proto::Ddnet, crate::Proto::V7];
         let mut texts: Vec<(String, Vec<Dialect>)> = Vec::new();
         for proto in protos {
-            for def in self.named(proto, None, name) {
+            let identified = self.defs(proto.into()).filter(is_wanted);
+            for def in self.named(proto, class, name).chain(identified) {
                 let text = def.to_text();
                 match texts.iter_mut().find(|(known, _)| *known == text) {
                     Some((_, dialects)) => dialects.push(proto.into()),

@@ -7,6 +7,7 @@ use super::error::{DefError, Errors};
 use super::model::{Class, Def, Dialect, Field, Id, Set};
 use super::path::{Path, PathError};
 use super::suggest::suggest;
+use super::syntax::{Item, Kind};
 use super::{parse, resolve};
 use crate::message::identify;
 use crate::{Dir, MessageId, Proto};
@@ -78,11 +79,31 @@ impl Registry {
         Self::load(&[(name, text)])
     }
 
+    /// As [`Registry::with`]. `objection` says what is wrong with the name of a new message or object, if anything is: a
+    /// program may have words of its own that names must not be.
+    ///
+    /// # Errors
+    /// As there, and the objections.
+    pub fn with_names(
+        name: &str,
+        text: &str,
+        objection: impl Fn(Class, &str) -> Option<String>,
+    ) -> Result<Self, Vec<DefError>> {
+        Self::read(&[(name, text)], &objection)
+    }
+
     /// As [`Registry::with`], with any number of files.
     ///
     /// # Errors
     /// As there.
     pub fn load(files: &[(&str, &str)]) -> Result<Self, Vec<DefError>> {
+        Self::read(files, &|_, _| None)
+    }
+
+    fn read(
+        files: &[(&str, &str)],
+        objection: &dyn Fn(Class, &str) -> Option<String>,
+    ) -> Result<Self, Vec<DefError>> {
         let mut errors = Errors::new();
         let mut items = Vec::new();
         for (name, text) in FILES {
@@ -91,6 +112,7 @@ impl Registry {
         for (name, text) in files {
             parse::parse(name, text, 1, &mut items, &mut errors);
         }
+        object(&items, objection, &mut errors);
         let mut table = |dialect| {
             let (defs, names) = resolve::resolve(dialect, &items, &mut errors);
             let sets = names
@@ -321,6 +343,24 @@ impl Table {
             twin.filter(|twin| !def.way.allows(dir) && twin.way.allows(dir))
                 .unwrap_or(def),
         )
+    }
+}
+
+/// Reports names of a user's that the program objects to. Those that are built in are known to it.
+fn object(items: &[Item], objection: &dyn Fn(Class, &str) -> Option<String>, errors: &mut Errors) {
+    let class = |item: &Item| match &item.kind {
+        Kind::Layout(layout) => layout.head.as_ref().map(|head| head.class),
+        _ => None,
+    };
+    let (own, builtin): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.scope.level > 0);
+    for item in own {
+        let Some(wrong) = class(item).and_then(|class| objection(class, &item.name.text)) else {
+            continue;
+        };
+        let mut known = builtin.iter();
+        if !known.any(|other| other.name.text == item.name.text && class(other) == class(item)) {
+            errors.push(item.name.mark, wrong, None);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::error::{Errors, Mark};
 use super::model::{Class, Def, Dialect, Id, Set, Way, Words};
-use super::syntax::{Item, Kind, Layout, Name, Scope};
+use super::syntax::{Item, Kind, Layout, Scope};
 
 /// Everything that has a name in one dialect.
 pub(super) struct Names<'i> {
@@ -23,6 +23,9 @@ pub(super) struct Names<'i> {
     objects: BTreeMap<&'i str, &'i Layout>,
     /// The highest level of a definition.
     level: u8,
+    dialect: Dialect,
+    /// Those of other dialects too.
+    items: &'i [Item],
 }
 
 /// The definitions of `dialect`, and its enums.
@@ -39,6 +42,8 @@ pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Erro
         structs: BTreeMap::new(),
         objects: BTreeMap::new(),
         level: mine.iter().map(|item| item.scope.level).max().unwrap_or(0),
+        dialect,
+        items,
     };
     let mut taken = Taken::default();
     let mut messages = Messages::default();
@@ -101,7 +106,7 @@ impl<'i> Taken<'i> {
         if let Some((scope, mark)) = self.by.insert((space, name), (item.scope, item.name.mark))
             && scope.rank() == item.scope.rank()
         {
-            twice(&item.name, mark, errors);
+            twice(&format!("`{name}`"), item.name.mark, mark, errors);
         }
     }
 }
@@ -158,15 +163,12 @@ impl<'i> Messages<'i> {
                 continue;
             }
             if other.scope.rank() == item.scope.rank() {
-                let name = Name {
-                    text: if mark == head.id_mark {
-                        "this id".into()
-                    } else {
-                        item.name.text.clone()
-                    },
-                    mark,
+                let what = if mark == head.id_mark {
+                    "this id".to_owned()
+                } else {
+                    format!("`{}`", item.name.text)
                 };
-                twice(&name, other.name.mark, errors);
+                twice(&what, mark, other.name.mark, errors);
             }
             *slot = None;
         }
@@ -174,18 +176,18 @@ impl<'i> Messages<'i> {
     }
 }
 
-fn twice(name: &Name, other: Mark, errors: &mut Errors) {
+fn twice(what: &str, mark: Mark, other: Mark, errors: &mut Errors) {
     let file = errors
         .files
         .get(usize::from(other.file))
         .cloned()
         .unwrap_or_default();
     let message = format!(
-        "`{}` is defined twice, the other one is at {file}:{}",
-        name.text, other.line
+        "{what} is defined twice, the other one is at {file}:{}",
+        other.line
     );
     let help = "a definition replaces those in files before, and those for more protocols".to_owned();
-    errors.push(name.mark, message, Some(help));
+    errors.push(mark, message, Some(help));
 }
 
 /// Links definitions that have the same id and are sent in opposite directions.

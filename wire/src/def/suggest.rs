@@ -23,6 +23,14 @@ pub fn suggest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(.., candidate)| candidate)
 }
 
+/// What to say to somebody who wrote `name`: the candidate that was meant, else all of them.
+pub(super) fn meant_or_all<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str> + Clone) -> String {
+    match suggest(name, candidates.clone()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => candidates.into_iter().collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// Letters to insert, delete, change or swap with their neighbour.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();

@@ -1,6 +1,7 @@
 //! Definitions and interpreter together.
 
 mod edit;
+mod form;
 mod fuzz;
 mod gist;
 mod list;

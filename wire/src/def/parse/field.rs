@@ -4,29 +4,51 @@ use std::sync::Arc;
 
 use super::super::error::Errors;
 use super::super::lex::Word;
-use super::super::suggest::suggest;
+use super::super::suggest::meant_or_all;
 use super::super::syntax::{Bound, Builtin, Name, RawField, RawLen, RawRepeat, RawSecrecy};
 use super::{at, name, number, plain_number, shortened};
 
+/// How a range is written.
+pub(in super::super) const RANGE: &str = "MIN..MAX";
 /// Most elements of a list of fixed length.
 const MAX_REPEAT: i64 = 1024;
 
-const ATTRIBUTES: [&str; 14] = [
-    "limit=",
-    "default=",
-    "len=",
-    "rest",
-    "expect=",
-    "ints=",
-    "bytes=",
-    "max=",
-    "secret",
-    "hide_after=",
-    "hide_command=",
-    "hide_with=",
-    "after=",
-    "MIN..MAX",
-];
+/// What stands behind a type, but for the range.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Attribute {
+    Limit,
+    Default,
+    Len,
+    Rest,
+    Expect,
+    Ints,
+    Bytes,
+    Max,
+    Secret,
+    HideAfter,
+    HideCommand,
+    HideWith,
+    After,
+}
+
+impl Attribute {
+    /// As they are written; behind a `=` is a value.
+    pub(in super::super) const NAMES: [(&'static str, Self); 13] = [
+        ("limit=", Self::Limit),
+        ("default=", Self::Default),
+        ("len=", Self::Len),
+        ("rest", Self::Rest),
+        ("expect=", Self::Expect),
+        ("ints=", Self::Ints),
+        ("bytes=", Self::Bytes),
+        ("max=", Self::Max),
+        ("secret", Self::Secret),
+        ("hide_after=", Self::HideAfter),
+        ("hide_command=", Self::HideCommand),
+        ("hide_with=", Self::HideWith),
+        ("after=", Self::After),
+    ];
+}
 
 pub(super) fn field(
     first: Word<'_>,
@@ -137,51 +159,43 @@ fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Optio
         field.range = Some((bound(lower, errors)?, bound(upper, errors)?, word.mark));
         return Some(());
     }
-    match word.text {
-        "secret" => {
-            field.secrecy = RawSecrecy::Secret;
-            return Some(());
-        }
-        "rest" => {
-            field.len = Some(RawLen::Rest);
-            return Some(());
-        }
-        _ => {}
-    }
-    let (key, value) = word.text.split_once('=').unwrap_or((word.text, ""));
-    let value = Word {
-        text: value,
-        mark: word.from(key.len() + 1).mark,
+    let key = word.text.split_inclusive('=').next().unwrap_or_default();
+    let Some((_, attribute)) = Attribute::NAMES.iter().find(|(name, _)| *name == key) else {
+        unknown(word, key, errors);
+        return None;
     };
-    if value.text.is_empty() {
-        unknown(word, errors);
+    let value = word.from(key.len());
+    if key.ends_with('=') && value.text.is_empty() {
+        errors.push(
+            word.mark,
+            format!("`{key}` needs a value directly behind it"),
+            None,
+        );
         return None;
     }
     let small = |max: i64, errors: &mut Errors| {
         let number = number(value, 1, max, errors)?;
         u16::try_from(number).ok()
     };
-    match key {
-        "limit" => field.limit = Some(small(0xffff, errors)?),
-        "ints" => field.ints = Some(small(64, errors)?),
-        "max" => field.count_max = Some(small(0xffff, errors)?),
-        "default" => field.default = Some(at(value.mark, value.text)),
-        "expect" => field.expect = Some(value.text.into()),
-        "after" => field.after = Some(value.text.into()),
-        "bytes" => field.bytes = Some(name(value, errors)?),
-        "len" => {
+    match attribute {
+        Attribute::Rest => field.len = Some(RawLen::Rest),
+        Attribute::Secret => field.secrecy = RawSecrecy::Secret,
+        Attribute::Limit => field.limit = Some(small(0xffff, errors)?),
+        Attribute::Ints => field.ints = Some(small(64, errors)?),
+        Attribute::Max => field.count_max = Some(small(0xffff, errors)?),
+        Attribute::Default => field.default = Some(at(value.mark, value.text)),
+        Attribute::Expect => field.expect = Some(value.text.into()),
+        Attribute::After => field.after = Some(value.text.into()),
+        Attribute::Bytes => field.bytes = Some(name(value, errors)?),
+        Attribute::Len => {
             field.len = Some(match plain_number(value.text) {
                 Some(_) => RawLen::Fixed(small(0xffff, errors)?),
                 None => RawLen::Field(name(value, errors)?),
             });
         }
-        "hide_after" => field.secrecy = RawSecrecy::After(name(value, errors)?),
-        "hide_command" => field.secrecy = RawSecrecy::Command(name(value, errors)?),
-        "hide_with" => field.secrecy = with(value, errors)?,
-        _ => {
-            unknown(word, errors);
-            return None;
-        }
+        Attribute::HideAfter => field.secrecy = RawSecrecy::After(name(value, errors)?),
+        Attribute::HideCommand => field.secrecy = RawSecrecy::Command(name(value, errors)?),
+        Attribute::HideWith => field.secrecy = with(value, errors)?,
     }
     Some(())
 }
@@ -210,12 +224,12 @@ fn bound(word: Word<'_>, errors: &mut Errors) -> Option<Bound> {
     number(word, i64::MIN, i64::MAX, errors).map(Bound::Int)
 }
 
-fn unknown(word: Word<'_>, errors: &mut Errors) {
-    let key = word.text.split_inclusive('=').next().unwrap_or_default();
-    let meant = suggest(key, ATTRIBUTES).map(|meant| format!("did you mean `{meant}`?"));
+fn unknown(word: Word<'_>, key: &str, errors: &mut Errors) {
+    let names = Attribute::NAMES.iter().map(|(name, _)| *name);
+    let help = meant_or_all(key, names.chain([RANGE]));
     errors.push(
         word.mark,
         format!("unknown attribute `{}`", shortened(word.text)),
-        meant,
+        Some(help),
     );
 }

@@ -7,7 +7,26 @@ use super::super::lex::Word;
 use super::super::model::{Class, Id, Vitality, Way};
 use super::super::syntax::{Head, Layout};
 use super::super::uuid::{parse_uuid, uuid};
-use super::{Body, Open, name, number};
+use super::{Body, Open, name, number, plain_number, shortened};
+
+/// What stands behind the name of a message or object, beside direction and vitality. Behind a `=` is a value.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Attribute {
+    Dead,
+    Explicit,
+    Since,
+    Alias,
+}
+
+impl Attribute {
+    /// As they are written.
+    pub(in super::super) const NAMES: [(&'static str, Self); 4] = [
+        ("dead", Self::Dead),
+        ("explicit", Self::Explicit),
+        ("since=", Self::Since),
+        ("alias=", Self::Alias),
+    ];
+}
 
 /// `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror] [dead] [explicit] [since=V] [alias=NAME]`
 pub(super) fn layout(
@@ -83,6 +102,15 @@ fn id(class: Class, word: Word<'_>, errors: &mut Errors) -> Option<Id> {
         Class::Object => 0x3fff,
         _ => 0x3fff_ffff,
     };
+    if extended && plain_number(word.text).is_none() {
+        let what = format!("expected an id, found `{}`", shortened(word.text));
+        let help = format!(
+            "a number up to {max}, a UUID such as 245e5097-9fe0-39d6-bf7d-9a29e1691e4c, or the name with an @ that it is made of, \
+             such as what-is@ddnet.tw"
+        );
+        errors.push(word.mark, what, Some(help));
+        return None;
+    }
     let number = number(word, 0, max, errors)?;
     i32::try_from(number).ok().map(Id::Number)
 }
@@ -90,24 +118,25 @@ fn id(class: Class, word: Word<'_>, errors: &mut Errors) -> Option<Id> {
 fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> Option<Head> {
     let mut way = None;
     for word in rest {
-        let known = Way::NAMES.iter().find(|(name, _)| *name == word.text);
+        if let Some((_, known)) = Way::NAMES.iter().find(|(name, _)| *name == word.text) {
+            way = Some(*known);
+            continue;
+        }
         let vitality = Vitality::NAMES.iter().find(|(name, _)| *name == word.text);
-        match word.text.split_once('=') {
-            Some(("since", value)) if !value.is_empty() => head.since = Some(value.into()),
-            Some(("alias", value)) if !value.is_empty() => head.aliases.push(value.into()),
-            _ if known.is_some() => way = known.map(|(_, way)| *way),
-            _ if vitality.is_some() && matches!(head.class, Class::System | Class::Game) => {
-                head.vitality = vitality.map_or(Vitality::None, |(_, vitality)| *vitality);
-            }
-            _ if word.text == "dead" => head.dead = true,
-            _ if word.text == "explicit" && head.class == Class::Object => head.explicit = true,
+        if let (Some((_, vitality)), Class::System | Class::Game) = (vitality, head.class) {
+            head.vitality = *vitality;
+            continue;
+        }
+        let key = word.text.split_inclusive('=').next().unwrap_or_default();
+        let value = word.from(key.len()).text;
+        let found = Attribute::NAMES.iter().find(|(name, _)| *name == key);
+        match found.map(|(_, attribute)| attribute) {
+            Some(Attribute::Since) if !value.is_empty() => head.since = Some(value.into()),
+            Some(Attribute::Alias) if !value.is_empty() => head.aliases.push(value.into()),
+            Some(Attribute::Dead) => head.dead = true,
+            Some(Attribute::Explicit) if head.class == Class::Object => head.explicit = true,
             _ => {
-                let help = "a direction, vital, nonvital, mirror, dead, since=RELEASE or alias=NAME";
-                errors.push(
-                    word.mark,
-                    format!("unknown attribute `{}`", word.text),
-                    Some(help.to_owned()),
-                );
+                unknown(head.class, *word, errors);
                 return None;
             }
         }
@@ -119,4 +148,16 @@ fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Er
     }
     head.way = way.unwrap_or(Way::S2c);
     Some(head)
+}
+
+fn unknown(class: Class, word: Word<'_>, errors: &mut Errors) {
+    let help = match class {
+        Class::System | Class::Game => {
+            "c2s, s2c, both, vital, nonvital, mirror, dead, since=RELEASE or alias=NAME"
+        }
+        Class::Object => "dead, explicit, since=RELEASE or alias=NAME",
+        Class::Control | Class::Connless => "a direction, dead, since=RELEASE or alias=NAME",
+    };
+    let what = format!("unknown attribute `{}`", shortened(word.text));
+    errors.push(word.mark, what, Some(help.to_owned()));
 }

@@ -1,6 +1,7 @@
 //! The fields of one message or object, laid out in order.
 
 mod attribute;
+mod unknown;
 
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ impl<'i> Out<'_, 'i> {
                     Some(_) => self
                         .errors
                         .push(name.mark, "structs too deep in each other", None),
-                    None => self.unknown(name, "struct"),
+                    None => self.unknown_struct(name),
                 },
                 Member::Field(raw) => self.field(raw, parent, depth),
             }
@@ -158,7 +159,7 @@ impl<'i> Out<'_, 'i> {
                     },
                 },
                 (None, None) => {
-                    self.unknown(name, "type");
+                    self.unknown_type(raw);
                     return None;
                 }
             },
@@ -175,16 +176,23 @@ impl<'i> Out<'_, 'i> {
                 None,
             );
         }
+        let (is_raw, is_text) = (matches!(ty, Type::Raw(..)), matches!(ty, Type::Text(_)));
+        let (is_packed, is_group) = (matches!(ty, Type::Packed(_)), matches!(ty, Type::Group { .. }));
         let misplaced = [
-            (raw.bytes.is_some() && !matches!(ty, Type::Group { .. }), "bytes"),
-            (raw.len.is_some() && !matches!(ty, Type::Raw(..)), "len"),
-            (raw.expect.is_some() && !matches!(ty, Type::Raw(..)), "expect"),
-            (raw.ints.is_some() && !matches!(ty, Type::Packed(_)), "ints"),
-            (raw.limit.is_some() && !matches!(ty, Type::Text(_)), "limit"),
+            (raw.bytes.is_some() && !is_group, "bytes", "objects have"),
+            (raw.len.is_some() && !is_raw, "len", "`raw` has"),
+            (raw.expect.is_some() && !is_raw, "expect", "`raw` has"),
+            (raw.ints.is_some() && !is_packed, "ints", "`twstr` has"),
+            (
+                raw.limit.is_some() && !is_text,
+                "limit",
+                "`cstr`, `str`, `str_cc` and `str_strict` have",
+            ),
         ];
-        for (_, attribute) in misplaced.into_iter().filter(|(wrong, _)| *wrong) {
+        for (_, attribute, owner) in misplaced.into_iter().filter(|(wrong, ..)| *wrong) {
+            let help = Some(format!("only {owner}"));
             self.errors
-                .push(name.mark, format!("`{}` has no `{attribute}`", name.text), None);
+                .push(name.mark, format!("`{}` has no `{attribute}`", name.text), help);
         }
         Some(ty)
     }
@@ -276,19 +284,6 @@ impl<'i> Out<'_, 'i> {
         let object = raw.bytes.is_some() && self.layout(&raw.ty).is_some();
         let set = self.names.sets.get(&*raw.ty.text).copied();
         set.filter(|_| !object)
-    }
-
-    fn unknown(&mut self, name: &Name, what: &str) {
-        let names = self.names;
-        let known = names.structs.keys().chain(names.objects.keys());
-        let types = Builtin::NAMES
-            .iter()
-            .map(|(name, _)| name)
-            .chain(names.sets.keys());
-        let known = known.chain(types.filter(|_| what == "type")).copied();
-        let meant = suggest(&name.text, known).map(|meant| format!("did you mean `{meant}`?"));
-        self.errors
-            .push(name.mark, format!("unknown {what} `{}`", name.text), meant);
     }
 }
 

@@ -105,7 +105,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  int  limit=3",
-        "my.tw:3:6: `int` has no `limit`",
+        "my.tw:3:6: `int` has no `limit` (only `cstr`, `str`, `str_cc` and `str_strict` have)",
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  int  5..1",
@@ -138,7 +138,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x s2c\ngame 90 y s2c",
-        "my.tw:3:6: `this id` is defined twice, the other one is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
+        "my.tw:3:6: this id is defined twice, the other one is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
     ),
     (
         "for 0.7\ngame 90 x s2c\ngame 91 x s2c",
@@ -182,6 +182,54 @@ const WRONG: &[(&str, &str)] = &[
         "my.tw:3:3: `é` is no name (a name is lower case letters, digits and `_`)",
     ),
     (
+        "for 0.7\nmessage 90 x s2c",
+        "my.tw:2:1: unknown definition `message` (for, const, words, enum, flags, struct, control, system, game, connless, object)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  integer",
+        "my.tw:3:6: unknown type `integer` (int, bool, tick, tune, cstr, str, str_cc, str_strict, decstr, raw, uuid, sha256, u8, be16, be32, addr18, addr6, twstr, or an enum, flags, struct or object)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  int  position",
+        "my.tw:3:8: unknown type `position` (the name comes first: `position int`)",
+    ),
+    (
+        "for 0.7\nenum mine\n  0 a\nfor 0.6 0.7\ngame 90 x s2c\n  a  mine",
+        "my.tw:6:6: no type `mine` for 0.6 (there is one for 0.7)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  int  optional",
+        "my.tw:3:11: unknown attribute `optional` (limit=, default=, len=, rest, expect=, ints=, bytes=, max=, secret, hide_after=, hide_command=, hide_with=, after=, MIN..MAX)",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  str  limit= 3",
+        "my.tw:3:11: `limit=` needs a value directly behind it",
+    ),
+    (
+        "for 0.7\ngame 90 x s2c\n  a  str  hide_after=console",
+        "my.tw:3:22: unknown words `console` (chat_answers, chat_secrets, console_secrets)",
+    ),
+    (
+        "for 0.7\ngame uuid x s2c",
+        "my.tw:2:6: expected an id, found `uuid` (a number up to 1073741823, a UUID such as 245e5097-9fe0-39d6-bf7d-9a29e1691e4c, or the name with an @ that it is made of, such as what-is@ddnet.tw)",
+    ),
+    (
+        "for 0.7\ncontrol uuid x s2c",
+        "my.tw:2:9: expected a number, found `uuid`",
+    ),
+    (
+        "for 0.7\nobject 90 x vital",
+        "my.tw:2:13: unknown attribute `vital` (dead, explicit, since=RELEASE or alias=NAME)",
+    ),
+    (
+        "for 0.7\nenum e\n  normal 0",
+        "my.tw:3:3: expected a number, found `normal` (the line of a label is `VALUE NAME`)",
+    ),
+    (
+        "for 0.7\nenum e\n  0 a parms=2",
+        "my.tw:3:7: unknown attribute `parms=2` (params=N)",
+    ),
+    (
         "for 0.7\ngame 90 x s2c\n  a  int  default=y",
         "my.tw:3:19: `int` cannot be `y`",
     ),
@@ -192,6 +240,25 @@ fn errors_have_a_place_and_help() {
     for (text, expected) in WRONG {
         assert_eq!(errors(text), [*expected], "{text}");
     }
+}
+
+#[test]
+fn names_that_the_program_objects_to() {
+    let text = "for 0.7\nobject 90 mine\ngame 90 mine s2c\n  a  itn\nsystem 90 snap s2c\ngame 91 snap s2c\n";
+    let objection = |class: Class, name: &str| {
+        (class != Class::Object && ["mine", "snap"].contains(&name)).then(|| format!("no {name}"))
+    };
+    let errors = Registry::with_names("my.tw", text, objection).unwrap_err();
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    // There is a message of the engine with that name.
+    assert_eq!(
+        errors,
+        [
+            "my.tw:3:9: no mine",
+            "my.tw:4:6: unknown type `itn` (did you mean `int`?)",
+            "my.tw:6:9: no snap"
+        ]
+    );
 }
 
 #[test]
@@ -274,7 +341,7 @@ fn what_is_printed_can_be_read() {
 
 #[test]
 fn documentation_of_a_message() {
-    let text = Registry::builtin().describe("NETMSG_RCON_AUTH").unwrap();
+    let text = Registry::builtin().describe(None, "NETMSG_RCON_AUTH").unwrap();
     let expected = r#"for 0.6
 
 # The client logs in to the remote console.
@@ -303,9 +370,35 @@ system 22 rcon_auth c2s vital
     assert_eq!(text, expected);
     assert!(
         Registry::builtin()
-            .describe("what_is")
+            .describe(None, "what_is")
             .unwrap()
             .contains("# 245e5097-9fe0-39d6-bf7d-9a29e1691e4c")
     );
-    assert_eq!(Registry::builtin().describe("nothing"), None);
+    assert_eq!(Registry::builtin().describe(None, "nothing"), None);
+}
+
+#[test]
+fn documentation_by_class_and_id() {
+    let describe = |class, name| Registry::builtin().describe(class, name);
+    let text = describe(Some(Class::System), "18").unwrap();
+    assert!(
+        text.contains("system 18 rcon_auth") && !text.contains("object 18"),
+        "{text}"
+    );
+    assert_eq!(describe(None, "18"), None);
+    let what_is = describe(None, "what_is");
+    assert!(what_is.is_some());
+    for name in [
+        "245e5097-9fe0-39d6-bf7d-9a29e1691e4c",
+        "ex.245e5097-9fe0-39d6-bf7d-9a29e1691e4c",
+        "ex.245E50979FE039D6BF7D9A29E1691E4C",
+    ] {
+        assert_eq!(describe(Some(Class::System), name), what_is, "{name}");
+        assert_eq!(describe(Some(Class::Game), name), None, "{name}");
+    }
+    let info = describe(Some(Class::Connless), "info").unwrap();
+    assert!(
+        info.contains("connless inf3 info") && !info.contains("system"),
+        "{info}"
+    );
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::Out;
 use crate::def::model::{Default, Secrecy, Type, Words};
 use crate::def::parse::plain_number;
-use crate::def::suggest::suggest;
 use crate::def::syntax::{Bound, Name, RawField, RawSecrecy};
 
 impl Out<'_, '_> {
@@ -46,10 +45,7 @@ impl Out<'_, '_> {
             Bound::Const(name) => {
                 let value = self.names.consts.get(&*name.text).copied();
                 if value.is_none() {
-                    let known = self.names.consts.keys().copied();
-                    let meant = suggest(&name.text, known).map(|meant| format!("did you mean `{meant}`?"));
-                    self.errors
-                        .push(name.mark, format!("unknown constant `{}`", name.text), meant);
+                    self.unknown(name, "constant", self.names.consts.keys().copied());
                 }
                 value
             }
@@ -111,8 +107,7 @@ impl Out<'_, '_> {
     pub(super) fn words(&mut self, name: &Name) -> Option<Arc<Words>> {
         let words = self.names.words.get(&*name.text).map(|words| Arc::clone(words));
         if words.is_none() {
-            self.errors
-                .push(name.mark, format!("unknown words `{}`", name.text), None);
+            self.unknown(name, "words", self.names.words.keys().copied());
         }
         words
     }

@@ -1,0 +1,69 @@
+//! Names and numbers.
+
+use super::super::error::{Errors, Mark};
+use super::super::lex::Word;
+use super::super::syntax::Name;
+
+/// Longest name, in bytes.
+const MAX_NAME: usize = 64;
+
+/// A name in snake case.
+pub(super) fn name(word: Word<'_>, errors: &mut Errors) -> Option<Name> {
+    let text = word.text;
+    let good = text.len() <= MAX_NAME
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if !good {
+        let help = Some("a name is lower case letters, digits and `_`".to_owned());
+        errors.push(word.mark, format!("`{}` is no name", shortened(text)), help);
+        return None;
+    }
+    Some(Name {
+        text: text.into(),
+        mark: word.mark,
+    })
+}
+
+/// A decimal or `0x` number.
+pub(super) fn number(word: Word<'_>, min: i64, max: i64, errors: &mut Errors) -> Option<i64> {
+    let value = plain_number(word.text);
+    if value.is_none() {
+        errors.push(
+            word.mark,
+            format!("expected a number, found `{}`", shortened(word.text)),
+            None,
+        );
+    }
+    let within = value.filter(|value| (min..=max).contains(value));
+    if value.is_some() && within.is_none() {
+        errors.push(word.mark, format!("expected {min} to {max}"), None);
+    }
+    within
+}
+
+/// As [`number`], of any size. `None`: it is none.
+pub(in super::super) fn plain_number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(hex) if !hex.starts_with('+') => i64::from_str_radix(hex, 16).ok(),
+        Some(_) => None,
+        None if text.starts_with('+') => None,
+        None => text.parse().ok(),
+    }
+}
+
+/// As much of a text as an error shows.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_NAME) {
+        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+pub(super) fn at(mark: Mark, text: &str) -> Name {
+    Name {
+        text: text.into(),
+        mark,
+    }
+}

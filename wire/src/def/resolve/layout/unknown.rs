@@ -1,0 +1,78 @@
+//! Names that nothing has, and what may be meant by them.
+
+use super::Out;
+use crate::def::model::{Class, Dialect};
+use crate::def::suggest::{meant_or_all, suggest};
+use crate::def::syntax::{Builtin, Kind, Name, RawField};
+
+impl Out<'_, '_> {
+    pub(super) fn unknown_type(&mut self, raw: &RawField) {
+        let name = &raw.ty;
+        if self.told_elsewhere(name, "type") {
+            return;
+        }
+        let names = self.names;
+        let types = || Builtin::NAMES.iter().map(|(name, _)| *name);
+        let own = names.sets.keys().chain(names.structs.keys()).copied();
+        let own = own.chain(names.objects.keys().copied());
+        let help = match suggest(&name.text, types().chain(own)) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if Builtin::named(&raw.name.text).is_some() => {
+                format!("the name comes first: `{} {}`", name.text, raw.name.text)
+            }
+            None => {
+                let types = types().collect::<Vec<_>>().join(", ");
+                format!("{types}, or an enum, flags, struct or object")
+            }
+        };
+        self.errors
+            .push(name.mark, format!("unknown type `{}`", name.text), Some(help));
+    }
+
+    pub(super) fn unknown_struct(&mut self, name: &Name) {
+        if self.told_elsewhere(name, "struct") {
+            return;
+        }
+        let known = self.names.structs.keys().chain(self.names.objects.keys());
+        let meant = suggest(&name.text, known.copied()).map(|meant| format!("did you mean `{meant}`?"));
+        self.errors
+            .push(name.mark, format!("unknown struct `{}`", name.text), meant);
+    }
+
+    /// Something with few others beside it.
+    pub(super) fn unknown<'k>(
+        &mut self,
+        name: &Name,
+        what: &str,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) {
+        let help = Some(meant_or_all(&name.text, known)).filter(|help| !help.is_empty());
+        self.errors
+            .push(name.mark, format!("unknown {what} `{}`", name.text), help);
+    }
+
+    /// Reports a type that other protocols have. `false`: none has it.
+    fn told_elsewhere(&mut self, name: &Name, what: &str) -> bool {
+        let named = self.names.items.iter().filter(|item| item.name.text == name.text);
+        let bits = named.filter(|item| match &item.kind {
+            Kind::Set(_) => what == "type",
+            Kind::Layout(layout) => layout
+                .head
+                .as_ref()
+                .is_none_or(|head| head.class == Class::Object),
+            Kind::Const(_) | Kind::Words(_) => false,
+        });
+        let bits = bits.fold(0, |bits, item| bits | item.scope.dialects);
+        let others = Dialect::ALL
+            .into_iter()
+            .filter(|dialect| bits & dialect.bit() != 0);
+        let others: Vec<&str> = others.map(Dialect::name).collect();
+        if others.is_empty() {
+            return false;
+        }
+        let what = format!("no {what} `{}` for {}", name.text, self.names.dialect);
+        let help = Some(format!("there is one for {}", others.join(" and ")));
+        self.errors.push(name.mark, what, help);
+        true
+    }
+}
