@@ -17,7 +17,7 @@ use teetap_wire::Dir;
 use crate::{
     cli::Options,
     exit::{Exit, Failure},
-    output,
+    output, progress,
 };
 
 /// Version of the JSON schema.
@@ -42,7 +42,8 @@ pub(crate) fn explain(options: &Options, dir: Option<Dir>, words: &[String]) -> 
         let said: Vec<String> = std::iter::once(format!("{} bytes", found.datagram.len()))
             .chain(found.said.iter().cloned())
             .collect();
-        format!("{}\n\n{}", said.join("\n"), text::text(&readings))
+        let width = progress::columns(io::stdout()).unwrap_or(text::WIDTH);
+        format!("{}\n\n{}", said.join("\n"), text::text(&readings, width))
     };
     // A closed pipe is success.
     output::write_out(text.as_bytes())?;
