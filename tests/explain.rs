@@ -178,8 +178,27 @@ fn json_has_the_rows_with_their_ranges() {
     let notes = unknown["rows"].as_array().unwrap().iter();
     let notes: Vec<&Value> = notes.flat_map(|row| row["notes"].as_array().unwrap()).collect();
     assert_eq!(
-        (&notes[0]["code"], &notes[0]["at"]),
-        (&Value::from("unknown-message"), &Value::from(5))
+        (&notes[0]["code"], &notes[0]["at"], &notes[0]["place"]),
+        (
+            &Value::from("unknown-message"),
+            &Value::from(5),
+            &Value::from("datagram")
+        )
+    );
+    // The same, compressed: its ranges count in the payload.
+    let mut packed = vec![0x80, 0, 1];
+    teetap_wire::compress(&[0, 1, 0x7f], teetap_wire::Trailing::Always, &mut packed);
+    let hex: String = packed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let unknown = &json(&["--proto", "0.6", &hex])[0];
+    let notes = unknown["rows"].as_array().unwrap().iter();
+    let notes: Vec<&Value> = notes.flat_map(|row| row["notes"].as_array().unwrap()).collect();
+    assert_eq!(
+        (&notes[0]["code"], &notes[0]["at"], &notes[0]["place"]),
+        (
+            &Value::from("unknown-message"),
+            &Value::from(2),
+            &Value::from("payload")
+        )
     );
 }
 

@@ -123,6 +123,8 @@ struct RowBody<'a> {
 #[derive(Serialize)]
 struct NoteBody {
     code: &'static str,
+    /// As in the other JSON lines: datagram or payload, the clear one.
+    place: &'static str,
     at: usize,
     len: usize,
     text: &'static str,
@@ -152,18 +154,21 @@ fn json(found: &Found, readings: &[Reading]) -> anyhow::Result<String> {
 }
 
 fn row(row: &Row) -> RowBody<'_> {
+    // Ranges count as those of the row, so never within a message.
+    let (space, place) = match row.span.space {
+        Space::Datagram => ("datagram", "datagram"),
+        Space::Clear => ("clear", "payload"),
+    };
     let notes = row.notes.iter().map(|note| NoteBody {
         code: note.code.name(),
+        place,
         at: note.at,
         len: note.len,
         text: note.code.text(),
     });
     RowBody {
         depth: row.depth,
-        space: match row.span.space {
-            Space::Datagram => "datagram",
-            Space::Clear => "clear",
-        },
+        space,
         at: row.span.at,
         len: row.span.len,
         bits: match row.kind {
