@@ -8,6 +8,7 @@ use std::{
     cell::Cell,
     fs::File,
     io::{self, IsTerminal as _, Read, Write as _},
+    os::fd::AsFd,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -90,8 +91,9 @@ impl Progress {
             took: now.duration_since(state.begun),
             matches: state.matches.get(),
         });
+        let columns = columns(io::stderr()).unwrap_or(COLUMNS);
         // One that reaches the last column might be wrapped, and would not be overwritten.
-        let line: String = line.chars().take(columns().saturating_sub(1)).collect();
+        let line: String = line.chars().take(columns.saturating_sub(1)).collect();
         let before = state.drawn.replace(line.len());
         put(&format!("\r{line:before$}"));
     }
@@ -163,12 +165,10 @@ fn line(figures: &Figures) -> String {
     line
 }
 
-fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stderr());
-    size.ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|columns| *columns > 0)
-        .unwrap_or(COLUMNS)
+/// The columns of a terminal; `None` if it is none, or does not tell.
+pub(crate) fn columns(terminal: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 fn put(text: &str) {

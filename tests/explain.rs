@@ -3,12 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
-    fs,
-    io::Write as _,
+    fs::{self, File, OpenOptions},
+    io::{Read as _, Write as _},
+    os::unix::ffi::OsStrExt as _,
+    path::Path,
     process::{Command, Stdio},
 };
 
 use assert_cmd::assert::OutputAssertExt as _;
+use rustix::{pty, termios};
 use serde_json::Value;
 
 /// DDNet's connect.
@@ -96,10 +99,22 @@ fn every_form_of_the_same_bytes_gives_the_same() {
     assert_eq!(explained(&["10:00:00:01:54:4b:45:4e:ff:ff:ff:ff"]), expected);
     assert_eq!(piped(&["-"], HEX.as_bytes(), 0).0, expected);
     assert_eq!(piped(&["-"], &CONNECT, 0).0, expected);
+    for code in [
+        r#"b"\x10\0\0\x01TKEN\xff\xff\xff\xff""#,
+        "{0x10,0,0,1,0x54,0x4b,0x45,0x4e,0xff,0xff,0xff,0xff}",
+    ] {
+        assert_eq!(body(&explained(&[code])), body(&expected), "{code}");
+    }
     let folder = tempfile::tempdir().unwrap();
     let xxd = "00000000: 1000 0001 544b 454e ffff ffff            ....TKEN....\n";
     let hexdump = "00000000  10 00 00 01 54 4b 45 4e  ff ff ff ff              |....TKEN....|\n0000000c\n";
+    let tshark = "0000  10 00 00 01 54 4b 45 4e ff ff ff ff               ....TKEN....\n";
     for (name, contents, said) in [
+        (
+            "tshark",
+            tshark.as_bytes(),
+            "the text of Wireshark or tshark -x\n",
+        ),
         ("raw", &CONNECT[..], ""),
         ("hex", HEX.as_bytes(), ""),
         ("xxd", xxd.as_bytes(), "the text of xxd\n"),
@@ -163,9 +178,71 @@ fn json_has_the_rows_with_their_ranges() {
     let notes = unknown["rows"].as_array().unwrap().iter();
     let notes: Vec<&Value> = notes.flat_map(|row| row["notes"].as_array().unwrap()).collect();
     assert_eq!(
-        (&notes[0]["code"], &notes[0]["at"]),
-        (&Value::from("unknown-message"), &Value::from(5))
+        (&notes[0]["code"], &notes[0]["at"], &notes[0]["place"]),
+        (
+            &Value::from("unknown-message"),
+            &Value::from(5),
+            &Value::from("datagram")
+        )
     );
+    // The same, compressed: its ranges count in the payload.
+    let mut packed = vec![0x80, 0, 1];
+    teetap_wire::compress(&[0, 1, 0x7f], teetap_wire::Trailing::Always, &mut packed);
+    let hex: String = packed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let unknown = &json(&["--proto", "0.6", &hex])[0];
+    let notes = unknown["rows"].as_array().unwrap().iter();
+    let notes: Vec<&Value> = notes.flat_map(|row| row["notes"].as_array().unwrap()).collect();
+    assert_eq!(
+        (&notes[0]["code"], &notes[0]["at"], &notes[0]["place"]),
+        (
+            &Value::from("unknown-message"),
+            &Value::from(2),
+            &Value::from("payload")
+        )
+    );
+}
+
+/// What is printed on a terminal of so many columns.
+fn on_terminal(columns: u16) -> String {
+    let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY;
+    let ours = pty::openpt(flags).unwrap();
+    pty::grantpt(&ours).unwrap();
+    pty::unlockpt(&ours).unwrap();
+    let name = pty::ptsname(&ours, Vec::new()).unwrap();
+    let path = Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
+    let theirs = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let size = termios::Winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    termios::tcsetwinsize(&theirs, size).unwrap();
+    let mut command = teetap(&[INFO]);
+    let mut child = command.stdout(theirs).spawn().unwrap();
+    // Else this end would keep the terminal open.
+    drop(command);
+    let mut text = Vec::new();
+    // A terminal that nobody has open any more ends with an error.
+    let _ended = File::from(ours).read_to_end(&mut text);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn lines_are_as_wide_as_the_terminal() {
+    let widest = |text: &str| text.lines().map(|line| line.trim_end().chars().count()).max();
+    let pairs = [(0, 100), (20, 60), (60, 60), (79, 79), (130, 130)];
+    for (columns, most) in pairs {
+        let text = on_terminal(columns);
+        let widest = widest(&text).unwrap();
+        // Words are not cut to fill a line.
+        assert!(
+            widest <= most && widest + 12 > most,
+            "{columns}: {widest} of {most}\n{text}"
+        );
+    }
+    assert_eq!(on_terminal(100).replace('\r', ""), explained(&[INFO]));
 }
 
 #[test]
@@ -229,7 +306,7 @@ fn what_holds_no_packet_is_refused_in_one_line() {
     fs::write(&capture, [&[0xd4, 0xc3, 0xb2, 0xa1][..], &[0; 40]].concat()).unwrap();
     let long = vec![0xff; 65_508];
     let longer = vec![b'0'; 2 << 20];
-    let cases: [(&[&str], &[u8], &str); 13] = [
+    let cases: [(&[&str], &[u8], &str); 16] = [
         (&[], b"", "HEX|FILE|-"),
         (&[""], b"", "no bytes"),
         (&["-"], b"", "no packet in stdin: no bytes"),
@@ -241,6 +318,13 @@ fn what_holds_no_packet_is_refused_in_one_line() {
         (&["-"], b"10 00\n1", "line 2, column 1: a byte has two digits"),
         (&["-"], &long, "more than 65507 bytes"),
         (&["-"], &longer, "more than 1048576 bytes"),
+        (&["[16,0,0,1]"], b"", "this looks decimal"),
+        (
+            &["-"],
+            b"0000000 0010 0100\n0000004\n",
+            "use hexdump -C, od -A x -t x1 or xxd",
+        ),
+        (&["-"], b"00000000: 4e454b54  TKEN\n", "use xxd without -e"),
         (&["100"], b"", "line 1, column 3: a byte has two digits"),
         (&["10", "zz"], b"", "'z' is no hex digit"),
         (&[missing.to_str().unwrap()], b"", "not the name of a file"),

@@ -118,7 +118,8 @@ pub(crate) enum Command {
         /// The direction it goes [default: the one in which it makes more sense]
         #[arg(long, value_name = "DIR")]
         dir: Option<DirChoice>,
-        /// Hex, or a file with hex, with a dump of xxd, hexdump -C or tcpdump -x, or with the bytes themselves; - is stdin
+        /// Hex, a string or list of code (b"\x10", {0x10}), or a file with these, with a dump of xxd, hexdump -C, od -t x1,
+        /// tcpdump -x, tshark -x or Wireshark, or with the bytes themselves; - is stdin
         #[arg(value_name = "HEX|FILE|-", required = true)]
         words: Vec<String>,
     },

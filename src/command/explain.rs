@@ -17,7 +17,7 @@ use teetap_wire::Dir;
 use crate::{
     cli::Options,
     exit::{Exit, Failure},
-    output,
+    output, progress,
 };
 
 /// Version of the JSON schema.
@@ -42,7 +42,8 @@ pub(crate) fn explain(options: &Options, dir: Option<Dir>, words: &[String]) -> 
         let said: Vec<String> = std::iter::once(format!("{} bytes", found.datagram.len()))
             .chain(found.said.iter().cloned())
             .collect();
-        format!("{}\n\n{}", said.join("\n"), text::text(&readings))
+        let width = progress::columns(io::stdout()).unwrap_or(text::WIDTH);
+        format!("{}\n\n{}", said.join("\n"), text::text(&readings, width))
     };
     // A closed pipe is success.
     output::write_out(text.as_bytes())?;
@@ -122,6 +123,8 @@ struct RowBody<'a> {
 #[derive(Serialize)]
 struct NoteBody {
     code: &'static str,
+    /// As in the other JSON lines: datagram or payload, the clear one.
+    place: &'static str,
     at: usize,
     len: usize,
     text: &'static str,
@@ -151,18 +154,21 @@ fn json(found: &Found, readings: &[Reading]) -> anyhow::Result<String> {
 }
 
 fn row(row: &Row) -> RowBody<'_> {
+    // Ranges count as those of the row, so never within a message.
+    let (space, place) = match row.span.space {
+        Space::Datagram => ("datagram", "datagram"),
+        Space::Clear => ("clear", "payload"),
+    };
     let notes = row.notes.iter().map(|note| NoteBody {
         code: note.code.name(),
+        place,
         at: note.at,
         len: note.len,
         text: note.code.text(),
     });
     RowBody {
         depth: row.depth,
-        space: match row.span.space {
-            Space::Datagram => "datagram",
-            Space::Clear => "clear",
-        },
+        space,
         at: row.span.at,
         len: row.span.len,
         bits: match row.kind {

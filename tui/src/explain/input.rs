@@ -1,8 +1,18 @@
-//! The datagram in what people paste: plain hex, the dumps of xxd, hexdump and tcpdump, or the bytes themselves.
+//! The datagram in what people paste: plain hex, the dumps of programs, strings and lists of code, or the bytes themselves.
 //!
-//! Law: never guesses at a digit. What is no hex is an error with its place; what was left out (offsets, ASCII, headers of
-//! the network) is said.
+//! Law: never guesses at a digit. What is no hex is an error with its place; what may as well be other bytes is an error that
+//! names the form to use; what was left out (offsets, ASCII, headers of the network) is said.
+//!
+//! | module | part |
+//! |---|---|
+//! | `dump` | tcpdump, xxd, hexdump -C, od -t x1, Wireshark |
+//! | `beside` | the text column of a dump, against its bytes |
+//! | `code` | strings with escapes, lists in braces or brackets |
+//! | `network` | headers before the datagram |
 
+mod beside;
+mod code;
+mod dump;
 mod network;
 
 use std::fmt;
@@ -50,6 +60,40 @@ pub enum InputError {
         /// Bytes before it.
         have: usize,
     },
+    /// A dump whose lines are the same bytes or others, depending on how its offsets count.
+    #[error("the offsets may be octal or not, and lines are left out ('*'); use od -v -A x -t x1")]
+    Radix,
+    /// Words whose bytes are in another order.
+    #[error(
+        "line {0}: the text beside the words is theirs when they are turned round, as xxd -e does; use xxd without -e"
+    )]
+    Turned(usize),
+    /// Binary digits.
+    #[error("line {0}: bits, as xxd -b writes them; use xxd without -b")]
+    Bits(usize),
+    /// Words, or no hex at all.
+    #[error(
+        "line {0}: words whose bytes may be turned round, or octal, as hexdump and od write them; \
+         use hexdump -C, od -A x -t x1 or xxd"
+    )]
+    Words(usize),
+    /// A number that is no hex, or may be none.
+    #[error("{0}: this looks decimal; explain takes hex: 10 00, 0x10, 0x00")]
+    Decimal(Place),
+    /// A number of a list that is no byte.
+    #[error("{0}: more than a byte")]
+    Wide(Place),
+    /// Something else between `\x10`.
+    #[error("{0}: {1} beside bytes like \\x10; put all of it in quotes, with a b before them")]
+    Beside(Place, Shown),
+    /// What languages read differently in a string, or what is no byte.
+    #[error(
+        "{0}: in a string explain reads ASCII, \\x00 and \\0 (no digit behind it), \\n, \\r, \\t, \\\\, \\\" and \\'"
+    )]
+    Escape(Place),
+    /// A string without an end.
+    #[error("{0}: this string does not end in its line")]
+    Unclosed(Place),
     /// More than a datagram can be.
     #[error("more than {MAX_DATAGRAM} bytes, the most of a UDP datagram")]
     TooLong,
@@ -115,14 +159,13 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Found, InputError> {
 /// [`InputError`].
 pub fn from_text(text: &str) -> Result<Found, InputError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let form = text.lines().find_map(Form::of);
     let mut said = Vec::new();
-    let bytes = match form {
-        None => plain(text)?,
-        Some(form) => {
-            said.push(format!("the text of {}", form.name()));
-            dump(text, form, &mut said)?
-        }
+    let bytes = match dump::bytes(text, &mut said)? {
+        Some(bytes) => bytes,
+        None => match code::bytes(text, &mut said)? {
+            Some(bytes) => bytes,
+            None => plain(text)?,
+        },
     };
     finish(bytes, said)
 }
@@ -144,117 +187,6 @@ fn finish(bytes: Vec<u8>, mut said: Vec<String>) -> Result<Found, InputError> {
     Ok(Found { datagram, said })
 }
 
-/// Which program made a dump.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Tcpdump,
-    Xxd,
-    Hexdump,
-}
-
-impl Form {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Tcpdump => "tcpdump",
-            Self::Xxd => "xxd",
-            Self::Hexdump => "hexdump -C",
-        }
-    }
-
-    /// The form of a line, if it is the first one of a dump.
-    fn of(line: &str) -> Option<Self> {
-        [Self::Tcpdump, Self::Xxd, Self::Hexdump]
-            .into_iter()
-            .find(|form| {
-                form.split(line)
-                    .is_some_and(|(offset, start)| offset == 0 && start < line.trim_end().len())
-            })
-    }
-
-    /// Offset and byte column where the hex starts.
-    fn split(self, line: &str) -> Option<(usize, usize)> {
-        let trimmed = line.trim_start();
-        let start = line.len() - trimmed.len();
-        let (prefix, rest) = match self {
-            Self::Tcpdump => (2, trimmed.strip_prefix("0x")?),
-            _ => (0, trimmed),
-        };
-        let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
-        if digits > 16 {
-            return None;
-        }
-        let end = start + prefix + digits;
-        let offset = usize::from_str_radix(rest.get(..digits)?, 16).ok()?;
-        let after = line.get(end..)?;
-        let (fits, skip) = match self {
-            Self::Tcpdump => (digits >= 4 && after.starts_with(':'), 1),
-            Self::Xxd => (digits >= 7 && after.starts_with(": "), 1),
-            Self::Hexdump => (
-                digits >= 7
-                    && (after.trim_end().is_empty() || after.starts_with("  ") && after.ends_with('|')),
-                0,
-            ),
-        };
-        fits.then_some((offset, end + skip))
-    }
-
-    /// The hex of a line, from byte column `start` on.
-    fn hex(self, line: &str, start: usize) -> &str {
-        let rest = line.get(start..).unwrap_or_default();
-        match self {
-            Self::Hexdump => rest.split('|').next().unwrap_or_default(),
-            _ => {
-                let trimmed = rest.trim_start();
-                let space = rest.len() - trimmed.len();
-                let end = trimmed.find("  ").unwrap_or(trimmed.len());
-                rest.get(..space + end).unwrap_or_default()
-            }
-        }
-    }
-}
-
-/// The first packet of a dump.
-fn dump(text: &str, form: Form, said: &mut Vec<String>) -> Result<Vec<u8>, InputError> {
-    let mut bytes = Vec::new();
-    let mut last = Vec::new();
-    let mut repeat = false;
-    let mut left_out = 0;
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim_end();
-        let Some((offset, start)) = form.split(line) else {
-            repeat |= line == "*";
-            left_out += usize::from(!line.trim().is_empty() && line != "*");
-            continue;
-        };
-        if offset == 0 && !bytes.is_empty() {
-            said.push("only the first packet of the text".to_owned());
-            break;
-        }
-        while repeat && bytes.len() < offset && !last.is_empty() && bytes.len() <= MAX_FRAME {
-            bytes.extend_from_slice(&last);
-        }
-        repeat = false;
-        let hex = form.hex(line, start);
-        if offset != bytes.len() {
-            return Err(InputError::Gap {
-                line: number + 1,
-                found: offset,
-                have: bytes.len(),
-            });
-        }
-        let before = line.get(..start).unwrap_or_default().chars().count();
-        last = digits(hex, number + 1, before)?;
-        bytes.extend_from_slice(&last);
-        if bytes.len() > MAX_FRAME {
-            return Err(InputError::TooLong);
-        }
-    }
-    if left_out > 0 {
-        said.push(format!("{left_out} lines without bytes left out"));
-    }
-    Ok(bytes)
-}
-
 /// Hex digits with anything usual between the bytes.
 fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
@@ -267,32 +199,33 @@ fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// The bytes of one line, whose first character is in column `before + 1`.
+/// The bytes of one line, whose first character is in column `before + 1`. A byte has two digits, behind `0x` it may have
+/// one.
 fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
-    let mut half: Option<(u32, Place)> = None;
+    // A first digit, and whether `0x` is right before it.
+    let mut half: Option<(u8, Place, bool)> = None;
+    // `0x` without digits so far.
+    let mut prefix: Option<Place> = None;
     let mut chars = line.chars().enumerate().peekable();
     while let Some((at, c)) = chars.next() {
         let place = Place {
             line: number,
             column: before + at + 1,
         };
-        let between = c.is_whitespace() || matches!(c, ':' | '_' | ',' | ';' | '-' | '"' | '\'');
-        let next = chars.peek().map(|(_, next)| *next);
-        let prefix =
-            half.is_none() && (c == '0' && matches!(next, Some('x' | 'X')) || c == '\\' && next == Some('x'));
-        if prefix {
-            chars.next();
+        let idle = half.is_none() && prefix.is_none();
+        if idle && c == '0' && chars.next_if(|(_, next)| matches!(next, 'x' | 'X')).is_some() {
+            prefix = Some(place);
             continue;
         }
-        match (c.to_digit(16), half) {
-            (Some(digit), None) => half = Some((digit, place)),
-            (Some(digit), Some((high, _))) => {
-                bytes.extend(u8::try_from(high << 4 | digit));
-                half = None;
-            }
-            (None, Some((_, place))) if between => return Err(InputError::Odd(place)),
-            (None, _) if between => {}
+        let between = c.is_whitespace() || matches!(c, ':' | '_' | ',' | ';' | '-' | '"' | '\'');
+        let digit = c.to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        match (digit, half.take()) {
+            (Some(digit), None) => half = Some((digit, place, prefix.take().is_some())),
+            (Some(digit), Some((high, ..))) => bytes.push(high << 4 | digit),
+            (None, Some((digit, _, true))) if between => bytes.push(digit),
+            (None, Some((_, place, false))) if between => return Err(InputError::Odd(place)),
+            (None, None) if between && prefix.is_none() => {}
             (None, _) => {
                 return Err(InputError::NoHex {
                     place,
@@ -301,11 +234,15 @@ fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputErro
             }
         }
     }
-    match half {
-        Some((_, place)) => Err(InputError::Odd(place)),
-        None => Ok(bytes),
+    match (half, prefix) {
+        (Some((digit, _, true)), _) => bytes.push(digit),
+        (Some((_, place, false)), _) | (None, Some(place)) => return Err(InputError::Odd(place)),
+        (None, None) => {}
     }
+    Ok(bytes)
 }
 
+#[cfg(test)]
+mod real;
 #[cfg(test)]
 mod tests;

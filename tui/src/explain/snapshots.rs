@@ -63,7 +63,7 @@ fn they_read_as_they_did() {
     };
     for ((name, sample), (_, datagram)) in SAMPLES.iter().zip(samples()) {
         let (_, expected) = sample.split_once("\n\n").unwrap();
-        let text = text::text(&explain(&datagram, ask));
+        let text = text::text(&explain(&datagram, ask), text::WIDTH);
         assert_eq!(text, expected, "{name}:\n{text}");
     }
 }

@@ -67,13 +67,17 @@ fn check(datagram: &[u8], readings: &[Reading]) {
             );
         }
     }
-    let text = text::text(readings);
-    for line in text.lines() {
-        assert!(line.chars().count() <= text::WIDTH, "{line}");
-        assert!(
-            !line.contains(char::is_control) && line.trim_end() == line,
-            "{line:?}"
-        );
+    for width in [0, 60, 79, text::WIDTH, 240] {
+        for line in text::text(readings, width).lines() {
+            assert!(
+                line.chars().count() <= width.max(text::MIN_WIDTH),
+                "{width}: {line}"
+            );
+            assert!(
+                !line.contains(char::is_control) && line.trim_end() == line,
+                "{line:?}"
+            );
+        }
     }
 }
 
@@ -116,7 +120,7 @@ fn no_reading_shows_a_secret_unless_asked_to() {
                     },
                 );
                 check(&datagram, &hidden);
-                let all = format!("{hidden:?}{}", text::text(&hidden));
+                let all = format!("{hidden:?}{}", text::text(&hidden, text::WIDTH));
                 assert!(
                     !all.contains("hunter") && !all.contains("68756e74"),
                     "{proto:?} {dir:?} {all}"
@@ -151,7 +155,7 @@ fn no_reading_of_what_is_left_of_a_secret_shows_it() {
             let datagram = &whole[..len];
             let hidden = explain(datagram, ask(Secrets::Hide));
             check(datagram, &hidden);
-            let all = format!("{hidden:?}{}", text::text(&hidden));
+            let all = format!("{hidden:?}{}", text::text(&hidden, text::WIDTH));
             assert!(!all.contains("hunt") && !all.contains("68756e"), "{len} {all}");
         }
     }

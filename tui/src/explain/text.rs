@@ -1,6 +1,6 @@
-//! Readings as text for people, at most 100 columns wide.
+//! Readings as text for people, no wider than asked for.
 //!
-//! Law: nothing here depends on a terminal; the same readings are always the same text.
+//! Law: nothing here depends on a terminal; the same readings are always the same text of a width.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,44 @@ use teetap_wire::{Dir, Note};
 
 use super::{Kind, Reading, Row, Space, guard::pairs, shown};
 
-/// Columns of a line.
+/// Columns of a line, where nobody knows how many there are.
 pub const WIDTH: usize = 100;
-/// Bytes in the hex of a row.
-const ROW_BYTES: usize = 8;
-/// Bytes in a line of a dump.
-const DUMP_BYTES: usize = 16;
-/// Columns before what a row says: range, and hex or bits.
-const LEFT: usize = 2 + 9 + 2 + 3 * ROW_BYTES + 2;
+/// Fewest columns of a line.
+pub const MIN_WIDTH: usize = 60;
+/// Where lines have fewer columns, less is in each.
+const WIDE: usize = 80;
+/// Columns that stay for what a row says, however deep it is.
+const ROOM: usize = 24;
 
-/// The variants that were tried, then the rows of those that fit, or of the best one.
+/// How a line is divided.
+#[derive(Clone, Copy)]
+struct Page {
+    /// Columns.
+    width: usize,
+    /// Bytes in the hex of a row.
+    row: usize,
+    /// Bytes in a line of a dump.
+    dump: usize,
+}
+
+impl Page {
+    fn new(width: usize) -> Self {
+        let (row, dump) = if width < WIDE { (4, 8) } else { (8, 16) };
+        let width = width.max(MIN_WIDTH);
+        Self { width, row, dump }
+    }
+
+    /// Columns before what a row says: range, and hex or bits.
+    const fn left(self) -> usize {
+        2 + 9 + 2 + 3 * self.row + 2
+    }
+}
+
+/// The variants that were tried, then the rows of those that fit, or of the best one, in lines of at most `width` columns,
+/// or of [`MIN_WIDTH`].
 #[must_use]
-pub fn text(readings: &[Reading]) -> String {
+pub fn text(readings: &[Reading], width: usize) -> String {
+    let page = Page::new(width);
     let mut out = String::from("as       dir     verdict   why\n");
     for reading in readings {
         let mut why = reading.reasons.join("; ");
@@ -32,10 +58,10 @@ pub fn text(readings: &[Reading]) -> String {
             dir_name(reading.dir)
         };
         let head = format!("{:<8} {dir:<7} {:<9} ", reading.proto, reading.verdict);
-        wrap(&head, &why, &mut out);
+        wrap(page, &head, &why, &mut out);
     }
     for reading in shown(readings) {
-        whole(reading, &mut out);
+        whole(page, reading, &mut out);
     }
     out
 }
@@ -47,7 +73,7 @@ const fn dir_name(dir: Dir) -> &'static str {
     }
 }
 
-fn whole(reading: &Reading, out: &mut String) {
+fn whole(page: Page, reading: &Reading, out: &mut String) {
     let way = match (reading.either, reading.dir) {
         (true, _) => "the same in both directions",
         (false, Dir::C2s) => "client to server",
@@ -60,21 +86,21 @@ fn whole(reading: &Reading, out: &mut String) {
             space = row.span.space;
             out.push_str("clear payload\n");
         }
-        line(row, out);
+        line(page, row, out);
     }
     match &reading.clear {
         Some(clear) => {
             out.push_str("bytes of the clear payload\n");
-            dump(clear, out);
+            dump(page, clear, out);
         }
         None => {
             out.push_str("bytes\n");
-            dump(&reading.datagram, out);
+            dump(page, &reading.datagram, out);
         }
     }
 }
 
-fn line(row: &Row, out: &mut String) {
+fn line(page: Page, row: &Row, out: &mut String) {
     let span = row.span;
     let place = match (row.kind, span.len) {
         (Kind::Bits(_), _) => String::new(),
@@ -83,27 +109,26 @@ fn line(row: &Row, out: &mut String) {
     };
     let middle = match row.kind {
         Kind::Group => String::new(),
-        Kind::Bytes => short_hex(&row.hex),
+        Kind::Bytes => short_hex(page, &row.hex),
         Kind::Bits(mask) => format!("  {}", pattern(mask, &row.hex)),
     };
     let depth = usize::from(row.depth.min(12));
-    let label = if row.value.is_empty() {
-        row.label.clone()
-    } else {
-        format!("{}  ", row.label)
-    };
-    let columns = LEFT - 4;
     let head = format!(
-        "  {place:<9}  {middle:<width$}{:indent$}{label}",
+        "  {place:<9}  {middle:<width$}{:indent$}",
         "",
-        width = columns - 9,
+        width = page.left() - 13,
         indent = 2 * depth
     );
-    wrap_at(&head, &row.value, LEFT + 2 * depth + 4, out);
+    let text = if row.value.is_empty() {
+        row.label.clone()
+    } else {
+        format!("{}  {}", row.label, row.value)
+    };
+    wrap_at(page, &head, &text, page.left() + 2 * depth + 4, out);
     for note in &row.notes {
         let text = note_text(note);
-        let head = format!("{:indent$}! ", "", indent = LEFT + 2 * depth + 2);
-        wrap(&head, &text, out);
+        let head = format!("{:indent$}! ", "", indent = page.left() + 2 * depth + 2);
+        wrap(page, &head, &text, out);
     }
 }
 
@@ -129,27 +154,22 @@ fn pattern(mask: u8, hex: &str) -> String {
 }
 
 /// The first bytes of a row.
-fn short_hex(hex: &str) -> String {
+fn short_hex(page: Page, hex: &str) -> String {
     let bytes: Vec<String> = pairs(hex).collect();
-    let mut text = bytes
-        .iter()
-        .take(ROW_BYTES)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(" ");
-    if bytes.len() > ROW_BYTES {
+    let mut text = bytes.iter().take(page.row).cloned().collect::<Vec<_>>().join(" ");
+    if bytes.len() > page.row {
         text.push('…');
     }
     text
 }
 
-/// Lines of 16 bytes; equal ones after the first as `*`.
-fn dump(hex: &str, out: &mut String) {
+/// Lines of bytes; equal ones after the first as `*`.
+fn dump(page: Page, hex: &str, out: &mut String) {
     let bytes: Vec<String> = pairs(hex).collect();
     let mut before: Option<&[String]> = None;
     let mut starred = false;
-    for (number, line) in bytes.chunks(DUMP_BYTES).enumerate() {
-        let last = (number + 1) * DUMP_BYTES >= bytes.len();
+    for (number, line) in bytes.chunks(page.dump).enumerate() {
+        let last = (number + 1) * page.dump >= bytes.len();
         if before == Some(line) && !last {
             if !starred {
                 out.push_str("  *\n");
@@ -159,8 +179,12 @@ fn dump(hex: &str, out: &mut String) {
         }
         (before, starred) = (Some(line), false);
         let ascii: String = line.iter().map(|pair| ascii(pair)).collect();
-        let offset = number * DUMP_BYTES;
-        let text = format!("  {offset:04x}  {:<47}  {ascii}", line.join(" "));
+        let offset = number * page.dump;
+        let text = format!(
+            "  {offset:04x}  {:<width$}  {ascii}",
+            line.join(" "),
+            width = 3 * page.dump - 1
+        );
         let _never_fails = writeln!(out, "{}", text.trim_end());
     }
 }
@@ -175,12 +199,14 @@ fn ascii(pair: &str) -> char {
 }
 
 /// `head` and `text`, lines after the first below the start of `text`.
-fn wrap(head: &str, text: &str, out: &mut String) {
-    wrap_at(head, text, head.chars().count(), out);
+fn wrap(page: Page, head: &str, text: &str, out: &mut String) {
+    wrap_at(page, head, text, head.chars().count(), out);
 }
 
 /// The same, lines after the first `indent` columns in.
-fn wrap_at(head: &str, text: &str, indent: usize, out: &mut String) {
+fn wrap_at(page: Page, head: &str, text: &str, indent: usize, out: &mut String) {
+    let width = page.width;
+    let indent = indent.min(width - ROOM);
     let mut line = head.to_owned();
     let mut used = line.chars().count();
     let mut fresh = true;
@@ -188,7 +214,7 @@ fn wrap_at(head: &str, text: &str, indent: usize, out: &mut String) {
         let mut word = word;
         let mut len = word.chars().count();
         let space = usize::from(!fresh);
-        if used + space + len > WIDTH && (!fresh || used > indent) && indent + len.min(20) <= WIDTH {
+        if used + space + len > width && (!fresh || used > indent) && indent + len.min(20) <= width {
             out.push_str(line.trim_end());
             out.push('\n');
             line = " ".repeat(indent);
@@ -198,8 +224,8 @@ fn wrap_at(head: &str, text: &str, indent: usize, out: &mut String) {
             used += 1;
         }
         // A word longer than a line is cut into pieces.
-        while used + len > WIDTH {
-            let room = WIDTH.saturating_sub(used).max(1);
+        while used + len > width {
+            let room = width.saturating_sub(used).max(1);
             let cut = word.char_indices().nth(room).map_or(word.len(), |(at, _)| at);
             let (piece, rest) = word.split_at(cut);
             line.push_str(piece);
@@ -216,4 +242,22 @@ fn wrap_at(head: &str, text: &str, indent: usize, out: &mut String) {
     }
     out.push_str(line.trim_end());
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_deep_has_room_and_stays_within_the_width() {
+        let head = " ".repeat(50);
+        let mut out = String::new();
+        wrap_at(Page::new(60), &head, &"abcdefghi ".repeat(9), 58, &mut out);
+        let lines: Vec<&str> = out.lines().collect();
+        assert!(lines.iter().all(|line| line.len() <= 60), "{out}");
+        assert_eq!(
+            (lines[0].trim(), lines[1].trim()),
+            ("abcdefghi", "abcdefghi abcdefghi")
+        );
+    }
 }

@@ -167,6 +167,134 @@ fn what_is_wrong_is_told_with_its_place() {
     assert_eq!(from_bytes(&capture), Err(InputError::Capture));
 }
 
+#[test]
+fn dumps_that_somebody_pasted_are_read() {
+    for text in [
+        // The copy of Wireshark's window, its last line alone, and spaces that a page has eaten.
+        "0000   10 00 00 01 54 4b                                 ....TK",
+        "0000   10 00 00 01 54 4b",
+        "0000 10 00 00 01\n0004 54 4b",
+        "  0000  10 00 00 01 54 4b                                ....TK",
+        "00000000  10 00 00 01 54 4b",
+        "000000 10 00 00 01 54 4b",
+        "0000000    10  00  00  01\n0000004    54  4b\n0000006",
+        "$ od -A x -t x1 file\n000000 10 00 00 01 54 4b\n000006\n$",
+        "Packet:\n0000  10 00 00 01 |..|.|\n0004  54 4b       |TK|",
+    ] {
+        assert_eq!(bytes(text), &BYTES[..6], "{text}");
+    }
+    let middle =
+        "0000  10 00 00 01 54 4b 45 4e  ff ff ff ff 20 20 41 42  ....TKEN....  AB\n0010  30 78 31 3a  0x1:";
+    assert_eq!(bytes(middle), BYTES);
+    let narrow = "  0000  10 00 00 01 54 4b 45 4e  ....TKEN\n  0008  ff ff ff ff 20 20 41 42  ....  AB";
+    assert_eq!(bytes(narrow), BYTES[..16]);
+    // What has no offset in it is plain hex.
+    assert_eq!(bytes("0000 10 00"), [0, 0, 0x10, 0]);
+    assert_eq!(bytes("000000 67ec52a9"), [0, 0, 0, 0x67, 0xec, 0x52, 0xa9]);
+}
+
+#[test]
+fn a_text_beside_that_tells_of_other_bytes_is_said() {
+    let edited = from_text("00000000: 1000 0001 554b 454e  ....TKEN\n").unwrap();
+    assert_eq!(edited.datagram[4], 0x55);
+    let differs = "the text beside the bytes of line 1 is not theirs; the bytes are taken";
+    assert_eq!(edited.said, ["the text of xxd", differs]);
+    // Spaces at the ends, which some programs show as dots, and what is not ASCII prove nothing.
+    for text in [
+        "00000000: 2020 4142 2020    AB  ",
+        "00000000: 2020 4142 2020    AB",
+        "00000000: 2020 4142 2020  ..AB..",
+        "00000000: e4f6 fc41  äöüA",
+        "00000000: 4142 4344",
+    ] {
+        assert_eq!(from_text(text).unwrap().said, ["the text of xxd"], "{text}");
+    }
+    let dots = from_text("00000000: 10000001 04000000  ........").unwrap();
+    assert_eq!(dots.datagram[..2], [0x10, 0]);
+    assert!(dots.said[1].contains("xxd -e"), "{:?}", dots.said);
+    let same = from_text("00000000: 10000001 41424344  ....ABCD").unwrap();
+    assert_eq!(same.said.len(), 1);
+    let starred = "0000000 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n*\n0000100\n";
+    assert_eq!(from_text(starred), Err(InputError::Radix));
+}
+
+#[test]
+fn strings_and_lists_of_code_are_read() {
+    for (text, len) in [
+        (r#"b"\x10\x00\x00\x01TKEN""#, 8),
+        (r"b'\x10\x00\x00\x01TKEN'", 8),
+        (r"b\x10\x00\x00\x01TKEN", 8),
+        (r#"let x = b"\x10\0\0\x01TK\x45N";"#, 8),
+        (r#"const char Data[] = "\x10\x00\x00\x01" "TK"; /* 6 */"#, 6),
+        ("\"\\x10\\x00\\x00\\x01\" \\\n\"\\x54\\x4b\"", 6),
+        (r"bytearray(b'\x10\x00\x00\x01TKEN')", 8),
+        (r#"['\x10', "\x00"]"#, 2),
+        ("b'10000001544b454e'", 8),
+        (r"\x10\x00, \x00:\x01", 4),
+        ("\\x10\\x00\n\\x00\\x01\n", 4),
+        ("0x10, 0x00, 0x00, 0x01", 4),
+        ("0x10 0x0,0x0 0x1", 4),
+        ("{0x10, 0x00, 0x00, 0x01}", 4),
+        ("[]byte{0x10, 0x0, 0x0, 0x1}", 4),
+        ("static const uint8_t a[4] = {\n\t0x10, 0, 0, 1,\n};", 4),
+        ("let p: [u8; 4] = [0x10, 0x00, 0x00, 0x01];", 4),
+        ("[10, 00, 00, 01, 54, 4b]", 6),
+        ("[10, 0, 0, 1, 54, 4b]", 6),
+        ("{10 00 00 01}", 4),
+        (
+            "/* Frame [4 bytes] */\nchar p[4] = {\n0x10, 0x00, /* 0x55, */ // 0x66\n0x00, 0x01 /* } */\n};",
+            4,
+        ),
+    ] {
+        assert_eq!(bytes(text), &BYTES[..len], "{text}");
+    }
+    assert_eq!(bytes(r#"b"\n\r\t\\\"\'\x00 ""#), b"\n\r\t\\\"'\0 ");
+    let said = |text: &str| from_text(text).unwrap().said;
+    assert_eq!(said("b'00ff'"), ["the bytes of a string", "as hex"]);
+    assert_eq!(
+        said(r#"x = "\x00"; y"#),
+        [
+            "the bytes of a string",
+            "what stands before the string left out",
+            "what stands behind the string left out"
+        ]
+    );
+    assert_eq!(said("{0x10}"), ["the numbers of a list"]);
+}
+
+#[test]
+fn code_that_may_be_read_in_two_ways_is_refused() {
+    for (text, told) in [
+        ("[16, 0, 0, 1]", "line 1, column 2: this looks decimal"),
+        ("16, 0, 0, 1, 84", "line 1, column 1: this looks decimal"),
+        ("16 0 0 1 84 255", "line 1, column 1: this looks decimal"),
+        ("[16, -1]", "line 1, column 2: this looks decimal"),
+        ("[12, 34]", "line 1, column 2: this looks decimal"),
+        ("{0x10, 16}", "line 1, column 8: this looks decimal"),
+        ("{0x10,\n 0x1000}", "line 2, column 2: more than a byte"),
+        ("{0x10, 0x}", "line 1, column 8: a byte has two digits"),
+        ("{0x10, zz}", "line 1, column 8: 'z' is no hex digit"),
+        ("{0x10", "line 1, column 1: '{' is no hex digit"),
+        ("{}", "no bytes"),
+        ("0x10 0x", "line 1, column 6: a byte has two digits"),
+        (
+            r"\x10\x00TKEN",
+            "line 1, column 9: 'T' beside bytes like \\x10; put",
+        ),
+        (r"\x10ab", "line 1, column 5: 'a' beside bytes"),
+        (r#"b"\x10" + c"#, "line 1, column 11: 'c' beside bytes"),
+        (r#"b"\x1""#, "line 1, column 3: a byte has two digits"),
+        (r#"b"\01""#, "line 1, column 3: in a string explain reads ASCII"),
+        (r#"b"\u0010""#, "line 1, column 3: in a string"),
+        ("b\"\\x10ä\"", "line 1, column 7: in a string"),
+        ("b\"\\x10\nab\"", "line 1, column 2: this string does not end"),
+        ("b'100'", "line 1, column 5: a byte has two digits"),
+    ] {
+        let error = from_text(text).unwrap_err().to_string();
+        assert!(error.starts_with(told), "{text}: {error}");
+    }
+}
+
 mod properties {
     use super::*;
     use proptest::prelude::*;
@@ -175,8 +303,8 @@ mod properties {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn any_bytes_and_texts_end(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[0-9a-fx:| *.\n]{0,200}") {
-            for input in [&bytes[..], text.as_bytes()] {
+        fn any_bytes_and_texts_end(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[0-9a-fx:| *.\n]{0,200}", code in "[01bx\\\\\"'{}\\[=,/*; ä\n\u{7}-]{0,60}") {
+            for input in [&bytes[..], text.as_bytes(), code.as_bytes()] {
                 if let Err(error) = from_bytes(input) {
                     prop_assert!(!error.to_string().contains(char::is_control));
                 }

@@ -1,0 +1,94 @@
+//! Tests of dumps that the programs themselves have written, all of the same bytes.
+//!
+//! What it is not: a test of text that people have changed.
+
+use super::*;
+
+/// The 71 bytes that were dumped.
+fn dumped() -> Vec<u8> {
+    let start = b"\x10\x00\x00\x01TKEN\xff\xff\xff\xff  AB0x1:";
+    [&start[..], &[0; 48], b"abc"].concat()
+}
+
+macro_rules! dumps {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("dumps/", $name, ".txt")))),*]
+    };
+}
+
+#[test]
+fn every_dump_of_bytes_is_read() {
+    for (name, text) in dumps! {
+        "xxd" "xxd-a" "xxd-g1" "xxd-g0" "xxd-g4-c8-u" "xxd-p" "xxd-i" "hexdump-c" "hexdump-cv" "od-hex" "od-hex-text"
+        "od-octal" "od-decimal" "od-none" "od-chars"
+    } {
+        let found = from_text(text).unwrap();
+        assert_eq!(found.datagram, dumped(), "{name}");
+        let program = match name {
+            "xxd-p" | "od-none" => None,
+            "xxd-i" => Some("the numbers of a list"),
+            _ if name.starts_with("xxd") => Some("the text of xxd"),
+            _ if name.starts_with("hexdump") => Some("the text of hexdump -C"),
+            _ => Some("the text of od -t x1"),
+        };
+        assert_eq!(found.said.first().map(String::as_str), program, "{name}");
+        let more = match name {
+            "xxd-i" => &["what stands around it left out"][..],
+            "od-chars" => &["4 lines without bytes left out"],
+            _ => &[],
+        };
+        assert_eq!(found.said.get(1..).unwrap_or_default(), more, "{name}");
+    }
+}
+
+#[test]
+fn every_dump_of_packets_gives_the_first_one() {
+    for (name, text) in dumps! {
+        "tcpdump-x" "tcpdump-text" "tcpdump-xx" "tshark-x" "tshark-noascii" "tshark-delimit" "tshark-all"
+    } {
+        let found = from_text(text).unwrap();
+        assert_eq!(found.datagram, dumped(), "{name}");
+        let program = if name.starts_with("tcpdump") {
+            "the text of tcpdump"
+        } else {
+            "the text of Wireshark or tshark -x"
+        };
+        let said: Vec<&str> = found.said.iter().map(String::as_str).collect();
+        assert_eq!(
+            said[..2],
+            [program, "only the first packet of the text"],
+            "{name}"
+        );
+        let headers = said.last().unwrap();
+        assert!(
+            headers.contains("127.0.0.1:1000 to 127.0.0.1:8303"),
+            "{name}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn dumps_of_words_are_refused_with_what_to_use_instead() {
+    for (name, text) in dumps! {
+        "bad-xxd-e" "bad-xxd-e-g2" "bad-xxd-e-short" "bad-xxd-e-shorter" "bad-xxd-e-whole" "bad-xxd-e-g2-whole" "bad-xxd-b" "bad-hexdump" "bad-hexdump-x"
+        "bad-hexdump-b" "bad-hexdump-one" "bad-od" "bad-od-x" "bad-od-hex-words" "bad-od-x4"
+    } {
+        let error = from_text(text).unwrap_err();
+        let known = match error {
+            InputError::Bits(1) => name == "bad-xxd-b",
+            InputError::Turned(_) => name.starts_with("bad-xxd-e"),
+            InputError::Words(1) => !name.starts_with("bad-xxd"),
+            _ => false,
+        };
+        assert!(known, "{name}: {error}");
+        let uses = [
+            "use xxd without -e",
+            "use xxd without -b",
+            "use hexdump -C, od -A x -t x1 or xxd",
+        ];
+        assert!(
+            uses.iter().any(|told| error.to_string().ends_with(told)),
+            "{error}"
+        );
+    }
+}
