@@ -123,6 +123,8 @@ struct RowBody<'a> {
 #[derive(Serialize)]
 struct NoteBody {
     code: &'static str,
+    /// error, warning or info.
+    severity: &'static str,
     /// As in the other JSON lines: datagram or payload, the clear one.
     place: &'static str,
     at: usize,
@@ -161,6 +163,7 @@ fn row(row: &Row) -> RowBody<'_> {
     };
     let notes = row.notes.iter().map(|note| NoteBody {
         code: note.code.name(),
+        severity: note.code.severity().name(),
         place,
         at: note.at,
         len: note.len,
