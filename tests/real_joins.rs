@@ -70,6 +70,8 @@ const SILENT: &str = "the server has not answered for ";
 const EARLY: &str = "CLOSE within 1 s of CONNECT";
 /// The npm client sends one data packet without anything in it.
 const EMPTY: &str = "empty-without-resend";
+/// How long a line of a player takes to the server's log, at most, before it is said again.
+const SWITCH: Duration = Duration::from_secs(2);
 const VISIT: &str = "opening online closing by client closed";
 
 fn visit(proto: &str) -> String {
@@ -79,8 +81,12 @@ fn visit(proto: &str) -> String {
 /// The player says something that the server hears.
 fn says(server: &impl Server, player: &mut impl Player, name: &str, text: &str) -> Result<()> {
     player.command(&format!("say {text}"))?;
-    let line = format!(r"chat.*: ?{}: {text}$", escaped(name));
-    server.log().wait_for(&line, PATIENCE).map(drop)
+    server.log().wait_for(&said(name, text), PATIENCE).map(drop)
+}
+
+/// The server's line about that.
+fn said(name: &str, text: &str) -> String {
+    format!(r"chat.*: ?{}: {text}$", escaped(name))
 }
 
 /// Names of dummies have brackets.
@@ -102,13 +108,18 @@ fn a_dummy_plays_beside_its_player() -> Result<()> {
         .into_iter()
         .zip([DUMMY, "player", DUMMY, "player"])
     {
-        client.command(&format!("cl_dummy {turn}"))?;
-        says(
-            &server,
-            &mut client,
-            name,
-            &format!("{name} says so").replace(['[', ']'], ""),
-        )?;
+        // The client switches only to a dummy that has come into its game, which is after the server says so.
+        let text = format!("{name} says so").replace(['[', ']'], "");
+        let (mark, deadline) = (server.log().mark(), Instant::now() + PATIENCE);
+        loop {
+            client.command(&format!("cl_dummy {turn}"))?;
+            client.command(&format!("say {text}"))?;
+            let heard = server.log().wait_after(mark, &said(name, &text), SWITCH);
+            if heard.is_ok() {
+                break;
+            }
+            ensure!(Instant::now() < deadline, "{name} says nothing");
+        }
     }
     client.command("dummy_disconnect")?;
     left(&server, DUMMY)?;
