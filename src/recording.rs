@@ -18,7 +18,7 @@ use teetap_proxy::{
     },
     session::{Level, Time},
 };
-use teetap_tui::{Decoder, Form, row};
+use teetap_inspect::{Decoder, Form, row};
 use teetap_wire::def::{Registry, Secrets};
 
 use crate::{

@@ -15,7 +15,7 @@ use teetap_kit::capture::{self, Flow};
 use teetap_proxy::io::Seen;
 use teetap_proxy::io::capture::{Encode as _, Encoder, Item, Playback, Run};
 use teetap_proxy::session::{Event, SessionId, Time, What};
-use teetap_tui::{Decoder, Form, row};
+use teetap_inspect::{Decoder, Form, row};
 use teetap_wire::def::{Registry, Secrets};
 
 /// What kind of file.

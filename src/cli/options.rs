@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, builder::BoolishValueParser};
 use teetap_proxy::io::Listen;
 use teetap_rules::syntax::{self, Quantity};
-use teetap_tui::Verbosity;
+use teetap_inspect::Verbosity;
 use teetap_wire::{
     Proto,
     def::{Registry, Secrets},

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::Serialize;
-use teetap_tui::explain::{
+use teetap_inspect::explain::{
     Ask, Kind, Reading, Row, Space, explain as read,
     input::{self, Found, InputError, MAX_INPUT},
     text,

@@ -18,7 +18,7 @@ use teetap_proxy::{
     },
     session::Time,
 };
-use teetap_tui::{Decoder, Form};
+use teetap_inspect::{Decoder, Form};
 use teetap_wire::def::{Registry, Secrets};
 use tempfile::NamedTempFile;
 

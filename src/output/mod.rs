@@ -26,7 +26,7 @@ use teetap_proxy::{
     session::{Event, Level, Remark, Time, What},
 };
 use teetap_rules::Filter;
-use teetap_tui::{Decoder, Form, Kind, Verbosity};
+use teetap_inspect::{Decoder, Form, Kind, Verbosity};
 use teetap_wire::def::{Registry, Secrets};
 
 use crate::{

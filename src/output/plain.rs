@@ -9,7 +9,7 @@ use teetap_proxy::{
     },
     session::{Event, Traffic},
 };
-use teetap_tui::{Decoder, row};
+use teetap_inspect::{Decoder, row};
 use teetap_wire::printable;
 
 use super::{Opened, Start, Style, Summary, json};

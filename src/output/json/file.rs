@@ -16,7 +16,7 @@ use teetap_proxy::{
     },
     session::{Level, Time},
 };
-use teetap_tui::{Decoder, Form, Verbosity};
+use teetap_inspect::{Decoder, Form, Verbosity};
 use teetap_wire::def::{Registry, Secrets};
 
 use super::{Start, Style, VERSION};

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use teetap_proxy::session::{Ends, Origin, Placed, Remark, SessionId, State};
-use teetap_tui::Form;
+use teetap_inspect::Form;
 use teetap_wire::{
     Dir, Header, Proto, Seq, Side, Token, control,
     def::{Registry, Secrets},

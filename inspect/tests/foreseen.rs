@@ -10,7 +10,7 @@ use teetap_proxy::{
     session::{Datagram, Event, What},
 };
 use teetap_rules::Filter;
-use teetap_tui::{Decoder, Form, Reading};
+use teetap_inspect::{Decoder, Form, Reading};
 use teetap_wire::def::{Registry, Secrets};
 
 const FILTERS: [&str; 16] = [
