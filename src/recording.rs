@@ -9,16 +9,14 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use teetap_proxy::{
-    io::{
-        Bus, Clock, Seen, Watcher,
-        capture::{
-            Encode, Encoder, ReadError, Recorded, Recording, Run, Tape, TapeError, end_of_pcapng, recorder,
-        },
-    },
-    session::{Level, Time},
+use teetap_capture::{
+    Encode, Encoder, ReadError, Recorded, Recording, Run, Tape, TapeError, end_of_pcapng, recorder,
 };
 use teetap_inspect::{Decoder, Form, row};
+use teetap_proxy::{
+    io::{Bus, Clock, Seen, Watcher},
+    session::{Level, Time},
+};
 use teetap_wire::def::{Registry, Secrets};
 
 use crate::{

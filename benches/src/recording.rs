@@ -11,11 +11,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use teetap_capture::{Encode as _, Encoder, Item, Playback, Run};
+use teetap_inspect::{Decoder, Form, row};
 use teetap_kit::capture::{self, Flow};
 use teetap_proxy::io::Seen;
-use teetap_proxy::io::capture::{Encode as _, Encoder, Item, Playback, Run};
 use teetap_proxy::session::{Event, SessionId, Time, What};
-use teetap_inspect::{Decoder, Form, row};
 use teetap_wire::def::{Registry, Secrets};
 
 /// What kind of file.

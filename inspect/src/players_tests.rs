@@ -2,10 +2,8 @@
 
 use std::{fs::File, io::BufReader, path::Path};
 
-use teetap_proxy::{
-    io::capture::{Item, Playback},
-    session::What,
-};
+use teetap_capture::{Item, Playback};
+use teetap_proxy::session::What;
 use teetap_wire::{
     Packet, Proto, Scratch,
     def::{Datum, Registry, Secrets},

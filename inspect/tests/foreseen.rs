@@ -5,12 +5,10 @@
 
 use std::fs;
 
-use teetap_proxy::{
-    io::capture::{Item, Playback},
-    session::{Datagram, Event, What},
-};
-use teetap_rules::Filter;
+use teetap_capture::{Item, Playback};
 use teetap_inspect::{Decoder, Form, Reading};
+use teetap_proxy::session::{Datagram, Event, What};
+use teetap_rules::Filter;
 use teetap_wire::def::{Registry, Secrets};
 
 const FILTERS: [&str; 16] = [

@@ -3,9 +3,9 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum, builder::BoolishValueParser};
+use teetap_inspect::Verbosity;
 use teetap_proxy::io::Listen;
 use teetap_rules::syntax::{self, Quantity};
-use teetap_inspect::Verbosity;
 use teetap_wire::{
     Proto,
     def::{Registry, Secrets},

@@ -6,13 +6,8 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use teetap_proxy::{
-    io::{
-        Seen,
-        capture::{Format, Item, Playback, ReadError, Tally},
-    },
-    session::Level,
-};
+use teetap_capture::{Format, Item, Playback, ReadError, Tally};
+use teetap_proxy::{io::Seen, session::Level};
 
 use super::{file, proxy::style};
 use crate::{

@@ -8,17 +8,12 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use teetap_proxy::{
-    io::{
-        Seen,
-        capture::{
-            Encode as _, Format, Gist, Item, ReadError,
-            scrub::{Capture, ScrubError, Scrubbed, Scrubber, Unknown},
-        },
-    },
-    session::Time,
+use teetap_capture::{
+    Encode as _, Format, Gist, Item, ReadError,
+    scrub::{Capture, ScrubError, Scrubbed, Scrubber, Unknown},
 };
 use teetap_inspect::{Decoder, Form};
+use teetap_proxy::{io::Seen, session::Time};
 use teetap_wire::def::{Registry, Secrets};
 use tempfile::NamedTempFile;
 

@@ -17,16 +17,13 @@ use std::{
     time::SystemTime,
 };
 
+use teetap_capture::{Run, Tally};
+use teetap_inspect::{Decoder, Form, Kind, Verbosity};
 use teetap_proxy::{
-    io::{
-        Ended, Seen,
-        capture::{Run, Tally},
-        record::Checked,
-    },
+    io::{Ended, Seen, record::Checked},
     session::{Event, Level, Remark, Time, What},
 };
 use teetap_rules::Filter;
-use teetap_inspect::{Decoder, Form, Kind, Verbosity};
 use teetap_wire::def::{Registry, Secrets};
 
 use crate::{

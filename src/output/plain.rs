@@ -2,14 +2,12 @@
 
 use std::net::SocketAddr;
 
+use teetap_capture::{Recorded, Tally};
+use teetap_inspect::{Decoder, row};
 use teetap_proxy::{
-    io::{
-        capture::{Recorded, Tally},
-        record::Checked,
-    },
+    io::record::Checked,
     session::{Event, Traffic},
 };
-use teetap_inspect::{Decoder, row};
 use teetap_wire::printable;
 
 use super::{Opened, Start, Style, Summary, json};

@@ -6,7 +6,6 @@
 //! Watchers hang on the [`Bus`] and can be late: the data thread never wakes them and never waits for them.
 
 mod bus;
-pub mod capture;
 mod clock;
 mod driver;
 mod drops;

@@ -55,7 +55,7 @@ impl Datagram {
         received: &'a [u8],
         sent: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Self {
-        let received = seen(received);
+        let received = readable(received);
         let total = received.len() + sent.clone().map(<[u8]>::len).sum::<usize>();
         let mut bytes = Vec::with_capacity(total);
         bytes.extend_from_slice(received);
@@ -71,8 +71,8 @@ impl Datagram {
     /// One that a peer sent and that went on as it came. `clear`: what its payload inflates to, where whoever tells of it
     /// knows that already.
     #[must_use]
-    pub(crate) fn passed(dir: Dir, proto: Proto, received: &[u8], clear: Option<(&[u8], Inflated)>) -> Self {
-        let received = seen(received);
+    pub fn passed(dir: Dir, proto: Proto, received: &[u8], clear: Option<(&[u8], Inflated)>) -> Self {
+        let received = readable(received);
         let (clear, inflated) = clear.unzip();
         let bytes = [received, clear.unwrap_or_default()].concat();
         let all = (bytes, received.len(), Sent::AsReceived, inflated);
@@ -150,8 +150,9 @@ impl Datagram {
     }
 }
 
-/// The part of a datagram that receivers read.
-pub(crate) fn seen(datagram: &[u8]) -> &[u8] {
+/// Returns the part of a datagram that receivers read: the first 1400 bytes.
+#[must_use]
+pub fn readable(datagram: &[u8]) -> &[u8] {
     datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
 }
 

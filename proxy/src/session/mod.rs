@@ -23,7 +23,6 @@ mod leg;
 mod link;
 mod listeners;
 mod mint;
-pub mod observe;
 mod outbox;
 mod resync;
 mod rewrites;
@@ -35,7 +34,7 @@ use std::{fmt, net::SocketAddr, time::Duration};
 use teetap_rules::{Decide, Made};
 use teetap_wire::{Proto, Side};
 
-pub use datagram::Datagram;
+pub use datagram::{Datagram, readable};
 pub use event::{Action, Connless, Ends, Event, Level, Origin, Placed, Remark, SessionChange, State, What};
 pub use hub::{Hub, Stats, Traffic};
 pub use time::Time;

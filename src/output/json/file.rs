@@ -9,14 +9,12 @@ use std::{
 };
 
 use serde::Deserialize;
+use teetap_capture::{Encode, ReadError};
+use teetap_inspect::{Decoder, Form, Verbosity};
 use teetap_proxy::{
-    io::{
-        Seen,
-        capture::{Encode, ReadError},
-    },
+    io::Seen,
     session::{Level, Time},
 };
-use teetap_inspect::{Decoder, Form, Verbosity};
 use teetap_wire::def::{Registry, Secrets};
 
 use super::{Start, Style, VERSION};

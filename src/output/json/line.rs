@@ -6,14 +6,12 @@ use std::net::SocketAddr;
 
 use serde::Deserialize;
 use serde_json::Value;
+use teetap_capture::{
+    Item, Run,
+    own::{ACTIONS, DIRS, ORIGINS, SIDES, STATES, level_of, maybe, named, read_notes},
+};
 use teetap_proxy::{
-    io::{
-        capture::{
-            Item, Run,
-            own::{ACTIONS, DIRS, ORIGINS, SIDES, STATES, level_of, maybe, named, read_notes},
-        },
-        record::Hex,
-    },
+    io::record::Hex,
     session::{Connless, Datagram, Ends, Event, Placed, Remark, SessionChange, SessionId, Time, What},
 };
 use teetap_wire::{Code, Dir, Seq};

@@ -16,13 +16,13 @@ mod time;
 use std::{borrow::Cow, fmt::Write as _};
 
 use serde_json::value::RawValue;
-use teetap_proxy::io::record::Checked;
-use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_inspect::{
     Content, Decoder, Kind, Layer, Message, Reading, Verbosity,
     reading::Done,
     row::{hex, name_of_connless},
 };
+use teetap_proxy::io::record::Checked;
+use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_wire::{Flags, Note, Place, Severity, printable};
 
 use schema::{

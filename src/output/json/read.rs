@@ -5,10 +5,8 @@
 
 use std::io::BufRead;
 
-use teetap_proxy::{
-    io::capture::{Item, ReadError, Tally},
-    session::{State, What},
-};
+use teetap_capture::{Item, ReadError, Tally};
+use teetap_proxy::session::{State, What};
 use teetap_wire::Dir;
 
 use super::{

@@ -1,9 +1,7 @@
 //! The first and the last line about a recording that is shown.
 
-use teetap_proxy::{
-    io::capture::Tally,
-    session::{Time, Traffic},
-};
+use teetap_capture::Tally;
+use teetap_proxy::session::{Time, Traffic};
 
 use super::{
     rfc3339,

@@ -5,15 +5,15 @@ mod odd;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use teetap_proxy::session::{Ends, Origin, Placed, Remark, SessionId, State};
 use teetap_inspect::Form;
+use teetap_proxy::session::{Ends, Origin, Placed, Remark, SessionId, State};
 use teetap_wire::{
     Dir, Header, Proto, Seq, Side, Token, control,
     def::{Registry, Secrets},
     packet, write_chunk,
 };
 
-use teetap_proxy::io::capture::Item;
+use teetap_capture::Item;
 
 use super::*;
 use crate::exit::Exit;

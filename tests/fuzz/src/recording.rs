@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use teetap_proxy::io::capture::{
+use teetap_capture::{
     Format, Gist, Item, Playback, ReadError,
     scrub::{Capture, Scrubber, Unknown},
 };

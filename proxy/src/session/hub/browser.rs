@@ -13,7 +13,7 @@ use teetap_wire::{
 
 use super::{Alarm, Hub, Owner, SessionId, Timer};
 use crate::session::{
-    ClientAddr, Connless, Ends, ListenerId, Time, UpstreamId, What, datagram::seen, mint::Purpose,
+    ClientAddr, Connless, Ends, ListenerId, Time, UpstreamId, What, datagram::readable, mint::Purpose,
     outbox::Destination,
 };
 
@@ -62,7 +62,7 @@ struct Seven {
 impl Hub {
     /// A connless datagram from a client's address.
     pub(super) fn browse(&mut self, addr: ClientAddr, bytes: &[u8]) {
-        let bytes = seen(bytes);
+        let bytes = readable(bytes);
         let mark = self.out.mark();
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 {
@@ -128,7 +128,7 @@ impl Hub {
 
     /// A datagram of the server's on a relay.
     pub(super) fn browse_back(&mut self, addr: ClientAddr, bytes: &[u8]) {
-        let bytes = seen(bytes);
+        let bytes = readable(bytes);
         let mark = self.out.mark();
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return;
@@ -168,7 +168,7 @@ impl Hub {
     /// A connless datagram of the server's to a game socket belongs to that session's client.
     pub(super) fn connless_from_game(&mut self, id: SessionId, bytes: &[u8]) {
         let Some(link) = self.links.get(&id) else { return };
-        let (bytes, addr, ends) = (seen(bytes), link.client_addr(), link.ends());
+        let (bytes, addr, ends) = (readable(bytes), link.client_addr(), link.ends());
         let mark = self.out.mark();
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 { token, data, .. }) if link.proto() == Proto::V7 && token == link.own() => {

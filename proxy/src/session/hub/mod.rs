@@ -19,7 +19,7 @@ pub(super) use self::timers::Alarm;
 use super::{
     ClientAddr, Command, Config, Input, ListenerId, Origin, Output, Remark, Route, SessionId, Time,
     UpstreamId, What,
-    datagram::seen,
+    datagram::readable,
     link::{Env, Link, Taken, Work},
     listeners::Listeners,
     mint::Mint,
@@ -408,7 +408,7 @@ impl Hub {
         self.out.event(
             self.now,
             None,
-            What::Remark(Remark::Stray(addr.addr, seen(bytes).into())),
+            What::Remark(Remark::Stray(addr.addr, readable(bytes).into())),
         );
     }
 }

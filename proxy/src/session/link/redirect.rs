@@ -8,7 +8,7 @@ use teetap_wire::{Notes, Packet, Side};
 use super::{Env, Link};
 use crate::session::{
     Remark,
-    datagram::seen,
+    datagram::readable,
     listeners::{Front, redirect_port},
 };
 
@@ -35,7 +35,7 @@ impl Link {
                 self.remark(remark, env);
             }
         } else if self.waiting.is_none() {
-            self.waiting = Some(seen(datagram).into());
+            self.waiting = Some(readable(datagram).into());
         } else {
             // A repetition, or it gets one: lost, as on a bad line.
             self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);

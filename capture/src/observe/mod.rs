@@ -1,4 +1,4 @@
-//! Finds sessions in traffic that somebody else recorded, and tells of them as the [`Hub`](crate::session::Hub) does of its own.
+//! Finds sessions in traffic that somebody else recorded, and tells of them as the [`Hub`](teetap_proxy::session::Hub) does of its own.
 //!
 //! # How it is driven
 //!
@@ -33,9 +33,9 @@ use std::{
 
 use teetap_wire::{MAX_DATAGRAM, Scratch, is_connless};
 
-use super::{Event, SessionId, Time, datagram::seen};
 use flow::{Flow, Verdict};
 use flows::{FlowId, Flows, Pair};
+use teetap_proxy::session::{Event, SessionId, Time, Traffic, readable};
 
 /// Pairs of addresses that are known at once.
 pub const MAX_FLOWS: usize = 4096;
@@ -83,9 +83,9 @@ pub struct Tally {
     /// Sessions found.
     pub sessions: u64,
     /// Datagrams of clients.
-    pub c2s: super::Traffic,
+    pub c2s: Traffic,
     /// Datagrams of servers.
-    pub s2c: super::Traffic,
+    pub s2c: Traffic,
     /// Datagrams that are none of this protocol.
     pub foreign: u64,
 }
@@ -144,7 +144,7 @@ impl Observer {
         let Sighting {
             at, from, to, len, ..
         } = sighting;
-        let bytes = seen(sighting.bytes);
+        let bytes = readable(sighting.bytes);
         self.advance(at);
         self.sweep();
         let (pair, from_low) = Pair::of(from, to);

@@ -9,7 +9,7 @@ use teetap_kit::capture;
 use teetap_wire::{Code, Proto};
 
 use super::*;
-use crate::session::{Remark, State, What};
+use teetap_proxy::session::{Remark, State, What};
 
 fn observe<'a>(sightings: impl IntoIterator<Item = Sighting<'a>>) -> (Vec<Event>, Tally) {
     let mut observer = Observer::new();

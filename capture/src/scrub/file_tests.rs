@@ -14,14 +14,13 @@ use super::{
     stream::{Place, Sighted, Sink, Stream},
 };
 use crate::{
-    io::{
-        Seen,
-        capture::{
-            Captured, Encode as _, Encoder, Playback, Run, blocks,
-            frame::{Link, write},
-        },
-    },
-    session::{Datagram, Event, Level, Origin, SessionId, Time, What, observe::MAX_WAITING},
+    Captured, Encode as _, Encoder, Playback, Run, blocks,
+    frame::{Link, write},
+    observe::MAX_WAITING,
+};
+use teetap_proxy::{
+    io::Seen,
+    session::{Datagram, Event, Level, Origin, SessionId, Time, What},
 };
 
 fn scrubber() -> Scrubber {

@@ -16,7 +16,7 @@ use std::{
 };
 
 use super::tape::Tape;
-use crate::{
+use teetap_proxy::{
     io::{Clock, Seen, Watcher},
     session::{Event, Level, Remark, Time, What},
 };

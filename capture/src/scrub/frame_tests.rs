@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use teetap_wire::def::Registry;
 
 use super::{Scrubber, Unknown, stream::Sighted};
-use crate::io::capture::{
+use crate::{
     Captured,
     frame::{Link, checksum, datagram, put, write},
 };

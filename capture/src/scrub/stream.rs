@@ -8,15 +8,11 @@ use teetap_wire::{MAX_DATAGRAM, Side};
 
 use super::{Scrubber, datagram::pad, frame::Headers};
 use crate::{
-    io::capture::{
-        Captured,
-        frame::{self, Link, Other},
-    },
-    session::{
-        Event, Time, What,
-        observe::{MAX_WAITING, Observer, Sighting},
-    },
+    Captured,
+    frame::{self, Link, Other},
+    observe::{MAX_WAITING, Observer, Sighting},
 };
+use teetap_proxy::session::{Event, Time, What};
 
 /// Where scrubbed packets go.
 pub(super) trait Sink {

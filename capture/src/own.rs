@@ -8,7 +8,7 @@ use std::{fmt::Display, net::SocketAddr};
 use serde::{Deserialize, Serialize};
 use teetap_wire::{Code, Dir, Note, Notes, Seq, Side};
 
-use crate::{
+use teetap_proxy::{
     io::record::Hex,
     session::{
         Action, Connless, Datagram, Ends, Event, Level, Origin, Placed, Remark, SessionChange, SessionId,

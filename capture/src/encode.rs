@@ -10,7 +10,7 @@ use super::{
     own::{Own, Run},
     recorder::Encode,
 };
-use crate::{
+use teetap_proxy::{
     io::Seen,
     session::{Ends, Event, Level, Remark, Time, What},
 };

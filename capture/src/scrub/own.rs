@@ -9,13 +9,11 @@ use teetap_wire::{Dir, Side};
 
 use super::Scrubber;
 use crate::{
-    io::{
-        Seen,
-        capture::{
-            Encode as _, Encoder, Gist, Run,
-            own::{MAX_PARTS, Of, Own},
-        },
-    },
+    Encode as _, Encoder, Gist, Run,
+    own::{MAX_PARTS, Of, Own},
+};
+use teetap_proxy::{
+    io::Seen,
     session::{Event, What},
 };
 

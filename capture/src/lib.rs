@@ -32,6 +32,7 @@ mod blocks;
 mod encode;
 mod error;
 mod frame;
+pub mod observe;
 pub mod own;
 mod pcap;
 mod pcapng;

@@ -12,7 +12,7 @@ use super::{
     flow::{Found, Peers, Told, Verdict},
     flows::{FlowId, Pair},
 };
-use crate::session::{
+use teetap_proxy::session::{
     Connless, Datagram, Ends, Event, Remark, SessionChange, SessionId, State, Time, Traffic, What,
 };
 

@@ -18,10 +18,9 @@ use super::{
     pcap::{self, Pcap},
     pcapng::{Block, PcapNg},
 };
-use crate::session::{
-    Event, Level, SessionId, State, Time, Traffic, What,
-    observe::{self, Observer, Sighting},
-};
+use teetap_proxy::session::{Event, Level, SessionId, State, Time, Traffic, What};
+
+use crate::observe::{self, Observer, Sighting};
 
 /// Sessions of ours that are online at once, at most, as far as they are told from each other.
 const MAX_SESSIONS: usize = 1 << 16;

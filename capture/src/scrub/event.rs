@@ -8,10 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use teetap_wire::{Dir, Proto};
 
 use super::{PLACEHOLDER, Scrubber};
-use crate::{
-    io::capture::Run,
-    session::{Connless, Datagram, Ends, Event, Remark, SessionChange, What},
-};
+use crate::Run;
+use teetap_proxy::session::{Connless, Datagram, Ends, Event, Remark, SessionChange, What};
 
 impl Scrubber {
     /// What is known of a run.

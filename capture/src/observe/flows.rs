@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::flow::Flow;
-use crate::session::Time;
+use teetap_proxy::session::Time;
 
 /// Number of a flow. It is given anew when the flow has gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

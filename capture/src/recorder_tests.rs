@@ -6,11 +6,9 @@ use teetap_kit::capture;
 use teetap_wire::{Code, Dir, Note, Proto, Seq, Side, def::Registry};
 
 use super::*;
-use crate::{
-    io::{
-        Bus,
-        capture::{Encoder, Item, Playback, ReadError, Run, TapeError, end_of_pcapng},
-    },
+use crate::{Encoder, Item, Playback, ReadError, Run, TapeError, end_of_pcapng};
+use teetap_proxy::{
+    io::Bus,
     session::{Action, Connless, Datagram, Ends, Events, Origin, Placed, SessionChange, SessionId, State},
 };
 

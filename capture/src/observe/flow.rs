@@ -7,7 +7,7 @@
 use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, is_connless};
 
 use super::{IDLE, evidence::Evidence};
-use crate::session::{SessionId, State, Time};
+use teetap_proxy::session::{SessionId, State, Time};
 
 /// Datagrams after which a flow that is not clear is decided all the same.
 const LONG_ENOUGH: u32 = 48;

@@ -10,7 +10,7 @@ use super::{
     own::{Again, Part},
     stream::{Place, Sighted, Sink, Stream},
 };
-use crate::io::capture::{
+use crate::{
     Gist, ReadError, Run, blocks,
     frame::{self, Link},
     own::Own,
