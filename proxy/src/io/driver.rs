@@ -25,11 +25,10 @@ use super::{
     clock::Clock,
     readiness::{Readiness, Ready, Source, Told, Which},
     record::Recorder,
-    sockets::{News, Sockets},
-    start::Ended,
+    sockets::{Counters, News, Sockets},
     timer::Timer,
 };
-use crate::session::{Command, Event, Hub, Input, ListenerId, Time, UpstreamId};
+use crate::session::{Command, Event, Hub, Input, ListenerId, Stats, Time, UpstreamId};
 
 /// Datagrams read from a socket of clients before the others have their turn.
 const BURST: usize = 32;
@@ -56,15 +55,6 @@ pub enum Request {
     Command(Command),
     /// New rules; `None` = none.
     Program(Option<Box<dyn Decide>>),
-}
-
-/// What the sockets counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Datagrams that were not sent: no room, refused by the kernel, or no socket.
-    pub unsent: u64,
-    /// Errors that the network or the kernel reported, ICMP included.
-    pub errors: u64,
 }
 
 /// What the data thread is made of.
@@ -100,6 +90,15 @@ impl Lines {
             timer,
         })
     }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// What the core counted.
+    pub stats: Stats,
+    /// What the sockets counted.
+    pub counters: Counters,
 }
 
 /// Runs until it is told to stop, with the reason that the peers are shown; `None` when a task died of a bug.

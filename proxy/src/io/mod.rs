@@ -25,11 +25,12 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 pub use bus::{Bus, Follower, Publisher, Seen, Watcher};
 pub use clock::Clock;
-pub use driver::{Counters, Request};
+pub use driver::{Ended, Request};
 pub use drops::KernelDrops;
 pub use listen::{DEFAULT_PORT, Listen, StartError};
 pub use resolve::{ResolveError, Target};
-pub use start::{Busy, Commands, Crashed, Ended, Proxy, Running, Settings};
+pub use sockets::Counters;
+pub use start::{Busy, Commands, Crashed, Proxy, Running, Settings};
 
 /// Random bytes from the operating system: the secret of a run, a seed nobody chose.
 ///

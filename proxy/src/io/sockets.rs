@@ -11,13 +11,21 @@ use std::{
 };
 
 use super::{
-    driver::Counters,
     listen,
     outbox::{Outbox, Sent},
     readiness::{Readiness, Source, Which},
     udp,
 };
 use crate::session::{Event, ListenerId, Output, UpstreamId};
+
+/// What the sockets counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Datagrams that were not sent: no room, refused by the kernel, or no socket.
+    pub unsent: u64,
+    /// Errors that the network or the kernel reported, ICMP included.
+    pub errors: u64,
+}
 
 /// What a socket has to say.
 #[derive(Debug)]

@@ -14,11 +14,11 @@ use tokio::{
 use super::{
     bus::Bus,
     clock::Clock,
-    driver::{self, Counters, Lines, Parts, Request},
+    driver::{self, Ended, Lines, Parts, Request},
     listen::{DEFAULT_PORT, Listen, StartError},
     record::{self, Faults, Header, InputLog, Writing},
 };
-use crate::session::{Config, Hub, Route, Stats};
+use crate::session::{Config, Hub, Route};
 
 /// Requests that may wait for the data thread.
 const REQUESTS: usize = 1024;
@@ -196,15 +196,6 @@ impl Commands {
             first
         });
     }
-}
-
-/// How a run ended.
-#[derive(Clone, Debug)]
-pub struct Ended {
-    /// What the core counted.
-    pub stats: Stats,
-    /// What the sockets counted.
-    pub counters: Counters,
 }
 
 /// The request was not taken.

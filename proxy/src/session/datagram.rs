@@ -1,8 +1,12 @@
 //! The datagram of an event: its bytes as they came in and as they left, and what became of its chunks.
 
-use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto, Scratch, Side};
+use std::{fmt, net::SocketAddr};
 
-use super::{Ends, Origin, Placed};
+use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto, Scratch, Seq, Side};
+
+#[cfg(doc)]
+use super::ids::ListenerId;
+use super::ids::UpstreamId;
 
 /// One datagram of a session.
 #[derive(Clone, Debug)]
@@ -146,6 +150,93 @@ impl Datagram {
         Some(match clear {
             Some((clear, inflated)) => Packet::parse_inflated(self.proto, received, clear, inflated),
             None => Packet::parse(self.proto, received, scratch),
+        })
+    }
+}
+
+/// The addresses of a datagram, apart from those that the whole run has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// The client's.
+    pub client: Option<SocketAddr>,
+    /// Our socket towards the server.
+    pub upstream: Option<UpstreamId>,
+    /// The address of that socket. The core learns it late; whoever opened the socket fills it in.
+    pub local: Option<SocketAddr>,
+    /// The port of the listen socket that the client came by, where that is not the first: see [`ListenerId`].
+    pub listen_port: Option<u16>,
+    /// The port of the server behind it.
+    pub server_port: Option<u16>,
+}
+
+/// Whose doing a datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A peer sent it.
+    Peer,
+    /// A rule made its messages or let them go.
+    Rule,
+    /// A person did.
+    User,
+    /// The proxy needed it: handshake, keepalive, resend of what it owns.
+    Proxy,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Peer => "peer",
+            Self::Rule => "rule",
+            Self::User => "user",
+            Self::Proxy => "proxy",
+        })
+    }
+}
+
+/// What became of one chunk of a received datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its number as sent on; `None` = not sent, or not vital.
+    pub seq_out: Option<Seq>,
+    /// What was done.
+    pub action: Action,
+}
+
+/// What was done with one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Sent on.
+    Pass,
+    /// Sent on with other bytes.
+    Edit,
+    /// A retransmission of a message that was sent on before: sent on as it was then.
+    Repeat,
+    /// A retransmission that the receiver needs no more: left out.
+    Known,
+    /// Ahead of a message that is missing: left out, and asked for again.
+    Gap,
+    /// Dropped by a rule.
+    Drop,
+    /// This transmission was suppressed by a rule.
+    Lose,
+    /// Waits in the proxy's custody.
+    Hold,
+    /// No room to hold it: left out and not acked; its sender sends it again.
+    Refuse,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pass => "pass",
+            Self::Edit => "edit",
+            Self::Repeat => "repeat",
+            Self::Known => "known",
+            Self::Gap => "gap",
+            Self::Drop => "drop",
+            Self::Lose => "lose",
+            Self::Hold => "hold",
+            Self::Refuse => "refuse",
         })
     }
 }

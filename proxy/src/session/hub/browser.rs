@@ -11,10 +11,13 @@ use teetap_wire::{
     write_v7,
 };
 
-use super::{Alarm, Hub, Owner, SessionId, Timer};
+use super::{Hub, Owner};
 use crate::session::{
-    ClientAddr, Connless, Ends, ListenerId, Time, UpstreamId, What, datagram::readable, mint::Purpose,
+    ClientAddr, Connless, Ends, ListenerId, SessionId, Time, UpstreamId, What,
+    datagram::readable,
+    mint::Purpose,
     outbox::Destination,
+    timers::{Alarm, Timer},
 };
 
 /// Asking addresses served at once; the one that was silent longest gives way.

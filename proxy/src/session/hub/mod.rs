@@ -3,19 +3,13 @@
 mod browser;
 mod knock;
 mod listening;
-mod timers;
 
 use std::collections::BTreeMap;
 
 use teetap_rules::Decide;
 use teetap_wire::{Code, Scratch, Side, is_connless};
 
-use self::{
-    browser::Browser,
-    timers::{Timer, Timers},
-};
-
-pub(super) use self::timers::Alarm;
+use self::browser::Browser;
 use super::{
     ClientAddr, Command, Config, Input, ListenerId, Origin, Output, Remark, Route, SessionId, Time,
     UpstreamId, What,
@@ -24,6 +18,7 @@ use super::{
     listeners::Listeners,
     mint::Mint,
     outbox::Outbox,
+    timers::{Timer, Timers},
 };
 
 /// Half-open sessions kept at once.

@@ -13,10 +13,10 @@ use super::{Env, Link, LoneAccept, Opened, Opening, Phase, REQUEST_EVERY, Taken}
 use crate::session::{
     Origin, Remark, State,
     handshake::{Accepted, Handshake, Step},
-    hub::Alarm,
     leg::Leg,
     outbox::Destination,
     splice::Splice,
+    timers::Alarm,
 };
 
 /// A client that repeats its CONNECT no more has given up.

@@ -21,11 +21,11 @@ use super::{
     UpstreamId, What,
     compose::Composer,
     handshake::Handshake,
-    hub::Alarm,
     leg::Leg,
     listeners::Listeners,
     outbox::{Destination, Outbox},
     splice::Splice,
+    timers::Alarm,
 };
 
 /// A request of a handshake is repeated this often, as the game does.

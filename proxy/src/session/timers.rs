@@ -6,7 +6,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crate::session::{ClientAddr, SessionId, Time};
+use super::{
+    ids::{ClientAddr, SessionId},
+    time::Time,
+};
 
 /// Whose alarm it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,16 +24,16 @@ pub(crate) struct Alarm(Option<Time>);
 
 /// All alarms, the earliest first.
 #[derive(Debug, Default)]
-pub(super) struct Timers(BTreeSet<(Time, Timer)>);
+pub(crate) struct Timers(BTreeSet<(Time, Timer)>);
 
 impl Timers {
     /// When the earliest goes off.
-    pub(super) fn first(&self) -> Option<Time> {
+    pub(crate) fn first(&self) -> Option<Time> {
         self.0.first().map(|(at, _)| *at)
     }
 
     /// Sets an alarm for `at`, unless it goes off before anyway.
-    pub(super) fn set(&mut self, timer: Timer, alarm: &mut Alarm, at: Time) {
+    pub(crate) fn set(&mut self, timer: Timer, alarm: &mut Alarm, at: Time) {
         if alarm.0.is_some_and(|set| set <= at) {
             return;
         }
@@ -39,7 +42,7 @@ impl Timers {
         self.0.insert((at, timer));
     }
 
-    pub(super) fn clear(&mut self, timer: Timer, alarm: &mut Alarm) {
+    pub(crate) fn clear(&mut self, timer: Timer, alarm: &mut Alarm) {
         if let Some(at) = alarm.0.take() {
             self.0.remove(&(at, timer));
         }
@@ -47,7 +50,7 @@ impl Timers {
 
     /// Puts off an alarm that was set for a moment that has come: one that asks for the same moment again would never
     /// let the others go off.
-    pub(super) fn postpone(&mut self, timer: Timer, alarm: &mut Alarm, now: Time) {
+    pub(crate) fn postpone(&mut self, timer: Timer, alarm: &mut Alarm, now: Time) {
         const SOON: Duration = Duration::from_millis(1);
         if alarm.0.is_some_and(|at| at <= now) {
             self.clear(timer, alarm);
@@ -56,7 +59,7 @@ impl Timers {
     }
 
     /// The next one that has gone off. Its owner's alarm has to be [`Alarm::silence`]d.
-    pub(super) fn pop_due(&mut self, now: Time) -> Option<Timer> {
+    pub(crate) fn pop_due(&mut self, now: Time) -> Option<Timer> {
         self.0.first().filter(|(at, _)| *at <= now)?;
         self.0.pop_first().map(|(_, timer)| timer)
     }
@@ -64,7 +67,7 @@ impl Timers {
 
 impl Alarm {
     /// It has gone off.
-    pub(super) fn silence(&mut self) {
+    pub(crate) fn silence(&mut self) {
         self.0 = None;
     }
 }

@@ -1,0 +1,43 @@
+//! What the core is made of.
+
+use std::{fmt, time::Duration};
+
+use teetap_wire::Proto;
+
+#[cfg(doc)]
+use super::Hub;
+
+/// What a [`Hub`] is made of.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What all tokens of our own are derived from; from the operating system in a live run, never shown.
+    pub secret: [u8; 16],
+    /// The one protocol that clients may ask for; `None` = all.
+    pub proto: Option<Proto>,
+    /// How long a receiver may leave a message unacked that the proxy answers for; `None` = as long as the peers'
+    /// own kind does, 10 s, DDNet 100 s.
+    pub patience: Option<Duration>,
+    /// Which events are made: making one costs an allocation on the data path.
+    pub events: Events,
+}
+
+/// Which events are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Events {
+    /// None: nobody watches.
+    Nothing,
+    /// States of sessions, remarks, and of the traffic only what is odd about it.
+    Odd,
+    /// All.
+    All,
+}
+
+impl fmt::Display for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "nothing",
+            Self::Odd => "odd",
+            Self::All => "all",
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! Numbers of sessions and sockets, and the addresses around them.
+
+use std::net::SocketAddr;
+
+#[cfg(doc)]
+use super::Hub;
+
+/// Number of a session, from 1, in order of their first datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub u32);
+
+/// Number of an upstream socket, from 1; never used twice in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UpstreamId(pub u32);
+
+/// Number of a listen socket: 0 = the one of the start, from 1 those that redirects asked for; never used twice in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListenerId(pub u32);
+
+impl ListenerId {
+    /// The one of the start.
+    pub const FIRST: Self = Self(0);
+}
+
+/// Where a client is, and which listen socket it talks to: the same address may play behind several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientAddr {
+    /// Its own address.
+    pub addr: SocketAddr,
+    /// The listen socket.
+    pub listener: ListenerId,
+}
+
+impl From<SocketAddr> for ClientAddr {
+    /// A client of the first listen socket.
+    fn from(addr: SocketAddr) -> Self {
+        Self {
+            addr,
+            listener: ListenerId::FIRST,
+        }
+    }
+}
+
+/// Between which addresses a [`Hub`] stands at its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Where clients come in: the address of the first listen socket.
+    pub listen: SocketAddr,
+    /// The server behind it. A redirect changes the port alone.
+    pub server: SocketAddr,
+}
