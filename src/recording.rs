@@ -10,7 +10,9 @@ use std::{
 };
 
 use teetap_capture::{
-    Encode, Encoder, ReadError, Recorded, Recording, Run, Tape, TapeError, end_of_pcapng, recorder,
+    Encode, Encoder, ReadError, Recorded, Recording, Run, Tape, TapeError, end_of_pcapng,
+    jsonl::{JsonLines, end_of_json_lines},
+    recorder,
 };
 use teetap_inspect::{Decoder, Form, row};
 use teetap_proxy::{
@@ -19,10 +21,7 @@ use teetap_proxy::{
 };
 use teetap_wire::def::{Registry, Secrets};
 
-use crate::{
-    exit::Failure,
-    output::{JsonLines, Start, end_of_json_lines},
-};
+use crate::{exit::Failure, output::Start};
 
 /// A file to record to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +150,7 @@ impl Prepared {
                     Box::new(move |seen| gist(seen, &mut decoder)),
                 ))
             }
-            Format::JsonLines => Box::new(JsonLines::new(start.clone(), registry)),
+            Format::JsonLines => Box::new(JsonLines::new(run(start), registry)),
         };
         let recording = recorder::start(tape, encode, watcher, clock).map_err(refused)?;
         let running = Running {
@@ -233,7 +232,7 @@ fn trouble(path: &Path, error: &str) -> String {
     )
 }
 
-fn run(start: &Start) -> Run {
+pub(crate) fn run(start: &Start) -> Run {
     Run {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         wall: nanoseconds(start.wall),

@@ -5,9 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use teetap_wire::{Dir, Side};
 
 use super::{
+    Run,
     blocks::{self, Packet},
     frame,
-    own::{Own, Run},
+    own::Own,
     recorder::Encode,
 };
 use teetap_proxy::{

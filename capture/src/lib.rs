@@ -30,8 +30,8 @@
 
 mod blocks;
 mod encode;
-mod error;
 mod frame;
+pub mod jsonl;
 pub mod observe;
 pub mod own;
 mod pcap;
@@ -45,8 +45,7 @@ mod tape;
 use playback::Captured;
 
 pub use encode::{Encoder, Gist};
-pub use error::ReadError;
-pub use own::Run;
-pub use playback::{Format, Item, Playback, Tally};
+pub use playback::{Format, Playback};
 pub use recorder::{Done, Encode, Recorded, Recording};
 pub use tape::{FindEnd, Tape, TapeError, end_of_pcapng};
+pub use teetap_inspect::recording::{Item, ReadError, Run, Tally};

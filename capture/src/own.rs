@@ -3,38 +3,21 @@
 //! Law: an event that is written and read again is shown in the same words. Unknown names are those of a later version: such
 //! an event is left out by an earlier one, not guessed at.
 
-use std::{fmt::Display, net::SocketAddr};
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
-use teetap_wire::{Code, Dir, Note, Notes, Seq, Side};
+use teetap_wire::Seq;
 
+use teetap_inspect::jsonl::names::{
+    ACTIONS, DIRS, ORIGINS, SIDES, STATES, level_name, level_of, maybe, named, read_notes,
+};
 use teetap_proxy::{
     io::record::Hex,
-    session::{
-        Action, Connless, Datagram, Ends, Event, Level, Origin, Placed, Remark, SessionChange, SessionId,
-        State, Time, What,
-    },
+    session::{Connless, Datagram, Ends, Event, Level, Placed, Remark, SessionChange, SessionId, Time, What},
 };
 
 /// Packets of one event that are kept, at most: more than custody holds.
 pub(super) const MAX_PARTS: usize = 1024;
-
-/// The run that wrote a section.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
-    /// Version of teetap.
-    pub version: String,
-    /// Start of the run, nanoseconds since 1970.
-    pub wall: u64,
-    /// Its seed.
-    pub seed: u64,
-    /// The server as the user wrote it.
-    pub target: String,
-    /// What that resolved to.
-    pub server: SocketAddr,
-    /// Where the proxy listened.
-    pub listen: SocketAddr,
-}
 
 /// An event without the bytes of its packets, which follow: first what was received, then what was sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -302,66 +285,4 @@ impl Told {
         datagram.notes = read_notes(notes.iter().map(|(code, at, len)| (code.as_str(), *at, *len)));
         Some(datagram)
     }
-}
-
-/// Notes by the names of their codes; those that are not known here are left out.
-pub fn read_notes<'a>(notes: impl IntoIterator<Item = (&'a str, usize, usize)>) -> Notes {
-    let mut read = Notes::new();
-    for (name, at, len) in notes {
-        if let Some(code) = Code::ALL.iter().find(|code| code.name() == name) {
-            read.push(Note { code: *code, at, len });
-        }
-    }
-    read
-}
-
-/// All values that have names in recordings.
-pub const STATES: [State; 4] = [State::Opening, State::Online, State::Closing, State::Closed];
-/// As [`STATES`].
-pub const SIDES: [Side; 2] = [Side::Client, Side::Server];
-/// As [`STATES`].
-pub const DIRS: [Dir; 2] = [Dir::C2s, Dir::S2c];
-/// As [`STATES`].
-pub const ORIGINS: [Origin; 4] = [Origin::Peer, Origin::Rule, Origin::User, Origin::Proxy];
-/// As [`STATES`].
-pub const ACTIONS: [Action; 9] = [
-    Action::Pass,
-    Action::Edit,
-    Action::Repeat,
-    Action::Known,
-    Action::Gap,
-    Action::Drop,
-    Action::Lose,
-    Action::Hold,
-    Action::Refuse,
-];
-
-/// The value of this name.
-pub fn named<T: Display, const N: usize>(values: [T; N], name: &str) -> Option<T> {
-    values.into_iter().find(|value| value.to_string() == name)
-}
-
-/// The outer `None` = a name that is not known here.
-pub fn maybe<T: Display, const N: usize>(values: [T; N], name: Option<&str>) -> Option<Option<T>> {
-    match name {
-        None => Some(None),
-        Some(name) => named(values, name).map(Some),
-    }
-}
-
-/// A level's name in recordings.
-#[must_use]
-pub fn level_name(level: Level) -> &'static str {
-    match level {
-        Level::Info => "info",
-        Level::Warning => "warning",
-    }
-}
-
-/// The level of this name.
-#[must_use]
-pub fn level_of(name: &str) -> Option<Level> {
-    [Level::Info, Level::Warning]
-        .into_iter()
-        .find(|level| level_name(*level) == name)
 }

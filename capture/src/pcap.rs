@@ -5,8 +5,7 @@
 use std::io::Read;
 
 use super::{
-    Captured,
-    error::ReadError,
+    Captured, ReadError,
     frame::Link,
     source::{LONGEST, Source},
 };

@@ -10,8 +10,7 @@ use std::io::Read;
 use teetap_wire::Side;
 
 use super::{
-    Captured, blocks,
-    error::ReadError,
+    Captured, ReadError, blocks,
     frame::Link,
     pcap::Order,
     source::{LONGEST, Source},

@@ -12,15 +12,18 @@ use std::{
 use teetap_wire::{Dir, Side};
 
 use super::{
-    error::ReadError,
+    ReadError,
     frame::{self, Link, Other},
-    own::{MAX_PARTS, Of, Own, Run},
+    own::{MAX_PARTS, Of, Own},
     pcap::{self, Pcap},
     pcapng::{Block, PcapNg},
 };
-use teetap_proxy::session::{Event, Level, SessionId, State, Time, Traffic, What};
+use teetap_proxy::session::{Level, SessionId, State, Time, Traffic, What};
 
-use crate::observe::{self, Observer, Sighting};
+use crate::{
+    Item, Run, Tally,
+    observe::{self, Observer, Sighting},
+};
 
 /// Sessions of ours that are online at once, at most, as far as they are told from each other.
 const MAX_SESSIONS: usize = 1 << 16;
@@ -38,63 +41,6 @@ pub(super) struct Captured<'a> {
     pub(super) time: u64,
     pub(super) link: Link,
     pub(super) frame: &'a [u8],
-}
-
-/// What a recording holds.
-#[derive(Debug)]
-pub enum Item {
-    /// A run begins, or the recording does.
-    Start {
-        /// Nanoseconds since 1970.
-        wall: u64,
-        /// What is known of the run; `None` in captures of others.
-        run: Option<Run>,
-    },
-    /// Something that happened.
-    Event(Event),
-    /// Something that the program said.
-    Log {
-        /// When.
-        at: Time,
-        /// How loud.
-        level: Level,
-        /// What.
-        text: String,
-    },
-    /// Events are missing here.
-    Gap {
-        /// When that was noticed.
-        at: Time,
-        /// How many.
-        lost: u64,
-    },
-}
-
-/// What a recording held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Packets, whatever they are.
-    pub packets: u64,
-    /// Sessions.
-    pub sessions: u64,
-    /// What clients sent.
-    pub c2s: Traffic,
-    /// What servers sent.
-    pub s2c: Traffic,
-    /// UDP datagrams that are none of this protocol.
-    pub foreign: u64,
-    /// Packets that are no UDP datagrams.
-    pub other: u64,
-    /// Parts of fragmented packets, which are not put together.
-    pub fragments: u64,
-    /// Packets with headers that are cut off or contradict themselves.
-    pub broken: u64,
-    /// Packets of the server leg of one of our captures without our options.
-    pub doubled: u64,
-    /// Events that are missing.
-    pub lost: u64,
-    /// Time of the last event.
-    pub until: Time,
 }
 
 /// Reads a pcap or pcapng file.

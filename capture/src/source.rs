@@ -8,7 +8,7 @@ use std::{
     ops::Range,
 };
 
-use super::error::ReadError;
+use crate::ReadError;
 
 /// Bytes of the longest piece that is kept: more than any packet with its comments.
 pub(super) const LONGEST: u32 = 4 << 20;

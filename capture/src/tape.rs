@@ -13,8 +13,7 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 
 use super::{
-    blocks,
-    error::ReadError,
+    ReadError, blocks,
     pcapng::{Block, PcapNg},
 };
 

@@ -11,15 +11,19 @@
 pub mod decoder;
 pub mod explain;
 mod gist;
+pub mod jsonl;
 mod judge;
 mod matcher;
 mod players;
 pub mod reading;
+pub mod recording;
 pub mod row;
 mod snapshot;
+mod style;
 mod teller;
 
 pub use decoder::Decoder;
 pub use reading::{Layer, Message, Reading};
 pub use row::{Kind, Row, Verbosity, rows};
+pub use style::Style;
 pub use teller::{Content, Form};

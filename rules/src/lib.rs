@@ -11,6 +11,8 @@
 //! | [`eval`] | deciding about a message |
 //! | [`diagnostic`] | what is wrong with a text, and how it is shown |
 
+#![warn(missing_docs)]
+
 pub mod diagnostic;
 pub mod eval;
 pub mod syntax;

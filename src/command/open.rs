@@ -7,6 +7,7 @@ use std::{
 };
 
 use teetap_capture::{Format, Item, Playback, ReadError, Tally};
+use teetap_inspect::{Style, jsonl::Lines};
 use teetap_proxy::{io::Seen, session::Level};
 
 use super::{file, proxy::style};
@@ -14,7 +15,7 @@ use crate::{
     cli::Options,
     exit::{Exit, Failure},
     filters,
-    output::{Lines, Opened, Output, Style},
+    output::{Opened, Output},
 };
 
 /// Things shown before they are written out.

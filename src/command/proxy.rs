@@ -7,6 +7,7 @@ use std::{
     thread,
 };
 
+use teetap_inspect::Style;
 use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy, probe::probe,
@@ -23,7 +24,7 @@ use crate::{
     exit::{Exit, Failure},
     filters,
     live::{Live, Wake},
-    output::{Output, Start, Style},
+    output::{Output, Start},
     recording::Prepared,
     signals::Signals,
 };

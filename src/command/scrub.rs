@@ -5,14 +5,14 @@ use std::{
     io::{self, BufRead, Write},
     path::Path,
     sync::Arc,
-    time::{Duration, UNIX_EPOCH},
 };
 
 use teetap_capture::{
     Encode as _, Format, Gist, Item, ReadError,
+    jsonl::JsonLines,
     scrub::{Capture, ScrubError, Scrubbed, Scrubber, Unknown},
 };
-use teetap_inspect::{Decoder, Form};
+use teetap_inspect::{Decoder, Form, jsonl::Lines};
 use teetap_proxy::{io::Seen, session::Time};
 use teetap_wire::def::{Registry, Secrets};
 use tempfile::NamedTempFile;
@@ -21,8 +21,7 @@ use super::file;
 use crate::{
     cli::Options,
     exit::{Exit, Failure},
-    output::{self, JsonLines, Lines, Start},
-    recording,
+    output, recording,
 };
 
 /// Bytes written at once.
@@ -161,15 +160,7 @@ fn scrub_lines(
                 run: Some(mut run), ..
             })) => {
                 scrubber.run(&mut run);
-                let start = Start {
-                    seed: run.seed,
-                    target: run.target,
-                    server: run.server,
-                    listen: run.listen,
-                    connect: run.listen,
-                    wall: UNIX_EPOCH + Duration::from_nanos(run.wall),
-                };
-                encoder.insert(JsonLines::new(start, registry)).start(&mut buffer);
+                encoder.insert(JsonLines::new(run, registry)).start(&mut buffer);
             }
             Ok(Some(item)) => {
                 let Some(encoder) = &mut encoder else {

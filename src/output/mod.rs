@@ -3,11 +3,9 @@
 //! Law: stdout is written through one buffer, flushed once per tick; that it is closed is no error. Status never goes
 //! to stdout, so that stdout can be piped.
 
-mod json;
 mod plain;
 mod streams;
 
-pub(crate) use json::{JsonLines, Lines, end_of_json_lines};
 pub(crate) use streams::{say, write_out};
 
 use std::{
@@ -18,30 +16,22 @@ use std::{
 };
 
 use teetap_capture::{Run, Tally};
-use teetap_inspect::{Decoder, Form, Kind, Verbosity};
+use teetap_inspect::{
+    Decoder, Form, Style, Verbosity,
+    jsonl::{self, PerDir, RecordingBody, SummaryBody},
+};
 use teetap_proxy::{
     io::{Ended, Seen, record::Checked},
-    session::{Event, Level, Remark, Time, What},
+    session::{Event, Level, Remark, Time, Traffic, What},
 };
 use teetap_rules::Filter;
-use teetap_wire::def::{Registry, Secrets};
+use teetap_wire::def::Registry;
 
 use crate::{
     exit::{Exit, Failure},
     progress::Progress,
-    recording::{Finished, LastWords, Outcome, Running},
+    recording::{self, Finished, LastWords, Outcome, Running},
 };
-
-/// How to print.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Style {
-    pub(crate) json: bool,
-    pub(crate) quiet: bool,
-    /// No sessions and remarks, only messages.
-    pub(crate) matches_only: bool,
-    pub(crate) verbosity: Verbosity,
-    pub(crate) secrets: Secrets,
-}
 
 /// What is known at the start.
 #[derive(Clone, Debug)]
@@ -117,7 +107,7 @@ impl Output {
     /// What to type in the client, and what a script wants to know.
     pub(crate) fn start(&mut self, start: &Start) {
         if self.style.json {
-            json::start(start, &mut self.stdout);
+            jsonl::start(&recording::run(start), &mut self.stdout);
         }
         if !self.style.quiet {
             plain::start(start).iter().for_each(|line| self.say(line));
@@ -162,7 +152,7 @@ impl Output {
             Seen::Gap(lost) => {
                 self.decoder.gap();
                 if self.style.json {
-                    json::gap(now, *lost, &mut self.stdout);
+                    jsonl::gap(now, *lost, &mut self.stdout);
                 } else {
                     plain::gap(*lost, &mut self.stdout);
                 }
@@ -185,7 +175,7 @@ impl Output {
                 self.decoder.on_session(event.at, session, change.state);
             }
         } else if self.style.json {
-            json::event(event, self.style, &mut self.decoder, &mut self.stdout);
+            jsonl::event(event, self.style, &mut self.decoder, &mut self.stdout);
         } else {
             plain::event(event, self.style, &mut self.decoder, &mut self.stdout);
         }
@@ -250,7 +240,7 @@ impl Output {
             return;
         }
         if self.style.json {
-            json::log(at, level, text, &mut self.stdout);
+            jsonl::log(at, level, text, &mut self.stdout);
         }
         match level {
             Level::Info => self.say(&format!("teetap: {text}")),
@@ -261,7 +251,7 @@ impl Output {
     /// The last words.
     pub(crate) fn summary(&mut self, summary: &Summary) {
         if self.style.json {
-            json::summary(summary, &mut self.stdout);
+            jsonl::summary(summary.at, summary.body(), &mut self.stdout);
         }
         self.say(&plain::summary(summary));
     }
@@ -270,7 +260,7 @@ impl Output {
     pub(crate) fn opened(&mut self, opened: &Opened<'_>) {
         self.decoder.restart();
         if self.style.json {
-            json::opened(opened, &mut self.stdout);
+            jsonl::opened(opened.file, opened.wall, opened.run, &mut self.stdout);
         }
         if !self.style.quiet {
             self.say(&plain::opened(opened));
@@ -280,7 +270,7 @@ impl Output {
     /// The last words about it.
     pub(crate) fn tally(&mut self, tally: &Tally, exit: Exit) {
         if self.style.json {
-            json::tally(tally, exit, &mut self.stdout);
+            jsonl::tally(tally, exit.code(), &mut self.stdout);
         }
         self.say(&plain::tally(tally, exit));
     }
@@ -288,7 +278,7 @@ impl Output {
     /// What came of a replay.
     pub(crate) fn replay(&mut self, checked: &Checked) {
         if self.style.json {
-            json::replay(checked, &mut self.stdout);
+            jsonl::replay(checked, &mut self.stdout);
         } else {
             plain::replay(checked, &mut self.stdout);
         }
@@ -312,28 +302,48 @@ impl Output {
 }
 
 impl Summary {
+    /// Returns it as the `summary` line of the JSON output.
+    fn body(&self) -> SummaryBody<'_> {
+        let ended = self.ended.as_ref();
+        let stats = ended.map(|ended| &ended.stats);
+        let per_dir = |count: fn(&Traffic) -> u64| {
+            stats.map(|stats| PerDir {
+                c2s: count(&stats.c2s),
+                s2c: count(&stats.s2c),
+            })
+        };
+        SummaryBody {
+            sessions: stats.map(|stats| stats.sessions),
+            datagrams: per_dir(|traffic| traffic.datagrams),
+            bytes: per_dir(|traffic| traffic.bytes),
+            refused: stats.map(|stats| stats.refused),
+            unsent: ended.map(|ended| ended.counters.unsent),
+            network_errors: ended.map(|ended| ended.counters.errors),
+            kernel_drops: self.kernel_drops,
+            lost: self.lost,
+            seed: self.seed,
+            exit: self.exit.code(),
+            cmd_exit: self.cmd_exit,
+            recording: self.recording.as_ref().map(|outcome| {
+                let recorded = outcome.recorded.as_ref();
+                RecordingBody {
+                    file: outcome.path.to_string_lossy(),
+                    packets: recorded.map(|recorded| recorded.packets),
+                    missing: recorded.map(|recorded| recorded.missing),
+                    lost: recorded.map(|recorded| recorded.lost),
+                }
+            }),
+        }
+    }
+
     /// The last words of a recording.
     pub(crate) fn leave_to(&self, recording: Finished) {
         let mut json = Vec::new();
-        json::summary(self, &mut json);
+        jsonl::summary(self.at, self.body(), &mut json);
         recording.last_words(&LastWords {
             at: self.at,
             text: &plain::summary(self),
             json: &json,
         });
-    }
-}
-
-impl Style {
-    /// Whether a row of this kind is shown.
-    fn shows(self, kind: Kind) -> bool {
-        if self.matches_only {
-            // What is left of them is what matched; the rest is no traffic.
-            return true;
-        }
-        match kind {
-            Kind::Warning | Kind::Session => true,
-            Kind::Traffic | Kind::Info => !self.quiet,
-        }
     }
 }

@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 
 use teetap_capture::{Recorded, Tally};
-use teetap_inspect::{Decoder, row};
+use teetap_inspect::{Decoder, Style, jsonl::rfc3339, row};
 use teetap_proxy::{
     io::record::Checked,
     session::{Event, Traffic},
 };
 use teetap_wire::printable;
 
-use super::{Opened, Start, Style, Summary, json};
+use super::{Opened, Start, Summary};
 use crate::{exit::Exit, recording::Outcome};
 
 /// The lines at the start.
@@ -45,7 +45,7 @@ pub(super) fn opened(opened: &Opened<'_>) -> String {
         "teetap {}: {}, begins {}",
         env!("CARGO_PKG_VERSION"),
         file.display(),
-        json::rfc3339(*wall)
+        rfc3339(*wall)
     );
     match run {
         None => begin,

@@ -23,6 +23,8 @@
 //! What it is not: it holds no connection state, but for the snapshots without which a later one says nothing, and takes
 //! no decision about what to forward.
 
+#![warn(missing_docs)]
+
 pub mod chunk;
 pub mod connless;
 pub mod control;

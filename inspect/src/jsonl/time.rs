@@ -5,7 +5,7 @@ use std::time::SystemTime;
 const DAY: u64 = 86_400;
 
 /// UTC with microseconds.
-pub(crate) fn rfc3339(time: SystemTime) -> String {
+pub fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);
     let (year, month, day) = civil(days);

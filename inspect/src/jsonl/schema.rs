@@ -8,7 +8,7 @@ use teetap_proxy::session::Placed;
 use teetap_wire::Seq;
 
 /// Version of the schema.
-pub(super) const VERSION: u8 = 1;
+pub const VERSION: u8 = 1;
 
 /// One line.
 #[derive(Serialize)]
@@ -188,34 +188,34 @@ impl PlacedBody {
 }
 
 #[derive(Serialize)]
-pub(super) struct SummaryBody<'a> {
+pub struct SummaryBody<'a> {
     /// Null when the data thread crashed, like all counts below.
-    pub(super) sessions: Option<u64>,
-    pub(super) datagrams: Option<PerDir>,
-    pub(super) bytes: Option<PerDir>,
-    pub(super) refused: Option<u64>,
-    pub(super) unsent: Option<u64>,
-    pub(super) network_errors: Option<u64>,
+    pub sessions: Option<u64>,
+    pub datagrams: Option<PerDir>,
+    pub bytes: Option<PerDir>,
+    pub refused: Option<u64>,
+    pub unsent: Option<u64>,
+    pub network_errors: Option<u64>,
     /// Datagrams that the kernel dropped because they came faster than they could be read.
-    pub(super) kernel_drops: u64,
+    pub kernel_drops: u64,
     /// Events that are missing in this output.
-    pub(super) lost: u64,
-    pub(super) seed: u64,
-    pub(super) exit: u8,
-    pub(super) cmd_exit: Option<i32>,
+    pub lost: u64,
+    pub seed: u64,
+    pub exit: u8,
+    pub cmd_exit: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) recording: Option<RecordingBody<'a>>,
+    pub recording: Option<RecordingBody<'a>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct RecordingBody<'a> {
-    pub(super) file: Cow<'a, str>,
+pub struct RecordingBody<'a> {
+    pub file: Cow<'a, str>,
     /// Packets in the file: each datagram counts where it came in and where it left. Null when the recorder crashed.
-    pub(super) packets: Option<u64>,
+    pub packets: Option<u64>,
     /// Packets that could not be written.
-    pub(super) missing: Option<u64>,
+    pub missing: Option<u64>,
     /// Events that came faster than they could be recorded.
-    pub(super) lost: Option<u64>,
+    pub lost: Option<u64>,
 }
 
 /// The summary of a recording that was shown.
@@ -258,9 +258,9 @@ pub(super) struct ReplayBody {
 }
 
 #[derive(Serialize)]
-pub(super) struct PerDir {
-    pub(super) c2s: u64,
-    pub(super) s2c: u64,
+pub struct PerDir {
+    pub c2s: u64,
+    pub s2c: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]

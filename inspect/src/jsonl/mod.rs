@@ -5,59 +5,73 @@
 //! `t` counts seconds since the start with microseconds, `wall_clock` says when that was.
 
 mod damage;
-mod file;
 mod input;
 mod line;
+pub mod names;
 mod read;
 mod schema;
-mod shown;
 mod time;
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use serde_json::value::RawValue;
-use teetap_inspect::{
-    Content, Decoder, Kind, Layer, Message, Reading, Verbosity,
-    reading::Done,
-    row::{hex, name_of_connless},
+use teetap_proxy::{
+    io::record::Checked,
+    session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What},
 };
-use teetap_proxy::io::record::Checked;
-use teetap_proxy::session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What};
 use teetap_wire::{Flags, Note, Place, Severity, printable};
 
-use schema::{
-    ActionBody, Body, DatagramBody, Line, MessageBody, NoteBody, PerDir, PlacedBody, RecordingBody,
-    ReplayBody, SessionBody, StartBody, SummaryBody, VERSION,
+pub use read::Lines;
+pub use schema::{PerDir, RecordingBody, SummaryBody, VERSION};
+pub use time::rfc3339;
+
+use crate::{
+    Content, Decoder, Kind, Layer, Message, Reading, Style, Verbosity,
+    reading::Done,
+    recording::{Run, Tally},
+    row::{hex, name_of_connless},
 };
-pub(super) use shown::{opened, tally};
-pub(super) use time::rfc3339;
+use names::level_name;
+use schema::{
+    ActionBody, Body, DatagramBody, Line, MessageBody, NoteBody, PlacedBody, ReplayBody, SessionBody,
+    StartBody, TallyBody,
+};
 
-use super::{Start, Style, Summary};
+/// Appends the `start` line of a run.
+pub fn start(run: &Run, out: &mut Vec<u8>) {
+    let wall = SystemTime::UNIX_EPOCH + Duration::from_nanos(run.wall);
+    write(Time::ZERO, Body::Start(start_body(Some(run), wall, None)), out);
+}
 
-pub(crate) use file::{JsonLines, end_of_json_lines};
-pub(crate) use read::Lines;
+/// Appends the `start` line of a recording that is shown.
+pub fn opened(file: &Path, wall: SystemTime, run: Option<&Run>, out: &mut Vec<u8>) {
+    write(Time::ZERO, Body::Start(start_body(run, wall, Some(file))), out);
+}
 
-/// The `start` line.
-pub(super) fn start(start: &Start, out: &mut Vec<u8>) {
-    let body = StartBody {
-        version: env!("CARGO_PKG_VERSION"),
-        seed: Some(start.seed),
-        target: Some(&start.target),
-        server: Some(start.server),
-        listen: Some(start.listen),
-        wall_clock: rfc3339(start.wall),
-        file: None,
-    };
-    write(Time::ZERO, Body::Start(body), out);
+fn start_body<'a>(run: Option<&'a Run>, wall: SystemTime, file: Option<&'a Path>) -> StartBody<'a> {
+    StartBody {
+        version: run.map_or(env!("CARGO_PKG_VERSION"), |run| &run.version),
+        seed: run.map(|run| run.seed),
+        target: run.map(|run| run.target.as_str()),
+        server: run.map(|run| run.server),
+        listen: run.map(|run| run.listen),
+        wall_clock: rfc3339(wall),
+        file: file.map(Path::to_string_lossy),
+    }
 }
 
 /// The `gap` line.
-pub(super) fn gap(at: Time, lost: u64, out: &mut Vec<u8>) {
+pub fn gap(at: Time, lost: u64, out: &mut Vec<u8>) {
     write(at, Body::Gap { lost }, out);
 }
 
 /// A `log` line of the program itself.
-pub(super) fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
+pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
     write(
         at,
         Body::Log {
@@ -71,7 +85,7 @@ pub(super) fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
 }
 
 /// The lines of an event that this style shows.
-pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
+pub fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
     let session = event.session.map(|session| session.0);
     let mut line = |kind, body| {
         if style.shows(kind) {
@@ -140,7 +154,7 @@ pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mu
 }
 
 /// The `replay` line; its time is that of the last input.
-pub(super) fn replay(checked: &Checked, out: &mut Vec<u8>) {
+pub fn replay(checked: &Checked, out: &mut Vec<u8>) {
     let difference = checked.difference.as_ref();
     let body = ReplayBody {
         version: checked.header.version.clone(),
@@ -161,39 +175,31 @@ pub(super) fn replay(checked: &Checked, out: &mut Vec<u8>) {
     write(checked.until, Body::Replay(body), out);
 }
 
-/// The `summary` line.
-pub(super) fn summary(summary: &Summary, out: &mut Vec<u8>) {
-    let ended = summary.ended.as_ref();
-    let stats = ended.map(|ended| &ended.stats);
-    let per_dir = |count: fn(&Traffic) -> u64| {
-        stats.map(|stats| PerDir {
-            c2s: count(&stats.c2s),
-            s2c: count(&stats.s2c),
-        })
+/// Appends the `summary` line of a run.
+pub fn summary(at: Time, body: SummaryBody<'_>, out: &mut Vec<u8>) {
+    write(at, Body::Summary(body), out);
+}
+
+/// Appends the `summary` line of a recording that was shown; `exit` is the exit code of the program.
+pub fn tally(tally: &Tally, exit: u8, out: &mut Vec<u8>) {
+    let per_dir = |count: fn(&Traffic) -> u64| PerDir {
+        c2s: count(&tally.c2s),
+        s2c: count(&tally.s2c),
     };
-    let body = SummaryBody {
-        sessions: stats.map(|stats| stats.sessions),
+    let body = TallyBody {
+        packets: tally.packets,
+        sessions: tally.sessions,
         datagrams: per_dir(|traffic| traffic.datagrams),
         bytes: per_dir(|traffic| traffic.bytes),
-        refused: stats.map(|stats| stats.refused),
-        unsent: ended.map(|ended| ended.counters.unsent),
-        network_errors: ended.map(|ended| ended.counters.errors),
-        kernel_drops: summary.kernel_drops,
-        lost: summary.lost,
-        seed: summary.seed,
-        exit: summary.exit.code(),
-        cmd_exit: summary.cmd_exit,
-        recording: summary.recording.as_ref().map(|outcome| {
-            let recorded = outcome.recorded.as_ref();
-            RecordingBody {
-                file: outcome.path.to_string_lossy(),
-                packets: recorded.map(|recorded| recorded.packets),
-                missing: recorded.map(|recorded| recorded.missing),
-                lost: recorded.map(|recorded| recorded.lost),
-            }
-        }),
+        not_understood: tally.foreign,
+        not_udp: tally.other,
+        fragments: tally.fragments,
+        broken: tally.broken,
+        doubled: tally.doubled,
+        lost: tally.lost,
+        exit,
     };
-    write(summary.at, Body::Summary(body), out);
+    write(tally.until, Body::Tally(body), out);
 }
 
 fn session_body(session: Option<u32>, change: &SessionChange, name: Option<String>) -> SessionBody {
@@ -371,13 +377,6 @@ fn weight(notes: &[Note], broken: bool) -> Kind {
 
 fn ordinal(datagram: &Datagram) -> Option<u64> {
     Some(datagram.ordinal).filter(|ordinal| *ordinal > 0)
-}
-
-fn level_name(level: Level) -> &'static str {
-    match level {
-        Level::Info => "info",
-        Level::Warning => "warning",
-    }
 }
 
 fn uuid(bytes: [u8; 16]) -> String {

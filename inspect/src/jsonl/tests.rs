@@ -2,10 +2,7 @@
 
 mod odd;
 
-use std::time::{Duration, UNIX_EPOCH};
-
 use serde_json::{Value, json};
-use teetap_inspect::Form;
 use teetap_proxy::session::{Ends, Origin, Placed, Remark, SessionId, State};
 use teetap_wire::{
     Dir, Header, Proto, Seq, Side, Token, control,
@@ -13,10 +10,8 @@ use teetap_wire::{
     packet, write_chunk,
 };
 
-use teetap_capture::Item;
-
 use super::*;
-use crate::exit::Exit;
+use crate::{Form, recording::Item};
 
 fn style(verbosity: Verbosity) -> Style {
     Style {
@@ -264,24 +259,29 @@ fn a_session_has_the_name_of_its_player_once_that_is_known() {
 fn start_and_summary() {
     let mut out = Vec::new();
     start(
-        &Start {
+        &Run {
+            version: "0.1.0".to_owned(),
+            wall: 1_709_210_096_000_007_000,
             seed: 42,
             target: "localhost:8303".to_owned(),
             server: "127.0.0.1:8303".parse().unwrap(),
             listen: "127.0.0.1:8304".parse().unwrap(),
-            connect: "127.0.0.1:8304".parse().unwrap(),
-            wall: UNIX_EPOCH + Duration::from_micros(1_709_210_096_000_007),
         },
         &mut out,
     );
     summary(
-        &Summary {
-            at: Time(1),
-            ended: None,
+        Time(1),
+        SummaryBody {
+            sessions: None,
+            datagrams: None,
+            bytes: None,
+            refused: None,
+            unsent: None,
+            network_errors: None,
             lost: 3,
             kernel_drops: 4,
             seed: 42,
-            exit: Exit::Signal(2),
+            exit: 130,
             cmd_exit: Some(7),
             recording: None,
         },

@@ -2,7 +2,7 @@
 //!
 //! Each line stands for itself, so the others are of use: what was passed over is a gap, and told once more at the end.
 
-use teetap_capture::ReadError;
+use crate::recording::ReadError;
 
 /// What was passed over.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 
 use std::io::BufRead;
 
-use teetap_capture::{Item, ReadError, Tally};
+use crate::recording::{Item, ReadError, Tally};
 use teetap_proxy::session::{State, What};
 use teetap_wire::Dir;
 
@@ -26,7 +26,7 @@ const NO_BYTES: ReadError =
 
 /// Reads a recording.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     input: Input<R>,
     tally: Tally,
     sessions: std::collections::BTreeSet<u32>,
@@ -49,7 +49,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// From the beginning.
-    pub(crate) fn new(input: R) -> Self {
+    pub fn new(input: R) -> Self {
         Self {
             input: Input::new(input),
             tally: Tally::default(),
@@ -67,7 +67,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// What was read so far.
-    pub(crate) fn tally(&self) -> Tally {
+    pub fn tally(&self) -> Tally {
         self.tally
     }
 
@@ -75,7 +75,7 @@ impl<R: BufRead> Lines<R> {
     ///
     /// # Errors
     /// See [`ReadError`]; nothing follows then. That lines were damaged is told at the end.
-    pub(crate) fn read(&mut self) -> Result<Option<Item>, ReadError> {
+    pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         if let Some(item) = self.next.take() {
             return Ok(Some(self.counted(item)));
         }

@@ -9,15 +9,17 @@ use std::{
 };
 
 use serde::Deserialize;
-use teetap_capture::{Encode, ReadError};
-use teetap_inspect::{Decoder, Form, Verbosity};
+use teetap_inspect::{
+    Decoder, Form, Style, Verbosity,
+    jsonl::{self, VERSION},
+};
 use teetap_proxy::{
     io::Seen,
     session::{Level, Time},
 };
 use teetap_wire::def::{Registry, Secrets};
 
-use super::{Start, Style, VERSION};
+use crate::{Encode, ReadError, Run};
 
 /// Everything is written.
 const STYLE: Style = Style {
@@ -32,16 +34,16 @@ const STYLE: Style = Style {
 const FIRST: usize = 64 << 10;
 
 /// Writes a run as JSON lines.
-pub(crate) struct JsonLines {
-    start: Start,
+pub struct JsonLines {
+    run: Run,
     decoder: Decoder,
 }
 
 impl JsonLines {
     /// Of a run.
-    pub(crate) fn new(start: Start, registry: &'static Registry) -> Self {
+    pub fn new(run: Run, registry: &'static Registry) -> Self {
         Self {
-            start,
+            run,
             decoder: Decoder::new(registry, STYLE.secrets, Form::Json),
         }
     }
@@ -49,22 +51,22 @@ impl JsonLines {
 
 impl Encode for JsonLines {
     fn start(&mut self, out: &mut Vec<u8>) {
-        super::start(&self.start, out);
+        jsonl::start(&self.run, out);
     }
 
     fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
         match seen {
             Seen::Gap(lost) => {
                 self.decoder.gap();
-                super::gap(now, *lost, out);
+                jsonl::gap(now, *lost, out);
             }
             Seen::Snapshots(snapshots) => self.decoder.on_snapshots(snapshots),
-            Seen::Event(event) => super::event(event, STYLE, &mut self.decoder, out),
+            Seen::Event(event) => jsonl::event(event, STYLE, &mut self.decoder, out),
         }
     }
 
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
-        super::log(at, level, text, out);
+        jsonl::log(at, level, text, out);
     }
 }
 
@@ -72,7 +74,7 @@ impl Encode for JsonLines {
 ///
 /// # Errors
 /// What the operating system says.
-pub(crate) fn end_of_json_lines(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
+pub fn end_of_json_lines(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     #[derive(Deserialize)]
     struct First {
         v: u8,

@@ -6,17 +6,18 @@ use std::net::SocketAddr;
 
 use serde::Deserialize;
 use serde_json::Value;
-use teetap_capture::{
-    Item, Run,
-    own::{ACTIONS, DIRS, ORIGINS, SIDES, STATES, level_of, maybe, named, read_notes},
-};
 use teetap_proxy::{
     io::record::Hex,
     session::{Connless, Datagram, Ends, Event, Placed, Remark, SessionChange, SessionId, Time, What},
 };
 use teetap_wire::{Code, Dir, Seq};
 
-use super::{VERSION, time::parse_rfc3339};
+use super::{
+    VERSION,
+    names::{ACTIONS, DIRS, ORIGINS, SIDES, STATES, level_of, maybe, named, read_notes},
+    time::parse_rfc3339,
+};
+use crate::recording::{Item, Run};
 
 /// A line of any kind.
 #[derive(Deserialize)]
