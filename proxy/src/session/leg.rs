@@ -14,8 +14,6 @@ pub(crate) struct Leg {
     pub(crate) token_out: Option<Token>,
     /// When the peer last sent something valid.
     pub(crate) last_heard: Time,
-    /// When we last sent to it.
-    pub(crate) last_sent: Time,
     /// How the peer ends a Huffman stream.
     pub(crate) trailing: Trailing,
     /// How many datagrams the peer has sent.
@@ -29,7 +27,6 @@ impl Leg {
             token_in: None,
             token_out: None,
             last_heard: now,
-            last_sent: now,
             trailing: Trailing::Always,
             ordinal: 0,
         }

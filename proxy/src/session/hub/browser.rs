@@ -75,8 +75,7 @@ impl Hub {
             }) => self.browse_seven(addr, token, response_token, data),
             Some(Wire::Plain { .. } | Wire::Extended { .. }) => {
                 let upstream = self.relay_for(addr);
-                self.out
-                    .send(Destination::Server(upstream), |out| out.extend_from_slice(bytes));
+                self.transmit(Destination::Server(upstream), |out| out.extend_from_slice(bytes));
                 true
             }
             None => false,
@@ -110,7 +109,7 @@ impl Hub {
         (seven.client, seven.ours) = (response_token, token);
         match seven.server {
             Some((server, at)) if now.since(at) < TOKEN_AGE => {
-                self.out.send(Destination::Server(upstream), |out| {
+                self.transmit(Destination::Server(upstream), |out| {
                     write_v7(server, own, data, out)
                 });
             }
@@ -141,13 +140,11 @@ impl Hub {
         let forwarded = match (Wire::parse(bytes), &mut relay.seven) {
             (Some(Wire::V7 { token, data, .. }), Some(seven)) if token == seven.own => {
                 let (client, ours) = (seven.client, seven.ours);
-                self.out
-                    .send(Destination::Client(addr), |out| write_v7(client, ours, data, out));
+                self.transmit(Destination::Client(addr), |out| write_v7(client, ours, data, out));
                 true
             }
             (Some(Wire::Plain { .. } | Wire::Extended { .. }), _) if !looks_seven(bytes) => {
-                self.out
-                    .send(Destination::Client(addr), |out| out.extend_from_slice(bytes));
+                self.transmit(Destination::Client(addr), |out| out.extend_from_slice(bytes));
                 true
             }
             (None, Some(seven)) => {
@@ -157,7 +154,7 @@ impl Hub {
                 seven.server = Some((server, self.now));
                 let own = seven.own;
                 for data in std::mem::take(&mut seven.waiting) {
-                    self.out.send(Destination::Server(upstream), |out| {
+                    self.transmit(Destination::Server(upstream), |out| {
                         write_v7(server, own, &data, out)
                     });
                 }
@@ -176,16 +173,14 @@ impl Hub {
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 { token, data, .. }) if link.proto() == Proto::V7 && token == link.own() => {
                 let (client, ours) = (link.client_token().unwrap_or(Token::NONE), link.token());
-                self.out
-                    .send(Destination::Client(addr), |out| write_v7(client, ours, data, out));
+                self.transmit(Destination::Client(addr), |out| write_v7(client, ours, data, out));
                 true
             }
             // What looks like 0.7 to a 0.6 client crashes DDNet 16.4, and the other way round confuses 20.x.
             Some(Wire::Plain { .. } | Wire::Extended { .. })
                 if link.proto() != Proto::V7 && !looks_seven(bytes) =>
             {
-                self.out
-                    .send(Destination::Client(addr), |out| out.extend_from_slice(bytes));
+                self.transmit(Destination::Client(addr), |out| out.extend_from_slice(bytes));
                 true
             }
             _ => false,
@@ -224,28 +219,37 @@ impl Hub {
         }
         let upstream = relay.upstream;
         let mut deadline = relay.last_used + IDLE;
+        let mut request = None;
         if let Some(seven) = relay.seven.as_mut().filter(|seven| !seven.waiting.is_empty()) {
             if now.since(seven.waiting_since) >= ASK_FOR {
                 seven.waiting.clear();
             } else {
                 if seven.next_ask <= now {
                     seven.next_ask = now + ASK_EVERY;
-                    let mut payload = Vec::new();
-                    control::token_request(seven.own, &mut payload);
-                    let header = Header {
-                        flags: Flags::CONTROL,
-                        ack: Seq::ZERO,
-                        num_chunks: 0,
-                        token: Some(Token::NONE),
-                    };
-                    self.out.send(Destination::Server(upstream), |out| {
-                        write(Proto::V7, &header, &payload, None, out);
-                    });
+                    request = Some(seven.own);
                 }
                 deadline = deadline.min(seven.next_ask);
             }
         }
         self.timers.set(Timer::Relay(addr), &mut relay.alarm, deadline);
+        if let Some(own) = request {
+            self.request_token(upstream, own);
+        }
+    }
+
+    /// Asks the server for its token.
+    fn request_token(&mut self, upstream: UpstreamId, own: Token) {
+        let mut payload = Vec::new();
+        control::token_request(own, &mut payload);
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: Seq::ZERO,
+            num_chunks: 0,
+            token: Some(Token::NONE),
+        };
+        self.transmit(Destination::Server(upstream), |out| {
+            write(Proto::V7, &header, &payload, None, out);
+        });
     }
 
     /// The relay of an asking address, opened when there is none.

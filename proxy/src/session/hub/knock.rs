@@ -164,7 +164,7 @@ impl Hub {
             token: Some(token),
         };
         let mark = self.out.mark();
-        self.out.send(Destination::Client(addr), |out| {
+        self.transmit(Destination::Client(addr), |out| {
             write(Proto::V7, &header, &payload, None, out)
         });
         if self.out.is_watched_closely() {

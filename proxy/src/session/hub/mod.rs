@@ -17,7 +17,7 @@ use super::{
     link::{Env, Link, Taken, Work},
     listeners::Listeners,
     mint::Mint,
-    outbox::Outbox,
+    outbox::{Destination, Outbox},
     timers::{Timer, Timers},
 };
 
@@ -396,6 +396,12 @@ impl Hub {
         let upstream = UpstreamId(self.last_upstream);
         self.owners.insert(upstream, owner);
         upstream
+    }
+
+    /// Sends the datagram that `write` puts into an empty buffer. Everything leaves here that belongs to no session: what
+    /// goes through browser relays, and answers that keep no state.
+    fn transmit(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
+        self.out.send(to, write);
     }
 
     fn stray(&mut self, addr: ClientAddr, bytes: &[u8]) {

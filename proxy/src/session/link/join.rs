@@ -14,7 +14,6 @@ use crate::session::{
     Origin, Remark, State,
     handshake::{Accepted, Handshake, Step},
     leg::Leg,
-    outbox::Destination,
     splice::Splice,
     timers::Alarm,
 };
@@ -100,15 +99,16 @@ impl Link {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
-        let Some(handshake) = &opening.handshake else {
+        opening.next_request = env.now + REQUEST_EVERY;
+        let Phase::Opening(Opening {
+            handshake: Some(handshake),
+            ..
+        }) = &self.phase
+        else {
             return;
         };
-        opening.next_request = env.now + REQUEST_EVERY;
         let mark = env.out.mark();
-        env.out.send(Destination::Server(self.opened.upstream), |out| {
-            handshake.request(out)
-        });
-        self.server.last_sent = env.now;
+        self.transmit(Side::Server, env, |out| handshake.request(out));
         self.tell_made(Side::Server, Origin::Proxy, mark, env);
     }
 
@@ -333,10 +333,9 @@ impl Link {
     pub(super) fn send_control(&mut self, to: Side, header: &Header, payload: &[u8], env: &mut Env<'_>) {
         let mark = env.out.mark();
         let proto = self.leg(to).proto;
-        env.out.send(self.destination(to), |out| {
-            write(proto, header, payload, None, out)
+        self.transmit(to, env, |out| {
+            write(proto, header, payload, None, out);
         });
-        self.leg(to).last_sent = env.now;
         self.tell_made(to, Origin::Proxy, mark, env);
     }
 

@@ -117,10 +117,9 @@ impl Link {
         compress: Option<Trailing>,
         env: &mut Env<'_>,
     ) {
-        let destination = self.destination(to);
         let leg = self.leg(to);
-        leg.last_sent = env.now;
         let (proto, token) = (leg.proto, leg.token_out);
+        let composer = std::mem::take(&mut env.work.composer);
         let mut send = |flags, payload: &[u8], num_chunks| {
             let header = Header {
                 flags,
@@ -128,17 +127,18 @@ impl Link {
                 num_chunks,
                 token,
             };
-            env.out
-                .send(destination, |out| write(proto, &header, payload, compress, out));
+            self.transmit(to, env, |out| {
+                write(proto, &header, payload, compress, out);
+            });
         };
-        if env.work.composer.is_empty() {
+        if composer.is_empty() {
             let mut payload = Vec::new();
             if !resend {
                 control::keepalive(&mut payload);
             }
             send(if resend { Flags::RESEND } else { Flags::CONTROL }, &payload, 0);
         }
-        for (payload, num_chunks) in env.work.composer.payloads() {
+        for (payload, num_chunks) in composer.payloads() {
             let asks = std::mem::take(&mut resend);
             send(
                 if asks { Flags::RESEND } else { Flags::empty() },
@@ -146,5 +146,6 @@ impl Link {
                 num_chunks,
             );
         }
+        env.work.composer = composer;
     }
 }

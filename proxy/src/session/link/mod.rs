@@ -332,11 +332,13 @@ impl Link {
         }
     }
 
-    fn destination(&self, side: Side) -> Destination {
-        match side {
+    /// Sends the datagram that `write` puts into an empty buffer. Every datagram of a session leaves here.
+    fn transmit(&self, to: Side, env: &mut Env<'_>, write: impl FnOnce(&mut Vec<u8>)) {
+        let destination = match to {
             Side::Client => Destination::Client(self.opened.client),
             Side::Server => Destination::Server(self.opened.upstream),
-        }
+        };
+        env.out.send(destination, write);
     }
 
     /// Between which addresses its datagrams are.

@@ -206,17 +206,15 @@ impl Link {
             self.seal(to, ack, resend, is_compressed.then_some(usual), env);
             return;
         }
-        let destination = self.destination(to);
-        let leg = self.leg(to);
-        leg.last_sent = env.now;
         let with = Rewrite {
-            token: leg.token_out,
+            token: self.leg(to).token_out,
             ack,
             resend,
             usual,
         };
-        env.out
-            .send(destination, |out| rewrite(packet, datagram, with, out));
+        self.transmit(to, env, |out| {
+            rewrite(packet, datagram, with, out);
+        });
     }
 
     fn tell_relayed(
