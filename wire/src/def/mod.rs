@@ -61,4 +61,4 @@ pub use show::Row;
 pub use suggest::suggest;
 
 /// How definitions are written, for people: all of it, with an example of each. It is a definition file itself.
-pub const FORM: &str = include_str!("../defs/form.tw");
+pub const FORM: &str = include_str!("../../defs/form.tw");
