@@ -6,7 +6,7 @@
 use crate::Token;
 
 /// The bit of byte 0 that marks a datagram outside a connection, the same in all variants.
-const CONNLESS: u8 = 0x20;
+pub(crate) const CONNLESS: u8 = 0x20;
 const HEADER_LEN: usize = 6;
 const EXTENDED: [u8; 2] = *b"xe";
 const V7_FIRST: u8 = 0x21;

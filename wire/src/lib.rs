@@ -48,8 +48,8 @@ pub use huffman::{HuffmanError, Inflated, Trailing, compress, decompress, replac
 pub use message::{Layer, MessageId, identify};
 pub use note::{Code, Note, Notes, Place, Severity};
 pub use packet::{
-    Flags, Header, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, MAX_DATAGRAM, Packet, PacketError, Rewrite, Scratch,
-    rewrite, write,
+    Flags, Header, HeaderBits, HeaderField, HeaderView, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, MAX_DATAGRAM,
+    Packet, PacketError, Rewrite, Scratch, rewrite, write,
 };
 pub use proto::{ConnectForm, Dir, Layout, ParseProtoError, Proto, Side, TokenPlace};
 pub use seq::Seq;

@@ -10,6 +10,8 @@ use std::fmt;
 pub struct Token(pub [u8; 4]);
 
 impl Token {
+    /// Length of a token in bytes.
+    pub const LEN: usize = 4;
     /// "None yet" or "unknown" in all variants.
     pub const NONE: Self = Self([0xff; 4]);
     /// The word with which DDNet negotiates tokens. As a *token* it appears in the repeated CONNECT of DDNet's 0.7

@@ -4,8 +4,8 @@
 //! something has, a compressed payload is compressed again.
 
 use teetap_wire::{
-    ChunkHeader, Connless, Dir, Flags, Inflated, MAX_DATAGRAM, Packet, Proto, Scratch, Trailing, compress,
-    proto::TokenPlace,
+    ChunkHeader, Connless, Dir, Flags, HeaderView, Inflated, MAX_DATAGRAM, Packet, Proto, Scratch, Trailing,
+    compress, proto::TokenPlace,
 };
 
 use super::{PLACEHOLDER, Scrubber};
@@ -108,13 +108,11 @@ impl Scrubber {
 /// Replaces `out` by `packet` with another payload of the same length. `datagram`: what it was read from.
 fn write(packet: &Packet<'_>, datagram: &[u8], clear: &[u8], out: &mut Vec<u8>) {
     let layout = packet.proto.layout();
-    let first = datagram.first().copied().unwrap_or_default();
-    let (header, tail) = match layout.token {
-        TokenPlace::Header => (7, None),
-        TokenPlace::HeaderWhenFlag(bit) if first & bit != 0 => (7, None),
-        TokenPlace::PayloadTail => (3, packet.header.token),
-        TokenPlace::HeaderWhenFlag(_) | TokenPlace::Nowhere => (3, None),
-    };
+    let header = HeaderView::new(packet.proto, datagram).len();
+    let tail = packet
+        .header
+        .token
+        .filter(|_| layout.token == TokenPlace::PayloadTail);
     let tail: &[u8] = tail.as_ref().map_or(&[], |token| &token.0);
     out.clear();
     out.extend_from_slice(datagram.get(..header).unwrap_or_default());

@@ -1,7 +1,8 @@
 //! The datagram of a connection: header, token, compression.
 
 use teetap_wire::{
-    Code, Dir, Flags, Layout, MAX_DATAGRAM, Note, Packet, Place, Proto, Scratch, Token, TokenPlace,
+    Code, Dir, Flags, HeaderBits, HeaderField, HeaderView, Layout, MAX_DATAGRAM, Note, Packet, Place, Proto,
+    Scratch, Token, TokenPlace,
     def::{Decoded, Registry, Secrets},
     huffman, is_connless,
 };
@@ -11,11 +12,6 @@ use super::{
     judge::{self, Doubt},
     tree::Tree,
 };
-
-/// Largest inflated payload of any variant, in bytes.
-const MAX_INFLATED: usize = 1397;
-const CONNLESS: u8 = 0x20;
-const ACK_HIGH: u8 = 0x03;
 
 /// One datagram being read as one variant.
 pub(super) struct Walk {
@@ -92,11 +88,13 @@ pub(super) fn read(datagram: &[u8], proto: Proto, dir: Dir, ask: Ask) -> Reading
 impl Walk {
     fn packet(&mut self, datagram: &[u8], seen: &[u8], clear: &mut Vec<u8>) {
         let layout = self.proto.layout();
-        let Some((flags, header_len)) = self.header(layout, seen) else {
+        let view = HeaderView::new(self.proto, seen);
+        self.header(layout, &view);
+        let (flags, header_len) = (view.flags(), view.len());
+        let Some(rest) = seen.get(header_len..) else {
             self.oversized(datagram);
             return;
         };
-        let rest = seen.get(header_len..).unwrap_or_default();
         let payload = if flags.contains(Flags::COMPRESSION) {
             let cut = self.inflate(layout, rest, header_len, clear);
             self.oversized(datagram);
@@ -116,8 +114,7 @@ impl Walk {
             }
         };
         let (space, base) = (payload.space, payload.base);
-        let num_chunks = seen.get(2).copied().unwrap_or(0);
-        self.payload(layout, payload, flags, num_chunks);
+        self.payload(layout, payload, flags, view.num_chunks().unwrap_or(0));
         if space == Space::Datagram {
             self.oversized(datagram);
         }
@@ -133,59 +130,43 @@ impl Walk {
         }
     }
 
-    /// The flags, and bytes of header. `None` if it is cut off.
-    fn header(&mut self, layout: &Layout, seen: &[u8]) -> Option<(Flags, usize)> {
-        let first = seen.first().copied().unwrap_or(0);
-        let token = match layout.token {
-            TokenPlace::Header => true,
-            TokenPlace::HeaderWhenFlag(bit) => first & bit != 0,
-            TokenPlace::Nowhere | TokenPlace::PayloadTail => false,
-        };
-        let need = if token { 7 } else { 3 };
-        let have = seen.len().min(need);
+    fn header(&mut self, layout: &Layout, view: &HeaderView<'_>) {
+        let (need, have) = (view.len(), view.present());
         let group = self
             .tree
             .group(0, Span::new(Space::Datagram, 0, have), "packet header", "");
-        if have > 0 {
-            self.first_byte(layout, first);
-        }
-        if let Some(&low) = seen.get(1) {
-            let ack = u16::from_be_bytes([first & ACK_HIGH, low]);
-            let text = format!("{ack}: the last vital chunk that the sender has");
-            self.tree.bytes(1, Span::new(Space::Datagram, 1, 1), "ack", text);
-        }
-        if let Some(count) = seen.get(2) {
-            let span = Span::new(Space::Datagram, 2, 1);
-            self.tree.bytes(1, span, "number of chunks", count.to_string());
-        }
-        if token && have > 3 {
-            let span = Span::new(Space::Datagram, 3, have - 3);
-            let text = match seen.get(3..7).and_then(<[u8]>::first_chunk) {
-                Some(token) => token_text(Token(*token)),
-                None => format!("{} of 4 bytes", have - 3),
-            };
-            self.tree.bytes(1, span, "token", text);
+        for (field, range) in view.fields() {
+            let span = Span::new(Space::Datagram, range.start, range.len());
+            match field {
+                HeaderField::First(_) => self.first_byte(view, span),
+                HeaderField::Ack(ack) => {
+                    let text = format!("{ack}: the last vital chunk that the sender has");
+                    self.tree.bytes(1, span, "ack", text);
+                }
+                HeaderField::NumChunks(count) => {
+                    self.tree.bytes(1, span, "number of chunks", count.to_string());
+                }
+                HeaderField::Token(token) => {
+                    let text = token.map_or_else(|| format!("{} of 4 bytes", range.len()), token_text);
+                    self.tree.bytes(1, span, "token", text);
+                }
+            }
         }
         if have < need {
             self.tree.say(group, format!("{have} of {need} bytes"));
             let (at, code) = (0, Code::TooShort);
             self.tree.note(group, Note { code, at, len: have });
-            return None;
+        } else {
+            self.token_facts(layout, view);
         }
-        self.token_facts(layout, token, first);
-        let mut flags = Flags::empty();
-        flags.set(Flags::CONTROL, first & layout.control != 0);
-        flags.set(Flags::RESEND, first & layout.resend != 0);
-        flags.set(Flags::COMPRESSION, first & layout.compression != 0);
-        Some((flags, need))
     }
 
-    fn token_facts(&mut self, layout: &Layout, token: bool, first: u8) {
+    fn token_facts(&mut self, layout: &Layout, view: &HeaderView<'_>) {
         let fact = match layout.token {
             TokenPlace::Nowhere => "no token",
             TokenPlace::PayloadTail => "a token behind the payload",
-            _ if token => "a token in the header",
-            TokenPlace::HeaderWhenFlag(_) if first & layout.control == 0 => {
+            _ if view.has_token() => "a token in the header",
+            TokenPlace::HeaderWhenFlag(_) if !view.flags().contains(Flags::CONTROL) => {
                 self.doubts.push(Doubt::new(
                     "no token flag, which 0.6.5 sets in every packet but connect",
                 ));
@@ -196,20 +177,12 @@ impl Walk {
         self.facts.push(fact.to_owned());
     }
 
-    fn first_byte(&mut self, layout: &Layout, first: u8) {
-        let span = Span::new(Space::Datagram, 0, 1);
-        let mut fields: Vec<(u8, &str)> = Vec::new();
-        for bit in (2..8).rev().map(|shift| 1u8 << shift) {
-            let label = flag_name(layout, bit);
-            match fields.last_mut() {
-                Some((mask, last)) if *last == label => *mask |= bit,
-                _ => fields.push((bit, label)),
-            }
-        }
-        let set: Vec<&str> = fields
-            .iter()
-            .filter(|(mask, _)| first & mask != 0)
-            .map(|(_, label)| *label)
+    fn first_byte(&mut self, view: &HeaderView<'_>, span: Span) {
+        let first = view.first();
+        let set: Vec<&str> = view
+            .bits()
+            .filter(|(mask, bits)| *bits != HeaderBits::Ack && first & mask != 0)
+            .map(|(_, bits)| bits_name(bits))
             .collect();
         let value = if set.is_empty() {
             "none".to_owned()
@@ -217,31 +190,20 @@ impl Walk {
             set.join(", ")
         };
         self.tree.bytes(1, span, "flags", value);
-        for (mask, label) in fields {
-            let value = match (label, first & mask != 0) {
-                ("unused", false) => "",
-                (_, true) => "yes",
-                (_, false) => "no",
+        for (mask, bits) in view.bits() {
+            let value = match (bits, first & mask) {
+                (HeaderBits::Unused | HeaderBits::Ack, 0) => String::new(),
+                (HeaderBits::Ack, high) => format!("+{}", u16::from(high) << 8),
+                (_, 0) => "no".to_owned(),
+                _ => "yes".to_owned(),
             };
-            self.tree.bits(2, span, mask, label, value);
+            self.tree.bits(2, span, mask, bits_name(bits), value);
         }
-        let high = u16::from(first & ACK_HIGH) << 8;
-        self.tree.bits(
-            2,
-            span,
-            ACK_HIGH,
-            "ack, bits 9 and 8",
-            if high == 0 {
-                String::new()
-            } else {
-                format!("+{high}")
-            },
-        );
     }
 
     /// Inflates what can be inflated; whether that is not all.
     fn inflate(&mut self, layout: &Layout, rest: &[u8], base: usize, clear: &mut Vec<u8>) -> bool {
-        clear.resize(MAX_INFLATED.min(layout.max_inflated), 0);
+        clear.resize(layout.max_inflated, 0);
         let told = huffman::prefix(rest, clear);
         let surplus = huffman::decompress(rest, clear).map_or(0, |told| told.surplus);
         clear.truncate(told.len);
@@ -316,20 +278,16 @@ const fn said(code: Code) -> bool {
     matches!(code, Code::Oversized)
 }
 
-fn flag_name(layout: &Layout, bit: u8) -> &'static str {
-    if bit == CONNLESS {
-        return "connless";
+const fn bits_name(bits: HeaderBits) -> &'static str {
+    match bits {
+        HeaderBits::Control => "control",
+        HeaderBits::Resend => "resend",
+        HeaderBits::Compression => "compressed",
+        HeaderBits::Token => "token",
+        HeaderBits::Connless => "connless",
+        HeaderBits::Unused => "unused",
+        HeaderBits::Ack => "ack, bits 9 and 8",
     }
-    if layout.token == TokenPlace::HeaderWhenFlag(bit) {
-        return "token";
-    }
-    let names = [
-        (layout.control, "control"),
-        (layout.resend, "resend"),
-        (layout.compression, "compressed"),
-    ];
-    let found = names.iter().find(|(known, _)| *known == bit);
-    found.map_or("unused", |(_, name)| name)
 }
 
 pub(super) fn token_text(token: Token) -> String {

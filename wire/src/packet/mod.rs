@@ -6,22 +6,23 @@
 //!
 //! What it is not: a check of tokens or acks, which need the state of a connection.
 
+mod header;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use header::{Flags, Header, HeaderBits, HeaderField, HeaderView};
 pub use write::{Rewrite, rewrite, write};
-
-use bitflags::bitflags;
 
 use crate::connless::is_connless;
 use crate::control::{self, Control};
 use crate::huffman::{self, HuffmanError, Inflated};
 use crate::note::{Code, Note, Notes};
 use crate::proto::{Layout, TokenPlace};
-use crate::{Chunks, Proto, Seq, Token};
+use crate::{Chunks, Proto, Token};
+use header::BASE;
 
 /// Longest datagram a receiver reads, in bytes; of a longer one it sees the start (`recvfrom` truncates).
 pub const MAX_DATAGRAM: usize = 1400;
@@ -33,35 +34,6 @@ pub const MAX_CHUNKS: usize = 255;
 
 /// Largest [`Layout::max_inflated`].
 const MAX_INFLATED: usize = 1397;
-/// Bytes of header that all variants have: flags and ack, ack, number of chunks.
-const BASE: usize = 3;
-const ACK_HIGH: u8 = 0x03;
-
-bitflags! {
-    /// The flags of a packet, the same in all variants however they are sent.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-    pub struct Flags: u8 {
-        /// The payload is one control message.
-        const CONTROL = 1;
-        /// The sender wants everything unacked again.
-        const RESEND = 2;
-        /// The payload is compressed.
-        const COMPRESSION = 4;
-    }
-}
-
-/// The header of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
-    /// The flags.
-    pub flags: Flags,
-    /// The last vital chunk that the sender received in order.
-    pub ack: Seq,
-    /// Chunks in the payload; 0 for control packets.
-    pub num_chunks: u8,
-    /// The token, wherever the variant carries it.
-    pub token: Option<Token>,
-}
 
 /// A packet as read.
 #[derive(Debug, Clone)]
@@ -172,21 +144,17 @@ impl<'a> Packet<'a> {
                 len: have - MAX_DATAGRAM,
             });
         }
+        let view = HeaderView::new(proto, datagram);
         let too_short = |need| PacketError::TooShort { need, have };
-        let (&[first, ack_low, num_chunks], rest) =
-            datagram.split_first_chunk::<BASE>().ok_or(too_short(BASE))?;
+        let (Some(ack), Some(num_chunks)) = (view.ack(), view.num_chunks()) else {
+            return Err(too_short(BASE));
+        };
         if is_connless(datagram) {
             return Err(PacketError::Connless);
         }
-        let flags = read_flags(layout, first);
-        let ack = Seq::new(u16::from_be_bytes([first & ACK_HIGH, ack_low]));
-        let (mut token, rest) = if has_header_token(layout, first) {
-            let (token, rest) = rest.split_first_chunk().ok_or(too_short(BASE + 4))?;
-            (Some(Token(*token)), rest)
-        } else {
-            (None, rest)
-        };
-        if first & layout.unused != 0 {
+        let (flags, mut token) = (view.flags(), view.token());
+        let rest = datagram.get(view.len()..).ok_or(too_short(view.len()))?;
+        if view.has_unused_bits() {
             notes.push(Note {
                 code: Code::UnknownFlags,
                 at: 0,
@@ -259,23 +227,6 @@ impl<'a> Packet<'a> {
 /// The part of a datagram that receivers see.
 fn seen(datagram: &[u8]) -> &[u8] {
     datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
-}
-
-/// Whether bytes 3 to 6 are a token, given byte 0.
-fn has_header_token(layout: &Layout, first: u8) -> bool {
-    match layout.token {
-        TokenPlace::Header => true,
-        TokenPlace::HeaderWhenFlag(bit) => first & bit != 0,
-        TokenPlace::Nowhere | TokenPlace::PayloadTail => false,
-    }
-}
-
-fn read_flags(layout: &Layout, first: u8) -> Flags {
-    let mut flags = Flags::empty();
-    flags.set(Flags::CONTROL, first & layout.control != 0);
-    flags.set(Flags::RESEND, first & layout.resend != 0);
-    flags.set(Flags::COMPRESSION, first & layout.compression != 0);
-    flags
 }
 
 fn inflate<'a>(

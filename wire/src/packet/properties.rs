@@ -1,6 +1,7 @@
 //! What must hold for all packets, and for all bytes.
 
 use super::*;
+use crate::Seq;
 use crate::huffman::Trailing;
 use crate::message::identify;
 use proptest::prelude::*;

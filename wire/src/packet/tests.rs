@@ -1,6 +1,6 @@
 use super::*;
 use crate::huffman::Trailing;
-use crate::{control, detect};
+use crate::{Seq, control, detect};
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: String = text.split_whitespace().collect();

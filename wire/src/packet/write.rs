@@ -1,6 +1,7 @@
 //! Making packets: new ones, and received ones with another token, ack and resend flag.
 
-use super::{ACK_HIGH, BASE, Flags, Header, MAX_DATAGRAM, Packet, has_header_token, seen};
+use super::header::{ACK_HIGH, BASE};
+use super::{Flags, Header, HeaderView, MAX_DATAGRAM, Packet, seen};
 use crate::huffman::{self, Trailing};
 use crate::proto::{Layout, TokenPlace};
 use crate::{Proto, Seq, Token};
@@ -84,7 +85,7 @@ pub fn rewrite(packet: &Packet<'_>, datagram: &[u8], with: Rewrite, out: &mut Ve
     let Some((first, rest)) = out.split_first_mut() else {
         return;
     };
-    if let (Some((new, _)), true) = (replaced, has_header_token(layout, *first))
+    if let (Some((new, _)), true) = (replaced, HeaderView::new(packet.proto, datagram).has_token())
         && let Some(place) = rest.get_mut(BASE - 1..).and_then(<[u8]>::first_chunk_mut)
     {
         *place = new.0;
