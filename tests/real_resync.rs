@@ -10,7 +10,7 @@ use teetap_kit::real::{
     DdnetClient, DdnetServer, PATIENCE, Player, Server, TeeworldsClient, TeeworldsServer,
 };
 use teetap_proxy::io::{Bus, Clock, Listen, Proxy, Request, Seen, Settings, Watcher};
-use teetap_proxy::session::{Command, Config, Events, Remark, SessionId, What};
+use teetap_proxy::session::{Command, Config, Events, Notice, SessionId, What};
 use teetap_proxy::snapshots::{Buffers, Snapshots};
 use teetap_wire::def::Registry;
 
@@ -23,7 +23,7 @@ struct Viewer {
 
 impl Viewer {
     /// Until something is told, or the snapshots are known.
-    fn wait(&mut self, what: &str, found: impl Fn(&Remark, &Snapshots) -> bool) -> Result<()> {
+    fn wait(&mut self, what: &str, found: impl Fn(&Notice, &Snapshots) -> bool) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
             while let Some(seen) = self.watcher.poll() {
@@ -31,8 +31,8 @@ impl Viewer {
                     panic!("events were missed")
                 };
                 self.snapshots.follow(&event, &mut self.buffers);
-                if let What::Remark(remark) = &event.what
-                    && found(remark, &self.snapshots)
+                if let What::Notice(notice) = &event.what
+                    && found(notice, &self.snapshots)
                 {
                     return Ok(());
                 }
@@ -86,8 +86,8 @@ fn a_resync(
     proxy
         .commands()
         .send(Request::Command(Command::Resync { session }))?;
-    viewer.wait("resync", |remark, _| *remark == Remark::Resync)?;
-    viewer.wait("the complete snapshot", |remark, _| *remark == Remark::Resynced)?;
+    viewer.wait("resync", |notice, _| *notice == Notice::Resync)?;
+    viewer.wait("the complete snapshot", |notice, _| *notice == Notice::Resynced)?;
     // The next one differs from it.
     player.command("say still here")?;
     server.log().wait_for("chat.*: still here$", PATIENCE)?;

@@ -13,7 +13,7 @@ use super::{
 };
 use teetap_proxy::{
     io::Seen,
-    session::{Ends, Event, Level, Remark, Time, What},
+    session::{Ends, Event, Level, Notice, Time, What},
 };
 
 /// What to say about an event. It is told of all that is seen; only of events something is said.
@@ -109,14 +109,14 @@ impl Encoder {
                 Some(&connless.bytes[..]),
                 connless.sent.as_deref().into_iter().collect(),
             ),
-            What::Remark(Remark::Stray(client, bytes)) => {
+            What::Notice(Notice::Stray(client, bytes)) => {
                 let ends = Ends {
                     client: Some(*client),
                     ..Ends::default()
                 };
                 (Dir::C2s, ends, Some(&bytes[..]), Vec::new())
             }
-            What::Session(_) | What::Remark(_) => return Vec::new(),
+            What::Session(_) | What::Notice(_) => return Vec::new(),
         };
         let received = received.map(|bytes| part(dir.sender(), dir, &ends, bytes, true));
         let sent = sent

@@ -6,7 +6,7 @@
 //! with right checksums, one packet for every datagram that was received and one for every one that was sent. On the client leg
 //! they are between client and listen address, on the server leg between our own socket and the server. The comment of a
 //! packet says what it was and what was done with it. Missed events are a drop count of the next packet and a note before it;
-//! states of sessions and remarks are notes too (blocks of interface statistics with a comment). What only teetap can read is
+//! states of sessions and notices are notes too (blocks of interface statistics with a comment). What only teetap can read is
 //! in an option of its own, so that the file is shown again as the run was.
 //!
 //! Each run is a section; a file of ours is gone on with, one of anybody else's is never touched.

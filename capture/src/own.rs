@@ -13,7 +13,7 @@ use teetap_inspect::jsonl::names::{
 };
 use teetap_proxy::{
     io::record::Hex,
-    session::{Connless, Datagram, Ends, Event, Level, Placed, Remark, SessionChange, SessionId, Time, What},
+    session::{Connless, Datagram, Ends, Event, Level, Notice, Placed, SessionChange, SessionId, Time, What},
 };
 
 /// Packets of one event that are kept, at most: more than custody holds.
@@ -63,7 +63,7 @@ enum Told {
         packets: (bool, usize),
         upstream: Option<SocketAddr>,
     },
-    Remark {
+    Notice {
         level: String,
         text: String,
         /// 1 where it is about a datagram.
@@ -106,10 +106,10 @@ impl Own {
                     packets: (true, usize::from(connless.sent.is_some())),
                     upstream: connless.ends.local,
                 },
-                What::Remark(remark) => Told::Remark {
-                    level: level_name(remark.level()).to_owned(),
-                    text: remark.to_string(),
-                    packets: usize::from(matches!(remark, Remark::Stray(..))),
+                What::Notice(notice) => Told::Notice {
+                    level: level_name(notice.level()).to_owned(),
+                    text: notice.to_string(),
+                    packets: usize::from(matches!(notice, Notice::Stray(..))),
                 },
             },
         }
@@ -153,7 +153,7 @@ impl Own {
             Told::Datagram { packets, .. } | Told::Connless { packets, .. } => {
                 usize::from(packets.0).saturating_add(packets.1)
             }
-            Told::Remark { packets, .. } => *packets,
+            Told::Notice { packets, .. } => *packets,
             Told::State { .. } | Told::Log { .. } | Told::Gap { .. } => 0,
         }
     }
@@ -163,8 +163,8 @@ impl Own {
         let what = match self.told {
             Told::Gap { lost } => return Some(Of::Gap(lost)),
             Told::Log { level, text } => return Some(Of::Log(level_of(&level)?, text)),
-            Told::Remark { level, text, .. } => {
-                What::Remark(Remark::Recorded(level_of(&level)?, text.into()))
+            Told::Notice { level, text, .. } => {
+                What::Notice(Notice::Recorded(level_of(&level)?, text.into()))
             }
             Told::State {
                 state,

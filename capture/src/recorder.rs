@@ -18,7 +18,7 @@ use std::{
 use super::tape::Tape;
 use teetap_proxy::{
     io::{Clock, Seen, Watcher},
-    session::{Event, Level, Remark, Time, What},
+    session::{Event, Level, Notice, Time, What},
 };
 
 /// How often it looks.
@@ -252,8 +252,8 @@ fn packets_of(event: &Event) -> u64 {
     let packets = match &event.what {
         What::Datagram(datagram) => usize::from(datagram.received().is_some()) + datagram.sent().count(),
         What::Connless(connless) => 1 + usize::from(connless.sent.is_some()),
-        What::Remark(Remark::Stray(..)) => 1,
-        What::Session(_) | What::Remark(_) => 0,
+        What::Notice(Notice::Stray(..)) => 1,
+        What::Session(_) | What::Notice(_) => 0,
     };
     packets as u64
 }

@@ -105,10 +105,10 @@ fn events() -> Vec<Event> {
         event(2000, What::Datagram(datagram(Dir::C2s, b"", &[b"made"]))),
         event(2001, What::Connless(connless(Some(b"asked")))),
         event(2002, What::Connless(connless(None))),
-        event(3000, What::Remark(Remark::HalfOpenLimit)),
+        event(3000, What::Notice(Notice::HalfOpenLimit)),
         event(
             3001,
-            What::Remark(Remark::Stray(
+            What::Notice(Notice::Stray(
                 "127.0.0.1:4445".parse().unwrap(),
                 b"lost"[..].into(),
             )),
@@ -119,8 +119,8 @@ fn events() -> Vec<Event> {
 /// Everything that is shown of it.
 fn shown(event: &Event) -> String {
     let mut event = event.clone();
-    if let What::Remark(remark) = &event.what {
-        return format!("{} {:?} {:?} {remark}", event.at, event.session, remark.level());
+    if let What::Notice(notice) = &event.what {
+        return format!("{} {:?} {:?} {notice}", event.at, event.session, notice.level());
     }
     if let Some(ends) = event.ends_mut() {
         *ends = Ends::default();

@@ -12,7 +12,7 @@
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{
-    Connless, Datagram, Event, Level, Origin, Remark, SessionChange, SessionId, Time, What,
+    Connless, Datagram, Event, Level, Notice, Origin, SessionChange, SessionId, Time, What,
 };
 use teetap_wire::{Dir, Flags, Note, Severity, Side, connless, printable};
 
@@ -24,7 +24,7 @@ use crate::{
 /// How much is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
-    /// Messages, sessions, remarks.
+    /// Messages, sessions, notices.
     #[default]
     Messages,
     /// And a line per datagram.
@@ -42,7 +42,7 @@ pub enum Kind {
     Session,
     /// Something is probably wrong, traffic that has a note of that weight included.
     Warning,
-    /// A remark.
+    /// A notice.
     Info,
 }
 
@@ -69,7 +69,7 @@ pub fn rows(event: &Event, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<R
             }
             vec![Row::new(Kind::Session, format!("{start} {}", Session(change)))]
         }
-        What::Remark(remark) => vec![remark_row(start, remark)],
+        What::Notice(notice) => vec![notice_row(start, notice)],
         What::Connless(connless) => connless_row(start, connless, verbosity, decoder)
             .into_iter()
             .collect(),
@@ -152,10 +152,10 @@ impl fmt::Display for Session<'_> {
     }
 }
 
-fn remark_row(start: Start, remark: &Remark) -> Row {
-    match remark.level() {
-        Level::Warning => Row::new(Kind::Warning, format!("{start} warning: {remark}")),
-        Level::Info => Row::new(Kind::Info, format!("{start} note: {remark}")),
+fn notice_row(start: Start, notice: &Notice) -> Row {
+    match notice.level() {
+        Level::Warning => Row::new(Kind::Warning, format!("{start} warning: {notice}")),
+        Level::Info => Row::new(Kind::Info, format!("{start} note: {notice}")),
     }
 }
 

@@ -125,7 +125,7 @@ fn what_was_not_sent_and_what_is_odd_is_said() {
 }
 
 #[test]
-fn sessions_remarks_connless_and_gaps() {
+fn sessions_notices_connless_and_gaps() {
     let at = |what| Event {
         at: Time(1_000),
         session: Some(SessionId(12)),
@@ -159,20 +159,20 @@ fn sessions_remarks_connless_and_gaps() {
             "   0.001 #12 session online: ddnet, client 127.0.0.1:4, from 127.0.0.1:5 to the server, redirected to 127.0.0.1:7"
         ]
     );
-    let told = Remark::Redirected { port: 7, listen: 9 };
+    let told = Notice::Redirected { port: 7, listen: 9 };
     assert_eq!(
-        texts(&at(What::Remark(told)), Verbosity::Messages),
+        texts(&at(What::Notice(told)), Verbosity::Messages),
         ["   0.001 #12 note: redirect to port 7: the client is told port 9, where this proxy listens for it"]
     );
-    let remark = rows(
-        &at(What::Remark(Remark::ServerSilent(Duration::from_secs(5)))),
+    let notice = rows(
+        &at(What::Notice(Notice::ServerSilent(Duration::from_secs(5)))),
         Verbosity::Messages,
     );
     assert_eq!(
-        remark[0].text,
+        notice[0].text,
         "   0.001 #12 warning: the server has not answered for 5 s"
     );
-    assert_eq!(remark[0].kind, Kind::Warning);
+    assert_eq!(notice[0].kind, Kind::Warning);
     let connless = Event {
         at: Time(1_000),
         session: None,

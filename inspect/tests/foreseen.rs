@@ -106,7 +106,7 @@ fn what_is_foreseen_comes() {
                             hidden += 1;
                         }
                     }
-                    What::Connless(_) | What::Remark(_) => {}
+                    What::Connless(_) | What::Notice(_) => {}
                 }
             }
             assert_eq!(slow.matches(), fast.matches(), "{filter}");

@@ -181,7 +181,7 @@ impl Snapshots {
         match &event.what {
             What::Session(change) => self.on_session(session, change.state),
             What::Datagram(datagram) => self.follow_datagram(session, datagram, buffers),
-            What::Connless(_) | What::Remark(_) => {}
+            What::Connless(_) | What::Notice(_) => {}
         }
     }
 

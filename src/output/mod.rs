@@ -22,7 +22,7 @@ use teetap_inspect::{
 };
 use teetap_proxy::{
     io::{Ended, Seen, record::Checked},
-    session::{Event, Level, Remark, Time, Traffic, What},
+    session::{Event, Level, Notice, Time, Traffic, What},
 };
 use teetap_rules::Filter;
 use teetap_wire::def::Registry;
@@ -163,12 +163,12 @@ impl Output {
     /// As [`Self::seen`].
     pub(crate) fn event(&mut self, event: &Event) {
         let is_traffic = match &event.what {
-            What::Remark(remark @ Remark::Behind { .. }) => {
+            What::Notice(notice @ Notice::Behind { .. }) => {
                 // Where to connect to, as at the start.
-                return self.log(event.at, remark.level(), &remark.to_string());
+                return self.log(event.at, notice.level(), &notice.to_string());
             }
             What::Datagram(_) | What::Connless(_) => true,
-            What::Session(_) | What::Remark(_) => false,
+            What::Session(_) | What::Notice(_) => false,
         };
         if self.style.matches_only && !is_traffic {
             if let (What::Session(change), Some(session)) = (&event.what, event.session) {

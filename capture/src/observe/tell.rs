@@ -13,7 +13,7 @@ use super::{
     flows::{FlowId, Pair},
 };
 use teetap_proxy::session::{
-    Connless, Datagram, Ends, Event, Remark, SessionChange, SessionId, State, Time, Traffic, What,
+    Connless, Datagram, Ends, Event, Notice, SessionChange, SessionId, State, Time, Traffic, What,
 };
 
 /// A datagram that is told.
@@ -74,7 +74,7 @@ impl Observer {
             Wait::Restart => {
                 let session = self.told(id).and_then(|told| told.session);
                 if session.is_some() {
-                    self.event(at, session, What::Remark(Remark::Restart));
+                    self.event(at, session, What::Notice(Notice::Restart));
                     self.tell_end(at, id);
                 }
             }
@@ -132,7 +132,7 @@ impl Observer {
         };
         let (from, to) = pair.ends(from_low);
         if !std::mem::replace(&mut flow.told.is_foreign, true) {
-            self.event(at, None, What::Remark(Remark::Foreign { from, to, len }));
+            self.event(at, None, What::Notice(Notice::Foreign { from, to, len }));
         }
     }
 
@@ -234,14 +234,14 @@ impl Observer {
             return Some(session);
         }
         let (client, server) = telling.pair.ends(peers.low_is_client);
-        let guess = Remark::Guessed {
+        let guess = Notice::Guessed {
             proto: peers.proto,
             client,
             server,
             are_sides_clear: peers.found != Found::Likely,
         };
         if peers.found != Found::Handshake {
-            self.event(telling.at, Some(session), What::Remark(guess));
+            self.event(telling.at, Some(session), What::Notice(guess));
         }
         self.tell_state(telling, id, State::Online, None, None);
         Some(session)

@@ -9,7 +9,7 @@ use teetap_kit::capture;
 use teetap_wire::{Code, Proto};
 
 use super::*;
-use teetap_proxy::session::{Remark, State, What};
+use teetap_proxy::session::{Notice, State, What};
 
 fn observe<'a>(sightings: impl IntoIterator<Item = Sighting<'a>>) -> (Vec<Event>, Tally) {
     let mut observer = Observer::new();
@@ -45,7 +45,7 @@ fn found(events: &[Event]) -> (Vec<(SocketAddr, Proto)>, usize) {
             (Some(session), What::Session(change)) => {
                 sessions.insert(session, (change.client, change.proto));
             }
-            (Some(_), What::Remark(Remark::Guessed { .. })) => guessed += 1,
+            (Some(_), What::Notice(Notice::Guessed { .. })) => guessed += 1,
             _ => {}
         }
     }
@@ -303,7 +303,7 @@ fn what_is_not_understood_is_counted_and_told_once() {
             matches!(
                 events[..],
                 [Event {
-                    what: What::Remark(Remark::Foreign { .. }),
+                    what: What::Notice(Notice::Foreign { .. }),
                     ..
                 }]
             ),

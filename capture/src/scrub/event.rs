@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto};
 
 use super::{PLACEHOLDER, Scrubber};
 use crate::Run;
-use teetap_proxy::session::{Connless, Datagram, Ends, Event, Remark, SessionChange, What};
+use teetap_proxy::session::{Connless, Datagram, Ends, Event, Notice, SessionChange, What};
 
 impl Scrubber {
     /// What is known of a run.
@@ -26,9 +26,9 @@ impl Scrubber {
             What::Session(change) => What::Session(self.change(change)),
             What::Datagram(datagram) => What::Datagram(self.whole(datagram)),
             What::Connless(connless) => What::Connless(self.browser(connless)),
-            What::Remark(remark) => {
-                let text = self.text(&remark.to_string());
-                What::Remark(Remark::Recorded(remark.level(), text.into()))
+            What::Notice(notice) => {
+                let text = self.text(&notice.to_string());
+                What::Notice(Notice::Recorded(notice.level(), text.into()))
             }
         };
         Event { what, ..event }

@@ -81,7 +81,7 @@ impl Again {
         let bytes: Vec<Box<[u8]>> = parts.iter().map(|part| part.bytes.clone()).collect();
         match own.join(&bytes) {
             Some(Of::Event(mut event)) => {
-                if matches!(event.what, What::Remark(_)) {
+                if matches!(event.what, What::Notice(_)) {
                     // A stray one, of which nothing is known.
                     scrubber.tally.unreadable += parts.len() as u64;
                 }
@@ -104,7 +104,7 @@ fn find_ends(event: &mut Event, parts: &[Part]) {
     let dir = match &event.what {
         What::Datagram(datagram) => datagram.dir,
         What::Connless(connless) => connless.dir,
-        What::Session(_) | What::Remark(_) => return,
+        What::Session(_) | What::Notice(_) => return,
     };
     let Some(ends) = event.ends_mut() else { return };
     for Part { leg, from, to, .. } in parts {

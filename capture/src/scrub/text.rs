@@ -1,6 +1,6 @@
 //! Addresses, names and paths in texts.
 //!
-//! Texts of peers keep their length: an address becomes as many `*`. Our own texts (remarks, what the program said) may change
+//! Texts of peers keep their length: an address becomes as many `*`. Our own texts (notices, what the program said) may change
 //! theirs: an address becomes its placeholder there, the server's name [`SERVER`], the path of a file [`FILE`].
 
 use std::{

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use teetap_proxy::{
     io::record::Hex,
-    session::{Connless, Datagram, Ends, Event, Placed, Remark, SessionChange, SessionId, Time, What},
+    session::{Connless, Datagram, Ends, Event, Notice, Placed, SessionChange, SessionId, Time, What},
 };
 use teetap_wire::{Code, Dir, Seq};
 
@@ -307,8 +307,8 @@ fn read_log(at: Time, body: Value) -> Read {
             text: line.text,
         }
     } else {
-        let remark = Remark::Recorded(level, line.text.into());
-        event(at, line.session, What::Remark(remark))
+        let notice = Notice::Recorded(level, line.text.into());
+        event(at, line.session, What::Notice(notice))
     }))
 }
 

@@ -101,8 +101,8 @@ pub fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u
             }
             line(Kind::Session, Body::Session(session_body(session, change, name)));
         }
-        What::Remark(remark) => {
-            let level = remark.level();
+        What::Notice(notice) => {
+            let level = notice.level();
             let kind = if level >= Level::Warning {
                 Kind::Warning
             } else {
@@ -113,7 +113,7 @@ pub fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u
                 Body::Log {
                     session,
                     level: level_name(level),
-                    text: remark.to_string().into(),
+                    text: notice.to_string().into(),
                     program: false,
                 },
             );

@@ -3,7 +3,7 @@
 mod odd;
 
 use serde_json::{Value, json};
-use teetap_proxy::session::{Ends, Origin, Placed, Remark, SessionId, State};
+use teetap_proxy::session::{Ends, Notice, Origin, Placed, SessionId, State};
 use teetap_wire::{
     Dir, Header, Proto, Seq, Side, Token, control,
     def::{Registry, Secrets},
@@ -173,7 +173,7 @@ fn sessions_logs_connless_and_gaps() {
             "client": "127.0.0.1:4", "upstream": "127.0.0.1:5", "by": "server", "reason": "full", "name": null,
         })]
     );
-    let got = lines(What::Remark(Remark::EarlyClose), style(Verbosity::Messages));
+    let got = lines(What::Notice(Notice::EarlyClose), style(Verbosity::Messages));
     assert_eq!(
         (&got[0]["event"], &got[0]["level"], &got[0]["session"]),
         (&json!("log"), &json!("warning"), &json!(2))
@@ -394,8 +394,8 @@ fn lines_with_bytes_are_read_back() {
         What::Session(change),
         What::Connless(connless(Some(b"other"[..].into()))),
         What::Connless(connless(None)),
-        What::Remark(Remark::Candidate),
-        What::Remark(Remark::HalfOpenLimit),
+        What::Notice(Notice::Candidate),
+        What::Notice(Notice::HalfOpenLimit),
     ];
     let lines = recorded(&whats);
     let mut reader = Lines::new(lines.as_slice());

@@ -26,7 +26,7 @@ pub struct Config {
 pub enum Events {
     /// None: nobody watches.
     Nothing,
-    /// States of sessions, remarks, and of the traffic only what is odd about it.
+    /// States of sessions, notices, and of the traffic only what is odd about it.
     Odd,
     /// All.
     All,

@@ -29,7 +29,7 @@ impl Event {
         match &mut self.what {
             What::Datagram(datagram) => Some(&mut datagram.ends),
             What::Connless(connless) => Some(&mut connless.ends),
-            What::Session(_) | What::Remark(_) => None,
+            What::Session(_) | What::Notice(_) => None,
         }
     }
 }
@@ -44,7 +44,7 @@ pub enum What {
     /// A connless datagram (server browser, master server) passed.
     Connless(Connless),
     /// Something worth telling that is no traffic.
-    Remark(Remark),
+    Notice(Notice),
 }
 
 /// State of a session.
@@ -111,7 +111,7 @@ pub struct Connless {
 
 /// Something worth telling that is no traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remark {
+pub enum Notice {
     /// The server has not answered for so long while a session opens.
     ServerSilent(Duration),
     /// The server's host says that nothing listens there, or the network fails.
@@ -193,7 +193,7 @@ pub enum Remark {
     },
 }
 
-/// How loud a remark is.
+/// How loud a notice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// For those who look closely.
@@ -202,7 +202,7 @@ pub enum Level {
     Warning,
 }
 
-impl Remark {
+impl Notice {
     /// How loud it is.
     #[must_use]
     pub fn level(&self) -> Level {
@@ -225,7 +225,7 @@ impl Remark {
     }
 }
 
-impl fmt::Display for Remark {
+impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ServerSilent(time) => write!(f, "the server has not answered for {} s", time.as_secs()),

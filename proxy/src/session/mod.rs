@@ -36,7 +36,7 @@ mod timers;
 
 pub use config::{Config, Events};
 pub use datagram::{Action, Datagram, Ends, Origin, Placed, readable};
-pub use event::{Connless, Event, Level, Remark, SessionChange, State, What};
+pub use event::{Connless, Event, Level, Notice, SessionChange, State, What};
 pub use hub::{Hub, Stats, Traffic};
 pub use ids::{ClientAddr, ListenerId, Route, SessionId, UpstreamId};
 pub use input::{Command, Input};

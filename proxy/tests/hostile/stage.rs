@@ -286,7 +286,7 @@ impl Stage {
                     told.sent += usize::from(connless.forwarded);
                     told.events += 1;
                 }
-                What::Remark(_) => told.events += 1,
+                What::Notice(_) => told.events += 1,
                 What::Session(change) => assert!(change.state != State::Closed, "{change:?}"),
             }
         }

@@ -16,7 +16,7 @@ use teetap_kit::{
     world::{Middle, World, client_addr, hub, listen_addr},
 };
 use teetap_proxy::session::{
-    Command, Hub, Input, ListenerId, Output, Remark, SessionId, Time, UpstreamId, What,
+    Command, Hub, Input, ListenerId, Notice, Output, SessionId, Time, UpstreamId, What,
 };
 use teetap_rules::{Decide, Fate, Made, Message, Verdict};
 use teetap_wire::Dir;
@@ -39,7 +39,7 @@ pub(crate) struct Bench {
     expected: [Token; 2],
     /// The messages that were decided.
     pub(crate) decided: Arc<Mutex<Vec<String>>>,
-    pub(crate) remarks: Vec<Remark>,
+    pub(crate) notices: Vec<Notice>,
     /// The listen sockets that were asked for, with the ports of their servers.
     pub(crate) asked: Vec<(u32, u16)>,
 }
@@ -106,7 +106,7 @@ impl Bench {
             shown: [client_shows, server_shows],
             expected: [client_expects, server_expects],
             decided: Arc::default(),
-            remarks: Vec::new(),
+            notices: Vec::new(),
             asked: Vec::new(),
         }
     }
@@ -210,8 +210,8 @@ impl Bench {
                     left.push(('S', bytes.to_vec()));
                 }
                 Output::Event(event) => {
-                    if let What::Remark(remark) = event.what {
-                        self.remarks.push(remark);
+                    if let What::Notice(notice) = event.what {
+                        self.notices.push(notice);
                     }
                 }
                 Output::OpenListener { listener, port } => self.asked.push((listener.0, port)),

@@ -5,7 +5,7 @@ use teetap_kit::{
     link::{Conditions, MS, SECOND},
     peer::{Peer, Server, State as PeerState},
 };
-use teetap_proxy::session::{Command, Input, Remark, UpstreamId};
+use teetap_proxy::session::{Command, Input, Notice, UpstreamId};
 use teetap_wire::Side;
 
 use crate::stage::{Pair, Stage, closed};
@@ -32,9 +32,9 @@ fn unreachable(stage: &mut Stage) {
 }
 
 fn silences(stage: &Stage) -> Vec<u64> {
-    let remarks = stage.remarks().into_iter();
-    let silences = remarks.filter_map(|remark| match remark {
-        Remark::ServerSilent(silence) => Some(silence.as_secs()),
+    let notices = stage.notices().into_iter();
+    let silences = notices.filter_map(|notice| match notice {
+        Notice::ServerSilent(silence) => Some(silence.as_secs()),
         _ => None,
     });
     silences.collect()
@@ -55,10 +55,10 @@ fn a_client_may_wait_for_a_server_that_is_not_there_yet() {
             unreachable(&mut stage);
         }
         assert_eq!(silences(&stage), [2, 4, 8, 16], "{pair:?}");
-        let told = stage.remarks();
+        let told = stage.notices();
         let told = told
             .iter()
-            .filter(|remark| matches!(remark, Remark::Unreachable(_)))
+            .filter(|notice| matches!(notice, Notice::Unreachable(_)))
             .count();
         assert_eq!(told, 4, "{pair:?}: once in 5 s");
         server_away(&mut stage, false);
@@ -142,10 +142,10 @@ fn a_session_survives_the_silence_of_its_server() {
             stage.run(SECOND);
         }
         assert_eq!(silences(&stage), [5], "{pair:?}");
-        let told = stage.remarks();
+        let told = stage.notices();
         let told = told
             .iter()
-            .filter(|remark| matches!(remark, Remark::Unreachable(_)))
+            .filter(|notice| matches!(notice, Notice::Unreachable(_)))
             .count();
         assert_eq!(told, 12, "{pair:?}");
         server_away(&mut stage, false);
@@ -197,8 +197,8 @@ fn a_socket_that_cannot_be_opened_is_told() {
     });
     assert!(
         stage
-            .remarks()
-            .contains(&Remark::NoSocket("too many open files".into()))
+            .notices()
+            .contains(&Notice::NoSocket("too many open files".into()))
     );
 }
 
@@ -240,7 +240,7 @@ fn early_ends_of_servers_that_ban_for_them_are_told() {
             stage.client().close("", now);
             stage.run(SECOND);
             let bans = pair.is_tokenless() || pair.client.is_seven();
-            let told = stage.remarks().contains(&Remark::EarlyClose);
+            let told = stage.notices().contains(&Notice::EarlyClose);
             assert_eq!(told, early && bans, "{pair:?} after {after}");
         }
     }

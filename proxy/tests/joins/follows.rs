@@ -8,7 +8,7 @@ use teetap_kit::{
     peer::{Options, Peer, Policy, Server, State as PeerState},
     world::{Place, client_addr, hub, listen_addr},
 };
-use teetap_proxy::session::{ClientAddr, Input, ListenerId, Remark, UpstreamId, What};
+use teetap_proxy::session::{ClientAddr, Input, ListenerId, Notice, UpstreamId, What};
 
 use crate::stage::{GREETING, HELLO, Pair, Stage};
 
@@ -338,12 +338,12 @@ fn a_client_that_reconnects_from_another_port_is_a_second_session() {
             (world.hub().unwrap().sessions(), world.server.peers().count()),
             (2, 2)
         );
-        let restarts = |remark: &Remark| matches!(remark, Remark::Restart | Remark::Candidate);
+        let restarts = |notice: &Notice| matches!(notice, Notice::Restart | Notice::Candidate);
         let events = world.events.iter();
         assert!(
             !events
                 .clone()
-                .any(|event| matches!(&event.what, What::Remark(remark) if restarts(remark)))
+                .any(|event| matches!(&event.what, What::Notice(notice) if restarts(notice)))
         );
         let now = world.now;
         world.clients[0].peer.close("", now);

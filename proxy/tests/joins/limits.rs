@@ -7,7 +7,7 @@ use teetap_kit::{
     link::{MS, SECOND},
     world::{Place, World},
 };
-use teetap_proxy::session::{Input, ListenerId, Remark};
+use teetap_proxy::session::{Input, ListenerId, Notice};
 
 use crate::stage::{Pair, Stage};
 
@@ -27,10 +27,10 @@ fn knock(world: &mut World, addr: SocketAddr, variant: Variant) {
 }
 
 fn limits_told(stage: &Stage) -> usize {
-    let remarks = stage.remarks();
-    remarks
+    let notices = stage.notices();
+    notices
         .iter()
-        .filter(|remark| **remark == Remark::HalfOpenLimit)
+        .filter(|notice| **notice == Notice::HalfOpenLimit)
         .count()
 }
 

@@ -5,7 +5,7 @@ use teetap_kit::{
     link::{MS, SECOND},
     world::{Loss, Place, upstream_addr},
 };
-use teetap_proxy::session::{Remark, UpstreamId};
+use teetap_proxy::session::{Notice, UpstreamId};
 
 use crate::stage::{Pair, Stage};
 
@@ -25,10 +25,10 @@ fn losing(pair: Pair, place: Place, message: u8, times: u32) -> Stage {
 }
 
 fn repeats(stage: &Stage) -> usize {
-    let remarks = stage.remarks();
-    remarks
+    let notices = stage.notices();
+    notices
         .iter()
-        .filter(|remark| **remark == Remark::AcceptRepeated)
+        .filter(|notice| **notice == Notice::AcceptRepeated)
         .count()
 }
 

@@ -9,7 +9,7 @@ use teetap_kit::{
     peer::{Policy, game},
     world::{Witness, hub},
 };
-use teetap_proxy::session::{Command, Input, Output, Remark, Time};
+use teetap_proxy::session::{Command, Input, Notice, Output, Time};
 use teetap_rules::{Decide, Fate, Made, Message, Verdict};
 use teetap_wire::Dir;
 
@@ -149,10 +149,10 @@ impl Join {
     }
 
     fn labels(&self) -> usize {
-        let remarks = self.stage.remarks();
-        remarks
+        let notices = self.stage.notices();
+        notices
             .iter()
-            .filter(|remark| **remark == Remark::LegacyJoin)
+            .filter(|notice| **notice == Notice::LegacyJoin)
             .count()
     }
 
@@ -210,11 +210,11 @@ fn rules_touch_nothing_before_the_server_acks_the_client() {
         }
         join.assert_plays();
         join.assert_untouched();
-        let armed = [Remark::Armed(Dir::C2s), Remark::Armed(Dir::S2c)];
-        let remarks = join.stage.remarks();
+        let armed = [Notice::Armed(Dir::C2s), Notice::Armed(Dir::S2c)];
+        let notices = join.stage.notices();
         assert!(
-            armed.iter().all(|armed| remarks.contains(armed)),
-            "{pair:?}: {remarks:?}"
+            armed.iter().all(|armed| notices.contains(armed)),
+            "{pair:?}: {notices:?}"
         );
         // The inputs go on and are dropped now, so rules act; what is said passes.
         join.stage.run(SECOND);
@@ -251,10 +251,10 @@ fn nothing_is_injected_before_the_server_acks_the_client() {
         }
         join.assert_untouched();
         let refused = |why| {
-            let remarks = join.stage.remarks();
-            remarks
+            let notices = join.stage.notices();
+            notices
                 .iter()
-                .filter(|remark| **remark == Remark::InjectRefused(why))
+                .filter(|notice| **notice == Notice::InjectRefused(why))
                 .count()
         };
         let (early, joining) = (
@@ -331,7 +331,7 @@ fn a_slow_client_of_0_6_4_is_no_legacy_join() {
     stage.run(5 * SECOND);
     assert!(stage.plays());
     assert!(
-        !stage.remarks().contains(&Remark::LegacyJoin),
+        !stage.notices().contains(&Notice::LegacyJoin),
         "{}",
         stage.transcript()
     );
@@ -358,5 +358,5 @@ fn a_join_is_over_for_good() {
         .world
         .input(Input::Command(Command::Inject { session, message }));
     stage.run(SECOND);
-    assert!(has(stage.client(), b"in time"), "{:?}", stage.remarks());
+    assert!(has(stage.client(), b"in time"), "{:?}", stage.notices());
 }

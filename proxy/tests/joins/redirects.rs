@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use teetap_kit::codec::extended;
-use teetap_proxy::session::Remark;
+use teetap_proxy::session::Notice;
 use teetap_rules::{Fate, Order, Verdict};
 use teetap_wire::Dir;
 
 use crate::bench::{Bench, Script, fate, made, on_each_kind, with_rules};
 
-fn passes(port: u16, why: &str) -> Remark {
+fn passes(port: u16, why: &str) -> Notice {
     let why = why.into();
-    Remark::RedirectPasses { port, why }
+    Notice::RedirectPasses { port, why }
 }
 
 /// Nothing is renumbered for it.
 fn is_untouched(bench: &Bench) -> bool {
-    let armed = |remark: &Remark| matches!(remark, Remark::Armed(_));
-    !bench.remarks.iter().any(armed)
+    let armed = |notice: &Notice| matches!(notice, Notice::Armed(_));
+    !bench.notices.iter().any(armed)
 }
 
 #[test]
@@ -29,11 +29,11 @@ fn the_own_port_becomes_the_one_that_the_client_came_by() {
         bench.is("S a1 -:>8303", &["C a1 -:>9000"]);
         bench.is("S a1 4:>8303", &["C a1 4:>9000"]);
         bench.is("S a1 3*:big/900 4*:>8303", &["C a1 3*:big/900 4*:>9000"]);
-        let told = Remark::Redirected {
+        let told = Notice::Redirected {
             port: 8303,
             listen: 9000,
         };
-        assert_eq!((&bench.remarks, &bench.asked), (&vec![told; 5], &vec![]));
+        assert_eq!((&bench.notices, &bench.asked), (&vec![told; 5], &vec![]));
         // What a client says is nobody's redirect.
         bench.is("C a4 2:>8303", &["S a4 2:>8303"]);
     });
@@ -57,18 +57,18 @@ fn another_port_waits_for_a_listen_socket_and_nothing_else_does() {
         bench.is("C a0 2:say", &["S a0 2:say"]);
         // Sent again, it is one and the same.
         bench.is("S a1 1*:>8305", &[]);
-        assert_eq!(bench.remarks, []);
+        assert_eq!(bench.notices, []);
         assert_eq!(bench.listens(1), ["C a1 1:>9001 -:snap"]);
         assert_eq!(bench.listens(1), [] as [&str; 0], "twice");
         bench.is("S a2 1*:>8305", &["C a2 1*:>9001"]);
         bench.is("S a2 3:>8305 4:>8303", &["C a2 3:>9001 4:>9000"]);
         assert_eq!(bench.asked.len(), 1);
         assert!(is_untouched(bench));
-        let behind = Remark::Behind {
+        let behind = Notice::Behind {
             server: "10.8.0.1:8305".parse().unwrap(),
             listen: "10.9.0.2:9001".parse().unwrap(),
         };
-        assert!(bench.remarks.contains(&behind));
+        assert!(bench.notices.contains(&behind));
     });
 }
 
@@ -92,7 +92,7 @@ fn the_ninth_port_passes_as_it_is() {
         }
         bench.is("S a1 9:>8312", &["C a1 9:>8312"]);
         let warned = passes(8312, "redirects have asked for 8 other ports already");
-        assert_eq!(bench.remarks.last(), Some(&warned));
+        assert_eq!(bench.notices.last(), Some(&warned));
         bench.is("S a1 10:>8311 11:>8303", &["C a1 10:>9008 11:>9000"]);
         assert_eq!(bench.asked.len(), 8);
     });
@@ -103,7 +103,7 @@ fn without_a_socket_it_passes_and_the_next_one_tries_again() {
     on_each_kind(|bench| {
         bench.is("S a1 1:>8305", &[]);
         assert_eq!(bench.listens_not(1, "no port"), ["C a1 1:>8305"]);
-        assert_eq!(bench.remarks, [passes(8305, "no port")]);
+        assert_eq!(bench.notices, [passes(8305, "no port")]);
         bench.is("S a1 2:>8305", &[]);
         assert_eq!(bench.asked, [(1, 8305), (2, 8305)]);
         assert_eq!(bench.listens(1), [] as [&str; 0], "late");
@@ -117,7 +117,7 @@ fn two_that_fail_pass_together() {
     on_each_kind(|bench| {
         for first in [1, 2] {
             bench.asked.clear();
-            bench.remarks.clear();
+            bench.notices.clear();
             let [a, b] = [first * 2 - 1, first * 2];
             bench.is(&format!("S a1 {a}:>8305 {b}:>8306"), &[]);
             assert_eq!(bench.asked, [(a, 8305), (b, 8306)]);
@@ -125,7 +125,7 @@ fn two_that_fail_pass_together() {
             assert_eq!(bench.listens_not(sooner, "no port"), [] as [&str; 0]);
             let passed = format!("C a1 {a}:>8305 {b}:>8306");
             assert_eq!(bench.listens_not(later, "no port"), [passed]);
-            assert_eq!(bench.remarks, [passes(8305, "no port"), passes(8306, "no port")]);
+            assert_eq!(bench.notices, [passes(8305, "no port"), passes(8306, "no port")]);
             assert_eq!(bench.asked.len(), 2);
         }
         // One that fails, one that opens: known until then, and asked for again.

@@ -6,7 +6,7 @@ use teetap_kit::{
     peer::{Policy, State},
     world::{Place, Sent, hub},
 };
-use teetap_proxy::session::{ListenerId, Remark};
+use teetap_proxy::session::{ListenerId, Notice};
 
 use crate::stage::{PAUSE, Pair, Stage};
 
@@ -108,19 +108,19 @@ fn join_under_echoes(pair: Pair, seed: u64, sum: &mut Sum) {
         stage.transcript()
     );
     assert_eq!(counters.opened, 1, "seed {seed} {pair:?}");
-    let remarks = stage.remarks();
-    let repeated = remarks
+    let notices = stage.notices();
+    let repeated = notices
         .iter()
-        .filter(|remark| **remark == Remark::AcceptRepeated)
+        .filter(|notice| **notice == Notice::AcceptRepeated)
         .count();
     if pair.has_lone_accept() {
         let accepts = stage.count(Place::ToServer, control::ACCEPT);
         assert_eq!(accepts, 1 + repeated, "seed {seed}\n{}", stage.transcript());
     }
     sum.accepts_repeated += repeated;
-    sum.joins_beside += remarks
+    sum.joins_beside += notices
         .iter()
-        .filter(|remark| **remark == Remark::Candidate)
+        .filter(|notice| **notice == Notice::Candidate)
         .count();
     sum.copies += echo.copies;
     sum.lost += stage.world.clients[0].up.lost;

@@ -7,7 +7,7 @@ use teetap_kit::{
     peer::State,
     world::Place,
 };
-use teetap_proxy::session::Remark;
+use teetap_proxy::session::Notice;
 
 use crate::stage::{PAUSE, Pair, Stage};
 
@@ -63,9 +63,9 @@ fn a_restart_at_any_moment_plays_again() {
         for moment in early.chain(late) {
             let stage = restart_at(pair, moment, moment ^ 77);
             took_over += stage
-                .remarks()
+                .notices()
                 .iter()
-                .filter(|remark| **remark == Remark::Restart)
+                .filter(|notice| **notice == Notice::Restart)
                 .count();
         }
     }

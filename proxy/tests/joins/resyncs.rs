@@ -1,7 +1,7 @@
 //! A complete snapshot on request: the acks of inputs, and nothing else, until it comes.
 
 use teetap_kit::codec::Variant;
-use teetap_proxy::session::{Command, Remark, SessionId};
+use teetap_proxy::session::{Command, Notice, SessionId};
 use teetap_rules::Fate;
 
 use crate::bench::{Bench, fate, on_each_kind, with_rules};
@@ -43,7 +43,7 @@ fn inputs_say_that_the_client_has_none_until_one_comes() {
         let [differs, complete] = [5, 21].map(|delta| snapshot(bench, delta));
         bench.is(&format!("C a0 {has}"), &[&format!("S a0 {has}")]);
         bench.is(&format!("S a1 {complete}"), &[&format!("C a1 {complete}")]);
-        assert_eq!(bench.remarks, []);
+        assert_eq!(bench.notices, []);
         ask(bench);
         // Made before the server could know.
         bench.is(&format!("S a1 {complete}"), &[&format!("C a1 {complete}")]);
@@ -57,7 +57,7 @@ fn inputs_say_that_the_client_has_none_until_one_comes() {
         );
         bench.is(&format!("C a1 {has}"), &[&format!("S a1 {has}")]);
         // Nothing is renumbered for it.
-        assert_eq!(bench.remarks, [Remark::Resync, Remark::Resynced]);
+        assert_eq!(bench.notices, [Notice::Resync, Notice::Resynced]);
     });
 }
 
@@ -73,8 +73,8 @@ fn it_gives_up_and_can_be_asked_again() {
                 bench.is(&format!("C a0 {none}"), &[&format!("S a0 {none}")]);
             }
             bench.is(&format!("C a0 {has}"), &[&format!("S a0 {has}")]);
-            let told = [Remark::Resync, Remark::ResyncRefused("the server sent none")];
-            assert_eq!(std::mem::take(&mut bench.remarks), told);
+            let told = [Notice::Resync, Notice::ResyncRefused("the server sent none")];
+            assert_eq!(std::mem::take(&mut bench.notices), told);
         }
     });
 }
@@ -83,10 +83,10 @@ fn it_gives_up_and_can_be_asked_again() {
 fn rules_go_first() {
     with_rules(&vec![fate("x", Fate::Drop)], |bench| {
         let [has, none] = [Some(9), None].map(|ack| input(bench, ack));
-        bench.remarks.clear();
+        bench.notices.clear();
         ask(bench);
         bench.is(&format!("C a0 2:x 3:y {has}"), &[&format!("S a0 2:y {none}")]);
-        assert_eq!(bench.remarks, [Remark::Resync]);
+        assert_eq!(bench.notices, [Notice::Resync]);
     });
 }
 
@@ -94,9 +94,9 @@ fn rules_go_first() {
 fn a_session_that_ends_is_not_asked() {
     on_each_kind(|bench| {
         bench.send("C a0 close bye");
-        bench.remarks.clear();
+        bench.notices.clear();
         ask(bench);
-        let refused = [Remark::ResyncRefused("the session is not online")];
-        assert_eq!(bench.remarks, refused);
+        let refused = [Notice::ResyncRefused("the session is not online")];
+        assert_eq!(bench.notices, refused);
     });
 }

@@ -5,7 +5,7 @@ use teetap_kit::{
     link::{MS, SECOND},
     peer::{Policy, Server, State},
 };
-use teetap_proxy::session::{Input, Remark};
+use teetap_proxy::session::{Input, Notice};
 
 use crate::stage::{GREETING, Pair, Stage, closed};
 
@@ -64,12 +64,12 @@ fn clients_of_a_server_that_crashed_find_out_and_join_again() {
             assert!(waited < 15, "{pair:?}: {:?}", stage.client().state().clone());
         }
         assert!(matches!(stage.client().state(), State::Dead(_)), "{pair:?}");
-        let remarks = stage.remarks();
-        let told = |wanted: fn(&Remark) -> bool| remarks.iter().any(wanted);
+        let notices = stage.notices();
+        let told = |wanted: fn(&Notice) -> bool| notices.iter().any(wanted);
         assert!(
-            told(|remark| matches!(remark, Remark::Unreachable(_)))
-                && told(|remark| matches!(remark, Remark::ServerSilent(_))),
-            "{pair:?}: {remarks:?}"
+            told(|notice| matches!(notice, Notice::Unreachable(_)))
+                && told(|notice| matches!(notice, Notice::ServerSilent(_))),
+            "{pair:?}: {notices:?}"
         );
         assert_eq!(stage.world.server.counters.opened, 0, "{pair:?}");
         joins_again(&mut stage);

@@ -8,7 +8,7 @@ use teetap_kit::{
     peer::{Options, Peer, Policy, Server, State as PeerState},
     world::{self, Middle, Place, World, client_addr, hub},
 };
-use teetap_proxy::session::{Remark, SessionId, State, What};
+use teetap_proxy::session::{Notice, SessionId, State, What};
 
 /// What a client says first.
 pub(crate) const HELLO: &[u8] = b"hello";
@@ -245,13 +245,13 @@ impl Stage {
             .count()
     }
 
-    /// The remarks so far.
-    pub(crate) fn remarks(&self) -> Vec<Remark> {
-        let remarks = self.world.events.iter().filter_map(|event| match &event.what {
-            What::Remark(remark) => Some(remark.clone()),
+    /// The notices so far.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        let notices = self.world.events.iter().filter_map(|event| match &event.what {
+            What::Notice(notice) => Some(notice.clone()),
             _ => None,
         });
-        remarks.collect()
+        notices.collect()
     }
 
     /// How the slots ended that the server has no more.

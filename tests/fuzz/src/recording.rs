@@ -56,7 +56,7 @@ fn play(data: &[u8]) -> Option<Played> {
             Err(ReadError::Unknown(_)) if counts == [0; 4] => return None,
             Err(_) => break true,
         }
-        // A packet has 16 bytes before its own, and makes an event, a state of its session and a remark at most; an end makes
+        // A packet has 16 bytes before its own, and makes an event, a state of its session and a notice at most; an end makes
         // one for each session.
         let items: usize = counts.iter().sum();
         assert!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::session::{Remark, Time, What};
+use crate::session::{Notice, Time, What};
 
 fn bus(capacity: usize) -> Bus {
     Bus::with_capacity(capacity, Registry::builtin())
@@ -13,7 +13,7 @@ fn event(number: u64) -> Event {
     Event {
         at: Time(number),
         session: None,
-        what: What::Remark(Remark::Candidate),
+        what: What::Notice(Notice::Candidate),
     }
 }
 

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use teetap_wire::{Code, Dir, First, Flags, Header, Proto, Seq, Side, Token, control, detect, write};
 
-use super::{Env, Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Owner, Remark, SessionId, Slot, What};
+use super::{Env, Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Notice, Owner, SessionId, Slot, What};
 use crate::session::{
     ClientAddr, Datagram, ListenerId, Origin, link::Opened, mint::Purpose, outbox::Destination,
 };
@@ -114,7 +114,7 @@ impl Hub {
             self.out.event(
                 self.now,
                 None,
-                What::Remark(Remark::Refused(addr.addr, knock.proto)),
+                What::Notice(Notice::Refused(addr.addr, knock.proto)),
             );
             return true;
         }
@@ -300,7 +300,7 @@ impl Hub {
         if beside {
             slot.candidate = Some(id);
             self.out
-                .event(self.now, slot.current, What::Remark(Remark::Candidate));
+                .event(self.now, slot.current, What::Notice(Notice::Candidate));
         } else {
             slot.current = Some(id);
         }
@@ -314,7 +314,7 @@ impl Hub {
         while let Some(id) = self.one_too_many(addr) {
             if self.links.get(&id).is_some_and(Link::is_half_open) {
                 self.out
-                    .event(self.now, Some(id), What::Remark(Remark::HalfOpenLimit));
+                    .event(self.now, Some(id), What::Notice(Notice::HalfOpenLimit));
             }
             self.with_link(id, |link, _, env| link.leave(env));
         }

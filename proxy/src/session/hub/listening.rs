@@ -2,18 +2,18 @@
 
 use std::net::SocketAddr;
 
-use super::{Hub, Link, ListenerId, Remark, What};
+use super::{Hub, Link, ListenerId, Notice, What};
 
 impl Hub {
     pub(super) fn on_listener_opened(&mut self, listener: ListenerId, local: SocketAddr) {
         let Some(server) = self.listeners.opened(listener, local) else {
             return;
         };
-        let behind = Remark::Behind {
+        let behind = Notice::Behind {
             server,
             listen: local,
         };
-        self.out.event(self.now, None, What::Remark(behind));
+        self.out.event(self.now, None, What::Notice(behind));
         self.resume_all();
     }
 

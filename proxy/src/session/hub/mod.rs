@@ -11,7 +11,7 @@ use teetap_wire::{Code, Scratch, Side, is_connless};
 
 use self::browser::Browser;
 use super::{
-    ClientAddr, Command, Config, Input, ListenerId, Origin, Output, Remark, Route, SessionId, Time,
+    ClientAddr, Command, Config, Input, ListenerId, Notice, Origin, Output, Route, SessionId, Time,
     UpstreamId, What,
     datagram::readable,
     link::{Env, Link, Taken, Work},
@@ -259,7 +259,7 @@ impl Hub {
             _ => None,
         };
         self.out
-            .event(self.now, session, What::Remark(Remark::NoSocket(error.into())));
+            .event(self.now, session, What::Notice(Notice::NoSocket(error.into())));
     }
 
     fn on_unreachable(&mut self, upstream: UpstreamId, error: &str) {
@@ -269,7 +269,7 @@ impl Hub {
             }
             Some(Owner::Relay(_)) => {
                 self.out
-                    .event(self.now, None, What::Remark(Remark::Unreachable(error.into())));
+                    .event(self.now, None, What::Notice(Notice::Unreachable(error.into())));
             }
             None => {}
         }
@@ -409,7 +409,7 @@ impl Hub {
         self.out.event(
             self.now,
             None,
-            What::Remark(Remark::Stray(addr.addr, readable(bytes).into())),
+            What::Notice(Notice::Stray(addr.addr, readable(bytes).into())),
         );
     }
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
 
 use super::{Env, Link, Phase};
-use crate::session::{Remark, State};
+use crate::session::{Notice, State};
 
 /// A client that says nothing for so long is gone.
 pub(super) const CLIENT_SILENT: Duration = Duration::from_secs(120);
-/// A server that says nothing for so long is worth a remark (it sends a keepalive every second).
+/// A server that says nothing for so long is worth a notice (it sends a keepalive every second).
 pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
 /// How long late datagrams of a closed session are swallowed.
 const LINGER: Duration = Duration::from_secs(2);
@@ -32,7 +32,7 @@ impl Link {
         let silent = env.now.since(self.server.last_heard);
         if !self.told_silent && silent >= SERVER_SILENT {
             self.told_silent = true;
-            self.remark(Remark::ServerSilent(silent), env);
+            self.notice(Notice::ServerSilent(silent), env);
         }
         self.repeat_lone_accept(env);
         for dir in [Dir::C2s, Dir::S2c] {
@@ -103,7 +103,7 @@ impl Link {
     pub(super) fn note_early_close(&mut self, from: Side, env: &mut Env<'_>) {
         let bans = matches!(self.server.proto, Proto::V6 | Proto::V7);
         if from == Side::Client && bans && env.now.since(self.opened_at) < EARLY {
-            self.remark(Remark::EarlyClose, env);
+            self.notice(Notice::EarlyClose, env);
         }
     }
 

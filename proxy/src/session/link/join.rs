@@ -11,7 +11,7 @@ use teetap_wire::{
 
 use super::{Env, Link, LoneAccept, Opened, Opening, Phase, REQUEST_EVERY, Taken};
 use crate::session::{
-    Origin, Remark, State,
+    Notice, Origin, State,
     handshake::{Accepted, Handshake, Step},
     leg::Leg,
     splice::Splice,
@@ -92,7 +92,7 @@ impl Link {
     pub(crate) fn promote(&mut self, env: &mut Env<'_>) {
         self.announced = true;
         self.tell_state(State::Opening, None, None, env);
-        self.remark(Remark::Restart, env);
+        self.notice(Notice::Restart, env);
     }
 
     fn send_request(&mut self, env: &mut Env<'_>) {
@@ -124,7 +124,7 @@ impl Link {
         };
         if opening.tell_silence <= env.now {
             opening.tell_silence = env.now + silent;
-            self.remark(Remark::ServerSilent(silent), env);
+            self.notice(Notice::ServerSilent(silent), env);
         }
         if matches!(&self.phase, Phase::Opening(opening) if opening.next_request <= env.now) {
             self.send_request(env);
@@ -302,7 +302,7 @@ impl Link {
         let Some(accept) = &mut self.accept else { return };
         if accept.repeat_at <= env.now {
             accept.repeat_at = env.now + ACCEPT_HEARD.max(self.connect_took * 4);
-            self.remark(Remark::AcceptRepeated, env);
+            self.notice(Notice::AcceptRepeated, env);
             self.send_accept(env);
         }
     }
@@ -322,7 +322,7 @@ impl Link {
             Some(Control::Token { token, .. }) => {
                 // What a 0.7 peer does with it: the token is the one to show from now on, none when it is cut off.
                 self.leg(from).token_out = Some(token.unwrap_or(Token::NONE));
-                self.remark(Remark::NewToken(from), env);
+                self.notice(Notice::NewToken(from), env);
             }
             _ => return false,
         }
@@ -348,7 +348,7 @@ impl Link {
     pub(super) fn label_legacy_join(&mut self, env: &mut Env<'_>) {
         if !self.told_legacy && self.server.proto == Proto::V6 && matches!(self.phase, Phase::Answered) {
             self.told_legacy = true;
-            self.remark(Remark::LegacyJoin, env);
+            self.notice(Notice::LegacyJoin, env);
         }
     }
 
@@ -369,7 +369,7 @@ impl Link {
 
     pub(super) fn arm(&mut self, dir: Dir, env: &mut Env<'_>) {
         if self.splice(dir).arm() {
-            self.remark(Remark::Armed(dir), env);
+            self.notice(Notice::Armed(dir), env);
         }
     }
 }

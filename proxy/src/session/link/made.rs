@@ -4,7 +4,7 @@ use teetap_rules::Made;
 use teetap_wire::{Dir, Flags, Header, Seq, Side, Trailing, control, write};
 
 use super::{Env, Link};
-use crate::session::{Origin, Remark, compose::fits};
+use crate::session::{Notice, Origin, compose::fits};
 
 impl Link {
     /// A message of a person's, or one that a rule made for the other direction.
@@ -21,7 +21,7 @@ impl Link {
             None
         };
         if let Some(why) = why {
-            self.remark(Remark::InjectRefused(why), env);
+            self.notice(Notice::InjectRefused(why), env);
             return;
         }
         if made.vital {

@@ -17,7 +17,7 @@ use teetap_rules::{Decide, Made};
 use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use super::{
-    ClientAddr, Datagram, Ends, ListenerId, Origin, Placed, Remark, SessionChange, SessionId, State, Time,
+    ClientAddr, Datagram, Ends, ListenerId, Notice, Origin, Placed, SessionChange, SessionId, State, Time,
     UpstreamId, What,
     compose::Composer,
     handshake::Handshake,
@@ -267,7 +267,7 @@ impl Link {
             return;
         }
         self.told_unreachable = Some(env.now);
-        self.remark(Remark::Unreachable(error.into()), env);
+        self.notice(Notice::Unreachable(error.into()), env);
     }
 
     /// When this session has to be handled without a datagram.
@@ -352,8 +352,8 @@ impl Link {
         }
     }
 
-    fn remark(&self, remark: Remark, env: &mut Env<'_>) {
-        env.out.event(env.now, Some(self.id()), What::Remark(remark));
+    fn notice(&self, notice: Notice, env: &mut Env<'_>) {
+        env.out.event(env.now, Some(self.id()), What::Notice(notice));
     }
 
     fn tell_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env<'_>) {

@@ -7,7 +7,7 @@ use teetap_wire::{Notes, Packet, Side};
 
 use super::{Env, Link};
 use crate::session::{
-    Remark,
+    Notice,
     datagram::readable,
     listeners::{Front, redirect_port},
 };
@@ -27,12 +27,12 @@ impl Link {
         }
         if !waits {
             for port in ports(packet) {
-                let remark = match env.listeners.seek(port, env.out) {
-                    Front::Open(listen) => Remark::Redirected { port, listen },
-                    Front::None(why) => Remark::RedirectPasses { port, why },
+                let notice = match env.listeners.seek(port, env.out) {
+                    Front::Open(listen) => Notice::Redirected { port, listen },
+                    Front::None(why) => Notice::RedirectPasses { port, why },
                     Front::Opening => continue,
                 };
-                self.remark(remark, env);
+                self.notice(notice, env);
             }
         } else if self.waiting.is_none() {
             self.waiting = Some(readable(datagram).into());

@@ -4,7 +4,7 @@ use teetap_wire::{Code, Control, Dir, Flags, Note, Packet, Rewrite, Seq, Side, r
 
 use super::{Env, Link, Phase, Work, redirect};
 use crate::session::{
-    Action, Datagram, Origin, Placed, Remark, What,
+    Action, Datagram, Notice, Origin, Placed, What,
     compose::Composer,
     listeners::{Listeners, may_be_redirect},
     rewrites::Rewrites,
@@ -261,7 +261,7 @@ impl Link {
         let news = full && !*told;
         *told = full;
         if news {
-            self.remark(Remark::HoldFull(dir), env);
+            self.notice(Notice::HoldFull(dir), env);
         }
     }
 }

@@ -4,20 +4,20 @@ use teetap_wire::Packet;
 
 use super::{Env, Link};
 use crate::session::{
-    Remark,
+    Notice,
     resync::{INPUTS, is_complete, without_ack},
 };
 
 impl Link {
     /// From the next input on.
     pub(crate) fn resync(&mut self, env: &mut Env<'_>) {
-        let remark = if self.is_online() {
+        let notice = if self.is_online() {
             self.resync = INPUTS;
-            Remark::Resync
+            Notice::Resync
         } else {
-            Remark::ResyncRefused("the session is not online")
+            Notice::ResyncRefused("the session is not online")
         };
-        self.remark(remark, env);
+        self.notice(notice, env);
     }
 
     /// Whether acks of a client's datagram are to be taken away.
@@ -28,7 +28,7 @@ impl Link {
         }
         self.resync -= 1;
         if self.resync == 0 {
-            self.remark(Remark::ResyncRefused("the server sent none"), env);
+            self.notice(Notice::ResyncRefused("the server sent none"), env);
         }
         true
     }
@@ -40,7 +40,7 @@ impl Link {
         let asked = self.resync > 0 && self.resync < INPUTS;
         if asked && chunks.any(|chunk| is_complete(packet.proto, chunk.data)) {
             self.resync = 0;
-            self.remark(Remark::Resynced, env);
+            self.notice(Notice::Resynced, env);
         }
     }
 }
