@@ -8,12 +8,12 @@
 //! Law: asked for by a person, told, and over after [`INPUTS`] inputs. The client takes complete snapshots as any other.
 
 use teetap_wire::{
-    Dir, Proto,
+    Dir, Packet, Proto,
     def::{Class, Datum, Decoded, Def, Registry},
 };
 
 /// Inputs that are rewritten at most: a client sends 10 to 50 a second, a server that is asked answers within 10 ticks.
-pub(crate) const INPUTS: u8 = 50;
+const INPUTS: u8 = 50;
 
 /// An input that says that the client has no snapshot; `None` = it is no input, or says so already.
 pub(crate) fn without_ack(proto: Proto, data: &[u8]) -> Option<Vec<u8>> {
@@ -33,8 +33,61 @@ pub(crate) fn without_ack(proto: Proto, data: &[u8]) -> Option<Vec<u8>> {
     Some(edited)
 }
 
+/// The request of one session, and for how many more inputs it counts.
+#[derive(Debug, Default)]
+pub(crate) struct Resync {
+    inputs_left: u8,
+}
+
+/// What a datagram of a client's is to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acks {
+    /// Nothing: it goes on as it is.
+    Stay,
+    /// Its acks are taken away.
+    Go,
+    /// So are these, and they are the last: the server sent no complete snapshot.
+    GoLast,
+}
+
+impl Resync {
+    /// From the next input on.
+    pub(crate) fn start(&mut self) {
+        self.inputs_left = INPUTS;
+    }
+
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.inputs_left > 0
+    }
+
+    /// A datagram of the client's.
+    pub(crate) fn on_client(&mut self, packet: &Packet<'_>) -> Acks {
+        let has_ack = |data: &[u8]| without_ack(packet.proto, data).is_some();
+        if self.inputs_left == 0 || !packet.chunks().any(|chunk| has_ack(chunk.data)) {
+            return Acks::Stay;
+        }
+        self.inputs_left -= 1;
+        if self.inputs_left == 0 {
+            Acks::GoLast
+        } else {
+            Acks::Go
+        }
+    }
+
+    /// A datagram of the server's. True when it has the snapshot that was asked for.
+    pub(crate) fn on_server(&mut self, packet: &Packet<'_>) -> bool {
+        // Not the one that was under way before the first input.
+        let asked = self.inputs_left > 0 && self.inputs_left < INPUTS;
+        let found = asked && packet.chunks().any(|chunk| is_complete(packet.proto, chunk.data));
+        if found {
+            self.inputs_left = 0;
+        }
+        found
+    }
+}
+
 /// Whether a message of the server's is a part of a snapshot that differs from nothing, or all of it.
-pub(crate) fn is_complete(proto: Proto, data: &[u8]) -> bool {
+fn is_complete(proto: Proto, data: &[u8]) -> bool {
     let mut decoded = Decoded::new();
     let Some(def) = system(&mut decoded, proto, Dir::S2c, data) else {
         return false;

@@ -6,7 +6,7 @@
 use teetap_wire::Proto;
 
 use super::{
-    listeners::{Listeners, redirected},
+    redirect::{Listeners, redirected},
     resync::without_ack,
 };
 

@@ -11,7 +11,7 @@ use teetap_wire::{
     write_v7,
 };
 
-use super::{Hub, Owner};
+use super::{Hub, sessions::Owner};
 use crate::session::{
     ClientAddr, Connless, Ends, ListenerId, SessionId, Time, UpstreamId, What,
     datagram::readable,
@@ -66,7 +66,7 @@ impl Hub {
     /// A connless datagram from a client's address.
     pub(super) fn browse(&mut self, addr: ClientAddr, bytes: &[u8]) {
         let bytes = readable(bytes);
-        let mark = self.out.mark();
+        let mark = self.env.out.mark();
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 {
                 token,
@@ -92,7 +92,7 @@ impl Hub {
             return false;
         }
         let upstream = self.relay_for(addr);
-        let now = self.now;
+        let now = self.env.now;
         let own = self.mint.token(addr.addr, Purpose::Upstream(upstream.0));
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return false;
@@ -131,11 +131,11 @@ impl Hub {
     /// A datagram of the server's on a relay.
     pub(super) fn browse_back(&mut self, addr: ClientAddr, bytes: &[u8]) {
         let bytes = readable(bytes);
-        let mark = self.out.mark();
+        let mark = self.env.out.mark();
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return;
         };
-        relay.last_used = self.now;
+        relay.last_used = self.env.now;
         let upstream = relay.upstream;
         let forwarded = match (Wire::parse(bytes), &mut relay.seven) {
             (Some(Wire::V7 { token, data, .. }), Some(seven)) if token == seven.own => {
@@ -151,7 +151,7 @@ impl Hub {
                 let Some(server) = token_reply(bytes, seven.own, &mut self.scratch) else {
                     return;
                 };
-                seven.server = Some((server, self.now));
+                seven.server = Some((server, self.env.now));
                 let own = seven.own;
                 for data in std::mem::take(&mut seven.waiting) {
                     self.transmit(Destination::Server(upstream), |out| {
@@ -167,9 +167,11 @@ impl Hub {
 
     /// A connless datagram of the server's to a game socket belongs to that session's client.
     pub(super) fn connless_from_game(&mut self, id: SessionId, bytes: &[u8]) {
-        let Some(link) = self.links.get(&id) else { return };
+        let Some(link) = self.sessions.links.get(&id) else {
+            return;
+        };
         let (bytes, addr, ends) = (readable(bytes), link.client_addr(), link.ends());
-        let mark = self.out.mark();
+        let mark = self.env.out.mark();
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 { token, data, .. }) if link.proto() == Proto::V7 && token == link.own() => {
                 let (client, ours) = (link.client_token().unwrap_or(Token::NONE), link.token());
@@ -185,17 +187,17 @@ impl Hub {
             }
             _ => false,
         };
-        if self.out.is_watched_closely() || self.out.is_watched() && !forwarded {
+        if self.env.out.is_watched_closely() || self.env.out.is_watched() && !forwarded {
             let event = Connless {
                 dir: Dir::S2c,
                 client: addr.addr,
                 bytes: bytes.into(),
                 cut: 0,
                 forwarded,
-                sent: self.out.sent_since(mark).next().map(Into::into),
+                sent: self.env.out.sent_since(mark).next().map(Into::into),
                 ends,
             };
-            self.out.event(self.now, Some(id), What::Connless(event));
+            self.env.out.event(self.env.now, Some(id), What::Connless(event));
         }
     }
 
@@ -209,7 +211,7 @@ impl Hub {
 
     /// Closes an idle relay, or asks the server for its token once more.
     fn relay_timeout(&mut self, addr: ClientAddr) {
-        let now = self.now;
+        let now = self.env.now;
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return;
         };
@@ -254,7 +256,7 @@ impl Hub {
 
     /// The relay of an asking address, opened when there is none.
     fn relay_for(&mut self, addr: ClientAddr) -> UpstreamId {
-        let now = self.now;
+        let now = self.env.now;
         if let Some(relay) = self.browser.0.get_mut(&addr) {
             relay.last_used = now;
             return relay.upstream;
@@ -268,9 +270,10 @@ impl Hub {
                 .map(|(addr, _)| *addr);
             idlest.into_iter().for_each(|idlest| self.close_relay(idlest));
         }
-        let upstream = self.next_upstream(Owner::Relay(addr));
-        self.out
-            .open(upstream, self.listeners.server(addr.listener).port());
+        let upstream = self.sessions.next_upstream(Owner::Relay(addr));
+        self.env
+            .out
+            .open(upstream, self.env.listeners.server(addr.listener).port());
         let mut relay = Relay {
             upstream,
             last_used: now,
@@ -284,15 +287,15 @@ impl Hub {
 
     fn close_relay(&mut self, addr: ClientAddr) {
         if let Some(mut relay) = self.browser.0.remove(&addr) {
-            self.owners.remove(&relay.upstream);
-            self.out.close(relay.upstream);
+            self.sessions.owners.remove(&relay.upstream);
+            self.env.out.close(relay.upstream);
             self.timers.clear(Timer::Relay(addr), &mut relay.alarm);
         }
     }
 
     /// `mark`: what was sent since then is what became of it.
     fn tell_connless(&mut self, dir: Dir, client: ClientAddr, bytes: &[u8], forwarded: bool, mark: usize) {
-        if self.out.is_watched_closely() || self.out.is_watched() && !forwarded {
+        if self.env.out.is_watched_closely() || self.env.out.is_watched() && !forwarded {
             let event = Connless {
                 dir,
                 client: client.addr,
@@ -300,6 +303,7 @@ impl Hub {
                 cut: 0,
                 forwarded,
                 sent: self
+                    .env
                     .out
                     .sent_since(mark)
                     .find(|sent| is_connless(sent))
@@ -308,12 +312,12 @@ impl Hub {
                     client: Some(client.addr),
                     upstream: self.browser.0.get(&client).map(|relay| relay.upstream),
                     local: None,
-                    listen_port: self.listeners.port(client.listener),
+                    listen_port: self.env.listeners.port(client.listener),
                     server_port: (client.listener != ListenerId::FIRST)
-                        .then(|| self.listeners.server(client.listener).port()),
+                        .then(|| self.env.listeners.server(client.listener).port()),
                 },
             };
-            self.out.event(self.now, None, What::Connless(event));
+            self.env.out.event(self.env.now, None, What::Connless(event));
         }
     }
 }

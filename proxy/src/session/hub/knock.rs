@@ -8,10 +8,11 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use teetap_wire::{Code, Dir, First, Flags, Header, Proto, Seq, Side, Token, control, detect, write};
 
-use super::{Env, Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Notice, Owner, SessionId, Slot, What};
-use crate::session::{
-    ClientAddr, Datagram, ListenerId, Origin, link::Opened, mint::Purpose, outbox::Destination,
+use super::{
+    Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Notice, SessionId, What,
+    sessions::{Owner, Slot},
 };
+use crate::session::{ClientAddr, Datagram, Origin, link::Opened, mint::Purpose, outbox::Destination};
 
 /// How many clients' own tokens are remembered after their TOKEN requests.
 const MAX_ASKED: usize = 256;
@@ -63,9 +64,11 @@ impl Hub {
     pub(super) fn is_knock_for(&self, id: SessionId, bytes: &[u8]) -> bool {
         match bytes.first().map(|flags| flags & 0xfc) {
             Some(0x04) => matches!(bytes.get(7), Some(1 | 5)),
-            Some(0x10) if bytes.get(3) == Some(&1) => {
-                self.links.get(&id).is_none_or(|link| link.proto() != Proto::V7)
-            }
+            Some(0x10) if bytes.get(3) == Some(&1) => self
+                .sessions
+                .links
+                .get(&id)
+                .is_none_or(|link| link.proto() != Proto::V7),
             _ => false,
         }
     }
@@ -109,10 +112,10 @@ impl Hub {
                 return false;
             }
         };
-        if self.config.proto.is_some_and(|only| only != knock.proto) {
+        if self.env.config.proto.is_some_and(|only| only != knock.proto) {
             self.stats.refused += 1;
-            self.out.event(
-                self.now,
+            self.env.out.event(
+                self.env.now,
                 None,
                 What::Notice(Notice::Refused(addr.addr, knock.proto)),
             );
@@ -144,16 +147,16 @@ impl Hub {
             }
             return false;
         }
-        if !padded || self.config.proto.is_some_and(|only| only != Proto::V7) {
+        if !padded || self.env.config.proto.is_some_and(|only| only != Proto::V7) {
             self.stray(addr, bytes);
             return true;
         }
-        let six = self.sessions_at(addr.addr).find(|id| self.plays_six(*id));
+        let six = self.sessions.at(addr.addr).find(|id| self.plays_six(*id));
         if let Some(id) = six {
             self.refuse(id, bytes, Code::UnknownFlags);
             return true;
         }
-        self.tokens.remember(addr.addr, token);
+        self.asked.remember(addr.addr, token);
         let ours = self.mint.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
@@ -163,17 +166,23 @@ impl Hub {
             num_chunks: 0,
             token: Some(token),
         };
-        let mark = self.out.mark();
+        let mark = self.env.out.mark();
         self.transmit(Destination::Client(addr), |out| {
             write(Proto::V7, &header, &payload, None, out)
         });
-        if self.out.is_watched_closely() {
+        if self.env.out.is_watched_closely() {
             let asked = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, std::iter::empty());
-            let answer = Datagram::new(Dir::S2c, Proto::V7, Origin::Proxy, &[], self.out.sent_since(mark));
+            let answer = Datagram::new(
+                Dir::S2c,
+                Proto::V7,
+                Origin::Proxy,
+                &[],
+                self.env.out.sent_since(mark),
+            );
             for mut event in [asked, answer] {
                 event.leg = Some(Side::Client);
                 event.ends.client = Some(addr.addr);
-                self.out.event(self.now, None, What::Datagram(event));
+                self.env.out.event(self.env.now, None, What::Datagram(event));
             }
         }
         true
@@ -182,27 +191,20 @@ impl Hub {
     /// Whether a client of 0.6 is at that address for certain: it has shown that it is there, and lately. A request of 0.7
     /// in its name is somebody else's, and the answer would crash DDNet 16.4.
     fn plays_six(&self, id: SessionId) -> bool {
-        self.links.get(&id).is_some_and(|link| {
-            let talks = link.is_online() && link.client_silence(self.now) < TOKENLESS_SILENCE;
+        self.sessions.links.get(&id).is_some_and(|link| {
+            let talks = link.is_online() && link.client_silence(self.env.now) < TOKENLESS_SILENCE;
             talks && link.proto() != Proto::V7
         })
     }
 
-    /// The sessions of an address, behind any listen socket.
-    fn sessions_at(&self, addr: SocketAddr) -> impl Iterator<Item = SessionId> {
-        let at = |listener| ClientAddr { addr, listener };
-        let slots = self.slots.range(at(ListenerId::FIRST)..=at(ListenerId(u32::MAX)));
-        slots.filter_map(|(_, slot)| slot.current)
-    }
-
     fn is_seven(&self, id: Option<SessionId>) -> bool {
-        let link = id.and_then(|id| self.links.get(&id));
+        let link = id.and_then(|id| self.sessions.links.get(&id));
         link.is_some_and(|link| link.proto() == Proto::V7)
     }
 
     /// The same CONNECT once more: the same client token, or any before the client's first data.
     fn is_repeat(&self, id: SessionId, knock: Knock) -> bool {
-        let Some(link) = self.links.get(&id) else {
+        let Some(link) = self.sessions.links.get(&id) else {
             return false;
         };
         if link.asked() != knock.proto {
@@ -220,14 +222,14 @@ impl Hub {
             self.stray(addr, bytes);
             return true;
         };
-        let current = slot.current.and_then(|id| self.links.get(&id));
+        let current = slot.current.and_then(|id| self.sessions.links.get(&id));
         let mut beside = false;
         if let (Some(link), Some(id)) = (current, slot.current) {
             if link.is_closing() {
                 self.with_link(id, |link, _, env| link.leave(env));
             } else if link.proto() == Proto::V6 && knock.proto != Proto::V7 {
                 // Without tokens nothing can tell a restart from a late copy but the old session's silence.
-                if link.is_half_open() || link.client_silence(self.now) < TOKENLESS_SILENCE {
+                if link.is_half_open() || link.client_silence(self.env.now) < TOKENLESS_SILENCE {
                     self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
                     return true;
                 }
@@ -251,14 +253,14 @@ impl Hub {
         };
         let is_answer = |named: &Token| self.mint.token(addr.addr, Purpose::Named(*named)) == shown;
         if named == Token::TKEN {
-            return self.tokens.of(addr.addr).find(is_answer).map(Some);
+            return self.asked.of(addr.addr).find(is_answer).map(Some);
         }
         is_answer(&named).then_some(Some(named))
     }
 
     /// Whether a token is one that this address was given: for the token that it names now or for one it named before.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
-        let mut asked = std::iter::once(named).chain(self.tokens.of(addr.addr));
+        let mut asked = std::iter::once(named).chain(self.asked.of(addr.addr));
         asked.any(|named| self.mint.token(addr.addr, Purpose::Named(named)) == shown)
     }
 
@@ -271,40 +273,33 @@ impl Hub {
         bytes: &[u8],
     ) {
         self.make_room(addr);
-        self.last_session += 1;
-        let id = SessionId(self.last_session);
-        let upstream = self.next_upstream(Owner::Session(id));
+        let id = self.sessions.next_id();
+        let upstream = self.sessions.next_upstream(Owner::Session(id));
         let purpose = client_token.map_or(Purpose::Session(id.0), Purpose::Named);
         let opened = Opened {
             id,
             client: addr,
-            server: self.listeners.server(addr.listener),
-            listen_port: self.listeners.port(addr.listener),
+            server: self.env.listeners.server(addr.listener),
+            listen_port: self.env.listeners.port(addr.listener),
             upstream,
             asked,
             client_token,
             token: self.mint.token(addr.addr, purpose),
             own: self.mint.token(addr.addr, Purpose::Upstream(upstream.0)),
+            at: self.env.now,
             is_candidate: beside,
         };
-        let mut env = Env {
-            now: self.now,
-            out: &mut self.out,
-            work: &mut self.work,
-            rules: self.rules.as_deref_mut(),
-            patience: self.config.patience,
-            listeners: &mut self.listeners,
-        };
-        let link = Link::open(opened, bytes, &mut env);
-        let slot = self.slots.entry(addr).or_default();
+        let link = Link::open(opened, bytes, &mut self.env);
+        let slot = self.sessions.slots.entry(addr).or_default();
         if beside {
             slot.candidate = Some(id);
-            self.out
-                .event(self.now, slot.current, What::Notice(Notice::Candidate));
+            self.env
+                .out
+                .event(self.env.now, slot.current, What::Notice(Notice::Candidate));
         } else {
             slot.current = Some(id);
         }
-        self.links.insert(id, link);
+        self.sessions.links.insert(id, link);
         self.with_link(id, |_, _, _| ());
     }
 
@@ -312,9 +307,10 @@ impl Hub {
     /// of refused clients would have a socket each. Those that linger give way first, then the oldest.
     fn make_room(&mut self, addr: ClientAddr) {
         while let Some(id) = self.one_too_many(addr) {
-            if self.links.get(&id).is_some_and(Link::is_half_open) {
-                self.out
-                    .event(self.now, Some(id), What::Notice(Notice::HalfOpenLimit));
+            if self.sessions.links.get(&id).is_some_and(Link::is_half_open) {
+                self.env
+                    .out
+                    .event(self.env.now, Some(id), What::Notice(Notice::HalfOpenLimit));
             }
             self.with_link(id, |link, _, env| link.leave(env));
         }
@@ -333,10 +329,11 @@ impl Hub {
         };
         let ip = addr.addr.ip();
         let mut of_ip = self
+            .sessions
             .links
             .values()
             .filter(|link| link.client_addr().addr.ip() == ip);
         let of_ip = first(&mut of_ip, MAX_HALF_OPEN_PER_IP).filter(|_| !ip.is_loopback());
-        of_ip.or_else(|| first(&mut self.links.values(), MAX_HALF_OPEN))
+        of_ip.or_else(|| first(&mut self.sessions.links.values(), MAX_HALF_OPEN))
     }
 }

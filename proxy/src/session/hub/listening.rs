@@ -6,19 +6,19 @@ use super::{Hub, Link, ListenerId, Notice, What};
 
 impl Hub {
     pub(super) fn on_listener_opened(&mut self, listener: ListenerId, local: SocketAddr) {
-        let Some(server) = self.listeners.opened(listener, local) else {
+        let Some(server) = self.env.listeners.opened(listener, local) else {
             return;
         };
         let behind = Notice::Behind {
             server,
             listen: local,
         };
-        self.out.event(self.now, None, What::Notice(behind));
+        self.env.out.event(self.env.now, None, What::Notice(behind));
         self.resume_all();
     }
 
     pub(super) fn on_listener_failed(&mut self, listener: ListenerId, error: &str) {
-        if self.listeners.failed(listener, error) {
+        if self.env.listeners.failed(listener, error) {
             self.resume_all();
         }
     }
@@ -26,10 +26,10 @@ impl Hub {
     /// Datagrams that wait for a listen socket have another look.
     fn resume_all(&mut self) {
         let waiting = |link: &mut Link| Some((link.upstream(), link.take_waiting()?));
-        let waiting: Vec<_> = self.links.values_mut().filter_map(waiting).collect();
+        let waiting: Vec<_> = self.sessions.links.values_mut().filter_map(waiting).collect();
         for (upstream, datagram) in waiting {
             self.on_server(upstream, &datagram);
         }
-        self.listeners.forget_failed();
+        self.env.listeners.forget_failed();
     }
 }

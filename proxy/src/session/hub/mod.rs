@@ -3,90 +3,43 @@
 mod browser;
 mod knock;
 mod listening;
+mod sessions;
+mod stats;
 
-use std::collections::BTreeMap;
-
-use teetap_rules::Decide;
 use teetap_wire::{Code, Scratch, Side, is_connless};
 
-use self::browser::Browser;
+use self::{
+    browser::Browser,
+    knock::Asked,
+    sessions::{Owner, Sessions, Slot},
+};
 use super::{
     ClientAddr, Command, Config, Input, ListenerId, Notice, Origin, Output, Route, SessionId, Time,
     UpstreamId, What,
     datagram::readable,
     link::{Env, Link, Taken, Work},
-    listeners::Listeners,
     mint::Mint,
     outbox::{Destination, Outbox},
+    redirect::Listeners,
     timers::{Timer, Timers},
 };
+
+pub use self::stats::{Stats, Traffic};
 
 /// Half-open sessions kept at once.
 const MAX_HALF_OPEN: usize = 256;
 /// Half-open sessions kept for one address; many test clients share the loopback address, so it is exempt.
 const MAX_HALF_OPEN_PER_IP: usize = 32;
 
-/// Who an upstream socket belongs to.
-#[derive(Clone, Copy, Debug)]
-enum Owner {
-    Session(SessionId),
-    Relay(ClientAddr),
-}
-
-/// The sessions of one client address: the living one, and one that may take its place.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    current: Option<SessionId>,
-    candidate: Option<SessionId>,
-}
-
-/// What has passed so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Sessions that came online.
-    pub sessions: u64,
-    /// Datagrams and bytes that came from clients.
-    pub c2s: Traffic,
-    /// Datagrams and bytes that came from the server.
-    pub s2c: Traffic,
-    /// Datagrams that no session took.
-    pub refused: u64,
-}
-
-/// Datagrams and bytes of one direction, as received.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Number of datagrams.
-    pub datagrams: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
-impl Traffic {
-    fn count(&mut self, datagram: &[u8]) {
-        self.datagrams += 1;
-        self.bytes += datagram.len() as u64;
-    }
-}
-
 /// The session core. See the module documentation of [`super`] for how it is driven.
 pub struct Hub {
-    config: Config,
-    mint: Mint,
-    now: Time,
-    links: BTreeMap<SessionId, Link>,
-    slots: BTreeMap<ClientAddr, Slot>,
-    owners: BTreeMap<UpstreamId, Owner>,
-    listeners: Listeners,
-    browser: Browser,
-    tokens: knock::Asked,
-    timers: Timers,
-    rules: Option<Box<dyn Decide>>,
-    last_session: u32,
-    last_upstream: u32,
+    env: Env,
     scratch: Scratch,
-    work: Work,
-    out: Outbox,
+    sessions: Sessions,
+    browser: Browser,
+    mint: Mint,
+    asked: Asked,
+    timers: Timers,
     stats: Stats,
 }
 
@@ -95,30 +48,28 @@ impl Hub {
     #[must_use]
     pub fn new(config: Config, route: Route) -> Self {
         Self {
-            listeners: Listeners::new(route),
             mint: Mint::new(config.secret),
-            out: Outbox::new(config.events),
-            config,
-            now: Time::ZERO,
-            links: BTreeMap::new(),
-            slots: BTreeMap::new(),
-            owners: BTreeMap::new(),
-            browser: Browser::default(),
-            tokens: knock::Asked::default(),
-            timers: Timers::default(),
-            rules: None,
-            last_session: 0,
-            last_upstream: 0,
+            env: Env {
+                now: Time::ZERO,
+                out: Outbox::new(config.events),
+                config,
+                work: Work::default(),
+                rules: None,
+                listeners: Listeners::new(route),
+            },
             scratch: Scratch::default(),
-            work: Work::default(),
+            sessions: Sessions::default(),
+            browser: Browser::default(),
+            asked: Asked::default(),
+            timers: Timers::default(),
             stats: Stats::default(),
         }
     }
 
     /// Something happened. Time never goes back: an earlier `now` counts as the latest one.
     pub fn handle(&mut self, now: Time, input: Input<'_>) {
-        self.now = self.now.max(now);
-        self.out.reset();
+        self.env.now = self.env.now.max(now);
+        self.env.out.reset();
         match input {
             Input::FromClient {
                 listener,
@@ -133,9 +84,8 @@ impl Hub {
                 self.on_server(upstream, bytes);
             }
             Input::UpstreamOpened { upstream, local } => {
-                if let Some(Owner::Session(id)) = self.owners.get(&upstream)
-                    && let Some(link) = self.links.get_mut(id)
-                {
+                let id = self.sessions.of_upstream(upstream);
+                if let Some(link) = id.and_then(|id| self.sessions.links.get_mut(&id)) {
                     link.on_upstream_open(local);
                 }
             }
@@ -145,7 +95,7 @@ impl Hub {
             Input::Unreachable { upstream, error } => self.on_unreachable(upstream, error),
             Input::Timeout => {}
             Input::Program(rules) => {
-                self.rules = rules;
+                self.env.rules = rules;
                 self.each_link(|link, env| {
                     if link.is_online() {
                         link.arm_for_rules(env);
@@ -159,7 +109,7 @@ impl Hub {
 
     /// The next thing to do; `None` when there is nothing left.
     pub fn poll(&mut self) -> Option<Output<'_>> {
-        self.out.poll()
+        self.env.out.poll()
     }
 
     /// When [`Input::Timeout`] has to be handled at the latest.
@@ -177,13 +127,13 @@ impl Hub {
     /// How many sessions exist: opening, online or just closed.
     #[must_use]
     pub fn sessions(&self) -> usize {
-        self.links.len()
+        self.sessions.links.len()
     }
 
     /// The living session of a client; of a bare address, that behind the first listen socket.
     #[must_use]
     pub fn session_of(&self, client: impl Into<ClientAddr>) -> Option<SessionId> {
-        self.slots.get(&client.into())?.current
+        self.sessions.slot(client.into()).current
     }
 
     fn on_client(&mut self, addr: ClientAddr, bytes: &[u8]) {
@@ -191,7 +141,7 @@ impl Hub {
             self.browse(addr, bytes);
             return;
         }
-        let slot = self.slots.get(&addr).copied().unwrap_or_default();
+        let slot = self.sessions.slot(addr);
         let Some(current) = slot.current else {
             self.knock(addr, slot, bytes, None);
             return;
@@ -201,6 +151,7 @@ impl Hub {
         }
         if let Some(candidate) = slot.candidate
             && self
+                .sessions
                 .links
                 .get(&candidate)
                 .is_some_and(|link| link.is_shown_own_token(bytes, &mut self.scratch))
@@ -243,7 +194,7 @@ impl Hub {
     }
 
     fn on_server(&mut self, upstream: UpstreamId, bytes: &[u8]) {
-        match self.owners.get(&upstream).copied() {
+        match self.sessions.owners.get(&upstream).copied() {
             Some(Owner::Session(id)) if is_connless(bytes) => self.connless_from_game(id, bytes),
             Some(Owner::Session(id)) => {
                 self.with_link(id, |link, scratch, env| link.on_server(bytes, scratch, env));
@@ -254,22 +205,25 @@ impl Hub {
     }
 
     fn on_upstream_failed(&mut self, upstream: UpstreamId, error: &str) {
-        let session = match self.owners.get(&upstream) {
-            Some(Owner::Session(id)) => Some(*id),
-            _ => None,
-        };
-        self.out
-            .event(self.now, session, What::Notice(Notice::NoSocket(error.into())));
+        let session = self.sessions.of_upstream(upstream);
+        self.env.out.event(
+            self.env.now,
+            session,
+            What::Notice(Notice::NoSocket(error.into())),
+        );
     }
 
     fn on_unreachable(&mut self, upstream: UpstreamId, error: &str) {
-        match self.owners.get(&upstream).copied() {
+        match self.sessions.owners.get(&upstream).copied() {
             Some(Owner::Session(id)) => {
                 self.with_link(id, |link, _, env| link.on_unreachable(error, env));
             }
             Some(Owner::Relay(_)) => {
-                self.out
-                    .event(self.now, None, What::Notice(Notice::Unreachable(error.into())));
+                self.env.out.event(
+                    self.env.now,
+                    None,
+                    What::Notice(Notice::Unreachable(error.into())),
+                );
             }
             None => {}
         }
@@ -311,18 +265,10 @@ impl Hub {
     fn with_link<T>(
         &mut self,
         id: SessionId,
-        act: impl FnOnce(&mut Link, &mut Scratch, &mut Env<'_>) -> T,
+        act: impl FnOnce(&mut Link, &mut Scratch, &mut Env) -> T,
     ) -> Option<T> {
-        let link = self.links.get_mut(&id)?;
-        let mut env = Env {
-            now: self.now,
-            out: &mut self.out,
-            work: &mut self.work,
-            rules: self.rules.as_deref_mut(),
-            patience: self.config.patience,
-            listeners: &mut self.listeners,
-        };
-        let result = act(link, &mut self.scratch, &mut env);
+        let link = self.sessions.links.get_mut(&id)?;
+        let result = act(link, &mut self.scratch, &mut self.env);
         if link.is_closed() {
             self.remove(id);
         } else if let Some(at) = link.deadline() {
@@ -331,39 +277,26 @@ impl Hub {
         Some(result)
     }
 
-    fn each_link(&mut self, mut act: impl FnMut(&mut Link, &mut Env<'_>)) {
-        let ids: Vec<SessionId> = self.links.keys().copied().collect();
+    fn each_link(&mut self, mut act: impl FnMut(&mut Link, &mut Env)) {
+        let ids: Vec<SessionId> = self.sessions.links.keys().copied().collect();
         for id in ids {
             self.with_link(id, |link, _, env| act(link, env));
         }
     }
 
     fn remove(&mut self, id: SessionId) {
-        let Some(mut link) = self.links.remove(&id) else {
+        let Some((mut link, promoted)) = self.sessions.remove(id) else {
             return;
         };
-        self.owners.remove(&link.upstream());
         self.timers.clear(Timer::Session(id), &mut link.alarm);
-        let addr = link.client_addr();
-        if let Some(slot) = self.slots.get_mut(&addr) {
-            if slot.candidate == Some(id) {
-                slot.candidate = None;
-            }
-            if slot.current == Some(id) {
-                slot.current = slot.candidate.take();
-                if let Some(next) = slot.current {
-                    self.with_link(next, |link, _, env| link.promote(env));
-                }
-            }
-            if self.slots.get(&addr).is_some_and(|slot| slot.current.is_none()) {
-                self.slots.remove(&addr);
-            }
+        if let Some(next) = promoted {
+            self.with_link(next, |link, _, env| link.promote(env));
         }
     }
 
     /// The candidate has shown its own token: it was a restart.
     fn promote(&mut self, addr: ClientAddr, current: SessionId, candidate: SessionId) {
-        self.slots.insert(
+        self.sessions.slots.insert(
             addr,
             Slot {
                 current: Some(candidate),
@@ -375,15 +308,15 @@ impl Hub {
     }
 
     fn run_timers(&mut self) {
-        while let Some(timer) = self.timers.pop_due(self.now) {
+        while let Some(timer) = self.timers.pop_due(self.env.now) {
             match timer {
                 Timer::Session(id) => {
                     self.with_link(id, |link, _, env| {
                         link.alarm.silence();
                         link.on_timeout(env);
                     });
-                    if let Some(link) = self.links.get_mut(&id) {
-                        self.timers.postpone(timer, &mut link.alarm, self.now);
+                    if let Some(link) = self.sessions.links.get_mut(&id) {
+                        self.timers.postpone(timer, &mut link.alarm, self.env.now);
                     }
                 }
                 Timer::Relay(addr) => self.on_relay_alarm(addr),
@@ -391,23 +324,16 @@ impl Hub {
         }
     }
 
-    fn next_upstream(&mut self, owner: Owner) -> UpstreamId {
-        self.last_upstream += 1;
-        let upstream = UpstreamId(self.last_upstream);
-        self.owners.insert(upstream, owner);
-        upstream
-    }
-
     /// Sends the datagram that `write` puts into an empty buffer. Everything leaves here that belongs to no session: what
     /// goes through browser relays, and answers that keep no state.
     fn transmit(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
-        self.out.send(to, write);
+        self.env.out.send(to, write);
     }
 
     fn stray(&mut self, addr: ClientAddr, bytes: &[u8]) {
         self.stats.refused += 1;
-        self.out.event(
-            self.now,
+        self.env.out.event(
+            self.env.now,
             None,
             What::Notice(Notice::Stray(addr.addr, readable(bytes).into())),
         );
@@ -417,8 +343,8 @@ impl Hub {
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hub")
-            .field("now", &self.now)
-            .field("sessions", &self.links.len())
+            .field("now", &self.env.now)
+            .field("sessions", &self.sessions.links.len())
             .finish_non_exhaustive()
     }
 }

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
 
-use super::{Env, Link, Phase};
+use super::{
+    Env, Link,
+    phase::{CLIENT_SILENT, Phase, SERVER_SILENT},
+};
 use crate::session::{Notice, State};
 
-/// A client that says nothing for so long is gone.
-pub(super) const CLIENT_SILENT: Duration = Duration::from_secs(120);
-/// A server that says nothing for so long is worth a notice (it sends a keepalive every second).
-pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
 /// How long late datagrams of a closed session are swallowed.
 const LINGER: Duration = Duration::from_secs(2);
 /// Bytes of a reason that are sent on. Receivers keep 127, DDNet 255, so that nobody misses anything, and the datagram
@@ -20,18 +19,20 @@ const MAX_REASON: usize = 1024;
 const EARLY: Duration = Duration::from_secs(1);
 
 impl Link {
-    pub(super) fn online_timeout(&mut self, env: &mut Env<'_>) {
+    pub(super) fn online_timeout(&mut self, env: &mut Env) {
         if self.client_silence(env.now) >= CLIENT_SILENT {
             return self.end_by_proxy(b"Timeout", env);
         }
-        let limit = env.patience.unwrap_or(self.not_acked_limit());
+        let limit = env.config.patience.unwrap_or(self.not_acked_limit());
         if self.c2s.custody_age(env.now) >= limit || self.s2c.custody_age(env.now) >= limit {
             let reason = format!("Too weak connection (not acked for {} seconds)", limit.as_secs());
             return self.end_by_proxy(reason.as_bytes(), env);
         }
         let silent = env.now.since(self.server.last_heard);
-        if !self.told_silent && silent >= SERVER_SILENT {
-            self.told_silent = true;
+        if silent >= SERVER_SILENT
+            && let Some(online) = self.online()
+            && !std::mem::replace(&mut online.told_silent, true)
+        {
             self.notice(Notice::ServerSilent(silent), env);
         }
         self.repeat_lone_accept(env);
@@ -52,7 +53,7 @@ impl Link {
     }
 
     /// A person, a rule or the end of the program closes one leg or both.
-    pub(crate) fn close(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env<'_>) {
+    pub(crate) fn close(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env) {
         if self.is_closing() {
             return;
         }
@@ -65,19 +66,19 @@ impl Link {
     }
 
     /// The proxy itself ends it: both peers are told.
-    pub(super) fn end_by_proxy(&mut self, reason: &[u8], env: &mut Env<'_>) {
+    pub(super) fn end_by_proxy(&mut self, reason: &[u8], env: &mut Env) {
         self.close(None, reason, env);
     }
 
     /// The session that a restarted client left behind: only the server is told.
-    pub(crate) fn leave(&mut self, env: &mut Env<'_>) {
+    pub(crate) fn leave(&mut self, env: &mut Env) {
         if !self.is_closing() {
             self.close(Some(Side::Server), b"", env);
         }
         self.finish(env);
     }
 
-    fn close_leg(&mut self, leg: Side, reason: &[u8], env: &mut Env<'_>) {
+    fn close_leg(&mut self, leg: Side, reason: &[u8], env: &mut Env) {
         match (leg, &self.phase) {
             (Side::Server, Phase::Opening(_)) => self.close_server_while_opening(reason, env),
             // A server of a stateless kind has no slot before the client's first packet, but others do.
@@ -87,7 +88,7 @@ impl Link {
 
     /// CLOSE with the leg's token and an ack inside the peer's window. A client that was not answered yet takes it
     /// with ack 0, and a DDNet client, which has no token then, without one, as its server would send it.
-    pub(super) fn send_close(&mut self, to: Side, reason: &[u8], env: &mut Env<'_>) {
+    pub(super) fn send_close(&mut self, to: Side, reason: &[u8], env: &mut Env) {
         let (leg, _, back) = self.parts(to);
         let header = Header {
             flags: Flags::CONTROL,
@@ -100,19 +101,19 @@ impl Link {
         self.send_control(to, &header, &payload, env);
     }
 
-    pub(super) fn note_early_close(&mut self, from: Side, env: &mut Env<'_>) {
+    pub(super) fn note_early_close(&mut self, from: Side, env: &mut Env) {
         let bans = matches!(self.server.proto, Proto::V6 | Proto::V7);
-        if from == Side::Client && bans && env.now.since(self.opened_at) < EARLY {
+        if from == Side::Client && bans && env.now.since(self.opened.at) < EARLY {
             self.notice(Notice::EarlyClose, env);
         }
     }
 
-    pub(super) fn begin_closing(&mut self, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env<'_>) {
+    pub(super) fn begin_closing(&mut self, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
         self.phase = Phase::Closing(env.now + LINGER);
         self.tell_state(State::Closing, by, reason, env);
     }
 
-    pub(crate) fn finish(&mut self, env: &mut Env<'_>) {
+    pub(crate) fn finish(&mut self, env: &mut Env) {
         self.phase = Phase::Closed;
         env.out.close(self.upstream());
         self.tell_state(State::Closed, None, None, env);

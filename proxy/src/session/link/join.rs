@@ -9,30 +9,28 @@ use teetap_wire::{
     Code, Control, Dir, Flags, Header, Note, Notes, Packet, Proto, Scratch, Seq, Side, Token, control, write,
 };
 
-use super::{Env, Link, LoneAccept, Opened, Opening, Phase, REQUEST_EVERY, Taken};
+use super::{
+    Env, Link, Opened, Taken,
+    phase::{Answered, CLIENT_GONE, LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
+};
 use crate::session::{
     Notice, Origin, State,
     handshake::{Accepted, Handshake, Step},
     leg::Leg,
+    redirect::Waiting,
     splice::Splice,
     timers::Alarm,
 };
 
-/// A client that repeats its CONNECT no more has given up.
-pub(super) const CLIENT_GONE: Duration = Duration::from_secs(5);
-/// A client that was let in but never came.
-pub(super) const CLIENT_NEVER_CAME: Duration = Duration::from_secs(10);
 /// A silent server is told of after this long, and again each time it doubles.
 const TELL_SILENCE: Duration = Duration::from_secs(2);
-/// Something has to come back after a lone ACCEPT within this, or four times what CONNECT took.
-const ACCEPT_HEARD: Duration = Duration::from_secs(2);
 /// No line on which one plays is slower; a server that took longer to answer was not there.
 const SLOWEST: Duration = Duration::from_secs(3);
 
 impl Link {
     /// A client's first CONNECT: opens the server leg.
-    pub(crate) fn open(opened: Opened, datagram: &[u8], env: &mut Env<'_>) -> Self {
-        let now = env.now;
+    pub(crate) fn open(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
+        let now = opened.at;
         let mut client = Leg::new(opened.asked, now);
         // Before the server has answered, a refusal shows the token that the client named; only a 0.7 client has
         // got one from us.
@@ -41,7 +39,6 @@ impl Link {
         let handshake = Handshake::new(opened.asked, opened.own);
         let mut link = Self {
             opened,
-            opened_at: now,
             local: None,
             client,
             server: Leg::new(opened.asked, now),
@@ -52,16 +49,8 @@ impl Link {
                 next_request: now + REQUEST_EVERY,
                 tell_silence: now + TELL_SILENCE,
             }),
-            announced: !opened.is_candidate,
-            accept: None,
-            connect_took: Duration::ZERO,
-            arm_pending: true,
-            told_legacy: false,
-            told_silent: false,
             told_unreachable: None,
-            told_full: [false; 2],
-            waiting: None,
-            resync: 0,
+            waiting: Waiting::default(),
             alarm: Alarm::default(),
         };
         env.out.open(opened.upstream, opened.server.port());
@@ -76,26 +65,26 @@ impl Link {
     }
 
     /// A CONNECT once more: answered as before, so that a lost answer is healed.
-    pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env<'_>) {
+    pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env) {
         self.tell_one_leg(Side::Client, datagram, &Notes::default(), env);
         if !self.is_closing() && self.is_half_open() {
             self.client.last_heard = env.now;
         }
         // Online, the client has shown that it got the answer. One more, with its ack of 0, could only harm: a 0.7 client
         // whose numbers have wrapped takes it for an ack, and a restarted tokenless client for the old session.
-        if matches!(self.phase, Phase::Answered) {
+        if matches!(self.phase, Phase::Answered(_)) {
             self.answer_client(env);
         }
     }
 
     /// The candidate takes the place of the session beside which it waited.
-    pub(crate) fn promote(&mut self, env: &mut Env<'_>) {
-        self.announced = true;
+    pub(crate) fn promote(&mut self, env: &mut Env) {
+        self.opened.is_candidate = false;
         self.tell_state(State::Opening, None, None, env);
         self.notice(Notice::Restart, env);
     }
 
-    fn send_request(&mut self, env: &mut Env<'_>) {
+    fn send_request(&mut self, env: &mut Env) {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
@@ -112,13 +101,13 @@ impl Link {
         self.tell_made(Side::Server, Origin::Proxy, mark, env);
     }
 
-    pub(super) fn opening_timeout(&mut self, env: &mut Env<'_>) {
+    pub(super) fn opening_timeout(&mut self, env: &mut Env) {
         if self.client_silence(env.now) >= CLIENT_GONE {
             // It may be somebody else by now: only the server is told.
             self.close(Some(Side::Server), b"the client gave up", env);
             return;
         }
-        let silent = env.now.since(self.opened_at);
+        let silent = env.now.since(self.opened.at);
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
@@ -136,7 +125,7 @@ impl Link {
         &mut self,
         datagram: &[u8],
         packet: &Packet<'_>,
-        env: &mut Env<'_>,
+        env: &mut Env,
     ) -> Taken {
         if let Err(code) = self.client.check(packet) {
             return Taken::No(code);
@@ -150,7 +139,7 @@ impl Link {
     }
 
     /// A server that may have a slot for us already is told that the client left.
-    pub(super) fn close_server_while_opening(&mut self, reason: &[u8], env: &mut Env<'_>) {
+    pub(super) fn close_server_while_opening(&mut self, reason: &[u8], env: &mut Env) {
         let Phase::Opening(Opening {
             handshake: Some(handshake),
             ..
@@ -170,7 +159,7 @@ impl Link {
         &mut self,
         datagram: &[u8],
         scratch: &mut Scratch,
-        env: &mut Env<'_>,
+        env: &mut Env,
     ) -> bool {
         let Phase::Opening(opening) = &mut self.phase else {
             return true;
@@ -197,7 +186,7 @@ impl Link {
                 if !is_traffic {
                     self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
                 }
-                if !self.announced && accepted.proto == Proto::V6 {
+                if self.opened.is_candidate && accepted.proto == Proto::V6 {
                     // A candidate without a token could never prove itself.
                     self.leave(env);
                     return false;
@@ -234,10 +223,13 @@ impl Link {
         notes
     }
 
-    fn on_accepted(&mut self, accepted: &Accepted, env: &Env<'_>) {
+    fn on_accepted(&mut self, accepted: &Accepted, env: &Env) {
         // From the first CONNECT on: on a slow line the answer to that one comes after others have been sent.
-        self.connect_took = env.now.since(self.opened_at).min(SLOWEST);
-        self.phase = Phase::Answered;
+        let connect_took = env.now.since(self.opened.at).min(SLOWEST);
+        self.phase = Phase::Answered(Answered {
+            connect_took,
+            told_legacy: false,
+        });
         self.server.proto = accepted.proto;
         self.server.token_in = accepted.token_in;
         self.server.token_out = accepted.token_out;
@@ -254,7 +246,7 @@ impl Link {
     }
 
     /// CONNECTACCEPT (ACCEPT in 0.7) to the client.
-    fn answer_client(&mut self, env: &mut Env<'_>) {
+    fn answer_client(&mut self, env: &mut Env) {
         let mut payload = Vec::new();
         // 0.6.5 shows the client's own token in this one header, all others what they always show.
         let token = match self.client.proto {
@@ -272,21 +264,20 @@ impl Link {
     }
 
     /// The client's first packet in a session that the server has accepted.
-    pub(super) fn go_online(&mut self, env: &mut Env<'_>) {
-        self.phase = Phase::Online;
+    pub(super) fn go_online(&mut self, connect_took: Duration, env: &mut Env) {
         self.server.last_heard = env.now;
-        if self.server.proto == Proto::Ddnet {
+        let is_lone = self.server.proto == Proto::Ddnet;
+        let accept = is_lone.then(|| LoneAccept::new(env.now, connect_took));
+        self.phase = Phase::Online(Online::new(accept));
+        if is_lone {
             self.send_accept(env);
-            self.accept = Some(LoneAccept {
-                repeat_at: env.now + ACCEPT_HEARD.max(self.connect_took * 4),
-            });
         }
         self.tell_state(State::Online, None, None, env);
     }
 
     /// DDNet's ACCEPT makes the server's slot. In a living session it would reset the server's numbers, so it is
     /// sent once, and again only while nothing at all has come back.
-    fn send_accept(&mut self, env: &mut Env<'_>) {
+    fn send_accept(&mut self, env: &mut Env) {
         let header = Header {
             flags: Flags::CONTROL,
             ack: Seq::ZERO,
@@ -298,10 +289,9 @@ impl Link {
         self.send_control(Side::Server, &header, &payload, env);
     }
 
-    pub(super) fn repeat_lone_accept(&mut self, env: &mut Env<'_>) {
-        let Some(accept) = &mut self.accept else { return };
-        if accept.repeat_at <= env.now {
-            accept.repeat_at = env.now + ACCEPT_HEARD.max(self.connect_took * 4);
+    pub(super) fn repeat_lone_accept(&mut self, env: &mut Env) {
+        let accept = self.online().and_then(|online| online.accept.as_mut());
+        if accept.is_some_and(|accept| accept.is_due(env.now)) {
             self.notice(Notice::AcceptRepeated, env);
             self.send_accept(env);
         }
@@ -313,7 +303,7 @@ impl Link {
         from: Side,
         datagram: &[u8],
         packet: &Packet<'_>,
-        env: &mut Env<'_>,
+        env: &mut Env,
     ) -> bool {
         let proto = packet.proto;
         match packet.control() {
@@ -330,7 +320,7 @@ impl Link {
         true
     }
 
-    pub(super) fn send_control(&mut self, to: Side, header: &Header, payload: &[u8], env: &mut Env<'_>) {
+    pub(super) fn send_control(&mut self, to: Side, header: &Header, payload: &[u8], env: &mut Env) {
         let mark = env.out.mark();
         let proto = self.leg(to).proto;
         self.transmit(to, env, |out| {
@@ -345,16 +335,19 @@ impl Link {
         self.server.proto != Proto::V6 || self.c2s.has_been_acked()
     }
 
-    pub(super) fn label_legacy_join(&mut self, env: &mut Env<'_>) {
-        if !self.told_legacy && self.server.proto == Proto::V6 && matches!(self.phase, Phase::Answered) {
-            self.told_legacy = true;
+    pub(super) fn label_legacy_join(&mut self, env: &mut Env) {
+        let is_tokenless = self.server.proto == Proto::V6;
+        let Phase::Answered(answered) = &mut self.phase else {
+            return;
+        };
+        if is_tokenless && !std::mem::replace(&mut answered.told_legacy, true) {
             self.notice(Notice::LegacyJoin, env);
         }
     }
 
     /// Arms the directions in which rules act.
-    pub(crate) fn arm_for_rules(&mut self, env: &mut Env<'_>) {
-        self.arm_pending = false;
+    pub(crate) fn arm_for_rules(&mut self, env: &mut Env) {
+        let mut is_pending = false;
         for dir in [Dir::C2s, Dir::S2c] {
             if !env.rules.as_deref().is_some_and(|rules| rules.acts(dir)) {
                 continue;
@@ -362,12 +355,15 @@ impl Link {
             if self.may_renumber() {
                 self.arm(dir, env);
             } else {
-                self.arm_pending = true;
+                is_pending = true;
             }
+        }
+        if let Some(online) = self.online() {
+            online.arm_pending = is_pending;
         }
     }
 
-    pub(super) fn arm(&mut self, dir: Dir, env: &mut Env<'_>) {
+    pub(super) fn arm(&mut self, dir: Dir, env: &mut Env) {
         if self.splice(dir).arm() {
             self.notice(Notice::Armed(dir), env);
         }

@@ -8,7 +8,7 @@ use crate::session::{Notice, Origin, compose::fits};
 
 impl Link {
     /// A message of a person's, or one that a rule made for the other direction.
-    pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env<'_>) {
+    pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env) {
         let why = if !self.is_online() {
             Some("the session is not online")
         } else if !self.may_renumber() {
@@ -34,8 +34,20 @@ impl Link {
         self.send_composed(made.dir, origin, env);
     }
 
+    /// Asks the server for a complete snapshot, from the client's next input on.
+    pub(crate) fn resync(&mut self, env: &mut Env) {
+        let notice = match self.online() {
+            Some(online) => {
+                online.resync.start();
+                Notice::Resync
+            }
+            None => Notice::ResyncRefused("the session is not online"),
+        };
+        self.notice(notice, env);
+    }
+
     /// Lets go what is held under a key.
-    pub(crate) fn release(&mut self, key: u64, env: &mut Env<'_>) {
+    pub(crate) fn release(&mut self, key: u64, env: &mut Env) {
         for dir in [Dir::C2s, Dir::S2c] {
             if self.splice(dir).release_key(key) {
                 self.send_due(dir, Origin::User, env);
@@ -44,14 +56,14 @@ impl Link {
     }
 
     /// What rules made for the direction opposite to the message they saw.
-    pub(super) fn send_crossing(&mut self, env: &mut Env<'_>) {
+    pub(super) fn send_crossing(&mut self, env: &mut Env) {
         for made in std::mem::take(&mut env.work.crossing) {
             self.inject(&made, Origin::Rule, env);
         }
     }
 
     /// Everything of a direction that is due and has room.
-    pub(super) fn send_due(&mut self, dir: Dir, origin: Origin, env: &mut Env<'_>) {
+    pub(super) fn send_due(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         if self.splice(dir).is_identity() {
             return;
         }
@@ -62,7 +74,7 @@ impl Link {
     }
 
     /// The resend timer of what the proxy answers for.
-    pub(super) fn resend_oldest(&mut self, dir: Dir, env: &mut Env<'_>) {
+    pub(super) fn resend_oldest(&mut self, dir: Dir, env: &mut Env) {
         let proto = self.server.proto;
         env.work.composer.clear();
         self.splice(dir)
@@ -71,7 +83,7 @@ impl Link {
     }
 
     /// A resend request of `side`'s that the proxy answers itself.
-    pub(super) fn answer_resend_request(&mut self, side: Side, env: &mut Env<'_>) {
+    pub(super) fn answer_resend_request(&mut self, side: Side, env: &mut Env) {
         let dir = Dir::from_sender(side.other());
         let proto = self.server.proto;
         env.work.composer.clear();
@@ -81,7 +93,7 @@ impl Link {
     }
 
     /// Asks the sender of `dir` for what is missing, in a datagram of its own when none came along to carry it.
-    pub(super) fn request_resend(&mut self, dir: Dir, env: &mut Env<'_>) {
+    pub(super) fn request_resend(&mut self, dir: Dir, env: &mut Env) {
         if self.splice(dir).resend_request_is_due(env.now) {
             env.work.composer.clear();
             self.send_with_request(dir.reverse(), Origin::Proxy, env);
@@ -89,14 +101,14 @@ impl Link {
     }
 
     /// Sends what has been composed for a direction, if anything.
-    fn send_composed(&mut self, dir: Dir, origin: Origin, env: &mut Env<'_>) {
+    fn send_composed(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         if !env.work.composer.is_empty() {
             self.send_with_request(dir, origin, env);
         }
     }
 
     /// Seals what has been composed: the ack is the one of this moment, and a resend request rides along.
-    fn send_with_request(&mut self, dir: Dir, origin: Origin, env: &mut Env<'_>) {
+    fn send_with_request(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         let to = dir.receiver();
         let (_, _, back) = self.parts(to);
         // What comes from `to` is acked to it; what is missing of it is asked for.
@@ -115,7 +127,7 @@ impl Link {
         ack: Seq,
         mut resend: bool,
         compress: Option<Trailing>,
-        env: &mut Env<'_>,
+        env: &mut Env,
     ) {
         let leg = self.leg(to);
         let (proto, token) = (leg.proto, leg.token_out);

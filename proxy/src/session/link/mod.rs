@@ -1,84 +1,27 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
 //! `join` brings both legs online, `relay` carries datagrams across, `made` sends what the proxy makes itself, `end`
-//! closes, `redirect` keeps a client that is sent to another port behind the proxy. The order of steps for a datagram
-//! lives in `relay`.
+//! closes. The order of steps for a datagram lives in `relay`; `phase` is how far the session is, with what means
+//! something in one phase only.
 
 mod end;
+mod env;
 mod join;
 mod made;
-mod redirect;
+mod phase;
 mod relay;
-mod resync;
 
 use std::{net::SocketAddr, time::Duration};
 
-use teetap_rules::{Decide, Made};
 use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
+use self::phase::{CLIENT_GONE, CLIENT_NEVER_CAME, CLIENT_SILENT, Online, Phase, SERVER_SILENT};
 use super::{
-    ClientAddr, Datagram, Ends, ListenerId, Notice, Origin, Placed, SessionChange, SessionId, State, Time,
-    UpstreamId, What,
-    compose::Composer,
-    handshake::Handshake,
-    leg::Leg,
-    listeners::Listeners,
-    outbox::{Destination, Outbox},
-    splice::Splice,
-    timers::Alarm,
+    ClientAddr, Datagram, Ends, ListenerId, Notice, Origin, SessionChange, SessionId, State, Time,
+    UpstreamId, What, leg::Leg, outbox::Destination, redirect::Waiting, splice::Splice, timers::Alarm,
 };
 
-/// A request of a handshake is repeated this often, as the game does.
-const REQUEST_EVERY: Duration = Duration::from_millis(500);
-
-/// What a link works with while it handles one input.
-pub(crate) struct Env<'a> {
-    pub(crate) now: Time,
-    pub(crate) out: &'a mut Outbox,
-    pub(crate) work: &'a mut Work,
-    pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
-    /// See [`super::Config::patience`].
-    pub(crate) patience: Option<Duration>,
-    pub(crate) listeners: &'a mut Listeners,
-}
-
-/// Reused buffers.
-#[derive(Debug, Default)]
-pub(crate) struct Work {
-    pub(crate) composer: Composer,
-    pub(crate) placed: Vec<Placed>,
-    pub(crate) crossing: Vec<Made>,
-    /// Chunks that the last datagram announced and did not have.
-    pub(crate) missing: u8,
-}
-
-/// How far a session is.
-#[derive(Debug)]
-enum Phase {
-    /// The server has not let us in yet.
-    Opening(Opening),
-    /// It has, and the client was told; the client's first packet makes the session online.
-    Answered,
-    Online,
-    /// Closed by somebody; late datagrams are swallowed until then.
-    Closing(Time),
-    Closed,
-}
-
-#[derive(Debug)]
-struct Opening {
-    /// `None` only while a datagram is being handled.
-    handshake: Option<Handshake>,
-    next_request: Time,
-    /// When the server's silence is worth telling next.
-    tell_silence: Time,
-}
-
-/// The lone ACCEPT of DDNet's handshake towards the server (session decision 14).
-#[derive(Debug)]
-struct LoneAccept {
-    repeat_at: Time,
-}
+pub(crate) use self::env::{Env, Work};
 
 /// Who a session is for and which tokens it starts with.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +41,7 @@ pub(crate) struct Opened {
     pub(crate) token: Token,
     /// Our token on the server leg.
     pub(crate) own: Token,
+    pub(crate) at: Time,
     /// It waits beside a living session, unannounced.
     pub(crate) is_candidate: bool,
 }
@@ -106,27 +50,17 @@ pub(crate) struct Opened {
 #[derive(Debug)]
 pub(crate) struct Link {
     opened: Opened,
-    opened_at: Time,
+    /// Our own address towards the server, once the socket is open.
     local: Option<SocketAddr>,
     client: Leg,
     server: Leg,
     c2s: Splice,
     s2c: Splice,
     phase: Phase,
-    announced: bool,
-    accept: Option<LoneAccept>,
-    /// How long the server's answer to CONNECT took.
-    connect_took: Duration,
-    /// Rules act but the session may not be renumbered yet.
-    arm_pending: bool,
-    told_legacy: bool,
-    told_silent: bool,
+    /// When it was last told that the server is unreachable.
     told_unreachable: Option<Time>,
-    told_full: [bool; 2],
-    /// A datagram of the server's that waits for a listen socket, see `redirect`.
-    waiting: Option<Box<[u8]>>,
-    /// Inputs whose acks are still to be taken away, see `resync`.
-    resync: u8,
+    /// A datagram of the server's that waits for a listen socket.
+    waiting: Waiting,
     /// When the hub looks at it without a datagram.
     pub(crate) alarm: Alarm,
 }
@@ -170,7 +104,7 @@ impl Link {
     }
 
     pub(crate) fn opened_at(&self) -> Time {
-        self.opened_at
+        self.opened.at
     }
 
     pub(crate) fn proto(&self) -> Proto {
@@ -178,11 +112,11 @@ impl Link {
     }
 
     pub(crate) fn is_half_open(&self) -> bool {
-        matches!(self.phase, Phase::Opening(_) | Phase::Answered)
+        matches!(self.phase, Phase::Opening(_) | Phase::Answered(_))
     }
 
     pub(crate) fn is_online(&self) -> bool {
-        matches!(self.phase, Phase::Online)
+        matches!(self.phase, Phase::Online(_))
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -199,14 +133,14 @@ impl Link {
     }
 
     /// A datagram of the client's that is no CONNECT and no TOKEN request.
-    pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env<'_>) -> Taken {
+    pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> Taken {
         let packet = match Packet::parse(self.client.proto, datagram, scratch) {
             Ok(packet) => packet,
             Err(error) => return Taken::No(error.code()),
         };
         match self.phase {
             Phase::Opening(_) => self.client_while_opening(datagram, &packet, env),
-            Phase::Answered | Phase::Online => {
+            Phase::Answered(_) | Phase::Online(_) => {
                 match self.client.check(&packet).and_then(|()| fitting(&packet)) {
                     Ok(()) => {
                         self.relay(Side::Client, datagram, &packet, env);
@@ -233,7 +167,7 @@ impl Link {
     }
 
     /// A datagram of the server's.
-    pub(crate) fn on_server(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env<'_>) {
+    pub(crate) fn on_server(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
         if matches!(self.phase, Phase::Opening(_)) {
             if !self.server_while_opening(datagram, scratch, env) {
                 return;
@@ -257,7 +191,7 @@ impl Link {
     }
 
     /// The network says that the server is not there. It ends nothing.
-    pub(crate) fn on_unreachable(&mut self, error: &str, env: &mut Env<'_>) {
+    pub(crate) fn on_unreachable(&mut self, error: &str, env: &mut Env) {
         const TELL_EVERY: Duration = Duration::from_secs(5);
         if self.is_closing()
             || self
@@ -270,6 +204,11 @@ impl Link {
         self.notice(Notice::Unreachable(error.into()), env);
     }
 
+    /// A listen socket is open or will never be: the datagram that waited for it, to be handled again.
+    pub(crate) fn take_waiting(&mut self) -> Option<Box<[u8]>> {
+        self.waiting.take()
+    }
+
     /// When this session has to be handled without a datagram.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let heard = self.client.last_heard;
@@ -278,18 +217,18 @@ impl Link {
                 opening
                     .next_request
                     .min(opening.tell_silence)
-                    .min(heard + join::CLIENT_GONE),
+                    .min(heard + CLIENT_GONE),
             ),
-            Phase::Answered => Some(heard + join::CLIENT_NEVER_CAME),
-            Phase::Online => {
-                let accept = self.accept.as_ref().map(|accept| accept.repeat_at);
-                let silent = (!self.told_silent).then(|| self.server.last_heard + end::SERVER_SILENT);
+            Phase::Answered(_) => Some(heard + CLIENT_NEVER_CAME),
+            Phase::Online(online) => {
+                let accept = online.accept.as_ref().map(|accept| accept.repeat_at());
+                let silent = (!online.told_silent).then(|| self.server.last_heard + SERVER_SILENT);
                 [
                     self.c2s.deadline(),
                     self.s2c.deadline(),
                     accept,
                     silent,
-                    Some(heard + end::CLIENT_SILENT),
+                    Some(heard + CLIENT_SILENT),
                 ]
                 .into_iter()
                 .flatten()
@@ -301,15 +240,22 @@ impl Link {
     }
 
     /// Time has passed.
-    pub(crate) fn on_timeout(&mut self, env: &mut Env<'_>) {
+    pub(crate) fn on_timeout(&mut self, env: &mut Env) {
         match self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
-            Phase::Answered if self.client_silence(env.now) >= join::CLIENT_NEVER_CAME => {
+            Phase::Answered(_) if self.client_silence(env.now) >= CLIENT_NEVER_CAME => {
                 self.close(Some(Side::Server), b"the client never came", env);
             }
-            Phase::Online => self.online_timeout(env),
+            Phase::Online(_) => self.online_timeout(env),
             Phase::Closing(until) if until <= env.now => self.finish(env),
-            Phase::Answered | Phase::Closing(_) | Phase::Closed => {}
+            Phase::Answered(_) | Phase::Closing(_) | Phase::Closed => {}
+        }
+    }
+
+    fn online(&mut self) -> Option<&mut Online> {
+        match &mut self.phase {
+            Phase::Online(online) => Some(online),
+            _ => None,
         }
     }
 
@@ -333,7 +279,7 @@ impl Link {
     }
 
     /// Sends the datagram that `write` puts into an empty buffer. Every datagram of a session leaves here.
-    fn transmit(&self, to: Side, env: &mut Env<'_>, write: impl FnOnce(&mut Vec<u8>)) {
+    fn transmit(&self, to: Side, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
         let destination = match to {
             Side::Client => Destination::Client(self.opened.client),
             Side::Server => Destination::Server(self.opened.upstream),
@@ -352,12 +298,12 @@ impl Link {
         }
     }
 
-    fn notice(&self, notice: Notice, env: &mut Env<'_>) {
+    fn notice(&self, notice: Notice, env: &mut Env) {
         env.out.event(env.now, Some(self.id()), What::Notice(notice));
     }
 
-    fn tell_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env<'_>) {
-        if !self.announced {
+    fn tell_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
+        if self.opened.is_candidate {
             return;
         }
         let change = SessionChange {
@@ -373,7 +319,7 @@ impl Link {
     }
 
     /// A datagram that stayed on its leg: handshakes, and late ones of a closed session.
-    fn tell_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env<'_>) {
+    fn tell_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env) {
         let leg = self.leg(from);
         leg.ordinal += 1;
         let (proto, ordinal) = (leg.proto, leg.ordinal);
@@ -394,7 +340,7 @@ impl Link {
     }
 
     /// A datagram that the session refuses, and why.
-    pub(crate) fn tell_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env<'_>) {
+    pub(crate) fn tell_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env) {
         let mut notes = Notes::default();
         notes.push(Note {
             code,
@@ -405,7 +351,7 @@ impl Link {
     }
 
     /// What the proxy sent on one leg on its own since `mark`.
-    fn tell_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env<'_>) {
+    fn tell_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
         if !env.out.is_watched_closely() {
             return;
         }

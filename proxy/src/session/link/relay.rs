@@ -1,19 +1,23 @@
 //! A valid datagram crosses from one leg to the other.
 
-use teetap_wire::{Code, Control, Dir, Flags, Note, Packet, Rewrite, Seq, Side, rewrite};
+use teetap_wire::{Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
 
-use super::{Env, Link, Phase, Work, redirect};
+use super::{
+    Env, Link, Work,
+    phase::{Answered, Phase},
+};
 use crate::session::{
     Action, Datagram, Notice, Origin, Placed, What,
     compose::Composer,
-    listeners::{Listeners, may_be_redirect},
+    redirect::{Listeners, Resolved, may_be_redirect, redirects},
+    resync::Acks,
     rewrites::Rewrites,
     splice::{Acked, Answer, Placing},
 };
 
 impl Link {
     /// The order of steps for one datagram: ack, handshake packets, redirects, resend request, chunks, sending, telling.
-    pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env<'_>) {
+    pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         let (_, back, _) = self.parts(from);
         let (ack, odd_ack) = match back.on_ack(packet.header.ack) {
             Acked::Show(ack, odd) => (ack, odd),
@@ -28,29 +32,34 @@ impl Link {
         match from {
             Side::Server => {
                 // A late answer to CONNECT comes from a server without a slot, too.
-                if !matches!(control, Some(Control::ConnectAccept { .. })) {
-                    self.accept = None;
+                if let Phase::Online(online) = &mut self.phase {
+                    online.told_silent = false;
+                    if !matches!(control, Some(Control::ConnectAccept { .. })) {
+                        online.accept = None;
+                    }
                 }
-                self.told_silent = false;
                 if control.is_none() {
                     self.label_legacy_join(env);
                 }
             }
-            Side::Client if matches!(self.phase, Phase::Answered) => self.go_online(env),
-            Side::Client => {}
+            Side::Client => {
+                if let Phase::Answered(Answered { connect_took, .. }) = self.phase {
+                    self.go_online(connect_took, env);
+                }
+            }
         }
         // Before that the client's address is not proven: what a rule makes of one datagram could be more than came.
-        if self.arm_pending && self.is_online() {
+        if self.online().is_some_and(|online| online.arm_pending) {
             self.arm_for_rules(env);
         }
         if control.is_some() && self.keep_on_leg(from, datagram, packet, env) {
             return;
         }
-        let redirects = self.read_chunks(from, packet, env);
-        if redirects && self.awaits_listener(datagram, packet, env) {
+        let is_redirect = self.read_chunks(from, packet, env);
+        if is_redirect && self.awaits_listener(datagram, packet, env) {
             return;
         }
-        let rewrites = self.own_rewrites(from, packet, redirects, env);
+        let rewrites = self.own_rewrites(from, packet, is_redirect, env);
         let (resend, answer) = self.resend_request(from, packet, env);
         // A bare resend request that the proxy answers leaves nothing but its ack to send on.
         let is_spent =
@@ -74,7 +83,7 @@ impl Link {
 
     /// The RESEND flag asks for what goes *towards* `from`. Gives whether the flag goes on, and whether the proxy
     /// answers instead: never both for one request.
-    fn resend_request(&mut self, from: Side, packet: &Packet<'_>, env: &Env<'_>) -> (bool, bool) {
+    fn resend_request(&mut self, from: Side, packet: &Packet<'_>, env: &Env) -> (bool, bool) {
         let (_, back, _) = self.parts(from);
         let mut resend = packet.header.flags.contains(Flags::RESEND);
         let mut answer = false;
@@ -95,14 +104,14 @@ impl Link {
 
     /// Whether the server redirects its client. In identity mode every chunk's header is read here, and nothing more is
     /// done to it.
-    fn read_chunks(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env<'_>) -> bool {
+    fn read_chunks(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env) -> bool {
         env.work.missing = 0;
         if packet.header.flags.contains(Flags::CONTROL) {
             return false;
         }
         let (_, _, splice) = self.parts(from);
         if !splice.is_identity() {
-            return from == Side::Server && redirect::is_in(packet);
+            return from == Side::Server && redirects(packet);
         }
         let mut extended = false;
         let mut chunks = packet.chunks();
@@ -113,7 +122,7 @@ impl Link {
             extended |= may_be_redirect(chunk.data);
         }
         env.work.missing = chunks.missing();
-        extended && from == Side::Server && redirect::is_in(packet)
+        extended && from == Side::Server && redirects(packet)
     }
 
     /// What is changed in a datagram without any rule.
@@ -121,34 +130,56 @@ impl Link {
         &mut self,
         from: Side,
         packet: &Packet<'_>,
-        redirects: bool,
-        env: &mut Env<'_>,
+        is_redirect: bool,
+        env: &mut Env,
     ) -> Rewrites {
-        if redirects {
+        if is_redirect {
             return Rewrites::Redirects;
         }
-        if self.resync == 0 || packet.header.flags.contains(Flags::CONTROL) {
+        if packet.header.flags.contains(Flags::CONTROL) {
             return Rewrites::None;
         }
-        match from {
-            Side::Client if self.takes_acks(packet, env) => Rewrites::Acks,
-            Side::Client => Rewrites::None,
-            Side::Server => {
-                self.look_for_complete(packet, env);
-                Rewrites::None
+        let online = self.online();
+        let Some(resync) = online
+            .map(|online| &mut online.resync)
+            .filter(|resync| resync.is_wanted())
+        else {
+            return Rewrites::None;
+        };
+        if from == Side::Server {
+            if resync.on_server(packet) {
+                self.notice(Notice::Resynced, env);
             }
+            return Rewrites::None;
         }
+        match resync.on_client(packet) {
+            Acks::Stay => return Rewrites::None,
+            Acks::Go => {}
+            Acks::GoLast => self.notice(Notice::ResyncRefused("the server sent none"), env),
+        }
+        Rewrites::Acks
+    }
+
+    /// Whether a datagram has to wait for a listen socket. When it need not any more, what becomes of its redirects is
+    /// told.
+    fn awaits_listener(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> bool {
+        let Env { listeners, out, .. } = env;
+        match self.waiting.resolve(datagram, packet, listeners, out) {
+            Resolved::Now(notices) => {
+                for notice in notices {
+                    self.notice(notice, env);
+                }
+                return false;
+            }
+            Resolved::Later => {}
+            Resolved::Never => self.tell_one_leg(Side::Server, datagram, &Notes::default(), env),
+        }
+        true
     }
 
     /// Places every chunk; in identity mode only those of a datagram in which something is changed. True when the payload that goes on
     /// differs from the one that came.
-    fn place_chunks(
-        &mut self,
-        from: Side,
-        packet: &Packet<'_>,
-        rewrites: Rewrites,
-        env: &mut Env<'_>,
-    ) -> bool {
+    fn place_chunks(&mut self, from: Side, packet: &Packet<'_>, rewrites: Rewrites, env: &mut Env) -> bool {
         let session = self.id().0;
         let dir = Dir::from_sender(from);
         let (_, _, splice) = self.parts(from);
@@ -157,7 +188,7 @@ impl Link {
             placed,
             crossing,
             missing: _,
-        } = &mut *env.work;
+        } = &mut env.work;
         composer.clear();
         placed.clear();
         if packet.header.flags.contains(Flags::CONTROL) {
@@ -165,7 +196,7 @@ impl Link {
         }
         if splice.is_identity() {
             return rewrites != Rewrites::None
-                && rewrite_all(packet, (rewrites, &*env.listeners), composer, placed);
+                && rewrite_all(packet, (rewrites, &env.listeners), composer, placed);
         }
         let mut changed = false;
         let mut placing = Placing {
@@ -175,7 +206,7 @@ impl Link {
             now: env.now,
             rules: env.rules.as_deref_mut(),
             rewrites,
-            listeners: env.listeners,
+            listeners: &env.listeners,
             out: composer,
             crossing,
             changed: &mut changed,
@@ -197,7 +228,7 @@ impl Link {
         changed: bool,
         ack: Seq,
         resend: bool,
-        env: &mut Env<'_>,
+        env: &mut Env,
     ) {
         let to = from.other();
         let usual = self.leg(from).trailing;
@@ -224,7 +255,7 @@ impl Link {
         packet: &Packet<'_>,
         odd_ack: Option<Code>,
         mark: usize,
-        env: &mut Env<'_>,
+        env: &mut Env,
     ) {
         let leg = self.leg(from);
         leg.ordinal += 1;
@@ -254,13 +285,8 @@ impl Link {
     }
 
     /// A full hold queue is told once each time it fills.
-    fn tell_full(&mut self, dir: Dir, env: &mut Env<'_>) {
-        let full = self.splice(dir).is_refusing();
-        let [c2s, s2c] = &mut self.told_full;
-        let told = if dir == Dir::C2s { c2s } else { s2c };
-        let news = full && !*told;
-        *told = full;
-        if news {
+    fn tell_full(&mut self, dir: Dir, env: &mut Env) {
+        if self.splice(dir).has_begun_refusing() {
             self.notice(Notice::HoldFull(dir), env);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use teetap_wire::Seq;
 
-use crate::session::Time;
+use crate::session::time::Time;
 
 /// One numbered, unacked message.
 #[derive(Debug)]

@@ -9,7 +9,6 @@
 //! A direction starts in identity mode, where nothing is touched and gaps and repeats pass. *Arming* it keeps every
 //! number up to the highest one forwarded so far and translates everything above.
 
-mod hold;
 mod log;
 mod place;
 
@@ -18,11 +17,12 @@ use std::time::Duration;
 use teetap_rules::Made;
 use teetap_wire::{Code, Proto, Seq};
 
-use self::{
-    hold::{Hold, Release},
-    log::{Log, Record},
+use self::log::{Log, Record};
+use super::{
+    compose::Composer,
+    held::{Held, Hold, Release},
+    time::Time,
 };
-use super::{Time, compose::Composer};
 
 pub(crate) use self::place::Placing;
 
@@ -83,6 +83,8 @@ pub(crate) struct Splice {
     was_acked: bool,
     log: Log,
     hold: Hold,
+    /// Whether it was told that the queue is full.
+    told_full: bool,
     /// A number of S's is missing.
     gap: bool,
     /// S has to be asked to resend, by this time.
@@ -101,6 +103,7 @@ impl Splice {
             was_acked: false,
             log: Log::default(),
             hold: Hold::default(),
+            told_full: false,
             gap: false,
             want_resend: None,
             last_full_resend: None,
@@ -116,9 +119,10 @@ impl Splice {
         self.was_acked || self.mode != Mode::Identity
     }
 
-    /// Whether messages are turned away because too many wait already.
-    pub(crate) fn is_refusing(&self) -> bool {
-        self.hold.is_refusing()
+    /// Whether messages are turned away since the last time this was asked, because too many wait already.
+    pub(crate) fn has_begun_refusing(&mut self) -> bool {
+        let before = std::mem::replace(&mut self.told_full, self.hold.is_refusing());
+        self.told_full && !before
     }
 
     /// Whether one more message of `len` bytes can be numbered or held.
@@ -227,7 +231,7 @@ impl Splice {
         if !made.vital {
             out.push(proto, None, false, &made.data);
         } else if self.must_queue() {
-            self.hold.push_ordered(hold::Held {
+            self.hold.push_ordered(Held {
                 data: made.data.as_slice().into(),
                 vital: true,
                 release: Release::Ready,

@@ -5,16 +5,14 @@ use std::time::Duration;
 use teetap_rules::{Decide, Fate, Made, Message, Order, Verdict};
 use teetap_wire::{Chunk, Dir, Proto, Seq, identify};
 
-use super::{
-    Mode, Splice,
-    hold::{Held, Release},
-    log::Record,
-};
+use super::{Mode, Splice, log::Record};
 use crate::session::{
-    Action, Placed, Time,
     compose::{Composer, fits},
-    listeners::Listeners,
+    datagram::{Action, Placed},
+    held::{Held, Release},
+    redirect::Listeners,
     rewrites::Rewrites,
+    time::Time,
 };
 
 /// A message that others were to overtake goes after this time even when none came.

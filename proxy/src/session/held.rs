@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::session::Time;
+use super::time::Time;
 
 /// How many messages one direction may hold.
 const MAX_MESSAGES: usize = 300;

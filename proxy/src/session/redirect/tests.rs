@@ -1,5 +1,9 @@
-use super::*;
-use crate::session::{Events, Output};
+use std::net::SocketAddr;
+
+use teetap_wire::{Proto, varint};
+
+use super::{listeners::Front, message::redirect_port, *};
+use crate::session::{Events, ListenerId, Output, Route, outbox::Outbox};
 
 fn listeners() -> Listeners {
     Listeners::new(Route {

@@ -1,30 +1,17 @@
-//! The listen sockets, each in front of one port of the server's host, and the message that asks for more of them.
-//!
-//! DDNet's `redirect` sends a client to another port of the host that it dialled, which is the proxy's. So that the
-//! client stays behind it, the port is replaced: by that of the listen socket in front of the server that was meant.
-//! Servers redirect to their own port too, for a client to connect again.
+//! The listen sockets, each in front of one port of the server's host.
 //!
 //! Law: one listen socket for each port, opened when a redirect first names it, at most [`MAX_LISTENERS`] beside the
 //! first, and kept. Beyond that redirects pass as they are.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
-use teetap_wire::{Layer, MessageId, Proto, identify, varint};
-
-use super::{ListenerId, Route, compose::fits, outbox::Outbox};
+use crate::session::{
+    ids::{ListenerId, Route},
+    outbox::Outbox,
+};
 
 /// Listen sockets that redirects may ask for, beside the first.
 const MAX_LISTENERS: usize = 8;
-
-/// `redirect@ddnet.org`: one int, the port (DDNet 17.2 and later, protocol_ex_msgs.h).
-const REDIRECT: MessageId = MessageId {
-    layer: Layer::System,
-    id: 0,
-    uuid: Some(0x4efe_406a_7774_33f1_bfde_1806_ff6d_1528_u128.to_be_bytes()),
-};
-
-/// Where DDNet's client connects to when no port is named (client.cpp, `Connect`).
-const DEFAULT_PORT: u16 = 8303;
 
 /// All of them.
 #[derive(Debug)]
@@ -141,68 +128,15 @@ impl Listeners {
         }
     }
 
+    /// The port of the listen socket in front of a server's port, where that is open.
+    pub(super) fn in_front_of(&self, port: u16) -> Option<u16> {
+        match self.of(port)?.state {
+            State::Open(local) => Some(local.port()),
+            State::Opening | State::Failed(_) => None,
+        }
+    }
+
     fn of(&self, port: u16) -> Option<&Listener> {
         self.sockets.values().find(|listener| listener.port == port)
     }
 }
-
-/// The port in a redirect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Redirect {
-    port: u16,
-    /// Where its int stands in the message, and how many bytes it takes.
-    at: usize,
-    len: usize,
-}
-
-impl Redirect {
-    fn parse(data: &[u8]) -> Option<Self> {
-        if !may_be_redirect(data) {
-            return None;
-        }
-        let (id, at) = identify(data)?;
-        if id != REDIRECT {
-            return None;
-        }
-        // Without an int the client does nothing.
-        let int = varint::decode(data.get(at..)?)?;
-        // The client's address has 16 bits for it, whatever the int is.
-        let [.., high, low] = int.value.to_be_bytes();
-        let port = match u16::from_be_bytes([high, low]) {
-            0 => DEFAULT_PORT,
-            port => port,
-        };
-        let len = int.len;
-        Some(Self { port, at, len })
-    }
-}
-
-/// Whether a message is one of the system with a UUID, or has an id with bytes that it does not need: nearly all are not.
-pub(crate) fn may_be_redirect(data: &[u8]) -> bool {
-    data.first().is_some_and(|first| first & 0x7f == 1)
-}
-
-/// The port that a message redirects a client to; `None` = it is no redirect.
-pub(crate) fn redirect_port(data: &[u8]) -> Option<u16> {
-    Redirect::parse(data).map(|redirect| redirect.port)
-}
-
-/// A redirect with the port of our own listen socket; `None` = it stays as it is. Bytes behind the port, which no client
-/// reads, stay as far as they fit.
-pub(crate) fn redirected(proto: Proto, data: &[u8], listeners: &Listeners) -> Option<Vec<u8>> {
-    let Redirect { port, at, len } = Redirect::parse(data)?;
-    let State::Open(local) = listeners.of(port)?.state else {
-        return None;
-    };
-    let mut edited = data.get(..at)?.to_vec();
-    varint::encode(i32::from(local.port()), &mut edited);
-    edited.extend_from_slice(data.get(at + len..)?);
-    while !fits(proto, edited.len()) {
-        edited.pop();
-    }
-    (edited != data).then_some(edited)
-}
-
-#[cfg(test)]
-#[path = "listeners_tests.rs"]
-mod tests;

@@ -1,0 +1,30 @@
+//! What has passed, in numbers.
+
+/// What has passed so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Sessions that came online.
+    pub sessions: u64,
+    /// Datagrams and bytes that came from clients.
+    pub c2s: Traffic,
+    /// Datagrams and bytes that came from the server.
+    pub s2c: Traffic,
+    /// Datagrams that no session took.
+    pub refused: u64,
+}
+
+/// Datagrams and bytes of one direction, as received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Number of datagrams.
+    pub datagrams: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    pub(super) fn count(&mut self, datagram: &[u8]) {
+        self.datagrams += 1;
+        self.bytes += datagram.len() as u64;
+    }
+}

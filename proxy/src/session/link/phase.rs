@@ -1,0 +1,100 @@
+//! How far a session is. What means something in one phase only is part of that phase.
+
+use std::time::Duration;
+
+use crate::session::{handshake::Handshake, resync::Resync, time::Time};
+
+/// A request of a handshake is repeated this often, as the game does.
+pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(500);
+/// A client that repeats its CONNECT no more has given up.
+pub(super) const CLIENT_GONE: Duration = Duration::from_secs(5);
+/// A client that was let in but never came.
+pub(super) const CLIENT_NEVER_CAME: Duration = Duration::from_secs(10);
+/// A client that says nothing for so long is gone.
+pub(super) const CLIENT_SILENT: Duration = Duration::from_secs(120);
+/// A server that says nothing for so long is worth a notice (it sends a keepalive every second).
+pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
+/// Something has to come back after a lone ACCEPT within this, or four times what CONNECT took.
+const ACCEPT_HEARD: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// The server has not let us in yet.
+    Opening(Opening),
+    /// It has, and the client was told; the client's first packet makes the session online.
+    Answered(Answered),
+    Online(Online),
+    /// Closed by somebody; late datagrams are swallowed until then.
+    Closing(Time),
+    Closed,
+}
+
+#[derive(Debug)]
+pub(super) struct Opening {
+    /// `None` only while a datagram is being handled.
+    pub(super) handshake: Option<Handshake>,
+    pub(super) next_request: Time,
+    /// When the server's silence is worth telling next.
+    pub(super) tell_silence: Time,
+}
+
+#[derive(Debug)]
+pub(super) struct Answered {
+    /// How long the server's answer to CONNECT took.
+    pub(super) connect_took: Duration,
+    /// Whether it was said that nothing is touched in a join of this kind.
+    pub(super) told_legacy: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Online {
+    /// DDNet's alone, until the server has sent something.
+    pub(super) accept: Option<LoneAccept>,
+    /// Rules act but the session may not be renumbered yet.
+    pub(super) arm_pending: bool,
+    /// Whether the server's present silence was told.
+    pub(super) told_silent: bool,
+    pub(super) resync: Resync,
+}
+
+/// The lone ACCEPT of DDNet's handshake towards the server (session decision 14).
+#[derive(Debug)]
+pub(super) struct LoneAccept {
+    repeat_at: Time,
+    every: Duration,
+}
+
+impl Online {
+    pub(super) fn new(accept: Option<LoneAccept>) -> Self {
+        Self {
+            accept,
+            arm_pending: true,
+            told_silent: false,
+            resync: Resync::default(),
+        }
+    }
+}
+
+impl LoneAccept {
+    /// Sent now, to a server whose answer to CONNECT took so long.
+    pub(super) fn new(now: Time, connect_took: Duration) -> Self {
+        let every = ACCEPT_HEARD.max(connect_took * 4);
+        Self {
+            repeat_at: now + every,
+            every,
+        }
+    }
+
+    pub(super) fn repeat_at(&self) -> Time {
+        self.repeat_at
+    }
+
+    /// Whether it has to be sent once more now.
+    pub(super) fn is_due(&mut self, now: Time) -> bool {
+        let due = self.repeat_at <= now;
+        if due {
+            self.repeat_at = now + self.every;
+        }
+        due
+    }
+}

@@ -1,0 +1,81 @@
+//! The message that sends a client to another port, and the one it becomes.
+
+use teetap_wire::{Layer, MessageId, Packet, Proto, identify, varint};
+
+use super::listeners::Listeners;
+use crate::session::compose::fits;
+
+/// `redirect@ddnet.org`: one int, the port (DDNet 17.2 and later, protocol_ex_msgs.h).
+const REDIRECT: MessageId = MessageId {
+    layer: Layer::System,
+    id: 0,
+    uuid: Some(0x4efe_406a_7774_33f1_bfde_1806_ff6d_1528_u128.to_be_bytes()),
+};
+
+/// Where DDNet's client connects to when no port is named (client.cpp, `Connect`).
+const DEFAULT_PORT: u16 = 8303;
+
+/// The port in a redirect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Redirect {
+    port: u16,
+    /// Where its int stands in the message, and how many bytes it takes.
+    at: usize,
+    len: usize,
+}
+
+impl Redirect {
+    fn parse(data: &[u8]) -> Option<Self> {
+        if !may_be_redirect(data) {
+            return None;
+        }
+        let (id, at) = identify(data)?;
+        if id != REDIRECT {
+            return None;
+        }
+        // Without an int the client does nothing.
+        let int = varint::decode(data.get(at..)?)?;
+        // The client's address has 16 bits for it, whatever the int is.
+        let [.., high, low] = int.value.to_be_bytes();
+        let port = match u16::from_be_bytes([high, low]) {
+            0 => DEFAULT_PORT,
+            port => port,
+        };
+        let len = int.len;
+        Some(Self { port, at, len })
+    }
+}
+
+/// Whether a message is one of the system with a UUID, or has an id with bytes that it does not need: nearly all are not.
+pub(crate) fn may_be_redirect(data: &[u8]) -> bool {
+    data.first().is_some_and(|first| first & 0x7f == 1)
+}
+
+/// The port that a message redirects a client to; `None` = it is no redirect.
+pub(super) fn redirect_port(data: &[u8]) -> Option<u16> {
+    Redirect::parse(data).map(|redirect| redirect.port)
+}
+
+/// A redirect with the port of our own listen socket; `None` = it stays as it is. Bytes behind the port, which no client
+/// reads, stay as far as they fit.
+pub(crate) fn redirected(proto: Proto, data: &[u8], listeners: &Listeners) -> Option<Vec<u8>> {
+    let Redirect { port, at, len } = Redirect::parse(data)?;
+    let local = listeners.in_front_of(port)?;
+    let mut edited = data.get(..at)?.to_vec();
+    varint::encode(i32::from(local), &mut edited);
+    edited.extend_from_slice(data.get(at + len..)?);
+    while !fits(proto, edited.len()) {
+        edited.pop();
+    }
+    (edited != data).then_some(edited)
+}
+
+/// The ports that a datagram of data redirects its receiver to.
+pub(super) fn ports(packet: &Packet<'_>) -> impl Iterator<Item = u16> {
+    packet.chunks().filter_map(|chunk| redirect_port(chunk.data))
+}
+
+/// Whether a datagram of data redirects its receiver.
+pub(crate) fn redirects(packet: &Packet<'_>) -> bool {
+    ports(packet).next().is_some()
+}
