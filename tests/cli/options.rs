@@ -2,7 +2,10 @@
 
 use assert_cmd::assert::OutputAssertExt as _;
 
-use crate::{NOBODY, OPTIONS, json, refused, run, teetap};
+use crate::{
+    command_line::{NOBODY, OPTIONS, json},
+    refused, run, teetap,
+};
 
 #[test]
 fn the_environment_mirrors_the_options() {

@@ -1,4 +1,4 @@
-//! The committed starting points: one file an input, a folder a target.
+//! The committed inputs, each of which made a target fail once: one file an input, a folder a target.
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -9,13 +9,17 @@ pub fn folder(target: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "corpus", target].iter().collect()
 }
 
-/// All inputs of a target, by name.
+/// All inputs of a target, by name; none when it has no folder.
 ///
 /// # Errors
 /// The folder or a file in it cannot be read.
 pub fn load(target: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut inputs = Vec::new();
-    for entry in folder(target).read_dir()? {
+    let entries = match folder(target).read_dir() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(inputs),
+        entries => entries?,
+    };
+    for entry in entries {
         let path = entry?.path();
         let name = path
             .file_name()

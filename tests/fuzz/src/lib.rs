@@ -15,9 +15,9 @@
 //! | [`handshake()`] | a joining client and what a server (or a stranger in its place) answers |
 //! | [`hub()`] | clients and a server of all kinds, strangers, rules, commands and time around one session core |
 //!
-//! `corpus/` holds starting points; `cargo run -p teetap-fuzz --example seed` makes them anew from the recorded
-//! sessions. The test `tests/replay.rs` runs them all and mutates each for a fixed number of rounds, or for ten minutes
-//! a target when `TEETAP_LONG` is set (`tests/run --long`). `libfuzzer/` calls the same functions with guidance by coverage.
+//! Every input starts from [`seeds`], which are generated, or from a file of [`corpus`], each of which made a target fail
+//! once. The test `tests/replay.rs` runs them all and mutates them for a fixed number of rounds, or for ten minutes a
+//! target when `TEETAP_LONG` is set (`tests/run --long`). `libfuzzer/` runs the same functions guided by coverage.
 
 #![expect(
     clippy::indexing_slicing,
@@ -26,6 +26,7 @@
 
 pub mod corpus;
 pub mod mutate;
+pub mod seeds;
 pub mod watch;
 
 mod chunks;

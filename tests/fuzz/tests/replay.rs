@@ -1,5 +1,5 @@
-//! Every target takes its whole corpus, and mutations of it: a fixed number of rounds, or ten minutes a target when
-//! `TEETAP_LONG` is set. A finding is kept as a file, named in the output, to become part of the corpus.
+//! Every target takes its seeds, its corpus, and mutations of both: a fixed number of rounds, or ten minutes a target when
+//! `TEETAP_LONG` is set. An input that fails is kept as a file, named in the output, to become part of the corpus.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,11 +7,12 @@
     reason = "a test fails by panicking, and says with what"
 )]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{env, fs, thread};
 
-use teetap_fuzz::{TARGETS, Target, corpus, mutate};
+use teetap_fuzz::{TARGETS, Target, corpus, mutate, seeds};
 
 /// For each target with `TEETAP_LONG`.
 const LONG: Duration = Duration::from_secs(600);
@@ -49,12 +50,9 @@ fn fuzz(name: &str, rounds: u32) {
         target: name,
         input: Vec::new(),
     };
-    let inputs: Vec<Vec<u8>> = corpus::load(name)
-        .unwrap()
-        .into_iter()
-        .map(|(_, input)| input)
-        .collect();
-    assert!(!inputs.is_empty(), "{name} has no corpus");
+    let mut inputs = seeds::of(name);
+    assert!(!inputs.is_empty(), "{name} has no seeds");
+    inputs.extend(corpus::load(name).unwrap().into_iter().map(|(_, input)| input));
     for input in &inputs {
         keeper.input.clone_from(input);
         target(input);
@@ -112,20 +110,28 @@ fn hub() {
     fuzz("hub", 4_000);
 }
 
-/// The corpus is small enough to be committed, and each folder belongs to a target.
+/// Every folder of the corpus belongs to a target; otherwise nothing would run its inputs.
 #[test]
-fn the_corpus_is_small() {
-    let mut bytes = 0;
-    for (name, _) in TARGETS {
-        bytes += corpus::load(name)
-            .unwrap()
-            .iter()
-            .map(|(_, input)| input.len())
-            .sum::<usize>();
+fn every_corpus_belongs_to_a_target() {
+    for folder in corpus::folder("").read_dir().unwrap() {
+        let name = folder.unwrap().file_name();
+        assert!(TARGETS.iter().any(|(known, _)| *known == name), "{name:?}");
+        assert!(!corpus::load(name.to_str().unwrap()).unwrap().is_empty());
     }
-    assert!(bytes < 200 * 1024, "{bytes} bytes");
-    let folders = corpus::folder("").read_dir().unwrap().count();
-    assert_eq!(folders, TARGETS.len());
+}
+
+/// The same seeds at every call, none twice, and none that is committed as well.
+#[test]
+fn seeds_are_deterministic() {
+    for (name, _) in TARGETS {
+        let seeds = seeds::of(name);
+        assert_eq!(seeds, seeds::of(name), "{name}");
+        let distinct: BTreeSet<&Vec<u8>> = seeds.iter().collect();
+        assert_eq!(distinct.len(), seeds.len(), "{name}");
+        for (file, input) in corpus::load(name).unwrap() {
+            assert!(!distinct.contains(&input), "{name}/{file}");
+        }
+    }
 }
 
 /// The mutator gives the same inputs for the same seed, and others for another.

@@ -3,6 +3,7 @@
 //!
 //! Law: nothing here uses the product's wire code, so that a symmetric mistake cannot hide.
 
+pub mod binary;
 pub mod capture;
 pub mod codec;
 pub mod hostile;

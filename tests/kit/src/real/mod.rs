@@ -18,6 +18,7 @@ mod scenario;
 mod teetap;
 mod teeworlds;
 mod transcript;
+pub mod turn;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};

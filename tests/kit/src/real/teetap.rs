@@ -2,6 +2,7 @@
 //!
 //! Its law: every line of standard output is one JSON object with `v`, `t` and `event`; anything else is an error of the run.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
@@ -149,6 +150,24 @@ impl Teetap {
         // The pipe may still hold lines after the exit; the readers end it.
         self.program.log().drain(PATIENCE)?;
         Ok((code, self.objects()?))
+    }
+
+    /// Ends it as [`Teetap::stop`] does; the codes of all notes that it printed, each once.
+    ///
+    /// # Errors
+    /// As for [`Teetap::stop`], or a thread of it panicked, or it did not end by the signal.
+    pub fn notes(self) -> Result<Vec<String>> {
+        ensure!(!self.errors().contains("panicked"), "{}", self.errors().tail());
+        let (code, objects) = self.stop()?;
+        ensure!(code == 128 + 15, "teetap ended with {code}");
+        let all = objects
+            .iter()
+            .filter_map(|object| object.get("notes")?.as_array());
+        let codes: BTreeSet<String> = all
+            .flatten()
+            .filter_map(|note| note.get("code")?.as_str().map(str::to_owned))
+            .collect();
+        Ok(codes.into_iter().collect())
     }
 }
 

@@ -1,0 +1,345 @@
+//! The command line of the built binary: what it takes, what it refuses and how, and how it ends.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    net::UdpSocket,
+    process::{Child, Command, Stdio},
+};
+
+use assert_cmd::assert::OutputAssertExt as _;
+
+use crate::{TEETAP, refused, run, teetap};
+
+pub(crate) const OPTIONS: [&str; 14] = [
+    "LISTEN",
+    "ALLOW_REMOTE",
+    "SEED",
+    "PROTO",
+    "QUIET",
+    "VERBOSE",
+    "JSON",
+    "FILTER",
+    "UNTIL",
+    "TIMEOUT",
+    "SHOW_SECRETS",
+    "MESSAGES",
+    "INPUT_LOG",
+    "WRITE",
+];
+
+/// An address of documentation: nothing is there, and it can be resolved without a name server.
+pub(crate) const NOBODY: &str = "192.0.2.1:8303";
+
+fn start(args: &[&str]) -> Child {
+    teetap()
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// A running proxy, its first JSON line and the rest of its stdout.
+fn start_json(args: &[&str]) -> (Child, serde_json::Value, BufReader<std::process::ChildStdout>) {
+    let mut child = start(args);
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    (child, serde_json::from_str(&line).unwrap(), stdout)
+}
+
+pub(crate) fn json(line: &str) -> serde_json::Value {
+    serde_json::from_str(line).unwrap()
+}
+
+#[test]
+fn help_names_options_sub_commands_and_exit_codes() {
+    let (long, stderr) = run(&["--help"], 0);
+    assert_eq!(stderr, "");
+    for option in OPTIONS {
+        let long_option = option.to_lowercase().replace('_', "-");
+        assert!(
+            long.contains(&format!("--{long_option}")) && long.contains(&format!("TEETAP_{option}")),
+            "{option}"
+        );
+    }
+    for word in [
+        "run",
+        "demo",
+        "replay",
+        "open",
+        "grep",
+        "scrub",
+        "explain",
+        "completions",
+        "man",
+        "Exit codes:",
+        "128+n",
+    ] {
+        assert!(long.contains(word), "{word}");
+    }
+    let (short, _) = run(&["-h"], 0);
+    assert!(short.len() < long.len());
+    assert_eq!(
+        run(&["-V"], 0).0,
+        format!("teetap {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line_before_anything_starts() {
+    let cases: [(&[&str], i32, &str); 23] = [
+        (&[], 2, "HOST[:PORT]"),
+        (&["run"], 2, "HOST[:PORT]"),
+        (&[""], 2, "empty"),
+        (&["host:0"], 2, "1 to 65535"),
+        (&["host:65536"], 2, "1 to 65535"),
+        (&["[::1"], 2, "IPv6"),
+        (&["two words"], 2, "no host name"),
+        (&[NOBODY, "--lissten", ":0"], 2, "'--listen'"),
+        (&[NOBODY, "-l", "8303"], 2, "127.0.0.1:8303"),
+        (&[NOBODY, "-l", "0.0.0.0:0"], 2, "--allow-remote"),
+        (&[NOBODY, "-l", "[::]:0"], 2, "--allow-remote"),
+        (&["demo", "-l", "0.0.0.0:0"], 2, "--allow-remote"),
+        (&[NOBODY, "--proto", "0.8"], 2, "0.6.5"),
+        (&[NOBODY, "--seed", "x"], 2, "number"),
+        (&[NOBODY, "-q", "-v"], 2, "--quiet"),
+        (&[NOBODY, "run", NOBODY], 2, "behind it"),
+        (&["demo", "--proto", "0.7"], 2, "takes no --proto"),
+        (&["opne", "FILE"], 2, "did you mean 'open'"),
+        (&["man", "opne"], 2, "'opne'"),
+        (&["help", "opne"], 2, "'opne'"),
+        (&["gerp"], 3, "did you mean the command 'grep'"),
+        (&["nosuch.invalid"], 3, "cannot resolve 'nosuch.invalid'"),
+        (&["127.0.0.1:8303", "-l", "127.0.0.1:8303"], 3, "talk to itself"),
+    ];
+    for (args, code, fragment) in cases {
+        refused(args, code, fragment);
+    }
+}
+
+#[test]
+fn a_taken_port_is_refused() {
+    let other = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let addr = other.local_addr().unwrap().to_string();
+    refused(&[NOBODY, "-l", &addr], 3, &format!("{addr} is taken"));
+}
+
+#[test]
+fn the_default_port_moves_on_when_it_is_taken_and_says_so() {
+    // Whoever has it, it is taken now.
+    let _mine_or_anybodys = UdpSocket::bind("127.0.0.1:8303");
+    let output = teetap()
+        .args(["run", NOBODY, "--json", "--", "true"])
+        .assert()
+        .code(0)
+        .get_output()
+        .clone();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let listen = json(stdout.lines().next().unwrap())["listen"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let port: u16 = listen.strip_prefix("127.0.0.1:").unwrap().parse().unwrap();
+    assert!((8304..8403).contains(&port), "{listen}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains(&format!("port 8303 is taken: listening on {listen}")),
+        "{stderr}"
+    );
+    assert!(stderr.contains(&format!("connect {listen}")), "{stderr}");
+    assert!(
+        stderr.contains(&format!("connect tw-0.7+udp://{listen}")),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_listen_address_of_this_machine_is_taken_with_the_flag() {
+    let (stdout, _) = run(
+        &[
+            "run",
+            NOBODY,
+            "-l",
+            "0.0.0.0:0",
+            "--allow-remote",
+            "--json",
+            "--",
+            "true",
+        ],
+        0,
+    );
+    let first = json(stdout.lines().next().unwrap());
+    assert!(
+        first["listen"].as_str().unwrap().starts_with("0.0.0.0:"),
+        "{first}"
+    );
+}
+
+#[test]
+fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
+    let script = "echo to:{host}:{port}:{addr}; exit 7";
+    let args = [
+        "run", NOBODY, "-l", ":0", "--json", "--seed", "9", "--", "sh", "-c", script,
+    ];
+    let (stdout, stderr) = run(&args, 1);
+    let lines: Vec<_> = stdout.lines().map(json).collect();
+    let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
+    let addr = first["listen"].as_str().unwrap();
+    assert!(stderr.contains(&format!("to:{addr}:{addr}\n")), "{stderr}");
+    assert_eq!(
+        (&first["event"], &first["v"], &first["seed"]),
+        (&"start".into(), &1.into(), &9.into())
+    );
+    assert_eq!(
+        (&last["event"], &last["cmd_exit"], &last["exit"], &last["seed"]),
+        (&"summary".into(), &7.into(), &1.into(), &9.into())
+    );
+    let (_, stderr) = run(&["run", NOBODY, "-l", ":0", "-q", "--", "no-such-command"], 3);
+    assert!(stderr.contains("cannot start no-such-command"), "{stderr}");
+}
+
+#[test]
+fn it_may_open_more_files_than_usual_and_its_command_need_not() {
+    // The command sees its own limit, and waits up to 20 s for that of its parent.
+    const SEEN: &str = r#"
+        [ "$(ulimit -Sn)" = 64 ] || exit 5
+        for _ in $(seq 2000); do
+            grep -q "^Max open files *$(ulimit -Hn) " /proc/$PPID/limits && exit 0
+            sleep 0.01
+        done
+        exit 6"#;
+    let mut limited = Command::new("sh");
+    limited.args(["-c", r#"ulimit -Sn 64; exec "$@""#, "sh", TEETAP]);
+    limited.args(["run", NOBODY, "--listen", "127.0.0.1:0", "--", "sh", "-c", SEEN]);
+    limited.assert().code(0);
+}
+
+#[test]
+fn signals_end_it_with_a_summary_and_their_code() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let (mut child, _, mut stdout) = start_json(&[NOBODY, "-l", ":0", "--json"]);
+        Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .assert()
+            .success();
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        let last = json(rest.lines().last().unwrap());
+        assert_eq!(
+            (&last["event"], &last["exit"]),
+            (&"summary".into(), &code.into()),
+            "{signal}"
+        );
+    }
+}
+
+#[test]
+fn what_the_kernel_drops_is_told() {
+    let (mut child, first, mut stdout) = start_json(&[NOBODY, "-l", "127.0.0.1:0", "--json", "-q"]);
+    let signal = |name: &str| {
+        let id = child.id().to_string();
+        Command::new("kill").args([name, &id]).assert().success();
+    };
+    // It stands still while more comes than any usual receive buffer holds.
+    signal("-STOP");
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..20_000 {
+        socket
+            .send_to(&[0; 1024], first["listen"].as_str().unwrap())
+            .unwrap();
+    }
+    signal("-CONT");
+    let mut line = String::new();
+    while !line.contains("the kernel dropped") {
+        line.clear();
+        assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "it was never told");
+    }
+    assert_eq!(json(&line)["level"], "warning");
+    signal("-TERM");
+    child.wait().unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    let last = json(rest.lines().last().unwrap());
+    let (dropped, read) = (&last["kernel_drops"], &last["datagrams"]["c2s"]);
+    assert_eq!(dropped.as_u64().unwrap() + read.as_u64().unwrap(), 20_000);
+}
+
+#[test]
+fn a_signal_ends_the_command_too() {
+    let args = ["run", NOBODY, "-l", ":0", "--json", "--", "sleep", "1000"];
+    let (mut child, _, mut stdout) = start_json(&args);
+    Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .assert()
+        .success();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    let last = json(rest.lines().last().unwrap());
+    // Whether it was started in time or not, none is left behind; started, it was ended by our TERM.
+    assert!(last["cmd_exit"].is_null() || last["cmd_exit"] == 143, "{last}");
+}
+
+#[test]
+fn a_closed_pipe_is_success() {
+    let mut child = start(&["demo", "--seconds", "60", "-l", ":0"]);
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert!(line.contains("#1"), "{line}");
+    drop(stdout);
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn completions_and_man_page_are_made_from_the_definition() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let (script, stderr) = run(&["completions", shell], 0);
+        assert!(
+            script.contains("allow-remote") && script.contains("completions"),
+            "{shell}"
+        );
+        assert_eq!(stderr, "");
+    }
+    refused(&["completions", "tcsh"], 2, "zsh");
+    // What a command does not take is not offered either.
+    let (script, _) = run(&["completions", "bash"], 0);
+    let of = |command: &str| {
+        let (_, rest) = script
+            .split_once(&format!("        teetap__subcmd__{command})"))
+            .unwrap();
+        rest.lines().nth(1).unwrap().to_owned()
+    };
+    assert!(
+        of("grep").contains("--until") && !of("grep").contains("--filter"),
+        "{}",
+        of("grep")
+    );
+    assert!(
+        of("man").contains("scrub") && !of("man").contains("--json"),
+        "{}",
+        of("man")
+    );
+    let (page, _) = run(&["man"], 0);
+    for word in [
+        ".TH teetap",
+        "allow\\-remote",
+        "Exit codes",
+        ".nf",
+        "TEETAP_LISTEN",
+        "demo",
+    ] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+    let (page, _) = run(&["man", "scrub"], 0);
+    assert!(
+        page.contains(".TH teetap-scrub") && page.contains("keep\\-unknown"),
+        "{page}"
+    );
+    assert!(!page.contains("allow\\-remote"), "{page}");
+}

@@ -1,0 +1,330 @@
+//! `teetap explain` of the built binary: what it takes, what it says, and what it refuses.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{Read as _, Write as _},
+    os::unix::ffi::OsStrExt as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use rustix::{pty, termios};
+use serde_json::Value;
+use teetap_kit::binary;
+
+/// DDNet's connect.
+const CONNECT: [u8; 12] = *b"\x10\x00\x00\x01TKEN\xff\xff\xff\xff";
+const HEX: &str = "10 00 00 01 54 4b 45 4e ff ff ff ff";
+/// The same with IPv4 and UDP, as tcpdump -x shows it.
+const TCPDUMP: &str = "\
+13:37:00.000001 IP 127.0.0.1.4660 > 127.0.0.1.8303: UDP, length 12
+\t0x0000:  4500 0028 0001 0000 4011 7cc2 7f00 0001
+\t0x0010:  7f00 0001 1234 206f 0014 0000 1000 0001
+\t0x0020:  544b 454e ffff ffff
+";
+/// 0.7's info with the password `hunter2`.
+const INFO: &str = "000001 67ec52a9 400d01 03 302e3700 68756e7465723200";
+
+fn teetap(args: &[&str]) -> Command {
+    let mut command = crate::teetap();
+    command.arg("explain").args(args);
+    command
+}
+
+/// stdout of a run that must end well and say nothing else.
+fn explained(args: &[&str]) -> String {
+    let (stdout, stderr) = binary::run(&mut teetap(args), 0);
+    assert_eq!(stderr, "", "{args:?}");
+    stdout
+}
+
+/// stdout and stderr of a run that is given `input`.
+fn piped(args: &[&str], input: &[u8], code: i32) -> (String, String) {
+    let mut command = teetap(args);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // What is too long is not read to its end.
+    let written = stdin.write_all(input);
+    assert!(written.is_ok() || input.len() > 1 << 20);
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(code));
+    (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
+}
+
+/// Refused: code 2, nothing on stdout, one line with `fragment` on stderr.
+fn refused(args: &[&str], input: &[u8], fragment: &str) {
+    let (stdout, stderr) = piped(args, input, 2);
+    assert_eq!(stdout, "", "{args:?}");
+    assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+    assert!(
+        stderr.starts_with("teetap: ") && stderr.contains(fragment),
+        "{args:?}: {stderr}"
+    );
+}
+
+fn json(args: &[&str]) -> Vec<Value> {
+    binary::objects(&explained(&[&["--json"], args].concat()))
+}
+
+/// Without the lines that say how the bytes were found.
+fn body(text: &str) -> &str {
+    text.split_once("\n\n").unwrap().1
+}
+
+#[test]
+fn every_form_of_the_same_bytes_gives_the_same() {
+    let expected = explained(&[HEX]);
+    assert!(
+        expected.starts_with("12 bytes\n\nas       dir     verdict   why\nddnet    c2s     fits "),
+        "{expected}"
+    );
+    let words: Vec<&str> = HEX.split(' ').collect();
+    assert_eq!(explained(&words), expected);
+    assert_eq!(explained(&["10:00:00:01:54:4b:45:4e:ff:ff:ff:ff"]), expected);
+    assert_eq!(piped(&["-"], HEX.as_bytes(), 0).0, expected);
+    assert_eq!(piped(&["-"], &CONNECT, 0).0, expected);
+    for code in [
+        r#"b"\x10\0\0\x01TKEN\xff\xff\xff\xff""#,
+        "{0x10,0,0,1,0x54,0x4b,0x45,0x4e,0xff,0xff,0xff,0xff}",
+    ] {
+        assert_eq!(body(&explained(&[code])), body(&expected), "{code}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let xxd = "00000000: 1000 0001 544b 454e ffff ffff            ....TKEN....\n";
+    let hexdump = "00000000  10 00 00 01 54 4b 45 4e  ff ff ff ff              |....TKEN....|\n0000000c\n";
+    let tshark = "0000  10 00 00 01 54 4b 45 4e ff ff ff ff               ....TKEN....\n";
+    for (name, contents, said) in [
+        (
+            "tshark",
+            tshark.as_bytes(),
+            "the text of Wireshark or tshark -x\n",
+        ),
+        ("raw", &CONNECT[..], ""),
+        ("hex", HEX.as_bytes(), ""),
+        ("xxd", xxd.as_bytes(), "the text of xxd\n"),
+        ("hexdump", hexdump.as_bytes(), "the text of hexdump -C\n"),
+        (
+            "tcpdump",
+            TCPDUMP.as_bytes(),
+            "the text of tcpdump\n1 lines without bytes left out\n\
+             28 bytes of headers skipped (IPv4, UDP): 127.0.0.1:4660 to 127.0.0.1:8303\n",
+        ),
+    ] {
+        let file = folder.path().join(name);
+        fs::write(&file, contents).unwrap();
+        let text = explained(&[file.to_str().unwrap()]);
+        assert_eq!(body(&text), body(&expected), "{name}");
+        assert!(text.starts_with(&format!("12 bytes\n{said}\n")), "{name}: {text}");
+    }
+}
+
+#[test]
+fn protocol_and_direction_can_be_forced() {
+    let text = explained(&["--proto", "0.6", "--dir", "s2c", HEX]);
+    let tried: Vec<&str> = body(&text)
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    assert!(tried[0].starts_with("0.6      s2c     doubtful "), "{text}");
+    assert!(tried[1..].iter().all(|line| line.starts_with(' ')), "{text}");
+    assert!(text.contains("wrong-direction"), "{text}");
+    let all = json(&[HEX]);
+    let protos: Vec<&str> = all.iter().map(|line| line["proto"].as_str().unwrap()).collect();
+    assert_eq!(protos, ["ddnet", "0.6", "0.6.5", "0.7"]);
+    assert_eq!(json(&["--proto", "0.7", HEX]).len(), 1);
+}
+
+#[test]
+fn json_has_the_rows_with_their_ranges() {
+    let best = &json(&[HEX])[0];
+    assert_eq!(
+        (&best["v"], &best["event"]),
+        (&Value::from(1), &Value::from("explain"))
+    );
+    assert_eq!(
+        (&best["verdict"], &best["dir"]),
+        (&Value::from("fits"), &Value::from("c2s"))
+    );
+    let rows = best["rows"].as_array().unwrap();
+    let token = rows.iter().find(|row| row["label"] == "token").unwrap();
+    let expected = serde_json::json!({
+        "depth": 0, "space": "datagram", "at": 8, "len": 4, "label": "token",
+        "value": "ffffffff (none yet)", "hex": "ffffffff", "notes": [],
+    });
+    assert_eq!(token, &expected);
+    let control = rows.iter().find(|row| row["label"] == "control").unwrap();
+    assert_eq!(
+        (&control["bits"], &control["value"]),
+        (&Value::from(0x10), &Value::from("yes"))
+    );
+    let unknown = &json(&["--proto", "0.6", "00 00 01 00 01 7f"])[0];
+    let notes = unknown["rows"].as_array().unwrap().iter();
+    let notes: Vec<&Value> = notes.flat_map(|row| row["notes"].as_array().unwrap()).collect();
+    assert_eq!(
+        (&notes[0]["code"], &notes[0]["at"], &notes[0]["place"]),
+        (
+            &Value::from("unknown-message"),
+            &Value::from(5),
+            &Value::from("datagram")
+        )
+    );
+    // The same, compressed: its ranges count in the payload.
+    let mut packed = vec![0x80, 0, 1];
+    teetap_wire::compress(&[0, 1, 0x7f], teetap_wire::Trailing::Always, &mut packed);
+    let hex: String = packed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let unknown = &json(&["--proto", "0.6", &hex])[0];
+    let notes = unknown["rows"].as_array().unwrap().iter();
+    let notes: Vec<&Value> = notes.flat_map(|row| row["notes"].as_array().unwrap()).collect();
+    assert_eq!(
+        (&notes[0]["code"], &notes[0]["at"], &notes[0]["place"]),
+        (
+            &Value::from("unknown-message"),
+            &Value::from(2),
+            &Value::from("payload")
+        )
+    );
+}
+
+/// What is printed on a terminal of so many columns.
+fn on_terminal(columns: u16) -> String {
+    let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY;
+    let ours = pty::openpt(flags).unwrap();
+    pty::grantpt(&ours).unwrap();
+    pty::unlockpt(&ours).unwrap();
+    let name = pty::ptsname(&ours, Vec::new()).unwrap();
+    let path = Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
+    let theirs = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let size = termios::Winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    termios::tcsetwinsize(&theirs, size).unwrap();
+    let mut command = teetap(&[INFO]);
+    let mut child = command.stdout(theirs).spawn().unwrap();
+    // Else this end would keep the terminal open.
+    drop(command);
+    let mut text = Vec::new();
+    // A terminal that nobody has open any more ends with an error.
+    let _ended = File::from(ours).read_to_end(&mut text);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn lines_are_as_wide_as_the_terminal() {
+    let widest = |text: &str| text.lines().map(|line| line.trim_end().chars().count()).max();
+    let pairs = [(0, 100), (20, 60), (60, 60), (79, 79), (130, 130)];
+    for (columns, most) in pairs {
+        let text = on_terminal(columns);
+        let widest = widest(&text).unwrap();
+        // Words are not cut to fill a line.
+        assert!(
+            widest <= most && widest + 12 > most,
+            "{columns}: {widest} of {most}\n{text}"
+        );
+    }
+    assert_eq!(on_terminal(100).replace('\r', ""), explained(&[INFO]));
+}
+
+#[test]
+fn secrets_are_dots_unless_asked_for() {
+    for args in [
+        &[INFO][..],
+        &["--json", INFO],
+        &["--proto", "0.6", INFO],
+        &["--dir", "s2c", "--json", INFO],
+    ] {
+        let text = explained(args);
+        assert!(text.contains("•••"), "{args:?}: {text}");
+        for leak in ["hunter2", "hunter", "68756e74", "68 75 6e 74"] {
+            assert!(!text.contains(leak), "{args:?}: {text}");
+        }
+    }
+    let text = explained(&["--show-secrets", INFO]);
+    assert!(
+        text.contains("password  \"hunter2\"") && text.contains("68 75 6e 74"),
+        "{text}"
+    );
+}
+
+#[test]
+fn definitions_of_ones_own_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    fs::write(
+        &file,
+        "for 0.6\n\n# Mine.\ngame 63 mine s2c nonvital\n  count  int\n",
+    )
+    .unwrap();
+    let text = explained(&["--messages", file.to_str().unwrap(), "00 00 01 00 03 be 01 07"]);
+    assert!(
+        text.contains("id  63 game mine: Mine.") && text.contains("count  7"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_broken_is_explained_as_far_as_it_goes_and_well() {
+    let text = explained(&["--proto", "0.7", "04 00 00 67 ec"]);
+    assert!(
+        text.contains("3-4        67 ec                       token  2 of 4 bytes"),
+        "{text}"
+    );
+    assert!(text.contains("! too-short"), "{text}");
+    // Nothing of a name can move the cursor.
+    let text = explained(&["--proto", "0.6", "00 00 01 40 05 01 02 1b 5b 32 4a 00"]);
+    assert!(
+        !text.contains('\u{1b}') && text.contains("message  \"\u{fffd}[2J\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_holds_no_packet_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("none");
+    let capture = folder.path().join("capture");
+    fs::write(&capture, [&[0xd4, 0xc3, 0xb2, 0xa1][..], &[0; 40]].concat()).unwrap();
+    let long = vec![0xff; 65_508];
+    let longer = vec![b'0'; 2 << 20];
+    let cases: [(&[&str], &[u8], &str); 16] = [
+        (&[], b"", "HEX|FILE|-"),
+        (&[""], b"", "no bytes"),
+        (&["-"], b"", "no packet in stdin: no bytes"),
+        (
+            &["-"],
+            b"10 0z",
+            "no packet in stdin: line 1, column 5: 'z' is no hex digit",
+        ),
+        (&["-"], b"10 00\n1", "line 2, column 1: a byte has two digits"),
+        (&["-"], &long, "more than 65507 bytes"),
+        (&["-"], &longer, "more than 1048576 bytes"),
+        (&["[16,0,0,1]"], b"", "this looks decimal"),
+        (
+            &["-"],
+            b"0000000 0010 0100\n0000004\n",
+            "use hexdump -C, od -A x -t x1 or xxd",
+        ),
+        (&["-"], b"00000000: 4e454b54  TKEN\n", "use xxd without -e"),
+        (&["100"], b"", "line 1, column 3: a byte has two digits"),
+        (&["10", "zz"], b"", "'z' is no hex digit"),
+        (&[missing.to_str().unwrap()], b"", "not the name of a file"),
+        (&[folder.path().to_str().unwrap()], b"", "no packet in"),
+        (&[capture.to_str().unwrap()], b"", "capture file"),
+        (&["--dir", "up", "00"], b"", "--dir"),
+    ];
+    for (args, input, fragment) in cases {
+        refused(args, input, fragment);
+    }
+}

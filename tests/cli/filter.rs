@@ -1,0 +1,158 @@
+//! Filters through the built binary: what `-f` shows, when `--until` and `--timeout` end a run, and how a wrong one is told.
+
+use serde_json::Value;
+use teetap_kit::binary;
+
+use crate::run;
+
+/// stdout and stderr of a demo with these options, which must end with `code`.
+fn demo(options: &[&str], code: i32) -> (String, String) {
+    run(&[&["demo", "-l", "127.0.0.1:0"], options].concat(), code)
+}
+
+#[test]
+fn only_what_matches_is_shown_and_sessions_all_the_same() {
+    let options = ["--seconds", "1", "-f", r#"sv_chat.message contains "of seven""#];
+    let (plain, _) = demo(&options, 0);
+    let (sessions, messages): (Vec<&str>, Vec<&str>) =
+        plain.lines().partition(|line| line.contains("session "));
+    assert!(sessions.len() >= 6, "{plain}");
+    assert!(!messages.is_empty(), "{plain}");
+    for line in messages {
+        assert!(line.contains(" sv_chat ") && line.contains("of seven"), "{line}");
+    }
+    let (json, _) = demo(&[&options[..], &["--json", "-v"]].concat(), 0);
+    let lines = json
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let names: Vec<Value> = lines
+        .filter(|line| line["event"] == "message")
+        .map(|line| line["name"].clone())
+        .collect();
+    assert!(
+        !names.is_empty() && names.iter().all(|name| name == "sv_chat"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_filter_remembers() {
+    let (plain, _) = demo(&["--seconds", "1", "-f", "input and count(input) == 3"], 0);
+    let inputs = plain.lines().filter(|line| line.contains(" input ")).count();
+    assert_eq!(inputs, 2, "one of each session: {plain}");
+}
+
+#[test]
+fn a_run_ends_when_it_has_seen_what_it_was_to_see() {
+    let (json, _) = demo(
+        &[
+            "--seconds",
+            "60",
+            "--json",
+            "-f",
+            "cl_say",
+            "--until",
+            "sv_chat.client_id == 1",
+        ],
+        0,
+    );
+    // What ended it need not be shown.
+    assert!(!json.contains("\"sv_chat\""), "{json}");
+    let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["event"], &last["exit"]), (&"summary".into(), &0.into()));
+    assert!(last["t"].as_f64().unwrap() < 30.0, "{last}");
+}
+
+#[test]
+fn a_timeout_is_a_failure_only_where_something_was_waited_for() {
+    demo(
+        &["--seconds", "60", "--timeout", "300ms", "--until", "rcon_auth"],
+        4,
+    );
+    demo(&["--seconds", "60", "--timeout", "0.3s"], 0);
+    for wrong in ["5", "5x", "0s", "-1s", "5kB", "soon"] {
+        let (_, stderr) = demo(&[&format!("--timeout={wrong}")], 2);
+        assert!(stderr.contains("unit of time"), "{wrong}: {stderr}");
+    }
+}
+
+#[test]
+fn a_wrong_expression_is_told_with_its_place_before_anything_starts() {
+    for option in ["--filter", "--until"] {
+        let (stdout, stderr) = demo(&[option, "sv_chat.mesage == 1"], 2);
+        assert_eq!(stdout, "");
+        for part in [
+            format!("teetap: the expression of {option} is wrong\nerror[E103]"),
+            format!("--> {option}:1:9"),
+            "did you mean `message`?".to_owned(),
+        ] {
+            assert!(stderr.contains(&part), "{stderr}");
+        }
+    }
+    // What can never match is a warning, and the run goes on.
+    let (_, stderr) = demo(&["--seconds", "1", "-f", "c2s and s2c"], 0);
+    assert!(stderr.contains("warning["), "{stderr}");
+}
+
+/// A script can tell whether what it waited for came, however the run ended.
+#[test]
+fn what_never_came_is_told_by_the_exit_code() {
+    let never = r#"sv_chat.message contains "zzz""#;
+    demo(&["--seconds", "1", "--until", never], 4);
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/map-dd.pcap");
+    for (until, code) in [(never, 4), ("sv_motd", 0)] {
+        run(&["open", "--until", until, capture], code);
+    }
+}
+
+#[test]
+fn filters_ask_what_is_in_snapshots() {
+    // The bots of the demo stand on the ground and run to and fro; ids are those of the clients.
+    for (text, some) in [
+        ("any_snap and snap.crc_ok", true),
+        ("any_snap and not snap.crc_ok", false),
+        ("snap.character[1].y == 497 and snap.tick > 5", true),
+        ("snap.character[1].y == 498", false),
+        ("snap.character[9].y == 497", false),
+        ("sv_chat or snap.parts == 2", true),
+        ("any_snap and snap.parts == 2", false),
+        // The field of the message, in all of them.
+        ("any_snap or sys.snap.tick > 5", true),
+        ("lint.snap_no_base or lint.snap_bad_crc", false),
+    ] {
+        let (stdout, _) = demo(&["--seconds", "1", "-f", text], 0);
+        let messages = stdout.lines().filter(|line| !line.contains(" session "));
+        let (snapshots, others): (Vec<&str>, Vec<&str>) = messages.partition(|line| line.contains(" snap_"));
+        let is_chat = text.contains("sv_chat");
+        assert_eq!(!snapshots.is_empty(), some && !is_chat, "{text}: {stdout}");
+        assert_eq!(!others.is_empty(), is_chat, "{text}: {stdout}");
+    }
+}
+
+#[test]
+fn grep_prints_what_matches_in_a_recording_and_ends_as_grep_does() {
+    let (_folder, file) = binary::place("demo.pcapng");
+    let path = file.to_str().unwrap();
+    demo(&["--seconds", "1", "-w", path], 0);
+    let grep = |args: &[&str], code: i32| run(args, code).0;
+    let found = grep(&["grep", "cl_say and .message contains \"line 1\"", path], 0);
+    assert_eq!(found.lines().count(), 2, "{found}");
+    assert!(found.lines().all(|line| line.contains(" cl_say ")), "{found}");
+    let found = grep(&["grep", "--json", "sv_motd", path], 0);
+    for line in found.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert!(line["name"] == "sv_motd" || line["event"] != "message", "{line}");
+        assert!(line["event"] != "session" && line["event"] != "log", "{line}");
+    }
+    assert_eq!(grep(&["grep", "-q", "rcon_auth", path], 1), "");
+    let nothing = grep(&["grep", "--json", "rcon_auth", path], 1);
+    assert!(nothing.trim_end().ends_with("\"exit\":1}"), "{nothing}");
+    grep(&["grep", "sv_chat ==", path], 2);
+    grep(&["grep", "sv_chat", "no-such-file.pcapng"], 2);
+    // The recording itself, filtered.
+    let opened = grep(&["open", "-f", "sv_chat", path], 0);
+    assert!(
+        opened.contains(" sv_chat ") && !opened.contains(" input "),
+        "{opened}"
+    );
+}

@@ -1,0 +1,225 @@
+//! Definitions of messages, through the built binary: the list, one of them, a user's own, and what the demo shows.
+
+use std::fs;
+
+use serde_json::Value;
+use teetap_kit::binary;
+
+use crate::run;
+
+/// The messages of a demo run with these options.
+fn demo(options: &[&str]) -> Vec<Value> {
+    let args = [
+        &["demo", "--seconds", "1", "-l", "127.0.0.1:0", "--json"],
+        options,
+    ]
+    .concat();
+    let (stdout, _) = run(&args, 0);
+    let objects = binary::objects(&stdout).into_iter();
+    objects.filter(|object| object["event"] == "message").collect()
+}
+
+#[test]
+fn the_list_has_every_class_and_all_three_ids() {
+    let (list, _) = run(&["messages"], 0);
+    for class in ["CONTROL", "SYSTEM", "GAME", "CONNLESS", "OBJECT"] {
+        assert!(list.lines().any(|line| line.starts_with(class)), "{class}");
+    }
+    let line = list
+        .lines()
+        .find(|line| line.starts_with("  enter_game "))
+        .unwrap();
+    let words: Vec<&str> = line.split_whitespace().take(5).collect();
+    assert_eq!(words, ["enter_game", "c2s", "15", "15", "19"]);
+}
+
+#[test]
+fn one_is_printed_under_any_of_its_names_and_a_wrong_name_gets_advice() {
+    let (snake, _) = run(&["messages", "sv_chat"], 0);
+    let (macro_name, _) = run(&["messages", "NETMSGTYPE_SV_CHAT"], 0);
+    assert_eq!(snake, macro_name);
+    assert!(snake.contains("game 3 sv_chat s2c vital"), "{snake}");
+    let (stdout, stderr) = run(&["messages", "sv_cat"], 2);
+    assert_eq!(stdout, "");
+    assert_eq!(
+        stderr,
+        "teetap: no message or object is called 'sv_cat'; did you mean sv_chat?\n"
+    );
+}
+
+#[test]
+fn one_is_printed_under_the_names_of_filters() {
+    for (name, holds, lacks) in [
+        ("snap.character", "object 9 character", "system"),
+        ("sys.4", "system 4 ", "game 4"),
+        ("game.4", "game 4 ", "system 4"),
+        ("connless.info", "connless inf3 info", "system 1 info"),
+        ("game.sv_chat", "game 3 sv_chat", "object"),
+        ("ctrl.close", "control 4 close", "system"),
+        (
+            "sys.ex.245e5097-9fe0-39d6-bf7d-9a29e1691e4c",
+            "what-is@ddnet.tw",
+            "game",
+        ),
+    ] {
+        let (text, _) = run(&["messages", name], 0);
+        assert!(text.contains(holds), "{name}: {text}");
+        let mut lines = text.lines();
+        assert!(!lines.any(|line| line.starts_with(lacks)), "{name}: {text}");
+    }
+    for (name, help) in [
+        ("snap.charcter", "did you mean snap.character?"),
+        (
+            "snap.character[3].x",
+            "a field is told of with what has it: snap.character",
+        ),
+        ("sv_chat.message", "a field is told of with what has it: sv_chat"),
+        ("4", "a number needs its kind: sys.4, game.4, ctrl.4 or snap.4"),
+    ] {
+        let (_, stderr) = run(&["messages", name], 2);
+        let expected = format!("teetap: no message or object is called '{name}'; {help}\n");
+        assert_eq!(stderr, expected);
+    }
+}
+
+#[test]
+fn the_form_is_explained_by_a_file_that_can_be_used() {
+    let (form, _) = run(&["messages", "--form"], 0);
+    assert_eq!(form, teetap_wire::def::FORM);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    fs::write(&file, &form).unwrap();
+    let path = file.to_str().unwrap();
+    let (list, _) = run(&["--messages", path, "messages"], 0);
+    assert!(list.contains("  sv_pet "), "{list}");
+    assert!(list.ends_with("teetap messages --form\n"), "{list}");
+    // Also where the file is wrong that it is to help with.
+    fs::write(&file, "nonsense").unwrap();
+    run(&["--messages", path, "messages", "--form"], 0);
+    run(&["messages", "--form", "sv_chat"], 2);
+}
+
+#[test]
+fn names_that_filters_take_for_something_else_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    let path = file.to_str().unwrap();
+    for (definition, told) in [
+        ("game 900 lint s2c", "3:10: `lint`"),
+        ("connless abcd and both", "3:15: `and`"),
+        ("system 900 n c2s", "3:12: `n`"),
+        ("object 900 tick", "3:12: `snap.tick`"),
+    ] {
+        fs::write(&file, format!("for 0.7\n\n{definition}\n")).unwrap();
+        let (_, stderr) = run(&["--messages", path, "messages"], 2);
+        let expected =
+            format!("teetap: {path}:{told} means something else in filters: choose another name\n");
+        assert_eq!(stderr, expected);
+    }
+    // A snapshot's own message may be replaced.
+    fs::write(&file, "for 0.7\nsystem 8 snap s2c\nobject 900 lint\n").unwrap();
+    run(&["--messages", path, "messages"], 0);
+}
+
+#[test]
+fn the_demo_has_no_message_that_is_not_understood_whole() {
+    let messages = demo(&[]);
+    assert!(messages.len() > 50, "{}", messages.len());
+    for message in &messages {
+        assert!(
+            message["name"].is_string() && message["fields"].is_object(),
+            "{message}"
+        );
+        assert_eq!(message["notes"], serde_json::json!([]), "{message}");
+    }
+    let named = |name: &str| messages.iter().find(|message| message["name"] == name).unwrap();
+    assert_eq!(named("sv_motd")["fields"]["message"], "Welcome to the demo.");
+    assert_eq!(named("cl_start_info")["fields"]["clan"], "demo");
+    assert_eq!(named("client_version")["fields"]["connection_id"], "•••");
+    let shown = demo(&["--show-secrets"]);
+    let version = shown
+        .iter()
+        .find(|message| message["name"] == "client_version")
+        .unwrap();
+    assert_ne!(version["fields"]["connection_id"], "•••");
+}
+
+#[test]
+fn definitions_of_ones_own_replace_those_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    let text = "for 0.6 ddnet 0.7\n\n# Mine.\ngame 1 my_motd s2c vital\n  words  str\n";
+    fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap();
+    let messages = demo(&["--messages", path]);
+    let mine = messages
+        .iter()
+        .find(|message| message["name"] == "my_motd")
+        .unwrap();
+    assert_eq!(mine["fields"]["words"], "Welcome to the demo.");
+    let (text, _) = run(&["--messages", path, "messages", "my_motd"], 0);
+    assert!(text.contains("# Mine.\ngame 1 my_motd s2c vital"), "{text}");
+}
+
+#[test]
+fn a_line_says_a_message_in_its_own_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    let text =
+        "for 0.6 ddnet 0.7\ngame 1 sv_motd s2c vital\n  message  str\n  gist \"today: {message:raw}\"\n";
+    fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap();
+    let args = ["demo", "--seconds", "2", "-l", "127.0.0.1:0"];
+    let (built_in, _) = run(&args, 0);
+    let (mine, _) = run(&[&args[..], &["--messages", path]].concat(), 0);
+    let said = |lines: &str, what: &str| lines.lines().any(|line| line.ends_with(what));
+    assert!(said(&built_in, r#" bytes "Welcome to the demo.""#), "{built_in}");
+    // The names: 0.7 tells them in messages, DDNet in snapshots.
+    for session in [" #1 ", " #2 "] {
+        let mut lines = built_in.lines().filter(|line| line.contains(session));
+        let named = lines.any(|line| line.ends_with(r#" "ddnet": line 1 of ddnet"#));
+        assert!(named, "{session} {built_in}");
+    }
+    assert!(said(&mine, " bytes today: Welcome to the demo."), "{mine}");
+    let (text, _) = run(&["--messages", path, "messages", "sv_motd"], 0);
+    assert!(text.ends_with("  gist \"today: {message:raw}\"\n"), "{text}");
+    fs::write(&file, text.replace("message:raw", "mesage:raw")).unwrap();
+    let (_, stderr) = run(&["--messages", path, "messages"], 2);
+    assert!(
+        stderr.contains("`sv_motd` has no field `mesage` (did you mean `message`?)"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_wrong_definition_is_refused_with_its_place_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    fs::write(
+        &file,
+        "for 0.7\n\ngame 1 mine s2c vital\n  words  strr\n  more  int\n",
+    )
+    .unwrap();
+    let path = file.to_str().unwrap();
+    for args in [
+        &["--messages", path, "messages"][..],
+        &["demo", "--messages", path],
+        &["run", "127.0.0.1:1", "--messages", path],
+    ] {
+        let (stdout, stderr) = run(args, 2);
+        assert_eq!(stdout, "", "{args:?}");
+        assert!(
+            stderr.starts_with(&format!("teetap: {path}:4:10: ")),
+            "{args:?}: {stderr}"
+        );
+        assert!(stderr.contains("str"), "{stderr}");
+    }
+    let missing = folder.path().join("none.tw");
+    let (_, stderr) = run(&["messages", "--messages", missing.to_str().unwrap()], 2);
+    assert!(
+        stderr.contains("none.tw") && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    fs::write(&file, [0xff, 0xfe]).unwrap();
+    run(&["messages", "--messages", path], 2);
+}

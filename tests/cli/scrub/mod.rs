@@ -1,0 +1,322 @@
+//! `teetap scrub` of the built binary: nothing that is secret and no address is left, everything else is, and others can read it.
+
+mod given;
+
+use std::{
+    collections::BTreeSet, fs, net::IpAddr, os::unix::fs::PermissionsExt as _, path::Path, process::Command,
+};
+
+use assert_cmd::assert::OutputAssertExt as _;
+use serde_json::Value;
+use teetap_kit::{
+    binary::{place, run},
+    capture,
+};
+
+use crate::teetap;
+use given::{CARDS, CLIENT, SERVER, elsewhere, essence, everything, holds, open, relocated, scrub, secrets};
+
+#[test]
+fn nothing_secret_is_left_and_all_the_rest_is() {
+    let mut messages = BTreeSet::new();
+    for name in capture::names().unwrap() {
+        let (_folder, path) = place("given.pcap");
+        let (out, again) = (path.with_file_name("out.pcap"), path.with_file_name("again.pcap"));
+        fs::write(&path, relocated(&name)).unwrap();
+        // Surplus bytes are a note in both.
+        let stderr = scrub(&path, &out, &[], 0);
+        let count = capture::recorded(&name).unwrap().len();
+        assert!(
+            stderr.starts_with(&format!("teetap: {count} packets written to ")),
+            "{stderr}"
+        );
+        assert!(
+            !stderr.contains("left out") && stderr.lines().count() == 1,
+            "{stderr}"
+        );
+        assert_eq!(fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
+        // The same for what is shown, but for what was replaced.
+        let (before, after) = (open(&path, &["-vv"]), open(&out, &["-vv"]));
+        let keep = |objects: &[Value]| {
+            // The message of a library that nobody else knows.
+            let objects = essence(objects).into_iter();
+            let objects = objects.filter(|object| object["uuid"] != "ee610b6f-909f-311e-93f7-11a95f55a086");
+            objects.collect::<Vec<_>>()
+        };
+        let pairs = keep(&before).into_iter().zip(keep(&after));
+        for (before, after) in pairs {
+            if before["flags"] == after["flags"] {
+                assert_eq!(before, after, "{name}");
+            } else {
+                // With surplus replaced it did not get shorter by compression.
+                assert_eq!(
+                    (name.as_str(), &before["ordinal"]),
+                    ("tw06c-to-dd20-antispoof", &5.into())
+                );
+            }
+        }
+        assert_eq!(before.len(), after.len());
+        let shown = open(&path, &["-vv", "--show-secrets"]);
+        let (all_before, all) = (everything(&path), everything(&out));
+        for (message, secret) in secrets(&before, &shown) {
+            // The server repeats commands in what it says about them, and raw bytes are shown as hex.
+            if !["rcon_cmd", "client_version", "checksum"].contains(&&*message) && secret.len() > 3 {
+                assert!(holds(&all_before, secret.as_bytes()), "{name} {message} {secret}");
+                assert!(!holds(&all, secret.as_bytes()), "{name} {message} {secret}");
+            }
+            messages.insert(message);
+        }
+        let replaced = open(&out, &["-vv", "--show-secrets"]);
+        for (message, text) in secrets(&after, &replaced) {
+            let is_placeholder =
+                text.chars().all(|c| c == '*') || text.replace(['-', '2', 'a'], "").is_empty();
+            assert!(is_placeholder, "{name} {message} {text}");
+        }
+        for address in [
+            &CLIENT[..],
+            &SERVER,
+            &CARDS[..6],
+            &CARDS[6..],
+            b"84.11.2.3",
+            b"93.41.5.6",
+        ] {
+            assert!(!holds(&all, address), "{name} {address:?}");
+        }
+        scrub(&out, &again, &[], 0);
+        assert!(fs::read(&again).unwrap() == fs::read(&out).unwrap(), "{name}");
+    }
+    for message in ["rcon_auth", "rcon_cmd", "cl_say", "client_version"] {
+        assert!(messages.contains(message), "{message}: {messages:?}");
+    }
+}
+
+#[test]
+fn others_read_it_and_find_every_checksum_right() {
+    for (name, ending) in [("rich-dd16", "pcap"), ("rich-tw07", "pcapng")] {
+        let (_folder, path) = place("given.pcap");
+        let out = path.with_file_name("out").with_extension(ending);
+        fs::write(&path, relocated(name)).unwrap();
+        let given = if ending == "pcapng" {
+            let given = path.with_file_name("given.pcapng");
+            let args = ["-F", "pcapng", "--capture-comment", "at alice-pc"];
+            Command::new("editcap")
+                .args(args)
+                .args([&path, &given])
+                .assert()
+                .code(0);
+            assert!(holds(&[fs::read(&given).unwrap()], b"alice-pc"));
+            given
+        } else {
+            path
+        };
+        scrub(&given, &out, &[], 0);
+        let all = [fs::read(&out).unwrap()];
+        assert!(!holds(&all, b"alice-pc") && !holds(&all, b"ditcap") && !holds(&all, b"Linux"));
+        let count = capture::recorded(name).unwrap().len();
+        let fields = [
+            "udp.checksum.status",
+            "ip.checksum.status",
+            "ip.src",
+            "ip.dst",
+            "eth.src",
+        ];
+        let dump = Command::new("tshark")
+            .args([
+                "-o",
+                "udp.check_checksum:TRUE",
+                "-o",
+                "ip.check_checksum:TRUE",
+                "-T",
+                "fields",
+                "-r",
+            ])
+            .arg(&out)
+            .args(fields.iter().flat_map(|field| ["-e", field]))
+            .output()
+            .unwrap();
+        let dump = String::from_utf8(dump.stdout).unwrap();
+        let lines: BTreeSet<&str> = dump.lines().collect();
+        assert_eq!(dump.lines().count(), count);
+        let wanted = [
+            // Sender and receiver as they came: the receiver's card has the first number.
+            "1\t1\t192.0.2.1\t192.0.2.2\t02:00:00:00:00:02",
+            "1\t1\t192.0.2.2\t192.0.2.1\t02:00:00:00:00:02",
+        ];
+        assert_eq!(lines, wanted.into(), "{name}");
+        // Every datagram is where it was, at its time and with its ports.
+        let summary = |path: &Path| {
+            let objects = open(path, &["-v"]);
+            essence(&objects[1..])
+        };
+        assert_eq!(summary(&given), summary(&out));
+    }
+}
+
+#[test]
+fn recordings_of_our_own_stay_recordings_of_our_own() {
+    for ending in ["pcapng", "jsonl"] {
+        let (_folder, path) = place("given");
+        let path = path.with_extension(ending);
+        let (out, again) = (path.with_file_name("out"), path.with_file_name("again"));
+        elsewhere(&path);
+        let stderr = scrub(&path, &out, &[], 0);
+        assert!(
+            stderr.contains(" packets written to ") && stderr.contains("replaced 2 secrets, 1 IP address"),
+            "{stderr}"
+        );
+        let given = [fs::read(&path).unwrap()];
+        let written = [fs::read(&out).unwrap()];
+        assert!(holds(&given, b"84.11.2.3") && holds(&given, b"alic"));
+        assert!(!holds(&written, b"84.11.2.3") && !holds(&written, b"alic"));
+        assert!(!holds(&written, &CLIENT) && !holds(&written, b"540b0203"));
+        assert!(holds(&written, b"192.0.2.1:") && holds(&written, b"the server.invalid went well"));
+        let (before, after) = (open(&path, &["-vv"]), open(&out, &["-vv"]));
+        assert_eq!(before.len(), after.len());
+        let strip = |objects: &[Value]| {
+            let mut objects = essence(objects);
+            for object in &mut objects {
+                for name in ["target", "listen", "upstream", "text"] {
+                    object.as_object_mut().unwrap().remove(name);
+                }
+            }
+            objects
+        };
+        assert_eq!(strip(&before), strip(&after), "{ending}");
+        let run = &after[0];
+        assert_eq!(run["target"], "server.invalid");
+        for name in ["server", "listen"] {
+            assert!(run[name].as_str().unwrap().starts_with("192.0.2.1:"), "{run}");
+        }
+        scrub(&out, &again, &[], 0);
+        assert!(fs::read(&again).unwrap() == written[0], "{ending}");
+    }
+}
+
+#[test]
+fn a_recording_of_ours_is_still_a_capture_of_both_legs() {
+    let (_folder, path) = place("given.pcapng");
+    let out = path.with_file_name("out.pcapng");
+    elsewhere(&path);
+    scrub(&path, &out, &[], 0);
+    let (given, found) = (
+        capture::read_recording(&path).unwrap(),
+        capture::read_recording(&out).unwrap(),
+    );
+    assert!(given.len() == found.len() && given.len() > 100);
+    let mut changed = 0;
+    for (given, found) in given.iter().zip(&found) {
+        assert_eq!(
+            (&given.interface, given.nanoseconds),
+            (&found.interface, found.nanoseconds)
+        );
+        assert_eq!(
+            (given.is_inbound, given.from.port()),
+            (found.is_inbound, found.from.port())
+        );
+        assert_eq!(
+            (found.from.ip(), found.to.ip()),
+            (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 1]))
+        );
+        assert_eq!(given.comment, found.comment);
+        assert_eq!(given.payload.len(), found.payload.len());
+        changed += usize::from(given.payload != found.payload);
+    }
+    // The identity of the DDNet bot, where it came in and where it left.
+    assert_eq!(changed, 2);
+    let dump = Command::new("tcpdump")
+        .args(["-nn", "-vv", "-r"])
+        .arg(&out)
+        .output()
+        .unwrap();
+    let dump = String::from_utf8(dump.stdout).unwrap();
+    assert_eq!(
+        (dump.matches("udp sum ok").count(), dump.matches("bad").count()),
+        (found.len(), 0)
+    );
+}
+
+#[test]
+fn what_is_not_known_stays_when_asked_for() {
+    let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/npm-to-dd16.pcap");
+    let (_folder, path) = place("out.pcap");
+    let kept = path.with_file_name("kept.pcap");
+    // Behind a UUID that is not known; elsewhere it stands in a field.
+    let url = b"\xa0\x86https://www.npmjs.com";
+    assert!(scrub(&given, &path, &[], 0).contains("1 message that is not fully known"));
+    assert!(!scrub(&given, &kept, &["--keep-unknown"], 0).contains("known"));
+    assert!(holds(&everything(&given), url) && holds(&everything(&kept), url));
+    assert!(!holds(&everything(&path), url));
+}
+
+#[test]
+fn a_damaged_recording_is_scrubbed_as_far_as_it_goes() {
+    let whole = relocated("dd-session");
+    let (_folder, path) = place("cut.pcap");
+    let out = path.with_file_name("out.pcap");
+    fs::write(&path, &whole[..20_000]).unwrap();
+    let stderr = scrub(&path, &out, &[], 5);
+    assert!(
+        stderr.contains("warning: ") && stderr.contains("breaks off: what begins at byte 1"),
+        "{stderr}"
+    );
+    assert!(stderr.contains(" packets written to "), "{stderr}");
+    assert!(capture::read(&out).unwrap().len() > 100);
+    for ending in ["pcapng", "jsonl"] {
+        let (given, out) = (
+            path.with_extension(ending),
+            path.with_file_name("o").with_extension(ending),
+        );
+        elsewhere(&given);
+        let bytes = fs::read(&given).unwrap();
+        fs::write(&given, &bytes[..bytes.len() - 9]).unwrap();
+        assert!(scrub(&given, &out, &[], 5).contains("breaks off"));
+        assert!(open(&out, &[]).len() > 20);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_in_one_line_and_leaves_nothing() {
+    let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/dd-session.pcap");
+    let (_folder, path) = place("file");
+    let out = path.with_file_name("out");
+    let refused = |args: &[&Path], more: &[&str], code, fragment: &str| {
+        let (stdout, stderr) = run(teetap().arg("scrub").args(args).args(more), code);
+        assert_eq!((stdout.as_str(), stderr.lines().count()), ("", 1), "{stderr}");
+        assert!(stderr.contains(fragment), "{stderr}");
+        assert!(!out.exists());
+    };
+    let to = Path::new("-o");
+    refused(&[&given], &[], 2, "--output <OUT>");
+    refused(&[to, &out], &[], 2, "<FILE>");
+    refused(&[Path::new("/no/such"), to, &out], &[], 2, "cannot open /no/such");
+    refused(&[Path::new("/"), to, &out], &[], 2, "directory");
+    refused(
+        &[&given, to, Path::new("/no/such/out")],
+        &[],
+        3,
+        "cannot write /no/such/out: No such file or directory (os error 2)\n",
+    );
+    refused(&[&given, to, Path::new("-")], &[], 2, "not to stdout");
+    for (option, value) in [("--filter", "c2s"), ("--until", "input"), ("-w", "x.jsonl")] {
+        refused(&[&given, to, &out], &[option, value], 2, "takes no --");
+    }
+    // What is there stays as it is, the recording itself too.
+    fs::copy(&given, &path).unwrap();
+    refused(&[&path, to, &path], &[], 2, "is there already");
+    refused(&[&given, to, &path], &[], 2, "is there already");
+    assert!(fs::read(&path).unwrap() == fs::read(&given).unwrap());
+    for (bytes, fragment) in [
+        (&b""[..], "empty"),
+        (b"hello", "no recording"),
+        (b"\xd4\xc3\xb2\xa1\x02\0", "breaks off"),
+        (b"\x0a\x0d\x0d\x0a\x1c\0\0\0\0\0\0\0", "without its mark"),
+        (b"{\"hello\":1}\n", "damaged at byte 0"),
+        (
+            b"{\"v\":1,\"t\":0.0,\"event\":\"gap\",\"lost\":1}\n",
+            "does not begin with the start of a run",
+        ),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        refused(&[&path, to, &out], &[], 5, fragment);
+    }
+}

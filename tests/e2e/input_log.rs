@@ -1,0 +1,280 @@
+//! `--input-log` and `replay --check` of the built binary: runs of the demo and of real peers are repeated byte for
+//! byte; a changed log is found, a cut one is read as far as it goes.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::{Command, Stdio},
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+use assert_cmd::assert::OutputAssertExt as _;
+use serde_json::Value;
+use teetap_kit::{
+    binary::{objects, place, refused, run},
+    real::PATIENCE,
+};
+
+use crate::{TEETAP, teetap};
+
+/// The log of a demo of one second, made once.
+fn demo() -> &'static str {
+    static LOG: OnceLock<String> = OnceLock::new();
+    LOG.get_or_init(|| {
+        let (_folder, path) = place("run.log");
+        let args = [
+            "demo",
+            "--seconds",
+            "1",
+            "-q",
+            "-l",
+            ":0",
+            "--seed",
+            "77",
+            "--input-log",
+        ];
+        let (_, stderr) = run(teetap().args(args).arg(&path), 0);
+        assert!(!stderr.contains("input log"), "{stderr}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::read_to_string(&path).unwrap()
+    })
+}
+
+/// stdout and stderr of a replay that must end with `code`.
+fn replay(log: &str, code: i32) -> (String, String) {
+    let (_folder, path) = place("run.log");
+    fs::write(&path, log).unwrap();
+    replay_file(&path, code)
+}
+
+fn replay_file(path: &Path, code: i32) -> (String, String) {
+    run(teetap().args(["replay", "--check"]).arg(path), code)
+}
+
+#[test]
+fn a_demo_replays_equal() {
+    let log = demo();
+    let lines = objects(log);
+    let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
+    assert_eq!(
+        (&first["input_log"], &first["version"], &first["seed"]),
+        (&2.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
+    );
+    let inputs = lines.len() - 2;
+    assert_eq!(
+        (&last["end"]["reason"], &last["end"]["inputs"]),
+        (&"complete".into(), &inputs.into())
+    );
+    let (stdout, stderr) = replay(log, 0);
+    assert!(
+        stdout.starts_with(&format!("equal: {inputs} inputs ")),
+        "{stdout}"
+    );
+    assert_eq!((stdout.lines().count(), stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn one_flipped_bit_of_any_output_is_found() {
+    let lines: Vec<&str> = demo().lines().collect();
+    let mut flipped = 0;
+    // The replay stops at the first difference, so each has a log of its own.
+    for (at, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.contains("\"to_"))
+        .step_by(20)
+    {
+        let (input, outputs) = line.split_once("\"out\":").unwrap();
+        let place = outputs.find("\"bytes\":\"").unwrap() + "\"bytes\":\"".len();
+        let digit = u32::from_str_radix(&outputs[place..=place], 16).unwrap() ^ 1;
+        let changed = format!(
+            "{input}\"out\":{}{digit:x}{}",
+            &outputs[..place],
+            &outputs[place + 1..]
+        );
+        let mut log = lines.clone();
+        log[at] = &changed;
+        let (stdout, stderr) = replay(&(log.join("\n") + "\n"), 1);
+        let report: Vec<&str> = stdout.lines().collect();
+        assert!(report[0].starts_with("different: "), "{stdout}{stderr}");
+        assert!(
+            report[1].starts_with(&format!("line {}, at ", at + 1)),
+            "{stdout}"
+        );
+        let (expected, came) = (report[2].trim(), report[3].trim());
+        let hex = |text: &'static str, line: &str| {
+            assert!(line.starts_with(text), "{line}");
+            line.rsplit(' ').next().unwrap().to_owned()
+        };
+        let (expected, came) = (hex("expected:", expected), hex("came:", came));
+        assert!(outputs.contains(&format!("\"{came}\"")), "{stdout}");
+        assert!(expected.len() == came.len() && expected[1..] == came[1..] && expected != came);
+        flipped += 1;
+    }
+    assert!(flipped >= 3, "{flipped}");
+}
+
+#[test]
+fn a_cut_log_is_read_as_far_as_it_goes_and_said_to_be_cut() {
+    let log = demo();
+    let ends: Vec<usize> = log.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let (half, last) = (ends.len() / 2, ends.len() - 1);
+    for (length, inputs, fragment) in [
+        // In the middle of a line, before its last byte, behind it, without the last line.
+        (ends[half] + 20, half, format!("breaks off in line {}", half + 2)),
+        (
+            ends[half] - 1,
+            half - 1,
+            format!("breaks off in line {}", half + 1),
+        ),
+        (ends[half], half, "has no last line".to_owned()),
+        (ends[last - 1], last - 1, "has no last line".to_owned()),
+        (
+            ends[last] - 5,
+            last - 1,
+            format!("breaks off in line {}", last + 1),
+        ),
+    ] {
+        let (stdout, stderr) = replay(&log[..length], 0);
+        assert!(
+            stdout.starts_with(&format!("equal: {inputs} inputs ")),
+            "{stdout}"
+        );
+        assert!(
+            stderr.contains("warning") && stderr.contains(&fragment),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_log_or_a_damaged_one_is_refused() {
+    let log = demo();
+    let (_folder, path) = place("run.log");
+    let check = |text: &str, fragment: &str| {
+        fs::write(&path, text).unwrap();
+        refused(teetap().args(["replay", "--check"]).arg(&path), 5, fragment);
+    };
+    check("", "no input log");
+    check("{\"v\":1,\"t\":0,\"event\":\"start\"}\n", "no input log");
+    check(&log[..100], "no input log");
+    check(
+        &log.replacen("\"input_log\":2", "\"input_log\":1", 1),
+        "of version 1, and only version 2",
+    );
+    let second = log.find('\n').unwrap() + 1;
+    check(
+        &log.replacen("{\"t\":", "{\"t\":\u{1}", 1),
+        "line 2 of the input log is damaged",
+    );
+    check(&format!("{}{}", &log[..second], &log[second + 9..]), "line 2 of");
+    check(&format!("{log}{}", &log[second..]), "behind the end");
+    let rules = "{\"t\":1,\"in\":{\"program\":{\"set\":true}},\"out\":[]}\n";
+    check(
+        &format!("{}{rules}", &log[..second]),
+        "line 2 of the input log sets rules",
+    );
+    refused(
+        teetap().args(["replay", "--check", "/no/such/file"]),
+        2,
+        "cannot open /no/such/file",
+    );
+    refused(teetap().args(["replay", "--check", "/"]), 2, "cannot open /");
+    fs::write(&path, log).unwrap();
+    // It may come from stdin, and one that is given to `open` is not called damaged.
+    let piped = || fs::File::open(&path).unwrap();
+    let mut replayed = teetap();
+    replayed.args(["replay", "--check", "-"]).stdin(piped());
+    replayed.assert().code(0);
+    refused(teetap().arg("open").arg(&path), 5, "replay --check");
+    refused(teetap().arg("replay").arg(&path), 2, "--check");
+    refused(teetap().args(["replay", "--check"]), 2, "FILE");
+}
+
+#[test]
+fn a_log_that_cannot_be_made_is_refused_before_anything_starts() {
+    let (_folder, path) = place("run.log");
+    fs::write(&path, "mine").unwrap();
+    for args in [["demo", "-q"], ["127.0.0.1:9", "-q"]] {
+        let run = || {
+            let mut command = teetap();
+            command.args(args).args(["-l", ":0", "--input-log"]);
+            command
+        };
+        refused(run().arg(&path), 2, "overwrites nothing");
+        refused(
+            run().arg("/no/such/folder/log"),
+            3,
+            "cannot write the input log /no/such/folder/log",
+        );
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    // An address that is taken leaves no file behind.
+    let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().to_string();
+    let none = path.with_extension("none");
+    refused(
+        teetap()
+            .args(["127.0.0.1:9", "-l", &taken, "--input-log"])
+            .arg(&none),
+        3,
+        "is taken",
+    );
+    assert!(!none.exists());
+}
+
+/// A limit of the file's size stands for a full disk: the shell ignores the signal, so that the write fails.
+#[test]
+fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
+    let (_folder, path) = place("run.log");
+    let script = "trap '' XFSZ; ulimit -f 32; exec \"$0\" demo --seconds 1 -q -l :0 --input-log \"$1\"";
+    let output = Command::new("sh")
+        .args(["-c", script, TEETAP])
+        .arg(&path)
+        .stdout(Stdio::null())
+        .assert()
+        .code(0)
+        .get_output()
+        .clone();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let warnings = stderr.matches("warning: the input log ends before the run: it could not be written");
+    assert_eq!(warnings.count(), 1, "{stderr}");
+    let log = fs::read_to_string(&path).unwrap();
+    let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    assert_eq!(last["end"]["reason"], "write_failed", "{last}");
+    let (stdout, stderr) = replay_file(&path, 0);
+    let inputs = last["end"]["inputs"].as_u64().unwrap();
+    assert!(
+        inputs > 0 && stdout.starts_with(&format!("equal: {inputs} inputs ")),
+        "{stdout}"
+    );
+    assert!(
+        stderr.contains("could not be written any further: File too large"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_a_log_that_can_be_read() {
+    let (_folder, path) = place("run.log");
+    let mut child = teetap()
+        .args(["demo", "--seconds", "60", "-q", "-l", ":0", "--input-log"])
+        .arg(&path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while fs::metadata(&path).map_or(0, |file| file.len()) < 20_000 {
+        assert!(Instant::now() < deadline, "the log does not grow");
+        thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (stdout, stderr) = replay_file(&path, 0);
+    assert!(stdout.starts_with("equal: "), "{stdout}");
+    assert!(stderr.contains("does not hold the whole run"), "{stderr}");
+}

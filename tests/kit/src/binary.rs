@@ -1,0 +1,77 @@
+//! Runs of a command-line program to its end: what it printed, and its exit code.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::real::home;
+
+/// Returns a command that runs the binary at `path` without any `TEETAP_*` variable of this environment.
+#[must_use]
+pub fn command(path: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(path.as_ref());
+    for (name, _) in env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"TEETAP_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Runs `command` to its end; returns its stdout and stderr.
+///
+/// # Panics
+/// The exit code is not `code`, or an output is not UTF-8.
+pub fn run(command: &mut Command, code: i32) -> (String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{command:?} printed\n{stdout}\nand on stderr\n{stderr}"
+    );
+    (stdout, stderr)
+}
+
+/// Runs `command`, which must be refused: exit code `code`, nothing on stdout, one line with `fragment` on stderr.
+///
+/// # Panics
+/// The command is not refused in this way.
+pub fn refused(command: &mut Command, code: i32, fragment: &str) {
+    let (stdout, stderr) = run(command, code);
+    assert_eq!(stdout, "", "{command:?}");
+    assert_eq!(stderr.lines().count(), 1, "{command:?}: {stderr}");
+    assert!(
+        stderr.starts_with("teetap: ") && stderr.contains(fragment),
+        "{command:?}: {stderr}"
+    );
+}
+
+/// Returns a new folder, removed when it is dropped, and the path of a file `name` in it.
+///
+/// # Panics
+/// The folder cannot be created.
+#[must_use]
+pub fn place(name: &str) -> (TempDir, PathBuf) {
+    let folder = home("test").unwrap();
+    let path = folder.path().join(name);
+    (folder, path)
+}
+
+/// Parses JSON lines.
+///
+/// # Panics
+/// A line is not JSON.
+#[must_use]
+pub fn objects(lines: &str) -> Vec<Value> {
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}

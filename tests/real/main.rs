@@ -1,0 +1,24 @@
+//! The built binary between game servers and clients that this project did not write.
+//!
+//! Law: every test takes a turn first: [`turn::shared`], or [`turn::alone`] where it measures time or memory.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod ddnet;
+mod hostile;
+mod input_log;
+mod joins;
+mod map;
+mod messages;
+mod resync;
+mod seven;
+mod soak;
+mod transparency;
+
+/// The binary under test.
+const TEETAP: &str = env!("CARGO_BIN_EXE_teetap");

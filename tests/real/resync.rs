@@ -1,0 +1,116 @@
+//! A real server, asked for a complete snapshot in the middle of a real client's game: it sends one, and both play on.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use teetap_kit::real::{
+    DdnetClient, DdnetServer, PATIENCE, Player, Server, TeeworldsClient, TeeworldsServer, turn,
+};
+use teetap_proxy::io::{Bus, Clock, Listen, Proxy, Request, Seen, Settings, Watcher};
+use teetap_proxy::session::{Command, Config, Events, Notice, SessionId, What};
+use teetap_proxy::snapshots::{Buffers, Snapshots};
+use teetap_wire::def::Registry;
+
+/// Looks at what happens, as a watcher that missed the beginning.
+struct Viewer {
+    watcher: Watcher,
+    snapshots: Snapshots,
+    buffers: Buffers,
+}
+
+impl Viewer {
+    /// Until something is told, or the snapshots are known.
+    fn wait(&mut self, what: &str, found: impl Fn(&Notice, &Snapshots) -> bool) -> Result<()> {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            while let Some(seen) = self.watcher.poll() {
+                let Seen::Event(event) = seen else {
+                    panic!("events were missed")
+                };
+                self.snapshots.follow(&event, &mut self.buffers);
+                if let What::Notice(notice) = &event.what
+                    && found(notice, &self.snapshots)
+                {
+                    return Ok(());
+                }
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        anyhow::bail!("{what} never came");
+    }
+
+    fn knows(&self) -> bool {
+        let store = self.snapshots.store(SessionId(1));
+        store.is_some_and(|store| store.whole() && store.newest().is_some())
+    }
+}
+
+fn a_resync(
+    server: &mut impl Server,
+    start: impl FnOnce(std::net::SocketAddr) -> Result<Box<dyn Player>>,
+) -> Result<()> {
+    let bus = Bus::new(Registry::builtin());
+    let mut viewer = Viewer {
+        watcher: bus.watch(),
+        snapshots: Snapshots::new(Registry::builtin()),
+        buffers: Buffers::default(),
+    };
+    let proxy = Proxy::start(Settings {
+        target: server.addr(),
+        listen: Listen::At("127.0.0.1:0".parse()?),
+        config: Config {
+            secret: [7; 16],
+            proto: None,
+            patience: None,
+            events: Events::All,
+        },
+        bus,
+        clock: Clock::start(),
+        input_log: None,
+    })?;
+    let mut player = start(proxy.addr)?;
+    let end = Instant::now() + PATIENCE;
+    while !viewer.knows() && Instant::now() < end {
+        thread::sleep(Duration::from_millis(100));
+        while let Some(Seen::Event(event)) = viewer.watcher.poll() {
+            viewer.snapshots.follow(&event, &mut viewer.buffers);
+        }
+    }
+    ensure!(viewer.knows(), "no snapshot came");
+    viewer.snapshots.gap();
+    ensure!(!viewer.knows());
+    let session = SessionId(1);
+    proxy
+        .commands()
+        .send(Request::Command(Command::Resync { session }))?;
+    viewer.wait("resync", |notice, _| *notice == Notice::Resync)?;
+    viewer.wait("the complete snapshot", |notice, _| *notice == Notice::Resynced)?;
+    // The next one differs from it.
+    player.command("say still here")?;
+    server.log().wait_for("chat.*: still here$", PATIENCE)?;
+    while let Some(Seen::Event(event)) = viewer.watcher.poll() {
+        viewer.snapshots.follow(&event, &mut viewer.buffers);
+    }
+    ensure!(viewer.knows(), "the snapshots are not known again");
+    player.quit()?;
+    proxy.commands().stop("end of the test");
+    proxy.join()?;
+    server.stop()
+}
+
+#[test]
+fn of_a_ddnet_server() -> Result<()> {
+    let _turn = turn::shared()?;
+    a_resync(&mut DdnetServer::start(&[])?, |addr| {
+        Ok(Box::new(DdnetClient::start("anna", addr)?.joined()?))
+    })
+}
+
+#[test]
+fn of_a_0_7_server() -> Result<()> {
+    let _turn = turn::shared()?;
+    a_resync(&mut TeeworldsServer::start(&[])?, |addr| {
+        Ok(Box::new(TeeworldsClient::on_display("anna", addr)?.joined()?))
+    })
+}

@@ -1,0 +1,338 @@
+//! Eight real clients of four kinds play on two real servers through two proxies, for a minute, or for ten with
+//! `TEETAP_LONG=1` (`tests/run --long`).
+//!
+//! Each round one player of a server says something, which the server and everybody on it must hear; some move and die.
+//! In the end nobody may have left, been closed or joined twice, no log may complain of anything but what is listed here,
+//! and the proxies' memory must be what it was.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use teetap_kit::real::{
+    DdnetClient, DdnetServer, Log, NpmBot, PATIENCE, Player, Server, Teetap, TeeworldsClient,
+    TeeworldsServer, entered, is_odd_as_known, left, turn,
+};
+
+use crate::TEETAP;
+
+/// A round of talk on both servers begins this often.
+const ROUND: Duration = Duration::from_secs(5);
+/// Memory is looked at this often.
+const LOOK: Duration = Duration::from_millis(500);
+/// The median memory of the last third may be above that of the first third by this, KiB.
+const MAY_GROW: u64 = 512;
+/// The exit code of a program that SIGTERM (15) ended in order.
+const TERMINATED: i32 = 128 + 15;
+
+/// What a peer's line looks like that complains of the connection, of a message, or of anything.
+const COMPLAINT: &str = r"(?x) (?i: time.?out | timed | disconnect | reconnect | offline | closed | dropped | weak | lost
+    | banned | stress | kicked | muted | invalid | wrong | bad | broken | corrupt | malform | mismatch | unexpected | unknown
+    | not\ understood | error | fail | refuse | denied | warn | overflow | too\ (many|large|long|big) | unable | can('|\ ?no)t
+    | could(n't|\ not) | assert | panic ) | ^\S+\ \S+\ [EW]\ ";
+
+/// Complaints that have to do with neither the connection nor the proxy, and why they come.
+const EXPLAINED: [(&str, &str); 11] = [
+    (r"couldn't open storage\.cfg$", "a file that need not be"),
+    (
+        r"failed to open '(settings07|settings|autoexec|myServerconfig)\.cfg'$",
+        "files that need not be",
+    ),
+    (
+        r"failed to bind socket with domain 10 ",
+        "there is no IPv6 for 127.0.0.1",
+    ),
+    (
+        r"client\]?: disconnecting\. reason='unknown'$",
+        "a client says so before it connects and when it quits; of any other end it knows the reason",
+    ),
+    (
+        r"client dropped\. cid=\d+ addr=\S+ reason=''$",
+        "a 0.7 server says so when a client quits",
+    ),
+    (
+        r"chat.commands\]: (adding server chat|failed to add) command",
+        "DDNet's commands have names and descriptions like that, and one comes twice",
+    ),
+    (
+        r"dropped weird message 'invalid' \(0\), failed on '\(type out of range\)'$",
+        "DDNet sends its own messages to 0.7 clients too, which do not know them",
+    ),
+    (
+        r" I http: https://\S+ failed\. ",
+        "DDNet's web servers are not reached",
+    ),
+    (
+        r" I serverbrowse_http: WARNING: no usable masters found$",
+        "DDNet's web servers are not reached",
+    ),
+    (
+        r" I storage: failed to remove: \S+/ddnet-info\.json\.\d+\.tmp$",
+        "DDNet's web servers are not reached",
+    ),
+    (
+        r" I gameclient: failed to load the fallback font\. ",
+        "a package that is not installed",
+    ),
+];
+
+/// What the proxies may tell: the beginning of a text, or the code of a note, and why it comes.
+const TOLD: [(&str, &str); 1] = [("the server answers ", "every proxy asks its server at the start")];
+
+/// A message that its sender repeats: something got lost or came late, which is nobody's mistake, but a figure to look at.
+const RESENT: &str = r#""resend":true"#;
+
+/// A player at a table.
+struct Seat {
+    player: Box<dyn Player>,
+    /// Whether it can talk; an offscreen client only listens.
+    acts: bool,
+    /// What it does in turn, one thing a round.
+    moves: &'static [&'static str],
+}
+
+/// A server with its proxy and its players.
+struct Table<S> {
+    server: S,
+    teetap: Teetap,
+    seats: Vec<Seat>,
+    /// The protocol of each session, sorted.
+    protos: Vec<&'static str>,
+    resident: Vec<u64>,
+}
+
+const NPM: &[&str] = &["run 1", "jump 1", "run -1", "jump 0", "emote 2", "run 0", "kill"];
+const DDNET: &[&str] = &[
+    "+right 1", "+jump 1", "+right 0", "+jump 0", "+left 1", "+hook 1", "emote 5", "+left 0", "+hook 0",
+    "kill",
+];
+const SEVEN: &[&str] = &["emote 3", "kill", "emote 7"];
+
+impl<S: Server> Table<S> {
+    fn open(server: S, options: &[&str]) -> Result<Self> {
+        // What has nothing to tell is counted only: ten minutes of it are hundreds of thousands of lines.
+        let teetap = Teetap::start_keeping(Path::new(TEETAP), server.addr(), options, |line| {
+            !line.contains(r#""notes":[]"#) || line.contains(RESENT)
+        })?;
+        Ok(Self {
+            server,
+            teetap,
+            seats: Vec::new(),
+            protos: Vec::new(),
+            resident: Vec::new(),
+        })
+    }
+
+    fn addr(&self) -> SocketAddr {
+        self.teetap.listen()
+    }
+
+    /// A player that has joined takes its seat.
+    fn sit(
+        &mut self,
+        player: impl Player + 'static,
+        proto: &'static str,
+        moves: &'static [&'static str],
+    ) -> Result<()> {
+        entered(&self.server, player.name())?;
+        self.protos.push(proto);
+        self.protos.sort_unstable();
+        self.seats.push(Seat {
+            player: Box::new(player),
+            acts: !moves.is_empty(),
+            moves,
+        });
+        Ok(())
+    }
+
+    /// One says something and all hear it; then everybody moves.
+    fn round(&mut self, number: usize) -> Result<()> {
+        let mut actors: Vec<&mut Seat> = self.seats.iter_mut().filter(|seat| seat.acts).collect();
+        let turn = number % actors.len();
+        let speaker = actors.get_mut(turn).context("nobody acts")?;
+        let text = format!("round {number}");
+        speaker.player.command(&format!("say {text}"))?;
+        let heard = format!("{}: {text}$", speaker.player.name());
+        self.server.log().wait_for(&format!("chat.*{heard}"), PATIENCE)?;
+        for seat in &self.seats {
+            seat.player
+                .log()
+                .wait_for(&format!("(?i)chat.*{heard}"), PATIENCE)?;
+        }
+        let movers = self.seats.iter_mut().enumerate();
+        for (index, seat) in movers.filter(|(_, seat)| seat.acts) {
+            // Not all the same at once.
+            let step = seat.moves.get((number + 3 * index) % seat.moves.len());
+            seat.player.command(step.context("nothing to do")?)?;
+        }
+        Ok(())
+    }
+
+    fn look(&mut self) -> Result<()> {
+        self.resident.push(self.teetap.resident()?);
+        Ok(())
+    }
+
+    /// Everybody quits, then the proxy and the server end. Gives what all of them complained of.
+    fn rise(mut self, name: &str) -> Result<Vec<String>> {
+        let mut complaints = Vec::new();
+        for seat in &mut self.seats {
+            seat.player.quit()?;
+            left(&self.server, seat.player.name())?;
+            complaints.extend(complaints_of(seat.player.name(), seat.player.log())?);
+        }
+        let ordinary = self.teetap.skipped();
+        let (code, objects) = self.teetap.stop()?;
+        ensure!(code == TERMINATED, "the proxy of {name} ended with {code}");
+        check_sessions(&self.protos, &objects)?;
+        complaints.extend(unexplained(name, &objects));
+        self.server.stop()?;
+        complaints.extend(complaints_of(name, self.server.log())?);
+        let [first, last] = ends(&self.resident);
+        let is_resent = |object: &&Value| object.get("resend").and_then(Value::as_bool) == Some(true);
+        let resent = objects.iter().filter(is_resent).count();
+        let summary = objects.last().unwrap_or(&Value::Null);
+        say(&format!(
+            "soak, {name}: {} clients, {ordinary} ordinary objects, {resent} messages sent again, RSS {first} KiB in the first third, {last} KiB in the last; {summary}",
+            self.seats.len()
+        ))?;
+        ensure!(
+            last <= first + MAY_GROW,
+            "the proxy of {name} grew from {first} to {last} KiB: {:?}",
+            self.resident
+        );
+        Ok(complaints)
+    }
+}
+
+/// The medians of the first and of the last third.
+fn ends(samples: &[u64]) -> [u64; 2] {
+    let third = samples.len() / 3;
+    let median = |part: Option<&[u64]>| {
+        let mut sorted = part.unwrap_or_default().to_vec();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied().unwrap_or(u64::MAX)
+    };
+    [
+        median(samples.get(..third)),
+        median(samples.get(samples.len() - third..)),
+    ]
+}
+
+/// Every player came online once and was closed by itself, without a reason, and nothing was lost.
+fn check_sessions(protos: &[&str], objects: &[Value]) -> Result<()> {
+    for state in ["online", "closing", "closed"] {
+        let sessions = objects.iter().filter(|object| text(object, "state") == state);
+        let sessions: Vec<&Value> = sessions.collect();
+        let mut seen: Vec<&str> = sessions.iter().map(|object| text(object, "proto")).collect();
+        seen.sort_unstable();
+        ensure!(seen == protos, "not {protos:?} {state}: {sessions:?}");
+        for object in sessions.iter().filter(|_| state == "closing") {
+            let itself = text(object, "by") == "client" && text(object, "reason").is_empty();
+            ensure!(itself, "not closed by its own wish: {object}");
+        }
+    }
+    let summary = objects.last().unwrap_or(&Value::Null);
+    for count in ["refused", "unsent", "network_errors", "lost"] {
+        let none = summary.get(count).and_then(Value::as_u64) == Some(0);
+        ensure!(none, "{count}: {summary}");
+    }
+    Ok(())
+}
+
+/// What a peer complained of without an explanation.
+fn complaints_of(name: &str, log: &Log) -> Result<Vec<String>> {
+    log.drain(PATIENCE)?;
+    let lines = log.matching(COMPLAINT, EXPLAINED.iter().map(|(line, _)| *line))?;
+    let lines = lines.into_iter();
+    Ok(lines.map(|line| format!("{name}: {line}")).collect())
+}
+
+/// What a proxy told of without an explanation: its texts, and objects with notes or errors.
+fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
+    let explained = |text: &str| TOLD.iter().any(|(part, _)| text.starts_with(part));
+    let is_odd = |object: &&Value| match text(object, "event") {
+        "start" | "session" | "summary" => false,
+        "log" => text(object, "level") != "info" || !explained(text(object, "text")),
+        _ => {
+            let [proto, dir, name] = ["proto", "dir", "name"].map(|key| text(object, key));
+            let of = format!("{proto} {dir} {name}");
+            let is_known = |code: &str| explained(code) || is_odd_as_known(&of, code);
+            let notes = object.get("notes").and_then(Value::as_array);
+            let explained = notes.is_some_and(|notes| notes.iter().all(|note| is_known(text(note, "code"))));
+            !explained
+                || is_unknown_snapshot(object)
+                || object.get("error").is_some_and(|error| !error.is_null())
+        }
+    };
+    let odd = objects.iter().filter(is_odd);
+    odd.map(|object| format!("the proxy of {name}: {object}"))
+        .collect()
+}
+
+/// Whether a snapshot is one that its client could not take.
+fn is_unknown_snapshot(object: &Value) -> bool {
+    let snap = object.get("snap");
+    snap.is_some_and(|snap| !["kept", "late", "again"].contains(&text(snap, "fate")))
+}
+
+/// The text under `key`; empty when there is none.
+fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Past the harness, which would swallow it: what a reader of a passing run wants.
+fn say(line: &str) -> Result<()> {
+    writeln!(std::io::stderr(), "{line}").context("standard error")
+}
+
+#[test]
+fn eight_clients_play() -> Result<()> {
+    let _turn = turn::alone()?;
+    let is_long = std::env::var_os("TEETAP_LONG").is_some();
+    let duration = Duration::from_secs(if is_long { 600 } else { 60 });
+    let mut seven = Table::open(TeeworldsServer::start(&[])?, &["--quiet"])?;
+    let mut six = Table::open(DdnetServer::start(&[])?, &[])?;
+    let addr = seven.addr();
+    seven.sit(
+        TeeworldsClient::on_display("speaker", addr)?.joined()?,
+        "0.7",
+        SEVEN,
+    )?;
+    seven.sit(TeeworldsClient::offscreen("first", addr)?.joined()?, "0.7", &[])?;
+    seven.sit(TeeworldsClient::offscreen("second", addr)?.joined()?, "0.7", &[])?;
+    let addr = six.addr();
+    six.sit(TeeworldsClient::offscreen("sixup", addr)?.joined()?, "0.7", &[])?;
+    for name in ["anna", "bert"] {
+        six.sit(DdnetClient::start(name, addr)?.joined()?, "ddnet", DDNET)?;
+    }
+    for name in ["carl", "dora"] {
+        six.sit(NpmBot::start(name, addr)?.joined()?, "ddnet", NPM)?;
+    }
+    let begun = Instant::now();
+    let mut number = 0;
+    while begun.elapsed() < duration {
+        seven.round(number)?;
+        six.round(number)?;
+        number += 1;
+        let next = begun + ROUND * u32::try_from(number)?;
+        while Instant::now() < next {
+            thread::sleep(LOOK);
+            seven.look()?;
+            six.look()?;
+        }
+    }
+    let mut complaints = seven.rise("the 0.7 server")?;
+    complaints.extend(six.rise("the DDNet server")?);
+    say(&format!(
+        "soak: {number} rounds in {:.1} s, {} complaints",
+        begun.elapsed().as_secs_f64(),
+        complaints.len()
+    ))?;
+    ensure!(complaints.is_empty(), "complaints:\n{}", complaints.join("\n"));
+    Ok(())
+}
