@@ -10,7 +10,7 @@ use std::{
 };
 
 use teetap_capture::{
-    Encode, Encoder, ReadError, Recorded, Recording, Run, Tape, TapeError, end_of_pcapng,
+    Encode, Encoder, FileError, ReadError, Recorded, Recording, RecordingFile, Run, end_of_pcapng,
     jsonl::{JsonLines, end_of_json_lines},
     recorder,
 };
@@ -39,7 +39,7 @@ enum Format {
 /// One that is open and misses nothing from now on.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    tape: Tape,
+    file: RecordingFile,
     format: Format,
     watcher: Watcher,
 }
@@ -101,9 +101,9 @@ impl Wanted {
                 end_of_json_lines as fn(&mut BufReader<&File>) -> Result<Option<u64>, ReadError>
             }
         };
-        let tape = Tape::open(&self.path, find_end).map_err(refused)?;
+        let file = RecordingFile::open(&self.path, find_end).map_err(refused)?;
         Ok(Prepared {
-            tape,
+            file,
             format: self.format,
             watcher: bus.watch(),
         })
@@ -122,21 +122,21 @@ impl Prepared {
         registry: &'static Registry,
     ) -> Result<(Running, Vec<(Level, String)>), Failure> {
         let Self {
-            tape,
+            file,
             format,
             watcher,
         } = self;
-        let path = tape.path().to_owned();
+        let path = file.path().to_owned();
         let mut said = Vec::new();
-        if tape.cut() > 0 {
+        if file.cut() > 0 {
             let text = format!(
                 "{} ended in the middle of something: its last {} bytes were cut off",
                 path.display(),
-                tape.cut()
+                file.cut()
             );
             said.push((Level::Warning, text));
         }
-        if tape.is_appended() {
+        if file.is_appended() {
             said.push((
                 Level::Info,
                 format!("going on with the recording {}", path.display()),
@@ -152,7 +152,7 @@ impl Prepared {
             }
             Format::JsonLines => Box::new(JsonLines::new(run(start), registry)),
         };
-        let recording = recorder::start(tape, encode, watcher, clock).map_err(refused)?;
+        let recording = recorder::start(file, encode, watcher, clock).map_err(refused)?;
         let running = Running {
             path,
             format,
@@ -248,9 +248,9 @@ fn nanoseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn refused(error: TapeError) -> Failure {
+fn refused(error: FileError) -> Failure {
     match error {
-        TapeError::Create { .. } => Failure::network(error),
+        FileError::Create { .. } => Failure::network(error),
         _ => Failure::usage(error),
     }
 }

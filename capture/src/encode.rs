@@ -5,10 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use teetap_wire::{Dir, Side};
 
 use super::{
-    Run,
-    blocks::{self, Packet},
-    frame,
+    Run, frame,
     own::Own,
+    pcapng::write::{self, Packet},
     recorder::Encode,
 };
 use teetap_proxy::{
@@ -57,7 +56,7 @@ impl Encoder {
         let mut own = Some(own.as_slice());
         let time = self.time(event.at);
         if parts.is_empty() {
-            blocks::statistics(time, text, self.lost, own, out);
+            write::statistics(time, text, self.lost, own, out);
             return;
         }
         for part in parts {
@@ -72,7 +71,7 @@ impl Encoder {
                 drops: std::mem::take(&mut self.drops),
                 own: own.take(),
             };
-            blocks::packet(&packet, out);
+            write::packet(&packet, out);
         }
     }
 
@@ -174,7 +173,12 @@ impl Encode for Encoder {
         } = &self.run;
         let comment = format!("listening on {listen}, server {target} ({server}), seed {seed}");
         let own = serde_json::to_vec(&self.run).unwrap_or_default();
-        blocks::section(&format!("{}{version}", blocks::PROGRAM), &comment, &own, out);
+        write::section(
+            &format!("{}{version}", crate::pcapng::PROGRAM),
+            &comment,
+            &own,
+            out,
+        );
     }
 
     fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
@@ -188,13 +192,13 @@ impl Encode for Encoder {
                 self.drops += lost;
                 let own = Own::gap(now, *lost).write();
                 let text = format!("-- {lost} events missed: this recording was slower than the traffic --");
-                blocks::statistics(self.time(now), &text, self.lost, Some(&own), out);
+                write::statistics(self.time(now), &text, self.lost, Some(&own), out);
             }
         }
     }
 
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
         let own = Own::log(at, level, text).write();
-        blocks::statistics(self.time(at), text, self.lost, Some(&own), out);
+        write::statistics(self.time(at), text, self.lost, Some(&own), out);
     }
 }

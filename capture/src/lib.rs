@@ -28,7 +28,6 @@
 //!
 //! [`scrub`] writes a recording once more, without secrets and addresses.
 
-mod blocks;
 mod encode;
 mod frame;
 pub mod jsonl;
@@ -40,12 +39,8 @@ mod playback;
 pub mod recorder;
 pub mod scrub;
 mod source;
-mod tape;
-
-use playback::Captured;
 
 pub use encode::{Encoder, Gist};
 pub use playback::{Format, Playback};
-pub use recorder::{Done, Encode, Recorded, Recording};
-pub use tape::{FindEnd, Tape, TapeError, end_of_pcapng};
+pub use recorder::{Done, Encode, FileError, FindEnd, Recorded, Recording, RecordingFile, end_of_pcapng};
 pub use teetap_inspect::recording::{Item, ReadError, Run, Tally};

@@ -19,6 +19,41 @@ const BLOCK: usize = 256 << 10;
 /// Bytes skipped at once.
 const STEP: usize = 64 << 10;
 
+/// How the numbers of a file are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    pub(super) fn u16(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    pub(super) fn u32(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    /// The number at this place; 0 where there is none, so the length has to be checked before.
+    pub(super) fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
+        let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        self.u32(found.copied().unwrap_or_default())
+    }
+
+    /// As [`Self::u32_at`].
+    pub(super) fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
+        let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        self.u16(found.copied().unwrap_or_default())
+    }
+}
+
 /// Reads pieces and knows where it is.
 #[derive(Debug)]
 pub(super) struct Source<R> {

@@ -4,10 +4,15 @@
 //! flow: when the old one was closed at its CONNECT, else only when the server answers that, because a late or spoofed copy
 //! must not end a session.
 
+use std::time::Duration;
+
 use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, is_connless};
 
-use super::{IDLE, evidence::Evidence};
+use super::evidence::Evidence;
 use teetap_proxy::session::{SessionId, State, Time};
+
+/// A pair of addresses that was silent for so long is forgotten.
+pub const IDLE: Duration = Duration::from_secs(120);
 
 /// Datagrams after which a flow that is not clear is decided all the same.
 const LONG_ENOUGH: u32 = 48;

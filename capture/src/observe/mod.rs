@@ -33,6 +33,7 @@ use std::{
 
 use teetap_wire::{MAX_DATAGRAM, Scratch, is_connless};
 
+pub use flow::IDLE;
 use flow::{Flow, Verdict};
 use flows::{FlowId, Flows, Pair};
 use teetap_proxy::session::{Event, SessionId, Time, Traffic, readable};
@@ -45,9 +46,6 @@ pub const MAX_WAITING: usize = 4096;
 
 /// How long datagrams wait for a verdict, in time of the recording.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// A pair of addresses that was silent for so long is forgotten.
-pub const IDLE: Duration = Duration::from_secs(120);
 
 /// How often idle pairs are looked for, in time of the recording.
 const SWEEP: Duration = Duration::from_secs(10);

@@ -11,11 +11,11 @@ use super::{
     stream::{Place, Sighted, Sink, Stream},
 };
 use crate::{
-    Gist, ReadError, Run, blocks,
+    Gist, ReadError, Run,
     frame::{self, Link},
     own::Own,
     pcap::{self, Pcap},
-    pcapng::{Block, PcapNg},
+    pcapng::{self, Block, PcapNg, write},
 };
 
 /// Bytes that are written at once.
@@ -152,7 +152,7 @@ fn scrub_pcapng<R: Read, W: Write>(
     let done = loop {
         match pcapng.next() {
             Ok(Some(Block::Section { program, own })) => {
-                let is_own = program.is_some_and(|program| program.starts_with(blocks::PROGRAM));
+                let is_own = program.is_some_and(|program| program.starts_with(pcapng::PROGRAM));
                 let run: Option<Run> = own
                     .filter(|_| is_own)
                     .and_then(|own| serde_json::from_slice(own).ok());
@@ -234,7 +234,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn section(&mut self) {
-        blocks::bare_section(&mut self.buffer);
+        write::bare_section(&mut self.buffer);
         if let Form::PcapNg { known } = &mut self.form {
             known.clear();
         }
@@ -269,12 +269,12 @@ impl<W: Write> Sink for Writer<W> {
             Form::PcapNg { known } => {
                 let number = known.iter().position(|known| *known == place.interface);
                 let number = number.unwrap_or_else(|| {
-                    blocks::bare_interface(place.link.number(), place.leg, &mut self.buffer);
+                    write::bare_interface(place.link.number(), place.leg, &mut self.buffer);
                     known.push(place.interface);
                     known.len() - 1
                 });
                 let number = u32::try_from(number).unwrap_or(u32::MAX);
-                blocks::bare_packet(number, time, frame, &mut self.buffer);
+                write::bare_packet(number, time, frame, &mut self.buffer);
             }
         }
         self.flush_full()

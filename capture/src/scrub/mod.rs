@@ -31,19 +31,13 @@ mod addresses;
 mod datagram;
 mod event;
 mod file;
-#[cfg(test)]
-mod file_tests;
 mod frame;
-#[cfg(test)]
-mod frame_tests;
 mod message;
 mod own;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod text;
-#[cfg(test)]
-mod text_tests;
 
 use teetap_wire::{
     Scratch,

@@ -8,8 +8,7 @@ use teetap_wire::{MAX_DATAGRAM, Side};
 
 use super::{Scrubber, datagram::pad, frame::Headers};
 use crate::{
-    Captured,
-    frame::{self, Link, Other},
+    frame::{self, Captured, Link, Other},
     observe::{MAX_WAITING, Observer, Sighting},
 };
 use teetap_proxy::session::{Event, Time, What};

@@ -1,34 +1,11 @@
-//! The numbers of pcapng, and blocks as our own captures have them.
-//!
-//! Source: draft-ietf-opsawg-pcapng. What a packet cannot say (session, what was done with a message) is in an option of our
-//! own, whose code is one of those for local use: other programs leave it out.
+//! Writing pcapng blocks.
 
 use teetap_wire::Side;
 
-/// Section header; the same in both orders of bytes.
-pub(super) const SECTION: u32 = 0x0a0d_0d0a;
-/// Tells the order of bytes.
-pub(super) const MAGIC: u32 = 0x1a2b_3c4d;
-pub(super) const INTERFACE: u32 = 1;
-pub(super) const OLD_PACKET: u32 = 2;
-pub(super) const SIMPLE_PACKET: u32 = 3;
-pub(super) const STATISTICS: u32 = 5;
-pub(super) const PACKET: u32 = 6;
-
-pub(super) const COMMENT: u16 = 1;
-pub(super) const SECTION_PROGRAM: u16 = 4;
-pub(super) const INTERFACE_NAME: u16 = 2;
-const INTERFACE_DESCRIPTION: u16 = 3;
-pub(super) const INTERFACE_RESOLUTION: u16 = 9;
-pub(super) const INTERFACE_OFFSET: u16 = 14;
-const PACKET_FLAGS: u16 = 2;
-const PACKET_DROPS: u16 = 4;
-const STATISTICS_DROPS: u16 = 5;
-/// Ours, of those for local use.
-pub(super) const OWN: u16 = 0x9e7a;
-
-/// What the name of the program begins with in captures of ours.
-pub(super) const PROGRAM: &str = "teetap ";
+use super::number::{
+    COMMENT, INTERFACE, INTERFACE_DESCRIPTION, INTERFACE_NAME, INTERFACE_RESOLUTION, MAGIC, OWN, PACKET,
+    PACKET_DROPS, PACKET_FLAGS, SECTION, SECTION_PROGRAM, STATISTICS, STATISTICS_DROPS, name_of,
+};
 
 /// Raw IP would do, but libpcap 1.10 reads no file with two interfaces of that type.
 const LINKTYPE_ETHERNET: u16 = 1;
@@ -36,38 +13,23 @@ const NANOSECONDS: u8 = 9;
 /// Longest comment in bytes: a datagram can have 255 messages.
 const LONGEST_COMMENT: usize = 32 << 10;
 
-/// The interface of a leg.
-pub(super) fn name_of(leg: Side) -> &'static str {
-    match leg {
-        Side::Client => "teetap client leg",
-        Side::Server => "teetap server leg",
-    }
-}
-
-/// The leg of an interface of ours.
-pub(super) fn leg_of(name: &[u8]) -> Option<Side> {
-    [Side::Client, Side::Server]
-        .into_iter()
-        .find(|leg| name_of(*leg).as_bytes() == name)
-}
-
 /// A packet of our own.
-pub(super) struct Packet<'a> {
-    pub(super) leg: Side,
+pub(crate) struct Packet<'a> {
+    pub(crate) leg: Side,
     /// Nanoseconds since 1970.
-    pub(super) time: u64,
+    pub(crate) time: u64,
     /// Ethernet and all that follows.
-    pub(super) frame: &'a [u8],
+    pub(crate) frame: &'a [u8],
     /// It came in; otherwise it left.
-    pub(super) is_inbound: bool,
-    pub(super) comment: &'a str,
+    pub(crate) is_inbound: bool,
+    pub(crate) comment: &'a str,
     /// Events missed since the packet before.
-    pub(super) drops: u64,
-    pub(super) own: Option<&'a [u8]>,
+    pub(crate) drops: u64,
+    pub(crate) own: Option<&'a [u8]>,
 }
 
 /// Appends a section with its two interfaces.
-pub(super) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8>) {
     block(SECTION, out, |out| {
         out.extend_from_slice(&MAGIC.to_le_bytes());
         out.extend_from_slice(&[1, 0, 0, 0]);
@@ -94,7 +56,7 @@ pub(super) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8
 }
 
 /// Appends a section of which nothing is told.
-pub(super) fn bare_section(out: &mut Vec<u8>) {
+pub(crate) fn bare_section(out: &mut Vec<u8>) {
     block(SECTION, out, |out| {
         out.extend_from_slice(&MAGIC.to_le_bytes());
         out.extend_from_slice(&[1, 0, 0, 0]);
@@ -103,7 +65,7 @@ pub(super) fn bare_section(out: &mut Vec<u8>) {
 }
 
 /// Appends an interface with times in nanoseconds; only one of ours has a name.
-pub(super) fn bare_interface(link: u16, leg: Option<Side>, out: &mut Vec<u8>) {
+pub(crate) fn bare_interface(link: u16, leg: Option<Side>, out: &mut Vec<u8>) {
     block(INTERFACE, out, |out| {
         out.extend_from_slice(&link.to_le_bytes());
         out.extend_from_slice(&[0; 6]);
@@ -116,7 +78,7 @@ pub(super) fn bare_interface(link: u16, leg: Option<Side>, out: &mut Vec<u8>) {
 }
 
 /// Appends a packet without options. `at`: nanoseconds since 1970.
-pub(super) fn bare_packet(interface: u32, at: u64, frame: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn bare_packet(interface: u32, at: u64, frame: &[u8], out: &mut Vec<u8>) {
     block(PACKET, out, |out| {
         out.extend_from_slice(&interface.to_le_bytes());
         time(at, out);
@@ -129,7 +91,7 @@ pub(super) fn bare_packet(interface: u32, at: u64, frame: &[u8], out: &mut Vec<u
 }
 
 /// Appends a packet.
-pub(super) fn packet(packet: &Packet<'_>, out: &mut Vec<u8>) {
+pub(crate) fn packet(packet: &Packet<'_>, out: &mut Vec<u8>) {
     block(PACKET, out, |out| {
         out.extend_from_slice(&interface(packet.leg).to_le_bytes());
         time(packet.time, out);
@@ -154,7 +116,7 @@ pub(super) fn packet(packet: &Packet<'_>, out: &mut Vec<u8>) {
 }
 
 /// Appends what there is no packet for, as numbers of the client leg with a comment.
-pub(super) fn statistics(at: u64, text: &str, drops: u64, own: Option<&[u8]>, out: &mut Vec<u8>) {
+pub(crate) fn statistics(at: u64, text: &str, drops: u64, own: Option<&[u8]>, out: &mut Vec<u8>) {
     block(STATISTICS, out, |out| {
         out.extend_from_slice(&interface(Side::Client).to_le_bytes());
         time(at, out);

@@ -9,11 +9,11 @@ use std::io::Read;
 
 use teetap_wire::Side;
 
-use super::{
-    Captured, ReadError, blocks,
-    frame::Link,
-    pcap::Order,
-    source::{LONGEST, Source},
+use super::number;
+use crate::{
+    ReadError,
+    frame::{Captured, Link},
+    source::{LONGEST, Order, Source},
 };
 
 /// Interfaces of one section, at most.
@@ -21,7 +21,7 @@ const MAX_INTERFACES: usize = 4096;
 
 /// A pcapng capture.
 #[derive(Debug)]
-pub(super) struct PcapNg<R> {
+pub(crate) struct PcapNg<R> {
     source: Source<R>,
     order: Order,
     interfaces: Vec<Interface>,
@@ -46,7 +46,7 @@ struct Interface {
 
 /// What a block is.
 #[derive(Debug)]
-pub(super) enum Block<'a> {
+pub(crate) enum Block<'a> {
     /// A section begins.
     Section {
         /// The program that wrote it.
@@ -72,7 +72,7 @@ struct Head {
 
 impl<R: Read> PcapNg<R> {
     /// The first block has to be that of a section.
-    pub(super) fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self {
             source: Source::new(input),
             order: Order::Little,
@@ -83,12 +83,12 @@ impl<R: Read> PcapNg<R> {
     }
 
     /// Number, in its section, of the interface of the last packet.
-    pub(super) fn interface(&self) -> usize {
+    pub(crate) fn interface(&self) -> usize {
         self.interface
     }
 
     /// Bytes of whole blocks read so far.
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.source.offset()
     }
 
@@ -96,11 +96,11 @@ impl<R: Read> PcapNg<R> {
     ///
     /// # Errors
     /// See [`ReadError`]; nothing more can be read then.
-    pub(super) fn next(&mut self) -> Result<Option<Block<'_>>, ReadError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Block<'_>>, ReadError> {
         let head = loop {
             let Some(head) = self.read()? else { return Ok(None) };
             match head.kind {
-                blocks::INTERFACE => self.add_interface(head.begin)?,
+                number::INTERFACE => self.add_interface(head.begin)?,
                 kind if is_wanted(kind) => break head,
                 _ => {}
             }
@@ -108,18 +108,18 @@ impl<R: Read> PcapNg<R> {
         let (order, body) = (self.order, without_length(self.source.last()));
         let broken = || ReadError::damaged(head.begin, "a packet that is longer than its block");
         match head.kind {
-            blocks::SECTION => {
+            number::SECTION => {
                 self.interfaces.clear();
                 let options = Options::of(order, body.get(12..).unwrap_or_default());
                 Ok(Some(Block::Section {
                     program: options
-                        .get(blocks::SECTION_PROGRAM)
+                        .get(number::SECTION_PROGRAM)
                         .and_then(|text| std::str::from_utf8(text).ok()),
-                    own: options.get(blocks::OWN),
+                    own: options.get(number::OWN),
                 }))
             }
-            blocks::STATISTICS => Ok(Some(Block::Statistics {
-                own: Options::of(order, body.get(12..).unwrap_or_default()).get(blocks::OWN),
+            number::STATISTICS => Ok(Some(Block::Statistics {
+                own: Options::of(order, body.get(12..).unwrap_or_default()).get(number::OWN),
             })),
             kind => {
                 let found = Found::of(kind, order, body).ok_or_else(broken)?;
@@ -136,7 +136,7 @@ impl<R: Read> PcapNg<R> {
                 }
                 let simple = usize::try_from(interface.snaplen)
                     .ok()
-                    .filter(|len| *len > 0 && kind == blocks::SIMPLE_PACKET);
+                    .filter(|len| *len > 0 && kind == number::SIMPLE_PACKET);
                 let frame = found
                     .frame
                     .get(..simple.unwrap_or(found.frame.len()))
@@ -148,7 +148,7 @@ impl<R: Read> PcapNg<R> {
                         frame,
                     },
                     leg: interface.leg,
-                    own: Options::of(order, found.options).get(blocks::OWN),
+                    own: Options::of(order, found.options).get(number::OWN),
                 }))
             }
         }
@@ -162,7 +162,7 @@ impl<R: Read> PcapNg<R> {
         };
         let head: [u8; 8] = head.first_chunk().copied().unwrap_or_default();
         let [a, b, c, d, length @ ..] = head;
-        let is_section = [a, b, c, d] == blocks::SECTION.to_le_bytes();
+        let is_section = [a, b, c, d] == number::SECTION.to_le_bytes();
         let mut read = 8;
         if is_section {
             let magic = self
@@ -173,14 +173,14 @@ impl<R: Read> PcapNg<R> {
                 .unwrap_or_default();
             let known = [Order::Little, Order::Big]
                 .into_iter()
-                .find(|order| order.u32(magic) == blocks::MAGIC);
+                .find(|order| order.u32(magic) == number::MAGIC);
             self.order = known.ok_or_else(|| ReadError::damaged(begin, "a section without its mark"))?;
             read = 12;
         } else if begin == 0 {
             return Err(ReadError::Unknown("it does not begin as a pcapng file does"));
         }
         let kind = if is_section {
-            blocks::SECTION
+            number::SECTION
         } else {
             self.order.u32([a, b, c, d])
         };
@@ -189,7 +189,7 @@ impl<R: Read> PcapNg<R> {
             return Err(ReadError::damaged(begin, format!("a block of {length} bytes")));
         }
         let rest = length - read;
-        if is_wanted(kind) || kind == blocks::INTERFACE {
+        if is_wanted(kind) || kind == number::INTERFACE {
             if rest > LONGEST {
                 return Err(ReadError::damaged(begin, format!("a block of {length} bytes")));
             }
@@ -211,9 +211,9 @@ impl<R: Read> PcapNg<R> {
         }
         let (order, body) = (self.order, without_length(self.source.last()));
         let options = Options::of(order, body.get(8..).unwrap_or_default());
-        let resolution = options.get(blocks::INTERFACE_RESOLUTION).and_then(<[u8]>::first);
+        let resolution = options.get(number::INTERFACE_RESOLUTION).and_then(<[u8]>::first);
         let offset = options
-            .get(blocks::INTERFACE_OFFSET)
+            .get(number::INTERFACE_OFFSET)
             .and_then(<[u8]>::first_chunk)
             .copied();
         self.interfaces.push(Interface {
@@ -224,7 +224,7 @@ impl<R: Read> PcapNg<R> {
                 Order::Little => i64::from_le_bytes(bytes),
                 Order::Big => i64::from_be_bytes(bytes),
             }),
-            leg: blocks::leg_of(options.get(blocks::INTERFACE_NAME).unwrap_or_default()),
+            leg: number::leg_of(options.get(number::INTERFACE_NAME).unwrap_or_default()),
         });
         Ok(())
     }
@@ -238,7 +238,7 @@ fn without_length(body: &[u8]) -> &[u8] {
 fn is_wanted(kind: u32) -> bool {
     matches!(
         kind,
-        blocks::SECTION | blocks::PACKET | blocks::SIMPLE_PACKET | blocks::OLD_PACKET | blocks::STATISTICS
+        number::SECTION | number::PACKET | number::SIMPLE_PACKET | number::OLD_PACKET | number::STATISTICS
     )
 }
 
@@ -271,7 +271,7 @@ impl<'a> Found<'a> {
     /// `None` when it is longer than the block.
     fn of(kind: u32, order: Order, body: &'a [u8]) -> Option<Self> {
         let at = |place| order.u32_at(body, place);
-        if kind == blocks::SIMPLE_PACKET {
+        if kind == number::SIMPLE_PACKET {
             let whole = usize::try_from(at(0)).ok()?;
             let frame = body.get(4..)?;
             return Some(Self {
@@ -282,7 +282,7 @@ impl<'a> Found<'a> {
             });
         }
         let interface = match kind {
-            blocks::OLD_PACKET => u32::from(order.u16_at(body, 0)),
+            number::OLD_PACKET => u32::from(order.u16_at(body, 0)),
             _ => at(0),
         };
         let (frame, options) = body.get(20..)?.split_at_checked(usize::try_from(at(12)).ok()?)?;

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// How the frames of an interface begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
+pub(crate) enum Link {
     /// DLT_NULL and DLT_LOOP: four bytes of address family; which order they have does not matter, the packet says what it is.
     Loopback,
     Ethernet,
@@ -22,22 +22,31 @@ pub(super) enum Link {
     Other(u16),
 }
 
+/// A frame as it was captured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Captured<'a> {
+    /// Nanoseconds since 1970.
+    pub(crate) time: u64,
+    pub(crate) link: Link,
+    pub(crate) frame: &'a [u8],
+}
+
 /// A UDP datagram in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Udp<'a> {
-    pub(super) from: SocketAddr,
-    pub(super) to: SocketAddr,
+pub(crate) struct Udp<'a> {
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
     /// As far as it was captured.
-    pub(super) bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// Its bytes on the wire.
-    pub(super) len: usize,
+    pub(crate) len: usize,
     /// Its checksum, as it is there.
-    pub(super) sum: u16,
+    pub(crate) sum: u16,
 }
 
 /// Why a frame holds no UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Other {
+pub(crate) enum Other {
     /// Something else: ARP, TCP, a link type that is not known.
     NotUdp,
     /// A part of a fragmented packet.
@@ -48,8 +57,8 @@ pub(super) enum Other {
 
 const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
-pub(super) const ETHERTYPE_IPV4: u16 = 0x0800;
-pub(super) const ETHERTYPE_IPV6: u16 = 0x86dd;
+pub(crate) const ETHERTYPE_IPV4: u16 = 0x0800;
+pub(crate) const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// 802.1Q, 802.1ad, and the number that Cisco used before.
 const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// More tags than anybody stacks.
@@ -59,7 +68,7 @@ const MAX_EXTENSIONS: usize = 16;
 
 impl Link {
     /// Of a number in the header of a capture.
-    pub(super) fn of(number: u16) -> Self {
+    pub(crate) fn of(number: u16) -> Self {
         match number {
             0 | 108 => Self::Loopback,
             1 => Self::Ethernet,
@@ -72,7 +81,7 @@ impl Link {
     }
 
     /// The number that everybody knows it by.
-    pub(super) fn number(self) -> u16 {
+    pub(crate) fn number(self) -> u16 {
         match self {
             Self::Loopback => 0,
             Self::Ethernet => 1,
@@ -88,7 +97,7 @@ impl Link {
 ///
 /// # Errors
 /// [`Other`].
-pub(super) fn datagram(link: Link, frame: &[u8]) -> Result<Udp<'_>, Other> {
+pub(crate) fn datagram(link: Link, frame: &[u8]) -> Result<Udp<'_>, Other> {
     let packet = match link {
         Link::Raw => frame,
         Link::Loopback => rest(frame, 4)?,
@@ -193,7 +202,7 @@ const PROXY: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
 const PEER: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
 
 /// Appends a frame for [`Link::Ethernet`], checksums included. Addresses of different families are both written as IPv6.
-pub(super) fn write(from: SocketAddr, to: SocketAddr, is_inbound: bool, bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn write(from: SocketAddr, to: SocketAddr, is_inbound: bool, bytes: &[u8], out: &mut Vec<u8>) {
     let Ok(length) = u16::try_from(UDP_HEADER + bytes.len()) else {
         // Longer than a datagram can be: nothing that was ever received or sent.
         return;
@@ -245,7 +254,7 @@ fn six(ip: IpAddr) -> [u8; 16] {
 }
 
 /// The Internet checksum (RFC 1071) over parts, of which all but the last have an even length.
-pub(super) fn checksum<const N: usize>(parts: [&[u8]; N]) -> u16 {
+pub(crate) fn checksum<const N: usize>(parts: [&[u8]; N]) -> u16 {
     let mut sum: u32 = 0;
     for pair in parts.iter().flat_map(|part| part.chunks(2)) {
         let [high, low] = [pair.first(), pair.get(1)].map(|byte| byte.copied().unwrap_or(0));
@@ -257,7 +266,7 @@ pub(super) fn checksum<const N: usize>(parts: [&[u8]; N]) -> u16 {
     !u16::from_be_bytes([c, d]).wrapping_add(u16::from(carry))
 }
 
-pub(super) fn put(bytes: &mut [u8], at: usize, value: u16) {
+pub(crate) fn put(bytes: &mut [u8], at: usize, value: u16) {
     for (slot, byte) in bytes.iter_mut().skip(at).zip(value.to_be_bytes()) {
         *slot = byte;
     }
@@ -280,5 +289,4 @@ fn byte(bytes: &[u8], at: usize) -> Result<usize, Other> {
 }
 
 #[cfg(test)]
-#[path = "frame_tests.rs"]
 mod tests;

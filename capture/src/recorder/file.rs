@@ -12,14 +12,14 @@ use std::{
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{
-    ReadError, blocks,
-    pcapng::{Block, PcapNg},
+use crate::{
+    ReadError,
+    pcapng::{self, Block, PcapNg},
 };
 
 /// Why a file cannot be recorded to.
 #[derive(Debug, thiserror::Error)]
-pub enum TapeError {
+pub enum FileError {
     /// It is somebody else's.
     #[error("{path} is there and is no recording of teetap's: name another file", path = .0.display())]
     NotOurs(PathBuf),
@@ -50,9 +50,9 @@ pub enum TapeError {
 /// When it is damaged before its end.
 pub type FindEnd = fn(&mut BufReader<&File>) -> Result<Option<u64>, ReadError>;
 
-/// A file that is ready for a recording. Dropped without [`Tape::keep`] it goes, if it was not there before.
+/// A file that is ready for a recording. Dropped without [`RecordingFile::keep`] it goes, if it was not there before.
 #[derive(Debug)]
-pub struct Tape {
+pub struct RecordingFile {
     path: PathBuf,
     file: File,
     is_new: bool,
@@ -62,17 +62,17 @@ pub struct Tape {
     end: u64,
 }
 
-impl Tape {
+impl RecordingFile {
     /// Opens or creates the file, readable and writable by its owner alone.
     ///
     /// # Errors
-    /// See [`TapeError`]; nothing was changed then.
-    pub fn open(path: &Path, find_end: FindEnd) -> Result<Self, TapeError> {
-        let failed = |error| TapeError::Create {
+    /// See [`FileError`]; nothing was changed then.
+    pub fn open(path: &Path, find_end: FindEnd) -> Result<Self, FileError> {
+        let failed = |error| FileError::Create {
             path: path.to_owned(),
             error,
         };
-        let not_ours = || TapeError::NotOurs(path.to_owned());
+        let not_ours = || FileError::NotOurs(path.to_owned());
         // A pipe or device would not give back what was written, and opening one may wait for ever.
         let is_there = match fs::metadata(path) {
             Ok(found) if found.is_file() => true,
@@ -87,7 +87,7 @@ impl Tape {
             .mode(0o600)
             .open(path)
             .map_err(failed)?;
-        let mut tape = Self {
+        let mut opened = Self {
             path: path.to_owned(),
             file,
             is_new: !is_there,
@@ -95,34 +95,34 @@ impl Tape {
             cut: 0,
             end: 0,
         };
-        match flock(&tape.file, FlockOperation::NonBlockingLockExclusive) {
+        match flock(&opened.file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(TapeError::Busy(path.to_owned())),
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(FileError::Busy(path.to_owned())),
             // A file system without locks.
             Err(_) => {}
         }
-        let length = tape.file.metadata().map_err(failed)?.len();
+        let length = opened.file.metadata().map_err(failed)?.len();
         if length > 0 {
-            let found = find_end(&mut BufReader::with_capacity(1 << 20, &tape.file));
-            let end = found.map_err(|error| TapeError::Damaged {
+            let found = find_end(&mut BufReader::with_capacity(1 << 20, &opened.file));
+            let end = found.map_err(|error| FileError::Damaged {
                 path: path.to_owned(),
                 error,
             })?;
-            tape.end = end.ok_or_else(not_ours)?;
-            tape.cut = length.saturating_sub(tape.end);
+            opened.end = end.ok_or_else(not_ours)?;
+            opened.cut = length.saturating_sub(opened.end);
         }
-        Ok(tape)
+        Ok(opened)
     }
 
     /// The file stays: the run begins.
     ///
     /// # Errors
     /// What the operating system says.
-    pub fn keep(&mut self) -> Result<(), TapeError> {
+    pub fn keep(&mut self) -> Result<(), FileError> {
         self.is_kept = true;
         let cut = self.file.set_len(self.end);
         cut.and_then(|()| self.file.seek(SeekFrom::Start(self.end)).map(|_| ()))
-            .map_err(|error| TapeError::Create {
+            .map_err(|error| FileError::Create {
                 path: self.path.clone(),
                 error,
             })
@@ -175,7 +175,7 @@ impl Tape {
     }
 }
 
-impl Drop for Tape {
+impl Drop for RecordingFile {
     fn drop(&mut self) {
         if self.is_new && !self.is_kept {
             let _somebody_else_took_it = fs::remove_file(&self.path);
@@ -193,7 +193,7 @@ pub fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadErr
         match blocks.next() {
             Ok(Some(Block::Section { program, own })) => {
                 let is_ours =
-                    own.is_some() && program.is_some_and(|program| program.starts_with(blocks::PROGRAM));
+                    own.is_some() && program.is_some_and(|program| program.starts_with(pcapng::PROGRAM));
                 if !is_ours {
                     return Ok(None);
                 }

@@ -4,6 +4,8 @@
 //! crash loses no more than that. Where the file takes no more the run goes on: it is said once, and the packets that are
 //! missing are counted.
 
+mod file;
+
 use std::{
     io,
     sync::{
@@ -15,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use super::tape::Tape;
+pub use file::{FileError, FindEnd, RecordingFile, end_of_pcapng};
 use teetap_proxy::{
     io::{Clock, Seen, Watcher},
     session::{Event, Level, Notice, Time, What},
@@ -76,7 +78,7 @@ struct Shared {
 
 /// What the thread works with.
 struct Writer {
-    tape: Tape,
+    file: RecordingFile,
     encode: Box<dyn Encode>,
     block: Vec<u8>,
     /// Ends of the whole events in the block, and the packets of each.
@@ -91,19 +93,19 @@ struct Writer {
 /// # Errors
 /// What the operating system says; then there is no recording.
 pub fn start(
-    mut tape: Tape,
+    mut file: RecordingFile,
     mut encode: Box<dyn Encode>,
     watcher: Watcher,
     clock: Clock,
-) -> Result<Recording, super::TapeError> {
-    tape.keep()?;
-    let path = tape.path().to_owned();
-    let failed = |error| super::TapeError::Create { path, error };
+) -> Result<Recording, FileError> {
+    file.keep()?;
+    let path = file.path().to_owned();
+    let failed = |error| FileError::Create { path, error };
     let shared = Arc::<Shared>::default();
     let mut block = Vec::new();
     encode.start(&mut block);
     let mut writer = Writer {
-        tape,
+        file,
         encode,
         ends: vec![block.len()],
         packets: vec![0],
@@ -230,7 +232,7 @@ impl Writer {
 
     fn write(&mut self) {
         if self.shared.fault.get().is_none() && !self.block.is_empty() {
-            let (whole, error) = match self.tape.write(&self.block, &self.ends) {
+            let (whole, error) = match self.file.write(&self.block, &self.ends) {
                 Ok(()) => (self.ends.len(), None),
                 Err((whole, error)) => (whole, Some(error)),
             };
@@ -259,5 +261,4 @@ fn packets_of(event: &Event) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "recorder_tests.rs"]
 mod tests;

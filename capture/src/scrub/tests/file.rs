@@ -9,14 +9,15 @@ use proptest::prelude::*;
 use teetap_kit::capture;
 use teetap_wire::{Dir, Proto, def::Registry};
 
-use super::{
+use super::super::{
     Capture, ScrubError, Scrubbed, Scrubber, Unknown,
     stream::{Place, Sighted, Sink, Stream},
 };
 use crate::{
-    Captured, Encode as _, Encoder, Playback, Run, blocks,
-    frame::{Link, write},
+    Encode as _, Encoder, Playback, Run,
+    frame::{Captured, Link, write},
     observe::MAX_WAITING,
+    pcapng::write as blocks,
 };
 use teetap_proxy::{
     io::Seen,

@@ -11,18 +11,15 @@ use std::{
 
 use teetap_wire::{Dir, Side};
 
-use super::{
-    ReadError,
-    frame::{self, Link, Other},
-    own::{MAX_PARTS, Of, Own},
-    pcap::{self, Pcap},
-    pcapng::{Block, PcapNg},
-};
 use teetap_proxy::session::{Level, SessionId, State, Time, Traffic, What};
 
 use crate::{
-    Item, Run, Tally,
+    Item, ReadError, Run, Tally,
+    frame::{self, Link, Other},
     observe::{self, Observer, Sighting},
+    own::{MAX_PARTS, Of, Own},
+    pcap::{self, Pcap},
+    pcapng::{self, Block, PcapNg},
 };
 
 /// Sessions of ours that are online at once, at most, as far as they are told from each other.
@@ -33,15 +30,6 @@ const MAX_LINKS: usize = 16;
 
 /// How an input log begins.
 const INPUT_LOG: &[u8] = br#"{"input_log":"#;
-
-/// A frame as it was captured.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Captured<'a> {
-    /// Nanoseconds since 1970.
-    pub(super) time: u64,
-    pub(super) link: Link,
-    pub(super) frame: &'a [u8],
-}
 
 /// Reads a pcap or pcapng file.
 #[derive(Debug)]
@@ -98,7 +86,7 @@ impl Format {
             ([0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0xfd, b'7', b'z', ..], _) => {
                 Err(ReadError::Unknown("it is compressed; unpack it first"))
             }
-            (_, Some(magic)) if magic == super::blocks::SECTION.to_le_bytes() => Ok(Self::PcapNg),
+            (_, Some(magic)) if magic == pcapng::SECTION.to_le_bytes() => Ok(Self::PcapNg),
             (_, Some(magic)) if pcap::magic(magic).is_some() => Ok(Self::Pcap),
             _ if has_json_lines(first) => Ok(Self::JsonLines),
             _ => Err(ReadError::Unknown(
@@ -198,7 +186,7 @@ impl<R: Read> Playback<R> {
             Input::Pcap(pcap) => pcap.next()?.map(|captured| (captured, None, None)),
             Input::PcapNg(pcapng) => match pcapng.next()? {
                 Some(Block::Section { program, own }) => {
-                    let is_own = program.is_some_and(|program| program.starts_with(super::blocks::PROGRAM));
+                    let is_own = program.is_some_and(|program| program.starts_with(pcapng::PROGRAM));
                     let run = own
                         .filter(|_| is_own)
                         .and_then(|own| serde_json::from_slice(own).ok());
@@ -370,5 +358,4 @@ impl<R: Read> Playback<R> {
 }
 
 #[cfg(test)]
-#[path = "playback_tests.rs"]
 mod tests;

@@ -1,4 +1,8 @@
-//! Messages and datagrams; the frames around them are in `frame_tests`, texts in `text_tests`.
+//! Messages and datagrams; the frames around them are in `frame`, whole captures in `file`.
+
+mod file;
+mod frame;
+mod text;
 
 use std::net::IpAddr;
 

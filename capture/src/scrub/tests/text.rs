@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 use teetap_wire::def::Registry;
 
-use super::*;
+use super::super::*;
 
 fn scrubber() -> Scrubber {
     Scrubber::new(Registry::builtin(), Unknown::Blank)

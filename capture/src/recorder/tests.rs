@@ -6,7 +6,7 @@ use teetap_kit::capture;
 use teetap_wire::{Code, Dir, Note, Proto, Seq, Side, def::Registry};
 
 use super::*;
-use crate::{Encoder, Item, Playback, ReadError, Run, TapeError, end_of_pcapng};
+use crate::{Encoder, Item, Playback, ReadError, Run};
 use teetap_proxy::{
     io::Bus,
     session::{Action, Connless, Datagram, Ends, Events, Origin, Placed, SessionChange, SessionId, State},
@@ -152,8 +152,8 @@ fn record(path: &Path, capacity: usize, events: &[Event]) -> Recorded {
     events.iter().cloned().for_each(|event| publisher.publish(event));
     drop(publisher);
     follower.run(Clock::start());
-    let tape = Tape::open(path, end_of_pcapng).unwrap();
-    let recording = start(tape, encoder(), watcher, Clock::start()).unwrap();
+    let file = RecordingFile::open(path, end_of_pcapng).unwrap();
+    let recording = start(file, encoder(), watcher, Clock::start()).unwrap();
     let done = recording.finish().unwrap();
     let recorded = done.recorded();
     done.last_words(Time(9000), Level::Info, "the end");
@@ -307,9 +307,9 @@ fn a_recording_is_gone_on_with_and_a_broken_end_cut_off() {
             matches!(error, Some(ReadError::Cut(_))) && items.len() > 3,
             "{error:?}"
         );
-        let tape = Tape::open(&path, end_of_pcapng).unwrap();
-        assert!(tape.cut() > 0 && tape.is_appended());
-        drop(tape);
+        let file = RecordingFile::open(&path, end_of_pcapng).unwrap();
+        assert!(file.cut() > 0 && file.is_appended());
+        drop(file);
         assert_eq!(
             fs::read(&path).unwrap().len(),
             both.len() - cut,
@@ -346,31 +346,31 @@ fn nothing_of_anybody_else_is_touched() {
         (vec![0; 100], false),
     ] {
         fs::write(&other, &bytes).unwrap();
-        let error = Tape::open(&other, end_of_pcapng).unwrap_err();
-        assert_eq!(matches!(error, TapeError::Damaged { .. }), is_damaged, "{error}");
-        assert!(is_damaged || matches!(error, TapeError::NotOurs(_)), "{error}");
+        let error = RecordingFile::open(&other, end_of_pcapng).unwrap_err();
+        assert_eq!(matches!(error, FileError::Damaged { .. }), is_damaged, "{error}");
+        assert!(is_damaged || matches!(error, FileError::NotOurs(_)), "{error}");
         assert_eq!(fs::read(&other).unwrap(), bytes);
     }
     assert!(matches!(
-        Tape::open(folder.path(), end_of_pcapng),
-        Err(TapeError::NotOurs(_))
+        RecordingFile::open(folder.path(), end_of_pcapng),
+        Err(FileError::NotOurs(_))
     ));
     let nowhere = folder.path().join("no/such/run.pcapng");
     assert!(matches!(
-        Tape::open(&nowhere, end_of_pcapng),
-        Err(TapeError::Create { .. })
+        RecordingFile::open(&nowhere, end_of_pcapng),
+        Err(FileError::Create { .. })
     ));
     // One that is being written, and one that was never begun.
-    let held = Tape::open(&path, end_of_pcapng).unwrap();
+    let held = RecordingFile::open(&path, end_of_pcapng).unwrap();
     assert!(matches!(
-        Tape::open(&path, end_of_pcapng),
-        Err(TapeError::Busy(_))
+        RecordingFile::open(&path, end_of_pcapng),
+        Err(FileError::Busy(_))
     ));
     drop(held);
     let fresh = folder.path().join("fresh.pcapng");
-    let tape = Tape::open(&fresh, end_of_pcapng).unwrap();
-    assert!(fresh.exists() && tape.cut() == 0 && !tape.is_appended());
-    drop(tape);
+    let file = RecordingFile::open(&fresh, end_of_pcapng).unwrap();
+    assert!(fresh.exists() && file.cut() == 0 && !file.is_appended());
+    drop(file);
     assert!(!fresh.exists() && path.exists());
 }
 
@@ -380,8 +380,8 @@ fn a_crash_loses_no_more_than_a_tick() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.pcapng");
     let bus = Bus::with_capacity(64, Registry::builtin());
-    let tape = Tape::open(&path, end_of_pcapng).unwrap();
-    let recording = start(tape, encoder(), bus.watch(), Clock::start()).unwrap();
+    let file = RecordingFile::open(&path, end_of_pcapng).unwrap();
+    let recording = start(file, encoder(), bus.watch(), Clock::start()).unwrap();
     let (mut publisher, follower) = bus.open(Events::All);
     thread::spawn(move || follower.run(Clock::start()));
     events().into_iter().for_each(|event| publisher.publish(event));

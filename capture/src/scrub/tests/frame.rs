@@ -3,11 +3,8 @@
 use proptest::prelude::*;
 use teetap_wire::def::Registry;
 
-use super::{Scrubber, Unknown, stream::Sighted};
-use crate::{
-    Captured,
-    frame::{Link, checksum, datagram, put, write},
-};
+use super::super::{Scrubber, Unknown, stream::Sighted};
+use crate::frame::{Captured, Link, checksum, datagram, put, write};
 
 const PAYLOAD: &[u8] = b"\x10\0\0\x01";
 

@@ -1,0 +1,8 @@
+//! pcapng files: reading those of any program, writing those of teetap.
+
+mod number;
+mod read;
+pub(crate) mod write;
+
+pub(crate) use number::{PROGRAM, SECTION};
+pub(crate) use read::{Block, PcapNg};

@@ -1,0 +1,46 @@
+//! The numbers of pcapng, and the names in captures of teetap.
+//!
+//! Source: draft-ietf-opsawg-pcapng. What a packet cannot express (session, actions on a message) is in an option for local
+//! use, which other programs skip.
+
+use teetap_wire::Side;
+
+/// Section header; the same in both orders of bytes.
+pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
+/// Tells the order of bytes.
+pub(super) const MAGIC: u32 = 0x1a2b_3c4d;
+pub(super) const INTERFACE: u32 = 1;
+pub(super) const OLD_PACKET: u32 = 2;
+pub(super) const SIMPLE_PACKET: u32 = 3;
+pub(super) const STATISTICS: u32 = 5;
+pub(super) const PACKET: u32 = 6;
+
+pub(super) const COMMENT: u16 = 1;
+pub(super) const SECTION_PROGRAM: u16 = 4;
+pub(super) const INTERFACE_NAME: u16 = 2;
+pub(super) const INTERFACE_DESCRIPTION: u16 = 3;
+pub(super) const INTERFACE_RESOLUTION: u16 = 9;
+pub(super) const INTERFACE_OFFSET: u16 = 14;
+pub(super) const PACKET_FLAGS: u16 = 2;
+pub(super) const PACKET_DROPS: u16 = 4;
+pub(super) const STATISTICS_DROPS: u16 = 5;
+/// Ours, of those for local use.
+pub(crate) const OWN: u16 = 0x9e7a;
+
+/// What the name of the program begins with in captures of ours.
+pub(crate) const PROGRAM: &str = "teetap ";
+
+/// The interface of a leg.
+pub(super) fn name_of(leg: Side) -> &'static str {
+    match leg {
+        Side::Client => "teetap client leg",
+        Side::Server => "teetap server leg",
+    }
+}
+
+/// The leg of an interface of ours.
+pub(super) fn leg_of(name: &[u8]) -> Option<Side> {
+    [Side::Client, Side::Server]
+        .into_iter()
+        .find(|leg| name_of(*leg).as_bytes() == name)
+}
