@@ -16,7 +16,8 @@ use teetap_proxy::{
 use crate::{
     child::{self, End},
     exit::Exit,
-    output::{Output, Summary},
+    output::Output,
+    run::Summary,
     signals,
 };
 

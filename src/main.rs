@@ -13,6 +13,7 @@ mod live;
 mod output;
 mod progress;
 mod recording;
+mod run;
 mod signals;
 
 use std::{

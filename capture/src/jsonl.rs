@@ -68,6 +68,10 @@ impl Encode for JsonLines {
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
         jsonl::log(at, level, text, out);
     }
+
+    fn summary(&mut self, _at: Time, _text: &str, json: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(json);
+    }
 }
 
 /// Where the last whole line of a recording ends; `None` = it is none of ours.

@@ -30,6 +30,7 @@
 
 mod encode;
 mod frame;
+mod gist;
 pub mod jsonl;
 pub mod observe;
 pub mod own;
@@ -39,8 +40,10 @@ mod playback;
 pub mod recorder;
 pub mod scrub;
 mod source;
+mod target;
 
 pub use encode::{Encoder, Gist};
 pub use playback::{Format, Playback};
 pub use recorder::{Done, Encode, FileError, FindEnd, Recorded, Recording, RecordingFile, end_of_pcapng};
+pub use target::Target;
 pub use teetap_inspect::recording::{Item, ReadError, Run, Tally};

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum, builder::BoolishValueParser};
+use teetap_capture::Target;
 use teetap_inspect::Verbosity;
 use teetap_proxy::io::Listen;
 use teetap_rules::syntax::{self, Quantity};
@@ -11,7 +12,7 @@ use teetap_wire::{
     def::{Registry, Secrets},
 };
 
-use crate::{definitions, exit::Failure, recording::Wanted};
+use crate::{definitions, exit::Failure};
 
 /// Options of everything that starts a proxy; other commands take some of them.
 #[derive(Clone, Debug, Args)]
@@ -116,10 +117,10 @@ pub(crate) struct Options {
         value_name = "FILE",
         env = "TEETAP_WRITE",
         global = true,
-        value_parser = Wanted::parse,
+        value_parser = Target::parse,
         hide_env_values = true
     )]
-    pub(crate) write: Option<Wanted>,
+    pub(crate) write: Option<Target>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

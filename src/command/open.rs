@@ -15,7 +15,8 @@ use crate::{
     cli::Options,
     exit::{Exit, Failure},
     filters,
-    output::{Opened, Output},
+    output::Output,
+    run::Opened,
 };
 
 /// Things shown before they are written out.

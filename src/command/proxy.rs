@@ -24,8 +24,9 @@ use crate::{
     exit::{Exit, Failure},
     filters,
     live::{Live, Wake},
-    output::{Output, Start},
+    output::Output,
     recording::Prepared,
+    run::Start,
     signals::Signals,
 };
 
@@ -122,7 +123,7 @@ impl Setup {
         let recording = options
             .write
             .as_ref()
-            .map(|wanted| wanted.prepare(&bus))
+            .map(|target| Prepared::open(target, &bus))
             .transpose()?;
         Ok(Self {
             clock: Clock::start(),
@@ -191,7 +192,7 @@ impl Setup {
         };
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
-            let (running, said) = prepared.start(&start, self.clock, self.registry)?;
+            let (running, said) = prepared.start(start.recorded(), self.clock, self.registry)?;
             output.record(running);
             for (level, text) in &said {
                 output.log(self.clock.now(), *level, text);

@@ -8,20 +8,20 @@ use std::{
 };
 
 use teetap_capture::{
-    Encode as _, Format, Gist, Item, ReadError,
+    Encode as _, Format, Item, ReadError,
     jsonl::JsonLines,
     scrub::{Capture, ScrubError, Scrubbed, Scrubber, Unknown},
 };
-use teetap_inspect::{Decoder, Form, jsonl::Lines};
+use teetap_inspect::jsonl::Lines;
 use teetap_proxy::{io::Seen, session::Time};
-use teetap_wire::def::{Registry, Secrets};
+use teetap_wire::def::Registry;
 use tempfile::NamedTempFile;
 
 use super::file;
 use crate::{
     cli::Options,
     exit::{Exit, Failure},
-    output, recording,
+    output,
 };
 
 /// Bytes written at once.
@@ -133,13 +133,7 @@ impl<R: BufRead> Opened<R> {
         out: &File,
     ) -> Result<(), ScrubError> {
         match self {
-            Self::Capture(capture) => {
-                let gist = || -> Gist {
-                    let mut decoder = Decoder::new(registry, Secrets::Hide, Form::Gist);
-                    Box::new(move |seen| recording::gist(seen, &mut decoder))
-                };
-                capture.scrub(scrubber, &gist, out)
-            }
+            Self::Capture(capture) => capture.scrub(scrubber, out),
             Self::Lines(lines) => scrub_lines(*lines, scrubber, registry, out),
         }
     }

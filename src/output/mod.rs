@@ -8,20 +8,15 @@ mod streams;
 
 pub(crate) use streams::{say, write_out};
 
-use std::{
-    io::{self, IsTerminal as _},
-    net::SocketAddr,
-    path::Path,
-    time::SystemTime,
-};
+use std::io::{self, IsTerminal as _};
 
-use teetap_capture::{Run, Tally};
+use teetap_capture::Tally;
 use teetap_inspect::{
     Decoder, Form, Style, Verbosity,
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
-    io::{Ended, Seen, record::Checked},
+    io::{Seen, record::Checked},
     session::{Event, Level, Notice, Time, Traffic, What},
 };
 use teetap_rules::Filter;
@@ -30,48 +25,9 @@ use teetap_wire::def::Registry;
 use crate::{
     exit::{Exit, Failure},
     progress::Progress,
-    recording::{self, Finished, LastWords, Outcome, Running},
+    recording::{Finished, Running},
+    run::{Opened, Outcome, Start, Summary},
 };
-
-/// What is known at the start.
-#[derive(Clone, Debug)]
-pub(crate) struct Start {
-    pub(crate) seed: u64,
-    /// As the user wrote it.
-    pub(crate) target: String,
-    pub(crate) server: SocketAddr,
-    pub(crate) listen: SocketAddr,
-    /// Where clients of this machine connect to: differs from `listen` when that is every address.
-    pub(crate) connect: SocketAddr,
-    pub(crate) wall: SystemTime,
-}
-
-/// What is known at the end.
-#[derive(Clone, Debug)]
-pub(crate) struct Summary {
-    pub(crate) at: Time,
-    /// `None` when the data thread crashed.
-    pub(crate) ended: Option<Ended>,
-    /// Events that this output missed.
-    pub(crate) lost: u64,
-    /// Datagrams that the kernel dropped before they were read.
-    pub(crate) kernel_drops: u64,
-    pub(crate) seed: u64,
-    pub(crate) exit: Exit,
-    /// Exit code of the command of `run`.
-    pub(crate) cmd_exit: Option<i32>,
-    pub(crate) recording: Option<Outcome>,
-}
-
-/// What is known at the start of a recording that is shown.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Opened<'a> {
-    pub(crate) file: &'a Path,
-    /// When it begins.
-    pub(crate) wall: SystemTime,
-    /// The run, in recordings of ours.
-    pub(crate) run: Option<&'a Run>,
-}
 
 /// The output of a run.
 #[derive(Debug)]
@@ -107,7 +63,7 @@ impl Output {
     /// What to type in the client, and what a script wants to know.
     pub(crate) fn start(&mut self, start: &Start) {
         if self.style.json {
-            jsonl::start(&recording::run(start), &mut self.stdout);
+            jsonl::start(&start.recorded(), &mut self.stdout);
         }
         if !self.style.quiet {
             plain::start(start).iter().for_each(|line| self.say(line));
@@ -336,14 +292,10 @@ impl Summary {
         }
     }
 
-    /// The last words of a recording.
+    /// Ends a recording with it.
     pub(crate) fn leave_to(&self, recording: Finished) {
         let mut json = Vec::new();
         jsonl::summary(self.at, self.body(), &mut json);
-        recording.last_words(&LastWords {
-            at: self.at,
-            text: &plain::summary(self),
-            json: &json,
-        });
+        recording.summary(self.at, &plain::summary(self), &json);
     }
 }

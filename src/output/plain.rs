@@ -10,8 +10,10 @@ use teetap_proxy::{
 };
 use teetap_wire::printable;
 
-use super::{Opened, Start, Summary};
-use crate::{exit::Exit, recording::Outcome};
+use crate::{
+    exit::Exit,
+    run::{Opened, Outcome, Start, Summary},
+};
 
 /// The lines at the start.
 pub(super) fn start(start: &Start) -> Vec<String> {

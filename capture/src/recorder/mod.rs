@@ -39,6 +39,11 @@ pub trait Encode: Send {
 
     /// Appends something that the program says.
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>);
+
+    /// Appends the summary of the run. `json`: the same as a JSON line.
+    fn summary(&mut self, at: Time, text: &str, _json: &[u8], out: &mut Vec<u8>) {
+        self.log(at, Level::Info, text, out);
+    }
 }
 
 /// A recording that is being made.
@@ -162,20 +167,10 @@ impl Done {
         self.writer.recorded.clone()
     }
 
-    /// Writes the last words.
-    pub fn last_words(mut self, at: Time, level: Level, text: &str) {
+    /// Writes the summary of the run, as text or as a JSON line.
+    pub fn summary(mut self, at: Time, text: &str, json: &[u8]) {
         let Writer { encode, block, .. } = &mut self.writer;
-        encode.log(at, level, text, block);
-        self.write_last();
-    }
-
-    /// Writes the last words, which are in the format of the recording already.
-    pub fn last_bytes(mut self, bytes: &[u8]) {
-        self.writer.block.extend_from_slice(bytes);
-        self.write_last();
-    }
-
-    fn write_last(&mut self) {
+        encode.summary(at, text, json, block);
         self.writer.ends.push(self.writer.block.len());
         self.writer.packets.push(0);
         self.writer.write();

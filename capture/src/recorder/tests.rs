@@ -156,7 +156,7 @@ fn record(path: &Path, capacity: usize, events: &[Event]) -> Recorded {
     let recording = start(file, encoder(), watcher, Clock::start()).unwrap();
     let done = recording.finish().unwrap();
     let recorded = done.recorded();
-    done.last_words(Time(9000), Level::Info, "the end");
+    done.summary(Time(9000), "the end", b"");
     recorded
 }
 

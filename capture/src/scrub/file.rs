@@ -11,8 +11,9 @@ use super::{
     stream::{Place, Sighted, Sink, Stream},
 };
 use crate::{
-    Gist, ReadError, Run,
+    ReadError, Run,
     frame::{self, Link},
+    gist::gist,
     own::Own,
     pcap::{self, Pcap},
     pcapng::{self, Block, PcapNg, write},
@@ -86,16 +87,11 @@ impl<R: Read> Capture<R> {
         Self(Input::PcapNg(PcapNg::new(input)))
     }
 
-    /// Writes the scrubbed capture. `gist`: makes what says of an event what it is, in captures of ours.
+    /// Writes the scrubbed capture.
     ///
     /// # Errors
     /// See [`ScrubError`].
-    pub fn scrub(
-        self,
-        scrubber: &mut Scrubber,
-        gist: &dyn Fn() -> Gist,
-        out: impl Write,
-    ) -> Result<(), ScrubError> {
+    pub fn scrub(self, scrubber: &mut Scrubber, out: impl Write) -> Result<(), ScrubError> {
         let mut writer = Writer {
             out,
             buffer: Vec::new(),
@@ -109,7 +105,7 @@ impl<R: Read> Capture<R> {
             }
             Input::PcapNg(pcapng) => {
                 writer.form = Form::PcapNg { known: Vec::new() };
-                scrub_pcapng(pcapng, scrubber, gist, &mut writer)?
+                scrub_pcapng(pcapng, scrubber, &mut writer)?
             }
         };
         writer.flush()?;
@@ -144,7 +140,6 @@ fn scrub_pcap<R: Read, W: Write>(
 fn scrub_pcapng<R: Read, W: Write>(
     mut pcapng: PcapNg<R>,
     scrubber: &mut Scrubber,
-    gist: &dyn Fn() -> Gist,
     writer: &mut Writer<W>,
 ) -> Outcome {
     let mut stream = Stream::default();
@@ -160,7 +155,8 @@ fn scrub_pcapng<R: Read, W: Write>(
                 if let Some(mut again) = again.take() {
                     again.finish(scrubber);
                 }
-                again = run.map(|run| Again::start(run, gist(), scrubber, &mut writer.buffer));
+                again =
+                    run.map(|run| Again::start(run, gist(scrubber.registry), scrubber, &mut writer.buffer));
                 if again.is_none() {
                     writer.section();
                 }

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use teetap_capture::{
-    Format, Gist, Item, Playback, ReadError,
+    Format, Item, Playback, ReadError,
     scrub::{Capture, Scrubber, Unknown},
 };
 use teetap_wire::def::Registry;
@@ -77,9 +77,8 @@ fn scrub(data: &[u8]) -> Option<Vec<u8>> {
         Format::JsonLines => return None,
     };
     let mut scrubber = Scrubber::new(Registry::builtin(), Unknown::Blank);
-    let gist = || -> Gist { Box::new(|_| String::new()) };
     let mut out = Vec::new();
-    let done = capture.scrub(&mut scrubber, &gist, &mut out);
+    let done = capture.scrub(&mut scrubber, &mut out);
     let tally = scrubber.tally();
     assert!(tally.packets <= data.len() as u64, "{tally:?}");
     // A damaged file's good part is kept, if there is any.

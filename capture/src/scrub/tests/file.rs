@@ -70,7 +70,7 @@ fn of_file(bytes: &[u8]) -> (Vec<u8>, Option<ScrubError>, Scrubbed) {
         _ => Capture::pcap(bytes),
     };
     let done = match capture {
-        Ok(capture) => capture.scrub(&mut scrubber, &|| Box::new(|_| String::new()), &mut out),
+        Ok(capture) => capture.scrub(&mut scrubber, &mut out),
         Err(error) => Err(error.into()),
     };
     (out, done.err(), scrubber.tally())

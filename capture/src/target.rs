@@ -1,0 +1,68 @@
+//! The file a user names for a recording. Its ending selects the format.
+
+use std::path::PathBuf;
+
+use teetap_wire::def::Registry;
+
+use crate::{
+    Encode, Encoder, FileError, RecordingFile, Run, end_of_pcapng,
+    gist::gist,
+    jsonl::{JsonLines, end_of_json_lines},
+};
+
+/// A file to record to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    path: PathBuf,
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    PcapNg,
+    JsonLines,
+}
+
+impl Target {
+    /// Reads the name of a file.
+    ///
+    /// # Errors
+    /// The reason, when the ending is neither `.pcapng` nor `.jsonl`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let path = PathBuf::from(text);
+        let is = |ending: &str| {
+            path.extension()
+                .is_some_and(|found| found.eq_ignore_ascii_case(ending))
+        };
+        let format = match (is("pcapng"), is("jsonl")) {
+            (true, _) => Format::PcapNg,
+            (_, true) => Format::JsonLines,
+            _ => {
+                return Err(
+                    "the name ends in .pcapng (for tshark and teetap) or in .jsonl (JSON lines)".to_owned(),
+                );
+            }
+        };
+        Ok(Self { path, format })
+    }
+
+    /// Opens or creates the file, and locks it.
+    ///
+    /// # Errors
+    /// See [`FileError`]; the file is unchanged then.
+    pub fn open(&self) -> Result<RecordingFile, FileError> {
+        match self.format {
+            Format::PcapNg => RecordingFile::open(&self.path, end_of_pcapng),
+            Format::JsonLines => RecordingFile::open(&self.path, end_of_json_lines),
+        }
+    }
+
+    /// Returns an encoder of the format for a run.
+    #[must_use]
+    pub fn encoder(&self, run: Run, registry: &'static Registry) -> Box<dyn Encode> {
+        match self.format {
+            Format::PcapNg => Box::new(Encoder::new(run, gist(registry))),
+            Format::JsonLines => Box::new(JsonLines::new(run, registry)),
+        }
+    }
+}
