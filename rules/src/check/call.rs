@@ -2,14 +2,15 @@
 
 use teetap_wire::def::suggest;
 
+use super::checker::{Checker, Each, place};
+use super::literal;
 use super::value::Operand;
-use super::{Checker, Each, atom};
+use super::words::{Atom, atom};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::eval::{Cond, Number, Source, Target};
 use crate::span::Span;
 use crate::syntax::{Call, Expr, Kind, Quantity};
 
-/// Every function, and how it is called.
 /// Functions, and how they are called.
 pub(super) const FUNCTIONS: [(&str, &str); 8] = [
     ("seen", "seen(message)"),
@@ -100,7 +101,7 @@ impl Checker<'_> {
         let argument = self.argument(call)?;
         let target = self.message_argument(call, argument)?;
         let target = self.target(target);
-        Some(super::name::place(&mut self.program.counted, target))
+        Some(place(&mut self.program.counted, target))
     }
 
     /// A message, or all of a class, or all that carry snapshots.
@@ -112,10 +113,8 @@ impl Checker<'_> {
         };
         let word = path.segments.first().map_or("", |first| &*first.name.text);
         match (path.dot, atom(word)) {
-            (false, Some(super::Atom::Class(class))) if path.segments.len() == 1 => {
-                Some(Target::Class(*class))
-            }
-            (false, Some(super::Atom::Snap)) if path.segments.len() == 1 => Some(self.any_snap()),
+            (false, Some(Atom::Class(class))) if path.segments.len() == 1 => Some(Target::Class(*class)),
+            (false, Some(Atom::Snap)) if path.segments.len() == 1 => Some(self.any_snap()),
             (false, _) => {
                 let named = self.message(path)?;
                 if named.used < path.segments.len() {
@@ -154,7 +153,7 @@ impl Checker<'_> {
         else {
             return Operand::Failed;
         };
-        let slot = super::name::place(&mut self.program.kept, now);
+        let slot = place(&mut self.program.kept, now);
         match self.field_of(Source::Last(slot), &named.label, &named.defs, &call.rest) {
             Operand::Field(at, _) => Operand::Field(at, format!("last {what}")),
             _ => Operand::Failed,
@@ -182,10 +181,7 @@ impl Checker<'_> {
                     .flat_map(|entry| &entry.path)
                     .any(|path| path.is_list());
                 let kinds = self.kinds.get(usize::from(*at)).map_or(&[][..], |kinds| kinds);
-                let bytes = kinds
-                    .iter()
-                    .flatten()
-                    .any(|field| super::literal::has_bytes(field));
+                let bytes = kinds.iter().flatten().any(|field| literal::has_bytes(field));
                 match list || bytes {
                     // The elements of a list are not its length.
                     true if list => Operand::Number(Number::Length(*at), Quantity::Plain),

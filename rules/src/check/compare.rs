@@ -2,10 +2,10 @@
 
 use teetap_wire::def::suggest;
 
-use super::Checker;
-use super::fact::Names;
+use super::checker::Checker;
 use super::literal::{missing_unit, not_whole, word};
-use super::value::Operand;
+use super::value::{Names, Operand};
+use super::versions;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Cond, IntTest, Test, Text, TextTest};
 use crate::span::Span;
@@ -157,11 +157,8 @@ impl Checker<'_> {
         if several || cannot.is_empty() {
             return;
         }
-        let what = format!("a value of {} only", super::versions::names(&can));
-        let note = format!(
-            "in sessions of {} it never matches",
-            super::versions::names(&cannot)
-        );
+        let what = format!("a value of {} only", versions::names(&can));
+        let note = format!("in sessions of {} it never matches", versions::names(&cannot));
         self.report(Diagnostic::new(Code::SomeVersions, span, what).note(note));
     }
 
@@ -196,7 +193,7 @@ impl Checker<'_> {
             let kind = (*kind)?;
             Some((entry.dialect, format!("{} to {}", kind.min, kind.max)))
         });
-        super::versions::grouped(ranges)
+        versions::grouped(ranges)
     }
 
     fn operator(&mut self, op: Compare, left: &Expr, kind: &str, span: Span) -> Cond {

@@ -1,16 +1,13 @@
 //! Facts that are not fields: of the packet, the session, the snapshot, and time.
 
+use teetap_wire::Proto;
 use teetap_wire::def::suggest;
 
-use super::Checker;
-use super::value::Operand;
+use super::checker::Checker;
+use super::value::{Names, Operand};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Number, PacketFact, SessionFact, SessionState, SnapFact};
 use crate::syntax::{Path, Quantity};
-use teetap_wire::Proto;
-
-/// Names of values.
-pub(super) type Names = &'static [(&'static str, i64)];
 
 const STATES: Names = &[
     ("opening", SessionState::Opening as i64),

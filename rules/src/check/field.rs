@@ -2,9 +2,10 @@
 
 use teetap_wire::def::{Class, Def, Dialect, Path as Place, PathError, suggest};
 
-use super::name::{Named, place};
+use super::checker::{Checker, Of, place};
+use super::name::{Named, is_snap};
 use super::value::Operand;
-use super::{Checker, Of, versions};
+use super::{fact, versions};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Entry, Field, Key, Source};
 use crate::span::Span;
@@ -88,12 +89,12 @@ impl<'r> Checker<'r> {
             let message = self
                 .defs
                 .iter()
-                .any(|(_, def)| super::name::is_snap(def) && def.path(name).is_ok());
+                .any(|(_, def)| is_snap(def) && def.path(name).is_ok());
             let diagnostic = match message && path.segments.len() == 2 {
                 true => diagnostic.help(format!("the field of the message is `sys.snap.{name}`")),
                 false => diagnostic.meant(self.registry.suggest(Some(Class::Object), name)),
             };
-            self.report(diagnostic.note(format!("facts of the snapshot are {}", super::fact::help("snap"))));
+            self.report(diagnostic.note(format!("facts of the snapshot are {}", fact::help("snap"))));
             return None;
         }
         Some((item, defs))

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use regex::bytes::RegexBuilder;
 use teetap_wire::def::{Field, Set, Type, suggest};
 
-use super::Checker;
+use super::checker::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{IntTest, Test, TextTest};
 use crate::span::Span;
@@ -186,7 +186,7 @@ fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnos
             literal.span,
             "text in a message never contains a NUL",
         )),
-        Type::Uuid => match super::name::uuid_of(text) {
+        Type::Uuid => match uuid_of(text) {
             Some(uuid) => Ok(uuid.into()),
             None => Err(impossible("32 hexadecimal digits")),
         },
@@ -202,6 +202,15 @@ fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnos
         }
         _ => Ok(text.as_bytes().into()),
     }
+}
+
+/// 32 hexadecimal digits, dashes between them or not.
+pub(super) fn uuid_of(text: &str) -> Option<[u8; 16]> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    let value = u128::from_str_radix(&digits, 16)
+        .ok()
+        .filter(|_| digits.len() == 32)?;
+    Some(value.to_be_bytes())
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {

@@ -5,8 +5,10 @@
 
 use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
 
-use super::words::VALUES;
-use super::{ATOMS, Checker, Of};
+use super::checker::{Checker, Of, place};
+use super::fact;
+use super::literal::uuid_of;
+use super::words::{ATOMS, VALUES, atom, class};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Key, Target};
 use crate::span::Span;
@@ -31,16 +33,6 @@ pub(super) enum Wrong {
 /// The messages that a snapshot comes in (Teeworlds and DDNet protocol.h).
 pub(super) fn is_snap(def: &Def) -> bool {
     def.class == Class::System && matches!(&*def.name, "snap" | "snap_empty" | "snap_single" | "snap_small")
-}
-
-pub(super) fn class(name: &str) -> Option<Class> {
-    match name {
-        "ctrl" => Some(Class::Control),
-        "sys" => Some(Class::System),
-        "game" => Some(Class::Game),
-        "connless" => Some(Class::Connless),
-        _ => None,
-    }
 }
 
 fn prefix(class: Class) -> &'static str {
@@ -220,9 +212,9 @@ impl<'r> Checker<'r> {
         }
         if matches!(text, "pkt" | "sess") {
             let what = format!("`{text}` is not a message");
-            return Diagnostic::new(Code::NotHere, span, what).help(super::fact::help(text));
+            return Diagnostic::new(Code::NotHere, span, what).help(fact::help(text));
         }
-        if super::atom(text).is_some() || VALUES.contains(&text) {
+        if atom(text).is_some() || VALUES.contains(&text) {
             return Diagnostic::new(Code::NotHere, span, format!("`{text}` is not a message"));
         }
         let diagnostic = Diagnostic::new(Code::UnknownName, span, format!("unknown message `{text}`"));
@@ -254,23 +246,4 @@ fn numbered(segments: &[Segment]) -> Option<Target> {
             .map(|number| Target::Number(class, number)),
         [uuid, ..] => uuid_of(&uuid.name.text).map(|uuid| Target::Uuid(class, uuid)),
     }
-}
-
-/// 32 hexadecimal digits, dashes between them or not.
-pub(super) fn uuid_of(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.chars().filter(|c| *c != '-').collect();
-    let value = u128::from_str_radix(&digits, 16)
-        .ok()
-        .filter(|_| digits.len() == 32)?;
-    Some(value.to_be_bytes())
-}
-
-/// The place of a value in a list, to which it is added if it is not there.
-pub(super) fn place<T: PartialEq>(list: &mut Vec<T>, value: T) -> u16 {
-    let at = list.iter().position(|known| *known == value).unwrap_or_else(|| {
-        list.push(value);
-        list.len() - 1
-    });
-    // The length of the text is limited to less.
-    u16::try_from(at).unwrap_or(u16::MAX)
 }

@@ -3,7 +3,9 @@
 //! Law: what is joined by `and` must hold together, so that `.field` beside a message's name is a field of that message.
 //! A name that is wrong says nothing here; it is reported where it is checked.
 
-use super::{Atom, Checker, atom};
+use super::checker::Checker;
+use super::name::is_snap;
+use super::words::{Atom, atom};
 use crate::syntax::{Expr, Kind, Path};
 
 impl Checker<'_> {
@@ -66,7 +68,7 @@ impl Checker<'_> {
             // A message that goes the wrong way is one that is looked for, too.
             (_, Some(Atom::Dir(_))) => None,
             (_, Some(Atom::Class(class))) if single => Some(self.which(|def| def.class == *class)),
-            (_, Some(Atom::Snap)) => Some(self.which(super::name::is_snap)),
+            (_, Some(Atom::Snap)) => Some(self.which(is_snap)),
             ("pkt" | "sess" | "snap" | "lint", _) if !single => None,
             (_, Some(Atom::Flag(_) | Atom::Lint)) => None,
             _ => {

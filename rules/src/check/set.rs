@@ -1,8 +1,8 @@
 //! Sets: `value in {1 3..5}`.
 
-use super::fact::Names;
-use super::value::Operand;
-use super::{Checker, literal};
+use super::checker::Checker;
+use super::literal;
+use super::value::{Names, Operand};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Cond, IntTest, Number, Text, TextTest};
 use crate::syntax::{Choice, Expr, Kind, Quantity};

@@ -1,11 +1,15 @@
 //! Values: what can stand beside a comparison.
 
-use super::Checker;
-use super::fact::Names;
+use super::checker::Checker;
+use super::literal;
+use super::words::atom;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Number, Text};
 use crate::span::Span;
 use crate::syntax::{Arith, Expr, Kind, Path, Quantity};
+
+/// Names of values.
+pub(super) type Names = &'static [(&'static str, i64)];
 
 /// A value of the message, or around it.
 #[derive(Debug, Clone)]
@@ -78,7 +82,7 @@ impl Checker<'_> {
             },
             Kind::Number(number) => match number.value() {
                 Some(value) => Operand::Number(Number::Fixed(value), number.quantity()),
-                None => self.failed(super::literal::not_whole(number, expr.span)),
+                None => self.failed(literal::not_whole(number, expr.span)),
             },
             Kind::Variable(name) => {
                 let what = format!("nothing sets the variable `${}`", name.text);
@@ -109,7 +113,7 @@ impl Checker<'_> {
             "pkt" | "sess" => self.fact(path),
             "snap" if matches!(second, "tick" | "crc_ok" | "parts") => self.fact(path),
             "snap" if !single => self.item(path),
-            _ if super::atom(head).is_some() && single => self.not_value(head, span),
+            _ if atom(head).is_some() && single => self.not_value(head, span),
             _ => {
                 let Some(named) = self.message(path) else {
                     return Operand::Failed;
@@ -168,7 +172,7 @@ impl Checker<'_> {
                 kinds
                     .iter()
                     .flatten()
-                    .any(|field| super::literal::has_bytes(field))
+                    .any(|field| literal::has_bytes(field))
                     .then_some(Text::Field(*at))
             }
             _ => None,
@@ -221,7 +225,7 @@ impl Checker<'_> {
     ) -> Diagnostic {
         for ((expr, quantity), wanted) in [((right, b), a), ((left, a), b)] {
             if matches!(expr.kind, Kind::Number(_)) && quantity == Quantity::Plain {
-                return super::literal::missing_unit(expr, wanted);
+                return literal::missing_unit(expr, wanted);
             }
         }
         let what = format!("`{sign}` between {} and {}", a.name(), b.name());

@@ -2,7 +2,7 @@
 
 use teetap_wire::def::{Def, Dialect};
 
-use super::{Checker, Of};
+use super::checker::{Checker, Of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 

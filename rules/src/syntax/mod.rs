@@ -5,6 +5,7 @@
 //! here; that is `check`.
 
 mod ast;
+mod error;
 mod lex;
 mod number;
 mod operand;
@@ -14,6 +15,6 @@ mod print;
 mod tests;
 
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
+pub(crate) use error::OPERATORS;
 pub use number::{Number, Quantity, Unit};
-pub(crate) use operand::OPERATORS;
 pub use parse::{MAX_ARITHMETIC, MAX_LENGTH, MAX_NESTING, parse};

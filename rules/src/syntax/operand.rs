@@ -1,62 +1,17 @@
-//! Operands: literals, paths, functions, brackets, and the members of sets.
+//! Operands that hold no other expression: variables, paths and sets.
 
 use winnow::combinator::opt;
 use winnow::prelude::*;
 use winnow::token::take_while;
 
-use super::ast::{Call, Choice, Expr, Index, Kind, Name, Path, Segment};
-use super::lex::{self, Input, Parsed, backtrack, blank, cut, here, next_thing, rest};
-use super::parse::{MAX_NESTING, expression, leftover};
+use super::ast::{Choice, Expr, Index, Kind, Name, Path, Segment};
+use super::error::{leftover, wanted};
+use super::lex::{self, Input, Parsed, blank, cut, here, rest};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Words that are operators, and cannot be names where an operand is wanted.
-pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
-
-/// One operand, blanks before it included. Backtracks before a prefix, cuts before anything else that is none.
-pub(super) fn operand(i: &mut Input<'_>) -> Parsed<Expr> {
-    blank(i)?;
-    match rest(i).chars().next() {
-        Some('0'..='9') => lex::number(i).map(|(number, span)| Expr::new(Kind::Number(number), span)),
-        Some('"') => lex::text(i).map(|(text, span)| Expr::new(Kind::Text(text), span)),
-        Some('/') => lex::regex(i).map(|(pattern, span)| Expr::new(Kind::Regex(pattern), span)),
-        Some('(') => brackets(i),
-        Some('$') => variable(i),
-        Some('.') => dotted(i),
-        Some('!' | '-') => backtrack(),
-        Some(c) if lex::word_char(c) => named(i),
-        _ => cut(wanted(i, "a condition or a value")),
-    }
-}
-
-/// What to say if something is missing at this place.
-pub(super) fn wanted(i: &Input<'_>, what: &str) -> Diagnostic {
-    let (span, found) = next_thing(i);
-    Diagnostic::new(Code::Expected, span, format!("expected {what}, found {found}"))
-}
-
-/// Goes one level deeper, or fails.
-pub(super) fn enter(i: &mut Input<'_>, span: Span) -> Parsed<()> {
-    i.state.nesting += 1;
-    if i.state.nesting > MAX_NESTING {
-        let what = format!("nested more than {MAX_NESTING} deep");
-        return cut(Diagnostic::new(Code::TooComplex, span, what));
-    }
-    Ok(())
-}
-
-fn brackets(i: &mut Input<'_>) -> Parsed<Expr> {
-    let open = Span::new(here(i), here(i) + 1);
-    '('.void().parse_next(i)?;
-    enter(i, open)?;
-    let inner = expression(i)?;
-    close(i, open, ')')?;
-    i.state.nesting -= 1;
-    Ok(inner)
-}
-
 /// The closing bracket of the one at `open`.
-fn close(i: &mut Input<'_>, open: Span, bracket: char) -> Parsed<()> {
+pub(super) fn close(i: &mut Input<'_>, open: Span, bracket: char) -> Parsed<()> {
     blank(i)?;
     match rest(i).chars().next() {
         Some(found) if found == bracket => bracket.void().parse_next(i),
@@ -69,7 +24,7 @@ fn close(i: &mut Input<'_>, open: Span, bracket: char) -> Parsed<()> {
     }
 }
 
-fn variable(i: &mut Input<'_>) -> Parsed<Expr> {
+pub(super) fn variable(i: &mut Input<'_>) -> Parsed<Expr> {
     let start = here(i);
     '$'.void().parse_next(i)?;
     let Some((text, span)) = opt(lex::word).parse_next(i)? else {
@@ -80,7 +35,7 @@ fn variable(i: &mut Input<'_>) -> Parsed<Expr> {
     Ok(Expr::new(Kind::Variable(Name { text, span }), span))
 }
 
-fn dotted(i: &mut Input<'_>) -> Parsed<Expr> {
+pub(super) fn dotted(i: &mut Input<'_>) -> Parsed<Expr> {
     let start = here(i);
     let mut segments = Vec::new();
     while let Some(segment) = next_segment(i, &segments)? {
@@ -93,66 +48,8 @@ fn dotted(i: &mut Input<'_>) -> Parsed<Expr> {
     Ok(Expr::new(Kind::Path(Path { dot: true, segments }), span))
 }
 
-/// A path, a function, or an operator in the wrong place.
-fn named(i: &mut Input<'_>) -> Parsed<Expr> {
-    let at_word = wanted(i, "a condition or a value");
-    let (text, span) = lex::word(i)?;
-    if text == "not" {
-        return backtrack();
-    }
-    if OPERATORS.contains(&text) {
-        return cut(at_word);
-    }
-    let name = Name {
-        text: text.to_owned(),
-        span,
-    };
-    if rest(i).starts_with('(') {
-        return call(i, name);
-    }
-    let mut segments = vec![Segment {
-        name,
-        index: index(i)?,
-    }];
-    while let Some(segment) = next_segment(i, &segments)? {
-        segments.push(segment);
-    }
-    let span = Span::new(span.start, here(i));
-    Ok(Expr::new(Kind::Path(Path { dot: false, segments }), span))
-}
-
-fn call(i: &mut Input<'_>, name: Name) -> Parsed<Expr> {
-    let open = Span::new(here(i), here(i) + 1);
-    '('.void().parse_next(i)?;
-    enter(i, open)?;
-    let mut arguments = Vec::new();
-    blank(i)?;
-    if !rest(i).starts_with(')') {
-        loop {
-            arguments.push(expression(i)?);
-            blank(i)?;
-            if opt(',').parse_next(i)?.is_none() {
-                break;
-            }
-        }
-    }
-    close(i, open, ')')?;
-    i.state.nesting -= 1;
-    let mut rest = Vec::new();
-    while let Some(segment) = next_segment(i, &rest)? {
-        rest.push(segment);
-    }
-    let span = Span::new(name.span.start, here(i));
-    let call = Call {
-        name,
-        arguments,
-        rest,
-    };
-    Ok(Expr::new(Kind::Call(call), span))
-}
-
 /// A dot and a name. `None` where the path ends; two dots are a range.
-fn next_segment(i: &mut Input<'_>, before: &[Segment]) -> Parsed<Option<Segment>> {
+pub(super) fn next_segment(i: &mut Input<'_>, before: &[Segment]) -> Parsed<Option<Segment>> {
     if !rest(i).starts_with('.') || rest(i).starts_with("..") {
         return Ok(None);
     }
@@ -184,7 +81,7 @@ fn next_segment(i: &mut Input<'_>, before: &[Segment]) -> Parsed<Option<Segment>
     }))
 }
 
-fn index(i: &mut Input<'_>) -> Parsed<Option<Index>> {
+pub(super) fn index(i: &mut Input<'_>) -> Parsed<Option<Index>> {
     let open = Span::new(here(i), here(i) + 1);
     if opt('[').parse_next(i)?.is_none() {
         return Ok(None);
@@ -257,7 +154,7 @@ fn member(i: &mut Input<'_>) -> Parsed<Expr> {
             number.negative = minus;
             Ok(Expr::new(Kind::Number(number), Span::new(start, span.end)))
         }
-        Some('"') if !minus => operand(i),
+        Some('"') if !minus => lex::text(i).map(|(text, span)| Expr::new(Kind::Text(text), span)),
         Some('a'..='z' | 'A'..='Z' | '_') if !minus => {
             let (text, span) = lex::word(i)?;
             let name = Name {

@@ -3,15 +3,15 @@
 //! Law: what binds tighter, from loose to tight: `or`, `and`, `not`, comparisons, `+ -`, `* / %`, the sign. Comparisons
 //! do not follow one another. An expression ends where no operator follows, so that a rule can go on behind it.
 
-use teetap_wire::def::suggest;
 use winnow::combinator::{Infix, Postfix, Prefix, opt};
 use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful};
 
-use super::ast::{Arith, Compare, Expr, Kind};
-use super::lex::{Counts, Failure, Input, Parsed, backtrack, blank, cut, here, keyword, next_thing, rest};
-use super::operand::{OPERATORS, enter, operand, set, wanted};
+use super::ast::{Arith, Call, Compare, Expr, Kind, Name, Path, Segment};
+use super::error::{OPERATORS, chained, leftover, wanted};
+use super::lex::{self, Counts, Failure, Input, Parsed, backtrack, blank, cut, here, keyword, rest};
+use super::operand::{close, dotted, index, next_segment, set, variable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
@@ -29,11 +29,6 @@ const COMPARE: i64 = 7;
 const ADD: i64 = 9;
 const MULTIPLY: i64 = 11;
 const SIGN: i64 = 13;
-
-/// Words that stand behind the condition of a rule.
-const MODIFIERS: [&str; 12] = [
-    "chance", "every", "skip", "first", "once", "max", "from", "to", "after", "until", "per", "when",
-];
 
 /// Reads a whole text as one expression.
 ///
@@ -141,7 +136,7 @@ fn infix<'i>(i: &mut Input<'i>) -> Parsed<Infix<Input<'i>, Expr, ErrMode<Failure
     }
     blank(i)?;
     let text = rest(i);
-    let word = text.len() - text.trim_start_matches(super::lex::word_char).len();
+    let word = text.len() - text.trim_start_matches(lex::word_char).len();
     let (len, operator): (usize, _) = match (text.get(..word).unwrap_or_default(), text.as_bytes()) {
         ("or", _) => (2, Infix::Left(OR, |_, left: Expr, right| Ok(left.or(right)))),
         ("and", _) => (3, Infix::Left(AND, |_, left: Expr, right| Ok(left.and(right)))),
@@ -175,54 +170,96 @@ fn limited(i: &mut Input<'_>, expr: Expr) -> Parsed<Expr> {
     Ok(expr)
 }
 
-fn chained(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::Chained, span, "comparisons do not follow one another")
-        .help("join them with `and`: `a < b and b < c`")
+/// One operand, blanks before it included. Backtracks before a prefix, cuts before anything else that is none.
+fn operand(i: &mut Input<'_>) -> Parsed<Expr> {
+    blank(i)?;
+    match rest(i).chars().next() {
+        Some('0'..='9') => lex::number(i).map(|(number, span)| Expr::new(Kind::Number(number), span)),
+        Some('"') => lex::text(i).map(|(text, span)| Expr::new(Kind::Text(text), span)),
+        Some('/') => lex::regex(i).map(|(pattern, span)| Expr::new(Kind::Regex(pattern), span)),
+        Some('(') => brackets(i),
+        Some('$') => variable(i),
+        Some('.') => dotted(i),
+        Some('!' | '-') => backtrack(),
+        Some(c) if lex::word_char(c) => named(i),
+        _ => cut(wanted(i, "a condition or a value")),
+    }
 }
 
-/// What is wrong with the text behind a complete expression, where only an operator or `end` may follow.
-pub(super) fn leftover(i: &Input<'_>, end: &str) -> Diagnostic {
-    let (span, found) = next_thing(i);
-    let text = rest(i);
-    let two = Span::new(span.start, span.start + 2);
-    let starts = |sign: &str| text.starts_with(sign);
-    let word = found.trim_matches('`');
-    if starts("==")
-        || starts("!=")
-        || starts("<")
-        || starts(">")
-        || matches!(word, "contains" | "matches" | "in")
-    {
-        return chained(span);
+/// Goes one level deeper, or fails.
+fn enter(i: &mut Input<'_>, span: Span) -> Parsed<()> {
+    i.state.nesting += 1;
+    if i.state.nesting > MAX_NESTING {
+        let what = format!("nested more than {MAX_NESTING} deep");
+        return cut(Diagnostic::new(Code::TooComplex, span, what));
     }
-    if starts("=~") {
-        return Diagnostic::new(Code::Expected, two, "no operator `=~`").help("use `matches`");
+    Ok(())
+}
+
+fn brackets(i: &mut Input<'_>) -> Parsed<Expr> {
+    let open = Span::new(here(i), here(i) + 1);
+    '('.void().parse_next(i)?;
+    enter(i, open)?;
+    let inner = expression(i)?;
+    close(i, open, ')')?;
+    i.state.nesting -= 1;
+    Ok(inner)
+}
+
+/// A path, a function, or an operator in the wrong place.
+fn named(i: &mut Input<'_>) -> Parsed<Expr> {
+    let at_word = wanted(i, "a condition or a value");
+    let (text, span) = lex::word(i)?;
+    if text == "not" {
+        return backtrack();
     }
-    if starts("=") {
-        return Diagnostic::new(Code::Assignment, span, "`=` assigns; to compare use `==`");
+    if OPERATORS.contains(&text) {
+        return cut(at_word);
     }
-    if starts("&") || starts("|") {
-        let twice = if starts("&") {
-            "`and` or `&&`"
-        } else {
-            "`or` or `||`"
-        };
-        return Diagnostic::new(Code::Expected, span, format!("no operator {found}"))
-            .help(format!("use {twice}"));
-    }
-    if matches!(word, ")" | "]" | "}") {
-        return Diagnostic::new(Code::Expected, span, format!("{found} closes nothing"));
-    }
-    let diagnostic = Diagnostic::new(
-        Code::Expected,
+    let name = Name {
+        text: text.to_owned(),
         span,
-        format!("expected an operator or {end}, found {found}"),
-    );
-    match suggest(word, OPERATORS.into_iter().filter(|word| *word != "not")) {
-        Some(meant) => diagnostic.meant(Some(meant)),
-        None if MODIFIERS.contains(&word) => {
-            diagnostic.note(format!("`{word}` belongs to rules; this is an expression"))
-        }
-        None => diagnostic,
+    };
+    if rest(i).starts_with('(') {
+        return call(i, name);
     }
+    let mut segments = vec![Segment {
+        name,
+        index: index(i)?,
+    }];
+    while let Some(segment) = next_segment(i, &segments)? {
+        segments.push(segment);
+    }
+    let span = Span::new(span.start, here(i));
+    Ok(Expr::new(Kind::Path(Path { dot: false, segments }), span))
+}
+
+fn call(i: &mut Input<'_>, name: Name) -> Parsed<Expr> {
+    let open = Span::new(here(i), here(i) + 1);
+    '('.void().parse_next(i)?;
+    enter(i, open)?;
+    let mut arguments = Vec::new();
+    blank(i)?;
+    if !rest(i).starts_with(')') {
+        loop {
+            arguments.push(expression(i)?);
+            blank(i)?;
+            if opt(',').parse_next(i)?.is_none() {
+                break;
+            }
+        }
+    }
+    close(i, open, ')')?;
+    i.state.nesting -= 1;
+    let mut rest = Vec::new();
+    while let Some(segment) = next_segment(i, &rest)? {
+        rest.push(segment);
+    }
+    let span = Span::new(name.span.start, here(i));
+    let call = Call {
+        name,
+        arguments,
+        rest,
+    };
+    Ok(Expr::new(Kind::Call(call), span))
 }

@@ -1,0 +1,154 @@
+//! Conditions.
+
+use teetap_wire::Code as Lint;
+use teetap_wire::def::{Field, Registry, Type, suggest};
+
+use super::checker::{Checker, Knows};
+use super::value::Operand;
+use super::words::{Atom, VALUES, atom};
+use super::{literal, vocabulary};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::eval::{Cond, IntTest, Program, Target, Test, TextTest};
+use crate::span::Span;
+use crate::syntax::{Compare, Expr, Kind, Name, Path};
+
+/// Checks an expression. The program is of use only if no diagnostic is an error.
+pub(crate) fn check(expr: &Expr, registry: &Registry) -> (Program, Vec<Diagnostic>) {
+    let mut checker = Checker::new(registry);
+    let is = |name: &Name| name.text.eq_ignore_ascii_case("snap_single");
+    checker.knows = Knows {
+        snap_single: expr.mentions(&|path| path.segments.iter().any(|segment| is(&segment.name))),
+        connless: expr.mentions(&|path| path.begins("connless", |_| true)),
+    };
+    checker.program.root = checker.cond(expr);
+    (checker.program, checker.diagnostics)
+}
+
+impl Checker<'_> {
+    pub(super) fn cond(&mut self, expr: &Expr) -> Cond {
+        match &expr.kind {
+            Kind::Any(parts) => Cond::Any(parts.iter().map(|part| self.cond(part)).collect()),
+            Kind::All(parts) => {
+                let outer = self.narrow(parts);
+                let cond = Cond::All(parts.iter().map(|part| self.cond(part)).collect());
+                self.scope = outer;
+                cond
+            }
+            Kind::Not(inner) => Cond::Not(Box::new(self.cond(inner))),
+            Kind::Compare(op, left, right) => self.compare(*op, left, right, expr.span),
+            Kind::In(value, choices) => self.within(value, choices),
+            Kind::Text(text) if text.is_empty() => {
+                let what = "an empty text is in every text";
+                self.wrong(Diagnostic::new(Code::Impossible, expr.span, what))
+            }
+            Kind::Text(text) => Cond::Search(TextTest::contains(text.as_bytes())),
+            Kind::Regex(pattern) => match self.regex(pattern, expr.span) {
+                Some(test) => Cond::Search(test),
+                None => Cond::Unknown,
+            },
+            Kind::Path(path) => self.path_cond(path, expr),
+            Kind::Call(call) => self.call_cond(call, expr),
+            Kind::Number(_) | Kind::Arith(..) | Kind::Negate(_) => self.not_condition(expr.span, "a number"),
+            Kind::Variable(_) => {
+                let operand = self.operand(expr);
+                self.truth(&operand, expr.span)
+            }
+        }
+    }
+
+    fn not_condition(&mut self, span: Span, what: &str) -> Cond {
+        let diagnostic = Diagnostic::new(Code::NotCondition, span, format!("{what} is not a condition"));
+        self.wrong(diagnostic.help("compare it, as in `… == 1`"))
+    }
+
+    /// A path as a condition: a word, a message, or a fact that is true or false.
+    fn path_cond(&mut self, path: &Path, expr: &Expr) -> Cond {
+        let [first, rest @ ..] = &*path.segments else {
+            return Cond::Unknown;
+        };
+        let word = &*first.name.text;
+        if path.dot {
+            let operand = self.operand(expr);
+            return self.truth(&operand, expr.span);
+        }
+        match (atom(word), rest) {
+            (Some(atom), []) => return self.atom_cond(atom),
+            (Some(Atom::Lint), [code, ..]) => return self.lint(&code.name),
+            _ => {}
+        }
+        let fact = matches!(word, "pkt" | "sess") || word == "snap" && !rest.is_empty();
+        if fact || VALUES.contains(&word) && rest.is_empty() {
+            let operand = self.operand(expr);
+            return self.truth(&operand, expr.span);
+        }
+        let Some(named) = self.message(path) else {
+            return Cond::Unknown;
+        };
+        if named.used < path.segments.len() {
+            let operand = self.operand_of(&named, path);
+            let operand = self.single(operand, expr);
+            return self.truth(&operand, expr.span);
+        }
+        self.note_versions(&named.label, &named.defs, expr.span);
+        self.note_others(&named, expr.span);
+        Cond::Is(self.target(named.target))
+    }
+
+    fn atom_cond(&mut self, atom: &Atom) -> Cond {
+        match atom {
+            Atom::Dir(dir) => Cond::Dir(*dir),
+            Atom::Class(class) => Cond::Is(self.target(Target::Class(*class))),
+            Atom::Snap => {
+                let target = self.any_snap();
+                Cond::Is(self.target(target))
+            }
+            Atom::Flag(flag) => Cond::Flag(*flag),
+            Atom::Lint => Cond::Lint(None),
+        }
+    }
+
+    fn lint(&mut self, code: &Name) -> Cond {
+        let wanted = code.text.replace('_', "-").to_ascii_lowercase();
+        let names = || Lint::ALL.iter().map(|code| code.name());
+        match Lint::ALL.iter().find(|code| code.name() == wanted) {
+            Some(lint) => Cond::Lint(Some(*lint)),
+            None => {
+                let what = format!("unknown lint `{}`", code.text);
+                let diagnostic = Diagnostic::new(Code::UnknownLint, code.span, what);
+                self.wrong(match suggest(&wanted, names()) {
+                    None => diagnostic.note(format!("lints are {}", vocabulary::lints().join(", "))),
+                    meant => diagnostic.meant(meant),
+                })
+            }
+        }
+    }
+
+    /// A value where a condition is wanted: true or false, or not that.
+    pub(super) fn truth(&mut self, operand: &Operand, span: Span) -> Cond {
+        match operand {
+            Operand::Failed => Cond::Unknown,
+            Operand::Truth(number) => Cond::Number(number.clone(), IntTest::Op(Compare::Unequal, 0)),
+            Operand::Field(at, what) => {
+                let kinds = self.kinds.get(usize::from(*at)).cloned().unwrap_or_default();
+                let test = |kind: &Option<&Field>| match kind {
+                    Some(field) if field.ty == Type::Bool => Test::Int(IntTest::Op(Compare::Unequal, 0)),
+                    _ => Test::Never,
+                };
+                let tests: Box<[Test]> = kinds.iter().map(test).collect();
+                if tests.iter().all(|test| matches!(test, Test::Never)) {
+                    let kind = kinds
+                        .first()
+                        .copied()
+                        .flatten()
+                        .map_or("a group of fields".to_owned(), literal::kind);
+                    let what = format!("`{what}` is {kind}, not a condition");
+                    let diagnostic = Diagnostic::new(Code::NotCondition, span, what);
+                    return self.wrong(diagnostic.help("compare it, as in `… == 1`, or ask `has(…)`"));
+                }
+                Cond::Field(*at, tests)
+            }
+            Operand::Number(_, quantity) => self.not_condition(span, quantity.name()),
+            Operand::Named(..) | Operand::Player => self.not_condition(span, "a name"),
+        }
+    }
+}

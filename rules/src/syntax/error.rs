@@ -1,0 +1,73 @@
+//! Errors about what follows where something else is wanted.
+
+use teetap_wire::def::suggest;
+
+use super::lex::{Input, next_thing, rest};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// Words that are operators, and cannot be names where an operand is wanted.
+pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
+
+/// Words that stand behind the condition of a rule.
+const MODIFIERS: [&str; 12] = [
+    "chance", "every", "skip", "first", "once", "max", "from", "to", "after", "until", "per", "when",
+];
+
+/// What to say if something is missing at this place.
+pub(super) fn wanted(i: &Input<'_>, what: &str) -> Diagnostic {
+    let (span, found) = next_thing(i);
+    Diagnostic::new(Code::Expected, span, format!("expected {what}, found {found}"))
+}
+
+pub(super) fn chained(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::Chained, span, "comparisons do not follow one another")
+        .help("join them with `and`: `a < b and b < c`")
+}
+
+/// What is wrong with the text behind a complete expression, where only an operator or `end` may follow.
+pub(super) fn leftover(i: &Input<'_>, end: &str) -> Diagnostic {
+    let (span, found) = next_thing(i);
+    let text = rest(i);
+    let two = Span::new(span.start, span.start + 2);
+    let starts = |sign: &str| text.starts_with(sign);
+    let word = found.trim_matches('`');
+    if starts("==")
+        || starts("!=")
+        || starts("<")
+        || starts(">")
+        || matches!(word, "contains" | "matches" | "in")
+    {
+        return chained(span);
+    }
+    if starts("=~") {
+        return Diagnostic::new(Code::Expected, two, "no operator `=~`").help("use `matches`");
+    }
+    if starts("=") {
+        return Diagnostic::new(Code::Assignment, span, "`=` assigns; to compare use `==`");
+    }
+    if starts("&") || starts("|") {
+        let twice = if starts("&") {
+            "`and` or `&&`"
+        } else {
+            "`or` or `||`"
+        };
+        return Diagnostic::new(Code::Expected, span, format!("no operator {found}"))
+            .help(format!("use {twice}"));
+    }
+    if matches!(word, ")" | "]" | "}") {
+        return Diagnostic::new(Code::Expected, span, format!("{found} closes nothing"));
+    }
+    let diagnostic = Diagnostic::new(
+        Code::Expected,
+        span,
+        format!("expected an operator or {end}, found {found}"),
+    );
+    match suggest(word, OPERATORS.into_iter().filter(|word| *word != "not")) {
+        Some(meant) => diagnostic.meant(Some(meant)),
+        None if MODIFIERS.contains(&word) => {
+            diagnostic.note(format!("`{word}` belongs to rules; this is an expression"))
+        }
+        None => diagnostic,
+    }
+}
