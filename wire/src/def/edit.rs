@@ -5,8 +5,7 @@
 //! would mean something else without that.
 
 use super::datum::{Datum, EncodeError};
-use super::model::{Def, Field, Len, Repeat, Type};
-use super::path::Path;
+use super::model::{Def, Field, Len, Path, Repeat, Type};
 use super::record::{Decoded, Record, Value};
 
 /// Why a field cannot be changed.
@@ -154,7 +153,7 @@ impl Decoded {
         value: &Datum,
         out: &mut Vec<u8>,
     ) -> Result<(), EditError> {
-        let [step] = path.steps() else {
+        let [step] = &*path.steps else {
             return Err(EditError::Missing);
         };
         let target = def.field(step.field).ok_or(EditError::Missing)?;

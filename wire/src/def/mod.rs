@@ -48,12 +48,12 @@ mod write;
 pub use datum::{Datum, EncodeError};
 pub use edit::EditError;
 pub use error::DefError;
-pub use gist::{Gist, Look};
+pub use gist::Look;
 pub use model::{
-    Class, Clean, Def, Default, Dialect, Field, Id, Label, Len, Repeat, Secrecy, Set, Size, Type, Vitality,
-    Way, Words,
+    Class, Clean, Def, Default, Dialect, Field, Gist, Id, Label, Len, Path, Repeat, Secrecy, Set, Size, Type,
+    Vitality, Way, Words,
 };
-pub use path::{Path, PathError};
+pub use path::PathError;
 pub use record::{Decoded, Record, Source, Value};
 pub use registry::{Found, Registry};
 pub use secret::Secrets;

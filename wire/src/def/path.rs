@@ -5,47 +5,16 @@
 
 use std::sync::Arc;
 
-use super::model::{Def, Field, Type};
+use super::model::{Def, Field, Path, Repeat, Step, Type};
 use super::suggest::suggest;
 
-/// One part of a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) field: u16,
-    pub(super) index: Option<u16>,
-}
-
-/// A place in a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Path {
-    steps: Vec<Step>,
-    leaf: u16,
-    whole_list: bool,
-}
-
 impl Path {
-    /// The number of the field it ends at.
-    #[must_use]
-    pub const fn leaf(&self) -> u16 {
-        self.leaf
-    }
-
-    /// It names a list, not an element of it.
-    #[must_use]
-    pub const fn is_list(&self) -> bool {
-        self.whole_list
-    }
-
     /// It may name several values: it leaves out the index of a list.
     pub(super) fn is_many(&self, def: &Def) -> bool {
         self.steps.iter().any(|step| {
             let list = def.field(step.field).is_some_and(Field::is_list);
             list && step.index.is_none()
         })
-    }
-
-    pub(super) fn steps(&self) -> &[Step] {
-        &self.steps
     }
 
     /// The path of a whole field of the message itself.
@@ -193,7 +162,7 @@ fn index_of(field: &Field, text: &str, at: usize) -> Result<u16, PathError> {
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     let index = number.and_then(|digits| digits.parse().ok());
     let fits = |index: &u16| match field.repeat {
-        super::model::Repeat::Fixed(count) => *index < count,
+        Repeat::Fixed(count) => *index < count,
         _ => true,
     };
     index.filter(fits).ok_or_else(|| PathError::Index {

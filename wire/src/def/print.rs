@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::gist::Gist;
 use super::model::{
-    Class, Def, Default, Dialect, Field, Id, Len, Repeat, Secrecy, Set, Type, Vitality, Words,
+    Class, Def, Default, Dialect, Field, Gist, Id, Len, Repeat, Secrecy, Set, Type, Vitality, Words,
 };
 use super::registry::Registry;
 use super::show::bytes_whole;

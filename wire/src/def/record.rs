@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::model::{Def, Field, Type};
-use super::path::{Path, Step};
+use super::model::{Def, Field, Path, Step, Type};
 use crate::note::Notes;
 
 /// What was read from.
@@ -142,7 +141,7 @@ impl Decoded {
     /// The value at a path; the first one if the path leaves out the index of a list. `None`: the message ends before it.
     #[must_use]
     pub fn find(&self, path: &Path) -> Option<&Record> {
-        self.descend(None, path.steps(), &mut |record| Some(record))
+        self.descend(None, &path.steps, &mut |record| Some(record))
     }
 
     /// Calls `each` with the values at a path, with all elements where it leaves out the index of a list, until `each`
@@ -152,7 +151,7 @@ impl Decoded {
         path: &Path,
         mut each: impl FnMut(&'d Record) -> Option<T>,
     ) -> Option<T> {
-        self.descend(None, path.steps(), &mut each)
+        self.descend(None, &path.steps, &mut each)
     }
 
     fn descend<'d, T>(

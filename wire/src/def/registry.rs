@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use super::error::{DefError, Errors};
-use super::model::{Class, Def, Dialect, Field, Id, Set};
-use super::path::{Path, PathError};
+use super::model::{Class, Def, Dialect, Field, Id, Path, Set};
+use super::path::PathError;
 use super::suggest::suggest;
 use super::syntax::{Item, Kind};
 use super::{parse, resolve};

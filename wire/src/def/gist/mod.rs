@@ -16,35 +16,11 @@
 
 mod line;
 
-use std::sync::Arc;
-
-use super::model::{Def, Field, Type};
-use super::path::Path;
+use super::model::{Compare, Def, Field, Form, Part, Path, Section, Test, Type, When};
 use super::record::{Decoded, Record, Source, Value};
 use super::secret::{HIDDEN, Secrets};
 use super::show::{bytes_text, flag_names, number};
 use line::{Line, clock, quoted, raw};
-
-/// The template of a message.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Gist {
-    pub(super) lines: Vec<Arc<str>>,
-    pub(super) sections: Vec<Section>,
-}
-
-impl Gist {
-    /// As it is written.
-    pub fn lines(&self) -> impl Iterator<Item = &str> {
-        self.lines.iter().map(|line| &**line)
-    }
-
-    /// Whether it shows names of players.
-    #[must_use]
-    pub fn names_players(&self) -> bool {
-        let mut parts = self.sections.iter().flat_map(|section| &section.parts);
-        parts.any(|part| matches!(part, Part::Value(_, Form::Player)))
-    }
-}
 
 /// How a gist is shown.
 #[derive(Debug, Clone, Copy)]
@@ -55,94 +31,6 @@ pub struct Look {
     pub line: usize,
     /// Characters of one text in it, but for one that ends it.
     pub value: usize,
-}
-
-/// A part of a template that is there or not.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Section {
-    pub(super) when: When,
-    pub(super) parts: Vec<Part>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum When {
-    /// Outside brackets.
-    Always,
-    /// If its fields have something to say.
-    Said,
-    /// If this is so.
-    If(Path, Test),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Test {
-    Set,
-    NotSet,
-    Number(Compare, i64),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compare {
-    Equal,
-    NotEqual,
-    Less,
-    More,
-    /// One of these bits is set.
-    Bits,
-}
-
-impl Compare {
-    pub(super) const SIGNS: [(&'static str, Self); 5] = [
-        ("!=", Self::NotEqual),
-        ("=", Self::Equal),
-        ("<", Self::Less),
-        (">", Self::More),
-        ("&", Self::Bits),
-    ];
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Part {
-    Text(Box<str>),
-    Value(Path, Form),
-}
-
-/// In which form a value is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Usual,
-    /// A client id, with the name of the player if that is known.
-    Player,
-    /// Text without quotes, at the end of the line.
-    Raw,
-    /// How many elements a list has.
-    Count,
-    /// How many bytes raw data has.
-    Size,
-    /// A number without its label.
-    Number,
-    Hex,
-    /// Hundredths of a second as a time; and with a sign in any case.
-    Centis,
-    SignedCentis,
-    /// Milliseconds as a time; and with a sign in any case.
-    Millis,
-    SignedMillis,
-}
-
-impl Form {
-    pub(super) const NAMES: [(&'static str, Self); 10] = [
-        ("player", Self::Player),
-        ("raw", Self::Raw),
-        ("count", Self::Count),
-        ("size", Self::Size),
-        ("number", Self::Number),
-        ("hex", Self::Hex),
-        ("cs", Self::Centis),
-        ("+cs", Self::SignedCentis),
-        ("ms", Self::Millis),
-        ("+ms", Self::SignedMillis),
-    ];
 }
 
 impl Decoded {

@@ -148,9 +148,9 @@ pub struct Field {
     /// One line about it.
     pub doc: Option<Arc<str>>,
     /// The field it is part of.
-    pub(in super::super) parent: Option<u16>,
+    pub(in crate::def) parent: Option<u16>,
     /// The first field after it and its parts.
-    pub(in super::super) end: u16,
+    pub(in crate::def) end: u16,
 }
 
 impl Field {
@@ -219,7 +219,7 @@ pub struct Set {
     /// One line about it.
     pub doc: Option<Arc<str>>,
     /// Flags: every bit that has a name.
-    pub(in super::super) mask: u32,
+    pub(in crate::def) mask: u32,
 }
 
 impl Set {

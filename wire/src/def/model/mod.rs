@@ -4,13 +4,18 @@
 //! replaced by what they mean there, so that an interpreter looks nothing up.
 
 mod field;
+mod gist;
+mod path;
 
 pub use field::{Clean, Default, Field, Label, Len, Repeat, Secrecy, Set, Type, Words};
+pub use gist::Gist;
+pub(super) use gist::{Compare, Form, Part, Section, Test, When};
+pub use path::Path;
+pub(super) use path::Step;
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::gist::Gist;
 use crate::note::Code;
 use crate::{Dir, Layer, Proto};
 

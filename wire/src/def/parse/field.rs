@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use super::super::error::Errors;
-use super::super::lex::Word;
-use super::super::suggest::meant_or_all;
-use super::super::syntax::{Bound, Builtin, Name, RawField, RawLen, RawRepeat, RawSecrecy};
-use super::{at, name, number, plain_number, shortened};
+use super::word::{at, name, number, plain_number, shortened};
+use crate::def::error::Errors;
+use crate::def::lex::Word;
+use crate::def::suggest::meant_or_all;
+use crate::def::syntax::{Bound, Builtin, Name, RawField, RawLen, RawRepeat, RawSecrecy};
 
 /// How a range is written.
-pub(in super::super) const RANGE: &str = "MIN..MAX";
+pub(in crate::def) const RANGE: &str = "MIN..MAX";
 /// Most elements of a list of fixed length.
 const MAX_REPEAT: i64 = 1024;
 
 /// What stands behind a type, but for the range.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Attribute {
+pub(in crate::def) enum Attribute {
     Limit,
     Default,
     Len,
@@ -33,7 +33,7 @@ pub(in super::super) enum Attribute {
 
 impl Attribute {
     /// As they are written; behind a `=` is a value.
-    pub(in super::super) const NAMES: [(&'static str, Self); 13] = [
+    pub(in crate::def) const NAMES: [(&'static str, Self); 13] = [
         ("limit=", Self::Limit),
         ("default=", Self::Default),
         ("len=", Self::Len),

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::super::error::Errors;
-use super::super::lex::Word;
-use super::super::model::{Class, Id, Vitality, Way};
-use super::super::syntax::{Head, Layout};
-use super::super::uuid::{parse_uuid, uuid};
-use super::{Body, Open, name, number, plain_number, shortened};
+use super::word::{name, number, plain_number, shortened};
+use crate::def::error::Errors;
+use crate::def::lex::Word;
+use crate::def::model::{Class, Id, Vitality, Way};
+use crate::def::syntax::{Head, Layout, Name};
+use crate::def::uuid::{parse_uuid, uuid};
 
 /// What stands behind the name of a message or object, beside direction and vitality. Behind a `=` is a value.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Attribute {
+pub(in crate::def) enum Attribute {
     Dead,
     Explicit,
     Since,
@@ -20,7 +20,7 @@ pub(in super::super) enum Attribute {
 
 impl Attribute {
     /// As they are written.
-    pub(in super::super) const NAMES: [(&'static str, Self); 4] = [
+    pub(in crate::def) const NAMES: [(&'static str, Self); 4] = [
         ("dead", Self::Dead),
         ("explicit", Self::Explicit),
         ("since=", Self::Since),
@@ -34,7 +34,7 @@ pub(super) fn layout(
     rest: &[Word<'_>],
     doc: Option<Arc<str>>,
     errors: &mut Errors,
-) -> Option<Open> {
+) -> Option<(Name, Layout)> {
     let Some(class) = Class::ALL.into_iter().find(|class| class.name() == first.text) else {
         let [word] = rest else {
             errors.push(first.mark, "expected `struct NAME`", None);
@@ -61,17 +61,19 @@ pub(super) fn layout(
     open(*word, Some(head), doc, errors)
 }
 
-fn open(word: Word<'_>, head: Option<Head>, doc: Option<Arc<str>>, errors: &mut Errors) -> Option<Open> {
+fn open(
+    word: Word<'_>,
+    head: Option<Head>,
+    doc: Option<Arc<str>>,
+    errors: &mut Errors,
+) -> Option<(Name, Layout)> {
     let layout = Layout {
         head,
         doc,
         members: Vec::new(),
         gist: Vec::new(),
     };
-    Some(Open {
-        name: name(word, errors)?,
-        body: Body::Layout(layout),
-    })
+    Some((name(word, errors)?, layout))
 }
 
 fn id(class: Class, word: Word<'_>, errors: &mut Errors) -> Option<Id> {

@@ -124,7 +124,10 @@ impl Parser<'_> {
                 None
             }
             "enum" | "flags" => set(first, rest, doc, errors),
-            _ => head::layout(first, rest, doc, errors),
+            _ => head::layout(first, rest, doc, errors).map(|(name, layout)| Open {
+                name,
+                body: Body::Layout(layout),
+            }),
         };
         self.open = open;
     }

@@ -1,8 +1,8 @@
 //! Names and numbers.
 
-use super::super::error::{Errors, Mark};
-use super::super::lex::Word;
-use super::super::syntax::Name;
+use crate::def::error::{Errors, Mark};
+use crate::def::lex::Word;
+use crate::def::syntax::Name;
 
 /// Longest name, in bytes.
 const MAX_NAME: usize = 64;
@@ -44,7 +44,7 @@ pub(super) fn number(word: Word<'_>, min: i64, max: i64, errors: &mut Errors) ->
 }
 
 /// As [`number`], of any size. `None`: it is none.
-pub(in super::super) fn plain_number(text: &str) -> Option<i64> {
+pub(in crate::def) fn plain_number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(hex) if !hex.starts_with('+') => i64::from_str_radix(hex, 16).ok(),
         Some(_) => None,

@@ -2,14 +2,13 @@
 //!
 //! Law: the first error of a template is told with its place.
 
-use super::super::error::Mark;
-use super::super::gist::{Compare, Form, Gist, Part, Section, Test, When};
-use super::super::lex::Word;
-use super::super::model::{Def, Field, Type};
-use super::super::parse::plain_number;
-use super::super::path::{Path, PathError};
-use super::super::suggest::suggest;
-use super::super::syntax::Name;
+use crate::def::error::Mark;
+use crate::def::lex::Word;
+use crate::def::model::{Compare, Def, Field, Form, Gist, Part, Path, Section, Test, Type, When};
+use crate::def::parse::plain_number;
+use crate::def::path::PathError;
+use crate::def::suggest::suggest;
+use crate::def::syntax::Name;
 use crate::printable;
 
 /// An error: its place, what it is, and what to do.

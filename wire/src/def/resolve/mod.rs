@@ -5,28 +5,14 @@
 
 mod gist;
 mod layout;
+mod names;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::error::{Errors, Mark};
-use super::model::{Class, Def, Dialect, Id, Set, Way, Words};
+use super::model::{Class, Def, Dialect, Id, Way};
 use super::syntax::{Item, Kind, Layout, Scope};
-
-/// Everything that has a name in one dialect.
-pub(super) struct Names<'i> {
-    consts: BTreeMap<&'i str, i64>,
-    words: BTreeMap<&'i str, &'i Arc<Words>>,
-    pub(super) sets: BTreeMap<&'i str, &'i Arc<Set>>,
-    structs: BTreeMap<&'i str, &'i Layout>,
-    /// Objects can be parts of messages.
-    objects: BTreeMap<&'i str, &'i Layout>,
-    /// The highest level of a definition.
-    level: u8,
-    dialect: Dialect,
-    /// Those of other dialects too.
-    items: &'i [Item],
-}
+use names::Names;
 
 /// The definitions of `dialect`, and its enums.
 pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Errors) -> (Vec<Def>, Names<'i>) {

@@ -1,6 +1,6 @@
 //! The text that explains the form: it is right, and lacks nothing.
 
-use super::super::gist::{Compare, Form};
+use super::super::model::{Compare, Form};
 use super::super::parse::field::{self, RANGE};
 use super::super::parse::{GIST, HEADERS, INCLUDE, PARAMS, head};
 use super::super::syntax::Builtin;

@@ -1,6 +1,6 @@
 //! The values that have no parts.
 
-use super::{Result, Sink, Writer};
+use super::writer::{Result, Sink, Writer};
 use crate::def::datum::{Datum, EncodeError};
 use crate::def::model::{Default, Field, Set, Type};
 use crate::varint;

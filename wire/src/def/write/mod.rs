@@ -5,8 +5,10 @@
 //! another one follows that.
 
 mod leaf;
+mod writer;
 
 use leaf::{default_text, wrong};
+use writer::{Result, Sink, Writer};
 
 use super::datum::{Datum, EncodeError};
 use super::model::{Class, Def, Field, Id, Len, Repeat, Type};
@@ -16,14 +18,7 @@ use crate::varint;
 /// Most elements or bytes that nobody gave: no message has room for more.
 const MAX_DEFAULT: i64 = 1400;
 
-type Result<T = ()> = std::result::Result<T, EncodeError>;
 type Given = [(std::sync::Arc<str>, Datum)];
-
-/// Ints and bytes that are written.
-enum Sink<'o> {
-    Bytes(&'o mut Vec<u8>),
-    Ints(&'o mut Vec<i32>),
-}
 
 impl Def {
     /// Appends the message, its id first. Control messages begin with their byte, connless ones with `ffffffff`.
@@ -120,28 +115,7 @@ impl Def {
     }
 }
 
-struct Writer<'d, 'o> {
-    def: &'d Def,
-    sink: Sink<'o>,
-    /// The numbers written so far that others may refer to.
-    numbers: Vec<(u16, i64)>,
-    /// A field was left out: nothing may follow.
-    ended: bool,
-    /// Within an object in a message: ints that it may still have.
-    ints_left: Option<i64>,
-}
-
-impl<'d, 'o> Writer<'d, 'o> {
-    const fn new(def: &'d Def, sink: Sink<'o>) -> Self {
-        Self {
-            def,
-            sink,
-            numbers: Vec::new(),
-            ended: false,
-            ints_left: None,
-        }
-    }
-
+impl Writer<'_, '_> {
     fn members(&mut self, parent: Option<u16>, name: &std::sync::Arc<str>, given: &Given) -> Result {
         let def = self.def;
         let value = |field: &Field| {

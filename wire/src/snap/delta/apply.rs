@@ -1,6 +1,6 @@
 //! A base and a delta to a snapshot, in one walk over both.
 
-use super::{Counts, Deleted, Delta, Spot, Update, lesser};
+use super::entry::{Counts, Deleted, Delta, Spot, Update, lesser};
 use crate::note::{Code, Notes};
 use crate::snap::snapshot::{Key, Snapshot};
 

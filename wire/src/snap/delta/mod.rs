@@ -7,62 +7,13 @@
 //! what came before can still be applied, to be looked at.
 
 mod apply;
+mod entry;
 mod read;
 
 use super::snapshot::{Key, Sizes, Snapshot};
-use crate::note::{Code, Note, Notes};
-
-/// A delta, in buffers to use again.
-#[derive(Debug, Default, Clone)]
-pub struct Delta {
-    deleted: Vec<Deleted>,
-    updates: Vec<Update>,
-    ints: Vec<i32>,
-    notes: Notes,
-    broken: bool,
-}
-
-/// Clients discard the snapshot; a note says why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("clients discard the snapshot")]
-pub struct Broken;
-
-/// How many items of which sort a snapshot has.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    /// Items.
-    pub items: usize,
-    /// Those that the base does not have.
-    pub new: usize,
-    /// Those that the base has with other values.
-    pub changed: usize,
-    /// Items of the base that are gone.
-    pub deleted: usize,
-}
-
-/// A place in the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Spot {
-    at: u16,
-    len: u16,
-}
-
-/// A key that is deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Deleted {
-    key: Key,
-    spot: Spot,
-}
-
-/// An item that is new or changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Update {
-    key: Key,
-    /// First of its ints: the later the update, the higher.
-    first: u16,
-    len: u16,
-    spot: Spot,
-}
+use crate::note::{Code, Notes};
+pub use entry::{Broken, Counts, Delta};
+use entry::{Deleted, Update, lesser};
 
 impl Delta {
     /// Bytes of memory held.
@@ -142,34 +93,4 @@ impl Delta {
     fn sound(&self) -> Result<(), Broken> {
         if self.broken { Err(Broken) } else { Ok(()) }
     }
-}
-
-impl Update {
-    fn values(self, ints: &[i32]) -> &[i32] {
-        let first = usize::from(self.first);
-        ints.get(first..first + usize::from(self.len)).unwrap_or_default()
-    }
-}
-
-impl Spot {
-    /// Notes have 16 bits as well.
-    fn new(at: usize, end: usize) -> Self {
-        let short = |value: usize| u16::try_from(value).unwrap_or(u16::MAX);
-        Self {
-            at: short(at),
-            len: short(end.saturating_sub(at)),
-        }
-    }
-
-    fn note(self, code: Code) -> Note {
-        Note {
-            code,
-            at: self.at.into(),
-            len: self.len.into(),
-        }
-    }
-}
-
-fn lesser(notes: &mut Notes, code: Code, spot: Spot) {
-    notes.push_lesser(spot.note(code));
 }

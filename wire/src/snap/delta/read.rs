@@ -1,6 +1,6 @@
 //! Bytes to a delta.
 
-use super::{Broken, Deleted, Delta, Spot, Update, lesser};
+use super::entry::{Broken, Deleted, Delta, Spot, Update, lesser};
 use crate::note::Code;
 use crate::snap::snapshot::{Key, Sizes};
 use crate::snap::{MAX_SIZE, MAX_TYPE};

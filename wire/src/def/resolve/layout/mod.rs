@@ -5,11 +5,12 @@ mod unknown;
 
 use std::sync::Arc;
 
-use super::super::error::Errors;
-use super::super::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
-use super::super::suggest::suggest;
-use super::super::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
-use super::{Names, gist};
+use super::gist;
+use super::names::Names;
+use crate::def::error::Errors;
+use crate::def::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
+use crate::def::suggest::suggest;
+use crate::def::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
 
 /// Most fields of a message, those of its parts counted.
 const MAX_FIELDS: usize = 1024;

@@ -1,0 +1,114 @@
+//! The template of a gist.
+
+use std::sync::Arc;
+
+use super::path::Path;
+
+/// The template of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gist {
+    pub(in crate::def) lines: Vec<Arc<str>>,
+    pub(in crate::def) sections: Vec<Section>,
+}
+
+impl Gist {
+    /// As it is written.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(|line| &**line)
+    }
+
+    /// Whether it shows names of players.
+    #[must_use]
+    pub fn names_players(&self) -> bool {
+        let mut parts = self.sections.iter().flat_map(|section| &section.parts);
+        parts.any(|part| matches!(part, Part::Value(_, Form::Player)))
+    }
+}
+
+/// A part of a template that is there or not.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::def) struct Section {
+    pub(in crate::def) when: When,
+    pub(in crate::def) parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::def) enum When {
+    /// Outside brackets.
+    Always,
+    /// If its fields have something to say.
+    Said,
+    /// If this is so.
+    If(Path, Test),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::def) enum Test {
+    Set,
+    NotSet,
+    Number(Compare, i64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::def) enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    More,
+    /// One of these bits is set.
+    Bits,
+}
+
+impl Compare {
+    pub(in crate::def) const SIGNS: [(&'static str, Self); 5] = [
+        ("!=", Self::NotEqual),
+        ("=", Self::Equal),
+        ("<", Self::Less),
+        (">", Self::More),
+        ("&", Self::Bits),
+    ];
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::def) enum Part {
+    Text(Box<str>),
+    Value(Path, Form),
+}
+
+/// In which form a value is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::def) enum Form {
+    Usual,
+    /// A client id, with the name of the player if that is known.
+    Player,
+    /// Text without quotes, at the end of the line.
+    Raw,
+    /// How many elements a list has.
+    Count,
+    /// How many bytes raw data has.
+    Size,
+    /// A number without its label.
+    Number,
+    Hex,
+    /// Hundredths of a second as a time; and with a sign in any case.
+    Centis,
+    SignedCentis,
+    /// Milliseconds as a time; and with a sign in any case.
+    Millis,
+    SignedMillis,
+}
+
+impl Form {
+    pub(in crate::def) const NAMES: [(&'static str, Self); 10] = [
+        ("player", Self::Player),
+        ("raw", Self::Raw),
+        ("count", Self::Count),
+        ("size", Self::Size),
+        ("number", Self::Number),
+        ("hex", Self::Hex),
+        ("cs", Self::Centis),
+        ("+cs", Self::SignedCentis),
+        ("ms", Self::Millis),
+        ("+ms", Self::SignedMillis),
+    ];
+}

@@ -1,0 +1,30 @@
+//! The place of a value in a message.
+
+/// One part of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::def) struct Step {
+    pub(in crate::def) field: u16,
+    pub(in crate::def) index: Option<u16>,
+}
+
+/// A place in a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    pub(in crate::def) steps: Vec<Step>,
+    pub(in crate::def) leaf: u16,
+    pub(in crate::def) whole_list: bool,
+}
+
+impl Path {
+    /// The number of the field it ends at.
+    #[must_use]
+    pub const fn leaf(&self) -> u16 {
+        self.leaf
+    }
+
+    /// It names a list, not an element of it.
+    #[must_use]
+    pub const fn is_list(&self) -> bool {
+        self.whole_list
+    }
+}

@@ -1,0 +1,22 @@
+//! The names of one dialect.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::def::model::{Dialect, Set, Words};
+use crate::def::syntax::{Item, Layout};
+
+/// Everything that has a name in one dialect.
+pub(in crate::def) struct Names<'i> {
+    pub(in crate::def) consts: BTreeMap<&'i str, i64>,
+    pub(in crate::def) words: BTreeMap<&'i str, &'i Arc<Words>>,
+    pub(in crate::def) sets: BTreeMap<&'i str, &'i Arc<Set>>,
+    pub(in crate::def) structs: BTreeMap<&'i str, &'i Layout>,
+    /// Objects can be parts of messages.
+    pub(in crate::def) objects: BTreeMap<&'i str, &'i Layout>,
+    /// The highest level of a definition.
+    pub(in crate::def) level: u8,
+    pub(in crate::def) dialect: Dialect,
+    /// Those of other dialects too.
+    pub(in crate::def) items: &'i [Item],
+}
