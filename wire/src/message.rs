@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use uuid::Uuid;
+
 use crate::varint;
 
 /// Which id space a message belongs to.
@@ -60,12 +62,7 @@ impl fmt::Display for MessageId {
         let Some(uuid) = self.uuid else {
             return write!(f, "{}.{}", self.layer, self.id);
         };
-        write!(f, "{}.ex.", self.layer)?;
-        for (at, byte) in uuid.iter().enumerate() {
-            let dash = if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
-            write!(f, "{dash}{byte:02x}")?;
-        }
-        Ok(())
+        write!(f, "{}.ex.{}", self.layer, Uuid::from_bytes(uuid).hyphenated())
     }
 }
 

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 
 use regex::bytes::RegexBuilder;
 use teetap_wire::def::{Field, Set, Type, suggest};
+use uuid::Uuid;
 
 use super::checker::Checker;
 use crate::diagnostic::{Code, Diagnostic};
@@ -204,13 +205,9 @@ fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnos
     }
 }
 
-/// 32 hexadecimal digits, dashes between them or not.
+/// The UUID in a text, with dashes or without.
 pub(super) fn uuid_of(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.chars().filter(|c| *c != '-').collect();
-    let value = u128::from_str_radix(&digits, 16)
-        .ok()
-        .filter(|_| digits.len() == 32)?;
-    Some(value.to_be_bytes())
+    Uuid::try_parse(text).ok().map(Uuid::into_bytes)
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
