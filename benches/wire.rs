@@ -196,7 +196,9 @@ fn definitions(criterion: &mut Criterion) {
             let mut out = String::new();
             bencher.iter(|| {
                 out.clear();
-                decoded.json(def, Source::Bytes(data), Secrets::Hide, &mut out);
+                decoded
+                    .view()
+                    .json(def, Source::Bytes(data), Secrets::Hide, &mut out);
             });
         });
     }

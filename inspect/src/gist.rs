@@ -27,6 +27,7 @@ pub(crate) fn line(
         value: VALUE,
     };
     decoded
+        .view()
         .gist(def, source, look, &|id| players?.name(id))
         .unwrap_or_else(|| fields(decoded, def, source, secrets))
 }
@@ -72,7 +73,7 @@ fn part(
         return None;
     }
     let name = &def.field(record.field)?.name;
-    let value = decoded.value_text(def, record, source, secrets);
+    let value = decoded.view().value_text(def, record, source, secrets);
     let mut part = format!("{name}=");
     if value.chars().count() <= VALUE {
         part.push_str(&value);

@@ -77,7 +77,7 @@ fn item_json(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded, out: &mut 
     match item.read(buffer) {
         Some(def) => {
             out.push_str(",\"fields\":");
-            buffer.json(def, Source::Ints(item.ints), secrets, out);
+            buffer.view().json(def, Source::Ints(item.ints), secrets, out);
             notes_json(buffer, out);
         }
         None => push_ints(out, "ints", item.ints),
@@ -86,7 +86,7 @@ fn item_json(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded, out: &mut 
         match item.read_before(buffer) {
             Some(def) => {
                 out.push_str(",\"before\":");
-                buffer.json(def, Source::Ints(before), secrets, out);
+                buffer.view().json(def, Source::Ints(before), secrets, out);
             }
             None => push_ints(out, "ints_before", before),
         }
@@ -150,7 +150,8 @@ fn line(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded) -> String {
         .iter()
         .map(|note| format!(" !{}", note.code.name()))
         .collect();
-    let value = |decoded: &Decoded, record: &Record, source| decoded.value_text(def, record, source, secrets);
+    let value =
+        |decoded: &Decoded, record: &Record, source| decoded.view().value_text(def, record, source, secrets);
     let Some(before) = before else {
         for record in leaves(buffer) {
             push_field(&mut out, def, record, &value(buffer, record, source));

@@ -70,7 +70,7 @@ impl Teller {
         if let Some(def) = def {
             match self.form {
                 Form::Gist => fields = gist::line(&self.decoded, def, source, self.secrets, players),
-                Form::Json => self.decoded.json(def, source, self.secrets, &mut fields),
+                Form::Json => self.decoded.view().json(def, source, self.secrets, &mut fields),
             }
         }
         let notes: Vec<Note> = self.decoded.notes().iter().collect();

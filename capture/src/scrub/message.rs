@@ -100,7 +100,7 @@ impl Scrubber {
                 self.blank((known..start, Form::UnknownInts), data, Unknown::Blank, holes);
             }
             known = known.max(end);
-            let secret = decoded.secret(def, record, source);
+            let secret = decoded.view().secret(def, record, source);
             holes.extend(open(field, record, secret.as_ref()));
             holes.extend(secret.map(|range| Hole {
                 form: hidden(field, range.start > start),

@@ -175,7 +175,7 @@ impl Walk {
             let (start, len) = (record.at as usize, record.len as usize);
             let deep = depth.saturating_add(record.depth);
             let label = label(def, record);
-            let secret = decoded.secret(def, record, source);
+            let secret = decoded.view().secret(def, record, source);
             if let Some(secret) = &secret {
                 self.tree.hide(at(secret.start, secret.len()));
             }
@@ -208,7 +208,7 @@ impl Walk {
         if record.value == Value::Bytes && bytes.len() > 4 && bytes.iter().all(|byte| *byte == 0) {
             return format!("{} of zero", count(bytes.len()));
         }
-        decoded.value_text(def, record, source, self.secrets)
+        decoded.view().value_text(def, record, source, self.secrets)
     }
 
     fn gap(&mut self, depth: u8, span: Span, label: &str, secret: bool) {

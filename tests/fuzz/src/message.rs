@@ -52,9 +52,9 @@ fn every_byte_is_told_of(decoded: &Decoded, data: &[u8]) {
 fn shown(decoded: &Decoded, def: &Def, source: Source<'_>) {
     for secrets in [Secrets::Hide, Secrets::Show] {
         let mut json = String::new();
-        decoded.json(def, source, secrets, &mut json);
+        decoded.view().json(def, source, secrets, &mut json);
         assert!(!json.chars().any(char::is_control), "{json:?}");
-        for row in decoded.rows(def, source, secrets) {
+        for row in decoded.view().rows(def, source, secrets) {
             assert!(!row.value.chars().any(char::is_control), "{row:?}");
             assert!(row.at + row.len <= source.len());
         }

@@ -18,7 +18,9 @@ use super::known;
 fn object(decoded: &Decoded, def: Option<&Def>, data: &[u8]) -> Result<Value> {
     let mut fields = String::new();
     if let Some(def) = def {
-        decoded.json(def, Source::Bytes(data), Secrets::Show, &mut fields);
+        decoded
+            .view()
+            .json(def, Source::Bytes(data), Secrets::Show, &mut fields);
     }
     let fields = if fields.is_empty() {
         Value::Null

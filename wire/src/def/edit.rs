@@ -140,7 +140,7 @@ impl Decoded {
 
     /// The last record of `field` before `record`.
     fn before(&self, record: &Record, field: u16) -> Option<&Record> {
-        let before = self.records.get(..self.place(record))?;
+        let before = self.records.get(..self.view().place(record))?;
         before.iter().rev().find(|other| other.field == field)
     }
 

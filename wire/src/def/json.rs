@@ -6,18 +6,18 @@
 use std::fmt::Write as _;
 
 use super::model::{Def, Type};
-use super::record::{Decoded, Record, Source, Value};
+use super::record::{Record, Records, Source, Value};
 use super::secret::{HIDDEN, Secrets};
 use super::show::bytes_whole;
 
-impl Decoded {
+impl Records<'_> {
     /// Appends the fields as a JSON object. Fields that are missing are not in it.
-    pub fn json(&self, def: &Def, source: Source<'_>, secrets: Secrets, out: &mut String) {
+    pub fn json(self, def: &Def, source: Source<'_>, secrets: Secrets, out: &mut String) {
         self.members(def, None, source, secrets, out);
     }
 
     fn members(
-        &self,
+        self,
         def: &Def,
         parent: Option<&Record>,
         source: Source<'_>,
@@ -39,7 +39,7 @@ impl Decoded {
         out.push('}');
     }
 
-    fn value(&self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets, out: &mut String) {
+    fn value(self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets, out: &mut String) {
         let Some(field) = def.field(record.field) else {
             return;
         };

@@ -3,7 +3,7 @@
 //! The files `wire/defs/*.tw` say what every message of every dialect looks like, in a form that [`FORM`] explains; a [`Registry`] is what they say, read
 //! once. One interpreter does the rest: [`Decoded`] reads bytes into flat records in a reused buffer, [`Def::encode`]
 //! writes values, [`Decoded::splice`] changes one field and keeps all other bytes, [`Path`] names a field for rules,
-//! [`Decoded::rows`], [`Decoded::gist`] and [`Decoded::json`] show what was read, [`Registry::describe`] is the documentation.
+//! [`Records::rows`], [`Records::gist`] and [`Records::json`] show what was read, [`Registry::describe`] is the documentation.
 //!
 //! Law: definitions are data; no code here knows a message by name, or asks which dialect it reads. Peers decide the
 //! bytes, so reading never fails and never panics: what cannot be read is a note, and no byte is lost. A user's own
@@ -54,7 +54,7 @@ pub use model::{
     Vitality, Way, Words,
 };
 pub use path::PathError;
-pub use record::{Decoded, Record, Source, Value};
+pub use record::{Decoded, Record, Records, Source, Value};
 pub use registry::{Found, Registry};
 pub use secret::Secrets;
 pub use show::Row;

@@ -124,15 +124,55 @@ impl Decoded {
         self.known_end
     }
 
-    /// The records directly in `parent`, or at the top.
+    /// The records, to look at.
+    #[must_use]
+    pub fn view(&self) -> Records<'_> {
+        Records::new(&self.records)
+    }
+
+    /// See [`Records::parts`].
     pub fn parts(&self, parent: Option<&Record>) -> impl Iterator<Item = &Record> + Clone + use<'_> {
-        let whole = self.records.len();
+        self.view().parts(parent)
+    }
+
+    /// See [`Records::find`].
+    #[must_use]
+    pub fn find(&self, path: &Path) -> Option<&Record> {
+        self.view().find(path)
+    }
+
+    /// See [`Records::find_map`].
+    pub fn find_map<'d, T>(&'d self, path: &Path, each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
+        self.view().find_map(path, each)
+    }
+}
+
+/// The records of one message or object, wherever they are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Records<'d>(&'d [Record]);
+
+impl<'d> Records<'d> {
+    /// All that were read of one message or object, in their order.
+    #[must_use]
+    pub const fn new(records: &'d [Record]) -> Self {
+        Self(records)
+    }
+
+    /// Everything that was read, lists and groups before what is in them.
+    #[must_use]
+    pub const fn all(self) -> &'d [Record] {
+        self.0
+    }
+
+    /// The records directly in `parent`, or at the top.
+    pub fn parts(self, parent: Option<&Record>) -> impl Iterator<Item = &'d Record> + Clone + use<'d> {
+        let whole = self.0.len();
         let (mut next, end) = match parent {
             Some(parent) => (self.place(parent) + 1, parent.end as usize),
             None => (0, whole),
         };
         std::iter::from_fn(move || {
-            let record = self.records.get(next).filter(|_| next < end)?;
+            let record = self.0.get(next).filter(|_| next < end)?;
             next = record.end as usize;
             Some(record)
         })
@@ -140,22 +180,18 @@ impl Decoded {
 
     /// The value at a path; the first one if the path leaves out the index of a list. `None`: the message ends before it.
     #[must_use]
-    pub fn find(&self, path: &Path) -> Option<&Record> {
+    pub fn find(self, path: &Path) -> Option<&'d Record> {
         self.descend(None, &path.steps, &mut |record| Some(record))
     }
 
     /// Calls `each` with the values at a path, with all elements where it leaves out the index of a list, until `each`
     /// returns something.
-    pub fn find_map<'d, T>(
-        &'d self,
-        path: &Path,
-        mut each: impl FnMut(&'d Record) -> Option<T>,
-    ) -> Option<T> {
+    pub fn find_map<T>(self, path: &Path, mut each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
         self.descend(None, &path.steps, &mut each)
     }
 
-    fn descend<'d, T>(
-        &'d self,
+    fn descend<T>(
+        self,
         parent: Option<&'d Record>,
         steps: &[Step],
         each: &mut dyn FnMut(&'d Record) -> Option<T>,
@@ -184,14 +220,14 @@ impl Decoded {
     }
 
     /// The number of a record in [`Decoded::records`].
-    pub(super) fn place(&self, record: &Record) -> usize {
+    pub(super) fn place(self, record: &Record) -> usize {
         let same = |other: &Record| {
             (other.at, other.field, other.index, other.depth)
                 == (record.at, record.field, record.index, record.depth)
         };
         // Records are in order of their place, those of no length between others of the same place.
-        let start = self.records.partition_point(|other| other.at < record.at);
-        let after = self.records.get(start..).unwrap_or_default();
+        let start = self.0.partition_point(|other| other.at < record.at);
+        let after = self.0.get(start..).unwrap_or_default();
         start + after.iter().position(same).unwrap_or(after.len())
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::model::{Def, Field, Secrecy, Words};
-use super::record::{Decoded, Record, Source, Value};
+use super::record::{Record, Records, Source, Value};
 
 /// What stands for a secret.
 pub(super) const HIDDEN: &str = "•••";
@@ -20,11 +20,11 @@ pub enum Secrets {
     Show,
 }
 
-impl Decoded {
+impl Records<'_> {
     /// The bytes (of an object: ints) of a record that hold a secret. For text the NUL is not counted, and what comes
     /// before the secret may be shown.
     #[must_use]
-    pub fn secret(&self, def: &Def, record: &Record, source: Source<'_>) -> Option<Range<usize>> {
+    pub fn secret(self, def: &Def, record: &Record, source: Source<'_>) -> Option<Range<usize>> {
         let mut field = def.field(record.field)?;
         let (start, mut end) = (record.at as usize, (record.at + record.len) as usize);
         if let (Value::Text(len), Source::Bytes(_), false) = (record.value, source, packed(field)) {
@@ -50,7 +50,7 @@ impl Decoded {
     }
 
     /// Bytes of a field that may be shown, if it holds a secret.
-    fn visible(&self, def: &Def, field: &Field, record: &Record, source: Source<'_>) -> Option<usize> {
+    fn visible(self, def: &Def, field: &Field, record: &Record, source: Source<'_>) -> Option<usize> {
         // Parts are told of by themselves.
         let leaf = !matches!(record.value, Value::Group | Value::List(_));
         match &field.secrecy {
@@ -58,7 +58,7 @@ impl Decoded {
             Secrecy::After(words) if leaf => after(words, &def.bytes(record, source)),
             Secrecy::Command(words) if leaf => command(words, &def.bytes(record, source)),
             Secrecy::With(other, words) => {
-                let other = self.records().iter().find(|record| record.field == *other)?;
+                let other = self.all().iter().find(|record| record.field == *other)?;
                 let text = def.bytes(other, source);
                 let name = text.get(blanks(&text)..)?.trim_ascii_end();
                 let listed = words

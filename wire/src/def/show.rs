@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::model::{Def, Field, Set, Type};
-use super::record::{Decoded, Record, Source, Value};
+use super::record::{Record, Records, Source, Value};
 use super::secret::{HIDDEN, Secrets};
 use crate::printable;
 
@@ -30,15 +30,15 @@ pub struct Row<'d> {
     pub len: usize,
 }
 
-impl Decoded {
+impl<'d> Records<'d> {
     /// The tree of what was read, line by line. `source` is what was read from.
-    pub fn rows<'d>(
-        &'d self,
+    pub fn rows(
+        self,
         def: &'d Def,
         source: Source<'d>,
         secrets: Secrets,
     ) -> impl Iterator<Item = Row<'d>> + 'd {
-        self.records().iter().filter_map(move |record| {
+        self.all().iter().filter_map(move |record| {
             Some(Row {
                 depth: record.depth,
                 name: &def.field(record.field)?.name,
@@ -52,7 +52,7 @@ impl Decoded {
 
     /// One value for people: a number with its label, text in quotes, bytes in hex.
     #[must_use]
-    pub fn value_text(&self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets) -> String {
+    pub fn value_text(self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets) -> String {
         let Some(field) = def.field(record.field) else {
             return String::new();
         };

@@ -29,7 +29,7 @@ pub use delta::{Broken, Counts, Delta};
 pub use parts::Receiving;
 pub use snapshot::{InsertError, Key, Sizes, Snapshot};
 pub use store::Store;
-pub use view::{Change, Completed, Crc, Fate, Item};
+pub use view::{Change, Completed, Crc, Fate, Item, Retained};
 pub use write::DeltaError;
 
 /// Most parts of a snapshot.

@@ -5,12 +5,13 @@
 //! the oldest go, but neither the last base nor the last ack.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::delta::{Counts, Delta};
 use super::forms::{Forms, Head, Heard};
 use super::parts::{Parts, Receiving};
 use super::snapshot::{Sizes, Snapshot};
-use super::view::{Completed, Crc, Fate};
+use super::view::{Completed, Crc, Fate, Retained};
 use super::{MAX_PARTS, PART};
 use crate::def::{Decoded, Def, Registry};
 use crate::note::{Code, Note, Notes};
@@ -27,7 +28,7 @@ const REMEMBERED: i32 = 150;
 /// Buffers to use again.
 const SPARE: usize = 2;
 
-static NOTHING: Snapshot = Snapshot::new();
+pub(super) static NOTHING: Snapshot = Snapshot::new();
 
 /// The snapshots of a session.
 #[derive(Debug, Clone)]
@@ -41,9 +42,9 @@ pub struct Store<'r> {
     kept: VecDeque<Kept>,
     /// Bytes that `kept` holds.
     held: usize,
-    spare: Vec<Snapshot>,
+    spare: Vec<Arc<Snapshot>>,
     /// What came last, if it is not in `kept`.
-    fresh: Snapshot,
+    fresh: Arc<Snapshot>,
     delta: Delta,
     parts: Parts,
     notes: Notes,
@@ -71,7 +72,7 @@ struct Last {
 struct Kept {
     tick: i32,
     held: usize,
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
 }
 
 /// What was found out about a snapshot.
@@ -95,7 +96,7 @@ impl<'r> Store<'r> {
             kept: VecDeque::new(),
             held: 0,
             spare: Vec::new(),
-            fresh: Snapshot::new(),
+            fresh: Arc::default(),
             delta: Delta::new(),
             parts: Parts::default(),
             notes: Notes::new(),
@@ -164,6 +165,12 @@ impl<'r> Store<'r> {
         Some(self.view(&head, parts, outcome))
     }
 
+    /// The snapshot that the last message completed, to be kept for longer than until the next message. Copies no items.
+    #[must_use]
+    pub fn retained(&self) -> Option<Retained<'r>> {
+        Some(Retained::new(&self.completed()?, self.registry))
+    }
+
     /// Messages of the session were missed: what is known may be of an earlier map, and bases may be missing, which is
     /// nobody's fault and no note.
     pub fn gap(&mut self) {
@@ -199,13 +206,13 @@ impl<'r> Store<'r> {
     /// The newest snapshot, and its tick.
     #[must_use]
     pub fn newest(&self) -> Option<(i32, &Snapshot)> {
-        self.kept.back().map(|kept| (kept.tick, &kept.snapshot))
+        self.kept.back().map(|kept| (kept.tick, &*kept.snapshot))
     }
 
     /// The snapshot of a tick.
     #[must_use]
     pub fn at(&self, tick: i32) -> Option<&Snapshot> {
-        find(&self.kept, tick)
+        find(&self.kept, tick).map(|snapshot| &**snapshot)
     }
 
     /// Snapshots that are kept, at most 256.
@@ -229,7 +236,7 @@ impl<'r> Store<'r> {
     /// Bytes of memory that it takes altogether: those that are kept, and the buffers of what comes.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let spare: usize = self.spare.iter().map(Snapshot::held).sum();
+        let spare: usize = self.spare.iter().map(|spare| spare.held()).sum();
         self.held + self.fresh.held() + spare + self.delta.memory() + self.parts.memory()
     }
 
@@ -289,7 +296,7 @@ impl<'r> Store<'r> {
 
     fn complete(&mut self, head: &Head, joined: &[u8], late: Option<Fate>) -> Outcome {
         let broken = self.delta.read(&self.sizes, joined).is_err();
-        self.fresh.clear();
+        self.clear_fresh();
         let Some(base) = base_of(&self.kept, head.base) else {
             if !self.missed {
                 self.note(Code::SnapNoBase, head.places.base);
@@ -297,7 +304,9 @@ impl<'r> Store<'r> {
             return self.no_base(late);
         };
         let mut counts = Counts::default();
-        let applied = self.delta.apply(base, &mut self.fresh, &mut counts);
+        let applied = self
+            .delta
+            .apply(base, Arc::make_mut(&mut self.fresh), &mut counts);
         let (fresh, registry, proto) = (&self.fresh, self.registry, self.proto);
         self.delta
             .note_types(|kind| fresh.def(registry, proto, kind).is_some());
@@ -309,7 +318,7 @@ impl<'r> Store<'r> {
             if self.missed && head.base >= 0 {
                 // Not what the server means by that tick.
                 self.forget();
-                self.fresh.clear();
+                self.clear_fresh();
                 return self.no_base(late);
             }
             self.note(Code::SnapBadCrc, head.places.crc);
@@ -344,7 +353,7 @@ impl<'r> Store<'r> {
     fn view(&self, head: &Head, parts: u8, outcome: Outcome) -> Completed<'_> {
         let Outcome { fate, counts, crc } = outcome;
         let kept = self.kept.back().filter(|_| fate == Fate::Kept);
-        let before = base_of(&self.kept, head.base).filter(|_| fate != Fate::NoBase);
+        let before = find(&self.kept, head.base).filter(|_| fate != Fate::NoBase);
         Completed {
             tick: head.tick,
             base: Some(head.base).filter(|base| *base >= 0),
@@ -356,7 +365,7 @@ impl<'r> Store<'r> {
             data_notes: self.delta.notes(),
             data_at: (parts == 1).then_some(head.places.data.0),
             snapshot: kept.map_or(&self.fresh, |kept| &kept.snapshot),
-            before: before.unwrap_or(&NOTHING),
+            before,
             registry: self.registry,
             proto: self.proto,
         }
@@ -371,7 +380,7 @@ impl<'r> Store<'r> {
         while self.kept.front().is_some_and(|kept| kept.tick < first) {
             self.drop_at(0);
         }
-        self.fresh.shrink();
+        Arc::make_mut(&mut self.fresh).shrink();
         let held = self.fresh.held();
         let next = self.spare.pop().unwrap_or_default();
         self.held += held;
@@ -396,8 +405,17 @@ impl<'r> Store<'r> {
             return;
         };
         self.held -= held;
-        if self.spare.len() < SPARE {
+        // One that somebody still looks at is his.
+        if self.spare.len() < SPARE && Arc::strong_count(&snapshot) == 1 {
             self.spare.push(snapshot);
+        }
+    }
+
+    /// Empties what is in `fresh`, or leaves it to those who still look at it.
+    fn clear_fresh(&mut self) {
+        match Arc::get_mut(&mut self.fresh) {
+            Some(fresh) => fresh.clear(),
+            None => self.fresh = Arc::default(),
         }
     }
 
@@ -416,11 +434,11 @@ fn base_of(kept: &VecDeque<Kept>, tick: i32) -> Option<&Snapshot> {
     if tick < 0 {
         Some(&NOTHING)
     } else {
-        find(kept, tick)
+        find(kept, tick).map(|snapshot| &**snapshot)
     }
 }
 
-fn find(kept: &VecDeque<Kept>, tick: i32) -> Option<&Snapshot> {
+fn find(kept: &VecDeque<Kept>, tick: i32) -> Option<&Arc<Snapshot>> {
     let place = kept.binary_search_by_key(&tick, |kept| kept.tick).ok()?;
     kept.get(place).map(|kept| &kept.snapshot)
 }

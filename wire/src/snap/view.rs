@@ -4,10 +4,12 @@
 //! looked at.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::delta::Counts;
 use super::pairs::{Pair, pairs, pairs_of};
 use super::snapshot::{Key, Snapshot};
+use super::store::NOTHING;
 use crate::Proto;
 use crate::def::{Class, Decoded, Def, Id, Record, Registry};
 use crate::note::Notes;
@@ -59,10 +61,69 @@ pub struct Completed<'s> {
     pub data_notes: &'s Notes,
     /// Where in the message the data begins, if it came in one part.
     pub data_at: Option<usize>,
-    pub(super) snapshot: &'s Snapshot,
-    pub(super) before: &'s Snapshot,
+    pub(super) snapshot: &'s Arc<Snapshot>,
+    /// `None`: nothing.
+    pub(super) before: Option<&'s Arc<Snapshot>>,
     pub(super) registry: &'s Registry,
     pub(super) proto: Proto,
+}
+
+/// A [`Completed`] snapshot that is kept. It shares its items with the store while that has them.
+#[derive(Debug, Clone)]
+pub struct Retained<'r> {
+    tick: i32,
+    base: Option<i32>,
+    parts: u8,
+    crc: Option<Crc>,
+    fate: Fate,
+    counts: Counts,
+    notes: Notes,
+    data_notes: Notes,
+    data_at: Option<usize>,
+    snapshot: Arc<Snapshot>,
+    before: Option<Arc<Snapshot>>,
+    registry: &'r Registry,
+    proto: Proto,
+}
+
+impl<'r> Retained<'r> {
+    pub(super) fn new(completed: &Completed<'_>, registry: &'r Registry) -> Self {
+        Self {
+            tick: completed.tick,
+            base: completed.base,
+            parts: completed.parts,
+            crc: completed.crc,
+            fate: completed.fate,
+            counts: completed.counts,
+            notes: *completed.notes,
+            data_notes: *completed.data_notes,
+            data_at: completed.data_at,
+            snapshot: Arc::clone(completed.snapshot),
+            before: completed.before.map(Arc::clone),
+            registry,
+            proto: completed.proto,
+        }
+    }
+
+    /// The snapshot.
+    #[must_use]
+    pub fn view(&self) -> Completed<'_> {
+        Completed {
+            tick: self.tick,
+            base: self.base,
+            parts: self.parts,
+            crc: self.crc,
+            fate: self.fate,
+            counts: self.counts,
+            notes: &self.notes,
+            data_notes: &self.data_notes,
+            data_at: self.data_at,
+            snapshot: &self.snapshot,
+            before: self.before.as_ref(),
+            registry: self.registry,
+            proto: self.proto,
+        }
+    }
 }
 
 /// An item of a completed snapshot, or one that is gone.
@@ -102,14 +163,14 @@ impl Crc {
 impl<'s> Completed<'s> {
     /// The items.
     #[must_use]
-    pub const fn snapshot(&self) -> &'s Snapshot {
+    pub fn snapshot(&self) -> &'s Snapshot {
         self.snapshot
     }
 
     /// The items of the base; empty if it has none, or none is known.
     #[must_use]
-    pub const fn before(&self) -> &'s Snapshot {
-        self.before
+    pub fn before(&self) -> &'s Snapshot {
+        self.before.map_or(&NOTHING, |before| before)
     }
 
     /// Whether the sum is right. `None`: it is not told, or cannot be had.
@@ -121,13 +182,13 @@ impl<'s> Completed<'s> {
     /// All items, also the deleted ones, in the order of their keys.
     pub fn items(&self) -> impl Iterator<Item = Item<'s>> + use<'s> {
         let this = *self;
-        pairs(self.before, self.snapshot).map(move |pair| this.item(&pair))
+        pairs(self.before(), self.snapshot).map(move |pair| this.item(&pair))
     }
 
     /// Those of a type.
     pub fn items_of(&self, kind: u16) -> impl Iterator<Item = Item<'s>> + use<'s> {
         let this = *self;
-        pairs_of(self.before, self.snapshot, kind).map(move |pair| this.item(&pair))
+        pairs_of(self.before(), self.snapshot, kind).map(move |pair| this.item(&pair))
     }
 
     /// The type of the objects with this name, if that is a number of its own.
@@ -141,7 +202,7 @@ impl<'s> Completed<'s> {
     }
 
     fn item(&self, pair: &Pair<'s>) -> Item<'s> {
-        let Self { snapshot, before, .. } = *self;
+        let (snapshot, before) = (self.snapshot(), self.before());
         let (ints, change, place) = match (pair.before, pair.after) {
             (Some(old), Some(new)) if old == new => (new, Change::Same, snapshot),
             // No delta says that a size changes.

@@ -17,7 +17,7 @@
 mod line;
 
 use super::model::{Compare, Def, Field, Form, Part, Path, Section, Test, Type, When};
-use super::record::{Decoded, Record, Source, Value};
+use super::record::{Record, Records, Source, Value};
 use super::secret::{HIDDEN, Secrets};
 use super::show::{bytes_text, flag_names, number};
 use line::{Line, clock, quoted, raw};
@@ -33,12 +33,12 @@ pub struct Look {
     pub value: usize,
 }
 
-impl Decoded {
+impl Records<'_> {
     /// The message in one line, by the template of its definition. `None`: it has no template, or the message ends before
     /// a field that the template needs. `name_of` is the name of the player with a client id.
     #[must_use]
     pub fn gist<'n>(
-        &self,
+        self,
         def: &Def,
         source: Source<'_>,
         look: Look,
@@ -62,7 +62,7 @@ impl Decoded {
 }
 
 struct Render<'a, 'n> {
-    decoded: &'a Decoded,
+    decoded: Records<'a>,
     def: &'a Def,
     source: Source<'a>,
     look: Look,

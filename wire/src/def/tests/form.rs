@@ -66,7 +66,9 @@ fn the_example_does_what_it_says() {
         line: 200,
         value: 40,
     };
-    let gist = decoded.gist(pet, Source::Bytes(&data), look, &|_| Some(&b"ann"[..]));
+    let gist = decoded
+        .view()
+        .gist(pet, Source::Bytes(&data), look, &|_| Some(&b"ann"[..]));
     assert_eq!(
         gist.unwrap(),
         r#"3 "ann": "rex" is hungry, can sit|fetch, has "ball", "stick": "do whistle" •••"#

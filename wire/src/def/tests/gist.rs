@@ -22,7 +22,9 @@ fn names(id: i64) -> Option<&'static [u8]> {
 
 fn gist(def: &Def, values: &Datum, secrets: Secrets) -> Option<String> {
     let (data, decoded) = made(def, values);
-    decoded.gist(def, Source::Bytes(&data), Look { secrets, ..LOOK }, &names)
+    decoded
+        .view()
+        .gist(def, Source::Bytes(&data), Look { secrets, ..LOOK }, &names)
 }
 
 /// The line of a game message with these values.
@@ -319,7 +321,7 @@ proptest! {
         let mut decoded = Decoded::new();
         for def in defs(|class| class != Class::Object).into_iter().filter(|def| def.gist.is_some()) {
             decoded.read(def, &bytes, start.min(bytes.len()));
-            let line = decoded.gist(def, Source::Bytes(&bytes), LOOK, &names);
+            let line = decoded.view().gist(def, Source::Bytes(&bytes), LOOK, &names);
             prop_assert!(line.as_deref().is_none_or(is_clean), "{} {line:?}", def.name);
         }
     }
@@ -340,9 +342,10 @@ fn secrets_are_dots() {
             def.encode(&choices.group(def, None), &mut data).unwrap();
             decoded.read(def, &data, body(def, &data));
             let source = Source::Bytes(&data);
-            let line = decoded.gist(def, source, LOOK, &names).unwrap();
+            let line = decoded.view().gist(def, source, LOOK, &names).unwrap();
             for record in decoded.records() {
                 let Some(secret) = decoded
+                    .view()
                     .secret(def, record, source)
                     .filter(|secret| secret.len() > 5)
                 else {

@@ -310,7 +310,7 @@ fn objects() {
     decoded.object(client, &ints);
     let source = Source::Ints(&ints);
     let mut json = String::new();
-    decoded.json(client, source, Secrets::Hide, &mut json);
+    decoded.view().json(client, source, Secrets::Hide, &mut json);
     assert_eq!(
         json,
         r#"{"name":"nameless tee","clan":"","country":-1,"skin":"","use_custom_color":0,"color_body":0,"color_feet":0}"#

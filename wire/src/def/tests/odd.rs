@@ -69,6 +69,7 @@ fn messages_nobody_knows() {
     let def = def.unwrap();
     assert_eq!((&*def.name, codes(&decoded)), ("ex", vec![Code::UnknownMessage]));
     let rows: Vec<_> = decoded
+        .view()
         .rows(def, Source::Bytes(&unknown), Secrets::Hide)
         .map(|row| row.value)
         .collect();
@@ -123,7 +124,9 @@ fn what_ddnet_sends_to_others_is_not_odd() {
         let def = def.unwrap();
         let path = def.path("input.player_flags").unwrap();
         let flags = decoded.find(&path).unwrap();
-        let text = decoded.value_text(def, flags, Source::Bytes(data), Secrets::Hide);
+        let text = decoded
+            .view()
+            .value_text(def, flags, Source::Bytes(data), Secrets::Hide);
         (codes(&decoded), text)
     };
     let shown = |flags: &str| (vec![], flags.to_owned());
@@ -160,7 +163,9 @@ fn challenges_are_secret_on_all_protocols() {
         let (mut decoded, mut json) = (Decoded::new(), String::new());
         let def = decoded.connless(Registry::builtin(), proto, data).unwrap();
         assert_eq!(codes(&decoded), [], "{proto}");
-        decoded.json(def, Source::Bytes(data), Secrets::Hide, &mut json);
+        decoded
+            .view()
+            .json(def, Source::Bytes(data), Secrets::Hide, &mut json);
         assert_eq!(json, r#"{"secret_and_protocol":"•••","token":"•••"}"#, "{proto}");
     }
 }
@@ -221,7 +226,7 @@ fn secrets_are_dots() {
     let json = |def: &Def, data: &[u8], secrets| {
         let (mut decoded, mut json) = (Decoded::new(), String::new());
         decoded.read(def, data, 1);
-        decoded.json(def, Source::Bytes(data), secrets, &mut json);
+        decoded.view().json(def, Source::Bytes(data), secrets, &mut json);
         json
     };
     let auth = system(Proto::V6, "rcon_auth");
@@ -276,6 +281,7 @@ fn secrets_are_dots() {
     let message = decoded.find(&say.path("message").unwrap()).unwrap();
     assert_eq!(
         decoded
+            .view()
             .secret(say, message, Source::Bytes(data))
             .map(|range| &data[range]),
         Some(&b" abc"[..])
@@ -288,12 +294,15 @@ fn nothing_reaches_a_terminal() {
     let data = "\u{6}\0\0\u{1b}[2J\u{9b}\u{202e}\n\0".as_bytes();
     let (mut decoded, mut json) = (Decoded::new(), String::new());
     decoded.read(chat, data, 1);
-    decoded.json(chat, Source::Bytes(data), Secrets::Show, &mut json);
+    decoded
+        .view()
+        .json(chat, Source::Bytes(data), Secrets::Show, &mut json);
     assert_eq!(
         json,
         r#"{"team":0,"client_id":0,"message":"\u001b[2J\u009b\u202e\n"}"#
     );
     let rows = decoded
+        .view()
         .rows(chat, Source::Bytes(data), Secrets::Show)
         .map(|row| row.value)
         .collect::<String>();

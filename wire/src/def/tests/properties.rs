@@ -299,10 +299,10 @@ proptest! {
             prop_assert!(decoded.notes().overflowed() || seen.iter().all(|seen| *seen), "{}", def.name);
             let source = Source::Bytes(&bytes);
             json.clear();
-            decoded.json(def, source, Secrets::Hide, &mut json);
+            decoded.view().json(def, source, Secrets::Hide, &mut json);
             let whole = json.starts_with('{') && json.ends_with('}');
             prop_assert!(whole);
-            prop_assert_eq!(decoded.rows(def, source, Secrets::Hide).count(), decoded.records().len());
+            prop_assert_eq!(decoded.view().rows(def, source, Secrets::Hide).count(), decoded.records().len());
             let _either = def.encode(&decoded.datum(def, source), &mut Vec::new());
         }
         let registry = Registry::builtin();
@@ -323,7 +323,7 @@ proptest! {
             let read = decoded.parts(None).map(|record| record.len as usize).sum::<usize>();
             prop_assert_eq!(read, decoded.known_end());
             let source = Source::Ints(&ints);
-            prop_assert_eq!(decoded.rows(def, source, Secrets::Show).count(), decoded.records().len());
+            prop_assert_eq!(decoded.view().rows(def, source, Secrets::Show).count(), decoded.records().len());
         }
     }
 }
