@@ -13,7 +13,9 @@ pub mod explain;
 mod gist;
 pub mod jsonl;
 mod judge;
+#[path = "../../rules/src/context/facts.rs"]
 mod matcher;
+#[path = "../../rules/src/context/players.rs"]
 mod players;
 pub mod reading;
 pub mod recording;

@@ -53,6 +53,7 @@
 //! tokens (0.6.4, fallbacks to it) whoever can send with a peer's address and guess its ack is that peer.
 
 pub mod session;
+#[path = "../../rules/src/context/snapshots.rs"]
 pub mod snapshots;
 
 #[cfg(feature = "io")]
