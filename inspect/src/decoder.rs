@@ -5,39 +5,32 @@
 
 use std::{collections::VecDeque, fmt};
 
-use teetap_proxy::{
-    session::{self, SessionId, State, Time},
-    snapshots::{Heard, Snapshots},
+use teetap_proxy::session::{self, SessionId, State, Time};
+use teetap_rules::{
+    Filter,
+    context::{Contexts, MessageView, Names, Needs, PacketView, Players},
+    eval::{Identity, Lazy},
 };
-use teetap_rules::{Filter, eval::Identity};
 use teetap_wire::{
-    Code, Dir, MessageId, Note, Notes, Proto, Scratch, Seq,
+    Code, Dir, MessageId, Note, Proto, Scratch, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Registry, Secrets},
     identify, printable,
-    snap::Store,
 };
 
 use crate::{
-    judge::{Judge, Names, Needs},
-    matcher::{Around, Asked},
-    players::Roster,
+    judge::Judge,
     teller::{Content, Form, Teller},
 };
-
-/// Notes of a message that no session has found anything odd about.
-static NOTHING: Notes = Notes::new();
 
 /// Reads messages; a buffer to use again and again.
 pub struct Decoder {
     registry: &'static Registry,
-    snapshots: Snapshots,
-    roster: Roster,
+    contexts: Contexts,
     judge: Judge,
     teller: Teller,
-    /// For messages that are followed, shown or not.
+    /// Used again for each message.
     buffer: Decoded,
-    needs: Needs,
     /// Sessions are shown, with their names.
     sessions: bool,
     /// Answers to what is asked next: it was asked before, to see whether anything has to be decoded.
@@ -52,7 +45,7 @@ pub(crate) struct Place<'a> {
     pub(crate) session: Option<SessionId>,
     pub(crate) proto: Proto,
     pub(crate) dir: Dir,
-    pub(crate) around: Around<'a>,
+    pub(crate) around: PacketView<'a>,
 }
 
 /// A chunk, as far as its header says.
@@ -73,12 +66,10 @@ impl Decoder {
     pub fn new(registry: &'static Registry, secrets: Secrets, form: Form) -> Self {
         Self {
             registry,
-            snapshots: Snapshots::new(registry),
-            roster: Roster::new(),
+            contexts: Contexts::new(registry),
             judge: Judge::default(),
             teller: Teller::new(secrets, form),
             buffer: Decoded::new(),
-            needs: Needs::ALL,
             sessions: true,
             ahead: VecDeque::new(),
             scratch: None,
@@ -94,7 +85,7 @@ impl Decoder {
 
     /// For somebody who is not told everything: snapshots are messages as any other.
     pub fn ignore_snapshots(&mut self) {
-        self.snapshots = Snapshots::none(self.registry);
+        self.contexts.ignore_snapshots();
     }
 
     /// Shows messages only.
@@ -116,12 +107,13 @@ impl Decoder {
     }
 
     fn choose_what_to_follow(&mut self) {
-        let (form, snapshots) = (self.teller.form, &self.snapshots);
-        let needs = self.judge.needs(form, self.sessions, snapshots, self.registry);
-        if needs.follows_any() && !self.needs.follows_any() {
-            self.snapshots.gap();
-        }
-        self.needs = needs;
+        let (form, stores) = (self.teller.form, self.contexts.stores());
+        let needs = self.judge.needs(form, self.sessions, stores, self.registry);
+        self.contexts.set_needs(needs);
+    }
+
+    const fn needs(&self) -> Needs {
+        self.contexts.needs()
     }
 
     /// Whether a message that was looked out for has come.
@@ -150,47 +142,38 @@ impl Decoder {
 
     /// A session has changed its state, which filters may ask for.
     pub fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        self.judge.on_session(at, session, state);
-        if self.needs.follows_any() {
-            self.snapshots.on_session(session, state);
-        }
-        // One that opens is another one than a session of that number in a run before.
-        if matches!(state, State::Opening | State::Closed) {
-            self.roster.forget(session);
-        }
+        self.judge.on_session(session, state);
+        self.contexts.on_session(at.0, session.0, state.into());
     }
 
     /// Another run begins, whose sessions are others.
     pub fn restart(&mut self) {
         self.judge.restart();
-        self.roster = Roster::new();
-        if self.snapshots.is_following() {
-            self.snapshots = Snapshots::new(self.registry);
-        }
+        self.contexts.restart();
     }
 
     /// What the player of a session is called, as far as that is known. No control characters.
     #[must_use]
     pub fn player(&self, session: SessionId) -> Option<String> {
-        self.roster.own_name(Some(session)).map(printable)
+        let players = &self.contexts.get(session.0)?.known().players;
+        players.own_name().map(printable)
     }
 
     /// Events were missed.
     pub fn gap(&mut self) {
-        self.snapshots.gap();
-        self.roster.gap();
+        self.contexts.gap();
     }
 
     /// Somebody who missed nothing knows these snapshots.
-    pub fn on_snapshots(&mut self, snapshots: &Snapshots) {
-        if self.needs.follows_any() {
-            self.snapshots.clone_from(snapshots);
+    pub fn on_snapshots(&mut self, contexts: &Contexts) {
+        if self.needs().follows_any() {
+            self.contexts.adopt_snapshots(contexts);
         }
     }
 
     /// Whether no message of this direction is to be shown, nor has to be looked at.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
-        let needed = self.needs.follows_any() || self.needs.names > Names::None;
+        let needed = self.needs().follows_any() || self.needs().names > Names::None;
         !needed && self.judge.is_beyond(proto, dir)
     }
 
@@ -205,43 +188,37 @@ impl Decoder {
 
     /// Whether messages can be foreseen: not where they change what is known of snapshots.
     pub(crate) fn foresees(&self) -> bool {
-        self.is_choosy() && !self.needs.follows_any()
+        self.is_choosy() && !self.needs().follows_any()
     }
 
     /// Whether a chunk has to be read, before [`Self::chunk`] is given the same chunks in the same order.
     pub(crate) fn foresee(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
-        let (def, asked) = asked(self.registry, &self.roster, place, chunk);
-        let shown = self.judge.decide(&asked);
+        let (_, view) = view(self.registry, place, chunk);
+        let fields = self.lazy(&view);
+        self.contexts.observe(&view, &fields);
+        let context = self.contexts.of(view.session);
+        let shown = self.judge.decide(&view, &fields, context);
         self.ahead.push_back(shown);
-        shown || chunk.heard && def.is_some_and(|def| self.tells_names(place.dir, def))
+        self.buffer = fields.into_buffer();
+        shown || chunk.heard && view.def.is_some_and(|def| self.tells_names(place.dir, def))
     }
 
     /// Whether a chunk cannot be shown, whatever is in it and whatever was before.
     pub(crate) fn is_out_of_reach(&self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
-        let (_, asked) = asked(self.registry, &self.roster, place, chunk);
-        self.judge.is_out_of_reach(&asked)
+        self.judge.is_out_of_reach(&view(self.registry, place, chunk).1)
     }
 
     /// Instead of [`Self::chunk`] for one that is out of reach: what can be learned from it.
     pub(crate) fn learn(&mut self, place: Place<'_>, chunk: Chunk<'_>) {
-        let (def, asked) = asked(self.registry, &self.roster, place, chunk);
-        let Some(def) = def.filter(|_| chunk.heard) else {
-            return;
-        };
-        let body = asked.body;
-        let store = Some(def).filter(|_| self.needs.follows(place.proto));
-        let store =
-            store.and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
-        if let Some(completed) = store.and_then(Store::completed)
-            && self.needs.names == Names::All
-        {
-            self.roster.on_snapshot(place.session, &completed);
-        }
-        if self.tells_names(place.dir, def) {
-            self.buffer.read(def, chunk.data, body);
-            self.roster
-                .on_message(place.session, place.dir, def, &self.buffer, chunk.data);
-        }
+        let (_, view) = view(self.registry, place, chunk);
+        let fields = self.lazy(&view);
+        self.contexts.observe(&view, &fields);
+        self.contexts.learn(&view, &fields);
+        self.buffer = fields.into_buffer();
+    }
+
+    fn lazy<'a>(&mut self, view: &MessageView<'a>) -> Lazy<'a> {
+        Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer))
     }
 
     /// None of the chunks that were foreseen will be given.
@@ -251,60 +228,44 @@ impl Decoder {
 
     /// A chunk.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
-        let (def, mut asked) = asked(self.registry, &self.roster, place, chunk);
-        let told = def.filter(|def| chunk.heard && self.tells_names(place.dir, def));
-        let store = def
-            .filter(|_| self.needs.follows(place.proto))
-            .and_then(|def| follow(&mut self.snapshots, &mut self.buffer, &asked, chunk.heard, def));
-        let completed = store.and_then(Store::completed);
-        let found = store.map(|store| *store.notes()).unwrap_or_default();
-        asked.snapshot = completed.as_ref();
-        asked.found = &found;
+        let (def, view) = view(self.registry, place, chunk);
+        let fields = self.lazy(&view);
         let foreseen = self.ahead.pop_front();
-        let shown = foreseen.unwrap_or_else(|| self.judge.decide(&asked));
+        if foreseen.is_none() {
+            self.contexts.observe(&view, &fields);
+        }
+        let context = self.contexts.of(view.session);
+        let shown = foreseen.unwrap_or_else(|| self.judge.decide(&view, &fields, context));
         let mut content = Content::hidden(def);
-        if shown || told.is_some() {
+        if shown {
             let decoded = &mut self.teller.decoded;
             let def = decoded.message(self.registry, place.proto, place.dir, chunk.data);
             if let Some(def) = def {
                 decoded.check_vital(def, chunk.seq.is_some());
             }
-            if shown {
-                content = self
-                    .teller
-                    .content(def, chunk.data, self.roster.of(place.session));
-                content.notes.extend(found.iter());
+            content = self.teller.content(def, chunk.data, &context.known().players);
+            content.notes.extend(context.notes().iter());
+            if let Some(completed) = context.completed() {
+                self.teller.add_snapshot(&completed, &mut content);
             }
         }
-        // Only now: a message about a player that left tells of one that was there.
-        if let Some(def) = told {
-            let decoded = &self.teller.decoded;
-            self.roster
-                .on_message(place.session, place.dir, def, decoded, chunk.data);
-        }
-        if let Some(completed) = &completed {
-            if self.needs.names == Names::All {
-                self.roster.on_snapshot(place.session, completed);
-            }
-            if shown {
-                self.teller.add_snapshot(completed, &mut content);
-            }
-        }
+        self.contexts.learn(&view, &fields);
+        self.buffer = fields.into_buffer();
         content
     }
 
     /// Whether a message says what players are called, to somebody who wants to know.
     fn tells_names(&self, dir: Dir, def: &Def) -> bool {
-        self.needs.names > Names::None && Roster::is_told_by(dir, def)
+        self.needs().names > Names::None && Players::learns_from(dir, def)
     }
 
     /// The clear payload of a control packet.
     pub(crate) fn control(&mut self, place: Place<'_>, payload: &[u8]) -> Content {
         let id = payload.first().copied();
         let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
-        let asked = Asked {
-            at: place.at,
-            session: place.session,
+        let view = MessageView {
+            at: place.at.0,
+            session: place.session.map(|session| session.0),
             proto: place.proto,
             dir: place.dir,
             class: Class::Control,
@@ -312,23 +273,34 @@ impl Decoder {
             def,
             body: 1,
             data: payload,
-            vital: false,
-            resend: false,
             seq: None,
             seq_out: None,
-            roster: &self.roster,
-            around: place.around,
-            snapshot: None,
-            found: &NOTHING,
+            resend: false,
+            delivered: false,
+            packet: place.around,
         };
-        let is_cut = asked.is_cut();
-        if !self.judge.decide(&asked) {
+        if !self.decide(&view) {
             return Content::hidden(def);
         }
         let decoded = &mut self.teller.decoded;
         let def = decoded.control(self.registry, place.proto, place.dir, payload);
-        let content = self.teller.content(def, payload, self.roster.of(place.session));
-        if is_cut { content.of_a_cut() } else { content }
+        let players = &self.contexts.of(view.session).known().players;
+        let content = self.teller.content(def, payload, players);
+        if view.is_cut() {
+            content.of_a_cut()
+        } else {
+            content
+        }
+    }
+
+    /// Observes a message that is not a chunk, and asks the filters.
+    fn decide(&mut self, view: &MessageView<'_>) -> bool {
+        let fields = self.lazy(view);
+        self.contexts.observe(view, &fields);
+        let context = self.contexts.of(view.session);
+        let shown = self.judge.decide(view, &fields, context);
+        self.buffer = fields.into_buffer();
+        shown
     }
 
     /// A datagram outside a connection.
@@ -351,8 +323,8 @@ impl Decoder {
             len: connless.cut,
         }];
         let notes = if connless.cut > 0 { &cut[..] } else { &[] };
-        let shown = self.judge.decide(&Asked {
-            at,
+        let view = MessageView {
+            at: at.0,
             session: None,
             proto,
             dir: connless.dir,
@@ -361,24 +333,23 @@ impl Decoder {
             def,
             body: 8,
             data,
-            vital: false,
-            resend: false,
             seq: None,
             seq_out: None,
-            roster: &self.roster,
-            around: Around {
+            resend: false,
+            delivered: false,
+            packet: PacketView {
                 size: Some(connless.bytes.len()),
                 notes,
-                ..Around::default()
+                ..PacketView::default()
             },
-            snapshot: None,
-            found: &NOTHING,
-        });
+        };
+        let shown = self.decide(&view);
         if !shown {
             return Content::hidden(def);
         }
         let def = self.teller.decoded.connless(self.registry, proto, data);
-        let content = self.teller.content(def, data, None);
+        let nobody = &self.contexts.of(None).known().players;
+        let content = self.teller.content(def, data, nobody);
         if notes.is_empty() {
             return content;
         }
@@ -388,21 +359,20 @@ impl Decoder {
     }
 }
 
-/// The definition of a chunk's message, and what a filter is asked about it.
-fn asked<'a>(
+/// The view of a chunk.
+fn view<'a>(
     registry: &'static Registry,
-    roster: &'a Roster,
     place: Place<'a>,
     chunk: Chunk<'a>,
-) -> (Option<&'static Def>, Asked<'a>) {
+) -> (Option<&'static Def>, MessageView<'a>) {
     let found = registry.message(place.proto, place.dir, chunk.data);
     let id = identify(chunk.data).map(|(id, _)| id);
     // An unknown UUID has the definition of its envelope, which is not its own.
     let found = found.filter(|found| !found.unknown);
     let def = found.map(|found| found.def);
-    let asked = Asked {
-        at: place.at,
-        session: place.session,
+    let view = MessageView {
+        at: place.at.0,
+        session: place.session.map(|session| session.0),
         proto: place.proto,
         dir: place.dir,
         class: id.map_or(Class::System, |id| id.layer.into()),
@@ -410,41 +380,13 @@ fn asked<'a>(
         def,
         body: found.map_or(0, |found| found.body),
         data: chunk.data,
-        vital: chunk.seq.is_some(),
-        resend: chunk.resend,
         seq: chunk.seq,
         seq_out: chunk.seq_out,
-        roster,
-        around: place.around,
-        snapshot: None,
-        found: &NOTHING,
+        resend: chunk.resend,
+        delivered: chunk.heard,
+        packet: place.around,
     };
-    (def, asked)
-}
-
-/// Hands a message to the snapshots of its session, if it means something to them.
-fn follow<'s>(
-    snapshots: &'s mut Snapshots,
-    decoded: &mut Decoded,
-    asked: &Asked<'_>,
-    heard: bool,
-    def: &Def,
-) -> Option<&'s Store<'static>> {
-    let session = asked.session.filter(|_| heard)?;
-    if !snapshots.follows(asked.proto, asked.dir, def) {
-        return None;
-    }
-    decoded.read(def, asked.data, asked.body);
-    let heard = Heard {
-        proto: asked.proto,
-        dir: asked.dir,
-        seq: asked.seq,
-        resend: asked.resend,
-        def,
-        decoded,
-        data: asked.data,
-    };
-    snapshots.hear(session, &heard)
+    (def, view)
 }
 
 fn identity(id: MessageId) -> Identity {

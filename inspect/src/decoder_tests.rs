@@ -21,7 +21,7 @@ fn read_if(heard: bool, decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Content
         session: Some(SESSION),
         proto: Proto::V7,
         dir,
-        around: Around::default(),
+        around: PacketView::default(),
     };
     let seq = Some(Seq::new(1));
     let chunk = Chunk {

@@ -4,9 +4,8 @@
 //!
 //! Law: a line is not longer than a line, however much a peer sends.
 
+use teetap_rules::context::Players;
 use teetap_wire::def::{Decoded, Def, Look, Record, Secrets, Source, Value};
-
-use crate::players::Players;
 
 /// Characters of a gist.
 pub(crate) const GIST: usize = 160;
@@ -19,7 +18,7 @@ pub(crate) fn line(
     def: &Def,
     source: Source<'_>,
     secrets: Secrets,
-    players: Option<&Players>,
+    players: &Players,
 ) -> String {
     let look = Look {
         secrets,
@@ -28,7 +27,7 @@ pub(crate) fn line(
     };
     decoded
         .view()
-        .gist(def, source, look, &|id| players?.name(id))
+        .gist(def, source, look, &|id| players.name(id))
         .unwrap_or_else(|| fields(decoded, def, source, secrets))
 }
 

@@ -1,16 +1,14 @@
 //! The filters: what is shown, what is waited for, and what has to be followed for that.
 
-use teetap_proxy::{
-    session::{SessionId, State, Time},
-    snapshots::Snapshots,
+use teetap_proxy::session::{SessionId, State};
+use teetap_rules::{
+    Filter,
+    context::{Context, MessageView, Names, Needs, Stores},
+    eval::Lazy,
 };
-use teetap_rules::Filter;
 use teetap_wire::{Dir, Proto, def::Registry};
 
-use crate::{
-    matcher::{Asked, Matcher},
-    teller::Form,
-};
+use crate::{matcher::Matcher, teller::Form};
 
 /// The filters.
 #[derive(Default)]
@@ -21,45 +19,6 @@ pub(crate) struct Judge {
     pub(crate) reached: bool,
     /// How many messages were to be shown.
     pub(crate) matches: u64,
-}
-
-/// What has to be followed, shown or not. Snapshots are most of the work: they are left where no message that has to do
-/// with one, or that names players, can be shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Needs {
-    /// What is in snapshots.
-    pub(crate) snapshots: bool,
-    /// The names of players: 0.7 tells them in messages, the others in snapshots.
-    pub(crate) names: Names,
-}
-
-/// Whose names are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Names {
-    /// Nobody's.
-    None,
-    /// What the client of a session calls itself.
-    Own,
-    /// Everybody's.
-    All,
-}
-
-impl Needs {
-    /// Without a filter.
-    pub(crate) const ALL: Self = Self {
-        snapshots: true,
-        names: Names::All,
-    };
-
-    /// Whether snapshots of this variant have to be followed.
-    pub(crate) fn follows(self, proto: Proto) -> bool {
-        self.snapshots || self.names == Names::All && proto != Proto::V7
-    }
-
-    /// Whether snapshots of any have to.
-    pub(crate) fn follows_any(self) -> bool {
-        self.follows(Proto::Ddnet)
-    }
 }
 
 impl Judge {
@@ -82,17 +41,11 @@ impl Judge {
     }
 
     /// For what is shown in this form, with sessions or without.
-    pub(crate) fn needs(
-        &self,
-        form: Form,
-        sessions: bool,
-        snapshots: &Snapshots,
-        registry: &Registry,
-    ) -> Needs {
+    pub(crate) fn needs(&self, form: Form, sessions: bool, stores: &Stores, registry: &Registry) -> Needs {
         let Some(filter) = &self.filter else {
             return Needs::ALL;
         };
-        let asks = |matcher: &Matcher| matcher.asks_about(snapshots, registry);
+        let asks = |matcher: &Matcher| matcher.asks_about(stores, registry);
         let names = match form {
             _ if self.all().any(Matcher::asks_for_players) => Names::All,
             Form::Gist if filter.may_show_players(registry) => Names::All,
@@ -106,9 +59,9 @@ impl Judge {
     }
 
     /// A session has changed its state.
-    pub(crate) fn on_session(&mut self, at: Time, session: SessionId, state: State) {
+    pub(crate) fn on_session(&mut self, session: SessionId, state: State) {
         for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
-            matcher.on_session(at, session, state);
+            matcher.on_session(session, state);
         }
     }
 
@@ -120,18 +73,19 @@ impl Judge {
     }
 
     /// Asks the filters; whether the message is to be shown.
-    pub(crate) fn decide(&mut self, asked: &Asked<'_>) -> bool {
+    pub(crate) fn decide(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> bool {
         if let Some(until) = &mut self.until {
-            self.reached |= until.matches(asked);
+            self.reached |= until.matches(view, fields, context);
         }
-        let shown = self.filter.as_mut().is_none_or(|filter| filter.matches(asked));
+        let filter = self.filter.as_mut();
+        let shown = filter.is_none_or(|filter| filter.matches(view, fields, context));
         self.matches += u64::from(shown);
         shown
     }
 
     /// Whether a message cannot be shown, nor be waited for, whatever is in it and whatever was before.
-    pub(crate) fn is_out_of_reach(&self, asked: &Asked<'_>) -> bool {
-        self.is_choosy() && self.all().all(|matcher| matcher.is_out_of_reach(asked))
+    pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
+        self.is_choosy() && self.all().all(|matcher| matcher.is_out_of_reach(view))
     }
 
     /// As [`Self::is_out_of_reach`], of all messages of a direction.

@@ -13,10 +13,7 @@ pub mod explain;
 mod gist;
 pub mod jsonl;
 mod judge;
-#[path = "../../rules/src/context/facts.rs"]
 mod matcher;
-#[path = "../../rules/src/context/players.rs"]
-mod players;
 pub mod reading;
 pub mod recording;
 pub mod row;

@@ -7,10 +7,7 @@ mod decode;
 
 use std::borrow::Cow;
 
-use teetap_proxy::{
-    session::{Action, Datagram, Origin, Placed, SessionId, Time},
-    snapshots::Snapshots,
-};
+use teetap_proxy::session::{Action, Datagram, Origin, Placed, SessionId, Time};
 use teetap_wire::{Code, Flags, Note, Notes, Packet, PacketError, Place, Seq, chunk};
 
 use crate::decoder::Decoder;
@@ -258,7 +255,7 @@ impl Reading {
                     chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),
                 ),
             };
-            let heard = matches!(done, Done::Placed(action) if Snapshots::counts(action));
+            let heard = matches!(done, Done::Placed(action) if action.is_delivered());
             let by = (datagram.origin, heard);
             let mut message = decode.chunk(&chunk, seq_out, by, packet, &self.notes);
             (message.seq, message.done) = (chunk.header.vital, done);

@@ -2,13 +2,14 @@
 //!
 //! Law: what cannot be read is a note. Secrets are dots unless asked for.
 
+use teetap_rules::context::Players;
 use teetap_wire::{
     Code, Note,
     def::{Decoded, Def, Secrets, Source},
     snap::Completed,
 };
 
-use crate::{gist, players::Players, snapshot};
+use crate::{gist, snapshot};
 
 /// What is made of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +60,7 @@ impl Teller {
     }
 
     /// What was read of `data`.
-    pub(crate) fn content(
-        &self,
-        def: Option<&'static Def>,
-        data: &[u8],
-        players: Option<&Players>,
-    ) -> Content {
+    pub(crate) fn content(&self, def: Option<&'static Def>, data: &[u8], players: &Players) -> Content {
         let source = Source::Bytes(data);
         let mut fields = String::new();
         if let Some(def) = def {

@@ -6,7 +6,6 @@
 //!   everything that happened, then [`session::Hub::poll`] until it gives nothing more, then sleep until
 //!   [`session::Hub::deadline`]. Time, the secret that tokens are made of, rules and commands are inputs, so the
 //!   same inputs give the same outputs, byte for byte.
-//! * [`snapshots`] follows what is in the game world of each session, for watchers.
 //! * `io` (cargo feature `io`, on by default) is the only code that touches sockets and clocks.
 //!
 //! # Limits
@@ -53,8 +52,6 @@
 //! tokens (0.6.4, fallbacks to it) whoever can send with a peer's address and guess its ack is that peer.
 
 pub mod session;
-#[path = "../../rules/src/context/snapshots.rs"]
-pub mod snapshots;
 
 #[cfg(feature = "io")]
 pub mod io;

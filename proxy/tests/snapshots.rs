@@ -15,10 +15,10 @@ use teetap_kit::{
     link::Random,
 };
 use teetap_proxy::{
-    io::{Bus, Follower, Publisher, Seen, Watcher},
+    io::{Buffers, Bus, Follower, Publisher, Seen, Watcher, follow},
     session::{Datagram, Event, Events, Origin, SessionChange, SessionId, State, Time, What},
-    snapshots::{Buffers, Snapshots},
 };
+use teetap_rules::context::{Context, Contexts};
 use teetap_wire::{
     Dir, Proto,
     def::{Class, Datum, Registry},
@@ -174,7 +174,7 @@ impl Stage {
 /// Somebody who watches.
 struct Viewer {
     watcher: Watcher,
-    snapshots: Snapshots,
+    contexts: Contexts,
     buffers: Buffers,
     gaps: u32,
 }
@@ -183,12 +183,14 @@ impl Viewer {
     fn look(&mut self) {
         while let Some(seen) = self.watcher.poll() {
             match seen {
-                Seen::Event(event) => self.snapshots.follow(&event, &mut self.buffers),
+                Seen::Event(event) => {
+                    follow(&mut self.contexts, Registry::builtin(), &event, &mut self.buffers)
+                }
                 Seen::Gap(_) => {
                     self.gaps += 1;
-                    self.snapshots.gap();
+                    self.contexts.gap();
                 }
-                Seen::Snapshots(snapshots) => self.snapshots.clone_from(&snapshots),
+                Seen::Snapshots(snapshots) => self.contexts.adopt_snapshots(&snapshots),
             }
         }
     }
@@ -196,7 +198,7 @@ impl Viewer {
     /// Sessions whose snapshots are not known. Of the others what is known is right.
     fn unknown(&self, games: &[Game]) -> usize {
         let unknown = games.iter().filter(|game| {
-            let store = self.snapshots.store(game.id).unwrap();
+            let store = self.contexts.get(game.id.0).and_then(Context::store).unwrap();
             let notes: Vec<_> = store.notes().iter().collect();
             assert!(notes.is_empty(), "{notes:?}");
             if store.whole() {
@@ -221,7 +223,7 @@ fn after_a_stall_snapshots_are_right_again_within_a_second() {
     };
     let viewer = |watcher| Viewer {
         watcher,
-        snapshots: Snapshots::new(Registry::builtin()),
+        contexts: Contexts::new(Registry::builtin()),
         buffers: Buffers::default(),
         gaps: 0,
     };
@@ -256,44 +258,44 @@ fn after_a_stall_snapshots_are_right_again_within_a_second() {
         assert!(right.is_some(), "{stall} s");
         assert_eq!((quick.gaps, quick.unknown(&stage.games)), (0, 0));
     }
-    let held = viewer.snapshots.held();
+    let held = viewer.contexts.held();
     assert!((1..64 * 64 * 1024).contains(&held), "{held}");
 }
 
 /// Memory has a limit for all sessions together, and those that still talk are known.
 #[test]
 fn sessions_that_are_silent_give_way() {
-    let mut snapshots = Snapshots::new(Registry::builtin()).with_limit(200 << 10);
+    let mut contexts = Contexts::new(Registry::builtin()).with_limit(200 << 10);
     let mut buffers = Buffers::default();
     let mut games: Vec<Game> = (0..SESSIONS).map(Game::new).collect();
     let mut most = 0;
     for game in &mut games {
-        snapshots.follow(&game.begin(), &mut buffers);
+        follow(&mut contexts, Registry::builtin(), &game.begin(), &mut buffers);
         for _ in 0..40 {
             game.step()
                 .iter()
-                .for_each(|event| snapshots.follow(event, &mut buffers));
-            most = most.max(snapshots.held());
+                .for_each(|event| follow(&mut contexts, Registry::builtin(), event, &mut buffers));
+            most = most.max(contexts.held());
         }
         assert_eq!(
-            snapshots.store(game.id).unwrap().newest(),
+            contexts.get(game.id.0).and_then(Context::store).unwrap().newest(),
             Some((game.tick, &game.world))
         );
     }
     assert!((100 << 10..=200 << 10).contains(&most), "{most}");
-    assert!(snapshots.store(games[0].id).is_none());
+    assert!(contexts.get(games[0].id.0).and_then(Context::store).is_none());
     // It comes back, and says that it does not know.
     games[0]
         .step()
         .iter()
-        .for_each(|event| snapshots.follow(event, &mut buffers));
-    let store = snapshots.store(games[0].id).unwrap();
+        .for_each(|event| follow(&mut contexts, Registry::builtin(), event, &mut buffers));
+    let store = contexts.get(games[0].id.0).and_then(Context::store).unwrap();
     assert!(!store.whole() && store.is_empty() && store.notes().is_empty());
 }
 
 #[test]
 fn a_session_that_ends_is_forgotten_and_a_repeat_is_not_heard() {
-    let mut snapshots = Snapshots::new(Registry::builtin());
+    let mut contexts = Contexts::new(Registry::builtin());
     let mut buffers = Buffers::default();
     let mut game = Game::new(0);
     let vital = |resend| {
@@ -316,24 +318,24 @@ fn a_session_that_ends_is_forgotten_and_a_repeat_is_not_heard() {
             what: What::Datagram(datagram),
         }
     };
-    snapshots.follow(&game.begin(), &mut buffers);
-    snapshots.follow(&vital(false), &mut buffers);
+    follow(&mut contexts, Registry::builtin(), &game.begin(), &mut buffers);
+    follow(&mut contexts, Registry::builtin(), &vital(false), &mut buffers);
     game.step()
         .iter()
-        .for_each(|event| snapshots.follow(event, &mut buffers));
-    snapshots.follow(&vital(true), &mut buffers);
-    assert_eq!(snapshots.store(game.id).unwrap().len(), 1);
-    snapshots.follow(&vital(false), &mut buffers);
-    assert_eq!(snapshots.store(game.id).unwrap().len(), 0);
+        .for_each(|event| follow(&mut contexts, Registry::builtin(), event, &mut buffers));
+    follow(&mut contexts, Registry::builtin(), &vital(true), &mut buffers);
+    assert_eq!(contexts.get(game.id.0).and_then(Context::store).unwrap().len(), 1);
+    follow(&mut contexts, Registry::builtin(), &vital(false), &mut buffers);
+    assert_eq!(contexts.get(game.id.0).and_then(Context::store).unwrap().len(), 0);
     game.acked = None;
     game.step()
         .iter()
-        .for_each(|event| snapshots.follow(event, &mut buffers));
-    assert!(snapshots.held() > 0);
+        .for_each(|event| follow(&mut contexts, Registry::builtin(), event, &mut buffers));
+    assert!(contexts.held() > 0);
     let mut end = game.begin();
     if let What::Session(change) = &mut end.what {
         change.state = State::Closed;
     }
-    snapshots.follow(&end, &mut buffers);
-    assert!(snapshots.store(game.id).is_none() && snapshots.held() == 0);
+    follow(&mut contexts, Registry::builtin(), &end, &mut buffers);
+    assert!(contexts.get(game.id.0).and_then(Context::store).is_none() && contexts.held() == 0);
 }

@@ -9,10 +9,12 @@
 //! | [`syntax`] | the text of an expression, and its tree |
 //! | `check` | names and kinds of values, against the message definitions |
 //! | [`eval`] | deciding about a message |
+//! | [`context`] | everything known of a session, and the facts about its messages |
 //! | [`diagnostic`] | what is wrong with a text, and how it is shown |
 
 #![warn(missing_docs)]
 
+pub mod context;
 pub mod diagnostic;
 pub mod eval;
 pub mod syntax;

@@ -7,30 +7,30 @@ use anyhow::{Result, ensure};
 use teetap_kit::real::{
     DdnetClient, DdnetServer, PATIENCE, Player, Server, TeeworldsClient, TeeworldsServer, turn,
 };
-use teetap_proxy::io::{Bus, Clock, Listen, Proxy, Request, Seen, Settings, Watcher};
+use teetap_proxy::io::{Buffers, Bus, Clock, Listen, Proxy, Request, Seen, Settings, Watcher, follow};
 use teetap_proxy::session::{Command, Config, Events, Notice, SessionId, What};
-use teetap_proxy::snapshots::{Buffers, Snapshots};
+use teetap_rules::context::{Context, Contexts};
 use teetap_wire::def::Registry;
 
 /// Looks at what happens, as a watcher that missed the beginning.
 struct Viewer {
     watcher: Watcher,
-    snapshots: Snapshots,
+    contexts: Contexts,
     buffers: Buffers,
 }
 
 impl Viewer {
     /// Until something is told, or the snapshots are known.
-    fn wait(&mut self, what: &str, found: impl Fn(&Notice, &Snapshots) -> bool) -> Result<()> {
+    fn wait(&mut self, what: &str, found: impl Fn(&Notice, &Contexts) -> bool) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
             while let Some(seen) = self.watcher.poll() {
                 let Seen::Event(event) = seen else {
                     panic!("events were missed")
                 };
-                self.snapshots.follow(&event, &mut self.buffers);
+                follow(&mut self.contexts, Registry::builtin(), &event, &mut self.buffers);
                 if let What::Notice(notice) = &event.what
-                    && found(notice, &self.snapshots)
+                    && found(notice, &self.contexts)
                 {
                     return Ok(());
                 }
@@ -41,7 +41,7 @@ impl Viewer {
     }
 
     fn knows(&self) -> bool {
-        let store = self.snapshots.store(SessionId(1));
+        let store = self.contexts.get(1).and_then(Context::store);
         store.is_some_and(|store| store.whole() && store.newest().is_some())
     }
 }
@@ -53,7 +53,7 @@ fn a_resync(
     let bus = Bus::new(Registry::builtin());
     let mut viewer = Viewer {
         watcher: bus.watch(),
-        snapshots: Snapshots::new(Registry::builtin()),
+        contexts: Contexts::new(Registry::builtin()),
         buffers: Buffers::default(),
     };
     let proxy = Proxy::start(Settings {
@@ -74,11 +74,16 @@ fn a_resync(
     while !viewer.knows() && Instant::now() < end {
         thread::sleep(Duration::from_millis(100));
         while let Some(Seen::Event(event)) = viewer.watcher.poll() {
-            viewer.snapshots.follow(&event, &mut viewer.buffers);
+            follow(
+                &mut viewer.contexts,
+                Registry::builtin(),
+                &event,
+                &mut viewer.buffers,
+            );
         }
     }
     ensure!(viewer.knows(), "no snapshot came");
-    viewer.snapshots.gap();
+    viewer.contexts.gap();
     ensure!(!viewer.knows());
     let session = SessionId(1);
     proxy
@@ -90,7 +95,12 @@ fn a_resync(
     player.command("say still here")?;
     server.log().wait_for("chat.*: still here$", PATIENCE)?;
     while let Some(Seen::Event(event)) = viewer.watcher.poll() {
-        viewer.snapshots.follow(&event, &mut viewer.buffers);
+        follow(
+            &mut viewer.contexts,
+            Registry::builtin(),
+            &event,
+            &mut viewer.buffers,
+        );
     }
     ensure!(viewer.knows(), "the snapshots are not known again");
     player.quit()?;

@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 
 use teetap_proxy::session::{Action, Datagram, Origin, SessionId, Time};
+use teetap_rules::context::PacketView;
 use teetap_wire::{Control, Flags, MessageId, Note, Packet, Seq, chunk, identify, message};
 
 use super::{Done, Layer, Message};
-use crate::{
-    decoder::{self, Decoder},
-    matcher::Around,
-};
+use crate::decoder::{self, Decoder};
 
 /// What the messages of one datagram are decoded with.
 pub(super) struct Decode<'a> {
@@ -73,7 +71,7 @@ impl Decode<'_> {
             session: self.session,
             proto: self.datagram.proto,
             dir: self.datagram.dir,
-            around: Around {
+            around: PacketView {
                 size: self.datagram.received().map(<[u8]>::len),
                 ack: Some(packet.header.ack),
                 chunks: Some(packet.header.num_chunks),

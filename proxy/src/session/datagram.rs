@@ -225,6 +225,15 @@ pub enum Action {
     Refuse,
 }
 
+impl Action {
+    /// Returns true if the receiver takes the message, now or later: what is ahead of a gap, and what is refused, is sent
+    /// again.
+    #[must_use]
+    pub const fn is_delivered(self) -> bool {
+        !matches!(self, Self::Repeat | Self::Known | Self::Gap | Self::Refuse)
+    }
+}
+
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -4,6 +4,7 @@
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
+use teetap_rules::eval::SessionState;
 use teetap_wire::{Dir, Proto, Side};
 
 use super::{
@@ -58,6 +59,17 @@ pub enum State {
     Closing,
     /// Gone.
     Closed,
+}
+
+impl From<State> for SessionState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Opening => Self::Opening,
+            State::Online => Self::Online,
+            State::Closing => Self::Closing,
+            State::Closed => Self::Closed,
+        }
+    }
 }
 
 impl fmt::Display for State {

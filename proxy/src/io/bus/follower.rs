@@ -10,11 +10,13 @@ use std::{
     time::Duration,
 };
 
-use super::{Checkpoint, Item, Shared, publisher::size_of_event};
+use teetap_rules::context::Contexts;
+use teetap_wire::def::Registry;
+
+use super::{Buffers, Checkpoint, Item, Shared, follow, publisher::size_of_event};
 use crate::{
     io::Clock,
     session::{Event, Time},
-    snapshots::{Buffers, Snapshots},
 };
 
 /// How often it looks.
@@ -28,7 +30,8 @@ pub(super) const BETWEEN: Duration = Duration::from_millis(250);
 pub struct Follower {
     shared: Arc<Shared>,
     queue: mpsc::Receiver<(u64, Event)>,
-    snapshots: Snapshots,
+    contexts: Contexts,
+    registry: &'static Registry,
     buffers: Buffers,
     /// Of the last event.
     ordinal: u64,
@@ -40,12 +43,14 @@ impl Follower {
     pub(super) fn new(
         shared: Arc<Shared>,
         queue: mpsc::Receiver<(u64, Event)>,
-        snapshots: Snapshots,
+        contexts: Contexts,
+        registry: &'static Registry,
     ) -> Self {
         Self {
             shared,
             queue,
-            snapshots,
+            contexts,
+            registry,
             buffers: Buffers::default(),
             ordinal: 0,
             copied: None,
@@ -78,13 +83,13 @@ impl Follower {
         self.shared.queued.fetch_sub(size, Ordering::Relaxed);
         if ordinal != self.ordinal + 1 {
             // There was no room for those in between.
-            self.snapshots.gap();
+            self.contexts.gap();
         }
         self.ordinal = ordinal;
-        if self.snapshots.is_following() {
+        if self.contexts.stores().is_following() {
             // A turn may be long.
             self.leave_checkpoint(now.max(event.at));
-            self.snapshots.follow(&event, &mut self.buffers);
+            follow(&mut self.contexts, self.registry, &event, &mut self.buffers);
         }
         let event = Arc::new(event);
         let _nobody_watches = self.shared.ring.send(Item { ordinal, event });
@@ -99,7 +104,7 @@ impl Follower {
         self.copied = Some(now);
         let checkpoint = Checkpoint {
             ordinal: self.ordinal,
-            snapshots: Arc::new(self.snapshots.clone()),
+            contexts: Arc::new(self.contexts.clone()),
         };
         let mut slot = self.shared.slot();
         // Whoever asked may be gone.

@@ -10,6 +10,7 @@
 //!
 //! Watchers read snapshots themselves: what they do not miss needs nobody else, and a recording is read the same way.
 
+mod follow;
 mod follower;
 mod publisher;
 mod watcher;
@@ -20,17 +21,16 @@ use std::sync::{
     mpsc,
 };
 
+use teetap_rules::context::{Contexts, Names, Needs};
 use teetap_wire::def::Registry;
 use tokio::sync::broadcast;
 
+pub use follow::{Buffers, follow};
 pub use follower::Follower;
 pub use publisher::Publisher;
 pub use watcher::{Seen, Watcher};
 
-use crate::{
-    session::{Event, Events},
-    snapshots::Snapshots,
-};
+use crate::session::{Event, Events};
 
 /// Events kept for late watchers.
 ///
@@ -76,7 +76,7 @@ struct Item {
 struct Checkpoint {
     /// Of that event.
     ordinal: u64,
-    snapshots: Arc<Snapshots>,
+    contexts: Arc<Contexts>,
 }
 
 impl Bus {
@@ -109,14 +109,18 @@ impl Bus {
     /// own.
     #[must_use]
     pub fn open(&self, events: Events) -> (Publisher, Follower) {
-        let snapshots = match events {
-            Events::All => Snapshots::new(self.registry),
-            Events::Odd | Events::Nothing => Snapshots::none(self.registry),
-        };
+        let mut contexts = Contexts::new(self.registry);
+        contexts.set_needs(Needs {
+            snapshots: true,
+            names: Names::None,
+        });
+        if events != Events::All {
+            contexts.ignore_snapshots();
+        }
         let (sender, queue) = mpsc::channel();
         (
             Publisher::new(Arc::clone(&self.shared), sender),
-            Follower::new(Arc::clone(&self.shared), queue, snapshots),
+            Follower::new(Arc::clone(&self.shared), queue, contexts, self.registry),
         )
     }
 

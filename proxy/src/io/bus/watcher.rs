@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use teetap_rules::context::Contexts;
 use tokio::sync::broadcast::{self, error::TryRecvError};
 
 use super::{Item, Shared};
-use crate::{session::Event, snapshots::Snapshots};
+use crate::session::Event;
 
 /// What a watcher sees.
 #[derive(Clone, Debug)]
@@ -16,7 +17,7 @@ pub enum Seen {
     /// at all.
     Gap(u64),
     /// After a gap, and some events later: the snapshots as they are here, known by somebody who missed nothing.
-    Snapshots(Arc<Snapshots>),
+    Snapshots(Arc<Contexts>),
 }
 
 /// Sees everything that is published, or knows what it missed.
@@ -119,15 +120,15 @@ impl Watcher {
     }
 
     /// The snapshots before the event of this ordinal, if they are wanted and there.
-    fn checkpoint(&mut self, ordinal: u64) -> Option<Arc<Snapshots>> {
+    fn checkpoint(&mut self, ordinal: u64) -> Option<Arc<Contexts>> {
         if !self.behind {
             return None;
         }
         let slot = self.shared.slot();
-        let snapshots = Arc::clone(&slot.as_ref().filter(|found| found.ordinal == ordinal)?.snapshots);
+        let contexts = Arc::clone(&slot.as_ref().filter(|found| found.ordinal == ordinal)?.contexts);
         drop(slot);
         self.catch_up();
-        Some(snapshots)
+        Some(contexts)
     }
 
     fn catch_up(&mut self) {

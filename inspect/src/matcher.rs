@@ -1,0 +1,127 @@
+//! A filter and the messages it remembers.
+//!
+//! Law: memory is kept per session, from its first message to its end, for a bounded number of sessions.
+
+use std::{cell::Cell, collections::BTreeMap};
+
+use teetap_proxy::session::{SessionId, State};
+use teetap_rules::{
+    Filter, Memory, Subject,
+    context::{Context, MessageView, SESSIONS, Stores},
+    eval::{Identity, Lazy},
+};
+use teetap_wire::{
+    Dir, Proto,
+    def::{Decoded, Def, Gist, Registry},
+};
+
+/// A filter with its memory.
+pub(crate) struct Matcher {
+    filter: Filter,
+    /// It needs messages that cannot match.
+    follows: bool,
+    sessions: BTreeMap<u32, Memory>,
+    /// Of messages that belong to no session.
+    loose: Memory,
+    /// A buffer for snapshot items.
+    item: Cell<Decoded>,
+}
+
+impl Matcher {
+    /// A filter that remembers nothing yet.
+    pub(crate) fn new(filter: Filter) -> Self {
+        Self {
+            loose: filter.memory(),
+            sessions: BTreeMap::new(),
+            item: Cell::default(),
+            follows: filter.remembers() || filter.asks_for_history(),
+            filter,
+        }
+    }
+
+    /// A session has changed its state.
+    pub(crate) fn on_session(&mut self, session: SessionId, state: State) {
+        if matches!(state, State::Opening | State::Closed) {
+            self.sessions.remove(&session.0);
+        }
+    }
+
+    /// Another run begins, with sessions of its own.
+    pub(crate) fn restart(&mut self) {
+        self.sessions.clear();
+        self.loose = self.filter.memory();
+    }
+
+    /// Returns true if items of snapshots, or their oddities, matter to it.
+    pub(crate) fn asks_about(&self, stores: &Stores, registry: &Registry) -> bool {
+        // Clients only send acks.
+        let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && stores.follows(proto, dir, def);
+        self.filter.asks_for_snapshots() || self.may_match(registry, is_snapshot)
+    }
+
+    /// Returns true if a message that names players can match.
+    pub(crate) fn may_show_players(&self, registry: &Registry) -> bool {
+        let names = |_, _, def: &Def| def.gist.as_ref().is_some_and(Gist::names_players);
+        self.may_match(registry, names)
+    }
+
+    /// Returns true if the names of players matter to it.
+    pub(crate) fn asks_for_players(&self) -> bool {
+        self.filter.asks_for_players()
+    }
+
+    fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {
+        let each = Proto::ALL
+            .into_iter()
+            .flat_map(|proto| [(proto, Dir::C2s), (proto, Dir::S2c)]);
+        each.into_iter().any(|(proto, dir)| {
+            registry.defs(proto.into()).any(|def| {
+                let subject = Subject {
+                    class: def.class,
+                    id: Identity::Other,
+                    def: Some(def),
+                };
+                wanted(proto, dir, def) && self.filter.reach().message(proto, dir, &subject)
+            })
+        })
+    }
+
+    /// Returns true if no message of this direction can match, nor change what it remembers.
+    pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
+        !self.follows && !self.filter.reach().dir(proto, dir)
+    }
+
+    /// Returns true if a message cannot match, nor change what it remembers.
+    pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
+        let reach = self.filter.reach();
+        !self.follows && !reach.message(view.proto, view.dir, &view.subject())
+    }
+
+    /// Returns true if a message matches. It was observed in its context just before.
+    pub(crate) fn matches(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> bool {
+        if self.is_out_of_reach(view) {
+            return false;
+        }
+        let Self {
+            filter,
+            sessions,
+            loose,
+            item,
+            ..
+        } = self;
+        let memory = match view.session {
+            Some(id) => {
+                if sessions.len() >= SESSIONS && !sessions.contains_key(&id) {
+                    sessions.pop_first();
+                }
+                sessions.entry(id).or_insert_with(|| filter.memory())
+            }
+            None => loose,
+        };
+        filter.matches(&context.facts(view, fields, item), memory) == Some(true)
+    }
+}
+
+#[cfg(test)]
+#[path = "matcher_tests.rs"]
+mod tests;

@@ -1,0 +1,162 @@
+//! The knowledge about one session that rules and filters ask for: its state, its round trip, its players and its snapshots.
+//!
+//! ```text
+//! message ── Context::observe ──> decide with Context::facts ──> Context::learn
+//! ```
+//!
+//! Law: pure, and bounded: a session has at most 128 players and 2 MiB of snapshots, and [`Contexts`] limits all sessions
+//! together. Each message of a session is observed once, in the order of arrival, before anything is decided about it; the
+//! names in it are learned afterwards, since a message about a player that left names one that was there.
+//!
+//! Sessions are numbers and times are microseconds, so that the session core uses this as well as watchers do.
+
+mod facts;
+mod needs;
+mod players;
+mod sessions;
+mod snapshots;
+mod trip;
+mod view;
+
+use std::{cell::Cell, sync::Arc};
+
+use teetap_wire::{
+    Notes,
+    def::Decoded,
+    snap::{Completed, Store},
+};
+
+pub use facts::MessageFacts;
+pub use needs::{Names, Needs};
+pub use players::Players;
+pub use sessions::{Contexts, LIMIT, SESSIONS};
+pub use snapshots::Stores;
+pub use view::{MessageView, PacketView};
+
+use crate::eval::{Lazy, SessionState};
+use snapshots::Track;
+use trip::Trip;
+
+/// Everything known of one session.
+#[derive(Clone, Debug)]
+pub struct Context {
+    known: Known,
+    trip: Trip,
+    track: Track,
+    kinds: Option<players::Kinds>,
+}
+
+/// The knowledge at one moment that is worth keeping with a message; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Time of the first event, in microseconds.
+    pub since: u64,
+    /// State of the session.
+    pub state: SessionState,
+    /// Microseconds from the last vital message to the client until its ack; `None` until one was measured.
+    pub rtt: Option<u64>,
+    /// Its players.
+    pub players: Arc<Players>,
+}
+
+impl Context {
+    /// A session whose first event was at this time, in microseconds, and perhaps not its beginning.
+    #[must_use]
+    pub fn new(since: u64) -> Self {
+        Self {
+            known: Known {
+                since,
+                state: SessionState::Opening,
+                rtt: None,
+                players: Arc::default(),
+            },
+            trip: Trip::default(),
+            track: Track::default(),
+            kinds: None,
+        }
+    }
+
+    /// A session that opens at this time: nothing of it was missed.
+    #[must_use]
+    pub fn opening(since: u64) -> Self {
+        Self {
+            track: Track::from_the_beginning(),
+            ..Self::new(since)
+        }
+    }
+
+    /// Changes the state.
+    pub const fn set_state(&mut self, state: SessionState) {
+        self.known.state = state;
+    }
+
+    /// Observes a message, before anything is decided about it. Snapshots are followed if they are needed.
+    pub fn observe(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, needs: Needs, stores: &Stores) {
+        if let Some(trip) = self.trip.observe(view) {
+            self.known.rtt = Some(trip);
+        }
+        let follows = view.session.is_some() && needs.follows(view.proto);
+        self.track.observe(view, fields, follows.then_some(stores));
+    }
+
+    /// Learns the names of players from the message that was observed last.
+    pub fn learn(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, needs: Needs) {
+        if !view.delivered || needs.names == Names::None || view.session.is_none() {
+            return;
+        }
+        if let Some(def) = view.def.filter(|def| Players::learns_from(view.dir, def))
+            && let Some(fields) = fields.fields()
+        {
+            Arc::make_mut(&mut self.known.players).learn(view.dir, def, fields.decoded, view.data);
+        }
+        if needs.names == Names::All
+            && let Some(snapshot) = self.track.completed()
+        {
+            Players::learn_snapshot(&mut self.known.players, &snapshot, &mut self.kinds);
+        }
+    }
+
+    /// Messages were missed.
+    pub fn gap(&mut self) {
+        self.track.gap();
+        Players::gap(&mut self.known.players);
+    }
+
+    /// Facts about the message that was observed last and not learned from yet; `item` is a buffer.
+    #[must_use]
+    pub fn facts<'a>(
+        &'a self,
+        view: &'a MessageView<'a>,
+        fields: &'a Lazy<'a>,
+        item: &'a Cell<Decoded>,
+    ) -> MessageFacts<'a> {
+        MessageFacts::new(view, fields, &self.known, item).with_snapshot(self.completed(), self.notes())
+    }
+
+    /// The part that is worth keeping with a message.
+    #[must_use]
+    pub const fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// The snapshot completed by the message that was observed last.
+    #[must_use]
+    pub fn completed(&self) -> Option<Completed<'_>> {
+        self.track.completed()
+    }
+
+    /// Oddities that only its snapshots show of the message that was observed last.
+    #[must_use]
+    pub fn notes(&self) -> &Notes {
+        self.track.notes()
+    }
+
+    /// Its snapshots; `None` until there was one to follow.
+    #[must_use]
+    pub fn store(&self) -> Option<&Store<'static>> {
+        self.track.store()
+    }
+}
+
+#[cfg(test)]
+mod tests;

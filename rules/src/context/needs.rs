@@ -1,0 +1,50 @@
+//! The parts of a context that are needed.
+
+use teetap_wire::Proto;
+
+/// The parts of a context that cost something. Snapshots are most of the work: they are left where neither a rule nor a
+/// filter nor a shown message has to do with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Items of snapshots.
+    pub snapshots: bool,
+    /// Names of players: 0.7 has them in messages, the others in snapshots.
+    pub names: Names,
+}
+
+/// The players whose names are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Names {
+    /// No player.
+    None,
+    /// The client of the session, as it calls itself.
+    Own,
+    /// All players.
+    All,
+}
+
+impl Needs {
+    /// Everything.
+    pub const ALL: Self = Self {
+        snapshots: true,
+        names: Names::All,
+    };
+
+    /// Nothing.
+    pub const NOTHING: Self = Self {
+        snapshots: false,
+        names: Names::None,
+    };
+
+    /// Returns true if snapshots of this protocol have to be followed.
+    #[must_use]
+    pub fn follows(self, proto: Proto) -> bool {
+        self.snapshots || self.names == Names::All && proto != Proto::V7
+    }
+
+    /// Returns true if snapshots of any protocol have to be followed.
+    #[must_use]
+    pub fn follows_any(self) -> bool {
+        self.follows(Proto::Ddnet)
+    }
+}

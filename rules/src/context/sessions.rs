@@ -1,0 +1,223 @@
+//! The contexts of all sessions, for watchers.
+
+use std::collections::BTreeMap;
+
+use teetap_wire::def::Registry;
+
+use super::{Context, MessageView, Needs, Stores};
+use crate::eval::{Lazy, SessionState};
+
+/// Bytes of snapshots of all sessions, and of the buffers to read them. A quiet server's session takes 50 KiB, a crowded one's 500 KiB.
+pub const LIMIT: usize = 128 << 20;
+
+/// Sessions that are known at once.
+pub const SESSIONS: usize = 4096;
+
+/// The contexts of all sessions, and of messages that belong to none.
+///
+/// Whatever peers send, there are at most [`SESSIONS`] of them, with [`LIMIT`] bytes of snapshots together; the session that
+/// was silent longest is forgotten first.
+#[derive(Clone, Debug)]
+pub struct Contexts {
+    stores: Stores,
+    needs: Needs,
+    sessions: BTreeMap<u32, Entry>,
+    /// Of messages that belong to no session.
+    loose: Context,
+    limit: usize,
+    held: usize,
+    /// Counts observations, so that the silent sessions are known.
+    turn: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    context: Context,
+    /// Bytes of its snapshots in [`Contexts::held`].
+    held: usize,
+    turn: u64,
+}
+
+impl Contexts {
+    /// No session yet, everything needed; snapshots are read through these definitions.
+    #[must_use]
+    pub fn new(registry: &'static Registry) -> Self {
+        Self {
+            stores: Stores::new(registry),
+            needs: Needs::ALL,
+            sessions: BTreeMap::new(),
+            loose: Context::new(0),
+            limit: LIMIT,
+            held: 0,
+            turn: 0,
+        }
+    }
+
+    /// Another limit than [`LIMIT`].
+    #[must_use]
+    pub const fn with_limit(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// Ignores snapshots from now on, for a watcher that does not see all datagrams and so could not know.
+    pub fn ignore_snapshots(&mut self) {
+        self.stores = Stores::none();
+        let ids: Vec<u32> = self.sessions.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.forget_snapshots(id));
+    }
+
+    /// The empty stores of snapshots.
+    #[must_use]
+    pub const fn stores(&self) -> &Stores {
+        &self.stores
+    }
+
+    /// The parts that are kept up to date.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// Changes the parts that are kept up to date.
+    pub fn set_needs(&mut self, needs: Needs) {
+        if needs.follows_any() && !self.needs.follows_any() {
+            self.gap();
+        }
+        self.needs = needs;
+    }
+
+    /// A session has changed its state, at this time in microseconds. One that opens is another one than the session of that
+    /// number before.
+    pub fn on_session(&mut self, at: u64, id: u32, state: SessionState) {
+        match state {
+            SessionState::Opening => {
+                self.forget(id);
+                self.entry(at, id).context = Context::opening(at);
+            }
+            SessionState::Closed => self.forget(id),
+            SessionState::Online | SessionState::Closing => self.entry(at, id).context.set_state(state),
+        }
+    }
+
+    /// Another run begins, with sessions of its own.
+    pub fn restart(&mut self) {
+        self.sessions.clear();
+        self.loose = Context::new(0);
+        self.held = 0;
+    }
+
+    /// Messages of all sessions were missed.
+    pub fn gap(&mut self) {
+        let sessions = self.sessions.values_mut();
+        sessions.for_each(|entry| entry.context.gap());
+    }
+
+    /// Observes a message, before anything is decided about it.
+    pub fn observe(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>) {
+        let needs = self.needs;
+        let Some(id) = view.session else {
+            self.loose.observe(view, fields, needs, &self.stores);
+            return;
+        };
+        self.turn += 1;
+        let stores = self.stores.clone();
+        let entry = self.entry(view.at, id);
+        entry.context.observe(view, fields, needs, &stores);
+        let after = entry.context.track.memory();
+        let before = std::mem::replace(&mut entry.held, after);
+        self.held = self.held + after - before;
+        while self.held > self.limit && self.forget_silent_snapshots(id) {}
+    }
+
+    /// Learns the names of players from the message that was observed last.
+    pub fn learn(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>) {
+        let needs = self.needs;
+        if let Some(entry) = view.session.and_then(|id| self.sessions.get_mut(&id)) {
+            entry.context.learn(view, fields, needs);
+        }
+    }
+
+    /// The context of a session, or that of messages without one; of a session without any event it is empty.
+    #[must_use]
+    pub fn of(&self, session: Option<u32>) -> &Context {
+        let entry = session.and_then(|id| self.sessions.get(&id));
+        entry.map_or(&self.loose, |entry| &entry.context)
+    }
+
+    /// The context of a session, if there was any event of it.
+    #[must_use]
+    pub fn get(&self, session: u32) -> Option<&Context> {
+        self.sessions.get(&session).map(|entry| &entry.context)
+    }
+
+    /// Number of sessions that are known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Returns true if no session is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty()
+    }
+
+    /// Bytes of the snapshots of all sessions, buffers included.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Takes over the snapshots of a watcher that missed nothing.
+    pub fn adopt_snapshots(&mut self, other: &Self) {
+        let ids: Vec<u32> = self.sessions.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.forget_snapshots(id));
+        for (id, theirs) in &other.sessions {
+            let entry = self.entry(theirs.context.known.since, *id);
+            entry.context.track = theirs.context.track.clone();
+            entry.held = theirs.held;
+            self.held += theirs.held;
+        }
+    }
+
+    fn entry(&mut self, at: u64, id: u32) -> &mut Entry {
+        if !self.sessions.contains_key(&id) && self.sessions.len() >= SESSIONS {
+            let silent = self.sessions.iter().min_by_key(|(_, entry)| entry.turn);
+            if let Some(silent) = silent.map(|(id, _)| *id) {
+                self.forget(silent);
+            }
+        }
+        let turn = self.turn;
+        let entry = self.sessions.entry(id).or_insert_with(|| Entry {
+            context: Context::new(at),
+            held: 0,
+            turn,
+        });
+        entry.turn = turn;
+        entry
+    }
+
+    /// Returns true if there were snapshots of another session than `but`.
+    fn forget_silent_snapshots(&mut self, but: u32) -> bool {
+        let others = self
+            .sessions
+            .iter()
+            .filter(|(id, entry)| **id != but && entry.held > 0);
+        let silent = others.min_by_key(|(_, entry)| entry.turn).map(|(id, _)| *id);
+        silent.inspect(|id| self.forget_snapshots(*id)).is_some()
+    }
+
+    fn forget_snapshots(&mut self, id: u32) {
+        if let Some(entry) = self.sessions.get_mut(&id) {
+            self.held -= std::mem::take(&mut entry.held);
+            entry.context.track.forget();
+        }
+    }
+
+    fn forget(&mut self, id: u32) {
+        if let Some(entry) = self.sessions.remove(&id) {
+            self.held -= entry.held;
+        }
+    }
+}
