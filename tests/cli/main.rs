@@ -7,6 +7,7 @@
 )]
 
 mod command_line;
+mod docs;
 mod explain;
 mod filter;
 mod messages;
