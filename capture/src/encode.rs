@@ -108,7 +108,7 @@ impl Encoder {
                 Some(&connless.bytes[..]),
                 connless.sent.as_deref().into_iter().collect(),
             ),
-            What::Notice(Notice::Stray(client, bytes)) => {
+            What::Notice(Notice::UnknownSender { client, bytes, .. }) => {
                 let ends = Ends {
                     client: Some(*client),
                     ..Ends::default()

@@ -109,7 +109,7 @@ impl Own {
                 What::Notice(notice) => Told::Notice {
                     level: level_name(notice.level()).to_owned(),
                     text: notice.to_string(),
-                    packets: usize::from(matches!(notice, Notice::Stray(..))),
+                    packets: usize::from(matches!(notice, Notice::UnknownSender { .. })),
                 },
             },
         }
@@ -163,9 +163,11 @@ impl Own {
         let what = match self.told {
             Told::Gap { lost } => return Some(Of::Gap(lost)),
             Told::Log { level, text } => return Some(Of::Log(level_of(&level)?, text)),
-            Told::Notice { level, text, .. } => {
-                What::Notice(Notice::Recorded(level_of(&level)?, text.into()))
-            }
+            Told::Notice { level, text, .. } => What::Notice(Notice::Other {
+                kind: None,
+                level: level_of(&level)?,
+                text: text.into(),
+            }),
             Told::State {
                 state,
                 proto,

@@ -162,10 +162,12 @@ fn sessions_notices_connless_and_gaps() {
     let told = Notice::Redirected { port: 7, listen: 9 };
     assert_eq!(
         texts(&at(What::Notice(told)), Verbosity::Messages),
-        ["   0.001 #12 note: redirect to port 7: the client is told port 9, where this proxy listens for it"]
+        ["   0.001 #12 note: redirect to port 7: the client gets port 9, where the proxy listens for it"]
     );
     let notice = rows(
-        &at(What::Notice(Notice::ServerSilent(Duration::from_secs(5)))),
+        &at(What::Notice(Notice::UpstreamSilent {
+            time: Duration::from_secs(5),
+        })),
         Verbosity::Messages,
     );
     assert_eq!(

@@ -52,6 +52,7 @@
 //! tokens (0.6.4, fallbacks to it) whoever can send with a peer's address and guess its ack is that peer.
 
 pub mod session;
+pub mod words;
 
 #[cfg(feature = "io")]
 pub mod io;

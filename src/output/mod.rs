@@ -119,7 +119,7 @@ impl Output {
     /// As [`Self::seen`].
     pub(crate) fn event(&mut self, event: &Event) {
         let is_traffic = match &event.what {
-            What::Notice(notice @ Notice::Behind { .. }) => {
+            What::Notice(notice @ Notice::ListenerOpened { .. }) => {
                 // Where to connect to, as at the start.
                 return self.log(event.at, notice.level(), &notice.to_string());
             }

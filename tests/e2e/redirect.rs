@@ -218,7 +218,7 @@ fn follows(variant: Variant) -> Result<()> {
     let port = stage.told(true, there.port())?;
     let behind = SocketAddr::new(listen.ip(), port);
     ensure!(![here, there, listen].contains(&behind), "told port {port}");
-    let status = format!("redirect: {there} is now behind {behind}");
+    let status = format!("redirect: {behind} leads to {there} from now on");
     teetap.wait_for("where the other server is", |object| has_text(object, &status))?;
     teetap
         .errors()

@@ -238,7 +238,7 @@ impl Observer {
             proto: peers.proto,
             client,
             server,
-            are_sides_clear: peers.found != Found::Likely,
+            sides_clear: peers.found != Found::Likely,
         };
         if peers.found != Found::Handshake {
             self.event(telling.at, Some(session), What::Notice(guess));

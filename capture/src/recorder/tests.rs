@@ -108,10 +108,11 @@ fn events() -> Vec<Event> {
         event(3000, What::Notice(Notice::HalfOpenLimit)),
         event(
             3001,
-            What::Notice(Notice::Stray(
-                "127.0.0.1:4445".parse().unwrap(),
-                b"lost"[..].into(),
-            )),
+            What::Notice(Notice::UnknownSender {
+                client: "127.0.0.1:4445".parse().unwrap(),
+                len: 4,
+                bytes: b"lost"[..].into(),
+            }),
         ),
     ]
 }

@@ -28,7 +28,11 @@ impl Scrubber {
             What::Connless(connless) => What::Connless(self.browser(connless)),
             What::Notice(notice) => {
                 let text = self.text(&notice.to_string());
-                What::Notice(Notice::Recorded(notice.level(), text.into()))
+                What::Notice(Notice::Other {
+                    kind: None,
+                    level: notice.level(),
+                    text: text.into(),
+                })
             }
         };
         Event { what, ..event }

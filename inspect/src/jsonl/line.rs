@@ -307,7 +307,11 @@ fn read_log(at: Time, body: Value) -> Read {
             text: line.text,
         }
     } else {
-        let notice = Notice::Recorded(level, line.text.into());
+        let notice = Notice::Other {
+            kind: None,
+            level,
+            text: line.text.into(),
+        };
         event(at, line.session, What::Notice(notice))
     }))
 }

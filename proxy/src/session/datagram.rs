@@ -7,6 +7,7 @@ use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto
 #[cfg(doc)]
 use super::ids::ListenerId;
 use super::ids::UpstreamId;
+use crate::words::Words;
 
 /// One datagram of a session.
 #[derive(Clone, Debug)]
@@ -193,6 +194,10 @@ impl fmt::Display for Origin {
     }
 }
 
+impl Words for Origin {
+    const ALL: &'static [Self] = &[Self::Peer, Self::Rule, Self::User, Self::Proxy];
+}
+
 /// What became of one chunk of a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
@@ -248,6 +253,20 @@ impl fmt::Display for Action {
             Self::Refuse => "refuse",
         })
     }
+}
+
+impl Words for Action {
+    const ALL: &'static [Self] = &[
+        Self::Pass,
+        Self::Edit,
+        Self::Repeat,
+        Self::Known,
+        Self::Gap,
+        Self::Drop,
+        Self::Lose,
+        Self::Hold,
+        Self::Refuse,
+    ];
 }
 
 /// Returns the part of a datagram that receivers read: the first 1400 bytes.

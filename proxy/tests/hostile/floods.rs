@@ -125,7 +125,7 @@ fn what_opens_nothing_keeps_nothing() {
     assert_eq!(stage.world.sockets.len(), 1);
     assert_eq!(stage.world.hub().unwrap().sessions(), 1);
     let strays = stage.world.events.iter().filter_map(|event| match &event.what {
-        What::Notice(Notice::Stray(_, bytes)) => Some(bytes.len()),
+        What::Notice(Notice::UnknownSender { bytes, .. }) => Some(bytes.len()),
         _ => None,
     });
     let strays: Vec<usize> = strays.collect();

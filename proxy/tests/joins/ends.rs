@@ -34,7 +34,7 @@ fn unreachable(stage: &mut Stage) {
 fn silences(stage: &Stage) -> Vec<u64> {
     let notices = stage.notices().into_iter();
     let silences = notices.filter_map(|notice| match notice {
-        Notice::ServerSilent(silence) => Some(silence.as_secs()),
+        Notice::UpstreamSilent { time } => Some(time.as_secs()),
         _ => None,
     });
     silences.collect()
@@ -58,7 +58,7 @@ fn a_client_may_wait_for_a_server_that_is_not_there_yet() {
         let told = stage.notices();
         let told = told
             .iter()
-            .filter(|notice| matches!(notice, Notice::Unreachable(_)))
+            .filter(|notice| matches!(notice, Notice::UpstreamUnreachable { .. }))
             .count();
         assert_eq!(told, 4, "{pair:?}: once in 5 s");
         server_away(&mut stage, false);
@@ -145,7 +145,7 @@ fn a_session_survives_the_silence_of_its_server() {
         let told = stage.notices();
         let told = told
             .iter()
-            .filter(|notice| matches!(notice, Notice::Unreachable(_)))
+            .filter(|notice| matches!(notice, Notice::UpstreamUnreachable { .. }))
             .count();
         assert_eq!(told, 12, "{pair:?}");
         server_away(&mut stage, false);
@@ -195,11 +195,9 @@ fn a_socket_that_cannot_be_opened_is_told() {
         upstream: UpstreamId(1),
         error: "too many open files",
     });
-    assert!(
-        stage
-            .notices()
-            .contains(&Notice::NoSocket("too many open files".into()))
-    );
+    assert!(stage.notices().contains(&Notice::UpstreamFailed {
+        error: "too many open files".into()
+    }));
 }
 
 #[test]

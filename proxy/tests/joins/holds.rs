@@ -103,7 +103,7 @@ fn fill(bench: &mut Bench) {
         );
     }
     bench.is("C a0 keepalive", &["S a300 keepalive"]);
-    assert!(!bench.notices.contains(&Notice::HoldFull(Dir::S2c)));
+    assert!(!bench.notices.contains(&Notice::HoldFull { dir: Dir::S2c }));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
             bench
                 .notices
                 .iter()
-                .filter(|it| **it == Notice::HoldFull(Dir::S2c))
+                .filter(|it| **it == Notice::HoldFull { dir: Dir::S2c })
                 .count()
         };
         assert_eq!(full(bench), 1);
@@ -131,7 +131,9 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
         assert_eq!(bench.inject(made(Dir::S2c, "X")), [""; 0]);
         assert_eq!(
             bench.notices.last(),
-            Some(&Notice::InjectRefused("the hold queue is full"))
+            Some(&Notice::InjectRefused {
+                why: "the hold queue is full".into()
+            })
         );
         // Half of it has gone: asked once.
         let left = bench.release(7);
@@ -159,7 +161,7 @@ fn a_hold_queue_is_bounded_in_bytes() {
         bench.is("S a1 25:h/1000", &["C a1 keepalive"]);
         bench.is("S a1 25*:small", &["C a1 keepalive"]);
         bench.is("C a0 keepalive", &["S a24 keepalive"]);
-        assert!(bench.notices.contains(&Notice::HoldFull(Dir::S2c)));
+        assert!(bench.notices.contains(&Notice::HoldFull { dir: Dir::S2c }));
         assert_eq!(bench.release(7).len(), 24);
         bench.after(500, &["200: S R a24"]);
         bench.is("S a1 25*:small", &["C a1 25*:small"]);

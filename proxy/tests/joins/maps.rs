@@ -111,7 +111,7 @@ fn a_client_follows_to_a_new_map() {
             stage.run(20 * SECOND);
             assert!(stage.talks(SECOND), "{pair:?} {loss} {rules}");
             assert_eq!(stage.ever_online, 1, "{pair:?}");
-            let armed = stage.notices().contains(&Notice::Armed(Dir::S2c));
+            let armed = stage.notices().contains(&Notice::Renumbered { dir: Dir::S2c });
             assert_eq!(armed, rules, "{pair:?}");
             assert_eq!(stage.world.server.counters.rejoins, 0, "{pair:?}");
         }

@@ -210,7 +210,7 @@ fn rules_touch_nothing_before_the_server_acks_the_client() {
         }
         join.assert_plays();
         join.assert_untouched();
-        let armed = [Notice::Armed(Dir::C2s), Notice::Armed(Dir::S2c)];
+        let armed = [Dir::C2s, Dir::S2c].map(|dir| Notice::Renumbered { dir });
         let notices = join.stage.notices();
         assert!(
             armed.iter().all(|armed| notices.contains(armed)),
@@ -250,11 +250,11 @@ fn nothing_is_injected_before_the_server_acks_the_client() {
             );
         }
         join.assert_untouched();
-        let refused = |why| {
+        let refused = |why: &'static str| {
             let notices = join.stage.notices();
             notices
                 .iter()
-                .filter(|notice| **notice == Notice::InjectRefused(why))
+                .filter(|notice| **notice == Notice::InjectRefused { why: why.into() })
                 .count()
         };
         let (early, joining) = (

@@ -16,7 +16,7 @@ fn passes(port: u16, why: &str) -> Notice {
 
 /// Nothing is renumbered for it.
 fn is_untouched(bench: &Bench) -> bool {
-    let armed = |notice: &Notice| matches!(notice, Notice::Armed(_));
+    let armed = |notice: &Notice| matches!(notice, Notice::Renumbered { .. });
     !bench.notices.iter().any(armed)
 }
 
@@ -64,11 +64,11 @@ fn another_port_waits_for_a_listen_socket_and_nothing_else_does() {
         bench.is("S a2 3:>8305 4:>8303", &["C a2 3:>9001 4:>9000"]);
         assert_eq!(bench.asked.len(), 1);
         assert!(is_untouched(bench));
-        let behind = Notice::Behind {
+        let opened = Notice::ListenerOpened {
             server: "10.8.0.1:8305".parse().unwrap(),
             listen: "10.9.0.2:9001".parse().unwrap(),
         };
-        assert!(bench.notices.contains(&behind));
+        assert!(bench.notices.contains(&opened));
     });
 }
 

@@ -73,7 +73,12 @@ fn it_gives_up_and_can_be_asked_again() {
                 bench.is(&format!("C a0 {none}"), &[&format!("S a0 {none}")]);
             }
             bench.is(&format!("C a0 {has}"), &[&format!("S a0 {has}")]);
-            let told = [Notice::Resync, Notice::ResyncRefused("the server sent none")];
+            let told = [
+                Notice::Resync,
+                Notice::ResyncRefused {
+                    why: "the server sent none".into(),
+                },
+            ];
             assert_eq!(std::mem::take(&mut bench.notices), told);
         }
     });
@@ -96,7 +101,9 @@ fn a_session_that_ends_is_not_asked() {
         bench.send("C a0 close bye");
         bench.notices.clear();
         ask(bench);
-        let refused = [Notice::ResyncRefused("the session is not online")];
+        let refused = [Notice::ResyncRefused {
+            why: "the session is not online".into(),
+        }];
         assert_eq!(bench.notices, refused);
     });
 }

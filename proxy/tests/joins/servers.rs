@@ -67,8 +67,8 @@ fn clients_of_a_server_that_crashed_find_out_and_join_again() {
         let notices = stage.notices();
         let told = |wanted: fn(&Notice) -> bool| notices.iter().any(wanted);
         assert!(
-            told(|notice| matches!(notice, Notice::Unreachable(_)))
-                && told(|notice| matches!(notice, Notice::ServerSilent(_))),
+            told(|notice| matches!(notice, Notice::UpstreamUnreachable { .. }))
+                && told(|notice| matches!(notice, Notice::UpstreamSilent { .. })),
             "{pair:?}: {notices:?}"
         );
         assert_eq!(stage.world.server.counters.opened, 0, "{pair:?}");

@@ -6,11 +6,14 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use teetap_wire::{Dir, Proto, Side};
+use serde::{Deserialize, Serialize};
+use teetap_wire::Proto;
 
 use super::Hex;
-use crate::session::{Config, Events, Route};
+use crate::{
+    session::{Config, Events, Route},
+    words::{Word, Words},
+};
 
 /// Version of the format.
 pub const VERSION: u32 = 2;
@@ -76,16 +79,6 @@ pub enum Reason {
     Crashed,
 }
 
-/// A value that is written as its own name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word<T>(pub T);
-
-/// Everything that a [`Word`] may be.
-pub trait Words: Copy + fmt::Display + 'static {
-    /// All of them.
-    const ALL: &'static [Self];
-}
-
 impl Core {
     /// The configuration itself; `None` when the secret is not 16 bytes long.
     #[must_use]
@@ -145,36 +138,8 @@ fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
-impl Words for Dir {
-    const ALL: &'static [Self] = &[Self::C2s, Self::S2c];
-}
-
-impl Words for Side {
-    const ALL: &'static [Self] = &[Self::Client, Self::Server];
-}
-
 impl Words for Events {
     const ALL: &'static [Self] = &[Self::Nothing, Self::Odd, Self::All];
-}
-
-impl Words for Proto {
-    const ALL: &'static [Self] = &Proto::ALL;
-}
-
-impl<T: Words> Serialize for Word<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de, T: Words> Deserialize<'de> for Word<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        let known = T::ALL.iter().find(|known| known.to_string() == word);
-        known
-            .map(|known| Self(*known))
-            .ok_or_else(|| de::Error::custom(format!("unknown word {word:?}")))
-    }
 }
 
 impl fmt::Display for End {

@@ -28,8 +28,9 @@ mod reader;
 mod replay;
 mod writer;
 
+pub use crate::words::Word;
 pub use entry::{Entry, Happened, Wanted};
-pub use header::{Core, End, Header, Reason, VERSION, Word};
+pub use header::{Core, End, Header, Reason, VERSION};
 pub use hex::Hex;
 pub use reader::{Cut, ReadError, Reader};
 pub use replay::{Checked, Difference, check};

@@ -117,7 +117,10 @@ impl Hub {
             self.env.out.event(
                 self.env.now,
                 None,
-                What::Notice(Notice::Refused(addr.addr, knock.proto)),
+                What::Notice(Notice::ProtocolRefused {
+                    client: addr.addr,
+                    proto: knock.proto,
+                }),
             );
             return true;
         }

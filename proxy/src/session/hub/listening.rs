@@ -9,11 +9,11 @@ impl Hub {
         let Some(server) = self.env.listeners.opened(listener, local) else {
             return;
         };
-        let behind = Notice::Behind {
+        let opened = Notice::ListenerOpened {
             server,
             listen: local,
         };
-        self.env.out.event(self.env.now, None, What::Notice(behind));
+        self.env.out.event(self.env.now, None, What::Notice(opened));
         self.resume_all();
     }
 

@@ -209,7 +209,7 @@ impl Hub {
         self.env.out.event(
             self.env.now,
             session,
-            What::Notice(Notice::NoSocket(error.into())),
+            What::Notice(Notice::UpstreamFailed { error: error.into() }),
         );
     }
 
@@ -222,7 +222,7 @@ impl Hub {
                 self.env.out.event(
                     self.env.now,
                     None,
-                    What::Notice(Notice::Unreachable(error.into())),
+                    What::Notice(Notice::UpstreamUnreachable { error: error.into() }),
                 );
             }
             None => {}
@@ -335,7 +335,11 @@ impl Hub {
         self.env.out.event(
             self.env.now,
             None,
-            What::Notice(Notice::Stray(addr.addr, readable(bytes).into())),
+            What::Notice(Notice::UnknownSender {
+                client: addr.addr,
+                len: bytes.len(),
+                bytes: readable(bytes).into(),
+            }),
         );
     }
 }

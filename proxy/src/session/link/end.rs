@@ -33,7 +33,7 @@ impl Link {
             && let Some(online) = self.online()
             && !std::mem::replace(&mut online.told_silent, true)
         {
-            self.notice(Notice::ServerSilent(silent), env);
+            self.notice(Notice::UpstreamSilent { time: silent }, env);
         }
         self.repeat_lone_accept(env);
         for dir in [Dir::C2s, Dir::S2c] {

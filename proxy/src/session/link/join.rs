@@ -113,7 +113,7 @@ impl Link {
         };
         if opening.tell_silence <= env.now {
             opening.tell_silence = env.now + silent;
-            self.notice(Notice::ServerSilent(silent), env);
+            self.notice(Notice::UpstreamSilent { time: silent }, env);
         }
         if matches!(&self.phase, Phase::Opening(opening) if opening.next_request <= env.now) {
             self.send_request(env);
@@ -312,7 +312,7 @@ impl Link {
             Some(Control::Token { token, .. }) => {
                 // What a 0.7 peer does with it: the token is the one to show from now on, none when it is cut off.
                 self.leg(from).token_out = Some(token.unwrap_or(Token::NONE));
-                self.notice(Notice::NewToken(from), env);
+                self.notice(Notice::NewToken { side: from }, env);
             }
             _ => return false,
         }
@@ -365,7 +365,7 @@ impl Link {
 
     pub(super) fn arm(&mut self, dir: Dir, env: &mut Env) {
         if self.splice(dir).arm() {
-            self.notice(Notice::Armed(dir), env);
+            self.notice(Notice::Renumbered { dir }, env);
         }
     }
 }

@@ -21,7 +21,7 @@ impl Link {
             None
         };
         if let Some(why) = why {
-            self.notice(Notice::InjectRefused(why), env);
+            self.notice(Notice::InjectRefused { why: why.into() }, env);
             return;
         }
         if made.vital {
@@ -41,7 +41,9 @@ impl Link {
                 online.resync.start();
                 Notice::Resync
             }
-            None => Notice::ResyncRefused("the session is not online"),
+            None => Notice::ResyncRefused {
+                why: "the session is not online".into(),
+            },
         };
         self.notice(notice, env);
     }

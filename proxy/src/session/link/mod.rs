@@ -201,7 +201,7 @@ impl Link {
             return;
         }
         self.told_unreachable = Some(env.now);
-        self.notice(Notice::Unreachable(error.into()), env);
+        self.notice(Notice::UpstreamUnreachable { error: error.into() }, env);
     }
 
     /// A listen socket is open or will never be: the datagram that waited for it, to be handled again.

@@ -155,7 +155,12 @@ impl Link {
         match resync.on_client(packet) {
             Acks::Stay => return Rewrites::None,
             Acks::Go => {}
-            Acks::GoLast => self.notice(Notice::ResyncRefused("the server sent none"), env),
+            Acks::GoLast => self.notice(
+                Notice::ResyncRefused {
+                    why: "the server sent none".into(),
+                },
+                env,
+            ),
         }
         Rewrites::Acks
     }
@@ -287,7 +292,7 @@ impl Link {
     /// A full hold queue is told once each time it fills.
     fn tell_full(&mut self, dir: Dir, env: &mut Env) {
         if self.splice(dir).has_begun_refusing() {
-            self.notice(Notice::HoldFull(dir), env);
+            self.notice(Notice::HoldFull { dir }, env);
         }
     }
 }

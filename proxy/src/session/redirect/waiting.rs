@@ -9,7 +9,7 @@ use super::{
     listeners::{Front, Listeners},
     message::ports,
 };
-use crate::session::{datagram::readable, event::Notice, outbox::Outbox};
+use crate::session::{datagram::readable, notice::Notice, outbox::Outbox};
 
 /// The datagram of a session that waits, if one does.
 #[derive(Debug, Default)]

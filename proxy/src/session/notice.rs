@@ -1,0 +1,306 @@
+//! Notices: what the proxy reports besides the traffic.
+//!
+//! One table has the kind, the level, the values and the sentence of each. The kind and the names of the values are the
+//! names in recordings and JSON lines: they are stable, kinds and values may be added.
+
+use std::{borrow::Cow, fmt, net::SocketAddr, time::Duration};
+
+use teetap_wire::{Dir, Proto, Side};
+
+use crate::words::Words;
+
+/// The level of a notice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// An event that explains what follows.
+    #[default]
+    Info,
+    /// Something is probably wrong.
+    Warning,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+        })
+    }
+}
+
+impl Words for Level {
+    const ALL: &'static [Self] = &[Self::Info, Self::Warning];
+}
+
+/// Makes the enum of a table: `Variant "kind" Level { values } => "sentence", arguments;`.
+macro_rules! notices {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $kind:literal $level:ident
+        $({ $($(#[$meta:meta])* $field:ident: $type:ty,)* })?
+        => $text:literal $(, $arg:expr)*;
+    )*) => {
+        /// One thing that the proxy reports besides the traffic.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[cfg_attr(feature = "io", derive(serde::Serialize, serde::Deserialize), serde(tag = "kind"))]
+        pub enum Notice {
+            $(
+                $(#[$doc])*
+                #[cfg_attr(feature = "io", serde(rename = $kind))]
+                $variant $({ $($(#[$meta])* $field: $type,)* })?,
+            )*
+            /// A notice that was recorded by another version: of a kind that is not known here, or from before there
+            /// were kinds.
+            #[cfg_attr(feature = "io", serde(untagged))]
+            Other {
+                /// The kind; `None` in recordings from before there were kinds.
+                #[cfg_attr(feature = "io", serde(skip_serializing_if = "Option::is_none"))]
+                kind: Option<Box<str>>,
+                /// The level.
+                #[cfg_attr(feature = "io", serde(skip))]
+                level: Level,
+                /// The sentence.
+                #[cfg_attr(feature = "io", serde(skip))]
+                text: Box<str>,
+            },
+        }
+
+        impl Notice {
+            /// Every kind with its level and its sentence, in which the values are in braces.
+            pub const KINDS: &'static [(&'static str, Level, &'static str)] =
+                &[$(($kind, Level::$level, $text),)*];
+
+            /// The name of its kind; `None` for one that was recorded before there were kinds.
+            #[must_use]
+            pub fn kind(&self) -> Option<&str> {
+                match self {
+                    $(Self::$variant { .. } => Some($kind),)*
+                    Self::Other { kind, .. } => kind.as_deref(),
+                }
+            }
+
+            /// The level of its kind.
+            #[must_use]
+            pub fn level(&self) -> Level {
+                match self {
+                    $(Self::$variant { .. } => Level::$level,)*
+                    Self::Other { level, .. } => *level,
+                }
+            }
+        }
+
+        /// The sentence of its kind.
+        impl fmt::Display for Notice {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant { $($($field,)*)? } => {
+                        // A sentence need not name every value.
+                        $($(let _ = $field;)*)?
+                        write!(f, $text $(, $arg)*)
+                    })*
+                    Self::Other { text, .. } => f.write_str(text),
+                }
+            }
+        }
+    };
+}
+
+notices! {
+    /// The server has not answered for this long: it answers no CONNECT, or has stopped sending.
+    UpstreamSilent "upstream_silent" Warning {
+        /// For how long.
+        #[cfg_attr(feature = "io", serde(rename = "for_s", with = "crate::words::seconds"))]
+        time: Duration,
+    } => "the server has not answered for {} s", time.as_secs();
+
+    /// No program listens on the server's port, or the network fails.
+    UpstreamUnreachable "upstream_unreachable" Warning {
+        /// The error of the operating system.
+        error: Box<str>,
+    } => "the server is unreachable: {error}";
+
+    /// No upstream socket could be opened.
+    UpstreamFailed "upstream_failed" Warning {
+        /// The error of the operating system.
+        error: Box<str>,
+    } => "cannot open a socket to the server: {error}";
+
+    /// A datagram from an address without a session, which opens none.
+    UnknownSender "unknown_sender" Info {
+        /// The sender.
+        client: SocketAddr,
+        /// Bytes received.
+        len: usize,
+        /// The bytes that receivers would read; empty where a recording lacks them.
+        #[cfg_attr(feature = "io", serde(skip))]
+        bytes: Box<[u8]>,
+    } => "{client} sent {len} bytes that belong to no session and open none (a session from before the proxy started?)";
+
+    /// A client requested a protocol that `--proto` refuses.
+    ProtocolRefused "protocol_refused" Warning {
+        /// The client.
+        client: SocketAddr,
+        /// The protocol that it requested.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        proto: Proto,
+    } => "{client} requested {proto}, which --proto refuses";
+
+    /// A CONNECT or TOKEN on a session that is online; the new session waits beside the old one until it proves itself.
+    Candidate "candidate" Info
+        => "CONNECT during a session: its new session waits beside the old one until it proves itself";
+
+    /// The client restarted on its port; the candidate replaces the session.
+    Restart "restart" Info => "the client restarted on the same port: its new session replaces the old one";
+
+    /// A join with a legacy or anti-spoof handshake: nothing is changed until it is over.
+    LegacyJoin "legacy_join" Info
+        => "join without tokens: nothing is renumbered or injected until the server acks the client";
+
+    /// The lone ACCEPT of a DDNet client was sent to the server again.
+    AcceptRepeated "accept_repeated" Warning => "the server has not answered: ACCEPT was sent again";
+
+    /// A direction is renumbered from now on.
+    Renumbered "renumbered" Info {
+        /// The direction.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        dir: Dir,
+    } => "{dir} is renumbered from now on";
+
+    /// The hold queue of a direction is full; messages are neither held nor acked, so their sender sends them again.
+    HoldFull "hold_full" Warning {
+        /// The direction.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        dir: Dir,
+    } => "the hold queue of {dir} is full: messages are refused until it has room";
+
+    /// A message could not be injected.
+    InjectRefused "inject_refused" Warning {
+        /// The cause.
+        why: Cow<'static, str>,
+    } => "cannot inject a message: {why}";
+
+    /// The server is made to send a complete snapshot: acks are removed from the client's inputs.
+    Resync "resync" Info
+        => "resync: the acks of snapshots are removed from inputs until the server sends a complete one";
+
+    /// The server sent a complete snapshot.
+    Resynced "resynced" Info => "resync: the server sent a complete snapshot";
+
+    /// The server sent no complete snapshot, or cannot be made to.
+    ResyncRefused "resync_refused" Warning {
+        /// The cause.
+        why: Cow<'static, str>,
+    } => "resync failed: {why}";
+
+    /// CLOSE within a second of CONNECT: 0.6.4 and 0.7 servers ban the address for it.
+    EarlyClose "early_close" Warning
+        => "CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)";
+
+    /// There were too many half-open sessions: the oldest was closed.
+    HalfOpenLimit "half_open_limit" Warning => "too many half-open sessions: the oldest was closed";
+
+    /// A peer of 0.7 changed its token.
+    NewToken "new_token" Info {
+        /// The peer.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        side: Side,
+    } => "the {side} changed its token";
+
+    /// A session of a recording whose handshake was not recorded.
+    Guessed "guessed" Info {
+        /// The protocol that its datagrams fit best.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        proto: Proto,
+        /// The client.
+        client: SocketAddr,
+        /// The server.
+        server: SocketAddr,
+        /// Whether its messages show which of the two is the server.
+        sides_clear: bool,
+    } => "no handshake was recorded: read as {proto}, client {client}, server {server}{}",
+        if *sides_clear { "" } else { "; the sides are a guess" };
+
+    /// A datagram of a recording that is not of this protocol, the first between two addresses.
+    Foreign "foreign" Info {
+        /// The sender.
+        from: SocketAddr,
+        /// The receiver.
+        to: SocketAddr,
+        /// Bytes.
+        len: usize,
+    } => "{from} sent {to} {len} bytes that are not understood; later ones between them are only counted";
+
+    /// A redirect needed a listen socket, and it is open.
+    ListenerOpened "listener_opened" Info {
+        /// The server that the redirect named.
+        server: SocketAddr,
+        /// The proxy's listen socket in front of it.
+        listen: SocketAddr,
+    } => "redirect: {listen} leads to {server} from now on";
+
+    /// A redirect goes to the client with the port of one of the proxy's listen sockets.
+    Redirected "redirected" Info {
+        /// The port that the server named.
+        port: u16,
+        /// The port that the client gets.
+        listen: u16,
+    } => "redirect to port {port}: the client gets port {listen}, where the proxy listens for it";
+
+    /// A redirect goes to the client unchanged: sessions with that port do not pass the proxy.
+    RedirectPasses "redirect_passes" Warning {
+        /// The port that the server named.
+        port: u16,
+        /// Why the proxy has no listen socket for it.
+        why: Box<str>,
+    } => "redirect to port {port} passes unchanged, so the client may leave the proxy: {why}";
+}
+
+#[cfg(all(test, feature = "io"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_values_are_read_back_and_later_kinds_keep_their_name() {
+        let server: SocketAddr = "127.0.0.1:8303".parse().unwrap();
+        let silent = Notice::UpstreamSilent {
+            time: Duration::from_millis(2500),
+        };
+        let refused = Notice::ProtocolRefused {
+            client: server,
+            proto: Proto::V65,
+        };
+        for (notice, json) in [
+            (silent, r#"{"kind":"upstream_silent","for_s":2.5}"#),
+            (
+                refused,
+                r#"{"kind":"protocol_refused","client":"127.0.0.1:8303","proto":"0.6.5"}"#,
+            ),
+            (Notice::Candidate, r#"{"kind":"candidate"}"#),
+            (
+                Notice::Other {
+                    kind: Some("later".into()),
+                    level: Level::Info,
+                    text: Box::default(),
+                },
+                r#"{"kind":"later"}"#,
+            ),
+        ] {
+            assert_eq!(serde_json::to_string(&notice).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Notice>(json).unwrap(), notice);
+        }
+        // A value that is not known here makes the kind another one.
+        let later: Notice = serde_json::from_str(r#"{"kind":"renumbered","dir":"p2p"}"#).unwrap();
+        assert_eq!(later.kind(), Some("renumbered"));
+        assert!(matches!(later, Notice::Other { .. }));
+    }
+
+    #[test]
+    fn kinds_are_plain_and_none_stands_twice() {
+        let mut kinds: Vec<_> = Notice::KINDS.iter().map(|(kind, ..)| *kind).collect();
+        let plain = |kind: &&str| kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        assert!(kinds.iter().all(plain), "{kinds:?}");
+        kinds.sort_unstable();
+        kinds.dedup();
+        assert_eq!(kinds.len(), Notice::KINDS.len());
+    }
+}

@@ -1,0 +1,126 @@
+//! Names of values: [`fmt::Display`] writes them, and [`Words::ALL`] finds the value of a name. Each name stands once.
+//!
+//! With the feature `io` a [`Word`] is serialised as its name.
+
+use std::fmt;
+
+use teetap_wire::{Dir, Proto, Side};
+
+/// A type whose values are all known and have names.
+pub trait Words: Copy + fmt::Display + 'static {
+    /// Every value.
+    const ALL: &'static [Self];
+
+    /// The value of this name; `None` when no value has it.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|value| is(name, value)).copied()
+    }
+}
+
+impl Words for Dir {
+    const ALL: &'static [Self] = &[Self::C2s, Self::S2c];
+}
+
+impl Words for Side {
+    const ALL: &'static [Self] = &[Self::Client, Self::Server];
+}
+
+impl Words for Proto {
+    const ALL: &'static [Self] = &Proto::ALL;
+}
+
+/// A value that is written as its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word<T>(pub T);
+
+/// Returns true if `value` is displayed as `name`, without a copy of the text.
+fn is(name: &str, value: &impl fmt::Display) -> bool {
+    struct Rest<'a>(&'a str);
+    impl fmt::Write for Rest<'_> {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            self.0 = self.0.strip_prefix(part).ok_or(fmt::Error)?;
+            Ok(())
+        }
+    }
+    let mut rest = Rest(name);
+    fmt::write(&mut rest, format_args!("{value}")).is_ok() && rest.0.is_empty()
+}
+
+#[cfg(feature = "io")]
+pub use serial::{UNKNOWN, deserialize, seconds, serialize};
+
+#[cfg(feature = "io")]
+mod serial {
+    use std::{fmt, marker::PhantomData};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+    use super::{Word, Words};
+
+    /// The beginning of the error for a name that no value has: that of a later version.
+    pub const UNKNOWN: &str = "unknown word";
+
+    impl<T: Words> Serialize for Word<T> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serialize(&self.0, serializer)
+        }
+    }
+
+    impl<'de, T: Words> Deserialize<'de> for Word<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserialize(deserializer).map(Self)
+        }
+    }
+
+    /// Writes a value as its name: for `#[serde(with)]`.
+    ///
+    /// # Errors
+    /// Those of the serialiser.
+    pub fn serialize<T: Words, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    /// Reads a value from its name: for `#[serde(with)]`.
+    ///
+    /// # Errors
+    /// [`UNKNOWN`] for a name that no value has, and those of the deserialiser.
+    pub fn deserialize<'de, T: Words, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        struct Name<T>(PhantomData<T>);
+        impl<T: Words> de::Visitor<'_> for Name<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<T, E> {
+                T::named(name).ok_or_else(|| E::custom(format_args!("{UNKNOWN} {name:?}")))
+            }
+        }
+        deserializer.deserialize_str(Name(PhantomData))
+    }
+
+    /// Durations as seconds: for `#[serde(with)]`.
+    pub mod seconds {
+        use std::time::Duration;
+
+        use serde::{Deserialize as _, Deserializer, Serializer, de};
+
+        /// Writes a duration as seconds.
+        ///
+        /// # Errors
+        /// Those of the serialiser.
+        pub fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_f64(time.as_secs_f64())
+        }
+
+        /// Reads seconds as a duration.
+        ///
+        /// # Errors
+        /// When they are negative or too many, and those of the deserialiser.
+        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+            let seconds = f64::deserialize(deserializer)?;
+            Duration::try_from_secs_f64(seconds).map_err(de::Error::custom)
+        }
+    }
+}
