@@ -1,4 +1,4 @@
-//! What a filter costs for each message.
+//! The cost of a filter for each message.
 //!
 //!     cargo bench -p teetap-bench --bench filter
 

@@ -1,4 +1,4 @@
-//! What the wire code costs by itself: Huffman, packed ints, headers and chunks, on a medium snapshot; definitions; snapshots.
+//! The cost of the wire code alone: Huffman, packed ints, headers and chunks, on a medium snapshot; definitions; snapshots.
 //!
 //! Throughput is in clear bytes: 1000 MB/s are 1 ns per byte.
 //!
@@ -244,7 +244,7 @@ fn worlds() -> [Snapshot; 2] {
     [now, then]
 }
 
-/// A thousand messages of 0.7 with snapshots, each told as a difference to the one before.
+/// A thousand messages of 0.7 with snapshots, each a difference to the one before.
 fn messages(worlds: &[Snapshot; 2], sizes: &Sizes) -> Vec<Vec<u8>> {
     let mut named = Registry::builtin().named(Proto::V7, Some(Class::System), "snap_single");
     let Some(single) = named.next() else {

@@ -1,7 +1,7 @@
 //! Measures the built teetap binary: capacity, latency, memory, how it stands a flood, and how fast it reads recordings.
 //!
 //! Law: every figure that depends on the machine is a ratio to a plain forwarder from the same run, measured in turn
-//! with it; only MB/s of recordings, where there is nobody to compare with, are not. Every datagram is checked where it arrives; a run in which one is lost or wrong gives no figure but an
+//! with it; only MB/s of recordings, where there is nothing to compare with, are not. Every datagram is checked where it arrives; a run in which one is lost or wrong gives no figure but an
 //! error. Nothing leaves the loopback interface; as root everything runs in a network namespace of its own.
 //!
 //! CPU time is what the kernel says the threads of a process have run, in nanoseconds. The load generator's does not
@@ -40,7 +40,7 @@ const BUILT: &str = "TEETAP_BENCH_BINARY";
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Cli {
-    /// What to measure [default: all]
+    /// The parts to measure [default: all]
     parts: Vec<Part>,
 
     /// The binary [default: builds it in release mode]
@@ -63,7 +63,7 @@ struct Cli {
     role: Option<Role>,
 }
 
-/// What else this program can be.
+/// The other roles of this program.
 #[derive(Debug, Subcommand)]
 enum Role {
     /// Plays through one subject, as fast as it goes or at game speed: for a profiler
@@ -180,7 +180,7 @@ fn build() -> Result<PathBuf> {
     Ok(teetap)
 }
 
-/// Goes on in a network namespace of its own where that is allowed: nobody else's packets, ports or capture there.
+/// Restarts in a network namespace of its own where that is allowed: no foreign packets, ports or captures there.
 fn seclude(teetap: &Path) -> Result<()> {
     const SECLUDED: &str = "TEETAP_BENCH_SECLUDED";
     let unshare = |script: &str| {

@@ -28,9 +28,9 @@ pub(crate) struct Socket {
 /// A datagram that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
-    /// Its bytes are the first so many of the buffer.
+    /// The number of bytes in the buffer, from its start.
     pub(crate) len: usize,
-    /// The sender's port; 0 where it was not asked for.
+    /// The sender's port; 0 where it was not requested.
     pub(crate) port: u16,
     /// When the kernel had it, in nanoseconds since 1970; 0 on a socket without timestamps.
     pub(crate) at: u64,

@@ -1,4 +1,4 @@
-//! What the kernel says of a process: CPU time, memory, sockets.
+//! Figures of the kernel about a process: CPU time, memory, sockets.
 
 use std::fs;
 use std::net::SocketAddr;

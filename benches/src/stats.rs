@@ -49,7 +49,7 @@ pub(crate) struct Report {
 impl Report {
     /// A line on stdout.
     pub(crate) fn line(&self, text: &str) {
-        // Nobody reads any more: then nothing is to be said.
+        // stdout is closed: there is nothing left to print to.
         let _closed = writeln!(io::stdout(), "{text}");
     }
 
@@ -63,7 +63,7 @@ impl Report {
         self.word(what, figure <= goal, figure, format!("at most {goal:.2}"))
     }
 
-    /// What missed its goal.
+    /// The figures that missed their goal.
     pub(crate) fn missed(&self) -> &[String] {
         &self.missed
     }

@@ -1,6 +1,6 @@
-//! What is measured: a process between clients and server.
+//! The subject of a measurement: a process between clients and server.
 //!
-//! Law: a process is ended and reaped whatever happens, and what it said is shown when it was not well.
+//! Law: a process is ended and reaped whatever happens, and its output is shown when it failed.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -74,7 +74,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Its process id.
+    /// The process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -87,7 +87,7 @@ impl Subject {
         proc::cpu_time(self.pid())
     }
 
-    /// Its memory in bytes: now, and at its highest.
+    /// Returns its memory in bytes: now, and at its highest.
     ///
     /// # Errors
     /// When it is gone.
@@ -97,7 +97,7 @@ impl Subject {
 
     fn wait_until_it_listens(&mut self) -> Result<()> {
         let begun = Instant::now();
-        // Asked of the kernel: a try to take the address oneself would now and then take it away.
+        // From the kernel: trying to bind the address here would now and then take it away.
         while proc::sockets_at(self.addr)? == 0 {
             if let Some(status) = self.child.try_wait()? {
                 bail!("it ended with {status}: {}", self.words());

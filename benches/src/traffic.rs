@@ -30,7 +30,7 @@ struct Content {
     vital: bool,
 }
 
-/// What both sides of a session say.
+/// The messages of both sides of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Traffic {
     variant: Variant,
@@ -146,7 +146,7 @@ impl IntoRcs for (Vec<Ready>, Vec<Ready>) {
 }
 
 impl Ready {
-    /// Whether it carries a vital message.
+    /// Returns true if it carries a vital message.
     pub(crate) fn is_vital(&self) -> bool {
         self.vital_at.is_some()
     }

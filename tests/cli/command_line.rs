@@ -127,7 +127,7 @@ fn a_taken_port_is_refused() {
 
 #[test]
 fn the_default_port_moves_on_when_it_is_taken_and_says_so() {
-    // Whoever has it, it is taken now.
+    // The port is taken now, by this test or by another program.
     let _mine_or_anybodys = UdpSocket::bind("127.0.0.1:8303");
     let output = teetap()
         .args(["run", NOBODY, "--json", "--", "true"])

@@ -194,7 +194,7 @@ fn json_has_the_rows_with_their_ranges() {
     );
 }
 
-/// What is printed on a terminal of so many columns.
+/// Returns the output on a terminal of so many columns.
 fn on_terminal(columns: u16) -> String {
     let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY;
     let ours = pty::openpt(flags).unwrap();
@@ -215,7 +215,7 @@ fn on_terminal(columns: u16) -> String {
     // Else this end would keep the terminal open.
     drop(command);
     let mut text = Vec::new();
-    // A terminal that nobody has open any more ends with an error.
+    // Reading a terminal that no process has open any more ends with an error.
     let _ended = File::from(ours).read_to_end(&mut text);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     String::from_utf8(text).unwrap()

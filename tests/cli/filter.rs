@@ -1,4 +1,4 @@
-//! Filters through the built binary: what `-f` shows, when `--until` and `--timeout` end a run, and how a wrong one is told.
+//! Filters through the built binary: what `-f` shows, when `--until` and `--timeout` end a run, and how a wrong one is reported.
 
 use serde_json::Value;
 use teetap_kit::binary;

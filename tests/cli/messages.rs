@@ -174,7 +174,7 @@ fn a_line_says_a_message_in_its_own_words() {
     let (mine, _) = run(&[&args[..], &["--messages", path]].concat(), 0);
     let said = |lines: &str, what: &str| lines.lines().any(|line| line.ends_with(what));
     assert!(said(&built_in, r#" bytes "Welcome to the demo.""#), "{built_in}");
-    // The names: 0.7 tells them in messages, DDNet in snapshots.
+    // The names: 0.7 has them in messages, DDNet in snapshots.
     for session in [" #1 ", " #2 "] {
         let mut lines = built_in.lines().filter(|line| line.contains(session));
         let named = lines.any(|line| line.ends_with(r#" "ddnet": line 1 of ddnet"#));

@@ -36,7 +36,7 @@ fn the_environment_mirrors_the_options() {
         .code(2);
 }
 
-/// What each command takes beside its arguments, by its help.
+/// Returns the options that each command takes beside its arguments, by its help.
 fn taken(command: &str) -> Vec<String> {
     let (help, _) = run(&[command, "--help"], 0);
     let words = help.lines().filter_map(|line| {

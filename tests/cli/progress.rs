@@ -15,7 +15,7 @@ use crate::TEETAP;
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/rich-dd16.pcap");
 
-/// What a terminal shows of `script`, a line of a shell in which `$TEETAP` and `$FIFO` are set, while the capture comes
+/// Returns the terminal output of `script`, a line of a shell in which `$TEETAP` and `$FIFO` are set, while the capture comes
 /// through the fifo bit by bit, until `is_enough` of what was shown or the capture ends.
 fn watch(script: &str, is_enough: impl Fn(&str) -> bool) -> String {
     let (_folder, fifo) = binary::place("fifo");
@@ -73,7 +73,7 @@ fn end(child: &mut Child) {
     }
 }
 
-/// What is left on the screen of what was written to it, as long as no line is wrapped.
+/// Returns the text left on the screen after all that was written to it, as long as no line is wrapped.
 fn screen(written: &str) -> Vec<String> {
     let lines = written.split('\n').map(|line| {
         let mut cells: Vec<char> = Vec::new();

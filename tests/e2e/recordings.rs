@@ -68,7 +68,7 @@ fn a_capture_holds_every_datagram_of_both_legs_for_everybody_to_read() {
         .collect();
     assert_eq!(found, expected(&objects));
     assert!(found.len() > 100);
-    // Addresses: of the run, of the clients, and sockets of ours that the session lines name.
+    // Addresses: of the run, of the clients, and sockets of the proxy that the session lines name.
     let text = |object: &Value, name: &str| object[name].as_str().unwrap_or_default().to_owned();
     let start = &objects[0];
     let sessions = objects.iter().filter(|object| object["event"] == "session");
@@ -139,7 +139,7 @@ fn a_recording_is_shown_as_the_run_was() {
             stderr.contains("a run of teetap") && stderr.contains(", 2 sessions, "),
             "{stderr}"
         );
-        // What the program said is there too.
+        // The output of the program is there too.
         assert!(stderr.contains("the demo went well"), "{stderr}");
         assert!(stderr.lines().all(|line| line.starts_with("teetap")), "{stderr}");
         let (quiet, _) = open(&path, &["-q"], 0);

@@ -186,7 +186,7 @@ impl Stage {
         })
     }
 
-    /// That server sends the client away; the port that it is told.
+    /// Sends the client away from that server; returns the port that the client receives.
     fn told(&mut self, first: bool, port: u16) -> Result<u16> {
         let now = self.now();
         self.host(first).says(&extended::redirect(port), now);

@@ -16,12 +16,12 @@ use crate::TEETAP;
 /// The line of a server's log for a player that comes into the world, at a join and at every new map.
 const INTO_WORLD: &str = r"player has entered the game\. ClientID=";
 
-/// A proxy that tells of sessions and oddities alone.
+/// A proxy that reports only sessions and oddities.
 fn proxy(server: &impl Server) -> Result<Teetap> {
     Teetap::start(Path::new(TEETAP), server.addr(), &["--quiet"])
 }
 
-/// What became of each session, in the order of their numbers: its states, who ended it, and the reason.
+/// The end of each session, in the order of their numbers: its states, who ended it, and the reason.
 fn sessions(objects: &[Value]) -> Vec<String> {
     let mut told: Vec<(u64, String)> = Vec::new();
     for object in objects {
@@ -63,15 +63,15 @@ fn finish(teetap: Teetap, expected: &[&str], complaints: &[&str]) -> Result<()> 
     Ok(())
 }
 
-/// What it says of a server that has crashed.
+/// The notice about a server that has crashed.
 const UNREACHABLE: &str = "the server is unreachable";
-/// What it says when a server says nothing.
+/// The notice about a silent server.
 const SILENT: &str = "the server has not answered for ";
-/// What it says of a client that stays shorter than a second.
+/// The notice about a client that stays shorter than a second.
 const EARLY: &str = "CLOSE within 1 s of CONNECT";
 /// The npm client sends one data packet without anything in it.
 const EMPTY: &str = "empty-without-resend";
-/// How long a line of a player takes to the server's log, at most, before it is said again.
+/// The time that a line of a player takes to the server's log, at most, before it is sent again.
 const SWITCH: Duration = Duration::from_secs(2);
 const VISIT: &str = "opening online closing by client closed";
 

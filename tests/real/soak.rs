@@ -2,7 +2,7 @@
 //! `TEETAP_LONG=1` (`tests/run --long`).
 //!
 //! Each round one player of a server says something, which the server and everybody on it must hear; some move and die.
-//! In the end nobody may have left, been closed or joined twice, no log may complain of anything but what is listed here,
+//! In the end no player may have left, been closed or joined twice, no log may complain of anything but what is listed here,
 //! and the proxies' memory must be what it was.
 
 use std::io::Write as _;
@@ -29,7 +29,7 @@ const MAY_GROW: u64 = 512;
 /// The exit code of a program that SIGTERM (15) ended in order.
 const TERMINATED: i32 = 128 + 15;
 
-/// What a peer's line looks like that complains of the connection, of a message, or of anything.
+/// The pattern of a line in which a peer complains of the connection, of a message, or of anything.
 const COMPLAINT: &str = r"(?x) (?i: time.?out | timed | disconnect | reconnect | offline | closed | dropped | weak | lost
     | banned | stress | kicked | muted | invalid | wrong | bad | broken | corrupt | malform | mismatch | unexpected | unknown
     | not\ understood | error | fail | refuse | denied | warn | overflow | too\ (many|large|long|big) | unable | can('|\ ?no)t
@@ -80,7 +80,7 @@ const EXPLAINED: [(&str, &str); 11] = [
     ),
 ];
 
-/// What the proxies may tell: the beginning of a text, or the code of a note, and why it comes.
+/// The notices and notes that the proxies may emit: the beginning of a text, or the code of a note, and why it comes.
 const TOLD: [(&str, &str); 1] = [("the server answers ", "every proxy asks its server at the start")];
 
 /// A message that its sender repeats: something got lost or came late, which is nobody's mistake, but a figure to look at.
@@ -89,9 +89,9 @@ const RESENT: &str = r#""resend":true"#;
 /// A player at a table.
 struct Seat {
     player: Box<dyn Player>,
-    /// Whether it can talk; an offscreen client only listens.
+    /// True if it can chat; an offscreen client only listens.
     acts: bool,
-    /// What it does in turn, one thing a round.
+    /// The actions it takes in turn, one in each round.
     moves: &'static [&'static str],
 }
 
@@ -244,7 +244,7 @@ fn check_sessions(protos: &[&str], objects: &[Value]) -> Result<()> {
     Ok(())
 }
 
-/// What a peer complained of without an explanation.
+/// Returns the complaints of a peer that have no explanation.
 fn complaints_of(name: &str, log: &Log) -> Result<Vec<String>> {
     log.drain(PATIENCE)?;
     let lines = log.matching(COMPLAINT, EXPLAINED.iter().map(|(line, _)| *line))?;
@@ -252,7 +252,7 @@ fn complaints_of(name: &str, log: &Log) -> Result<Vec<String>> {
     Ok(lines.map(|line| format!("{name}: {line}")).collect())
 }
 
-/// What a proxy told of without an explanation: its texts, and objects with notes or errors.
+/// Returns the lines of a proxy that have no explanation: its texts, and objects with notes or errors.
 fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
     let explained = |text: &str| TOLD.iter().any(|(part, _)| text.starts_with(part));
     let is_odd = |object: &&Value| match text(object, "event") {
@@ -274,7 +274,7 @@ fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a snapshot is one that its client could not take.
+/// Returns true if a snapshot is one that its client could not take.
 fn is_unknown_snapshot(object: &Value) -> bool {
     let snap = object.get("snap");
     snap.is_some_and(|snap| !["kept", "late", "again"].contains(&text(snap, "fate")))

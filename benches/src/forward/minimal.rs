@@ -16,7 +16,7 @@ use crate::net::{LARGEST, plain};
 /// Datagrams read from the listen socket before the upstream sockets have their turn.
 const BURST: usize = 32;
 
-/// What epoll says of the listen socket; an upstream socket is told by its index.
+/// The value by which epoll reports the listen socket; an upstream socket is reported by its index.
 const LISTEN: u64 = u64::MAX;
 
 struct Forwarder {
@@ -61,7 +61,7 @@ impl Forwarder {
             let (len, from) = match self.listen.recv_from(&mut self.buffer) {
                 Ok(received) => received,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // An ICMP error of somebody who has left.
+                // An ICMP error of a client that has left.
                 Err(_) => continue,
             };
             let index = match self.indices.get(&from) {

@@ -16,7 +16,7 @@ use clap::ValueEnum;
 pub(crate) enum Kind {
     /// As little work as can be done: the practical limit.
     Minimal,
-    /// What one writes first with tokio.
+    /// The first version most people would write with tokio.
     Naive,
 }
 

@@ -1,4 +1,4 @@
-//! Joining: real handshakes by the test kit's peers, whose tokens and numbers the traffic then goes on with.
+//! Joining: real handshakes by the test kit's peers, whose tokens and numbers the traffic then continues.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -25,16 +25,16 @@ const INFO: u8 = 3;
 /// The server's first message.
 const GREETING: &[u8] = b"\x05the map";
 
-/// What a load is made of.
+/// The parts of a load.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
-    /// What is said.
+    /// The messages to send.
     pub(crate) traffic: &'a Traffic,
     /// The dialect.
     pub(crate) variant: Variant,
     /// How many sessions.
     pub(crate) sessions: usize,
-    /// Whether datagrams are stamped, for latencies.
+    /// True if datagrams are stamped, for latencies.
     pub(crate) stamped: bool,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn join(plan: &Plan<'_>, server: Socket, subject: SocketAddr) -> Resu
 }
 
 impl Client {
-    /// Whether the server has heard it, and it the server.
+    /// Returns true if client and server have received each other.
     fn was_greeted(&self) -> bool {
         !self.peer.delivered.is_empty()
     }

@@ -30,17 +30,17 @@ struct Flying {
     at: u64,
 }
 
-/// What the check of a datagram found.
+/// The result of checking a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is what was sent, apart from the token, which is the receiver's. So many before it did not arrive.
+    /// A datagram as it was sent, apart from the token, which is the receiver's. So many before it did not arrive.
     Right {
         /// When it was sent.
         sent_at: u64,
         /// Datagrams of this direction that were skipped.
         lost: usize,
     },
-    /// It is nothing that was sent.
+    /// A datagram that was never sent.
     Wrong,
 }
 

@@ -26,7 +26,7 @@ const INPUT_EVERY: Duration = Duration::from_millis(20);
 const SNAPSHOT_EVERY: Duration = Duration::from_millis(40);
 /// Silence after which what is on its way counts as lost: longer than a busy machine lets a process wait.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What epoll says of the server's socket; a client's is told by its index.
+/// The value by which epoll reports the server's socket; a client's is reported by its index.
 const SERVER: u64 = u64::MAX;
 
 /// How traffic at game speed is spread over time.
@@ -38,7 +38,7 @@ pub(crate) enum Spread {
     Burst,
 }
 
-/// What happened to the datagrams.
+/// The counts of datagrams sent, received and lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Sent.
@@ -84,12 +84,12 @@ pub(crate) struct Load {
     work: Vec<u8>,
     /// Datagrams on their way.
     flying: usize,
-    /// Whose turn it is in the endless pattern of [`Self::fast`].
+    /// The client whose turn it is in the endless pattern of [`Self::fast`].
     turn: usize,
     stamped: bool,
     latencies: Latencies,
     tally: Tally,
-    /// Datagrams of addresses without a session, for whoever wants to answer.
+    /// Datagrams of addresses without a session, for a caller that answers them.
     strangers: Vec<(u16, Vec<u8>)>,
 }
 
@@ -184,12 +184,12 @@ impl Load {
         &self.server
     }
 
-    /// Ends the sessions without a word; the server's socket stays.
+    /// Ends the sessions silently; the server's socket stays.
     pub(crate) fn into_server(self) -> Socket {
         self.server
     }
 
-    /// What happened since the last call.
+    /// Takes the counts since the last call.
     pub(crate) fn take_tally(&mut self) -> Tally {
         std::mem::take(&mut self.tally)
     }
@@ -199,7 +199,7 @@ impl Load {
         std::mem::take(&mut self.latencies)
     }
 
-    /// What came from addresses without a session since the last call, with the ports.
+    /// Takes the datagrams from addresses without a session since the last call, with the ports.
     pub(crate) fn take_strangers(&mut self) -> Vec<(u16, Vec<u8>)> {
         std::mem::take(&mut self.strangers)
     }
@@ -258,7 +258,7 @@ impl Load {
                 break;
             };
             if data == SERVER {
-                // One at a time would be unfair to nobody, but slow.
+                // One at a time would be fair, but slow.
                 for _ in 0..32 {
                     if !self.at_server()? {
                         break;
@@ -330,7 +330,7 @@ impl Load {
 }
 
 impl Tally {
-    /// Whether everything arrived as it should.
+    /// Returns the load if everything arrived as it should.
     ///
     /// # Errors
     /// When something did not.

@@ -25,7 +25,7 @@ const PORTS: u32 = 50_000;
 const FIRST_PORT: u32 = 10_000;
 /// The session goes on for so long when the flood is over.
 const AFTERWARDS: Duration = Duration::from_secs(1);
-/// Token that the server gives to whoever asks.
+/// Token that the server gives to every client.
 const SERVER_TOKEN: [u8; 4] = [7, 1, 2, 3];
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -44,7 +44,7 @@ struct Flood {
 /// Measures and prints.
 ///
 /// # Errors
-/// When the session in play lost a datagram, nobody can join afterwards, or a process failed.
+/// When the session in play lost a datagram, no client can join afterwards, or a process failed.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (count, time) = (
         run.either(100_000, 20_000),
@@ -94,7 +94,7 @@ fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: 
     bench.load.paced(flood.time + AFTERWARDS, Spread::Even, |load| {
         flood.go_on()?;
         answer(load)?;
-        // Behind the flood: while sockets come and go, the kernel's table tells some of them twice.
+        // After the flood: while sockets come and go, the kernel's table lists some of them twice.
         if flood.is_over() && looked.elapsed() > Duration::from_millis(100) {
             looked = Instant::now();
             most = most.max(proc::upstream_sockets(server)?);
@@ -153,7 +153,7 @@ impl Flood {
             let number = self.sent + self.skipped;
             let host = u8::try_from(number / PORTS)?;
             let port = u16::try_from(FIRST_PORT + number % PORTS)?;
-            // Somebody has this port already: the next one.
+            // The port is taken: the next one.
             match UdpSocket::bind((Ipv4Addr::new(127, 1, 0, host + 1), port)) {
                 Ok(socket) => {
                     socket.send_to(&self.datagram, self.to)?;

@@ -82,7 +82,7 @@ pub(crate) fn measure(run: &Run, megabytes: u64, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// Runs it once; that nothing matches is no failure of it.
+/// Runs it once; no match is not a failure.
 fn grep(run: &Run, filter: &str, path: &Path) -> Result<Figures> {
     let size = number(path.metadata()?.len());
     let mut command = Command::new(&run.teetap);

@@ -35,11 +35,11 @@ pub(crate) struct Run {
     pub(crate) teetap: PathBuf,
     /// Fewer and shorter runs.
     pub(crate) quick: bool,
-    /// What runs where.
+    /// The cores on which each part runs.
     pub(crate) cores: Cores,
 }
 
-/// A subject with sessions in play through it. The load goes first, so that nobody sends to a process that is gone.
+/// A subject with sessions in play through it. The load goes first, so that nothing is sent to a process that is gone.
 #[derive(Debug)]
 struct Bench {
     load: Load,

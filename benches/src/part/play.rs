@@ -11,10 +11,10 @@ use crate::stats::{Report, number};
 use crate::subject::Which;
 use crate::traffic::Traffic;
 
-/// What to play.
+/// The traffic to play, and the subject.
 #[derive(Debug, Args)]
 pub(crate) struct Play {
-    /// What is between client and server
+    /// The process between client and server
     #[arg(value_enum)]
     subject: Which,
     /// Sessions

@@ -1,4 +1,4 @@
-//! What matches, what does not, and what nobody knows.
+//! Messages that match, messages that do not, and unknown values.
 
 use teetap_rules::Filter;
 use teetap_rules::eval::{Flag, Identity};

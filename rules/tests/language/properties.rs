@@ -1,4 +1,4 @@
-//! What holds for every expression.
+//! Properties of every expression.
 
 use proptest::prelude::*;
 use teetap_rules::{Filter, Severity, Style};

@@ -1,4 +1,4 @@
-//! Everything that people are told to write can be written.
+//! Everything that the documentation shows can be written.
 
 use teetap_rules::{Filter, Severity};
 use teetap_wire::def::Registry;

@@ -7,7 +7,7 @@ use teetap_rules::{Facts, Fields, Subject};
 use teetap_wire::def::{Class, Datum, Decoded, Def, Id, Registry, Source};
 use teetap_wire::{Code, Dir, Proto};
 
-/// What a test says of a message and the packet and session around it.
+/// The facts of a test about a message and the packet and session around it.
 pub(crate) struct Case {
     pub(crate) proto: Proto,
     pub(crate) dir: Dir,
@@ -71,7 +71,7 @@ impl Case {
         }
     }
 
-    /// The value of an expression, asked once about this message alone: what is unknown matches neither itself nor
+    /// Returns the value of an expression, evaluated once for this message alone: what is unknown matches neither itself nor
     /// under `not`.
     pub(crate) fn says(&self, text: &str) -> Option<bool> {
         match (self.matches(text), self.matches(&format!("not ({text})"))) {
@@ -89,7 +89,7 @@ impl Case {
     }
 }
 
-/// A case while it is asked about.
+/// A case while it is evaluated.
 pub(crate) struct Asked<'c> {
     case: &'c Case,
     lazy: Lazy<'c>,

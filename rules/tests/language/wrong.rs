@@ -1,9 +1,9 @@
-//! Every kind of mistake, and exactly what is said about it.
+//! Every kind of mistake, and the exact diagnostic for it.
 
 use teetap_rules::{Filter, Style};
 use teetap_wire::def::Registry;
 
-/// What is said about each text.
+/// Returns the diagnostics for each text.
 fn said(texts: &[&str]) -> String {
     let registry = Registry::builtin();
     let mut said = String::new();

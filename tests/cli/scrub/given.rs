@@ -125,7 +125,7 @@ pub(crate) fn holds(all: &[Vec<u8>], part: &[u8]) -> bool {
         .any(|bytes| bytes.windows(part.len()).any(|found| found == part))
 }
 
-/// What of a line of `open` must not change.
+/// The part of a line of `open` that must not change.
 pub(crate) fn essence(objects: &[Value]) -> Vec<Value> {
     let mut objects: Vec<Value> = objects.to_vec();
     for object in &mut objects {

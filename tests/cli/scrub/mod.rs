@@ -38,7 +38,7 @@ fn nothing_secret_is_left_and_all_the_rest_is() {
         // The same for what is shown, but for what was replaced.
         let (before, after) = (open(&path, &["-vv"]), open(&out, &["-vv"]));
         let keep = |objects: &[Value]| {
-            // The message of a library that nobody else knows.
+            // The message of a library that no other program knows.
             let objects = essence(objects).into_iter();
             let objects = objects.filter(|object| object["uuid"] != "ee610b6f-909f-311e-93f7-11a95f55a086");
             objects.collect::<Vec<_>>()

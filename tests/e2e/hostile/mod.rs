@@ -14,7 +14,7 @@ use teetap_kit::real::{PATIENCE, Teetap};
 use crate::TEETAP;
 use udp::Udp;
 
-/// What the proxy may grow by while it is thrown at, KiB: the ring of events fills, which is 16 MiB of ordinary ones,
+/// The memory by which the proxy may grow under fire, in KiB: the ring of events fills, which is 16 MiB of ordinary ones,
 /// here of some that are as long as any.
 const MAY_GROW: u64 = 48 * 1024;
 

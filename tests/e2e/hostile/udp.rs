@@ -117,12 +117,12 @@ impl Udp {
         Ok(())
     }
 
-    /// What the client shows.
+    /// Returns the state that the client shows.
     pub(crate) fn shown_up(&self) -> Shown {
         Shown::of(&self.client)
     }
 
-    /// What the server's slot shows.
+    /// Returns the state that the server's slot shows.
     pub(crate) fn shown_down(&self) -> Result<Shown> {
         let slot = self.server.peers().map(|(_, peer)| Shown::of(peer)).next();
         slot.context("the server has no slot")

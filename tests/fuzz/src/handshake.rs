@@ -14,7 +14,7 @@ use crate::{
 /// Steps taken of one input, at most.
 const MAX_STEPS: usize = 200;
 
-/// What has been learned from what the core sent.
+/// The facts learned from what the core sent.
 #[derive(Debug)]
 struct Door {
     watch: Watch,
@@ -48,7 +48,7 @@ pub fn handshake(data: &[u8]) {
         }
         door.step(&mut input);
     }
-    // Whatever happened, without a word of anybody's nothing is left in the end.
+    // In the end nothing is left while all peers are silent, whatever happened before.
     for _ in 0..40 {
         let at = door.watch.now + 5_000_000;
         door.send(at, To::Timeout);
@@ -109,7 +109,7 @@ impl Door {
         }
     }
 
-    /// What the client says until it is in.
+    /// The first datagrams of a client, until it is in.
     fn knock(&self) -> Vec<u8> {
         if self.variant.is_seven() && self.shown == NO_TOKEN {
             control::token_request(self.own)
@@ -143,7 +143,7 @@ impl Door {
         }
     }
 
-    /// What a server of one kind or another answers to the core's CONNECT.
+    /// The answer of a server of one kind or another to the core's CONNECT.
     fn answer(&self, input: &mut Input<'_>) -> Vec<u8> {
         let server = [0x5e, 1, 2, 3];
         let seven = self.variant.is_seven();
@@ -205,7 +205,7 @@ impl Door {
             (Some(control::TOKEN), Some(0x04)) => 8,
             (Some(control::CONNECT_ACCEPT), first) => {
                 self.answered = true;
-                // In 0.7 the server's own token may follow, which nobody reads.
+                // In 0.7 the server's own token may follow, which no client reads.
                 if first == Some(0x04) {
                     return;
                 }
@@ -240,7 +240,7 @@ impl Door {
         }
     }
 
-    /// What a server says never makes a session.
+    /// A server alone never makes a session.
     fn never_online(&self) {
         for event in &self.watch.events {
             if let What::Session(change) = &event.what {

@@ -1,7 +1,7 @@
 //! One session core between clients of all kinds and a server, with strangers, bad lines, rules, commands and time, as
 //! the input says.
 //!
-//! Beside what [`Watch`] checks: two peers between whom nobody interfered never drop a datagram of the core's for an ack
+//! Beside what [`Watch`] checks: two peers without interference between them never drop a datagram of the core's for an ack
 //! that was never sent, for a token or for its form, and a DDNet slot is never started afresh.
 
 mod actions;
@@ -48,7 +48,7 @@ struct Arena {
     behind: BTreeMap<SocketAddr, ListenerId>,
     /// Clients with whom something interfered: strangers, losses, a restart.
     touched: BTreeSet<SocketAddr>,
-    /// So did somebody with the server's end.
+    /// True if another sender spoke in the server's name.
     touched_server: bool,
     lines: Queue<Flight>,
     /// The next datagrams that get lost.
@@ -119,7 +119,7 @@ impl Arena {
         }
     }
 
-    /// A client's program starts; one that was there ended without a word.
+    /// Starts a client's program; one that was there ended silently.
     fn start(&mut self, addr: SocketAddr, variant: Variant) {
         self.seed += 1;
         let options = Options {
@@ -273,7 +273,7 @@ impl Arena {
         }
     }
 
-    /// Whoever was left alone was served well.
+    /// Checks the peers that were left alone.
     fn check(&self) {
         for (addr, peer) in &self.clients {
             if !self.touched.contains(addr) && !self.touched_server {
@@ -289,7 +289,7 @@ impl Arena {
         }
     }
 
-    /// Nobody says a word any more: in the end nothing is left.
+    /// All peers fall silent: in the end nothing is left.
     fn everybody_vanishes(&mut self) {
         self.input(To::Program(None));
         for _ in 0..80 {

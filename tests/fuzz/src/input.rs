@@ -3,7 +3,7 @@
 use teetap_kit::codec::Variant;
 use teetap_wire::Proto;
 
-/// What is left of an input.
+/// The rest of an input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a>(&'a [u8]);
 

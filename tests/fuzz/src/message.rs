@@ -61,7 +61,7 @@ fn shown(decoded: &Decoded, def: &Def, source: Source<'_>) {
     }
 }
 
-/// What was read without a doubt is written as it was.
+/// A message that was read without a doubt is written as it was.
 fn again(decoded: &Decoded, def: &Def, data: &[u8]) {
     let values = decoded.datum(def, Source::Bytes(data));
     let mut out = Vec::new();

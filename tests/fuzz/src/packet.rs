@@ -53,7 +53,7 @@ fn trailing(always: bool) -> Trailing {
     }
 }
 
-/// What the second codec reads is what is read here.
+/// The second codec reads the same.
 fn agrees(proto: Proto, datagram: &[u8], packet: Option<&Packet<'_>>) {
     if is_connless(datagram) {
         assert!(packet.is_none(), "a packet out of a connless datagram");
@@ -112,7 +112,7 @@ fn rewritten(packet: &Packet<'_>, datagram: &[u8], with: Rewrite) {
     assert_eq!(out, seen, "changed by being rewritten to what it was");
 }
 
-/// What is written of the parts of a packet is read as these parts.
+/// The written parts of a packet are read as these parts.
 fn written(packet: &Packet<'_>, choice: u8) {
     let limit = MAX_COMPOSED_PAYLOAD.min(packet.payload.len());
     let payload = &packet.payload[..limit];

@@ -8,7 +8,7 @@ use teetap_capture::{
 };
 use teetap_wire::def::Registry;
 
-/// What a file has: items in their order, and how it ended.
+/// The contents of a file: items in their order, and how it ended.
 #[derive(Debug, PartialEq, Eq)]
 struct Played {
     /// Of each kind: starts, events, logs, gaps.
@@ -31,7 +31,7 @@ pub fn recording(data: &[u8]) {
     );
 }
 
-/// `None`: it is no capture.
+/// `None`: not a capture.
 fn play(data: &[u8]) -> Option<Played> {
     let mut input = Cursor::new(data);
     let mut playback = match Format::of(&mut input).ok()? {

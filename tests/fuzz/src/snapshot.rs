@@ -24,7 +24,7 @@ struct Game {
     proto: Proto,
     sizes: Sizes,
     decoded: Decoded,
-    /// What the store said it keeps, whether it still does or not.
+    /// The snapshots that the store reported as kept, also those that it dropped since.
     kept: BTreeMap<i32, Items>,
     /// The parts of a tick, as sent last.
     parts: BTreeMap<(i32, usize), Vec<u8>>,
@@ -120,7 +120,7 @@ impl Game {
         );
     }
 
-    /// What a sound server says next.
+    /// The next message of a sound server.
     fn next(&mut self, input: &mut Input<'_>) {
         let base = match input.byte() & 7 {
             0 => None,
@@ -274,7 +274,7 @@ impl Game {
         }
     }
 
-    /// What the game makes of a delta.
+    /// The items that the game makes of a delta.
     fn made(&self, base: i32, data: &[u8]) -> Option<Items> {
         let nothing = Items::new();
         let base = if base < 0 { &nothing } else { self.kept.get(&base)? };
@@ -372,7 +372,7 @@ fn same_again(done: &Completed<'_>, sizes: &Sizes) {
     let counts = done.snapshot().delta(done.before(), sizes, &mut data);
     assert_eq!(counts, Ok(done.counts));
     let (mut delta, mut made, mut counts) = (Delta::new(), Snapshot::new(), done.counts);
-    // A snapshot can have more ints than a delta that tells all of them.
+    // A snapshot can have more ints than a delta that contains all of them.
     if delta.read(sizes, &data).is_ok() {
         assert_eq!(delta.apply(done.before(), &mut made, &mut counts), Ok(()));
         assert_eq!((&made, counts), (done.snapshot(), done.counts));

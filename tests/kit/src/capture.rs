@@ -50,16 +50,16 @@ pub struct Flow {
 pub enum CaptureError {
     /// The file cannot be opened.
     Open(io::Error),
-    /// It is no pcap file, or damaged.
+    /// A file that is not a pcap file, or is damaged.
     Read(PcapReadError),
-    /// It is no pcapng file, or damaged.
+    /// A file that is not a pcapng file, or is damaged.
     ReadNg(PcapNgReadError),
     /// A packet is not whole UDP over IPv4.
     NotUdp,
 }
 
 impl Flow {
-    /// Whether this packet went from the client to the server.
+    /// Returns true if this packet went from the client to the server.
     pub fn is_from_client(&self, packet: &Packet) -> bool {
         packet.from == self.client
     }
@@ -98,7 +98,7 @@ impl Flow {
 /// Reads a capture.
 ///
 /// # Errors
-/// The file cannot be opened, or is no sound pcap file.
+/// The file cannot be opened, or is not a sound pcap file.
 pub fn read(path: &Path) -> Result<Vec<Packet>, CaptureError> {
     let file = File::open(path).map_err(CaptureError::Open)?;
     let mut reader = PcapReader::new(file).map_err(CaptureError::Read)?;

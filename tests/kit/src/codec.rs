@@ -50,12 +50,12 @@ impl Variant {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::V6, Self::V65, Self::Ddnet, Self::V7, Self::D7];
 
-    /// Whether headers have the layout of 0.7.
+    /// Returns true if headers have the layout of 0.7.
     pub fn is_seven(self) -> bool {
         matches!(self, Self::V7 | Self::D7)
     }
 
-    /// Whether the implementation behind it is DDNet.
+    /// Returns true if the implementation is DDNet.
     pub fn is_ddnet(self) -> bool {
         matches!(self, Self::Ddnet | Self::D7)
     }
@@ -93,7 +93,7 @@ pub struct Flags {
     pub compressed: bool,
 }
 
-/// Why bytes are no datagram of the variant.
+/// The reason why bytes are not a datagram of the variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Shorter than its header and token.

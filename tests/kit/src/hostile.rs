@@ -1,27 +1,27 @@
 //! Datagrams that hostile or broken peers send: strangers without a token, and peers whose token is right and little else.
 //!
-//! Law: made from nothing but what the sender would know. What each is good for is said where it is thrown.
+//! Law: made from nothing but what the sender would know. The purpose of each is stated where it is thrown.
 
 use crate::codec::{Chunk, Datagram, Head, NO_TOKEN, Packing, Token, Variant, control, seal};
 use crate::huffman::Ending;
 use crate::link::Random;
 use crate::peer::{Peer, SEQUENCES};
 
-/// What an end of a session shows in its datagrams.
+/// The part of a session that an end shows in its datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Layout on the wire.
     pub format: Variant,
     /// The token that it writes.
     pub token: Option<Token>,
-    /// Its last ack.
+    /// The last ack.
     pub ack: u16,
     /// The number after its last.
     pub next: u16,
 }
 
 impl Shown {
-    /// What this end shows now.
+    /// Returns the state that this end shows now.
     pub fn of(peer: &Peer) -> Self {
         let (sequence, ack, _) = peer.numbers();
         let (_, token) = peer.tokens();
@@ -35,7 +35,7 @@ impl Shown {
     }
 }
 
-/// What makes DDNet 16.4's client, which speaks 0.6, read through a null pointer: the mark of 0.7 in a datagram of a
+/// Returns true for bytes that make DDNet 16.4's client, which speaks 0.6, read through a null pointer: the mark of 0.7 in a datagram of a
 /// connection, and the version of 0.7 in one outside (DDNet 16.4 `network_client.cpp`, `Recv`).
 pub fn looks_seven(bytes: &[u8]) -> bool {
     match bytes.first() {
@@ -66,7 +66,7 @@ pub fn truncated(datagram: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Longer than anybody reads.
+/// Longer than any receiver reads.
 pub fn oversized(datagram: &[u8]) -> Vec<Vec<u8>> {
     [1395, 1400, 1401, 9000, LARGEST]
         .into_iter()
@@ -180,8 +180,8 @@ pub fn wrong_tokens(shown: Shown) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What a datagram with the right token can still get wrong: ids that do not exist, counts that are not true, control
-/// packets with chunks or without a message, flags nobody sets.
+/// Datagrams with the right token and something else wrong: ids that do not exist, counts that are not true, control
+/// packets with chunks or without a message, flags that no peer sets.
 pub fn malformed(shown: Shown) -> Vec<Vec<u8>> {
     let mut datagrams = Vec::new();
     for id in 6..=u8::MAX {

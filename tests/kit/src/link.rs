@@ -48,14 +48,14 @@ impl Random {
         unit < probability
     }
 
-    /// Four bytes that are no special token.
+    /// Returns four bytes that are not a special token.
     pub fn token(&mut self) -> [u8; 4] {
         let [a, b, c, d, ..] = self.bits().to_be_bytes();
         [a, b, c, d & 0x7f | 1]
     }
 }
 
-/// What a hop does to datagrams.
+/// The effects of a hop on datagrams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// Delay of every datagram, microseconds.
@@ -133,7 +133,7 @@ impl<T> Queue<T> {
         self.heap.len()
     }
 
-    /// Whether nothing waits.
+    /// Returns true if nothing waits.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }

@@ -57,14 +57,14 @@ pub enum State {
     Closed {
         /// The reason as text, cut at 127 bytes.
         reason: String,
-        /// Whether the other side closed.
+        /// True if the other side closed.
         by_peer: bool,
     },
     /// Given up after a limit; the reason in the reference's words.
     Dead(String),
 }
 
-/// What a peer may be told to do otherwise.
+/// The deviations from the reference that a peer can be configured for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Give up after the reference's limits of silence, of unacked age and of handshakes.
@@ -99,7 +99,7 @@ impl Default for Options {
     }
 }
 
-/// What a peer saw and did.
+/// The counters of a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Datagrams sent.
@@ -145,7 +145,7 @@ pub struct Counters {
 /// A message that arrived, in order if vital.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
-    /// Whether its chunk was vital.
+    /// True if its chunk was vital.
     pub vital: bool,
     /// The message.
     pub data: Vec<u8>,
@@ -168,7 +168,7 @@ pub enum Drop {
     Stray,
 }
 
-/// What one datagram did.
+/// The effects of one datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// Set when the datagram was dropped whole.
@@ -186,7 +186,7 @@ pub struct Events {
 pub struct Peer {
     /// Behaviour; may be changed at any time.
     pub options: Options,
-    /// What happened so far.
+    /// The counters so far.
     pub counters: Counters,
     /// The messages that arrived.
     pub delivered: Vec<Delivered>,
@@ -256,12 +256,12 @@ impl Peer {
         &self.state
     }
 
-    /// Whether messages can be sent and received.
+    /// Returns true if messages can be sent and received.
     pub fn is_online(&self) -> bool {
         self.state == State::Online
     }
 
-    /// Whether the session has ended.
+    /// Returns true if the session has ended.
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Closed { .. } | State::Dead(_))
     }
@@ -335,7 +335,7 @@ impl Peer {
     }
 }
 
-/// Whether `seq` is `ack` or one of the 512 numbers before it.
+/// Returns true if `seq` is `ack` or one of the 512 numbers before it.
 fn in_backroom(seq: u16, ack: u16) -> bool {
     let bottom = i32::from(ack) - i32::from(SEQUENCES) / 2;
     let (seq, ack) = (i32::from(seq), i32::from(ack));
@@ -346,7 +346,7 @@ fn in_backroom(seq: u16, ack: u16) -> bool {
     }
 }
 
-/// Whether an ack lies in the cyclic interval from the newest ack seen to the last number sent.
+/// Returns true if an ack lies in the cyclic interval from the newest ack seen to the last number sent.
 fn in_window(ack: u16, oldest: u16, newest: u16) -> bool {
     if newest >= oldest {
         oldest <= ack && ack <= newest

@@ -13,7 +13,7 @@ use relay::Relay;
 /// How long the client is thrown at.
 const THROWN_AT: Duration = Duration::from_secs(20);
 
-/// A DDNet 16.4 client on a real server with somebody between them, or between the server and the proxy, who adds hostile
+/// A DDNet 16.4 client on a real server with an attacker between them, or between the server and the proxy, who adds hostile
 /// datagrams in the server's name. Gives the client when that is over.
 fn thrown_at(server: &DdnetServer, relay: &Relay, addr: SocketAddr) -> Result<DdnetClient> {
     let client = DdnetClient::start("target", addr)?.joined()?;

@@ -1,6 +1,6 @@
-//! Somebody in front of the server who passes everything on, and adds datagrams of his own in the server's name.
+//! A relay in front of the server that passes everything on, and adds datagrams of its own in the server's name.
 //!
-//! He reads along, so he knows what the session's datagrams look like; he adds such as a receiver has to refuse: marked as
+//! It reads along, so it knows what the session's datagrams look like; it adds such as a receiver has to refuse: marked as
 //! 0.7, without the token or with a changed one, cut off, too long, badly compressed, with a wrong ack. What he could say
 //! with the right token, a proxy cannot tell from the server.
 
@@ -18,7 +18,7 @@ use teetap_kit::hostile::LARGEST;
 /// Hostile datagrams added to each of the server's.
 const ADDED: u64 = 12;
 
-/// What the thread and its owner share.
+/// The state that the thread and its owner share.
 #[derive(Debug, Default)]
 struct State {
     ended: AtomicBool,
@@ -148,7 +148,7 @@ fn hostile(real: &[u8], number: u64) -> Vec<u8> {
         ),
         10 => bytes = [&[0x80, 0, 1][..], &vec![0xff; 100 + cut]].concat(),
         11 => bytes = Vec::new(),
-        // With a token that is nearly right, or an ack of what was never said.
+        // With a token that is nearly right, or an ack of something that was never sent.
         12 => {
             if let Some(last) = bytes.last_mut() {
                 *last ^= 1 << (round % 8);

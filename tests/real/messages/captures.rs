@@ -14,7 +14,7 @@ use teetap_wire::{Connless, Dir, Flags, Packet, Proto, Scratch, identify, is_con
 use super::compare::{Datagram, Tally};
 use super::known;
 
-/// What is said of a message in JSON, as the program does.
+/// The JSON of a message, as the program prints it.
 fn object(decoded: &Decoded, def: Option<&Def>, data: &[u8]) -> Result<Value> {
     let mut fields = String::new();
     if let Some(def) = def {
@@ -114,7 +114,7 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// What a flow speaks; without an answer to its handshake what DDNet asks for.
+/// The protocol of a flow; without an answer to its handshake the one that DDNet requests.
 pub(crate) fn proto(flow: &capture::Flow) -> Proto {
     match flow.variant() {
         Some(Variant::V6) => Proto::V6,

@@ -26,7 +26,7 @@ pub(crate) struct Datagram {
     pub(crate) messages: Vec<Value>,
 }
 
-/// What was compared.
+/// The counts of what was compared.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) datagrams: usize,
@@ -208,7 +208,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Nothing disagreed, and nobody knew a message that the other does not, but those of [`known`].
+    /// Nothing disagreed, and each side knew every message that the other knows, but those of [`known`].
     pub(crate) fn verdict(&self) -> Result<()> {
         let mut list = String::new();
         for (what, (count, example)) in &self.wrong {
@@ -244,7 +244,7 @@ pub(crate) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether two values say the same: a bool is 0 or 1, the oracle divides a tuning by 100 and writes a UUID without dashes.
+/// Returns true if two values mean the same: a bool is 0 or 1, the oracle divides a tuning by 100 and writes a UUID without dashes.
 fn equal(ours: &Value, theirs: &Value) -> bool {
     let number = |value: &Value| value.as_i64().or(value.as_bool().map(i64::from));
     match (ours, theirs) {

@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 /// How a value of the oracle's differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// It does not read the field.
+    /// The oracle does not read the field.
     NotRead,
-    /// It is not on the wire, and the oracle gives what it made up.
+    /// The field is not on the wire, and the oracle gives a value of its own.
     MadeUp,
-    /// It reads a number as a bool: 1 or not.
+    /// The oracle reads a number as a bool: 1 or not.
     AsBool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Exception {
 pub(crate) struct Failure {
     message: &'static str,
     dialects: &'static str,
-    /// What it says, from the start.
+    /// The error of the oracle, from the start.
     error: &'static str,
     pub(crate) recorded: usize,
     why: &'static str,
@@ -224,7 +224,7 @@ const NAMES: [(&str, &str, &str); 3] = [
     ("0.7", "accept", "connect_accept"),
 ];
 
-/// Names of fields: of which message, the oracle's, ours; the first of ours that the message has.
+/// Names of fields: of which message, the oracle's, and the name here; the first of these that the message has.
 const FIELDS: [(&str, &str, &str); 7] = [
     ("snap", "data_size", "part_size"),
     ("snap_single", "data_size", "part_size"),
@@ -284,7 +284,7 @@ pub(crate) fn exception(
     })
 }
 
-/// Whether the oracle says that it does not know the message.
+/// Returns true if the oracle reports that it does not know the message.
 pub(crate) fn is_unknown(error: &str) -> bool {
     error.contains("unknown") || error.contains("Unknown")
 }

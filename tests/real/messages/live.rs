@@ -28,11 +28,11 @@ struct Game<S> {
     server: S,
     teetap: Teetap,
     players: Vec<Box<dyn Player>>,
-    /// Lines said so far.
+    /// Lines printed so far.
     said: usize,
 }
 
-/// Who does what: the number of a player, or the server, and a console line.
+/// A step: the number of a player, or the server, and a console line.
 type Step = (Option<usize>, &'static str);
 
 /// Time for some snapshots: a client acts by what it last saw, and one of 0.7.5 crashed once right after a change of maps.
@@ -100,7 +100,7 @@ impl<S: Server> Game<S> {
         Ok(())
     }
 
-    /// Everybody quits; what the proxy said.
+    /// All players quit; returns the output of the proxy.
     fn end(mut self) -> Result<Vec<Value>> {
         for player in &mut self.players {
             player.quit()?;
@@ -145,7 +145,7 @@ fn check(what: &str, objects: &[Value], wanted: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What there must have been in both games.
+/// The messages that both games must contain.
 const WANTED: [&str; 25] = [
     "cl_say",
     "sv_chat",

@@ -1,4 +1,4 @@
-//! The independent decoder: the PyPI package `twnet_parser`, asked through `tests/peers/oracle.py`.
+//! The independent decoder: the PyPI package `twnet_parser`, called through `tests/peers/oracle.py`.
 //!
 //! Its law: it gets the bytes and nothing of what we think of them, but the direction and whether they are of 0.7, which
 //! nothing in a single datagram says.
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 /// A datagram to be read.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
-    /// Whether the bytes are of 0.7.
+    /// True if the bytes are of 0.7.
     pub(crate) seven: bool,
-    /// Whether a client sent them.
+    /// True if a client sent them.
     pub(crate) c2s: bool,
     /// The bytes, in hex.
     pub(crate) hex: String,
 }
 
-/// What the oracle says of each datagram, in their order.
+/// Returns the answer of the oracle for each datagram, in their order.
 ///
 /// # Errors
 /// The package is not installed, or the script ends before its input.

@@ -1,4 +1,4 @@
-//! What the program prints with `--json -vv --show-secrets`: its messages back in their datagrams, and what it calls odd.
+//! The output of the program with `--json -vv --show-secrets`: its messages back in their datagrams, and its notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,7 +121,7 @@ fn session(object: &Value) -> u64 {
     object.get("session").and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// What is wrong with a snapshot. `described`: types that later ones of the session describe.
+/// The errors of a snapshot. `described`: types that later ones of the session describe.
 fn check_snapshot(snap: &Value, described: &mut BTreeSet<u64>) -> Vec<String> {
     let mut wrong = Vec::new();
     let fate = text(snap, "fate");
@@ -153,7 +153,7 @@ fn check_snapshot(snap: &Value, described: &mut BTreeSet<u64>) -> Vec<String> {
     wrong
 }
 
-/// Whether every byte of a message is in its id, in a field or in a note.
+/// Returns true if every byte of a message is in its id, in a field or in a note.
 fn is_covered(message: &Value) -> Result<bool> {
     let proto = match text(message, "proto") {
         "0.6" => Proto::V6,

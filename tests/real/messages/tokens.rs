@@ -1,4 +1,4 @@
-//! DDNet's token after a control message, in every shape that tells a reader of text something.
+//! DDNet's token after a control message, in every shape that means something to a reader of text.
 //!
 //! Tokens are random: what the oracle makes of a rare one would otherwise be seen once in a hundred live games.
 

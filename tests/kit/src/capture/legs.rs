@@ -24,9 +24,9 @@ pub struct Leg {
     pub to: SocketAddr,
     /// The UDP payload.
     pub payload: Vec<u8>,
-    /// Whether the proxy received it, where the recording says so.
+    /// True if the proxy received it; `None` if the recording does not say.
     pub is_inbound: Option<bool>,
-    /// Its comment.
+    /// The comment of the packet.
     pub comment: Option<String>,
     /// Packets dropped before it.
     pub drops: u64,
@@ -35,7 +35,7 @@ pub struct Leg {
 /// Reads a recording, all sections of it.
 ///
 /// # Errors
-/// The file cannot be opened, is no sound pcapng file, or holds anything but UDP over IPv4.
+/// The file cannot be opened, is not a sound pcapng file, or holds anything but UDP over IPv4.
 pub fn read_recording(path: &Path) -> Result<Vec<Leg>, CaptureError> {
     let file = File::open(path).map_err(CaptureError::Open)?;
     let mut reader = PcapNgReader::new(file).map_err(CaptureError::ReadNg)?;

@@ -69,7 +69,7 @@ fn flows_and_their_variants() {
     }
 }
 
-/// What is on the wire, decompressed by hand: header without the compression bit, then the clear payload.
+/// The bytes on the wire, decompressed by hand: header without the compression bit, then the clear payload.
 fn clear_bytes(variant: Variant, bytes: &[u8]) -> Vec<u8> {
     let (bit, header) = match variant {
         Variant::V7 | Variant::D7 => (0x10, 7),

@@ -104,7 +104,7 @@ pub fn start_info(name: &str) -> Vec<u8> {
     message
 }
 
-/// An input of somebody who stands still; `tick` is that of the last snapshot.
+/// An input of a player who stands still; `tick` is that of the last snapshot.
 pub fn input(tick: i32) -> Vec<u8> {
     // The tick that it is meant for, the size in bytes, then direction, target, jump, fire, hook, flags and weapons.
     of_system(INPUT, &[tick, tick + 7, 40, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0])

@@ -49,7 +49,7 @@ impl Peer {
         self.ask_connect(now);
     }
 
-    /// Whether the session is online now.
+    /// Returns true if the session is online now.
     pub(super) fn got_connect_accept(&mut self, head: &Head, extra: &[u8], now: u64) -> bool {
         match self.variant {
             Variant::V6 => self.emit(control::accept(None), now),

@@ -1,4 +1,4 @@
-//! What a client of 0.6 says by itself while it joins: that it has the map, who it is, and, from its third snapshot on,
+//! The messages of a 0.6 client while it joins: that it has the map, who it is, and, from its third snapshot on,
 //! inputs that ack the newest one. A server without tokens takes such an ack for the proof of the client's address.
 
 use super::{Peer, Role, game};
@@ -9,7 +9,7 @@ const INPUT_EVERY: u64 = 40 * MS;
 /// Snapshots before the first input.
 const SNAPSHOTS: u32 = 3;
 
-/// What a client has seen of its join.
+/// The progress of a client's join.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Join {
     snapshots: u32,

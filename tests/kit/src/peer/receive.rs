@@ -154,7 +154,7 @@ pub(super) fn first_token(extra: &[u8]) -> Option<Token> {
     extra.first_chunk().copied()
 }
 
-/// What DDNet since 19.4 asks of a packet with connection (DDNet network.cpp, `IsValidConnectionOrientedPacket`).
+/// Returns true if DDNet since 19.4 accepts the packet (DDNet network.cpp, `IsValidConnectionOrientedPacket`).
 fn is_sound(opened: &Opened<'_>) -> bool {
     let Head {
         flags,

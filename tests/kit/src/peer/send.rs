@@ -32,7 +32,7 @@ impl Peer {
         online
     }
 
-    /// Whether the buffer of unacked chunks takes another message of this length. A full buffer ends the session of
+    /// Returns true if the buffer of unacked chunks takes another message of this length. A full buffer ends the session of
     /// Teeworlds; DDNet sends without saving.
     pub fn has_room(&self, length: usize) -> bool {
         self.unacked_bytes + block(length) <= RING

@@ -27,7 +27,7 @@ pub enum Refusal {
     WrongPassword,
 }
 
-/// What a server allows.
+/// The policy of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Slots.
@@ -59,7 +59,7 @@ impl Default for Policy {
     }
 }
 
-/// What a server saw outside of its slots.
+/// The counters of a server for everything outside its slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerCounters {
     /// Slots opened.
@@ -81,9 +81,9 @@ pub struct ServerCounters {
 /// Several ends of sessions at one address.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// What it allows; may be changed at any time.
+    /// The policy; it can be changed at any time.
     pub policy: Policy,
-    /// What happened outside of the slots.
+    /// The counters for everything outside the slots.
     pub counters: ServerCounters,
     /// Ended sessions, in the order of their ends, with what they received.
     pub finished: Vec<(SocketAddr, Peer)>,
@@ -222,7 +222,7 @@ impl Server {
         events
     }
 
-    /// Whether a slot is free for the address; else it gets a CLOSE with this token.
+    /// Returns true if a slot is free for the address; else it gets a CLOSE with this token.
     fn admit(&mut self, format: Variant, from: SocketAddr, token: Token) -> bool {
         let neighbours = self
             .slots

@@ -23,7 +23,7 @@ fn client_address() -> SocketAddr {
     "127.0.0.2:5000".parse().unwrap()
 }
 
-/// What is to be sent, opened.
+/// Takes the datagrams to be sent, opened.
 fn sent(peer: &mut Peer) -> Vec<Datagram> {
     let format = peer.format();
     peer.outgoing

@@ -88,7 +88,7 @@ impl DdnetServer {
         Ok(Some(program))
     }
 
-    /// Its home folder.
+    /// The home folder of the server.
     #[must_use]
     pub fn home(&self) -> &Path {
         self.home.path()
@@ -161,7 +161,7 @@ impl DdnetClient {
         })
     }
 
-    /// Waits until it is told of its own entrance and has drawn its tee. Before its first snapshots it drops what others
+    /// Waits until its own entrance is reported and its tee is drawn. Before its first snapshots it drops what others
     /// say, as their names come with these; the race recorder starts with them.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl DdnetClient {
         self.program.wait_end(PATIENCE)
     }
 
-    /// Its home folder.
+    /// The home folder of the client.
     #[must_use]
     pub fn home(&self) -> &Path {
         self.home.path()
@@ -213,7 +213,7 @@ impl Player for DdnetClient {
     }
 }
 
-/// Writes one line to a FIFO that somebody reads; without a reader this is an error instead of a wait for ever.
+/// Writes one line to a FIFO that has a reader; without a reader this is an error instead of a wait for ever.
 fn write_fifo(path: &Path, line: &str) -> Result<()> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).context("O_NONBLOCK")?;
     let opened = OpenOptions::new().write(true).custom_flags(flags).open(path);

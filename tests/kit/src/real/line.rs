@@ -2,7 +2,7 @@
 //! shows a proxy between two of them from outside.
 //!
 //! For measurements. On the loopback itself a DDNet client loads megabytes in some hundredths of a second, and a
-//! comparison tells only how many processes share the processor; over a line it tells what a player would notice.
+//! comparison shows only how many processes share the processor; over a line it shows what a player would notice.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -29,12 +29,12 @@ pub struct Line {
     record: Record,
 }
 
-/// What one client and the server sent each other over a recording line, in order.
+/// The datagrams that one client and the server sent each other over a recording line, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Talk {
-    /// What the client sent.
+    /// The client's.
     pub up: Vec<Vec<u8>>,
-    /// What the server sent.
+    /// The server's.
     pub down: Vec<Vec<u8>>,
 }
 
@@ -78,7 +78,7 @@ impl Line {
         Self::new(server, Duration::ZERO, Some(Arc::default()))
     }
 
-    /// What it has carried, by client address in the order of their first datagrams.
+    /// Returns the traffic carried so far, by client address in the order of their first datagrams.
     #[must_use]
     pub fn talks(&self) -> Vec<(SocketAddr, Talk)> {
         let record = self.record.as_ref();
@@ -96,7 +96,7 @@ impl Line {
         Self::with(server, Duration::ZERO, None, true)
     }
 
-    /// Loses nothing that comes from now on: a CLOSE, which nobody sends twice.
+    /// Loses nothing that comes from now on: a CLOSE, which is never sent twice.
     pub fn heal(&self) {
         self.loses.store(false, Ordering::Relaxed);
     }

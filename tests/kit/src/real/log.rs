@@ -1,4 +1,4 @@
-//! What a peer printed, line by line, with the moment each line came.
+//! The output of a peer, line by line, with the moment each line came.
 //!
 //! Its law: a line is never lost and never waited for twice; who waits for a line that cannot come any more (the peer is
 //! gone) hears so at once, with the end of the log. It does not interpret the lines; who starts a peer may have it keep
@@ -20,7 +20,7 @@ const TAIL: usize = 40;
 pub struct Entry {
     /// When it was read from the pipe; the peers flush each line.
     pub at: Instant,
-    /// The text without its line end; bytes that are no UTF-8 are replaced.
+    /// The text without its line end; bytes that are not UTF-8 are replaced.
     pub text: String,
 }
 
@@ -86,7 +86,7 @@ impl Log {
     /// The first line of the whole log that matches `pattern`, waiting up to `patience` for it.
     ///
     /// # Errors
-    /// The pattern is no regular expression, the time is over, or the peer closed its output without such a line.
+    /// The pattern is not a regular expression, the time is over, or the peer closed its output without such a line.
     pub fn wait_for(&self, pattern: &str, patience: Duration) -> Result<Entry> {
         self.wait_after(Mark(0), pattern, patience)
     }
@@ -132,7 +132,7 @@ impl Log {
     /// How many lines after `mark` match `pattern` so far.
     ///
     /// # Errors
-    /// The pattern is no regular expression.
+    /// The pattern is not a regular expression.
     pub fn count_after(&self, mark: Mark, pattern: &str) -> Result<usize> {
         let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let state = self.state();
@@ -177,7 +177,7 @@ impl Log {
     /// The lines so far that match `pattern` and none of the patterns in `but`.
     ///
     /// # Errors
-    /// A pattern is no regular expression.
+    /// A pattern is not a regular expression.
     pub fn matching<'a>(&self, pattern: &str, but: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>> {
         let wanted = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let but = but
@@ -197,7 +197,7 @@ impl Log {
         self.state().skipped
     }
 
-    /// Whether a line so far contains `text`.
+    /// Returns true if a line so far contains `text`.
     #[must_use]
     pub fn contains(&self, text: &str) -> bool {
         self.state().lines.iter().any(|line| line.text.contains(text))

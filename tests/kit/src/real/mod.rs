@@ -48,7 +48,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 pub trait Server {
     /// Where it listens (IPv4 loopback).
     fn addr(&self) -> SocketAddr;
-    /// What it prints.
+    /// The output of the server.
     fn log(&self) -> &Log;
     /// Runs a line in its console.
     ///
@@ -60,7 +60,7 @@ pub trait Server {
     /// # Errors
     /// It was gone already, or does not end.
     fn stop(&mut self) -> Result<()>;
-    /// Ends it without a word, as a crash does.
+    /// Ends it silently, as a crash does.
     ///
     /// # Errors
     /// It was gone already.
@@ -76,7 +76,7 @@ pub trait Server {
 pub trait Player {
     /// The name it plays under.
     fn name(&self) -> &str;
-    /// What it prints.
+    /// The output of the player.
     fn log(&self) -> &Log;
     /// Runs a line of the game's console: `say`, `rcon_auth`, `rcon`, `kill`.
     ///
@@ -106,14 +106,14 @@ fn write_config(home: &Path, name: &str, lines: &[String]) -> Result<()> {
     std::fs::write(home.join(name), text).with_context(|| format!("write {name}"))
 }
 
-/// A UDP port of IPv4 loopback that nobody uses now. Somebody may take it before the server does: the launchers retry.
+/// Returns a UDP port of IPv4 loopback that is free now. It may be taken before the server binds it: the launchers retry.
 fn free_udp_port() -> Result<u16> {
     Ok(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|socket| socket.local_addr())?
         .port())
 }
 
-/// A UDP port that nobody uses now, out of the range of which the system gives out ports by itself, so that nobody takes
+/// Returns a UDP port that is free now, out of the range of which the system gives out ports by itself, so that it is not taken
 /// it by chance: each is tried once in a process.
 fn quiet_udp_port() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);

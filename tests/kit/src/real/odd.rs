@@ -1,4 +1,4 @@
-//! What is odd about the messages of real peers, and why: everything else that is called odd is a finding.
+//! The odd messages of real peers, and why: every other note is a finding.
 
 /// Protocol, direction and name of a message; the code of the note; why it is there.
 const ODD: [(&str, &str, &str); 9] = [
@@ -38,7 +38,7 @@ pub const UNKNOWN_OBJECT: &str = "unknown-object";
 
 const LATER: &str = "DDNet's server says from the second snapshot on which UUID a type has";
 
-/// Whether a note of this code about a message, called by protocol, direction and name, has an explanation.
+/// Returns true if a note of this code about a message, named by protocol, direction and name, has an explanation.
 #[must_use]
 pub fn is_odd_as_known(message: &str, code: &str) -> bool {
     let message = message.trim_end();

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use super::log::Log;
 
-/// How long a program may take to end after it was asked to.
+/// The time a program may take to end after a signal.
 const ENDING: Duration = Duration::from_secs(10);
 /// How often a program's end is looked for.
 const STEP: Duration = Duration::from_millis(5);
@@ -35,7 +35,7 @@ pub struct Program {
     errors: Log,
 }
 
-/// What to run.
+/// The program to run.
 #[derive(Debug)]
 pub struct Launch {
     name: String,
@@ -140,7 +140,7 @@ impl Launch {
 }
 
 impl Program {
-    /// What it prints: standard output, and standard error too unless they were split.
+    /// Returns its output: standard output, and standard error too unless they were split.
     #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
@@ -152,7 +152,7 @@ impl Program {
         self.child.id()
     }
 
-    /// Its resident memory now, KiB.
+    /// Returns its resident memory now, in KiB.
     ///
     /// # Errors
     /// The program is gone.
@@ -290,7 +290,7 @@ fn spawn(command: Command) -> io::Result<Child> {
         let (sender, orders) = channel::<Order>();
         thread::spawn(move || {
             for (mut command, answer) in orders {
-                // Who asked may have given up; the child is then dropped, and ends with the process.
+                // The caller may have given up; the child is then dropped, and ends with the process.
                 drop(answer.send(command.spawn()));
             }
         });

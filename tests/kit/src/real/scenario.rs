@@ -1,4 +1,4 @@
-//! What players do, the same for every client, server and way.
+//! The actions of players, the same for every client, server and way.
 //!
 //! Its law: a step is proved by the other side's log before the next one begins, so no scenario needs a pause. Vital
 //! messages arrive in order: where something must *not* happen, a chat line behind it proves that its time has passed.
@@ -74,7 +74,7 @@ pub fn kick(server: &mut impl Server, player: &impl Player) -> Result<()> {
     Ok(())
 }
 
-/// The server refuses `player`, and the player is told `reason` as the server said it.
+/// The server refuses `player`, and the player receives `reason` unchanged.
 ///
 /// # Errors
 /// It is not.

@@ -84,7 +84,7 @@ impl Teetap {
         self.program.id()
     }
 
-    /// Its resident memory now, KiB.
+    /// Returns its resident memory now, in KiB.
     ///
     /// # Errors
     /// It is gone.
@@ -98,7 +98,7 @@ impl Teetap {
         self.program.log().skipped()
     }
 
-    /// Its standard error.
+    /// The standard error.
     #[must_use]
     pub fn errors(&self) -> &Log {
         self.program.errors()
@@ -138,7 +138,7 @@ impl Teetap {
     /// Ends it with SIGTERM; its exit code and all its objects.
     ///
     /// # Errors
-    /// It was gone before, does not end, dies of the signal instead of exiting, or printed what is no object.
+    /// The process was gone before, does not end, dies of the signal instead of exiting, or printed something that is not an object.
     pub fn stop(mut self) -> Result<(i32, Vec<Value>)> {
         self.program
             .signal(Signal::TERM)

@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 5;
 const CONFIG: &str = "teeworlds-server.cfg";
 /// How long a key press may take to be executed before it is pressed again (the focus may have been elsewhere).
 const KEY: Duration = Duration::from_secs(5);
-/// What the client says when the key is executed.
+/// The line that the client prints when the key is executed.
 const DOES: &str = r"executing 'act\.cfg'";
 
 /// A running `teeworlds-server` 0.7.5, controlled by its econ.
@@ -91,7 +91,7 @@ impl TeeworldsServer {
         Ok(Some((program, open_econ(econ)?)))
     }
 
-    /// Its home folder.
+    /// The home folder of the server.
     #[must_use]
     pub fn home(&self) -> &Path {
         self.home.path()
@@ -194,7 +194,7 @@ impl TeeworldsClient {
         Ok(self)
     }
 
-    /// Its home folder.
+    /// The home folder of the client.
     #[must_use]
     pub fn home(&self) -> &Path {
         self.home.path()
@@ -245,7 +245,7 @@ impl Player for TeeworldsClient {
         self.program.log()
     }
 
-    /// Writes the line to the file that F5 executes; the client's log tells that it did.
+    /// Writes the line to the file that F5 executes; the client's log shows that it did.
     fn command(&mut self, line: &str) -> Result<()> {
         let Some(display) = &self.display else {
             bail!("an offscreen client cannot act: {line}")

@@ -1,4 +1,4 @@
-//! What was sent where, and what the network is told to lose.
+//! The datagrams sent on each hop, and the losses planned for the network.
 
 use std::net::SocketAddr;
 
@@ -26,7 +26,7 @@ pub struct Sent {
     pub place: Place,
     /// The client's address, or the server's view of the upstream socket.
     pub addr: SocketAddr,
-    /// Its bytes.
+    /// The bytes of the datagram.
     pub bytes: Vec<u8>,
 }
 
@@ -44,9 +44,9 @@ pub struct Loss {
 /// Sees every datagram as it is sent.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
-    /// What was sent; `None` = nothing is kept.
+    /// The datagrams sent; `None` = nothing is kept.
     pub sent: Option<Vec<Sent>>,
-    /// What gets lost for certain.
+    /// The datagrams that are lost for certain.
     pub losses: Vec<Loss>,
 }
 

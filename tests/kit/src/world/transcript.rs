@@ -1,4 +1,4 @@
-//! What happened, in words.
+//! The run as text.
 
 use teetap_proxy::session::{Event, What};
 

@@ -26,7 +26,7 @@ pub(in crate::peer) fn number(token: Token) -> i32 {
     tick.max(2).cast_signed()
 }
 
-/// What a 0.6.5 server sends: a map that the client has, and three snapshots, the number in the last.
+/// The challenge of a 0.6.5 server: a map that the client has, and three snapshots, the number in the last.
 pub(in crate::peer) fn of_65(number: i32) -> Vec<u8> {
     let (name, crc, size) = DM1;
     let first = number - 2;
@@ -41,7 +41,7 @@ pub(in crate::peer) fn of_65(number: i32) -> Vec<u8> {
     datagram(chunks).build()
 }
 
-/// What DDNet sends: a map that it sends along, and three times the same snapshot, all vital.
+/// The challenge of DDNet: a map that it sends along, and three times the same snapshot, all vital.
 pub(in crate::peer) fn of_ddnet(number: i32, map: &[u8]) -> Vec<u8> {
     let crc = 0x1234_5678;
     let size = i32::try_from(map.len()).unwrap_or(0);

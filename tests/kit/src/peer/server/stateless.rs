@@ -1,4 +1,4 @@
-//! What a server does before a slot, or instead of one: answers to CONNECT and token requests, opening, refusing.
+//! A server before a slot, or instead of one: answers to CONNECT and token requests, opening, refusing.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use crate::link::SECOND;
 use crate::peer::{Drop, Events, Peer, State};
 
 impl Server {
-    /// What a real server looks at before the slot: CONNECT and ACCEPT inside a session. Whether the slot gets it too.
+    /// Handles what a real server handles before the slot: CONNECT and ACCEPT inside a session. Returns true if the slot gets it too.
     pub(super) fn known(&mut self, from: SocketAddr, bytes: &[u8], now: u64) -> bool {
         let Some(format) = self.peer(from).map(Peer::format) else {
             return false;
@@ -182,7 +182,7 @@ impl Server {
                 let pending = variant == Variant::V7;
                 let state = if pending { State::Pending } else { State::Online };
                 let slot = self.open(variant, from, (token, client), state, now);
-                // DDNet says it once, and adds its own token that nobody reads.
+                // DDNet sends it once, and adds its own token, which no client reads.
                 slot.send_control(control::CONNECT_ACCEPT, if pending { &[] } else { &token }, now);
                 Events {
                     online: !pending,
@@ -217,7 +217,7 @@ impl Server {
             .push((to, control::connect_accept(variant, client, self.token(to, now))));
     }
 
-    /// Bans are told to whoever sends: by 0.7 with the token of the client if the packet had one, every 5 seconds; by
+    /// Bans are sent to every sender: by 0.7 with the token of the client if the packet had one, every 5 seconds; by
     /// 0.6.5 with the token of the packet; by DDNet in the tokenless form, whatever the client speaks.
     pub(super) fn answer_banned(&mut self, from: SocketAddr, bytes: &[u8], text: &str, now: u64) {
         let token = match self.variant {

@@ -27,7 +27,7 @@ impl Tokens {
         self.any_valid(address, now, |valid| valid == token)
     }
 
-    /// Whether a token that is valid for the address is the one that is looked for.
+    /// Returns true if a token that is valid for the address is the wanted one.
     pub(super) fn any_valid(&self, address: SocketAddr, now: u64, wanted: impl Fn(Token) -> bool) -> bool {
         let epoch = self.epoch(now);
         [epoch, epoch.saturating_sub(1)]

@@ -53,7 +53,7 @@ fn clients_without_tokens_prove_their_address() {
         assert!(peer.is_online() && slot.is_online(), "{client:?}");
         assert_eq!((peer.format(), slot.format()), (Variant::V6, Variant::V6));
         assert!(has(&peer, b"map"), "{client:?}");
-        // What the client said before the proof is lost to the server, until it is said again.
+        // Messages that the client sent before the proof are lost to the server until they are sent again.
         assert_eq!(slot.numbers().1, 0, "{client:?}");
         peer.send_vital(b"after the proof", now);
         peer.flush(now);
@@ -142,7 +142,7 @@ fn the_challenge_of_ddnet_is_the_recorded_one() {
     }
 }
 
-/// The recorded server lets our client in: what ours says is what the recorded client said.
+/// The recorded server lets the kit's client in: both clients send the same.
 #[test]
 fn the_client_says_what_recorded_clients_said() {
     for (name, variant) in [
@@ -191,7 +191,7 @@ fn proven(bytes: &[u8]) -> Option<i32> {
     chunks.find_map(|chunk| game::acked_tick(&chunk.data))
 }
 
-/// What a recorded client sent, but with the number that our server expects, and an ack that fits it.
+/// The datagram of a recorded client, but with the number that the kit's server expects, and an ack that fits it.
 fn translated(bytes: &[u8], recorded: i32, server: &Server) -> Vec<u8> {
     let mut datagram = codec::parse(Variant::V6, bytes).unwrap();
     if datagram.chunks.is_empty() {

@@ -286,7 +286,7 @@ fn bans_reach_those_clients_that_understand_them() {
             ("You have been banned", 1)
         );
     }
-    // DDNet answers in the form of 0.6 whatever it is asked.
+    // DDNet answers every request in the form of 0.6.
     let mut server = Server::new(Variant::D7, policy(), 2);
     let mut client = Peer::client(Variant::V7, Options::default(), 1);
     client.connect(0);
