@@ -148,7 +148,7 @@ impl Live {
                 self.look_for_drops();
             }
             let read = self.output.flush()?;
-            if self.output.has_seen_it() {
+            if self.output.has_reached() {
                 return Ok(Why::Decided(Exit::Ok));
             }
             if let Some((_, exit)) = self.timeout.filter(|(end, _)| self.clock.now() >= *end) {

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use teetap_capture::{Encode as _, Encoder, Item, Playback, Run};
-use teetap_inspect::{Decoder, Form, row};
+use teetap_inspect::{Decoder, row};
 use teetap_kit::capture::{self, Flow};
 use teetap_proxy::io::Seen;
 use teetap_proxy::session::{Event, SessionId, Time, What};
-use teetap_wire::def::{Registry, Secrets};
+use teetap_wire::def::Registry;
 
 /// What kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ struct Ours {
 
 impl Ours {
     fn new() -> Self {
-        let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+        let mut decoder = Decoder::new(Registry::builtin());
         let run = Run {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             wall: BEGIN * 1000,
@@ -213,7 +213,7 @@ impl std::fmt::Debug for Ours {
 
 fn gist(seen: &Seen, decoder: &mut Decoder) -> String {
     match seen {
-        Seen::Event(event) => row::gist(event, decoder),
+        Seen::Event(event) => row::comment(event, decoder),
         Seen::Gap(_) | Seen::Snapshots(_) => String::new(),
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 use teetap_inspect::{
-    Decoder, Form, Style, Verbosity,
+    Decoder, Style, Verbosity,
     jsonl::{self, VERSION},
 };
 use teetap_proxy::{
@@ -27,6 +27,7 @@ const STYLE: Style = Style {
     quiet: false,
     matches_only: false,
     verbosity: Verbosity::Bytes,
+    items: false,
     secrets: Secrets::Hide,
 };
 
@@ -42,10 +43,9 @@ pub struct JsonLines {
 impl JsonLines {
     /// Of a run.
     pub fn new(run: Run, registry: &'static Registry) -> Self {
-        Self {
-            run,
-            decoder: Decoder::new(registry, STYLE.secrets, Form::Json),
-        }
+        let mut decoder = Decoder::new(registry);
+        decoder.ignore_gists();
+        Self { run, decoder }
     }
 }
 

@@ -1,158 +1,160 @@
-//! Messages read through the definitions, for whoever shows them.
+//! Messages read through the definitions, for watchers.
 //!
-//! Law: every byte a peer sent is read off the data thread, by the watcher that shows it, and never fails: what cannot be
-//! read is a note. Secrets are dots unless asked for. A filter is asked first: text is made only of what is shown.
+//! Law: every byte a peer sent is read off the data thread, by the watcher that shows it, and never fails: oddities are
+//! notes. Each message is looked up once and decoded at most once, whether a filter, the context of its session or the
+//! reading needs its fields first. Messages that are not shown get no fields.
 
-use std::{collections::VecDeque, fmt};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use teetap_proxy::session::{self, SessionId, State, Time};
 use teetap_rules::{
     Filter,
-    context::{Contexts, MessageView, Names, Needs, PacketView, Players},
+    context::{Contexts, MessageView, Names, PacketView},
     eval::{Identity, Lazy},
 };
 use teetap_wire::{
-    Code, Dir, MessageId, Note, Proto, Scratch, Seq,
+    Code, Control, Dir, Note, Notes, Proto, Scratch, Seq,
     connless::Connless,
-    def::{Class, Decoded, Def, Registry, Secrets},
-    identify, printable,
+    def::{Class, Decoded, Def, Gist, Record, Registry},
+    identify, message, printable,
+    snap::Retained,
 };
 
 use crate::{
-    judge::Judge,
-    teller::{Content, Form, Teller},
+    reading::{Layer, Message, Reading},
+    select::Select,
 };
 
-/// Reads messages; a buffer to use again and again.
+/// Reads messages and asks the filters about them, with the context of their sessions.
 pub struct Decoder {
     registry: &'static Registry,
     contexts: Contexts,
-    judge: Judge,
-    teller: Teller,
-    /// Used again for each message.
+    select: Select,
+    /// A buffer for each message.
     buffer: Decoded,
+    /// A buffer for messages without a definition of their own.
+    unknown: Decoded,
     /// Sessions are shown, with their names.
     sessions: bool,
-    /// Answers to what is asked next: it was asked before, to see whether anything has to be decoded.
-    ahead: VecDeque<bool>,
+    /// Gists are shown, with the names of players.
+    gists: bool,
     scratch: Option<Box<Scratch>>,
+    reading: Option<Reading>,
 }
 
-/// Where a message was seen.
+/// The place in which a message was seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) at: Time,
     pub(crate) session: Option<SessionId>,
     pub(crate) proto: Proto,
     pub(crate) dir: Dir,
-    pub(crate) around: PacketView<'a>,
+    pub(crate) packet: PacketView<'a>,
 }
 
-/// A chunk, as far as its header says.
+/// A chunk, not decoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'a> {
     pub(crate) seq: Option<Seq>,
-    /// The number under which it left.
+    /// Sequence number under which it left.
     pub(crate) seq_out: Option<Seq>,
     pub(crate) resend: bool,
-    /// Its receiver hears it, now or later.
-    pub(crate) heard: bool,
+    /// Its receiver takes it, now or later.
+    pub(crate) delivered: bool,
     pub(crate) data: &'a [u8],
 }
 
 impl Decoder {
-    /// With these definitions.
+    /// Shows everything, read through these definitions.
     #[must_use]
-    pub fn new(registry: &'static Registry, secrets: Secrets, form: Form) -> Self {
+    pub fn new(registry: &'static Registry) -> Self {
         Self {
             registry,
             contexts: Contexts::new(registry),
-            judge: Judge::default(),
-            teller: Teller::new(secrets, form),
+            select: Select::default(),
             buffer: Decoded::new(),
+            unknown: Decoded::new(),
             sessions: true,
-            ahead: VecDeque::new(),
+            gists: true,
             scratch: None,
+            reading: None,
         }
     }
 
-    /// Tells of snapshots what is in them, too.
-    #[must_use]
-    pub fn with_items(mut self, items: bool) -> Self {
-        self.teller.items = items;
-        self
-    }
-
-    /// For somebody who is not told everything: snapshots are messages as any other.
+    /// Ignores snapshots, for a watcher that does not receive all events: they are messages as any other.
     pub fn ignore_snapshots(&mut self) {
         self.contexts.ignore_snapshots();
     }
 
-    /// Shows messages only.
+    /// Ignores sessions: only messages are shown.
     pub fn ignore_sessions(&mut self) {
         self.sessions = false;
-        self.choose_what_to_follow();
+        self.choose_needs();
+    }
+
+    /// Ignores gists: no names of players are shown with messages.
+    pub fn ignore_gists(&mut self) {
+        self.gists = false;
+        self.choose_needs();
     }
 
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
-        self.judge.show_only(filter);
-        self.choose_what_to_follow();
+        self.select.show_only(filter);
+        self.choose_needs();
     }
 
-    /// Looks out for a message that matches, shown or not.
-    pub fn look_out_for(&mut self, filter: Filter) {
-        self.judge.look_out_for(filter);
-        self.choose_what_to_follow();
+    /// Waits for a message that matches, shown or not.
+    pub fn wait_for(&mut self, filter: Filter) {
+        self.select.wait_for(filter);
+        self.choose_needs();
     }
 
-    fn choose_what_to_follow(&mut self) {
-        let (form, stores) = (self.teller.form, self.contexts.stores());
-        let needs = self.judge.needs(form, self.sessions, stores, self.registry);
+    fn choose_needs(&mut self) {
+        let stores = self.contexts.stores();
+        let needs = self
+            .select
+            .needs(self.gists, self.sessions, stores, self.registry);
         self.contexts.set_needs(needs);
     }
 
-    const fn needs(&self) -> Needs {
-        self.contexts.needs()
-    }
-
-    /// Whether a message that was looked out for has come.
+    /// Returns true if the message that was waited for has come.
     #[must_use]
-    pub fn has_seen_it(&self) -> bool {
-        self.judge.reached
+    pub const fn has_reached(&self) -> bool {
+        self.select.reached
     }
 
-    /// Whether a message that is looked out for has not come.
+    /// Returns true if a message is waited for and has not come.
     #[must_use]
-    pub fn waits(&self) -> bool {
-        self.judge.waits()
+    pub const fn waits(&self) -> bool {
+        self.select.waits()
     }
 
-    /// How many messages were to be shown.
+    /// Messages that passed the filter.
     #[must_use]
-    pub fn matches(&self) -> u64 {
-        self.judge.matches
+    pub const fn matches(&self) -> u64 {
+        self.select.matches
     }
 
-    /// Whether only some messages are shown.
+    /// Returns true if there is a filter.
     #[must_use]
-    pub fn is_choosy(&self) -> bool {
-        self.judge.is_choosy()
+    pub const fn is_choosy(&self) -> bool {
+        self.select.is_choosy()
     }
 
-    /// A session has changed its state, which filters may ask for.
+    /// A session has changed its state.
     pub fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        self.judge.on_session(session, state);
+        self.select.on_session(session, state);
         self.contexts.on_session(at.0, session.0, state.into());
     }
 
-    /// Another run begins, whose sessions are others.
+    /// Another run begins, with sessions of its own.
     pub fn restart(&mut self) {
-        self.judge.restart();
+        self.select.restart();
         self.contexts.restart();
     }
 
-    /// What the player of a session is called, as far as that is known. No control characters.
+    /// Returns the name of a session's own player without control characters; `None` until it is known.
     #[must_use]
     pub fn player(&self, session: SessionId) -> Option<String> {
         let players = &self.contexts.get(session.0)?.known().players;
@@ -164,20 +166,21 @@ impl Decoder {
         self.contexts.gap();
     }
 
-    /// Somebody who missed nothing knows these snapshots.
+    /// Takes over the snapshots of a watcher that missed nothing.
     pub fn on_snapshots(&mut self, contexts: &Contexts) {
-        if self.needs().follows_any() {
+        if self.contexts.needs().follows_any() {
             self.contexts.adopt_snapshots(contexts);
         }
     }
 
-    /// Whether no message of this direction is to be shown, nor has to be looked at.
-    pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
-        let needed = self.needs().follows_any() || self.needs().names > Names::None;
-        !needed && self.judge.is_beyond(proto, dir)
+    /// Returns true if no message of this direction can be shown or change what is known.
+    pub(crate) fn skips(&self, proto: Proto, dir: Dir) -> bool {
+        let needs = self.contexts.needs();
+        let needed = needs.follows_any() || needs.names > Names::None;
+        !needed && self.select.is_beyond(proto, dir)
     }
 
-    /// A buffer to inflate into, lent until [`Self::give_back`].
+    /// Lends a buffer to inflate into, until [`Self::give_back`].
     pub(crate) fn lend_scratch(&mut self) -> Box<Scratch> {
         self.scratch.take().unwrap_or_default()
     }
@@ -186,218 +189,260 @@ impl Decoder {
         self.scratch = Some(scratch);
     }
 
-    /// Whether messages can be foreseen: not where they change what is known of snapshots.
-    pub(crate) fn foresees(&self) -> bool {
-        self.is_choosy() && !self.needs().follows_any()
+    /// Lends an empty reading with buffers of one that was recycled.
+    pub(crate) fn lend_reading(&mut self) -> Reading {
+        self.reading.take().unwrap_or_default()
     }
 
-    /// Whether a chunk has to be read, before [`Self::chunk`] is given the same chunks in the same order.
-    pub(crate) fn foresee(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
-        let (_, view) = view(self.registry, place, chunk);
-        let fields = self.lazy(&view);
-        self.contexts.observe(&view, &fields);
-        let context = self.contexts.of(view.session);
-        let shown = self.judge.decide(&view, &fields, context);
-        self.ahead.push_back(shown);
-        self.buffer = fields.into_buffer();
-        shown || chunk.heard && view.def.is_some_and(|def| self.tells_names(place.dir, def))
+    /// Takes the buffers of a reading that is not needed any more.
+    pub fn recycle(&mut self, mut reading: Reading) {
+        reading.clear();
+        self.reading = Some(reading);
     }
 
-    /// Whether a chunk cannot be shown, whatever is in it and whatever was before.
-    pub(crate) fn is_out_of_reach(&self, place: Place<'_>, chunk: Chunk<'_>) -> bool {
-        self.judge.is_out_of_reach(&view(self.registry, place, chunk).1)
-    }
-
-    /// Instead of [`Self::chunk`] for one that is out of reach: what can be learned from it.
-    pub(crate) fn learn(&mut self, place: Place<'_>, chunk: Chunk<'_>) {
-        let (_, view) = view(self.registry, place, chunk);
-        let fields = self.lazy(&view);
-        self.contexts.observe(&view, &fields);
-        self.contexts.learn(&view, &fields);
-        self.buffer = fields.into_buffer();
-    }
-
-    fn lazy<'a>(&mut self, view: &MessageView<'a>) -> Lazy<'a> {
-        Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer))
-    }
-
-    /// None of the chunks that were foreseen will be given.
-    pub(crate) fn forget_foreseen(&mut self) {
-        self.ahead.clear();
-    }
-
-    /// A chunk.
-    pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>) -> Content {
-        let (def, view) = view(self.registry, place, chunk);
-        let fields = self.lazy(&view);
-        let foreseen = self.ahead.pop_front();
-        if foreseen.is_none() {
-            self.contexts.observe(&view, &fields);
+    /// Returns the reading if there is anything to show: a message that passes the filter, or, without a filter, the
+    /// datagram.
+    pub(crate) fn keep_shown(&mut self, reading: Reading) -> Option<Reading> {
+        if !self.is_choosy() || reading.messages.iter().any(|message| message.shown) {
+            return Some(reading);
         }
-        let context = self.contexts.of(view.session);
-        let shown = foreseen.unwrap_or_else(|| self.judge.decide(&view, &fields, context));
-        let mut content = Content::hidden(def);
-        if shown {
-            let decoded = &mut self.teller.decoded;
-            let def = decoded.message(self.registry, place.proto, place.dir, chunk.data);
-            if let Some(def) = def {
-                decoded.check_vital(def, chunk.seq.is_some());
-            }
-            content = self.teller.content(def, chunk.data, &context.known().players);
-            content.notes.extend(context.notes().iter());
-            if let Some(completed) = context.completed() {
-                self.teller.add_snapshot(&completed, &mut content);
-            }
-        }
-        self.contexts.learn(&view, &fields);
-        self.buffer = fields.into_buffer();
-        content
+        self.recycle(reading);
+        None
     }
 
-    /// Whether a message says what players are called, to somebody who wants to know.
-    fn tells_names(&self, dir: Dir, def: &Def) -> bool {
-        self.needs().names > Names::None && Players::learns_from(dir, def)
+    /// Reads a chunk; `records` gets its fields if it is shown.
+    pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>, records: &mut Vec<Record>) -> Message {
+        let found = self.registry.message(place.proto, place.dir, chunk.data);
+        // An unknown UUID has the definition of its envelope, which is not its own.
+        let found = found.filter(|found| !found.unknown);
+        let id = identify(chunk.data).map(|(id, _)| id);
+        let (layer, identity) = match id {
+            Some(id) => (
+                id.layer.into(),
+                id.uuid.map_or(Identity::Number(id.id), Identity::Uuid),
+            ),
+            None => (Layer::Unreadable, Identity::Other),
+        };
+        let def = found.map(|found| found.def);
+        let message = Message {
+            id: id.map(|id| id.id),
+            uuid: id.and_then(|id| id.uuid),
+            vital: chunk.seq.is_some(),
+            resend: chunk.resend,
+            seq_out: chunk.seq_out,
+            ..Message::new(layer, def)
+        };
+        let view = MessageView {
+            class: id.map_or(Class::System, |id| id.layer.into()),
+            id: identity,
+            body: found.map_or(0, |found| found.body),
+            seq: chunk.seq,
+            seq_out: chunk.seq_out,
+            resend: chunk.resend,
+            delivered: chunk.delivered,
+            ..place.view(Class::System, def, chunk.data)
+        };
+        self.read(message, &view, records)
     }
 
-    /// The clear payload of a control packet.
-    pub(crate) fn control(&mut self, place: Place<'_>, payload: &[u8]) -> Content {
+    /// Reads the clear payload of a control packet; `records` gets its fields if it is shown.
+    pub(crate) fn control(
+        &mut self,
+        place: Place<'_>,
+        control: Control<'_>,
+        payload: &[u8],
+        records: &mut Vec<Record>,
+    ) -> Message {
+        let name = match control.name() {
+            Cow::Borrowed(name) => Some(name),
+            Cow::Owned(_) => None,
+        };
         let id = payload.first().copied();
         let def = id.and_then(|id| self.registry.control(place.proto, place.dir, id));
         let view = MessageView {
-            at: place.at.0,
-            session: place.session.map(|session| session.0),
-            proto: place.proto,
-            dir: place.dir,
-            class: Class::Control,
             id: id.map_or(Identity::Other, |id| Identity::Number(id.into())),
-            def,
             body: 1,
-            data: payload,
-            seq: None,
-            seq_out: None,
-            resend: false,
-            delivered: false,
-            packet: place.around,
+            ..place.view(Class::Control, def, payload)
         };
-        if !self.decide(&view) {
-            return Content::hidden(def);
-        }
-        let decoded = &mut self.teller.decoded;
-        let def = decoded.control(self.registry, place.proto, place.dir, payload);
-        let players = &self.contexts.of(view.session).known().players;
-        let content = self.teller.content(def, payload, players);
-        if view.is_cut() {
-            content.of_a_cut()
-        } else {
-            content
+        Message {
+            name,
+            ..self.read(Message::new(Layer::Control, def), &view, records)
         }
     }
 
-    /// Observes a message that is not a chunk, and asks the filters.
-    fn decide(&mut self, view: &MessageView<'_>) -> bool {
-        let fields = self.lazy(view);
-        self.contexts.observe(view, &fields);
-        let context = self.contexts.of(view.session);
-        let shown = self.judge.decide(view, &fields, context);
-        self.buffer = fields.into_buffer();
-        shown
-    }
-
-    /// A datagram outside a connection.
-    pub fn connless(&mut self, at: Time, connless: &session::Connless) -> Content {
-        let Some(message) = Connless::parse(&connless.bytes) else {
-            return Content {
+    /// Reads a datagram outside a connection; `records` gets its fields if it is shown.
+    pub(crate) fn connless(
+        &mut self,
+        at: Time,
+        connless: &session::Connless,
+        parsed: Option<Connless<'_>>,
+        records: &mut Vec<Record>,
+    ) -> Message {
+        let Some(parsed) = parsed else {
+            return Message {
                 shown: !self.is_choosy(),
-                ..Content::default()
+                ..Message::new(Layer::Connless, None)
             };
         };
-        let proto = match message {
+        let proto = match parsed {
             Connless::V7 { .. } => Proto::V7,
             Connless::Plain { .. } | Connless::Extended { .. } => Proto::Ddnet,
         };
-        let data = message.data();
-        let def = self.registry.connless(proto, data);
+        let data = parsed.data();
         let cut = [Note {
             code: Code::CutByCapture,
             at: connless.bytes.len(),
             len: connless.cut,
         }];
         let notes = if connless.cut > 0 { &cut[..] } else { &[] };
-        let view = MessageView {
-            at: at.0,
+        let packet = PacketView {
+            size: Some(connless.bytes.len()),
+            notes,
+            ..PacketView::default()
+        };
+        let place = Place {
+            at,
             session: None,
             proto,
             dir: connless.dir,
-            class: Class::Connless,
+            packet,
+        };
+        let def = self.registry.connless(proto, data);
+        let view = MessageView {
+            body: 8,
+            ..place.view(Class::Connless, def, data)
+        };
+        let mut message = self.read(Message::new(Layer::Connless, def), &view, records);
+        if message.shown {
+            message.notes.extend(notes);
+        }
+        message
+    }
+
+    /// Asks the filters about a message, and decodes it if it is shown. `message` has its definition.
+    fn read(&mut self, mut message: Message, view: &MessageView<'_>, records: &mut Vec<Record>) -> Message {
+        let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
+        self.contexts.observe(view, &fields);
+        let context = self.contexts.of(view.session);
+        message.shown = self.select.decide(view, &fields, context);
+        if message.shown {
+            let start = records.len();
+            let notes = match fields.fields() {
+                Some(fields) => {
+                    records.extend_from_slice(fields.decoded.records());
+                    with_direction(*fields.decoded.notes(), fields.def, view)
+                }
+                None => {
+                    message.def = read_unknown(&mut self.unknown, self.registry, view);
+                    records.extend_from_slice(self.unknown.records());
+                    *self.unknown.notes()
+                }
+            };
+            message.records = start..records.len();
+            add_notes(&mut message, notes, view);
+            message.notes.extend(context.notes().iter());
+            if self.gists && message.def.is_some_and(names_players) {
+                message.players = Some(Arc::clone(&context.known().players));
+            }
+            if let Some(snapshot) = context.retained() {
+                add_snapshot(&mut message, snapshot);
+            }
+        }
+        self.contexts.learn(view, &fields);
+        self.buffer = fields.into_buffer();
+        message
+    }
+}
+
+/// Adds a note to what was read of a message if it goes the wrong way.
+fn with_direction(mut notes: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
+    if view.class != Class::Connless && !def.way.allows(view.dir) {
+        let (code, len) = (Code::WrongDirection, view.body);
+        notes.push(Note { code, at: 0, len });
+    }
+    notes
+}
+
+/// Adds the notes of what was read of a message, and of the chunk around it.
+fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
+    let vitality = message.def.and_then(|def| def.odd_vitality(view.seq.is_some()));
+    if let Some(code) = vitality.filter(|_| view.is_chunk()) {
+        notes.push(Note { code, at: 0, len: 0 });
+    }
+    let is_cut = view.is_cut();
+    let notes = notes.iter();
+    message
+        .notes
+        .extend(notes.filter(|note| !(is_cut && note.code.comes_of_a_cut())));
+}
+
+fn add_snapshot(message: &mut Message, snapshot: Retained<'static>) {
+    let completed = snapshot.view();
+    // The data of one that came in parts has no range in this message.
+    let at = completed.data_at;
+    let notes = completed.data_notes.iter().map(|note| Note {
+        at: at.map_or(0, |at| at + note.at),
+        len: at.map_or(0, |_| note.len),
+        ..note
+    });
+    message.notes.extend(notes);
+    message.snapshot = Some(Box::new(snapshot));
+}
+
+/// Reads a message without a definition of its own; an unknown UUID is read as its envelope.
+fn read_unknown(
+    buffer: &mut Decoded,
+    registry: &'static Registry,
+    view: &MessageView<'_>,
+) -> Option<&'static Def> {
+    match view.class {
+        Class::Control => buffer.control(registry, view.proto, view.dir, view.data),
+        Class::Connless => buffer.connless(registry, view.proto, view.data),
+        Class::System | Class::Game | Class::Object => {
+            buffer.message(registry, view.proto, view.dir, view.data)
+        }
+    }
+}
+
+fn names_players(def: &Def) -> bool {
+    def.gist.as_ref().is_some_and(Gist::names_players)
+}
+
+impl<'a> Place<'a> {
+    /// A message that is not a chunk, in this place.
+    fn view(self, class: Class, def: Option<&'a Def>, data: &'a [u8]) -> MessageView<'a> {
+        MessageView {
+            at: self.at.0,
+            session: self.session.map(|session| session.0),
+            proto: self.proto,
+            dir: self.dir,
+            class,
             id: Identity::Other,
             def,
-            body: 8,
+            body: 0,
             data,
             seq: None,
             seq_out: None,
             resend: false,
             delivered: false,
-            packet: PacketView {
-                size: Some(connless.bytes.len()),
-                notes,
-                ..PacketView::default()
-            },
-        };
-        let shown = self.decide(&view);
-        if !shown {
-            return Content::hidden(def);
+            packet: self.packet,
         }
-        let def = self.teller.decoded.connless(self.registry, proto, data);
-        let nobody = &self.contexts.of(None).known().players;
-        let content = self.teller.content(def, data, nobody);
-        if notes.is_empty() {
-            return content;
-        }
-        let mut content = content.of_a_cut();
-        content.notes.extend(notes);
-        content
     }
 }
 
-/// The view of a chunk.
-fn view<'a>(
-    registry: &'static Registry,
-    place: Place<'a>,
-    chunk: Chunk<'a>,
-) -> (Option<&'static Def>, MessageView<'a>) {
-    let found = registry.message(place.proto, place.dir, chunk.data);
-    let id = identify(chunk.data).map(|(id, _)| id);
-    // An unknown UUID has the definition of its envelope, which is not its own.
-    let found = found.filter(|found| !found.unknown);
-    let def = found.map(|found| found.def);
-    let view = MessageView {
-        at: place.at.0,
-        session: place.session.map(|session| session.0),
-        proto: place.proto,
-        dir: place.dir,
-        class: id.map_or(Class::System, |id| id.layer.into()),
-        id: id.map_or(Identity::Other, identity),
-        def,
-        body: found.map_or(0, |found| found.body),
-        data: chunk.data,
-        seq: chunk.seq,
-        seq_out: chunk.seq_out,
-        resend: chunk.resend,
-        delivered: chunk.heard,
-        packet: place.around,
-    };
-    (def, view)
-}
-
-fn identity(id: MessageId) -> Identity {
-    id.uuid.map_or(Identity::Number(id.id), Identity::Uuid)
+impl From<message::Layer> for Layer {
+    fn from(layer: message::Layer) -> Self {
+        match layer {
+            message::Layer::System => Self::System,
+            message::Layer::Game => Self::Game,
+        }
+    }
 }
 
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decoder")
-            .field("secrets", &self.teller.secrets)
-            .field("form", &self.teller.form)
+            .field("matches", &self.matches())
             .finish_non_exhaustive()
     }
 }

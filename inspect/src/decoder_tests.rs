@@ -1,37 +1,42 @@
-//! Tests of what a message is said to say.
+//! Tests of messages that are read: names, fields, notes, and who plays.
+
+use teetap_proxy::session::{Datagram, Origin};
+use teetap_wire::{Flags, Header, Token, def::Secrets, packet, write_chunk};
 
 use super::*;
 use crate::gist::GIST;
 
-fn decoder(secrets: Secrets, form: Form) -> Decoder {
-    Decoder::new(Registry::builtin(), secrets, form)
+fn decoder() -> Decoder {
+    Decoder::new(Registry::builtin())
 }
 
 const SESSION: SessionId = SessionId(1);
 
-/// What a vital 0.7 message says.
-fn read(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Content {
+/// Reads a vital 0.7 message that is sent on.
+fn read(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Option<Reading> {
     read_if(true, decoder, dir, data)
 }
 
-/// The same, whether its receiver hears it or not.
-fn read_if(heard: bool, decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Content {
-    let place = Place {
-        at: Time::ZERO,
-        session: Some(SESSION),
-        proto: Proto::V7,
-        dir,
-        around: PacketView::default(),
+/// The same, sent on or not.
+fn read_if(sent: bool, decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Option<Reading> {
+    let mut payload = Vec::new();
+    write_chunk(Proto::V7, Some(Seq::new(1)), false, data, &mut payload).unwrap();
+    let header = Header {
+        flags: Flags::empty(),
+        ack: Seq::new(1),
+        num_chunks: 1,
+        token: Some(Token(*b"tokn")),
     };
-    let seq = Some(Seq::new(1));
-    let chunk = Chunk {
-        seq,
-        seq_out: seq,
-        resend: false,
-        heard,
-        data,
-    };
-    decoder.chunk(place, chunk)
+    let mut bytes = Vec::new();
+    packet::write(Proto::V7, &header, &payload, None, &mut bytes);
+    let left = sent.then_some(&*bytes);
+    let datagram = Datagram::new(dir, Proto::V7, Origin::Peer, &bytes, left.into_iter());
+    Reading::of_datagram(Time::ZERO, Some(SESSION), &datagram, decoder)
+}
+
+fn gist(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> String {
+    let reading = read(decoder, dir, data).unwrap();
+    reading.gist(&reading.messages[0], Secrets::Hide)
 }
 
 /// 0.7's info with a password.
@@ -39,14 +44,31 @@ const INFO: &[u8] = b"\x030.7\0hunter2\0";
 
 #[test]
 fn secrets_are_dots_unless_asked_for() {
-    for (secrets, form, fields) in [
-        (Secrets::Hide, Form::Gist, r#""0.7", password •••"#),
-        (Secrets::Show, Form::Gist, r#""0.7", password "hunter2""#),
-        (Secrets::Hide, Form::Json, r#"{"version":"0.7","password":"•••"}"#),
-    ] {
-        let content = read(&mut decoder(secrets, form), Dir::C2s, INFO);
-        assert_eq!((content.name, content.fields.as_str()), (Some("info"), fields));
-    }
+    let reading = read(&mut decoder(), Dir::C2s, INFO).unwrap();
+    let info = &reading.messages[0];
+    assert_eq!(info.name, Some("info"));
+    assert_eq!(reading.gist(info, Secrets::Hide), r#""0.7", password •••"#);
+    assert_eq!(reading.gist(info, Secrets::Show), r#""0.7", password "hunter2""#);
+    assert_eq!(
+        reading.json(info, Secrets::Hide).unwrap(),
+        r#"{"version":"0.7","password":"•••"}"#
+    );
+    let tree = |secrets| {
+        let rows = reading.tree(info, secrets);
+        rows.map(|row| (row.name, row.value, row.at, row.len))
+            .collect::<Vec<_>>()
+    };
+    let version = ("version", r#""0.7""#.to_owned(), 1, 4);
+    assert_eq!(
+        tree(Secrets::Hide),
+        [version.clone(), ("password", "•••".to_owned(), 5, 8)]
+    );
+    assert_eq!(
+        tree(Secrets::Show),
+        [version, ("password", r#""hunter2""#.to_owned(), 5, 8)]
+    );
+    // Behind the chunk header.
+    assert_eq!((info.range(), reading.data(info)), (3..16, INFO));
 }
 
 #[test]
@@ -54,8 +76,8 @@ fn a_line_is_not_longer_than_a_line() {
     let mut motd = vec![2];
     motd.resize(1000, b'x');
     motd.push(0);
-    let mut decoder = decoder(Secrets::Hide, Form::Gist);
-    let fields = read(&mut decoder, Dir::S2c, &motd).fields;
+    let mut decoder = decoder();
+    let fields = gist(&mut decoder, Dir::S2c, &motd);
     assert!(
         fields.ends_with("xxx\"…") && fields.chars().count() == GIST,
         "{fields}"
@@ -63,7 +85,7 @@ fn a_line_is_not_longer_than_a_line() {
     // 32 numbers.
     let mut tuning = vec![12];
     tuning.extend([1; 32]);
-    let fields = read(&mut decoder, Dir::S2c, &tuning).fields;
+    let fields = gist(&mut decoder, Dir::S2c, &tuning);
     assert!(
         fields.ends_with(" …") && fields.chars().count() <= GIST + 2,
         "{fields}"
@@ -79,8 +101,8 @@ const CHAT: &[u8] = b"\x06\x01\x03\x40gg\0";
 
 #[test]
 fn players_have_names_as_long_as_they_are_there() {
-    let mut decoder = decoder(Secrets::Hide, Form::Gist);
-    let mut said = |data: &[u8]| read(&mut decoder, Dir::S2c, data).fields;
+    let mut decoder = decoder();
+    let mut said = |data: &[u8]| gist(&mut decoder, Dir::S2c, data);
     assert_eq!(said(CHAT), "3: gg");
     // Too short for its template.
     assert_eq!(
@@ -92,29 +114,33 @@ fn players_have_names_as_long_as_they_are_there() {
     assert_eq!(said(CHAT), "3: gg");
     // What is not sent on is nobody's name.
     read_if(false, &mut decoder, Dir::S2c, CLIENT_INFO);
-    assert_eq!(read(&mut decoder, Dir::S2c, CHAT).fields, "3: gg");
+    assert_eq!(gist(&mut decoder, Dir::S2c, CHAT), "3: gg");
     read(&mut decoder, Dir::S2c, CLIENT_INFO);
     decoder.on_session(Time(1), SESSION, State::Closed);
-    assert_eq!(read(&mut decoder, Dir::S2c, CHAT).fields, "3: gg");
+    assert_eq!(gist(&mut decoder, Dir::S2c, CHAT), "3: gg");
 }
 
 #[test]
 fn a_session_has_the_name_of_its_player_also_when_nobody_looks_at_it() {
-    let mut decoder = decoder(Secrets::Hide, Form::Json);
+    let mut decoder = decoder();
+    decoder.ignore_gists();
     let text = r#"cl_kill and sess.name == "nameless tee""#;
     decoder.show_only(Filter::parse(text, Registry::builtin()).unwrap().0);
-    assert!(!read(&mut decoder, Dir::C2s, b"\x38").shown);
+    assert!(read(&mut decoder, Dir::C2s, b"\x38").is_none());
     assert_eq!(decoder.player(SESSION), None);
-    assert!(!read(&mut decoder, Dir::C2s, b"\x36nameless tee\0").shown);
-    assert!(read(&mut decoder, Dir::C2s, b"\x38").shown);
+    assert!(read(&mut decoder, Dir::C2s, b"\x36nameless tee\0").is_none());
+    assert!(read(&mut decoder, Dir::C2s, b"\x38").is_some());
     assert_eq!(decoder.player(SESSION).as_deref(), Some("nameless tee"));
-    assert!(!read(&mut decoder, Dir::C2s, b"\x36\x1b[2J\0").shown);
+    assert!(read(&mut decoder, Dir::C2s, b"\x36\x1b[2J\0").is_none());
     assert_eq!(decoder.player(SESSION).as_deref(), Some("\u{fffd}[2J"));
 }
 
 #[test]
 fn what_has_no_definition_has_no_name_and_a_note() {
-    let content = read(&mut decoder(Secrets::Hide, Form::Json), Dir::S2c, b"\x3f");
-    assert_eq!((content.name, content.fields.as_str()), (None, ""));
-    assert_eq!(content.notes.len(), 1);
+    let reading = read(&mut decoder(), Dir::S2c, b"\x3f").unwrap();
+    let message = &reading.messages[0];
+    assert_eq!((message.name, &*reading.label(message)), (None, "sys.31"));
+    assert_eq!(reading.gist(message, Secrets::Hide), "");
+    assert_eq!(reading.json(message, Secrets::Hide), None);
+    assert_eq!(message.notes.len(), 1);
 }

@@ -5,7 +5,7 @@
 //! Law: a line is not longer than a line, however much a peer sends.
 
 use teetap_rules::context::Players;
-use teetap_wire::def::{Decoded, Def, Look, Record, Secrets, Source, Value};
+use teetap_wire::def::{Def, Look, Record, Records, Secrets, Source, Value};
 
 /// Characters of a gist.
 pub(crate) const GIST: usize = 160;
@@ -14,36 +14,35 @@ const VALUE: usize = 64;
 
 /// What a message says; `players` are those of its session.
 pub(crate) fn line(
-    decoded: &Decoded,
+    records: Records<'_>,
     def: &Def,
     source: Source<'_>,
     secrets: Secrets,
-    players: &Players,
+    players: Option<&Players>,
 ) -> String {
     let look = Look {
         secrets,
         line: GIST,
         value: VALUE,
     };
-    decoded
-        .view()
-        .gist(def, source, look, &|id| players.name(id))
-        .unwrap_or_else(|| fields(decoded, def, source, secrets))
+    records
+        .gist(def, source, look, &|id| players?.name(id))
+        .unwrap_or_else(|| fields(records, def, source, secrets))
 }
 
 /// `field=value` for what has a value of its own, as far as a line goes. Of a list the number of its elements.
-fn fields(decoded: &Decoded, def: &Def, source: Source<'_>, secrets: Secrets) -> String {
+fn fields(records: Records<'_>, def: &Def, source: Source<'_>, secrets: Secrets) -> String {
     let mut out = String::new();
     let mut left = GIST;
     let mut skip_to = 0;
-    for (number, record) in decoded.records().iter().enumerate() {
+    for (number, record) in records.all().iter().enumerate() {
         if number < skip_to || record.value == Value::Group {
             continue;
         }
         if matches!(record.value, Value::List(_)) {
             skip_to = record.end as usize;
         }
-        let Some(part) = part(decoded, def, record, source, secrets) else {
+        let Some(part) = part(records, def, record, source, secrets) else {
             continue;
         };
         let len = part.chars().count() + 1;
@@ -61,7 +60,7 @@ fn fields(decoded: &Decoded, def: &Def, source: Source<'_>, secrets: Secrets) ->
 }
 
 fn part(
-    decoded: &Decoded,
+    records: Records<'_>,
     def: &Def,
     record: &Record,
     source: Source<'_>,
@@ -72,7 +71,7 @@ fn part(
         return None;
     }
     let name = &def.field(record.field)?.name;
-    let value = decoded.view().value_text(def, record, source, secrets);
+    let value = records.value_text(def, record, source, secrets);
     let mut part = format!("{name}=");
     if value.chars().count() <= VALUE {
         part.push_str(&value);

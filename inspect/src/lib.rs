@@ -1,8 +1,11 @@
 //! What a person sees of the traffic.
 //!
-//! [`decoder`] reads messages through the definitions and asks filters about them. [`reading`] takes a datagram event apart
-//! again: the core tells what happened in bytes, and whoever shows it decodes it, off the data thread. [`row`] makes text
-//! of events, for the plain output and for tables.
+//! ```text
+//! event ── decoder, select ──> reading ──> lines ──> row (text), jsonl, lists
+//! ```
+//!
+//! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
+//! the typed result. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
 //!
 //! Law: nothing a peer sent leaves here as a control character.
 //!
@@ -12,17 +15,17 @@ pub mod decoder;
 pub mod explain;
 mod gist;
 pub mod jsonl;
-mod judge;
+pub mod lines;
 mod matcher;
 pub mod reading;
 pub mod recording;
 pub mod row;
+mod select;
 mod snapshot;
 mod style;
-mod teller;
 
 pub use decoder::Decoder;
+pub use lines::EventLines;
 pub use reading::{Layer, Message, Reading};
-pub use row::{Kind, Row, Verbosity, rows};
-pub use style::Style;
-pub use teller::{Content, Form};
+pub use row::{Row, rows};
+pub use style::{Kind, Style, Verbosity};

@@ -14,75 +14,86 @@ use std::fmt::{self, Write as _};
 use teetap_proxy::session::{
     Connless, Datagram, Event, Level, Notice, Origin, SessionChange, SessionId, Time, What,
 };
-use teetap_wire::{Dir, Flags, Note, Severity, Side, connless, printable};
+use teetap_wire::{Dir, Flags, Note, Side, def::Secrets, printable};
 
 use crate::{
+    EventLines, Kind, Style, Verbosity,
     decoder::Decoder,
+    lines::{About, Bytes, Line},
     reading::{Message, Reading},
+    snapshot,
 };
-
-/// How much is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verbosity {
-    /// Messages, sessions, notices.
-    #[default]
-    Messages,
-    /// And a line per datagram.
-    Datagrams,
-    /// And its bytes.
-    Bytes,
-}
-
-/// What a row is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A message, a datagram, its bytes.
-    Traffic,
-    /// The state of a session.
-    Session,
-    /// Something is probably wrong, traffic that has a note of that weight included.
-    Warning,
-    /// A notice.
-    Info,
-}
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What it is about.
+    /// Its weight.
     pub kind: Kind,
     /// The line, without its end. No control characters.
     pub text: String,
 }
 
-/// The rows of an event.
+/// The rows of an event that a style shows.
 #[must_use]
-pub fn rows(event: &Event, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<Row> {
+pub fn rows(event: &Event, style: Style, decoder: &mut Decoder) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let lines = EventLines::of(event, style, decoder);
+    for line in &lines.list {
+        add(&lines, line, style, &mut rows);
+    }
+    if let Some(reading) = lines.reading {
+        decoder.recycle(reading);
+    }
+    rows
+}
+
+/// The rows of an event as lines of one text: the comment of its packets in captures.
+#[must_use]
+pub fn comment(event: &Event, decoder: &mut Decoder) -> String {
+    let rows = rows(event, Style::default(), decoder);
+    let lines: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+    lines.join("\n")
+}
+
+/// Renders a line: of changed items, a row for each.
+fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
+    let event = lines.event;
     let start = Start {
         at: event.at,
         session: event.session,
     };
-    match &event.what {
-        What::Session(change) => {
-            if let Some(session) = event.session {
-                decoder.on_session(event.at, session, change.state);
-            }
-            vec![Row::new(Kind::Session, format!("{start} {}", Session(change)))]
+    let mut row = |text: String| rows.push(Row::new(line.kind, text));
+    match (&line.about, &event.what, &lines.reading) {
+        (About::Session { .. }, What::Session(change), _) => row(format!("{start} {}", Session(change))),
+        (About::Notice, What::Notice(notice), _) => row(notice_text(start, notice)),
+        (About::Connless, What::Connless(connless), Some(reading)) => {
+            row(connless_text(start, connless, reading, style));
         }
-        What::Notice(notice) => vec![notice_row(start, notice)],
-        What::Connless(connless) => connless_row(start, connless, verbosity, decoder)
-            .into_iter()
-            .collect(),
-        What::Datagram(datagram) => datagram_rows(start, datagram, verbosity, decoder),
+        (About::Datagram, What::Datagram(datagram), Some(reading)) => {
+            let arrow = arrow(datagram.dir, datagram.leg);
+            row(format!("{start} {arrow} {}", Whole { datagram, reading }));
+        }
+        (About::Bytes(bytes), What::Datagram(datagram), _) => row(bytes_text(start, *bytes, datagram)),
+        (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
+            if let Some(message) = lines.message(*index) {
+                let arrow = arrow(datagram.dir, datagram.leg);
+                let notes = lines.notes(message, *with_datagram);
+                let text = MessageText {
+                    message,
+                    reading,
+                    secrets: style.secrets,
+                };
+                row(format!("{start} {arrow} {text}{}", Marks(&notes)));
+            }
+        }
+        (About::Items(index), _, _) => {
+            if let Some(completed) = lines.message(*index).and_then(Message::snapshot) {
+                let items = snapshot::lines(&completed, style.secrets);
+                items.iter().for_each(|item| row(format!("{start}     {item}")));
+            }
+        }
+        _ => {}
     }
-}
-
-/// What an event is about, in as many lines as it has messages: the comment of its packets in captures.
-#[must_use]
-pub fn gist(event: &Event, decoder: &mut Decoder) -> String {
-    let rows = rows(event, Verbosity::Messages, decoder);
-    let lines: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
-    lines.join("\n")
 }
 
 /// The row that says that events were missed.
@@ -152,19 +163,14 @@ impl fmt::Display for Session<'_> {
     }
 }
 
-fn notice_row(start: Start, notice: &Notice) -> Row {
+fn notice_text(start: Start, notice: &Notice) -> String {
     match notice.level() {
-        Level::Warning => Row::new(Kind::Warning, format!("{start} warning: {notice}")),
-        Level::Info => Row::new(Kind::Info, format!("{start} note: {notice}")),
+        Level::Warning => format!("{start} warning: {notice}"),
+        Level::Info => format!("{start} note: {notice}"),
     }
 }
 
-fn connless_row(
-    start: Start,
-    connless: &Connless,
-    verbosity: Verbosity,
-    decoder: &mut Decoder,
-) -> Option<Row> {
+fn connless_text(start: Start, connless: &Connless, reading: &Reading, style: Style) -> String {
     let Connless {
         dir,
         client,
@@ -172,89 +178,33 @@ fn connless_row(
         forwarded,
         ..
     } = connless;
-    let content = decoder.connless(start.at, connless);
-    if !content.shown {
-        return None;
-    }
-    let name = content
-        .name
-        .map_or_else(|| name_of_connless(bytes), str::to_owned);
-    let size = bytes.len();
-    let mut text = format!(
-        "{start} {} -      {name:<15} {size:>5} bytes client {client}",
-        arrow(*dir, None)
-    );
+    let arrow = arrow(*dir, None);
+    let Some(message) = reading.messages.first() else {
+        return String::new();
+    };
+    let (name, size) = (reading.label(message), bytes.len());
+    let mut text = format!("{start} {arrow} -      {name:<15} {size:>5} bytes client {client}");
     if !forwarded {
         text.push_str(" discard");
     }
-    if !content.fields.is_empty() {
-        let _never_fails = write!(text, " {}", content.fields);
+    let gist = reading.gist(message, style.secrets);
+    if !gist.is_empty() {
+        let _never_fails = write!(text, " {gist}");
     }
-    let _never_fails = write!(text, "{}", Marks(&content.notes));
-    if verbosity >= Verbosity::Bytes {
+    let _never_fails = write!(text, "{}", Marks(&message.notes));
+    if style.verbosity >= Verbosity::Bytes {
         let _never_fails = write!(text, " hex {}", hex(bytes));
     }
-    Some(Row::new(weight(&content.notes, false), text))
+    text
 }
 
-/// What to call a datagram outside a connection.
-#[must_use]
-pub fn name_of_connless(bytes: &[u8]) -> String {
-    connless::Connless::parse(bytes).map_or_else(
-        || "connless.raw".to_owned(),
-        |message| connless::tag(message.data()),
-    )
-}
-
-fn datagram_rows(start: Start, datagram: &Datagram, verbosity: Verbosity, decoder: &mut Decoder) -> Vec<Row> {
-    let Some(reading) = Reading::shown(start.at, start.session, datagram, decoder) else {
-        return Vec::new();
+fn bytes_text(start: Start, bytes: Bytes, datagram: &Datagram) -> String {
+    let (word, bytes) = match bytes {
+        Bytes::Passed => ("in=out", datagram.received()),
+        Bytes::Received => ("in", datagram.received()),
+        Bytes::Sent(index) => ("out", datagram.sent().nth(index)),
     };
-    let arrow = arrow(datagram.dir, datagram.leg);
-    let mut rows = Vec::with_capacity(reading.messages.len() + 3);
-    // Without messages the notes would have no line to stand on.
-    let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || reading.error.is_some());
-    if bare || verbosity >= Verbosity::Datagrams {
-        let text = format!(
-            "{start} {arrow} {}",
-            Whole {
-                datagram,
-                reading: &reading
-            }
-        );
-        rows.push(Row::new(weight(&reading.notes, reading.error.is_some()), text));
-    }
-    if verbosity >= Verbosity::Bytes {
-        rows.extend(bytes_rows(start, datagram));
-    }
-    // With the datagram's own line the notes are there.
-    let mut loose: &[Note] = if rows.is_empty() { &reading.notes } else { &[] };
-    for message in reading.messages.iter().filter(|message| message.shown) {
-        let notes = [message.notes.as_slice(), loose].concat();
-        loose = &[];
-        rows.push(Row::new(
-            weight(&notes, false),
-            format!("{start} {arrow} {}{}", Line(message), Marks(&notes)),
-        ));
-        let items = message.items.iter();
-        rows.extend(items.map(|item| Row::new(Kind::Traffic, format!("{start}     {item}"))));
-    }
-    rows
-}
-
-fn bytes_rows(start: Start, datagram: &Datagram) -> Vec<Row> {
-    let received = datagram.received();
-    let row =
-        |word: &str, bytes: &[u8]| Row::new(Kind::Traffic, format!("{start}     {word} {}", hex(bytes)));
-    let unchanged = received.is_some_and(|received| datagram.sent().eq([received]));
-    let mut rows: Vec<Row> = received
-        .map(|bytes| row(if unchanged { "in=out" } else { "in" }, bytes))
-        .into_iter()
-        .collect();
-    if !unchanged {
-        rows.extend(datagram.sent().map(|bytes| row("out", bytes)));
-    }
-    rows
+    format!("{start}     {word} {}", hex(bytes.unwrap_or_default()))
 }
 
 /// The line of a datagram.
@@ -337,12 +287,20 @@ impl fmt::Display for Range {
     }
 }
 
-/// The line of a message, behind the direction.
-struct Line<'a>(&'a Message);
+/// The line of a message, after the direction.
+struct MessageText<'a> {
+    message: &'a Message,
+    reading: &'a Reading,
+    secrets: Secrets,
+}
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for MessageText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = self.0;
+        let Self {
+            message,
+            reading,
+            secrets,
+        } = *self;
         let flag = match (message.vital, message.resend) {
             (true, true) => 'R',
             (true, false) => 'V',
@@ -359,8 +317,8 @@ impl fmt::Display for Line<'_> {
         write!(
             f,
             "{flag} {seq:>4} {:<spare$} {:>5} bytes",
-            message.label,
-            message.data.len()
+            reading.label(message),
+            message.range().len()
         )?;
         if let Some(word) = message.done.word() {
             write!(f, " {word}")?;
@@ -370,10 +328,11 @@ impl fmt::Display for Line<'_> {
             Origin::Peer | Origin::Proxy => {}
             origin => write!(f, " by the {origin}")?,
         }
-        if message.fields.is_empty() {
+        let gist = reading.gist(message, secrets);
+        if gist.is_empty() {
             return Ok(());
         }
-        write!(f, " {}", message.fields)
+        write!(f, " {gist}")
     }
 }
 
@@ -385,15 +344,6 @@ impl fmt::Display for Marks<'_> {
         self.0
             .iter()
             .try_for_each(|note| write!(f, " !{}", note.code.name()))
-    }
-}
-
-fn weight(notes: &[Note], broken: bool) -> Kind {
-    let heavy = notes.iter().any(|note| note.code.severity() >= Severity::Warning);
-    if heavy || broken {
-        Kind::Warning
-    } else {
-        Kind::Traffic
     }
 }
 

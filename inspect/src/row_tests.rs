@@ -4,14 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use teetap_proxy::session::{Action, Ends, Placed, State};
-use teetap_wire::{
-    Header, Proto, Seq, Token, control,
-    def::{Registry, Secrets},
-    packet, write_chunk,
-};
+use teetap_wire::{Header, Proto, Seq, Token, control, def::Registry, packet, write_chunk};
 
 use super::*;
-use crate::teller::Form;
 
 fn packet(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
     let header = Header {
@@ -44,8 +39,11 @@ fn event(received: &[u8], sent: &[&[u8]], change: impl FnOnce(&mut Datagram)) ->
 }
 
 fn rows(event: &Event, verbosity: Verbosity) -> Vec<Row> {
-    let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
-    super::rows(event, verbosity, &mut decoder)
+    let style = Style {
+        verbosity,
+        ..Style::default()
+    };
+    super::rows(event, style, &mut Decoder::new(Registry::builtin()))
 }
 
 fn texts(event: &Event, verbosity: Verbosity) -> Vec<String> {

@@ -14,7 +14,7 @@ use teetap_wire::{
 const ITEMS: usize = 2048;
 
 /// The object of the JSON output.
-pub(crate) fn json(completed: &Completed<'_>, items: bool, secrets: Secrets, buffer: &mut Decoded) -> String {
+pub(crate) fn json(completed: &Completed<'_>, items: bool, secrets: Secrets) -> String {
     let mut out = String::new();
     let Completed {
         tick, parts, counts, ..
@@ -43,12 +43,13 @@ pub(crate) fn json(completed: &Completed<'_>, items: bool, secrets: Secrets, buf
         counts.items, counts.new, counts.changed, counts.deleted
     );
     if items {
+        let mut buffer = Decoded::new();
         out.push_str(",\"items\":[");
         for (number, item) in completed.items().take(ITEMS).enumerate() {
             if number > 0 {
                 out.push(',');
             }
-            item_json(&item, secrets, buffer, &mut out);
+            item_json(&item, secrets, &mut buffer, &mut out);
         }
         out.push(']');
     }
@@ -113,10 +114,11 @@ fn notes_json(buffer: &Decoded, out: &mut String) {
 }
 
 /// A line for each item that is new, has changed or is gone.
-pub(crate) fn lines(completed: &Completed<'_>, secrets: Secrets, buffer: &mut Decoded) -> Vec<String> {
+pub(crate) fn lines(completed: &Completed<'_>, secrets: Secrets) -> Vec<String> {
+    let mut buffer = Decoded::new();
     let told = completed.items().filter(|item| item.change != Change::Same);
     told.take(ITEMS)
-        .map(|item| line(&item, secrets, buffer))
+        .map(|item| line(&item, secrets, &mut buffer))
         .collect()
 }
 

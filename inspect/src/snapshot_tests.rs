@@ -9,7 +9,7 @@ use teetap_wire::{
 use super::*;
 
 /// Follows 0.7 messages that tell of `from` and then of `to`, and shows the second one.
-fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>, &mut Decoded) -> T) -> T {
+fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>) -> T) -> T {
     let registry = Registry::builtin();
     let mut store = Store::new(registry, Proto::V7);
     let mut decoded = Decoded::new();
@@ -35,7 +35,7 @@ fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>, &m
         let def = decoded.message(registry, Proto::V7, Dir::S2c, &message).unwrap();
         assert!(store.on_message(Dir::S2c, def, &decoded, &message).is_some());
     }
-    show(&store.completed().unwrap(), &mut decoded)
+    show(&store.retained().unwrap().view())
 }
 
 fn world(items: &[(u16, u16, &[i32])]) -> Snapshot {
@@ -67,9 +67,7 @@ fn worlds() -> [Snapshot; 2] {
 #[test]
 fn lines_tell_what_changed() {
     let [from, to] = worlds();
-    let lines = shown(&from, &to, |completed, buffer| {
-        lines(completed, Secrets::Hide, buffer)
-    });
+    let lines = shown(&from, &to, |completed| lines(completed, Secrets::Hide));
     assert_eq!(
         lines,
         [
@@ -84,9 +82,7 @@ fn lines_tell_what_changed() {
 #[test]
 fn json_has_all_items_and_what_they_were() {
     let [from, to] = worlds();
-    let text = shown(&from, &to, |completed, buffer| {
-        json(completed, true, Secrets::Hide, buffer)
-    });
+    let text = shown(&from, &to, |completed| json(completed, true, Secrets::Hide));
     assert_eq!(
         text,
         concat!(
@@ -101,9 +97,7 @@ fn json_has_all_items_and_what_they_were() {
             r#"{"type":99,"id":7,"name":null,"change":"changed","ints":[5,9],"ints_before":[5,6]}]}"#,
         )
     );
-    let text = shown(&from, &from, |completed, buffer| {
-        json(completed, false, Secrets::Hide, buffer)
-    });
+    let text = shown(&from, &from, |completed| json(completed, false, Secrets::Hide));
     assert_eq!(
         text,
         r#"{"tick":12,"base":10,"crc_ok":true,"parts":1,"fate":"kept","counts":{"items":4,"new":0,"changed":0,"deleted":0}}"#

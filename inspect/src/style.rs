@@ -1,11 +1,34 @@
-//! Which lines of an event are shown.
+//! The lines that are shown, and how.
 
 use teetap_wire::def::Secrets;
 
-use crate::{Kind, Verbosity};
+/// How much of a datagram is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Messages, sessions, notices.
+    #[default]
+    Messages,
+    /// And a line per datagram.
+    Datagrams,
+    /// And its bytes.
+    Bytes,
+}
 
-/// How to print.
-#[derive(Clone, Copy, Debug)]
+/// The weight of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A message, a datagram, its bytes.
+    Traffic,
+    /// The state of a session.
+    Session,
+    /// Something is probably wrong, traffic that has a note of that weight included.
+    Warning,
+    /// A notice.
+    Info,
+}
+
+/// The lines that are shown, and how; plain lines of messages, sessions and notices by default.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     /// JSON lines instead of text.
     pub json: bool,
@@ -15,6 +38,8 @@ pub struct Style {
     pub matches_only: bool,
     /// How much is shown of a datagram.
     pub verbosity: Verbosity,
+    /// The items of snapshots are shown.
+    pub items: bool,
     /// How secret fields are shown.
     pub secrets: Secrets,
 }
@@ -22,14 +47,12 @@ pub struct Style {
 impl Style {
     /// Returns true if a line of this kind is shown.
     #[must_use]
-    pub fn shows(self, kind: Kind) -> bool {
-        if self.matches_only {
-            // What is left of them is what matched; the rest is no traffic.
-            return true;
-        }
+    pub const fn shows(self, kind: Kind) -> bool {
         match kind {
-            Kind::Warning | Kind::Session => true,
-            Kind::Traffic | Kind::Info => !self.quiet,
+            Kind::Warning => true,
+            Kind::Session => !self.matches_only,
+            Kind::Traffic => self.matches_only || !self.quiet,
+            Kind::Info => !self.matches_only && !self.quiet,
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::{Item, Playback};
-use teetap_inspect::{Decoder, Form, Verbosity, rows};
+use teetap_inspect::{Decoder, Style, rows};
 use teetap_proxy::session::{Event, What};
 use teetap_rules::{
     context::{Contexts, MessageView, PacketView},
@@ -13,7 +13,7 @@ use teetap_rules::{
 };
 use teetap_wire::{
     Packet, Proto, Scratch,
-    def::{Class, Decoded, Registry, Secrets, Source},
+    def::{Class, Decoded, Registry, Source},
     snap::{Fate, Snapshot},
 };
 
@@ -126,10 +126,10 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
 
 #[test]
 fn lines_of_a_recorded_session_have_names() {
-    let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+    let mut decoder = Decoder::new(Registry::builtin());
     let mut lines = Vec::new();
     for event in events("rich-dd16") {
-        lines.extend(rows(&event, Verbosity::Messages, &mut decoder));
+        lines.extend(rows(&event, Style::default(), &mut decoder));
     }
     for expected in [
         r#" bytes 0 "alice": hello all"#,

@@ -69,7 +69,7 @@ fn show_all(options: &Options, path: &Path, output: &mut Output, nothing: Exit) 
     }
     let mut recording = Recording::of(input.bytes).map_err(refused)?;
     if let Some(until) = filters::parse("--until", options.until.as_deref(), options.registry()?)? {
-        output.look_out_for(until);
+        output.wait_for(until);
     }
     let batch = if input.is_live { 1 } else { BATCH };
     let mut shown = 0;
@@ -82,7 +82,7 @@ fn show_all(options: &Options, path: &Path, output: &mut Output, nothing: Exit) 
             Err(error) => break Some(error),
         }
         shown += 1;
-        if output.has_seen_it() {
+        if output.has_reached() {
             break None;
         }
         if shown % batch == 0 && !output.flush()? {

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use teetap_inspect::Style;
+use teetap_inspect::{Style, Verbosity};
 use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy, probe::probe,
@@ -180,7 +180,7 @@ impl Setup {
             output.show_only(filter.clone());
         }
         if let Some(until) = &self.until {
-            output.look_out_for(until.clone());
+            output.wait_for(until.clone());
         }
         let start = Start {
             seed: self.seed,
@@ -213,6 +213,7 @@ pub(super) fn style(options: &Options) -> Style {
         quiet: options.quiet,
         matches_only: false,
         verbosity: options.verbosity(),
+        items: options.verbosity() >= Verbosity::Datagrams,
         secrets: options.secrets(),
     }
 }

@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal as _};
 
 use teetap_capture::Tally;
 use teetap_inspect::{
-    Decoder, Form, Style, Verbosity,
+    Decoder, Style,
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
@@ -44,9 +44,10 @@ pub(crate) struct Output {
 impl Output {
     /// With the definitions that messages are read through.
     pub(crate) fn new(style: Style, registry: &'static Registry) -> Self {
-        let form = if style.json { Form::Json } else { Form::Gist };
-        let mut decoder =
-            Decoder::new(registry, style.secrets, form).with_items(style.verbosity >= Verbosity::Datagrams);
+        let mut decoder = Decoder::new(registry);
+        if style.json {
+            decoder.ignore_gists();
+        }
         if style.matches_only {
             decoder.ignore_sessions();
         }
@@ -81,8 +82,8 @@ impl Output {
     }
 
     /// Looks out for a message that matches, shown or not.
-    pub(crate) fn look_out_for(&mut self, filter: Filter) {
-        self.decoder.look_out_for(filter);
+    pub(crate) fn wait_for(&mut self, filter: Filter) {
+        self.decoder.wait_for(filter);
     }
 
     /// How many messages a filter has let through.
@@ -96,8 +97,8 @@ impl Output {
     }
 
     /// Whether a message that was looked out for has come.
-    pub(crate) fn has_seen_it(&self) -> bool {
-        self.decoder.has_seen_it()
+    pub(crate) fn has_reached(&self) -> bool {
+        self.decoder.has_reached()
     }
 
     /// Something the proxy did. Where nobody reads any more it is looked at all the same: somebody may wait for it.
@@ -118,18 +119,9 @@ impl Output {
 
     /// As [`Self::seen`].
     pub(crate) fn event(&mut self, event: &Event) {
-        let is_traffic = match &event.what {
-            What::Notice(notice @ Notice::ListenerOpened { .. }) => {
-                // Where to connect to, as at the start.
-                return self.log(event.at, notice.level(), &notice.to_string());
-            }
-            What::Datagram(_) | What::Connless(_) => true,
-            What::Session(_) | What::Notice(_) => false,
-        };
-        if self.style.matches_only && !is_traffic {
-            if let (What::Session(change), Some(session)) = (&event.what, event.session) {
-                self.decoder.on_session(event.at, session, change.state);
-            }
+        if let What::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
+            // Where to connect to, as at the start.
+            self.log(event.at, notice.level(), &notice.to_string());
         } else if self.style.json {
             jsonl::event(event, self.style, &mut self.decoder, &mut self.stdout);
         } else {

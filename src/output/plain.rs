@@ -98,11 +98,9 @@ fn counted(count: u64, what: &str) -> String {
 
 /// The rows of an event that this style shows.
 pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
-    for row in row::rows(event, style.verbosity, decoder) {
-        if style.shows(row.kind) {
-            out.extend_from_slice(row.text.as_bytes());
-            out.push(b'\n');
-        }
+    for row in row::rows(event, style, decoder) {
+        out.extend_from_slice(row.text.as_bytes());
+        out.push(b'\n');
     }
 }
 

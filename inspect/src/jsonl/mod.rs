@@ -22,19 +22,21 @@ use std::{
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::record::Checked,
-    session::{Action, Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What},
+    session::{Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What},
 };
-use teetap_wire::{Flags, Note, Place, Severity, printable};
+use teetap_wire::{Flags, Note, Place, printable};
 
 pub use read::Lines;
 pub use schema::{PerDir, RecordingBody, SummaryBody, VERSION};
 pub use time::rfc3339;
 
 use crate::{
-    Content, Decoder, Kind, Layer, Message, Reading, Style, Verbosity,
+    Decoder, EventLines, Layer, Message, Reading, Style, Verbosity,
+    lines::{self, About},
     reading::Done,
     recording::{Run, Tally},
-    row::{hex, name_of_connless},
+    row::hex,
+    snapshot,
 };
 use names::level_name;
 use schema::{
@@ -86,71 +88,45 @@ pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
 
 /// The lines of an event that this style shows.
 pub fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
-    let session = event.session.map(|session| session.0);
-    let mut line = |kind, body| {
-        if style.shows(kind) {
+    let lines = EventLines::of(event, style, decoder);
+    for line in &lines.list {
+        if let Some(body) = body(&lines, line, style) {
             write(event.at, body, out);
         }
-    };
-    match &event.what {
-        What::Session(change) => {
-            let mut name = None;
-            if let Some(session) = event.session {
-                name = decoder.player(session);
-                decoder.on_session(event.at, session, change.state);
-            }
-            line(Kind::Session, Body::Session(session_body(session, change, name)));
-        }
-        What::Notice(notice) => {
-            let level = notice.level();
-            let kind = if level >= Level::Warning {
-                Kind::Warning
-            } else {
-                Kind::Info
-            };
-            line(
-                kind,
-                Body::Log {
-                    session,
-                    level: level_name(level),
-                    text: notice.to_string().into(),
-                    program: false,
-                },
-            );
-        }
-        What::Connless(connless) => {
-            let content = decoder.connless(event.at, connless);
-            if content.shown {
-                line(
-                    weight(&content.notes, false),
-                    Body::Message(connless_body(session, connless, style.verbosity, &content)),
-                );
-            }
-        }
-        What::Datagram(datagram) => {
-            let Some(mut reading) = Reading::shown(event.at, event.session, datagram, decoder) else {
-                return;
-            };
-            let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || reading.error.is_some());
-            if bare || style.verbosity >= Verbosity::Datagrams {
-                let kind = weight(&reading.notes, reading.error.is_some());
-                line(
-                    kind,
-                    Body::Datagram(datagram_body(session, datagram, &reading, style.verbosity)),
-                );
-            } else if let Some(first) = reading.messages.first_mut() {
-                // Without its own line the datagram's notes stand on its first message.
-                first.notes.append(&mut reading.notes);
-            }
-            for message in reading.messages.iter().filter(|message| message.shown) {
-                let kind = weight(&message.notes, false);
-                line(
-                    kind,
-                    Body::Message(message_body(session, datagram, message, style.verbosity)),
-                );
-            }
-        }
     }
+    if let Some(reading) = lines.reading {
+        decoder.recycle(reading);
+    }
+}
+
+/// The object of a line; `None` = another object has it.
+fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Option<Body<'a>> {
+    let session = lines.event.session.map(|session| session.0);
+    Some(match (&line.about, &lines.event.what, &lines.reading) {
+        (About::Session { player }, What::Session(change), _) => {
+            Body::Session(session_body(session, change, player.clone()))
+        }
+        (About::Notice, What::Notice(notice), _) => Body::Log {
+            session,
+            level: level_name(notice.level()),
+            text: notice.to_string().into(),
+            program: false,
+        },
+        (About::Connless, What::Connless(connless), Some(reading)) => {
+            let message = reading.messages.first()?;
+            Body::Message(connless_body(session, connless, (reading, message), style))
+        }
+        (About::Datagram, What::Datagram(datagram), Some(reading)) => {
+            Body::Datagram(datagram_body(session, datagram, reading, style.verbosity))
+        }
+        (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
+            let message = lines.message(*index)?;
+            let notes = notes(&lines.notes(message, *with_datagram));
+            let body = message_body((session, datagram), (reading, message), notes, style);
+            Body::Message(body)
+        }
+        _ => return None,
+    })
 }
 
 /// The `replay` line; its time is that of the last input.
@@ -216,12 +192,13 @@ fn session_body(session: Option<u32>, change: &SessionChange, name: Option<Strin
     }
 }
 
-fn message_body<'a>(
-    session: Option<u32>,
-    datagram: &Datagram,
-    message: &'a Message,
-    verbosity: Verbosity,
-) -> MessageBody<'a> {
+fn message_body(
+    (session, datagram): (Option<u32>, &Datagram),
+    (reading, message): (&Reading, &Message),
+    notes: Vec<NoteBody>,
+    style: Style,
+) -> MessageBody<'static> {
+    let snapshot = message.snapshot();
     MessageBody {
         session,
         dir: datagram.dir.to_string(),
@@ -230,25 +207,26 @@ fn message_body<'a>(
             Layer::Control => Some("control"),
             Layer::System => Some("system"),
             Layer::Game => Some("game"),
+            Layer::Connless => Some("connless"),
             Layer::Unreadable => None,
         },
         id: message.id,
         uuid: message.uuid.map(uuid),
-        name: message.named.then_some(Cow::Borrowed(&*message.label)),
+        name: message.name.map(Cow::Borrowed),
         vital: message.vital,
         resend: message.resend,
         seq: message.seq.map(teetap_wire::Seq::get),
         seq_out: message.seq_out.map(teetap_wire::Seq::get),
         datagram: ordinal(datagram),
-        size: message.data.len(),
-        fields: object(&message.fields),
-        notes: notes(&message.notes),
-        snap: object(&message.snap),
+        size: message.range().len(),
+        fields: reading.json(message, style.secrets).and_then(object),
+        notes,
+        snap: snapshot.and_then(|snapshot| object(snapshot::json(&snapshot, style.items, style.secrets))),
         actions: actions(message.done),
         origin: message.origin.to_string(),
         leg: datagram.leg.map(|side| side.to_string()),
         client: None,
-        hex: (verbosity >= Verbosity::Bytes).then(|| hex(&message.data)),
+        hex: (style.verbosity >= Verbosity::Bytes).then(|| hex(reading.data(message))),
         hex_out: None,
     }
 }
@@ -256,14 +234,9 @@ fn message_body<'a>(
 fn connless_body(
     session: Option<u32>,
     connless: &Connless,
-    verbosity: Verbosity,
-    content: &Content,
+    (reading, message): (&Reading, &Message),
+    style: Style,
 ) -> MessageBody<'static> {
-    let done = if connless.forwarded {
-        Done::Placed(Action::Pass)
-    } else {
-        Done::Discarded
-    };
     MessageBody {
         session,
         dir: connless.dir.to_string(),
@@ -271,34 +244,29 @@ fn connless_body(
         layer: Some("connless"),
         id: None,
         uuid: None,
-        name: Some(
-            content
-                .name
-                .map_or_else(|| name_of_connless(&connless.bytes).into(), Cow::Borrowed),
-        ),
+        name: Some(reading.label(message)),
         vital: false,
         resend: false,
         seq: None,
         seq_out: None,
         datagram: None,
         size: connless.bytes.len(),
-        fields: object(&content.fields),
-        notes: notes(&content.notes),
+        fields: reading.json(message, style.secrets).and_then(object),
+        notes: notes(&message.notes),
         snap: None,
-        actions: actions(done),
-        origin: "peer".to_owned(),
+        actions: actions(message.done),
+        origin: message.origin.to_string(),
         leg: None,
         client: Some(connless.client),
-        hex: (verbosity >= Verbosity::Bytes).then(|| hex(&connless.bytes)),
-        hex_out: (verbosity >= Verbosity::Bytes)
+        hex: (style.verbosity >= Verbosity::Bytes).then(|| hex(&connless.bytes)),
+        hex_out: (style.verbosity >= Verbosity::Bytes)
             .then(|| connless.sent.as_deref().map(hex).into_iter().collect()),
     }
 }
 
-/// An object that the decoder made.
-fn object(json: &str) -> Option<Box<RawValue>> {
-    // Empty where there is none, which is no JSON.
-    RawValue::from_string(json.to_owned()).ok()
+/// An object that is JSON already.
+fn object(json: String) -> Option<Box<RawValue>> {
+    RawValue::from_string(json).ok()
 }
 
 fn datagram_body(
@@ -329,7 +297,7 @@ fn datagram_body(
         chunks: reading.num_chunks,
         token_ok: reading.token_ok(),
         notes: notes(&reading.notes),
-        error: reading.error.clone(),
+        error: reading.error.map(|error| error.to_string()),
         origin: datagram.origin.to_string(),
         leg: datagram.leg.map(|side| side.to_string()),
         hex: datagram.received().filter(|_| bytes).map(hex),
@@ -364,15 +332,6 @@ fn notes(notes: &[Note]) -> Vec<NoteBody> {
         text: note.code.text(),
     };
     notes.iter().map(body).collect()
-}
-
-fn weight(notes: &[Note], broken: bool) -> Kind {
-    let heavy = notes.iter().any(|note| note.code.severity() >= Severity::Warning);
-    if heavy || broken {
-        Kind::Warning
-    } else {
-        Kind::Traffic
-    }
 }
 
 fn ordinal(datagram: &Datagram) -> Option<u64> {

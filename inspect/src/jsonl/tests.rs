@@ -3,28 +3,23 @@
 mod odd;
 
 use serde_json::{Value, json};
-use teetap_proxy::session::{Ends, Notice, Origin, Placed, SessionId, State};
-use teetap_wire::{
-    Dir, Header, Proto, Seq, Side, Token, control,
-    def::{Registry, Secrets},
-    packet, write_chunk,
-};
+use teetap_proxy::session::{Action, Ends, Notice, Origin, Placed, SessionId, State};
+use teetap_wire::{Dir, Header, Proto, Seq, Side, Token, control, def::Registry, packet, write_chunk};
 
 use super::*;
-use crate::{Form, recording::Item};
+use crate::recording::Item;
 
 fn style(verbosity: Verbosity) -> Style {
     Style {
         json: true,
-        quiet: false,
-        matches_only: false,
         verbosity,
-        secrets: Secrets::Hide,
+        items: verbosity >= Verbosity::Datagrams,
+        ..Style::default()
     }
 }
 
 fn decoder() -> Decoder {
-    Decoder::new(Registry::builtin(), Secrets::Hide, Form::Json)
+    Decoder::new(Registry::builtin())
 }
 
 fn lines(what: What, style: Style) -> Vec<Value> {
@@ -36,7 +31,7 @@ fn lines(what: What, style: Style) -> Vec<Value> {
             what,
         },
         style,
-        &mut Decoder::new(Registry::builtin(), style.secrets, Form::Json),
+        &mut decoder(),
         &mut out,
     );
     parse(&out)

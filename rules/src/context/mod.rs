@@ -23,7 +23,7 @@ use std::{cell::Cell, sync::Arc};
 use teetap_wire::{
     Notes,
     def::Decoded,
-    snap::{Completed, Store},
+    snap::{Completed, Retained, Store},
 };
 
 pub use facts::MessageFacts;
@@ -143,6 +143,12 @@ impl Context {
     #[must_use]
     pub fn completed(&self) -> Option<Completed<'_>> {
         self.track.completed()
+    }
+
+    /// The same, to be kept for longer than until the next message; copies no items.
+    #[must_use]
+    pub fn retained(&self) -> Option<Retained<'static>> {
+        self.track.retained()
     }
 
     /// Oddities that only its snapshots show of the message that was observed last.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use teetap_wire::{
     Dir, Notes, Proto, Seq,
     def::{Def, Registry},
-    snap::{Completed, Store},
+    snap::{Completed, Retained, Store},
 };
 
 use super::MessageView;
@@ -81,6 +81,10 @@ impl Track {
     /// The snapshot completed by the message that was observed last.
     pub(super) fn completed(&self) -> Option<Completed<'_>> {
         self.followed()?.completed()
+    }
+
+    pub(super) fn retained(&self) -> Option<Retained<'static>> {
+        self.followed()?.retained()
     }
 
     /// Oddities of the message that was observed last.

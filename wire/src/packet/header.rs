@@ -18,7 +18,7 @@ pub(super) const ACK_HIGH: u8 = 0x03;
 
 bitflags! {
     /// The flags of a packet. Their values here are the same for all variants and differ from the bits on the wire.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
     pub struct Flags: u8 {
         /// The payload is one control message.
         const CONTROL = 1;

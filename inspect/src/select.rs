@@ -1,4 +1,4 @@
-//! The filters: what is shown, what is waited for, and what has to be followed for that.
+//! The filters: the messages that are shown, those that are waited for, and the knowledge that both need.
 
 use teetap_proxy::session::{SessionId, State};
 use teetap_rules::{
@@ -8,49 +8,49 @@ use teetap_rules::{
 };
 use teetap_wire::{Dir, Proto, def::Registry};
 
-use crate::{matcher::Matcher, teller::Form};
+use crate::matcher::Matcher;
 
 /// The filters.
 #[derive(Default)]
-pub(crate) struct Judge {
+pub(crate) struct Select {
     filter: Option<Matcher>,
     until: Option<Matcher>,
-    /// What was waited for has come.
+    /// The message that was waited for has come.
     pub(crate) reached: bool,
-    /// How many messages were to be shown.
+    /// Messages that passed the filter.
     pub(crate) matches: u64,
 }
 
-impl Judge {
+impl Select {
     pub(crate) fn show_only(&mut self, filter: Filter) {
         self.filter = Some(Matcher::new(filter));
     }
 
-    pub(crate) fn look_out_for(&mut self, filter: Filter) {
+    pub(crate) fn wait_for(&mut self, filter: Filter) {
         self.until = Some(Matcher::new(filter));
     }
 
-    /// Whether what is waited for has not come.
-    pub(crate) fn waits(&self) -> bool {
+    /// Returns true if a message is waited for and has not come.
+    pub(crate) const fn waits(&self) -> bool {
         self.until.is_some() && !self.reached
     }
 
-    /// Whether only some messages are shown.
-    pub(crate) fn is_choosy(&self) -> bool {
+    /// Returns true if there is a filter.
+    pub(crate) const fn is_choosy(&self) -> bool {
         self.filter.is_some()
     }
 
-    /// For what is shown in this form, with sessions or without.
-    pub(crate) fn needs(&self, form: Form, sessions: bool, stores: &Stores, registry: &Registry) -> Needs {
+    /// The knowledge that is needed where gists, with the names of players, are shown, or sessions with their names.
+    pub(crate) fn needs(&self, gists: bool, sessions: bool, stores: &Stores, registry: &Registry) -> Needs {
         let Some(filter) = &self.filter else {
             return Needs::ALL;
         };
         let asks = |matcher: &Matcher| matcher.asks_about(stores, registry);
-        let names = match form {
-            _ if self.all().any(Matcher::asks_for_players) => Names::All,
-            Form::Gist if filter.may_show_players(registry) => Names::All,
-            Form::Json if sessions => Names::Own,
-            Form::Gist | Form::Json => Names::None,
+        let all = self.all().any(Matcher::asks_for_players) || gists && filter.may_show_players(registry);
+        let names = match all {
+            true => Names::All,
+            false if sessions && !gists => Names::Own,
+            false => Names::None,
         };
         Needs {
             snapshots: self.all().any(asks),
@@ -65,14 +65,14 @@ impl Judge {
         }
     }
 
-    /// Another run begins, whose sessions are others.
+    /// Another run begins, with sessions of its own.
     pub(crate) fn restart(&mut self) {
         for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
             matcher.restart();
         }
     }
 
-    /// Asks the filters; whether the message is to be shown.
+    /// Asks the filters about a message; returns true if it is shown.
     pub(crate) fn decide(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> bool {
         if let Some(until) = &mut self.until {
             self.reached |= until.matches(view, fields, context);
@@ -83,12 +83,7 @@ impl Judge {
         shown
     }
 
-    /// Whether a message cannot be shown, nor be waited for, whatever is in it and whatever was before.
-    pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
-        self.is_choosy() && self.all().all(|matcher| matcher.is_out_of_reach(view))
-    }
-
-    /// As [`Self::is_out_of_reach`], of all messages of a direction.
+    /// Returns true if no message of this direction can be shown or waited for, whatever is in it.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         self.is_choosy() && self.all().all(|matcher| matcher.is_beyond(proto, dir))
     }

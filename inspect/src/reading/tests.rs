@@ -3,13 +3,10 @@
 use teetap_proxy::session::{Action, Datagram, Origin, Placed};
 use teetap_rules::Filter;
 use teetap_wire::{
-    Code, Dir, Flags, Header, Proto, Seq, Side, Token,
-    def::{Registry, Secrets},
-    packet, write_chunk,
+    Code, Dir, Flags, Header, Notes, Proto, Seq, Side, Token, def::Registry, packet, write_chunk,
 };
 
 use super::*;
-use crate::teller::Form;
 
 const TOKEN: Token = Token(*b"tokn");
 
@@ -42,8 +39,8 @@ const SYS_31: &[u8] = b"\x3f";
 const GAME_40: &[u8] = b"\x90\x01";
 
 fn read(datagram: &Datagram) -> Reading {
-    let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
-    Reading::new(Time::ZERO, None, datagram, &mut decoder)
+    let mut decoder = Decoder::new(Registry::builtin());
+    Reading::of_datagram(Time::ZERO, None, datagram, &mut decoder).unwrap()
 }
 
 #[test]
@@ -59,8 +56,8 @@ fn a_datagram_that_passed_keeps_its_numbers() {
         panic!("{reading:?}")
     };
     assert_eq!(
-        (system.layer, system.id, &*system.label, system.named),
-        (Layer::System, Some(31), "sys.31", false)
+        (system.layer, system.id, &*reading.label(system), system.name),
+        (Layer::System, Some(31), "sys.31", None)
     );
     assert_eq!(
         (system.seq, system.seq_out),
@@ -105,18 +102,18 @@ fn what_a_rule_added_is_told_from_what_came_in() {
     let told: Vec<_> = reading
         .messages
         .iter()
-        .map(|m| (&*m.label, m.seq, m.seq_out, m.done.word(), m.origin))
+        .map(|m| (reading.label(m), m.seq, m.seq_out, m.done.word(), m.origin))
         .collect();
     let seq = |number| Some(Seq::new(number));
     let drop = Some("drop".to_owned());
     assert_eq!(
         told,
         [
-            ("ready", seq(5), seq(8), None, Origin::Peer),
-            ("cl_kill", seq(6), None, drop, Origin::Peer),
-            ("sys.31", None, None, None, Origin::Peer),
-            ("game.40", None, seq(9), None, Origin::Rule),
-            ("ping", None, None, None, Origin::Rule),
+            ("ready".into(), seq(5), seq(8), None, Origin::Peer),
+            ("cl_kill".into(), seq(6), None, drop, Origin::Peer),
+            ("sys.31".into(), None, None, None, Origin::Peer),
+            ("game.40".into(), None, seq(9), None, Origin::Rule),
+            ("ping".into(), None, None, None, Origin::Rule),
         ]
     );
 }
@@ -170,17 +167,17 @@ fn what_is_odd_about_a_datagram_is_odd_about_its_messages() {
     let mut bytes = datagram(12, &[(Some(217), READY)]);
     bytes.extend([0xff; 3]);
     let came = event(&bytes, &[&bytes]);
-    let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+    let mut decoder = Decoder::new(Registry::builtin());
     decoder.show_only(
         Filter::parse("lint.trailing-bytes", Registry::builtin())
             .unwrap()
             .0,
     );
-    let reading = Reading::shown(Time::ZERO, None, &came, &mut decoder).unwrap();
+    let reading = Reading::of_datagram(Time::ZERO, None, &came, &mut decoder).unwrap();
     assert!(reading.notes.iter().any(|note| note.code == Code::TrailingBytes));
     let sound = datagram(12, &[(Some(217), READY)]);
     let sound = event(&sound, &[&sound]);
-    assert!(Reading::shown(Time::ZERO, None, &sound, &mut decoder).is_none());
+    assert!(Reading::of_datagram(Time::ZERO, None, &sound, &mut decoder).is_none());
 }
 
 /// `bytes` of a longer datagram of DDNet's that a recording has not whole.
@@ -215,12 +212,12 @@ fn what_was_not_recorded_is_no_fault_of_the_datagram() {
             "{reading:?}"
         );
         assert_eq!(
-            (messages.len(), reading.error.as_deref()),
-            (count, (!is_readable).then_some("its end was not recorded"))
+            (messages.len(), reading.error),
+            (count, (!is_readable).then_some(Unreadable::Cut))
         );
-        let mut decoder = Decoder::new(Registry::builtin(), Secrets::Hide, Form::Gist);
+        let mut decoder = Decoder::new(Registry::builtin());
         decoder.show_only(Filter::parse("malformed", Registry::builtin()).unwrap().0);
-        assert!(Reading::shown(Time::ZERO, None, &cut(bytes), &mut decoder).is_none());
+        assert!(Reading::of_datagram(Time::ZERO, None, &cut(bytes), &mut decoder).is_none());
         // The same whole is as odd as ever.
         let mut whole = cut(bytes);
         whole.notes = Notes::default();

@@ -1,0 +1,183 @@
+//! The lines of an event: the one place that decides which there are.
+//!
+//! Law: nothing is rendered here. A line says what it is about and how much it weighs; text, JSON and lists render the
+//! lines they show from the event and its [`Reading`].
+
+use teetap_proxy::session::{Datagram, Event, Level, What};
+use teetap_wire::{Note, Severity};
+
+use crate::{Decoder, Kind, Message, Reading, Style, Verbosity};
+
+/// The lines of an event that a style shows, and what they are rendered from.
+#[derive(Debug)]
+pub struct EventLines<'e> {
+    /// The event.
+    pub event: &'e Event,
+    /// Its datagram, decoded; `None` when it has none, or nothing of it is shown.
+    pub reading: Option<Reading>,
+    /// The lines, in their order.
+    pub list: Vec<Line>,
+}
+
+/// A line of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its weight.
+    pub kind: Kind,
+    /// Its subject.
+    pub about: About,
+}
+
+/// The subject of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A session that changes its state.
+    Session {
+        /// The name of its player before that, if known.
+        player: Option<String>,
+    },
+    /// A notice.
+    Notice,
+    /// A datagram as a whole.
+    Datagram,
+    /// The bytes of a datagram.
+    Bytes(Bytes),
+    /// A message of a datagram.
+    Message {
+        /// Its place in the reading.
+        index: usize,
+        /// The notes of the datagram stand on it.
+        with_datagram: bool,
+    },
+    /// The changed items of the snapshot that this message of the reading completes.
+    Items(usize),
+    /// A datagram outside a connection.
+    Connless,
+}
+
+/// Some bytes of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bytes {
+    /// As received, and sent on as they were.
+    Passed,
+    /// As received.
+    Received,
+    /// As sent: the datagram of this index.
+    Sent(usize),
+}
+
+impl<'e> EventLines<'e> {
+    /// The lines of an event. Sessions and messages become known to the decoder.
+    #[must_use]
+    pub fn of(event: &'e Event, style: Style, decoder: &mut Decoder) -> Self {
+        let mut lines = Self {
+            event,
+            reading: None,
+            list: Vec::new(),
+        };
+        match &event.what {
+            What::Session(change) => {
+                let mut player = None;
+                if let Some(session) = event.session {
+                    player = decoder.player(session);
+                    decoder.on_session(event.at, session, change.state);
+                }
+                lines.push(style, Kind::Session, About::Session { player });
+            }
+            What::Notice(notice) => {
+                let kind = match notice.level() {
+                    Level::Warning => Kind::Warning,
+                    Level::Info => Kind::Info,
+                };
+                if !style.matches_only {
+                    lines.push(style, kind, About::Notice);
+                }
+            }
+            What::Connless(connless) => {
+                lines.reading = Reading::of_connless(event.at, connless, decoder);
+                if let Some(message) = lines.message(0) {
+                    let kind = weight(&message.notes);
+                    lines.push(style, kind, About::Connless);
+                }
+            }
+            What::Datagram(datagram) => {
+                let reading = Reading::of_datagram(event.at, event.session, datagram, decoder);
+                if let Some(reading) = reading {
+                    lines.add_datagram(datagram, reading, style);
+                }
+            }
+        }
+        lines
+    }
+
+    fn add_datagram(&mut self, datagram: &Datagram, reading: Reading, style: Style) {
+        let broken = reading.error.is_some();
+        // Without messages the notes would have no line to stand on.
+        let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || broken);
+        let has_own = bare || style.verbosity >= Verbosity::Datagrams;
+        if has_own {
+            let kind = if broken {
+                Kind::Warning
+            } else {
+                weight(&reading.notes)
+            };
+            self.push(style, kind, About::Datagram);
+        }
+        if style.verbosity >= Verbosity::Bytes && !style.json {
+            self.add_bytes(datagram, style);
+        }
+        let mut with_datagram = !has_own;
+        for (index, message) in reading.messages.iter().enumerate() {
+            if !message.shown {
+                continue;
+            }
+            let kind = match weight(&message.notes) {
+                Kind::Traffic if with_datagram => weight(&reading.notes),
+                kind => kind,
+            };
+            self.push(style, kind, About::Message { index, with_datagram });
+            with_datagram = false;
+            if style.items && !style.json && message.snapshot().is_some() {
+                self.push(style, Kind::Traffic, About::Items(index));
+            }
+        }
+        self.reading = Some(reading);
+    }
+
+    fn add_bytes(&mut self, datagram: &Datagram, style: Style) {
+        let mut push = |bytes| self.push(style, Kind::Traffic, About::Bytes(bytes));
+        let received = datagram.received();
+        if received.is_some_and(|received| datagram.sent().eq([received])) {
+            return push(Bytes::Passed);
+        }
+        if received.is_some() {
+            push(Bytes::Received);
+        }
+        (0..datagram.sent().count()).for_each(|index| push(Bytes::Sent(index)));
+    }
+
+    fn push(&mut self, style: Style, kind: Kind, about: About) {
+        if style.shows(kind) {
+            self.list.push(Line { kind, about });
+        }
+    }
+
+    /// A message of the reading.
+    #[must_use]
+    pub fn message(&self, index: usize) -> Option<&Message> {
+        self.reading.as_ref()?.messages.get(index)
+    }
+
+    /// The notes on the line of a message.
+    #[must_use]
+    pub fn notes(&self, message: &Message, with_datagram: bool) -> Vec<Note> {
+        let reading = self.reading.as_ref().filter(|_| with_datagram);
+        let of_datagram = reading.map_or(&[][..], |reading| &reading.notes);
+        [&message.notes, of_datagram].concat()
+    }
+}
+
+fn weight(notes: &[Note]) -> Kind {
+    let heavy = notes.iter().any(|note| note.code.severity() >= Severity::Warning);
+    if heavy { Kind::Warning } else { Kind::Traffic }
+}

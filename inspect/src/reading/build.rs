@@ -1,0 +1,271 @@
+//! Readings while they are made, message by message.
+
+use std::ops::Range;
+
+use teetap_proxy::session::{Action, Connless, Datagram, Origin, Placed, SessionId, Time};
+use teetap_rules::context::PacketView;
+use teetap_wire::{
+    Code, Control, Flags, Note, Notes, Packet, PacketError, Place, Scratch, Seq, chunk,
+    connless::Connless as Parsed,
+};
+
+use super::{Done, Message, Reading, Unreadable};
+use crate::decoder::{self, Decoder};
+
+/// The reading of a datagram while it is made.
+pub(super) struct Build<'a> {
+    at: Time,
+    session: Option<SessionId>,
+    datagram: &'a Datagram,
+    decoder: &'a mut Decoder,
+    reading: Reading,
+}
+
+impl<'a> Build<'a> {
+    pub(super) fn new(
+        at: Time,
+        session: Option<SessionId>,
+        datagram: &'a Datagram,
+        decoder: &'a mut Decoder,
+    ) -> Self {
+        let mut reading = decoder.lend_reading();
+        reading.size = datagram.received().map(<[u8]>::len);
+        reading.sizes_out.extend(datagram.sent().map(<[u8]>::len));
+        reading.notes.extend(datagram.notes.iter());
+        reading.more_notes = datagram.notes.overflowed();
+        reading.is_cut = datagram.notes.contains(Code::CutByCapture);
+        Self {
+            at,
+            session,
+            datagram,
+            decoder,
+            reading,
+        }
+    }
+
+    pub(super) fn read(mut self, scratch: &mut Scratch) -> Reading {
+        let datagram = self.datagram;
+        match datagram.packet(scratch) {
+            Some(Ok(packet)) => self.take_received(&packet),
+            Some(Err(error)) => self.fail(error),
+            None => {}
+        }
+        if datagram.is_unchanged() && datagram.received().is_some() {
+            self.reading.ack_out = self.reading.ack;
+            return self.reading;
+        }
+        for (index, sent) in datagram.sent().enumerate() {
+            match Packet::parse(datagram.proto, sent, scratch) {
+                Ok(packet) => self.take_sent(&packet, index == 0),
+                Err(error) => self.fail(error),
+            }
+        }
+        self.reading
+    }
+
+    fn fail(&mut self, error: PacketError) {
+        self.reading.error = Some(if self.reading.is_cut {
+            Unreadable::Cut
+        } else {
+            Unreadable::Packet(error)
+        });
+    }
+
+    fn take_received(&mut self, packet: &Packet<'_>) {
+        let datagram = self.datagram;
+        self.reading.flags = packet.header.flags;
+        self.reading.num_chunks = packet.header.num_chunks;
+        self.reading.ack = Some(packet.header.ack);
+        self.add_notes(&packet.notes);
+        // The bytes of messages are found where they are in the payload.
+        self.reading.bytes.extend_from_slice(packet.payload);
+        let whole = Done::whole(datagram);
+        if let Some(control) = packet.control() {
+            let placed = datagram.placed.first();
+            let message = Message {
+                done: placed.map_or(whole, |placed| Done::Placed(placed.action)),
+                data: 0..packet.payload.len(),
+                ..self.control(control, packet)
+            };
+            self.reading.messages.push(message);
+            return;
+        }
+        // The oddities of all chunks together are known before the filters decide about the first one.
+        self.add_notes(&packet.chunk_notes());
+        for (index, chunk) in packet.chunks().enumerate() {
+            let (done, seq_out) = match datagram.placed.get(index) {
+                Some(Placed { seq_out, action }) => (Done::Placed(*action), *seq_out),
+                None => (
+                    whole,
+                    chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),
+                ),
+            };
+            let delivered = matches!(done, Done::Placed(action) if action.is_delivered());
+            let mut message = self.chunk(&chunk, seq_out, delivered, packet);
+            (message.seq, message.done) = (chunk.header.vital, done);
+            message.at = chunk.end() - chunk.data.len();
+            message.data = message.at..chunk.end();
+            let claimed = self.claim_notes(chunk.at..chunk.end());
+            message.notes.extend(claimed);
+            self.reading.messages.push(message);
+        }
+    }
+
+    /// Takes over what only left: the ack, and messages that were not received.
+    fn take_sent(&mut self, packet: &Packet<'_>, first: bool) {
+        let datagram = self.datagram;
+        let received = self.reading.size.is_some();
+        if first {
+            self.reading.ack_out = Some(packet.header.ack);
+        }
+        if !received && first {
+            self.reading.flags = packet.header.flags;
+            self.reading.num_chunks = packet.header.num_chunks;
+        }
+        if let Some(control) = packet.control() {
+            if !received {
+                let message = self.control(control, packet);
+                self.push_made(message, packet.payload, 0);
+            }
+            return;
+        }
+        if received && datagram.placed.is_empty() {
+            return;
+        }
+        for chunk in packet.chunks() {
+            if !self.was_received(&chunk) {
+                // Of what rules and people make the state of the game is another one than that of its server.
+                let mut message = self.chunk(&chunk, chunk.header.vital, false, packet);
+                message.seq = None;
+                if received {
+                    message.origin = Origin::Rule;
+                }
+                self.push_made(message, chunk.data, chunk.end() - chunk.data.len());
+            }
+        }
+    }
+
+    /// Adds a message that only left, whose data is `at` this place of its payload.
+    fn push_made(&mut self, mut message: Message, data: &[u8], at: usize) {
+        let start = self.reading.bytes.len();
+        self.reading.bytes.extend_from_slice(data);
+        (message.data, message.at) = (start..self.reading.bytes.len(), at);
+        self.reading.messages.push(message);
+    }
+
+    /// Returns true if a chunk that left is one that was received: by its new number, or by its bytes where it has none.
+    fn was_received(&self, chunk: &chunk::Chunk<'_>) -> bool {
+        let reading = &self.reading;
+        reading.messages.iter().any(|message| match chunk.header.vital {
+            Some(seq) => message.seq.is_some() && message.seq_out == Some(seq),
+            None => {
+                !message.vital
+                    && match message.done {
+                        Done::Placed(Action::Pass) => reading.data(message) == chunk.data,
+                        Done::Placed(Action::Edit) => true,
+                        _ => false,
+                    }
+            }
+        })
+    }
+
+    fn add_notes(&mut self, found: &Notes) {
+        let Reading {
+            notes,
+            messages,
+            is_cut,
+            ..
+        } = &mut self.reading;
+        for note in found.iter() {
+            let is_known = notes.contains(&note)
+                || messages.iter().any(|message| message.notes.contains(&note))
+                || *is_cut && note.code.comes_of_a_cut();
+            if !is_known {
+                notes.push(note);
+            }
+        }
+    }
+
+    /// Moves the notes about this range of the payload to the message that is there.
+    fn claim_notes(&mut self, range: Range<usize>) -> impl Iterator<Item = Note> {
+        self.reading.notes.extract_if(.., move |note| {
+            note.code.place() == Place::Payload && range.contains(&note.at)
+        })
+    }
+
+    fn control(&mut self, control: Control<'_>, packet: &Packet<'_>) -> Message {
+        let place = place(self.at, self.session, self.datagram, packet, &self.reading.notes);
+        let records = &mut self.reading.records;
+        Message {
+            id: Some(control.id().into()),
+            origin: self.datagram.origin,
+            ..self.decoder.control(place, control, packet.payload, records)
+        }
+    }
+
+    fn chunk(
+        &mut self,
+        chunk: &chunk::Chunk<'_>,
+        seq_out: Option<Seq>,
+        delivered: bool,
+        packet: &Packet<'_>,
+    ) -> Message {
+        let place = place(self.at, self.session, self.datagram, packet, &self.reading.notes);
+        let chunk = decoder::Chunk {
+            seq: chunk.header.vital,
+            seq_out,
+            resend: chunk.header.resend,
+            delivered,
+            data: chunk.data,
+        };
+        Message {
+            origin: self.datagram.origin,
+            ..self.decoder.chunk(place, chunk, &mut self.reading.records)
+        }
+    }
+}
+
+fn place<'n>(
+    at: Time,
+    session: Option<SessionId>,
+    datagram: &Datagram,
+    packet: &Packet<'_>,
+    notes: &'n [Note],
+) -> decoder::Place<'n> {
+    decoder::Place {
+        at,
+        session,
+        proto: datagram.proto,
+        dir: datagram.dir,
+        packet: PacketView {
+            size: datagram.received().map(<[u8]>::len),
+            ack: Some(packet.header.ack),
+            chunks: Some(packet.header.num_chunks),
+            compressed: packet.header.flags.contains(Flags::COMPRESSION),
+            notes,
+        },
+    }
+}
+
+/// A datagram outside a connection.
+pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
+    let mut reading = decoder.lend_reading();
+    reading.size = Some(connless.bytes.len());
+    reading
+        .sizes_out
+        .extend(connless.sent.as_deref().map(<[u8]>::len));
+    reading.is_cut = connless.cut > 0;
+    reading.bytes.extend_from_slice(&connless.bytes);
+    let parsed = Parsed::parse(&connless.bytes);
+    let mut message = decoder.connless(at, connless, parsed, &mut reading.records);
+    let len = parsed.map_or(connless.bytes.len(), |parsed| parsed.data().len());
+    message.at = connless.bytes.len() - len;
+    message.data = message.at..connless.bytes.len();
+    message.done = if connless.forwarded {
+        Done::Placed(Action::Pass)
+    } else {
+        Done::Discarded
+    };
+    reading.messages.push(message);
+    reading
+}

@@ -1,0 +1,218 @@
+//! A message of a reading.
+//!
+//! Law: typed. Text, JSON and trees are made of it when they are shown, by [`Reading`], which has the bytes.
+
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+use teetap_proxy::session::{Action, Datagram, Origin};
+use teetap_rules::context::Players;
+use teetap_wire::{
+    MessageId, Note, Seq, connless,
+    def::{Def, Records, Row, Secrets, Source},
+    message,
+    snap::{Completed, Retained},
+};
+
+use super::Reading;
+use crate::gist;
+
+/// The kind of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// Handshake, keepalive, close.
+    Control,
+    /// The engine's.
+    System,
+    /// The game's.
+    Game,
+    /// Outside a connection.
+    Connless,
+    /// A chunk whose id cannot be read.
+    Unreadable,
+}
+
+/// A message. [`Reading`] shows it.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its kind.
+    pub layer: Layer,
+    /// The id; `None` when it cannot be read.
+    pub id: Option<i32>,
+    /// The id of an extended message.
+    pub uuid: Option<[u8; 16]>,
+    /// The definition of its fields; `None` when its id is not known. An unknown UUID has the definition of its envelope.
+    pub def: Option<&'static Def>,
+    /// The name; `None` when its id or UUID is not known.
+    pub name: Option<&'static str>,
+    /// Reliable.
+    pub vital: bool,
+    /// Marked as sent again.
+    pub resend: bool,
+    /// Sequence number given by its sender.
+    pub seq: Option<Seq>,
+    /// Sequence number under which it left.
+    pub seq_out: Option<Seq>,
+    /// Whose doing it is.
+    pub origin: Origin,
+    /// The decision about it.
+    pub done: Done,
+    /// First byte of its data in the inflated payload of its packet, or in its datagram if it is connless.
+    pub at: usize,
+    /// Its oddities.
+    pub notes: Vec<Note>,
+    /// It passes the filter. Only then are its fields decoded.
+    pub shown: bool,
+    /// Its data in the bytes of the reading.
+    pub(crate) data: Range<usize>,
+    /// Its fields in the records of the reading.
+    pub(crate) records: Range<usize>,
+    /// The players of its session when it came; `None` where its gist shows none.
+    pub(crate) players: Option<Arc<Players>>,
+    /// The snapshot completed by it.
+    pub(crate) snapshot: Option<Box<Retained<'static>>>,
+}
+
+/// What was done with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// The core decided about this message.
+    Placed(Action),
+    /// Its datagram was not sent on as a whole.
+    Discarded,
+    /// It is between the proxy and one peer, and was never to be sent on.
+    Ended,
+}
+
+impl Done {
+    /// With a message that nothing was decided about.
+    pub(super) fn whole(datagram: &Datagram) -> Self {
+        match (datagram.leg, datagram.sent().next()) {
+            (Some(_), _) => Self::Ended,
+            (None, None) => Self::Discarded,
+            (None, Some(_)) => Self::Placed(Action::Pass),
+        }
+    }
+
+    /// Its word, when there is something to show.
+    #[must_use]
+    pub fn word(self) -> Option<String> {
+        match self {
+            Self::Placed(Action::Pass) | Self::Ended => None,
+            Self::Placed(action) => Some(action.to_string()),
+            Self::Discarded => Some("discard".to_owned()),
+        }
+    }
+}
+
+impl Message {
+    /// A message that is not decoded, and that a peer sent on its way.
+    pub(crate) fn new(layer: Layer, def: Option<&'static Def>) -> Self {
+        Self {
+            layer,
+            id: None,
+            uuid: None,
+            def,
+            name: def.map(|def| &*def.name),
+            vital: false,
+            resend: false,
+            seq: None,
+            seq_out: None,
+            origin: Origin::Peer,
+            done: Done::Placed(Action::Pass),
+            at: 0,
+            notes: Vec::new(),
+            shown: false,
+            data: 0..0,
+            records: 0..0,
+            players: None,
+            snapshot: None,
+        }
+    }
+
+    /// The snapshot completed by it, if snapshots are followed.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<Completed<'_>> {
+        self.snapshot.as_deref().map(Retained::view)
+    }
+
+    /// Its bytes in the inflated payload of its packet, or in its datagram if it is connless.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.at..self.at + self.data.len()
+    }
+
+    /// The name, or the id as text.
+    fn label(&self, data: &[u8]) -> Cow<'static, str> {
+        let layer = match (self.name, self.layer) {
+            (Some(name), _) => return name.into(),
+            (None, Layer::Control) => return format!("control.{}", self.id.unwrap_or_default()).into(),
+            (None, Layer::Unreadable) => return "unreadable".into(),
+            (None, Layer::Connless) if self.at == 0 => return "connless.raw".into(),
+            (None, Layer::Connless) => return connless::tag(data).into(),
+            (None, Layer::System) => message::Layer::System,
+            (None, Layer::Game) => message::Layer::Game,
+        };
+        let (id, uuid) = (self.id.unwrap_or_default(), self.uuid);
+        MessageId { layer, id, uuid }.to_string().into()
+    }
+}
+
+/// Views of messages, made on demand.
+impl Reading {
+    /// Id and fields of a message, without the chunk header.
+    #[must_use]
+    pub fn data(&self, message: &Message) -> &[u8] {
+        self.bytes.get(message.data.clone()).unwrap_or_default()
+    }
+
+    /// The decoded fields of a message.
+    #[must_use]
+    pub fn records(&self, message: &Message) -> Records<'_> {
+        Records::new(self.records.get(message.records.clone()).unwrap_or_default())
+    }
+
+    /// The name of a message, or its id as text.
+    #[must_use]
+    pub fn label(&self, message: &Message) -> Cow<'static, str> {
+        message.label(self.data(message))
+    }
+
+    /// A message in one line; empty when its id is not known. A snapshot stands for the fields of the message that
+    /// completes it.
+    #[must_use]
+    pub fn gist(&self, message: &Message, secrets: Secrets) -> String {
+        if let Some(snapshot) = message.snapshot() {
+            return snapshot.to_string();
+        }
+        let Some(def) = message.def.filter(|_| message.shown) else {
+            return String::new();
+        };
+        let source = Source::Bytes(self.data(message));
+        gist::line(
+            self.records(message),
+            def,
+            source,
+            secrets,
+            message.players.as_deref(),
+        )
+    }
+
+    /// The fields of a message as a JSON object; `None` when its id is not known.
+    #[must_use]
+    pub fn json(&self, message: &Message, secrets: Secrets) -> Option<String> {
+        let def = message.def.filter(|_| message.shown)?;
+        let mut out = String::new();
+        let source = Source::Bytes(self.data(message));
+        self.records(message).json(def, source, secrets, &mut out);
+        Some(out)
+    }
+
+    /// The fields of a message as a tree with byte ranges, line by line; empty when its id is not known.
+    pub fn tree<'r>(&'r self, message: &Message, secrets: Secrets) -> impl Iterator<Item = Row<'r>> + 'r {
+        let records = self.records(message);
+        let source = Source::Bytes(self.data(message));
+        let def = message.def.filter(|_| message.shown);
+        def.into_iter()
+            .flat_map(move |def| records.rows(def, source, secrets))
+    }
+}

@@ -1,0 +1,139 @@
+//! A datagram event, decoded: header, messages, and the decision about each.
+//!
+//! The messages are those that were received, in their order. Messages that only left (a rule, a person or the proxy
+//! made them) follow; they have no sequence number of a sender.
+//!
+//! Law: one pass over the messages, in which the filters decide about each before it is decoded. Only messages that are
+//! shown are decoded, and nothing is rendered: text, JSON and trees are made of a message on demand.
+
+mod build;
+mod message;
+
+use std::fmt;
+
+use teetap_proxy::session::{Connless, Datagram, SessionId, Time};
+use teetap_wire::{Code, Flags, Note, PacketError, Seq, def::Record};
+
+pub use message::{Done, Layer, Message};
+
+use crate::decoder::Decoder;
+use build::Build;
+
+/// A datagram, decoded.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// Bytes as received; `None` when no peer sent it.
+    pub size: Option<usize>,
+    /// Bytes of each datagram that left because of it.
+    pub sizes_out: Vec<usize>,
+    /// Flags as received, or as sent when nothing was.
+    pub flags: Flags,
+    /// Chunks that the header announces.
+    pub num_chunks: u8,
+    /// Ack as received.
+    pub ack: Option<Seq>,
+    /// Ack as sent on (of the first datagram that left).
+    pub ack_out: Option<Seq>,
+    /// Its messages.
+    pub messages: Vec<Message>,
+    /// Oddities of the datagram that belong to no message.
+    pub notes: Vec<Note>,
+    /// More oddities than are kept.
+    pub more_notes: bool,
+    /// Its end was not recorded: the oddities that come of that are left out.
+    pub is_cut: bool,
+    /// Why the bytes could not be read.
+    pub error: Option<Unreadable>,
+    /// The inflated payload as received, then the data of messages that only left.
+    bytes: Vec<u8>,
+    /// The fields of all messages that are shown.
+    records: Vec<Record>,
+}
+
+/// Why a datagram could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is not a packet.
+    Packet(PacketError),
+    /// Its end was not recorded.
+    Cut,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packet(error) => error.fmt(f),
+            Self::Cut => f.write_str("its end was not recorded"),
+        }
+    }
+}
+
+impl Reading {
+    /// Reads a datagram that was seen `at` this time in this session. `None` when there is nothing to show: no message
+    /// passes the filter.
+    #[must_use]
+    pub fn of_datagram(
+        at: Time,
+        session: Option<SessionId>,
+        datagram: &Datagram,
+        decoder: &mut Decoder,
+    ) -> Option<Self> {
+        if decoder.skips(datagram.proto, datagram.dir) {
+            return None;
+        }
+        let mut scratch = decoder.lend_scratch();
+        let build = Build::new(at, session, datagram, decoder);
+        let reading = build.read(&mut scratch);
+        decoder.give_back(scratch);
+        decoder.keep_shown(reading)
+    }
+
+    /// Reads a datagram outside a connection; its one message is all of it. `None` when it does not pass the filter.
+    #[must_use]
+    pub fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
+        let reading = build::connless(at, connless, decoder);
+        decoder.keep_shown(reading)
+    }
+
+    /// Returns true unless the token of what was received was wrong, or missing where this leg has one.
+    #[must_use]
+    pub fn token_ok(&self) -> bool {
+        !self
+            .notes
+            .iter()
+            .any(|note| matches!(note.code, Code::WrongToken | Code::MissingToken))
+    }
+
+    /// Sequence numbers of the first and the last vital message, as received and as sent.
+    #[must_use]
+    pub fn seqs(&self) -> [Option<(Seq, Seq)>; 2] {
+        let ends = |number: fn(&Message) -> Option<Seq>| {
+            let mut numbers = self.messages.iter().filter_map(number);
+            let first = numbers.next()?;
+            Some((first, numbers.next_back().unwrap_or(first)))
+        };
+        [ends(|message| message.seq), ends(|message| message.seq_out)]
+    }
+
+    /// Empties it, so that its buffers can be used again.
+    pub(crate) fn clear(&mut self) {
+        let Self {
+            messages,
+            sizes_out,
+            notes,
+            bytes,
+            records,
+            ..
+        } = std::mem::take(self);
+        (self.messages, self.sizes_out, self.notes) = (messages, sizes_out, notes);
+        (self.bytes, self.records) = (bytes, records);
+        self.messages.clear();
+        self.sizes_out.clear();
+        self.notes.clear();
+        self.bytes.clear();
+        self.records.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;
