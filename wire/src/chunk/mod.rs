@@ -197,7 +197,7 @@ impl std::iter::FusedIterator for Chunks<'_> {}
 
 /// A message that no chunk of the variant can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a message of {size} bytes does not fit a chunk, {max} are the most")]
+#[error("a message of {size} bytes does not fit a chunk: the maximum is {max}")]
 pub struct ChunkTooLarge {
     /// Bytes of the message.
     pub size: usize,

@@ -55,7 +55,7 @@ pub enum PathError {
         at: usize,
     },
     /// An index that is no number, or larger than the list can be.
-    #[error("`{text}` is no index of `{name}`")]
+    #[error("invalid index `{text}` of `{name}`")]
     Index {
         /// The field.
         name: Arc<str>,

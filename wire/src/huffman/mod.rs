@@ -38,11 +38,11 @@ pub struct Inflated {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HuffmanError {
     /// More clear bytes than the output holds.
-    #[error("inflates to more than a payload")]
+    #[error("inflates to more than a payload can hold")]
     OutputFull,
     /// The input ends without the end-of-stream code. (Before DDNet 20 receivers read on in zeros until their output is
     /// full, which ends in the same way, unless just the last two bits of the code, zeros, are missing.)
-    #[error("compressed data without an end")]
+    #[error("the compressed data has no end")]
     EndOfInput,
 }
 

@@ -78,7 +78,7 @@ impl Default for Scratch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PacketError {
     /// Shorter than its header.
-    #[error("{have} bytes, a header has {need}")]
+    #[error("{have} bytes, but a header needs {need}")]
     TooShort {
         /// Bytes of the header.
         need: usize,

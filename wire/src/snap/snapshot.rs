@@ -46,7 +46,7 @@ pub enum InsertError {
     #[error("the snapshot is full")]
     Full,
     /// There is one with this key already.
-    #[error("there is an item {0} already")]
+    #[error("item {0} exists already")]
     Taken(Key),
     /// No peer takes a type above 0x7fff.
     #[error("an item cannot have the type {0}")]

@@ -12,7 +12,7 @@ pub enum DeltaError {
     #[error("item {0} had another size before")]
     Resized(Key),
     /// An item has not the size that both sides agreed on for its type.
-    #[error("item {key} has not the {agreed} ints that both sides agreed on")]
+    #[error("item {key} does not have the {agreed} ints that both sides agreed on")]
     WrongSize {
         /// Which item.
         key: Key,

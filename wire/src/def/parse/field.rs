@@ -168,7 +168,7 @@ fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Optio
     if key.ends_with('=') && value.text.is_empty() {
         errors.push(
             word.mark,
-            format!("`{key}` needs a value directly behind it"),
+            format!("`{key}` needs a value directly after it"),
             None,
         );
         return None;

@@ -145,7 +145,11 @@ fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Er
     }
     if way.is_none() && head.class != Class::Object {
         let help = "c2s, s2c or both".to_owned();
-        errors.push(name.mark, format!("who sends `{}`?", name.text), Some(help));
+        errors.push(
+            name.mark,
+            format!("`{}` needs a direction", name.text),
+            Some(help),
+        );
         return None;
     }
     head.way = way.unwrap_or(Way::S2c);

@@ -102,7 +102,7 @@ impl Parser<'_> {
         }
         if self.scope.dialects == 0 {
             let help = "put a line such as `for 0.6 ddnet` above it".to_owned();
-            errors.push(first.mark, "no line says for which protocols this is", Some(help));
+            errors.push(first.mark, "a definition without protocols", Some(help));
             return;
         }
         if self.items.len() >= MAX_ITEMS {
@@ -297,7 +297,7 @@ fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>
         return;
     };
     if set.labels.iter().any(|label| label.name == name.text) {
-        errors.push(name.mark, format!("`{}` has two values", name.text), None);
+        errors.push(name.mark, format!("duplicate label `{}`", name.text), None);
         return;
     }
     let overlaps = |label: &Label| {
@@ -339,8 +339,8 @@ fn gist(layout: &mut Layout, first: Word<'_>, rest: &[Word<'_>], errors: &mut Er
         return;
     };
     if layout.head.is_none() {
-        let help = "the messages that include it have".to_owned();
-        errors.push(first.mark, "a struct has no gist", Some(help));
+        let help = "put it into the messages that include the struct".to_owned();
+        errors.push(first.mark, "a struct cannot have a gist", Some(help));
     } else if layout.gist.len() >= MAX_GIST {
         errors.push(first.mark, format!("more than {MAX_GIST} lines of gist"), None);
     } else {

@@ -17,7 +17,7 @@ pub(super) fn name(word: Word<'_>, errors: &mut Errors) -> Option<Name> {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     if !good {
         let help = Some("a name is lower case letters, digits and `_`".to_owned());
-        errors.push(word.mark, format!("`{}` is no name", shortened(text)), help);
+        errors.push(word.mark, format!("invalid name `{}`", shortened(text)), help);
         return None;
     }
     Some(Name {

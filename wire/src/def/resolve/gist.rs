@@ -108,7 +108,7 @@ impl<'t> Template<'t> {
         if self.raw {
             return Err(self.wrong(
                 at,
-                "nothing can follow text without quotes: it could be taken for it",
+                "nothing can follow text without quotes: it would look like a part of it",
             ));
         }
         match (&mut self.open, self.done.last_mut()) {
@@ -165,7 +165,10 @@ impl<'t> Template<'t> {
         let wanted = match form {
             Form::Count => (!path.is_list()).then_some("a list"),
             _ if matches!(field.ty, Type::Group { .. }) => {
-                return Err(self.wrong(at - 1, &format!("which part of `{}`?", field.name)));
+                return Err(self.wrong(
+                    at - 1,
+                    &format!("`{}` is a group: name one of its parts", field.name),
+                ));
             }
             Form::Usual => None,
             Form::Raw => (!field.is_text() || path.is_many(self.def)).then_some("one text"),
@@ -189,7 +192,7 @@ impl<'t> Template<'t> {
         if self.raw {
             return Err(self.wrong(
                 at,
-                "nothing can follow text without quotes: it could be taken for it",
+                "nothing can follow text without quotes: it would look like a part of it",
             ));
         }
         let parts = Vec::new();

@@ -169,7 +169,7 @@ fn twice(what: &str, mark: Mark, other: Mark, errors: &mut Errors) {
         .cloned()
         .unwrap_or_default();
     let message = format!(
-        "{what} is defined twice, the other one is at {file}:{}",
+        "{what} is defined twice; the other definition is at {file}:{}",
         other.line
     );
     let help = "a definition replaces those in files before, and those for more protocols".to_owned();

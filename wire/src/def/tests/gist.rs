@@ -240,11 +240,11 @@ fn wrong_templates_are_told_of_with_their_place() {
         ),
         (
             "\"a {message:raw}.\"",
-            "24: nothing can follow text without quotes: it could be taken for it",
+            "24: nothing can follow text without quotes: it would look like a part of it",
         ),
         (
             "\"a {message:raw}[{n}]\"",
-            "25: nothing can follow text without quotes: it could be taken for it",
+            "25: nothing can follow text without quotes: it would look like a part of it",
         ),
         ("\"{n\"", "9: a `{` without a `}`"),
         ("\"n}\"", "10: unexpected `}`"),
@@ -274,7 +274,7 @@ fn wrong_templates_are_told_of_with_their_place() {
     let in_struct = "for 0.7\nstruct s\n  a  int\n  gist \"{a}\"\n";
     assert_eq!(
         errors(in_struct),
-        ["my.tw:4:3: a struct has no gist (the messages that include it have)"]
+        ["my.tw:4:3: a struct cannot have a gist (put it into the messages that include the struct)"]
     );
 }
 

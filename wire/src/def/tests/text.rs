@@ -75,7 +75,7 @@ game 1000 cl_far c2s
 const WRONG: &[(&str, &str)] = &[
     (
         "game 90 x s2c",
-        "my.tw:1:1: no line says for which protocols this is (put a line such as `for 0.6 ddnet` above it)",
+        "my.tw:1:1: a definition without protocols (put a line such as `for 0.6 ddnet` above it)",
     ),
     ("for 0.8", "my.tw:1:5: unknown protocol `0.8` (0.6, ddnet or 0.7)"),
     (
@@ -84,12 +84,12 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x",
-        "my.tw:2:9: who sends `x`? (c2s, s2c or both)",
+        "my.tw:2:9: `x` needs a direction (c2s, s2c or both)",
     ),
     ("for 0.7\ngame -1 x s2c", "my.tw:2:6: expected 0 to 1073741823"),
     (
         "for 0.7\ngame 90 X s2c",
-        "my.tw:2:9: `X` is no name (a name is lower case letters, digits and `_`)",
+        "my.tw:2:9: invalid name `X` (a name is lower case letters, digits and `_`)",
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  itn",
@@ -121,16 +121,16 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  int\n  a  int",
-        "my.tw:4:3: there are two fields `a`",
+        "my.tw:4:3: duplicate field `a`",
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  int]",
-        "my.tw:3:6: `int]` is no name (a name is lower case letters, digits and `_`)",
+        "my.tw:3:6: invalid name `int]` (a name is lower case letters, digits and `_`)",
     ),
     ("for 0.7\ngame 90 x s2c\n  a  int[3", "my.tw:3:9: unexpected `[3`"),
     (
         "for 0.7\ngame 90 x s2c\n  a  raw",
-        "my.tw:3:6: how many bytes? (len=N, len=FIELD or rest)",
+        "my.tw:3:6: `raw` needs a length (len=N, len=FIELD or rest)",
     ),
     (
         "for 0.7\ngame 90 x s2c\n  include y",
@@ -138,11 +138,11 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x s2c\ngame 90 y s2c",
-        "my.tw:3:6: this id is defined twice, the other one is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
+        "my.tw:3:6: this id is defined twice; the other definition is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
     ),
     (
         "for 0.7\ngame 90 x s2c\ngame 91 x s2c",
-        "my.tw:3:9: `x` is defined twice, the other one is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
+        "my.tw:3:9: `x` is defined twice; the other definition is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
     ),
     (
         "for 0.7\nenum e\n  0 a\n  0 b",
@@ -152,18 +152,18 @@ const WRONG: &[(&str, &str)] = &[
         "for 0.7\nflags f\n  3 a\n  2 b",
         "my.tw:4:3: `a` has this value already",
     ),
-    ("for 0.7\nenum e\n  0 a\n  1 a", "my.tw:4:5: `a` has two values"),
+    ("for 0.7\nenum e\n  0 a\n  1 a", "my.tw:4:5: duplicate label `a`"),
     (
         "for 0.7\nobject 90 x\n  a  str",
         "my.tw:3:6: a snapshot object has no `str`",
     ),
     (
         "for 0.7\nobject 90 x\n  a  int[*]",
-        "my.tw:3:3: a snapshot object has always the same size",
+        "my.tw:3:3: a snapshot object always has the same size",
     ),
     (
         "for 0.7\nstruct s\n  a  s\ngame 90 x s2c\n  b  s",
-        "my.tw:3:6: structs too deep in each other",
+        "my.tw:3:6: structs nested too deep",
     ),
     (
         "for 0.7\nconnless gie33 x s2c",
@@ -179,7 +179,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x s2c\n  é  int",
-        "my.tw:3:3: `é` is no name (a name is lower case letters, digits and `_`)",
+        "my.tw:3:3: invalid name `é` (a name is lower case letters, digits and `_`)",
     ),
     (
         "for 0.7\nmessage 90 x s2c",
@@ -203,7 +203,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  str  limit= 3",
-        "my.tw:3:11: `limit=` needs a value directly behind it",
+        "my.tw:3:11: `limit=` needs a value directly after it",
     ),
     (
         "for 0.7\ngame 90 x s2c\n  a  str  hide_after=console",

@@ -64,9 +64,7 @@ impl<'i> Out<'_, 'i> {
             match member {
                 Member::Include(name) => match self.layout(name) {
                     Some(part) if depth < MAX_DEPTH => self.members(part, parent, depth + 1),
-                    Some(_) => self
-                        .errors
-                        .push(name.mark, "structs too deep in each other", None),
+                    Some(_) => self.errors.push(name.mark, "structs nested too deep", None),
                     None => self.unknown_struct(name),
                 },
                 Member::Field(raw) => self.field(raw, parent, depth),
@@ -87,7 +85,7 @@ impl<'i> Out<'_, 'i> {
         }
         if self.named(&raw.name.text, parent).is_some() {
             self.errors
-                .push(mark, format!("there are two fields `{}`", raw.name.text), None);
+                .push(mark, format!("duplicate field `{}`", raw.name.text), None);
             return;
         }
         let Some(field) = self.resolved(raw, parent) else {
@@ -101,9 +99,7 @@ impl<'i> Out<'_, 'i> {
                 Some(part) if depth < MAX_DEPTH => {
                     self.members(part, u16::try_from(at).ok(), depth + 1);
                 }
-                _ => self
-                    .errors
-                    .push(raw.ty.mark, "structs too deep in each other", None),
+                _ => self.errors.push(raw.ty.mark, "structs nested too deep", None),
             }
         }
         let end = u16::try_from(self.fields.len()).unwrap_or(u16::MAX);
@@ -123,7 +119,7 @@ impl<'i> Out<'_, 'i> {
         };
         if self.class == Class::Object && !matches!(repeat, Repeat::One | Repeat::Fixed(_)) {
             self.errors
-                .push(raw.name.mark, "a snapshot object has always the same size", None);
+                .push(raw.name.mark, "a snapshot object always has the same size", None);
         }
         let (min, max) = self.range(raw, &ty)?;
         let secrecy = self.secrecy(&raw.secrecy, parent)?;
@@ -227,7 +223,7 @@ impl<'i> Out<'_, 'i> {
                     Some(RawLen::Rest) => Len::Rest,
                     None => {
                         let help = Some("len=N, len=FIELD or rest".to_owned());
-                        self.errors.push(raw.ty.mark, "how many bytes?", help);
+                        self.errors.push(raw.ty.mark, "`raw` needs a length", help);
                         return None;
                     }
                 };
@@ -244,7 +240,7 @@ impl<'i> Out<'_, 'i> {
                 let good = field.is_number() && !field.is_list();
                 if !good {
                     self.errors
-                        .push(name.mark, format!("`{}` is no single number", name.text), None);
+                        .push(name.mark, format!("`{}` is not a single number", name.text), None);
                 }
                 return good.then_some(at);
             }
