@@ -41,7 +41,7 @@ impl Filter {
                 "no message can match this",
             ));
         } else if !Reach::new(&program, registry, false).anything() {
-            let what = "only messages that go the wrong way can match this";
+            let what = "only messages sent in the wrong direction can match this";
             diagnostics.push(Diagnostic::new(Code::NeverMatches, expr.span, what));
         }
         sort(&mut diagnostics);

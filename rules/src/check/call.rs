@@ -145,7 +145,7 @@ impl Checker<'_> {
             return Operand::Failed;
         };
         if path.dot || named.used < path.segments.len() {
-            let what = "`last` takes a message; the field stands behind the bracket";
+            let what = "`last` takes a message; the field follows the bracket";
             return self.failed(Diagnostic::new(Code::Arguments, argument.span, what));
         }
         // The value of the message as it comes, and the one kept of it.

@@ -157,7 +157,7 @@ impl Checker<'_> {
         if several || cannot.is_empty() {
             return;
         }
-        let what = format!("a value of {} only", versions::names(&can));
+        let what = format!("only a value of {}", versions::names(&can));
         let note = format!("in sessions of {} it never matches", versions::names(&cannot));
         self.report(Diagnostic::new(Code::SomeVersions, span, what).note(note));
     }
@@ -341,10 +341,10 @@ fn misused(op: Compare, left: &Expr, right: &Expr) -> Option<Diagnostic> {
         (Compare::Contains, _, Kind::Text(text)) if text.is_empty() => Some(Diagnostic::new(
             Code::Impossible,
             right.span,
-            "an empty text is in every text",
+            "every text contains the empty text",
         )),
         _ if fixed(left) && fixed(right) && word(left).is_none() && word(right).is_none() => {
-            let what = "both sides are fixed";
+            let what = "both sides are constant";
             Some(Diagnostic::new(Code::Mismatch, left.span.to(right.span), what))
         }
         _ => None,

@@ -38,7 +38,7 @@ impl Checker<'_> {
             Kind::Compare(op, left, right) => self.compare(*op, left, right, expr.span),
             Kind::In(value, choices) => self.within(value, choices),
             Kind::Text(text) if text.is_empty() => {
-                let what = "an empty text is in every text";
+                let what = "every text contains the empty text";
                 self.wrong(Diagnostic::new(Code::Impossible, expr.span, what))
             }
             Kind::Text(text) => Cond::Search(TextTest::contains(text.as_bytes())),
@@ -143,7 +143,7 @@ impl Checker<'_> {
                         .map_or("a group of fields".to_owned(), literal::kind);
                     let what = format!("`{what}` is {kind}, not a condition");
                     let diagnostic = Diagnostic::new(Code::NotCondition, span, what);
-                    return self.wrong(diagnostic.help("compare it, as in `… == 1`, or ask `has(…)`"));
+                    return self.wrong(diagnostic.help("compare it, as in `… == 1`, or use `has(…)`"));
                 }
                 Cond::Field(*at, tests)
             }

@@ -44,7 +44,7 @@ impl<'r> Checker<'r> {
             let diagnostic = Diagnostic::new(Code::NotValue, path.span(), what);
             return self.failed(
                 diagnostic
-                    .help("ask for one of its fields, or `has(…)`")
+                    .help("use one of its fields, or `has(…)`")
                     .note(versions::fields(&defs)),
             );
         }

@@ -81,7 +81,7 @@ pub(super) fn fit(field: &Field, what: &str, literal: &Expr) -> Result<Fit, Diag
                 Diagnostic::new(
                     Code::Impossible,
                     span,
-                    format!("`{what}` has two digits behind the point"),
+                    format!("`{what}` has at most two digits after the point"),
                 )
             })?,
             (Quantity::Plain, _) => number.value().ok_or_else(|| not_whole(number, span))?,

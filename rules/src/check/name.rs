@@ -143,7 +143,7 @@ impl<'r> Checker<'r> {
     pub(super) fn note_others(&mut self, named: &Named<'_>, span: Span) {
         let name = &*named.label;
         let (what, help) = if name == "snap" && !self.knows.snap_single {
-            let what = "`snap` is only a part of a snapshot that needs several messages".to_owned();
+            let what = "`snap` is only a part of a snapshot that takes several messages".to_owned();
             (what, "all snapshots are `any_snap`".to_owned())
         } else if !self.knows.connless
             && named.used == 1
@@ -151,7 +151,7 @@ impl<'r> Checker<'r> {
             && !self.called(Some(Class::Connless), name).is_empty()
         {
             let what = format!("`{name}` is the message of a connection");
-            (what, format!("that outside of connections is `connless.{name}`"))
+            (what, format!("the one outside connections is `connless.{name}`"))
         } else {
             return;
         };

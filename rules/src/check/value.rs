@@ -85,18 +85,18 @@ impl Checker<'_> {
                 None => self.failed(literal::not_whole(number, expr.span)),
             },
             Kind::Variable(name) => {
-                let what = format!("nothing sets the variable `${}`", name.text);
+                let what = format!("the variable `${}` is never set", name.text);
                 self.failed(
                     Diagnostic::new(Code::UnknownVariable, expr.span, what)
                         .note("variables are set by rules"),
                 )
             }
             Kind::Text(_) | Kind::Regex(_) => {
-                let what = "this is fixed: compare it with a field";
+                let what = "this is constant: compare it with a field";
                 self.failed(Diagnostic::new(Code::Mismatch, expr.span, what))
             }
             Kind::Any(_) | Kind::All(_) | Kind::Not(_) | Kind::Compare(..) | Kind::In(..) => {
-                let what = "a condition, where a value belongs";
+                let what = "a condition in place of a value";
                 self.failed(Diagnostic::new(Code::NotValue, expr.span, what))
             }
         }

@@ -53,7 +53,7 @@ impl Checker<'_> {
         if has.is_empty() || lacks.is_empty() {
             return;
         }
-        let text = format!("`{what}` exists in {} only", names(&has));
+        let text = format!("`{what}` exists only in {}", names(&has));
         let note = format!(
             "in sessions of {} it has no value and never matches",
             names(&lacks)

@@ -67,10 +67,10 @@ pub fn vocabulary() -> String {
     for (severity, head) in [
         (
             Severity::Error,
-            "Oddities, asked for as lint.CODE (lint.wrong_token). Errors: receivers drop something:",
+            "Oddities, written as lint.CODE (lint.wrong_token). Errors: receivers drop a message or datagram:",
         ),
         (Severity::Warning, "Warnings: receivers differ, or ignore a part:"),
-        (Severity::Info, "Harmless, so that `lint` passes over them:"),
+        (Severity::Info, "Harmless, and not included in `lint`:"),
     ] {
         let codes = Lint::ALL.iter().filter(|code| code.severity() == severity);
         part(head, codes.map(|code| written(*code)).collect());

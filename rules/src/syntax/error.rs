@@ -21,7 +21,7 @@ pub(super) fn wanted(i: &Input<'_>, what: &str) -> Diagnostic {
 }
 
 pub(super) fn chained(span: Span) -> Diagnostic {
-    Diagnostic::new(Code::Chained, span, "comparisons do not follow one another")
+    Diagnostic::new(Code::Chained, span, "comparisons cannot be chained")
         .help("join them with `and`: `a < b and b < c`")
 }
 
@@ -56,7 +56,7 @@ pub(super) fn leftover(i: &Input<'_>, end: &str) -> Diagnostic {
             .help(format!("use {twice}"));
     }
     if matches!(word, ")" | "]" | "}") {
-        return Diagnostic::new(Code::Expected, span, format!("{found} closes nothing"));
+        return Diagnostic::new(Code::Expected, span, format!("unmatched {found}"));
     }
     let diagnostic = Diagnostic::new(
         Code::Expected,

@@ -309,7 +309,7 @@ pub(super) fn regex(i: &mut Input<'_>) -> Parsed<(String, Span)> {
         return cut(Diagnostic::new(
             Code::Expected,
             at,
-            format!("{flags} directly behind a regular expression"),
+            format!("{flags} directly after a regular expression"),
         )
         .help("flags go into it, as in /(?i)text/"));
     }

@@ -201,7 +201,7 @@ fn tree() -> impl Strategy<Value = Expr> {
             inner.clone().prop_map(|a| a.negate(0)),
             compare.prop_map(|(op, a, b)| a.compare(op, b)),
             arith.prop_map(|(op, a, b)| a.arith(op, b)),
-            set.prop_filter("comparisons in a row", |(value, _)| !matches!(
+            set.prop_filter("chained comparisons", |(value, _)| !matches!(
                 value.kind,
                 Kind::In(..) | Kind::Compare(..)
             ))
