@@ -373,7 +373,7 @@ fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
     let notes = notes.iter();
     message
         .notes
-        .extend(notes.filter(|note| !(is_cut && note.code.comes_of_a_cut())));
+        .extend(notes.filter(|note| !(is_cut && note.code.may_come_from_cut())));
 }
 
 fn add_snapshot(message: &mut Message, snapshot: Retained<'static>) {

@@ -34,7 +34,7 @@ impl Matcher {
             loose: filter.memory(),
             sessions: BTreeMap::new(),
             item: Cell::default(),
-            follows: filter.remembers() || filter.asks_for_history(),
+            follows: filter.remembers() || filter.needs_history(),
             filter,
         }
     }
@@ -56,7 +56,7 @@ impl Matcher {
     pub(crate) fn asks_about(&self, stores: &Stores, registry: &Registry) -> bool {
         // Clients only send acks.
         let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && stores.follows(proto, dir, def);
-        self.filter.asks_for_snapshots() || self.may_match(registry, is_snapshot)
+        self.filter.needs_snapshots() || self.may_match(registry, is_snapshot)
     }
 
     /// Returns true if a message that names players can match.
@@ -66,8 +66,8 @@ impl Matcher {
     }
 
     /// Returns true if the names of players matter to it.
-    pub(crate) fn asks_for_players(&self) -> bool {
-        self.filter.asks_for_players()
+    pub(crate) fn needs_players(&self) -> bool {
+        self.filter.needs_players()
     }
 
     fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {

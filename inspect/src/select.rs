@@ -46,7 +46,7 @@ impl Select {
             return Needs::ALL;
         };
         let asks = |matcher: &Matcher| matcher.asks_about(stores, registry);
-        let all = self.all().any(Matcher::asks_for_players) || gists && filter.may_show_players(registry);
+        let all = self.all().any(Matcher::needs_players) || gists && filter.may_show_players(registry);
         let names = match all {
             true => Names::All,
             false if sessions && !gists => Names::Own,

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_unique_and_say_how_bad_they_are() {
+    fn codes_are_unique_and_match_their_severity() {
         let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
         names.sort_unstable();
         names.dedup();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_outside_the_text_is_no_reason_to_fail() {
+    fn a_span_outside_the_text_does_not_fail() {
         for span in [
             Span::new(0, 100),
             Span::new(50, 60),

@@ -58,13 +58,13 @@ impl Filter {
     /// Whether it asks about what is in snapshots (`snap.tick`, `snap.character[3].x`), which needs a caller that follows
     /// them: [`Facts::snap`] and [`Facts::items`].
     #[must_use]
-    pub fn asks_for_snapshots(&self) -> bool {
+    pub fn needs_snapshots(&self) -> bool {
         self.expr.mentions(&|path| path.begins("snap", |_| true))
     }
 
     /// Whether it asks what players are called (`sess.name`), which other messages tell: [`Facts::player`].
     #[must_use]
-    pub fn asks_for_players(&self) -> bool {
+    pub fn needs_players(&self) -> bool {
         let is_name = |name: &str| name.eq_ignore_ascii_case("name");
         self.expr.mentions(&|path| path.begins("sess", is_name))
     }
@@ -84,8 +84,8 @@ impl Filter {
     /// Whether it asks about what only somebody knows who has seen all messages of a session: since when it is there, its
     /// player, its round trips.
     #[must_use]
-    pub fn asks_for_history(&self) -> bool {
-        self.program.asks_for_history()
+    pub fn needs_history(&self) -> bool {
+        self.program.needs_history()
     }
 
     /// What it remembers of a session that begins.

@@ -166,11 +166,11 @@ mod tests {
         let plain = [&[0xff; 6], GIE3].concat();
         assert_eq!(Connless::parse(&plain), Some(Connless::Plain { data: GIE3 }));
         let extended = [b"xe\x12\x34\0\0", GIE3].concat();
-        let told = Connless::Extended {
+        let expected = Connless::Extended {
             extra: [0x12, 0x34, 0, 0],
             data: GIE3,
         };
-        assert_eq!(Connless::parse(&extended), Some(told));
+        assert_eq!(Connless::parse(&extended), Some(expected));
         let (token, response_token) = (Token([1, 2, 3, 4]), Token([5, 6, 7, 8]));
         let mut v7 = vec![9];
         write_v7(token, response_token, GIE3, &mut v7);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn datagrams_that_are_not_connless() {
         assert_eq!(Connless::parse(&[0xff; 5]), None);
         assert_eq!(Connless::parse(&[0x10, 0, 0, 1, 2, 3, 4]), None);
         assert_eq!(Connless::parse(&[]), None);

@@ -117,19 +117,19 @@ mod tests {
     fn requests_of_0_7() {
         let request = b"\x04\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd";
         for (len, padded_enough) in [(520, true), (519, true), (518, false), (12, false)] {
-            let told = First::TokenRequest {
+            let expected = First::TokenRequest {
                 token: CLIENT,
                 header_token: Token::NONE,
                 padded: padded_enough,
             };
-            assert_eq!(detect(&padded(request, len)), told, "{len} bytes");
+            assert_eq!(detect(&padded(request, len)), expected, "{len} bytes");
         }
-        let told = First::TokenRequest {
+        let expected = First::TokenRequest {
             token: Token::NONE,
             header_token: Token::NONE,
             padded: false,
         };
-        assert_eq!(detect(&request[..11]), told);
+        assert_eq!(detect(&request[..11]), expected);
         let connect = b"\x04\0\0\x92\x3a\xf3\x6c\x01\x24\x05\xcd\xfd";
         assert_eq!(
             detect(&padded(connect, 520)),

@@ -71,18 +71,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn told(data: &[u8]) -> Option<(String, usize)> {
+    fn read(data: &[u8]) -> Option<(String, usize)> {
         identify(data).map(|(id, len)| (id.to_string(), len))
     }
 
     #[test]
     fn plain_and_extended_ids() {
-        assert_eq!(told(&[0x09]), Some(("sys.4".to_owned(), 1)));
-        assert_eq!(told(&[0x84, 0x01, 0x55]), Some(("game.34".to_owned(), 2)));
+        assert_eq!(read(&[0x09]), Some(("sys.4".to_owned(), 1)));
+        assert_eq!(read(&[0x84, 0x01, 0x55]), Some(("game.34".to_owned(), 2)));
         let uuid = *b"\x12\x81\x0e\x1f\xa1\xdb\x33\x78\xb4\xfb\x16\x4e\xd6\x50\x59\x26";
         let system = [&[0x01], &uuid[..], &[0]].concat();
         assert_eq!(
-            told(&system),
+            read(&system),
             Some(("sys.ex.12810e1f-a1db-3378-b4fb-164ed6505926".to_owned(), 17))
         );
         let game = [&[0x00], &uuid[..]].concat();
@@ -96,11 +96,11 @@ mod tests {
 
     #[test]
     fn odd_ids() {
-        assert_eq!(told(&[]), None);
-        assert_eq!(told(&[0x80]), None);
+        assert_eq!(read(&[]), None);
+        assert_eq!(read(&[0x80]), None);
         // Id 0 without room for a UUID.
-        assert_eq!(told(&[0x01; 16]), Some(("sys.0".to_owned(), 1)));
-        assert_eq!(told(&[0x40]), Some(("sys.-1".to_owned(), 1)));
+        assert_eq!(read(&[0x01; 16]), Some(("sys.0".to_owned(), 1)));
+        assert_eq!(read(&[0x40]), Some(("sys.-1".to_owned(), 1)));
     }
 
     proptest! {

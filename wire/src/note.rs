@@ -153,7 +153,7 @@ impl Code {
 
     /// Whether a datagram of which only the first bytes are known may have this note for that reason alone.
     #[must_use]
-    pub const fn comes_of_a_cut(self) -> bool {
+    pub const fn may_come_from_cut(self) -> bool {
         matches!(
             self,
             Self::TooShort
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_eight_and_tells_of_more() {
+    fn keeps_eight_and_marks_more() {
         let mut notes = Notes::new();
         assert!(notes.is_empty());
         for at in 0..8 {

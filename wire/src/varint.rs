@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn oddities_are_told() {
+    fn oddities_are_reported() {
         assert_eq!(
             decode(&[0x80, 0x00]),
             Some(Int {
@@ -181,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn only_what_is_not_odd_encodes_to_the_same_bytes(bytes in prop::collection::vec(any::<u8>(), 0..8)) {
+        fn only_canonical_bytes_encode_to_the_same_bytes(bytes in prop::collection::vec(any::<u8>(), 0..8)) {
             if let Some(int) = decode(&bytes) {
                 let mut out = Vec::new();
                 encode(int.value, &mut out);

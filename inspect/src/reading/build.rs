@@ -179,7 +179,7 @@ impl<'a> Build<'a> {
         for note in found.iter() {
             let is_known = notes.contains(&note)
                 || messages.iter().any(|message| message.notes.contains(&note))
-                || *is_cut && note.code.comes_of_a_cut();
+                || *is_cut && note.code.may_come_from_cut();
             if !is_known {
                 notes.push(note);
             }

@@ -350,11 +350,15 @@ struct RegexOnce;
 
 impl RegexOnce {
     fn of(checker: &mut Checker<'_>, pattern: &str, span: Span) -> Option<TextTest> {
-        let told = checker
+        let reported = checker
             .diagnostics
             .iter()
             .any(|known| known.code == Code::BadRegex && known.span == span);
-        if told { None } else { checker.regex(pattern, span) }
+        if reported {
+            None
+        } else {
+            checker.regex(pattern, span)
+        }
     }
 }
 

@@ -148,12 +148,12 @@ mod tests {
     /// What an expression means.
     fn meaning(text: &str, registry: &Registry) -> Option<String> {
         let (program, diagnostics) = check(&parse(text).ok()?, registry);
-        let is_wrong = diagnostics.iter().any(|said| said.severity() == Level::Error);
+        let is_wrong = diagnostics.iter().any(|found| found.severity() == Level::Error);
         (!is_wrong).then(|| format!("{program:?}"))
     }
 
     #[test]
-    fn a_name_that_is_no_word_means_its_message_and_every_word_means_something_else() {
+    fn only_names_that_are_words_have_another_meaning() {
         let words = ATOMS.iter().map(|(word, _)| *word).chain(OPERATORS);
         let words = words.chain(VALUES).chain(["pkt", "sess", "snap"]);
         let others = FUNCTIONS.iter().filter_map(|(name, _)| name.split('(').next());

@@ -72,7 +72,7 @@ impl<'a> MessageFacts<'a> {
             let fields = self.fields.fields()?;
             let is_cut = self.view.is_cut();
             let mut notes = fields.decoded.notes().iter();
-            Some(notes.any(|note| !(is_cut && note.code.comes_of_a_cut()) && wanted(note.code)))
+            Some(notes.any(|note| !(is_cut && note.code.may_come_from_cut()) && wanted(note.code)))
         };
         let wanted_too = |code| wanted(code);
         let of_snapshot = || {

@@ -5,19 +5,19 @@ use super::program::{Cond, Number, Program, Text};
 
 impl Program {
     /// Whether it asks how long the session has been there, who plays, or how long an ack takes.
-    pub(crate) fn asks_for_history(&self) -> bool {
-        self.root.asks_for_history()
+    pub(crate) fn needs_history(&self) -> bool {
+        self.root.needs_history()
     }
 }
 
 impl Cond {
-    fn asks_for_history(&self) -> bool {
+    fn needs_history(&self) -> bool {
         match self {
-            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::asks_for_history),
-            Self::Not(inner) | Self::Each { inner, .. } => inner.asks_for_history(),
-            Self::Number(number, _) => number.asks_for_history(),
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::needs_history),
+            Self::Not(inner) | Self::Each { inner, .. } => inner.needs_history(),
+            Self::Number(number, _) => number.needs_history(),
             Self::Text(text, _) => text.is_player(),
-            Self::Compare(_, sides) => sides.0.asks_for_history() || sides.1.asks_for_history(),
+            Self::Compare(_, sides) => sides.0.needs_history() || sides.1.needs_history(),
             Self::CompareText(_, left, right) => left.is_player() || right.is_player(),
             Self::Unknown
             | Self::Dir(_)
@@ -33,11 +33,11 @@ impl Cond {
 }
 
 impl Number {
-    fn asks_for_history(&self) -> bool {
+    fn needs_history(&self) -> bool {
         match self {
             Self::Time | Self::PlayerLength | Self::Session(SessionFact::Rtt) => true,
-            Self::Negate(inner) => inner.asks_for_history(),
-            Self::Arith(_, sides) => sides.0.asks_for_history() || sides.1.asks_for_history(),
+            Self::Negate(inner) => inner.needs_history(),
+            Self::Arith(_, sides) => sides.0.needs_history() || sides.1.needs_history(),
             Self::Fixed(_)
             | Self::Field(_)
             | Self::Length(_)

@@ -5,7 +5,7 @@ use teetap_rules::eval::{Flag, Identity};
 use teetap_wire::def::{Class, Datum, Registry};
 use teetap_wire::{Code, Dir, Proto};
 
-use crate::subject::{Asked, Case, Snap};
+use crate::subject::{Case, Evaluated, Snap};
 
 const YES: Option<bool> = Some(true);
 const NO: Option<bool> = Some(false);
@@ -34,7 +34,7 @@ fn chat7() -> Case {
 #[track_caller]
 fn check(case: &Case, table: &[(&str, Option<bool>)]) {
     for (text, wanted) in table {
-        assert_eq!(case.says(text), *wanted, "{text}");
+        assert_eq!(case.value(text), *wanted, "{text}");
     }
 }
 
@@ -241,7 +241,7 @@ fn run(text: &str, cases: &[Case]) -> Vec<Option<bool>> {
     let mut memory = filter.memory();
     cases
         .iter()
-        .map(|case| filter.matches(&Asked::new(case), &mut memory))
+        .map(|case| filter.matches(&Evaluated::new(case), &mut memory))
         .collect()
 }
 
@@ -299,7 +299,7 @@ fn memory_stays_as_it_is() {
     .unwrap();
     let mut memory = filter.memory();
     for _ in 0..1000 {
-        filter.matches(&Asked::new(&chat(&long)), &mut memory);
+        filter.matches(&Evaluated::new(&chat(&long)), &mut memory);
     }
     assert!(format!("{memory:?}").len() < 10_000);
     assert!(filter.remembers());
@@ -309,13 +309,13 @@ fn memory_stays_as_it_is() {
 fn reach_is_small() {
     let reach = |text: &str| {
         let (filter, _) = Filter::parse(text, Registry::builtin()).unwrap();
-        let asked = |case: &Case| {
-            let asked = Asked::new(case);
-            let subject = teetap_rules::Facts::subject(&asked);
+        let evaluated = |case: &Case| {
+            let evaluated = Evaluated::new(case);
+            let subject = teetap_rules::Facts::subject(&evaluated);
             filter.reach().message(case.proto, case.dir, &subject)
         };
         let enter = Case::new(Proto::Ddnet, "enter_game", &[]);
-        [asked(&chat("x")), asked(&chat7()), asked(&enter)]
+        [evaluated(&chat("x")), evaluated(&chat7()), evaluated(&enter)]
     };
     assert_eq!(reach("sv_chat"), [true, true, false]);
     assert_eq!(reach("sv_chat.team == red"), [true, false, false]);

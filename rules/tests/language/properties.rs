@@ -109,7 +109,7 @@ fn made() -> impl Strategy<Value = Made> {
 
 thread_local! {
     static CASES: Vec<(Case, Vec<Option<bool>>)> = cases().into_iter().map(|case| {
-        let worth = ATOMS.iter().map(|atom| case.says(atom)).collect();
+        let worth = ATOMS.iter().map(|atom| case.value(atom)).collect();
         (case, worth)
     }).collect();
 }
@@ -191,7 +191,7 @@ proptest! {
         prop_assume!(!Filter::parse(&text, Registry::builtin()).is_err_and(no_field));
         CASES.with(|cases| {
             for (case, worth) in cases {
-                prop_assert_eq!(case.says(&text), made.worth(worth), "{}", text);
+                prop_assert_eq!(case.value(&text), made.worth(worth), "{}", text);
             }
             Ok(())
         })?;
@@ -202,7 +202,7 @@ proptest! {
         let text = words.concat();
         let diagnostics = match Filter::parse(&text, Registry::builtin()) {
             Ok((filter, diagnostics)) => {
-                CASES.with(|cases| for (case, _) in cases { case.says(&text); });
+                CASES.with(|cases| for (case, _) in cases { case.value(&text); });
                 let again = Filter::parse(&filter.to_string(), Registry::builtin());
                 prop_assert!(again.is_ok_and(|(again, _)| again.expr() == filter.expr()), "{}", text);
                 diagnostics

@@ -73,7 +73,7 @@ impl Case {
 
     /// Returns the value of an expression, evaluated once for this message alone: what is unknown matches neither itself nor
     /// under `not`.
-    pub(crate) fn says(&self, text: &str) -> Option<bool> {
+    pub(crate) fn value(&self, text: &str) -> Option<bool> {
         match (self.matches(text), self.matches(&format!("not ({text})"))) {
             (true, false) => Some(true),
             (false, true) => Some(false),
@@ -85,24 +85,24 @@ impl Case {
     fn matches(&self, text: &str) -> bool {
         let (filter, _) = teetap_rules::Filter::parse(text, Registry::builtin())
             .unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
-        filter.matches(&Asked::new(self), &mut filter.memory()) == Some(true)
+        filter.matches(&Evaluated::new(self), &mut filter.memory()) == Some(true)
     }
 }
 
 /// A case while it is evaluated.
-pub(crate) struct Asked<'c> {
+pub(crate) struct Evaluated<'c> {
     case: &'c Case,
     lazy: Lazy<'c>,
 }
 
-impl<'c> Asked<'c> {
+impl<'c> Evaluated<'c> {
     pub(crate) fn new(case: &'c Case) -> Self {
         let lazy = Lazy::new(case.def, &case.data, case.body, Decoded::new());
         Self { case, lazy }
     }
 }
 
-impl Facts for Asked<'_> {
+impl Facts for Evaluated<'_> {
     fn proto(&self) -> Proto {
         self.case.proto
     }

@@ -4,9 +4,9 @@ use teetap_rules::{Filter, Style};
 use teetap_wire::def::Registry;
 
 /// Returns the diagnostics for each text.
-fn said(texts: &[&str]) -> String {
+fn messages(texts: &[&str]) -> String {
     let registry = Registry::builtin();
-    let mut said = String::new();
+    let mut messages = String::new();
     for text in texts {
         let diagnostics = match Filter::parse(text, registry) {
             Ok((_, diagnostics)) => diagnostics,
@@ -14,16 +14,16 @@ fn said(texts: &[&str]) -> String {
         };
         assert!(!diagnostics.is_empty(), "nothing is wrong with {text}");
         for diagnostic in diagnostics {
-            said.push_str(&diagnostic.render("filter", text, Style::Plain));
-            said.push_str("\n\n");
+            messages.push_str(&diagnostic.render("filter", text, Style::Plain));
+            messages.push_str("\n\n");
         }
     }
-    said
+    messages
 }
 
 fn shown(name: &str, texts: &[&str]) {
     insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
-        insta::assert_snapshot!(name, said(texts));
+        insta::assert_snapshot!(name, messages(texts));
     });
 }
 

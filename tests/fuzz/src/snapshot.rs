@@ -106,8 +106,8 @@ impl Game {
     fn single(&mut self, tick: i32, base: i32, sum: u8, data: &[u8]) {
         let data = &data[..data.len().min(1000)];
         let made = self.made(base, data);
-        let real = made.as_ref().map_or(0, crc);
-        let crc = if sum & 3 == 0 { i32::from(sum) } else { real };
+        let actual = made.as_ref().map_or(0, crc);
+        let crc = if sum & 3 == 0 { i32::from(sum) } else { actual };
         let size = i32::try_from(data.len()).unwrap_or(0);
         self.say(
             Dir::S2c,
@@ -258,7 +258,7 @@ impl Game {
         };
         let items = looked_at(&done);
         let (tick, base, fate) = (done.tick, done.base, done.fate);
-        let real = done.crc.map(|crc| crc.real);
+        let actual = done.crc.map(|crc| crc.actual);
         if fate == Fate::Kept {
             same_again(&done, &self.sizes);
             self.kept.insert(tick, items.clone());
@@ -267,7 +267,7 @@ impl Game {
         let made = self.made(base.unwrap_or(-1), joined);
         match fate {
             Fate::Kept | Fate::Late | Fate::Again => assert_eq!(made, Some(items), "{fate:?} at {tick}"),
-            Fate::BadCrc => assert_ne!(real, None),
+            Fate::BadCrc => assert_ne!(actual, None),
             Fate::NoBase => assert!(base.is_some()),
             // It may be of another map, of which the store has forgotten more than is known here.
             Fate::Broken => assert!(made.is_none() || base.is_some()),

@@ -173,7 +173,7 @@ fn reads_the_live_first_answer_of_a_server() {
 }
 
 #[test]
-fn tells_what_a_receiver_does_not_see() {
+fn reports_what_a_receiver_does_not_see() {
     let payload = [0x00, 0x01, 0xaa, 0x00, 0x02, 0xbb];
     let end = |num_chunks| {
         let mut chunks = Chunks::new(Proto::V7, &payload, num_chunks);

@@ -50,11 +50,11 @@ fn connects_that_carry_no_own_token() {
         })
     );
     // DDNet's repeated 0.7 CONNECT.
-    let told = Control::Connect {
+    let expected = Control::Connect {
         token: Some(Token::TKEN),
         tken: true,
     };
-    assert_eq!(Control::parse(Proto::V7, b"\x01TKEN"), Some(told));
+    assert_eq!(Control::parse(Proto::V7, b"\x01TKEN"), Some(expected));
     assert_eq!(
         Control::parse(Proto::V7, b"\x01TKE"),
         Some(Control::Connect {
@@ -82,13 +82,13 @@ fn connect_accept_of_every_variant() {
         );
     }
     // DDNet's 0.7 server adds its token, a 0.6.4 server none.
-    let told = Control::ConnectAccept {
+    let expected = Control::ConnectAccept {
         token: Some(OWN),
         tken: false,
     };
     assert_eq!(
         Control::parse(Proto::V7, &[2, 0x24, 0x05, 0xcd, 0xfd]),
-        Some(told)
+        Some(expected)
     );
     let bare = Control::ConnectAccept {
         token: None,
@@ -104,16 +104,16 @@ fn tokens_of_0_7() {
         (request.len(), &request[..6]),
         (513, &[5, 0x24, 0x05, 0xcd, 0xfd, 0][..])
     );
-    let told = |payload_len| {
+    let expected = |payload_len| {
         Some(Control::Token {
             token: Some(OWN),
             payload_len,
         })
     };
-    assert_eq!(Control::parse(Proto::V7, &request), told(513));
+    assert_eq!(Control::parse(Proto::V7, &request), expected(513));
     let reply = payload(|out| token_reply(OWN, out));
     assert_eq!(reply, [5, 0x24, 0x05, 0xcd, 0xfd]);
-    assert_eq!(Control::parse(Proto::V7, &reply), told(5));
+    assert_eq!(Control::parse(Proto::V7, &reply), expected(5));
     assert_eq!(
         Control::parse(Proto::V7, &[5, 1]),
         Some(Control::Token {

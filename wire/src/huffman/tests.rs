@@ -11,7 +11,7 @@ fn compressed(input: &[u8], trailing: Trailing) -> Vec<u8> {
 
 fn inflated(input: &[u8]) -> Result<(Vec<u8>, Inflated), HuffmanError> {
     let mut out = [0; 2000];
-    decompress(input, &mut out).map(|told| (out[..told.len].to_vec(), told))
+    decompress(input, &mut out).map(|found| (out[..found.len].to_vec(), found))
 }
 
 /// Game-like bytes: many zeros, some small numbers, anything.
@@ -27,7 +27,7 @@ fn check_vectors() {
         assert_eq!(compressed(&clear, form), [0xb1, 0x08, 0x2a, 0x6e, 0x00]);
         assert_eq!(compressed(&[], form), [0x8a, 0x1b]);
     }
-    let told = Inflated {
+    let found = Inflated {
         len: 7,
         bits: 33,
         trailing: None,
@@ -35,7 +35,7 @@ fn check_vectors() {
     };
     assert_eq!(
         inflated(&[0xb1, 0x08, 0x2a, 0x6e, 0x00]),
-        Ok((clear.to_vec(), told))
+        Ok((clear.to_vec(), found))
     );
     // One bit of data and 15 of end: the two forms differ.
     assert_eq!(compressed(&[0], Trailing::Always), [0x15, 0x37, 0x00]);
@@ -61,8 +61,8 @@ fn code_lengths() {
 }
 
 #[test]
-fn ends_are_told() {
-    let end = |stream: &[u8]| inflated(stream).map(|(_, told)| (told.bits, told.trailing, told.surplus));
+fn ends_are_reported() {
+    let end = |stream: &[u8]| inflated(stream).map(|(_, found)| (found.bits, found.trailing, found.surplus));
     assert_eq!(end(&[0x15, 0x37]), Ok((16, Some(Trailing::WhenPartial), 0)));
     assert_eq!(end(&[0x15, 0x37, 0]), Ok((16, Some(Trailing::Always), 0)));
     assert_eq!(end(&[0x15, 0x37, 0, 0]), Ok((16, Some(Trailing::Always), 1)));
@@ -79,7 +79,7 @@ fn refuses_streams_without_end_and_too_long_ones() {
     assert_eq!(inflated(&[0xff; 1400]), Err(HuffmanError::OutputFull));
     let stream = compressed(&[7; 40], Trailing::Always);
     assert_eq!(decompress(&stream, &mut [0; 39]), Err(HuffmanError::OutputFull));
-    assert_eq!(decompress(&stream, &mut [0; 40]).map(|told| told.len), Ok(40));
+    assert_eq!(decompress(&stream, &mut [0; 40]).map(|found| found.len), Ok(40));
 }
 
 /// One bit at a time, from the code words alone: what [`decompress`] must say.
@@ -102,7 +102,7 @@ fn reference(input: &[u8], room: usize) -> Result<(Vec<u8>, usize), HuffmanError
 }
 
 #[test]
-fn a_prefix_is_what_a_cut_stream_still_says() {
+fn a_cut_stream_yields_its_prefix() {
     let clear = [0x00, 0x01, 0x00, 0x02, 0x00, 0x80, 0x00];
     let stream = compressed(&clear, Trailing::WhenPartial);
     let mut out = [0xee; 32];
@@ -124,23 +124,23 @@ proptest! {
     fn decompress_undoes_compress(clear in payload(), always in any::<bool>()) {
         let form = FORMS[usize::from(always)];
         let stream = compressed(&clear, form);
-        let (got, told) = inflated(&stream).unwrap();
+        let (got, found) = inflated(&stream).unwrap();
         prop_assert_eq!(got, clear);
-        prop_assert_eq!(told.surplus, 0);
-        prop_assert_eq!(told.trailing, (told.bits % 8 == 0).then_some(form));
-        let len = if form == Trailing::Always { told.bits / 8 + 1 } else { told.bits.div_ceil(8) };
+        prop_assert_eq!(found.surplus, 0);
+        prop_assert_eq!(found.trailing, (found.bits % 8 == 0).then_some(form));
+        let len = if form == Trailing::Always { found.bits / 8 + 1 } else { found.bits.div_ceil(8) };
         prop_assert_eq!(stream.len(), len);
     }
 
     #[test]
     fn any_bytes_read_as_bit_by_bit(input in prop::collection::vec(any::<u8>(), 0..300), room in 0usize..200) {
         let mut out = vec![0; room];
-        let got = decompress(&input, &mut out).map(|told| (out[..told.len].to_vec(), told.bits));
+        let got = decompress(&input, &mut out).map(|found| (out[..found.len].to_vec(), found.bits));
         prop_assert_eq!(got, reference(&input, room));
         let mut out = vec![0; room];
-        let told = prefix(&input, &mut out);
-        prop_assert_eq!(told.error, decompress(&input, &mut vec![0; room]).err());
-        prop_assert!(told.len <= room && told.bits <= input.len() * 8);
+        let found = prefix(&input, &mut out);
+        prop_assert_eq!(found.error, decompress(&input, &mut vec![0; room]).err());
+        prop_assert!(found.len <= room && found.bits <= input.len() * 8);
     }
 
     #[test]

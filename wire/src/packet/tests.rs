@@ -175,12 +175,12 @@ fn padded_handshake_datagrams_have_their_lengths() {
         (request.len(), &request[..12]),
         (520, &hex("040000ffffffff052405cdfd")[..])
     );
-    let told = detect::First::TokenRequest {
+    let expected = detect::First::TokenRequest {
         token: own,
         header_token: Token::NONE,
         padded: true,
     };
-    assert_eq!(detect::detect(&request), told);
+    assert_eq!(detect::detect(&request), expected);
     let connect = build(Proto::V7, Some(token("923af36c")), &|out| {
         control::connect(Proto::V7, own, out)
     });
@@ -200,7 +200,7 @@ fn padded_handshake_datagrams_have_their_lengths() {
 }
 
 #[test]
-fn errors_say_what_is_missing() {
+fn errors_name_the_missing_bytes() {
     let short = |need, have| PacketError::TooShort { need, have };
     for proto in Proto::ALL {
         assert_eq!(error(proto, &[]), short(3, 0));
@@ -260,8 +260,8 @@ fn only_what_receivers_see_is_read() {
             assert_eq!(packet.payload.len(), payload)
         });
     }
-    let told = notes(Proto::V6, &datagram);
-    assert_eq!(told, [("oversized", 1400, 103), ("payload-oversized", 1394, 3)]);
+    let found = notes(Proto::V6, &datagram);
+    assert_eq!(found, [("oversized", 1400, 103), ("payload-oversized", 1394, 3)]);
     let mut out = Vec::new();
     parsed(Proto::V6, &datagram, |packet| {
         rewrite(
@@ -341,7 +341,7 @@ fn rewritten_ddnet_stream_grows_into_the_clear_form() {
 }
 
 #[test]
-fn rewrite_keeps_bytes_that_nobody_reads() {
+fn rewrite_keeps_ignored_bytes() {
     let mut out = Vec::new();
     // Unknown header bits, a chunk count that is a lie, bytes behind the chunks.
     let odd = hex("c50009 923af36c 00");
@@ -434,7 +434,7 @@ fn inflating_stops_where_the_most_generous_receiver_stops() {
 }
 
 #[test]
-fn surplus_stays_behind_a_replaced_token() {
+fn surplus_stays_after_a_replaced_token() {
     let header = Header {
         flags: Flags::empty(),
         ack: Seq::ZERO,

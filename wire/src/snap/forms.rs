@@ -30,7 +30,7 @@ struct Form {
 
 /// What a message means.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Heard<'a> {
+pub(super) enum Meaning<'a> {
     /// A part of a snapshot, or all of it.
     Snap(Head, &'a [u8]),
     /// The client has the snapshot of this tick, or none if it is negative.
@@ -98,30 +98,30 @@ impl Forms {
     }
 
     /// The meaning of a message. `None`: another one, or one that ends too early for the receiver.
-    pub(super) fn hear<'a>(
+    pub(super) fn meaning<'a>(
         &self,
         dir: Dir,
         def: &Def,
         decoded: &Decoded,
         data: &'a [u8],
-    ) -> Option<Heard<'a>> {
+    ) -> Option<Meaning<'a>> {
         let number = Some(number(def).filter(|_| def.class == Class::System)?);
         if dir == Dir::C2s {
             let (input, ack) = self.input.unzip();
             if number == input {
-                return Some(Heard::Ack(int(record(decoded, ack?)?)));
+                return Some(Meaning::Ack(int(record(decoded, ack?)?)));
             }
-            return (number == self.enter_game).then_some(Heard::EnterGame);
+            return (number == self.enter_game).then_some(Meaning::EnterGame);
         }
         if number == self.map_change {
-            return Some(Heard::MapChange);
+            return Some(Meaning::MapChange);
         }
         let forms = [&self.single, &self.part, &self.empty];
         let form = forms
             .into_iter()
             .flatten()
             .find(|form| Some(form.message) == number)?;
-        form.hear(decoded, data)
+        form.meaning(decoded, data)
     }
 }
 
@@ -145,7 +145,7 @@ impl Form {
         })
     }
 
-    fn hear<'a>(&self, decoded: &Decoded, data: &'a [u8]) -> Option<Heard<'a>> {
+    fn meaning<'a>(&self, decoded: &Decoded, data: &'a [u8]) -> Option<Meaning<'a>> {
         let tick = record(decoded, self.tick)?;
         let base = record(decoded, self.delta_tick)?;
         let mut head = Head {
@@ -181,7 +181,7 @@ impl Form {
             let (start, len) = place(bytes);
             payload = data.get(start..start + len)?;
         }
-        Some(Heard::Snap(head, payload))
+        Some(Meaning::Snap(head, payload))
     }
 }
 

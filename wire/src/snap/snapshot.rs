@@ -298,9 +298,9 @@ impl fmt::Display for Key {
 
 impl fmt::Debug for Sizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.0.iter().enumerate();
+        let stated = self.0.iter().enumerate();
         f.debug_map()
-            .entries(told.filter_map(|(kind, size)| Some((kind, (*size)?))))
+            .entries(stated.filter_map(|(kind, size)| Some((kind, (*size)?))))
             .finish()
     }
 }

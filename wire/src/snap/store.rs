@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::delta::{Counts, Delta};
-use super::forms::{Forms, Head, Heard};
+use super::forms::{Forms, Head, Meaning};
 use super::parts::{Parts, Receiving};
 use super::snapshot::{Sizes, Snapshot};
 use super::view::{Completed, Crc, Fate, Retained};
@@ -141,19 +141,19 @@ impl<'r> Store<'r> {
     ) -> Option<Completed<'_>> {
         self.notes = Notes::new();
         self.last = None;
-        match self.forms.hear(dir, def, decoded, data)? {
-            Heard::Snap(head, bytes) => self.last = self.snap(head, bytes),
-            Heard::Ack(tick) => self.acked = Some(tick).filter(|tick| *tick >= 0),
-            Heard::MapChange => {
+        match self.forms.meaning(dir, def, decoded, data)? {
+            Meaning::Snap(head, bytes) => self.last = self.snap(head, bytes),
+            Meaning::Ack(tick) => self.acked = Some(tick).filter(|tick| *tick >= 0),
+            Meaning::MapChange => {
                 self.forget();
                 self.entered = false;
             }
             // Only once: before it come the snapshots of the handshake against spoofed addresses, with any ticks.
-            Heard::EnterGame if !self.entered => {
+            Meaning::EnterGame if !self.entered => {
                 self.forget();
                 self.entered = true;
             }
-            Heard::EnterGame => {}
+            Meaning::EnterGame => {}
         }
         self.completed()
     }
@@ -310,8 +310,8 @@ impl<'r> Store<'r> {
         let (fresh, registry, proto) = (&self.fresh, self.registry, self.proto);
         self.delta
             .note_types(|kind| fresh.def(registry, proto, kind).is_some());
-        let real = self.fresh.crc();
-        let crc = head.crc.map(|told| Crc { told, real });
+        let actual = self.fresh.crc();
+        let crc = head.crc.map(|stated| Crc { stated, actual });
         let fate = if broken || applied.is_err() {
             Fate::Broken
         } else if crc.is_some_and(|crc| !crc.ok()) {

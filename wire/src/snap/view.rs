@@ -35,9 +35,9 @@ pub enum Fate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crc {
     /// As the message has it.
-    pub told: i32,
+    pub stated: i32,
     /// As it is.
-    pub real: i32,
+    pub actual: i32,
 }
 
 /// A snapshot all of whose parts are there.
@@ -156,7 +156,7 @@ impl Crc {
     /// Whether both are the same.
     #[must_use]
     pub const fn ok(self) -> bool {
-        self.told == self.real
+        self.stated == self.actual
     }
 }
 

@@ -49,7 +49,7 @@ impl Variants {
     /// The variant and direction of a datagram of a connection.
     fn of(&mut self, datagram: &Datagram) -> (Proto, Dir) {
         let (there, back) = ((datagram.from, datagram.to), (datagram.to, datagram.from));
-        let asked = match detect(&datagram.bytes) {
+        let requested = match detect(&datagram.bytes) {
             First::Connect { proto, .. } => Some(proto),
             First::TokenRequest {
                 header_token: Token::NONE,
@@ -57,7 +57,7 @@ impl Variants {
             } => Some(Proto::V7),
             _ => None,
         };
-        if let Some(proto) = asked {
+        if let Some(proto) = requested {
             self.known.insert(there, proto);
             return (proto, Dir::C2s);
         }

@@ -82,7 +82,7 @@ impl Render<'_, '_> {
         let shown = match &section.when {
             When::Always if values.all(|path| self.decoded.find(path).is_some()) => true,
             When::Always => return None,
-            When::Said => values.all(|path| self.is_set(path, false)),
+            When::Present => values.all(|path| self.is_set(path, false)),
             When::If(path, test) => {
                 self.test(path, *test) && values.all(|path| self.decoded.find(path).is_some())
             }

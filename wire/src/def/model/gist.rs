@@ -37,7 +37,7 @@ pub(in crate::def) enum When {
     /// Outside brackets.
     Always,
     /// If its fields have something to say.
-    Said,
+    Present,
     /// If this is so.
     If(Path, Test),
 }

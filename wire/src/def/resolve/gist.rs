@@ -89,7 +89,7 @@ impl<'t> Template<'t> {
             && let Some((section, start)) = self.open.take()
         {
             let fixed = |part: &Part| matches!(part, Part::Text(_));
-            if section.when == When::Said && section.parts.iter().all(fixed) {
+            if section.when == When::Present && section.parts.iter().all(fixed) {
                 return Err(self.wrong(start, "nothing in these brackets can be missing"));
             }
             self.done.push(section);
@@ -186,7 +186,7 @@ impl<'t> Template<'t> {
             .find(['?', '{', '}', '[', ']'])
             .filter(|end| text.get(*end..).is_some_and(|rest| rest.starts_with('?')));
         let (when, len) = match end.and_then(|end| text.get(..end)) {
-            None => (When::Said, 0),
+            None => (When::Present, 0),
             Some(condition) => (self.when(at, condition)?, condition.len() + 1),
         };
         if self.raw {

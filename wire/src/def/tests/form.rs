@@ -39,7 +39,7 @@ fn the_example_can_be_read_and_replaces_nothing() {
 }
 
 #[test]
-fn the_example_does_what_it_says() {
+fn the_example_works_as_documented() {
     let registry = registry();
     let pet = registry
         .named(Proto::V6, None, "NETMSGTYPE_SV_PET")

@@ -55,7 +55,7 @@ fn values(n: i64, text: &str, o: Datum) -> Datum {
 }
 
 #[test]
-fn chat_is_said_by_somebody() {
+fn chat_lines_name_their_sender() {
     let chat = |team: i64, id: i64, text: &str| {
         let values = [
             ("team", team.into()),
@@ -155,7 +155,7 @@ fn what_people_look_for() {
 }
 
 #[test]
-fn templates_mean_what_they_say() {
+fn templates_render_as_documented() {
     let some = || values(-3, "a b", 5.into());
     let none = || values(0, "", Datum::Absent);
     for (template, with, without) in [
@@ -218,7 +218,7 @@ fn long_values_and_lines_are_cut() {
 }
 
 #[test]
-fn wrong_templates_are_told_of_with_their_place() {
+fn wrong_templates_are_reported_with_their_place() {
     for (template, expected) in [
         (
             "\"{mesage}\"",

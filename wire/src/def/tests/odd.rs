@@ -59,7 +59,7 @@ fn every_oddity_has_its_place() {
 }
 
 #[test]
-fn messages_nobody_knows() {
+fn unknown_messages() {
     let (def, decoded) = read(Proto::V6, Dir::S2c, &[0x7f, 1, 2]);
     assert_eq!((def, codes(&decoded)), (None, vec![Code::UnknownMessage]));
     let (def, decoded) = read(Proto::V6, Dir::S2c, &[]);
@@ -97,21 +97,21 @@ fn directions_and_vitality() {
 fn inputs_of_all_sizes() {
     let ints =
         |size: u8, ints: usize, after: &[u8]| [&[0x29, 5, 6, size][..], &vec![1; ints], after].concat();
-    let told = |data: &[u8]| {
+    let found = |data: &[u8]| {
         let (def, decoded) = read(Proto::V7, Dir::C2s, data);
         let correction = def.unwrap().path("ping_correction").unwrap();
         (codes(&decoded), decoded.find(&correction).and_then(Record::int))
     };
-    assert_eq!(told(&ints(40, 10, &[9])), (vec![], Some(9)));
+    assert_eq!(found(&ints(40, 10, &[9])), (vec![], Some(9)));
     // As DDNet's client sends it.
-    assert_eq!(told(&ints(40, 10, &[])), (vec![], None));
-    assert_eq!(told(&ints(44, 11, &[9])), (vec![Code::ObjectLong], Some(9)));
-    assert_eq!(told(&ints(36, 9, &[9])), (vec![Code::ObjectShort], Some(9)));
-    assert_eq!(told(&ints(40, 9, &[])), (vec![Code::MissingField], None));
-    assert_eq!(told(&ints(44, 10, &[])), (vec![Code::MissingField], None));
-    assert_eq!(told(&ints(42, 10, &[9])), (vec![Code::OutOfRange], Some(9)));
+    assert_eq!(found(&ints(40, 10, &[])), (vec![], None));
+    assert_eq!(found(&ints(44, 11, &[9])), (vec![Code::ObjectLong], Some(9)));
+    assert_eq!(found(&ints(36, 9, &[9])), (vec![Code::ObjectShort], Some(9)));
+    assert_eq!(found(&ints(40, 9, &[])), (vec![Code::MissingField], None));
+    assert_eq!(found(&ints(44, 10, &[])), (vec![Code::MissingField], None));
+    assert_eq!(found(&ints(42, 10, &[9])), (vec![Code::OutOfRange], Some(9)));
     assert_eq!(
-        told(&ints(0x40, 0, &[9])).0,
+        found(&ints(0x40, 0, &[9])).0,
         [Code::ObjectShort, Code::OutOfRange]
     );
 }
@@ -173,16 +173,16 @@ fn challenges_are_secret_on_all_protocols() {
 #[test]
 fn lengths_that_lie() {
     // map_data of 0.6: last, crc, chunk, size, data.
-    let told = |size: &[u8], data: &[u8]| odd(Proto::V6, &[&[0x07, 0, 0, 0], size, data].concat());
-    assert_eq!(told(&[3], b"abc"), []);
-    assert_eq!(told(&[3], b"ab"), [(Code::MissingField, 7, 0)]);
-    assert_eq!(told(&[3], b""), [(Code::MissingField, 5, 0)]);
-    assert_eq!(told(&[3], b"abcd"), [(Code::SurplusBytes, 8, 1)]);
+    let found = |size: &[u8], data: &[u8]| odd(Proto::V6, &[&[0x07, 0, 0, 0], size, data].concat());
+    assert_eq!(found(&[3], b"abc"), []);
+    assert_eq!(found(&[3], b"ab"), [(Code::MissingField, 7, 0)]);
+    assert_eq!(found(&[3], b""), [(Code::MissingField, 5, 0)]);
+    assert_eq!(found(&[3], b"abcd"), [(Code::SurplusBytes, 8, 1)]);
     assert_eq!(
-        told(&[0x40], b"ab"),
+        found(&[0x40], b"ab"),
         [(Code::OutOfRange, 4, 1), (Code::SurplusBytes, 5, 2)]
     );
-    assert_eq!(told(&[0xbf, 0xff, 0xff, 0xff, 0x0f], b"ab").len(), 2);
+    assert_eq!(found(&[0xbf, 0xff, 0xff, 0xff, 0x0f], b"ab").len(), 2);
     // A count of texts.
     assert_eq!(odd(Proto::V7, b"\x18\x02a\0b\0"), []);
     assert_eq!(odd(Proto::V7, b"\x18\x02a\0"), [(Code::MissingField, 4, 0)]);

@@ -64,13 +64,13 @@ impl Session {
         }
     }
 
-    fn hear(&mut self, dir: Dir, data: &[u8]) -> Option<Completed<'_>> {
+    fn receive(&mut self, dir: Dir, data: &[u8]) -> Option<Completed<'_>> {
         self.data = data.to_vec();
         let def = self.decoded.message(registry(), self.proto, dir, &self.data)?;
         self.store.on_message(dir, def, &self.decoded, &self.data)
     }
 
-    fn say(&mut self, dir: Dir, name: &str, fields: &[(&str, i32)], data: &[u8]) -> Option<Completed<'_>> {
+    fn send(&mut self, dir: Dir, name: &str, fields: &[(&str, i32)], data: &[u8]) -> Option<Completed<'_>> {
         let named = registry().named(self.proto, Some(Class::System), name).next();
         let fields = fields
             .iter()
@@ -83,7 +83,7 @@ impl Session {
             .unwrap()
             .encode(&Datum::group(fields), &mut message)
             .unwrap();
-        self.hear(dir, &message)
+        self.receive(dir, &message)
     }
 
     /// A snapshot in one part, told as a difference to `base` of the tick `base_tick`.
@@ -97,7 +97,7 @@ impl Session {
             ("crc", to.crc()),
             ("part_size", size),
         ];
-        self.say(Dir::S2c, "snap_single", &fields, &data)
+        self.send(Dir::S2c, "snap_single", &fields, &data)
     }
 
     fn complete(&mut self, tick: i32, to: &Snapshot) -> Fate {
@@ -123,7 +123,7 @@ const SEVEN: [&str; 3] = [
 fn a_recorded_session_of_seven() {
     let mut session = Session::new(Proto::V7);
     let [world, died, after] = SEVEN.map(bytes);
-    let done = session.hear(Dir::S2c, &world).unwrap();
+    let done = session.receive(Dir::S2c, &world).unwrap();
     assert_eq!(done.to_string(), "tick 68070 complete, 18 items, crc ok");
     assert_eq!(
         (done.base, done.parts, done.fate, done.data_at),
@@ -136,13 +136,13 @@ fn a_recorded_session_of_seven() {
     let character = done.snapshot().get(key(10, 0)).unwrap();
     assert_eq!((character[0], character[1], character[2]), (68053, 1584, 305));
 
-    let done = session.hear(Dir::S2c, &died).unwrap();
+    let done = session.receive(Dir::S2c, &died).unwrap();
     assert_eq!(
         done.to_string(),
         "tick 68112 base 68070, 19 items, 2 new, 1 changed, 1 deleted, crc ok"
     );
     let changes = done.items().filter(|item| item.change != Change::Same);
-    let told: Vec<_> = changes
+    let found: Vec<_> = changes
         .map(|item| {
             let name = item.name().unwrap();
             match item.change {
@@ -160,13 +160,13 @@ fn a_recorded_session_of_seven() {
         "death 1: New [1584, 369, 0]",
         "sound_world 0: New [1584, 369, 16]",
     ];
-    assert_eq!(told.len(), expected.len());
-    let done = session.hear(Dir::S2c, &after).unwrap();
+    assert_eq!(found.len(), expected.len());
+    let done = session.receive(Dir::S2c, &after).unwrap();
     assert_eq!(
         done.to_string(),
         "tick 68114 base 68070, 17 items, 1 changed, 1 deleted, crc ok"
     );
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
 }
 
 /// Of a session of DDNet 16.4: types without their UUIDs; with them; an event more.
@@ -191,7 +191,7 @@ const DDNET: [&str; 3] = [
 fn a_recorded_session_of_ddnet() {
     let mut session = Session::new(Proto::Ddnet);
     let [first, second, third] = DDNET.map(bytes);
-    let done = session.hear(Dir::S2c, &first).unwrap();
+    let done = session.receive(Dir::S2c, &first).unwrap();
     assert_eq!(done.to_string(), "tick 10 complete, 22 items, crc ok");
     assert_eq!(codes(done.data_notes), ["unknown-object"; 3]);
     let unknown = done.items().filter(|item| item.def.is_none());
@@ -200,7 +200,7 @@ fn a_recorded_session_of_ddnet() {
         [0x7ffd, 0x7ffe, 0x7fff]
     );
 
-    let done = session.hear(Dir::S2c, &second).unwrap();
+    let done = session.receive(Dir::S2c, &second).unwrap();
     assert_eq!(
         (done.to_string(), done.data_notes.len()),
         ("tick 20 complete, 25 items, crc ok".into(), 0)
@@ -218,12 +218,12 @@ fn a_recorded_session_of_ddnet() {
     let extended = ["ddnet_character", "ddnet_player", "game_info_ex"];
     assert_eq!(names, [&expected[..], &extended].concat());
 
-    let done = session.hear(Dir::S2c, &third).unwrap();
+    let done = session.receive(Dir::S2c, &third).unwrap();
     assert_eq!(
         done.to_string(),
         "tick 22 base 20, 26 items, 1 new, 2 changed, crc ok"
     );
-    let (mut now, mut then, mut told) = (Decoded::new(), Decoded::new(), Vec::new());
+    let (mut now, mut then, mut found) = (Decoded::new(), Decoded::new(), Vec::new());
     for item in done
         .items()
         .filter(|item| matches!(item.change, Change::Changed(_)))
@@ -235,7 +235,7 @@ fn a_recorded_session_of_ddnet() {
             if item.before(new).is_some() {
                 let field = &def.field(new.field).unwrap().name;
                 let [old, new] = [old, new].map(|record| record.int().unwrap());
-                told.push(format!("{} {} {field} {old} -> {new}", def.name, item.key.id));
+                found.push(format!("{} {} {field} {old} -> {new}", def.name, item.key.id));
             }
         }
     }
@@ -249,8 +249,8 @@ fn a_recorded_session_of_ddnet() {
         "character 0 emote 5 -> 0",
         "ddnet_player 0 flags 1 -> 0",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     // The same again, and an older one.
-    assert_eq!(session.hear(Dir::S2c, &third).unwrap().fate, Fate::Again);
+    assert_eq!(session.receive(Dir::S2c, &third).unwrap().fate, Fate::Again);
     assert_eq!(session.notes(), ["snap-again"]);
 }

@@ -3,10 +3,10 @@
 use super::*;
 
 /// Notes: code, first byte, bytes.
-type Told = Vec<(&'static str, usize, usize)>;
+type Found = Vec<(&'static str, usize, usize)>;
 
 /// Reads and applies; the result and the notes.
-fn apply(base: &Snapshot, data: &[u8]) -> (Result<Counts, Counts>, Snapshot, Told) {
+fn apply(base: &Snapshot, data: &[u8]) -> (Result<Counts, Counts>, Snapshot, Found) {
     let (mut delta, mut out, mut counts) = (Delta::new(), Snapshot::new(), Counts::default());
     let read = delta.read(&sizes(Proto::V7), data);
     let applied = delta.apply(base, &mut out, &mut counts);
@@ -20,7 +20,7 @@ fn apply(base: &Snapshot, data: &[u8]) -> (Result<Counts, Counts>, Snapshot, Tol
 }
 
 /// As [`apply`], of ints, with what is odd only; `Err`: broken.
-fn odd(base: &Snapshot, ints: &[i32]) -> (bool, Told) {
+fn odd(base: &Snapshot, ints: &[i32]) -> (bool, Found) {
     let (result, _, notes) = apply(base, &packed(ints));
     (result.is_ok(), notes)
 }
@@ -163,7 +163,7 @@ fn the_limits_of_clients() {
 
 /// However many lesser notes there are, the one that says why it is broken is told.
 #[test]
-fn the_reason_is_told() {
+fn the_reason_is_reported() {
     let mut data = [0x80, 0].repeat(3);
     data.extend([0x80, 0]);
     data.splice(2..4, packed(&[64]));
@@ -180,7 +180,7 @@ fn the_reason_is_told() {
 }
 
 #[test]
-fn deltas_that_cannot_be_told() {
+fn changes_that_a_delta_cannot_express() {
     let mut out = vec![1];
     let (one, two) = (snapshot(&[(23, 0, &[1])]), snapshot(&[(23, 0, &[1, 2])]));
     assert_eq!(

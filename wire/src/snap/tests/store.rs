@@ -53,7 +53,7 @@ fn parts_in_any_order() {
     all.insert(2, all[0].clone());
     let last = all.pop().unwrap();
     for (at, part) in all.iter().enumerate() {
-        assert!(session.hear(Dir::S2c, part).is_none());
+        assert!(session.receive(Dir::S2c, part).is_none());
         assert_eq!(
             session.notes(),
             if at == 2 { &["snap-part-again"][..] } else { &[] }
@@ -64,12 +64,12 @@ fn parts_in_any_order() {
         (receiving.tick, receiving.parts, receiving.have),
         (1000, 5, 0b11101)
     );
-    let done = session.hear(Dir::S2c, &last).unwrap();
+    let done = session.receive(Dir::S2c, &last).unwrap();
     assert_eq!(done.to_string(), "tick 1000 complete, 50 items, 5 parts, crc ok");
     assert_eq!((done.snapshot(), done.data_at), (&world, None));
     assert_eq!(session.store.receiving(), None);
     // Once it is there its parts are no news.
-    assert!(session.hear(Dir::S2c, &last).is_none());
+    assert!(session.receive(Dir::S2c, &last).is_none());
     assert_eq!(
         (session.notes(), session.store.receiving()),
         (vec!["snap-again"], None)
@@ -81,19 +81,19 @@ fn a_newer_snapshot_ends_an_older_one() {
     let mut session = Session::new(Proto::V7);
     let old = parts(&mut session, 10, &world(10, 20));
     let new = parts(&mut session, 12, &world(12, 20));
-    assert!(session.hear(Dir::S2c, &old[0]).is_none());
-    assert!(session.hear(Dir::S2c, &new[0]).is_none());
+    assert!(session.receive(Dir::S2c, &old[0]).is_none());
+    assert!(session.receive(Dir::S2c, &new[0]).is_none());
     assert_eq!(session.notes(), ["snap-parts-missing"]);
-    assert!(session.hear(Dir::S2c, &old[1]).is_none());
+    assert!(session.receive(Dir::S2c, &old[1]).is_none());
     assert_eq!(session.notes(), ["snap-late"]);
     for part in &new[1..] {
-        let fate = session.hear(Dir::S2c, part).map(|done| done.fate);
+        let fate = session.receive(Dir::S2c, part).map(|done| done.fate);
         assert!(fate.is_none_or(|fate| fate == Fate::Kept));
     }
     assert_eq!(session.store.newest().unwrap().0, 12);
     // So does the same one in one part.
     let new = parts(&mut session, 14, &world(14, 20));
-    assert!(session.hear(Dir::S2c, &new[0]).is_none());
+    assert!(session.receive(Dir::S2c, &new[0]).is_none());
     assert_eq!(session.complete(14, &world(14, 1)), Fate::Kept);
     assert_eq!(
         (session.notes(), session.store.receiving()),
@@ -126,7 +126,7 @@ fn parts_that_clients_ignore_or_misread() {
         let size = i32::try_from(data.len()).unwrap();
         assert!(
             session
-                .say(Dir::S2c, "snap", &fields(parts, part, 0, size), data)
+                .send(Dir::S2c, "snap", &fields(parts, part, 0, size), data)
                 .is_none()
         );
         assert_eq!(session.notes(), ["snap-ignored"], "{parts} {part} {size}");
@@ -134,20 +134,20 @@ fn parts_that_clients_ignore_or_misread() {
     assert_eq!(session.store.receiving(), None);
     assert!(
         session
-            .say(Dir::S2c, "snap", &fields(3, 0, 0, 2), &[0, 0])
+            .send(Dir::S2c, "snap", &fields(3, 0, 0, 2), &[0, 0])
             .is_none()
     );
     assert_eq!(session.notes(), ["snap-part-short"]);
     assert!(
         session
-            .say(Dir::S2c, "snap", &fields(2, 0, 1, 900), full)
+            .send(Dir::S2c, "snap", &fields(2, 0, 1, 900), full)
             .is_none()
     );
     assert_eq!(
         session.notes(),
         ["snap-parts-differ", "snap-parts-differ", "snap-part-again"]
     );
-    let done = session.say(Dir::S2c, "snap", &fields(2, 1, 1, 0), &[]).unwrap();
+    let done = session.send(Dir::S2c, "snap", &fields(2, 1, 1, 0), &[]).unwrap();
     assert_eq!(
         (done.fate, codes(done.notes)),
         (Fate::BadCrc, vec!["snap-bad-crc"])
@@ -170,12 +170,12 @@ fn the_most_parts_there_can_be() {
             ("crc", 16_378),
             ("part_size", 900),
         ];
-        let done = session.say(Dir::S2c, "snap", &fields, bytes);
+        let done = session.send(Dir::S2c, "snap", &fields, bytes);
         ended = done.map(|done| (done.to_string(), codes(done.data_notes)));
         assert_eq!(ended.is_some(), part == 63);
     }
-    let told = "tick 50 complete, 1 item, 64 parts, crc ok".to_owned();
-    assert_eq!(ended, Some((told, vec!["surplus-bytes"])));
+    let found = "tick 50 complete, 1 item, 64 parts, crc ok".to_owned();
+    assert_eq!(ended, Some((found, vec!["surplus-bytes"])));
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn bases() {
     assert!(session.store.whole());
     // Nothing changed since.
     let done = session
-        .say(Dir::S2c, "snap_empty", &[("tick", 110), ("delta_tick", 2)], &[])
+        .send(Dir::S2c, "snap_empty", &[("tick", 110), ("delta_tick", 2)], &[])
         .unwrap();
     assert_eq!(
         (done.fate, done.snapshot(), done.crc),
@@ -211,7 +211,7 @@ fn bases() {
     assert_eq!(done.to_string(), "tick 110 base 108, 3 items");
     // A wrong sum.
     let fields = [("tick", 112), ("delta_tick", 2), ("crc", 1), ("part_size", 0)];
-    let done = session.say(Dir::S2c, "snap_single", &fields, &[]).unwrap();
+    let done = session.send(Dir::S2c, "snap_single", &fields, &[]).unwrap();
     assert_eq!(
         (done.to_string(), done.crc_ok()),
         ("tick 112 base 110, 3 items, crc wrong".into(), Some(false))
@@ -230,7 +230,7 @@ fn old_snapshots_go() {
     for tick in (1002..1400).step_by(2) {
         let ack = tick - 10;
         let fields = [("ack_snapshot", ack), ("intended_tick", tick)];
-        assert!(session.say(Dir::C2s, "input", &fields, &[]).is_none());
+        assert!(session.send(Dir::C2s, "input", &fields, &[]).is_none());
         let base = ack.max(1000);
         let done = session
             .single(tick, base, &world(base, 5), &world(tick, 5))
@@ -260,17 +260,17 @@ fn a_map_change_clears_it() {
     // The handshake against spoofed addresses, whose ticks are a token.
     let empty = [("tick", 180_094_995), ("delta_tick", 180_094_996)];
     assert_eq!(
-        session.say(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,
+        session.send(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,
         Fate::Kept
     );
-    assert!(session.say(Dir::C2s, "enter_game", &[], &[]).is_none());
+    assert!(session.send(Dir::C2s, "enter_game", &[], &[]).is_none());
     assert!(session.store.is_empty());
     let world = snapshot(&[(5, 1, &[1, 2, 3])]);
     assert_eq!(session.complete(10, &world), Fate::Kept);
     // Said again, it means nothing.
-    assert!(session.say(Dir::C2s, "enter_game", &[], &[]).is_none());
+    assert!(session.send(Dir::C2s, "enter_game", &[], &[]).is_none());
     assert_eq!(session.store.len(), 1);
-    assert!(session.say(Dir::S2c, "map_change", &[], &[]).is_none());
+    assert!(session.send(Dir::S2c, "map_change", &[], &[]).is_none());
     assert!(session.store.is_empty() && session.store.held() == 0 && session.store.whole());
     assert_eq!(session.complete(2, &world), Fate::Kept);
 }
@@ -289,7 +289,7 @@ fn after_a_gap() {
     // Not even an empty one with a base that is known is sure.
     let empty = [("tick", 106), ("delta_tick", 6)];
     assert_eq!(
-        session.say(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,
+        session.send(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,
         Fate::Kept
     );
     assert!(!session.store.whole());
@@ -329,7 +329,7 @@ fn a_store_is_bounded() {
     let data = data(&large);
     for tick in 0..200 {
         let ack = [("ack_snapshot", 3), ("intended_tick", tick)];
-        assert!(session.say(Dir::C2s, "input", &ack, &[]).is_none());
+        assert!(session.send(Dir::C2s, "input", &ack, &[]).is_none());
         let count = i32::try_from(data.chunks(PART).count()).unwrap();
         for (part, bytes) in (0..).zip(data.chunks(PART)) {
             let fields = [
@@ -340,7 +340,7 @@ fn a_store_is_bounded() {
                 ("crc", large.crc()),
                 ("part_size", i32::try_from(bytes.len()).unwrap()),
             ];
-            let done = session.say(Dir::S2c, "snap", &fields, bytes);
+            let done = session.send(Dir::S2c, "snap", &fields, bytes);
             assert!(done.is_none_or(|done| done.fate == Fate::Kept));
         }
         assert!(session.store.held() <= 300_000, "{}", session.store.held());

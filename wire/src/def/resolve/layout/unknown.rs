@@ -8,7 +8,7 @@ use crate::def::syntax::{Builtin, Kind, Name, RawField};
 impl Out<'_, '_> {
     pub(super) fn unknown_type(&mut self, raw: &RawField) {
         let name = &raw.ty;
-        if self.told_elsewhere(name, "type") {
+        if self.reported_elsewhere(name, "type") {
             return;
         }
         let names = self.names;
@@ -30,7 +30,7 @@ impl Out<'_, '_> {
     }
 
     pub(super) fn unknown_struct(&mut self, name: &Name) {
-        if self.told_elsewhere(name, "struct") {
+        if self.reported_elsewhere(name, "struct") {
             return;
         }
         let known = self.names.structs.keys().chain(self.names.objects.keys());
@@ -52,7 +52,7 @@ impl Out<'_, '_> {
     }
 
     /// Reports a type that other protocols have. `false`: none has it.
-    fn told_elsewhere(&mut self, name: &Name, what: &str) -> bool {
+    fn reported_elsewhere(&mut self, name: &Name, what: &str) -> bool {
         let named = self.names.items.iter().filter(|item| item.name.text == name.text);
         let bits = named.filter(|item| match &item.kind {
             Kind::Set(_) => what == "type",
