@@ -10,6 +10,7 @@ use std::{
     fs::File,
     io::BufReader,
     path::Path,
+    sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -20,11 +21,11 @@ use teetap_kit::{
     world::{Middle, Witness, World, client_addr, route},
 };
 use teetap_proxy::{
-    io::record::{self, Header, InputLog, Recorder},
+    io::record::{self, Compile, Header, InputLog, Recorder},
     session::{Command, Config, Events, Hub, Input, Output, Time},
 };
-use teetap_rules::Made;
-use teetap_wire::Dir;
+use teetap_rules::{Made, Program};
+use teetap_wire::{Dir, def::Registry};
 
 /// Writes down what the hub of a virtual world is given and what it wants.
 #[derive(Debug)]
@@ -44,6 +45,7 @@ impl Witness for Clerk {
 /// the directions are renumbered, and in the end all is closed.
 fn lossy(variant: Variant, seed: u64, path: &Path) {
     let config = Config {
+        seed,
         secret: [seed.to_le_bytes()[0]; 16],
         proto: None,
         // The peers go on for ever, too.
@@ -52,11 +54,10 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
     };
     let log = InputLog {
         path: path.to_owned(),
-        seed,
         version: "of this test",
     };
     let addrs = [route().server, route().listen];
-    let header = Header::new(log.version, &config, seed, addrs, UNIX_EPOCH);
+    let header = Header::new(log.version, &config, addrs, UNIX_EPOCH);
     let (recorder, writing) = record::start(&log, &header).unwrap();
     let conditions = Conditions::bad(0.05);
     let endless = Options {
@@ -95,6 +96,12 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
             };
             world.input(Input::Command(Command::Inject { session, message }));
         }
+        match round {
+            10 => world.input(Input::Program(compiled(RULES))),
+            60 => world.input(Input::Program(compiled(OTHERS))),
+            90 => world.input(Input::Program(None)),
+            _ => {}
+        }
         world.run(SECOND / 5);
     }
     world.input(Input::Command(Command::Shutdown {
@@ -102,6 +109,33 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
     }));
     drop(world);
     writing.finish();
+}
+
+/// Rules that do something to messages of every kind.
+const RULES: &str = "
+# Numbers come again every 1024 messages.
+drop when c2s and vital and pkt.seq in {5 9 23}
+late: delay 70ms when s2c and vital and pkt.size > 20
+delay 30ms unordered when c2s and not vital and t > 4s
+twice: dup 2 when c2s and vital and pkt.seq == 12
+lose 2 times when s2c and pkt.seq in {14 21}
+reorder 2 when c2s and not vital and t <= 4s
+";
+
+/// The ones that take their place; the first keeps its name.
+const OTHERS: &str = "late: delay 40ms when s2c and vital
+swap when c2s and vital and pkt.seq > 40
+";
+
+fn compiled(source: &str) -> Option<Arc<Program>> {
+    compile(source).map(Arc::new).map(Some).unwrap()
+}
+
+fn compile(source: &str) -> Result<Program, String> {
+    let compiled = Program::compile(source, Registry::builtin());
+    compiled
+        .map(|(program, _)| program)
+        .map_err(|errors| errors[0].message.clone())
 }
 
 /// Both sides say something.
@@ -133,8 +167,21 @@ fn bad_networks_replay_equal_in_every_variant() {
     for (variant, seed) in variants.into_iter().zip(20..) {
         let path = folder.path().join(seed.to_string());
         lossy(variant, seed, &path);
-        let checked = record::check(BufReader::new(File::open(&path).unwrap())).unwrap();
+        let check = |compile: Compile<'_>| {
+            let log = BufReader::new(File::open(&path).unwrap());
+            record::check(log, compile).unwrap()
+        };
+        let checked = check(&compile);
         assert_eq!((checked.difference, checked.cut), (None, None), "{variant:?}");
         assert!(checked.sent > 500, "{variant:?}: {}", checked.sent);
+        // Without any one of the rules it is another run.
+        for rule in RULES
+            .lines()
+            .chain(OTHERS.lines())
+            .filter(|line| line.contains("when"))
+        {
+            let without = check(&|source| compile(&source.replace(rule, "")));
+            assert!(without.difference.is_some(), "{variant:?}: {rule}");
+        }
     }
 }

@@ -4,7 +4,6 @@ use std::fmt;
 
 use teetap_wire::def::Registry;
 
-use crate::check::check;
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::eval::{Facts, Key, Memory, Program, Reach};
 use crate::syntax::{Expr, parse};
@@ -25,8 +24,15 @@ impl Filter {
     /// # Errors
     /// Everything that is wrong, in the order of the text.
     pub fn parse(text: &str, registry: &Registry) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let expr = parse(text).map_err(|error| vec![error])?;
-        let (program, mut diagnostics) = check(&expr, registry);
+        Self::check(parse(text).map_err(|error| vec![error])?, registry)
+    }
+
+    /// Checks an expression that has been read; as [`Self::parse`] does.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, in the order of the text.
+    pub fn check(expr: Expr, registry: &Registry) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (program, mut diagnostics) = crate::check::check(&expr, registry);
         let wrong = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
         if diagnostics.iter().any(wrong) {
             diagnostics.retain(wrong);
@@ -69,6 +75,17 @@ impl Filter {
         self.expr.mentions(&|path| path.begins("sess", is_name))
     }
 
+    /// Returns the messages that can match and go the way that the games send them; those that go the wrong way where
+    /// no others can match.
+    pub(crate) fn usual_reach(&self, registry: &Registry) -> Reach {
+        let usual = Reach::new(&self.program, registry, false);
+        if usual.anything() {
+            usual
+        } else {
+            self.reach.clone()
+        }
+    }
+
     /// Which messages can match at all.
     #[must_use]
     pub const fn reach(&self) -> &Reach {
@@ -92,6 +109,15 @@ impl Filter {
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.program.memory()
+    }
+
+    /// Remembers a message without a decision about it.
+    pub(crate) fn remember(&self, facts: &impl Facts, memory: &mut Memory) {
+        if self.remembers() {
+            let key = facts.subject().def.map(|def| Key::new(facts.proto().into(), def));
+            self.program.count(facts, key.as_ref(), memory);
+            self.program.keep(facts, key.as_ref(), memory);
+        }
     }
 
     /// Whether a message matches. `None` is unknown, and no match. `memory` is that of the message's session.

@@ -10,6 +10,7 @@
 //! | `check` | names and kinds of values, against the message definitions |
 //! | [`eval`] | deciding about a message |
 //! | [`context`] | everything known of a session, and the facts about its messages |
+//! | [`program`] | rules: what is to be done with which messages |
 //! | [`diagnostic`] | what is wrong with a text, and how it is shown |
 
 #![warn(missing_docs)]
@@ -17,6 +18,7 @@
 pub mod context;
 pub mod diagnostic;
 pub mod eval;
+pub mod program;
 pub mod syntax;
 
 mod check;
@@ -28,5 +30,6 @@ pub use check::{class_of, is_word, vocabulary};
 pub use diagnostic::{Diagnostic, Severity, Style};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
+pub use program::{Logic, Opening, Program};
 pub use span::Span;
-pub use verdict::{Decide, Fate, Made, Message, Order, Verdict};
+pub use verdict::{Decide, Fate, Made, Message, Order, PacketFacts, RuleId, Verdict};

@@ -4,9 +4,10 @@
 //! (see [`Fate`] for what each one means on a reliable channel). Numbers are given at emission, so nothing here
 //! speaks of sequence numbers.
 
+use std::any::Any;
 use std::time::Duration;
 
-use teetap_wire::{Dir, MessageId, Proto};
+use teetap_wire::{Dir, MessageId, Notes, Proto, Seq};
 
 /// One message on its way through the proxy, as a rule sees it.
 #[derive(Clone, Copy, Debug)]
@@ -19,23 +20,56 @@ pub struct Message<'a> {
     pub proto: Proto,
     /// Reliable (sequenced, acked, resent) or not.
     pub vital: bool,
+    /// The number that its sender gave it; reliable messages only.
+    pub seq: Option<Seq>,
+    /// The header's mark of a retransmission. A first copy has it where the one before it was lost.
+    pub resend: bool,
     /// Its id, when the first bytes give one.
     pub id: Option<MessageId>,
     /// The message: id and fields, without the chunk header.
     pub data: &'a [u8],
+    /// The datagram that it came in.
+    pub packet: PacketFacts<'a>,
     /// Microseconds since the start of the run.
     pub at: u64,
 }
 
-/// Decides what happens to messages.
-pub trait Decide: Send {
-    /// Whether a decision in `dir` can ever be anything but [`Verdict::PASS`]. A direction in which nothing acts
-    /// stays in identity mode: its numbers are never touched.
-    fn acts(&self, dir: Dir) -> bool;
+/// The datagram around a message.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketFacts<'a> {
+    /// Its bytes.
+    pub size: usize,
+    /// The ack in its header.
+    pub ack: Seq,
+    /// The number of chunks in its header.
+    pub chunks: u8,
+    /// Whether its payload is compressed.
+    pub compressed: bool,
+    /// Its oddities.
+    pub notes: &'a Notes,
+}
 
+/// Decides what happens to the messages of one session. Made by [`Program::open`](crate::Program::open), dropped when
+/// the session ends or another program is set.
+pub trait Decide: Any + Send {
     /// The decision on the first copy of one message.
     fn decide(&mut self, message: &Message<'_>) -> Verdict;
+
+    /// When [`Self::on_time`] is to be called, in microseconds since the start of the run. `None`: never. Asked after
+    /// every message and every call of `on_time`.
+    fn deadline(&self) -> Option<u64> {
+        None
+    }
+
+    /// The deadline has come, while the session is online. Returns the messages to be sent.
+    fn on_time(&mut self, _at: u64) -> Vec<Made> {
+        Vec::new()
+    }
 }
+
+/// The number of a rule in its program, from 0. [`Program::rule`](crate::Program::rule) has its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(pub u16);
 
 /// What happens to one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +84,8 @@ pub struct Verdict {
     pub after: Vec<Made>,
     /// One more legal message with the same bytes per entry, each this long after the original.
     pub copies: Vec<Duration>,
+    /// The rules that this is the work of.
+    pub rules: Vec<RuleId>,
 }
 
 impl Verdict {
@@ -60,6 +96,7 @@ impl Verdict {
         before: Vec::new(),
         after: Vec::new(),
         copies: Vec::new(),
+        rules: Vec::new(),
     };
 
     /// A verdict of nothing but a fate.

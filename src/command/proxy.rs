@@ -116,7 +116,6 @@ impl Setup {
         let seed = options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
         let input_log = options.input_log.clone().map(|path| InputLog {
             path,
-            seed,
             version: env!("CARGO_PKG_VERSION"),
         });
         let bus = Bus::new(registry);
@@ -131,6 +130,7 @@ impl Setup {
             input_log,
             bus,
             config: Config {
+                seed,
                 secret: entropy().map_err(Failure::network)?,
                 proto: options.proto(),
                 patience: None,

@@ -6,6 +6,8 @@ use teetap_proxy::{
     io::{Clock, record},
     session::Level,
 };
+use teetap_rules::{Diagnostic, Program};
+use teetap_wire::def::Registry;
 
 use super::{file, proxy::style};
 use crate::{
@@ -25,7 +27,8 @@ pub(crate) fn replay(options: &Options, check: bool, path: &Path) -> anyhow::Res
     }
     let input = file::open(options, path)?;
     let clock = Clock::start();
-    let checked = record::check(input.bytes);
+    let registry = options.registry()?;
+    let checked = record::check(input.bytes, &|source| compile(source, registry));
     if let Some(progress) = input.progress {
         progress.erase();
     }
@@ -49,4 +52,15 @@ pub(crate) fn replay(options: &Options, check: bool, path: &Path) -> anyhow::Res
     };
     output.flush()?;
     Ok(exit)
+}
+
+/// A program of its text, or the first thing that is wrong with that.
+fn compile(source: &str, registry: &'static Registry) -> Result<Program, String> {
+    let shown = |errors: Vec<Diagnostic>| {
+        let first = errors.first().map(|error| error.message.clone());
+        first.unwrap_or_default()
+    };
+    Program::compile(source, registry)
+        .map(|(program, _)| program)
+        .map_err(shown)
 }

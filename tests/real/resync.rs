@@ -60,6 +60,7 @@ fn a_resync(
         target: server.addr(),
         listen: Listen::At("127.0.0.1:0".parse()?),
         config: Config {
+            seed: 0,
             secret: [7; 16],
             proto: None,
             patience: None,

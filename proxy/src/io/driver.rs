@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use teetap_rules::Decide;
+use teetap_rules::Program;
 use tokio::{
     sync::{Notify, mpsc, watch},
     task::{spawn_local, yield_now},
@@ -54,7 +54,7 @@ pub enum Request {
     /// A person's command.
     Command(Command),
     /// New rules; `None` = none.
-    Program(Option<Box<dyn Decide>>),
+    Program(Option<Arc<Program>>),
 }
 
 /// What the data thread is made of.

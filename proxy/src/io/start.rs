@@ -64,7 +64,7 @@ impl Proxy {
         // dropped where the demo calls this.
         let (log, writing) = match &input_log {
             Some(log) => {
-                let header = Header::new(log.version, &config, log.seed, [target, addr], clock.wall());
+                let header = Header::new(log.version, &config, [target, addr], clock.wall());
                 let (recorder, writing) = record::start(log, &header)?;
                 (Some(recorder), Some(writing))
             }

@@ -4,6 +4,11 @@ use std::{net::UdpSocket, thread, time::Duration};
 
 use teetap_wire::def::Registry;
 
+use std::sync::Arc;
+
+use teetap_rules::{Decide, Logic, Message, Opening, Program, RuleId, Verdict};
+use teetap_wire::{Dir, Proto};
+
 use super::*;
 use crate::{io::Seen, session::What};
 
@@ -22,6 +27,7 @@ fn start(target: SocketAddr, bus: &Bus) -> Running {
         target,
         listen: Listen::At("127.0.0.1:0".parse().unwrap()),
         config: Config {
+            seed: 0,
             secret: [7; 16],
             proto: None,
             patience: None,
@@ -101,13 +107,23 @@ fn the_proxy_ends_when_nobody_holds_it_any_more() {
 /// Rules with a bug.
 struct Broken;
 
-impl teetap_rules::Decide for Broken {
-    fn acts(&self, _: teetap_wire::Dir) -> bool {
+impl Decide for Broken {
+    fn decide(&mut self, _: &Message<'_>) -> Verdict {
+        Verdict::PASS
+    }
+}
+
+impl Logic for Broken {
+    fn acts(&self, _: Proto, _: Dir) -> bool {
         panic!("a bug, for the test")
     }
 
-    fn decide(&mut self, _: &teetap_rules::Message<'_>) -> teetap_rules::Verdict {
-        teetap_rules::Verdict::PASS
+    fn open(self: Arc<Self>, _: Opening, _: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
+        Box::new(Self)
+    }
+
+    fn rule(&self, _: RuleId) -> Option<&str> {
+        None
     }
 }
 
@@ -117,7 +133,7 @@ fn a_bug_in_a_task_ends_the_run() {
     let proxy = start(server.local_addr().unwrap(), &bus);
     proxy
         .commands()
-        .send(crate::io::Request::Program(Some(Box::new(Broken))))
+        .send(Request::Program(Some(Arc::new(Program::new("", Broken)))))
         .unwrap();
     // The rules are asked when the client of a 0.6 session comes online, in the task that reads the listen socket.
     let mut buffer = [0; 2048];

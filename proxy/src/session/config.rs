@@ -10,6 +10,8 @@ use super::Hub;
 /// What a [`Hub`] is made of.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// What all random decisions of rules are derived from; shown, so that they can be repeated.
+    pub seed: u64,
     /// What all tokens of our own are derived from; from the operating system in a live run, never shown.
     pub secret: [u8; 16],
     /// The one protocol that clients may ask for; `None` = all.

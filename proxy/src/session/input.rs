@@ -1,8 +1,8 @@
 //! Everything that can happen to the core.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
-use teetap_rules::{Decide, Made};
+use teetap_rules::{Made, Program};
 use teetap_wire::Side;
 
 #[cfg(doc)]
@@ -65,7 +65,7 @@ pub enum Input<'a> {
     /// Time has passed.
     Timeout,
     /// New rules; `None` = none.
-    Program(Option<Box<dyn Decide>>),
+    Program(Option<Arc<Program>>),
     /// A person, or the end of the program, wants something.
     Command(Command),
 }

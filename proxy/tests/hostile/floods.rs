@@ -7,6 +7,7 @@ use teetap_kit::{
     hostile::LARGEST,
     link::{MS, SECOND},
     peer::Refusal,
+    rules::program,
 };
 use teetap_proxy::session::{Input, ListenerId, Notice, What};
 use teetap_rules::{Decide, Made, Message, Verdict};
@@ -138,10 +139,6 @@ fn what_opens_nothing_keeps_nothing() {
 struct Echo;
 
 impl Decide for Echo {
-    fn acts(&self, dir: Dir) -> bool {
-        dir == Dir::S2c
-    }
-
     fn decide(&mut self, message: &Message<'_>) -> Verdict {
         let made = Made {
             dir: Dir::S2c,
@@ -160,7 +157,7 @@ impl Decide for Echo {
 fn what_rules_make_is_bounded() {
     for pair in PAIRS {
         let mut stage = Stage::at(pair, Phase::Online);
-        stage.world.input(Input::Program(Some(Box::new(Echo))));
+        stage.world.input(Input::Program(program(&[Dir::S2c], |_| Echo)));
         stage.assert_talks();
         stage.world.clients[0].up.conditions.loss = 1.0;
         let shown = stage.shown(Side::Server);

@@ -5,11 +5,11 @@ use teetap_kit::{
     hostile::{Shown, looks_seven},
     link::{Conditions, MS, SECOND},
     peer::{Options, Peer, Policy, Server},
+    rules::pass_all,
     world::{self, Place, World, client_addr, hub},
 };
 use teetap_proxy::session::{Input, ListenerId, SessionId, State, UpstreamId, What};
-use teetap_rules::{Decide, Message, Verdict};
-use teetap_wire::{Code, Dir, Side};
+use teetap_wire::{Code, Side};
 
 /// Which client meets which server: all framings, DDNet on either side, and the fallback to no token.
 pub(crate) const PAIRS: [(Variant, Variant); 8] = [
@@ -52,19 +52,6 @@ impl Phase {
     }
 }
 
-/// Rules that act on everything and change nothing.
-struct PassAll;
-
-impl Decide for PassAll {
-    fn acts(&self, _: Dir) -> bool {
-        true
-    }
-
-    fn decide(&mut self, _: &Message<'_>) -> Verdict {
-        Verdict::PASS
-    }
-}
-
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) client: Variant,
@@ -92,7 +79,7 @@ impl Stage {
             Phase::Online | Phase::Renumbered => {
                 stage.run(2 * SECOND);
                 if phase == Phase::Renumbered {
-                    stage.world.input(Input::Program(Some(Box::new(PassAll))));
+                    stage.world.input(Input::Program(pass_all()));
                 }
                 for _ in 0..3 {
                     stage.assert_talks();

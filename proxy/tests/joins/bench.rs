@@ -13,6 +13,7 @@ use teetap_kit::{
     codec::{Chunk, Datagram, Flags, Token, Variant, control, extended, parse},
     link::{Conditions, SECOND},
     peer::{Options, Peer, Policy, Server},
+    rules::{BOTH, program},
     world::{Middle, World, client_addr, hub, listen_addr},
 };
 use teetap_proxy::session::{
@@ -113,7 +114,11 @@ impl Bench {
 
     pub(crate) fn program(&mut self, script: Script) {
         let decided = self.decided.clone();
-        self.input(Input::Program(Some(Box::new(Rules { script, decided }))));
+        let rules = move |_| Rules {
+            script: script.clone(),
+            decided: decided.clone(),
+        };
+        self.input(Input::Program(program(BOTH, rules)));
     }
 
     pub(crate) fn command(&mut self, command: Command) -> Vec<String> {
@@ -323,10 +328,6 @@ struct Rules {
 }
 
 impl Decide for Rules {
-    fn acts(&self, _: Dir) -> bool {
-        true
-    }
-
     fn decide(&mut self, message: &Message<'_>) -> Verdict {
         let text = match extended::redirect_port(message.data) {
             Some(port) => format!(">{port}"),

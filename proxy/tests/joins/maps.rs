@@ -3,9 +3,9 @@
 use teetap_kit::{
     link::{Conditions, MS, SECOND},
     peer::Peer,
+    rules::pass_all,
 };
 use teetap_proxy::session::{Input, Notice};
-use teetap_rules::{Decide, Message, Verdict};
 use teetap_wire::Dir;
 
 use crate::stage::{Pair, Stage};
@@ -13,19 +13,6 @@ use crate::stage::{Pair, Stage};
 /// Pieces of the map, and the bytes of each.
 const PIECES: usize = 120;
 const PIECE: usize = 890;
-
-/// Rules that could change everything and change nothing.
-struct PassAll;
-
-impl Decide for PassAll {
-    fn acts(&self, _: Dir) -> bool {
-        true
-    }
-
-    fn decide(&mut self, _: &Message<'_>) -> Verdict {
-        Verdict::PASS
-    }
-}
 
 fn piece(number: usize) -> Vec<u8> {
     let mut piece = format!("piece {number} ").into_bytes();
@@ -98,7 +85,7 @@ fn a_client_follows_to_a_new_map() {
             stage.slot().options.limits = false;
             stage.world.network.sent = None;
             if rules {
-                stage.world.input(Input::Program(Some(Box::new(PassAll))));
+                stage.world.input(Input::Program(pass_all()));
             }
             if loss > 0.0 {
                 stage.world.set_conditions(Conditions {

@@ -7,6 +7,7 @@ use teetap_kit::{
     codec::{Variant, control},
     link::{Conditions, MS, SECOND},
     peer::{Policy, game},
+    rules::{BOTH, program},
     world::{Witness, hub},
 };
 use teetap_proxy::session::{Command, Input, Notice, Output, Time};
@@ -87,10 +88,6 @@ impl Witness for Eye {
 struct Meddle(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Decide for Meddle {
-    fn acts(&self, _: Dir) -> bool {
-        true
-    }
-
     fn decide(&mut self, message: &Message<'_>) -> Verdict {
         self.0.lock().unwrap().push(message.data.to_vec());
         let id = game::system(message.data).map(|(id, _)| id);
@@ -119,8 +116,9 @@ impl Join {
         let (seen, decided) = (Arc::default(), Arc::default());
         stage.world.witness = Some(Box::new(Eye(Arc::clone(&seen))));
         if meddles {
-            let rules = Meddle(Arc::clone(&decided));
-            stage.world.input(Input::Program(Some(Box::new(rules))));
+            let decided = Arc::clone(&decided);
+            let rules = program(BOTH, move |_| Meddle(Arc::clone(&decided)));
+            stage.world.input(Input::Program(rules));
         }
         Self { stage, seen, decided }
     }

@@ -5,11 +5,10 @@ use teetap_kit::{
     codec::{NO_TOKEN, Variant, control},
     link::{MS, SECOND},
     peer::{Policy, Refusal, State as PeerState},
+    rules::pass_all,
     world::{Loss, Middle, Place, hub, upstream_addr},
 };
 use teetap_proxy::session::{Input, State, UpstreamId, What};
-use teetap_rules::{Decide, Message, Verdict};
-use teetap_wire::Dir;
 
 use crate::stage::{Pair, Stage, closed};
 
@@ -179,25 +178,13 @@ fn a_client_may_leave_while_joining() {
     }
 }
 
-struct PassAll;
-
-impl Decide for PassAll {
-    fn acts(&self, _: Dir) -> bool {
-        true
-    }
-
-    fn decide(&mut self, _: &Message<'_>) -> Verdict {
-        Verdict::PASS
-    }
-}
-
 /// Untouched and renumbered sessions alike.
 fn on_both_kinds(test: impl Fn(&mut Stage)) {
     for pair in Pair::ALL {
         for renumbered in [false, true] {
             let mut stage = Stage::joined(pair, 12);
             if renumbered {
-                stage.world.input(Input::Program(Some(Box::new(PassAll))));
+                stage.world.input(Input::Program(pass_all()));
                 stage.run(SECOND);
                 stage.assert_plays();
             }

@@ -52,6 +52,7 @@ impl Kind {
 pub(crate) type Memo = Arc<Mutex<BTreeMap<(bool, Vec<u8>), Kind>>>;
 
 /// The rules.
+#[derive(Clone)]
 pub(crate) struct Dice {
     random: Random,
     kinds: Vec<Kind>,
@@ -73,10 +74,6 @@ impl Dice {
 }
 
 impl Decide for Dice {
-    fn acts(&self, _: Dir) -> bool {
-        true
-    }
-
     fn decide(&mut self, message: &Message<'_>) -> Verdict {
         if !message.vital {
             return Verdict::PASS;
@@ -145,5 +142,6 @@ fn verdict(kind: Kind, message: &Message<'_>) -> Verdict {
             Kind::TwiceLater => vec![ms(300)],
             _ => Vec::new(),
         },
+        rules: vec![],
     }
 }

@@ -6,6 +6,7 @@ use teetap_kit::{
     codec::Variant,
     link::{Conditions, Random, SECOND},
     peer::{Counters, Options, Peer, Policy, Server},
+    rules::{BOTH, program},
     world::{self, Middle, World, client_addr, hub},
 };
 use teetap_proxy::session::{Command, Input};
@@ -118,7 +119,7 @@ pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
     while world.now < end && !done {
         if dice.is_some() && world.now >= plan.rules_from.unwrap_or(0) {
             let rules = dice.take().unwrap();
-            world.input(Input::Program(Some(Box::new(rules))));
+            world.input(Input::Program(program(BOTH, move |_| rules.clone())));
         }
         if plan.inject_at.is_some_and(|at| at <= world.now) && injected.is_empty() {
             injected = inject(&mut world);

@@ -26,9 +26,9 @@ use tally::Tally;
 use teetap_kit::{
     capture::{self, Flow, flows},
     codec::Variant,
+    rules::pass_all,
 };
-use teetap_rules::{Decide, Message, Verdict};
-use teetap_wire::{Dir, Side};
+use teetap_wire::Side;
 
 /// What the replay of a capture has to show.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,19 +72,6 @@ const EXPECTED: [Expected; 14] = [
 /// Kinds that never cross, by who sends them.
 const CLIENTS: [Kind; 3] = [Kind::TokenRequest, Kind::Connect, Kind::Accept];
 const SERVERS: [Kind; 2] = [Kind::TokenReply, Kind::ConnectAccept];
-
-/// Rules that could change everything and change nothing.
-struct PassAll;
-
-impl Decide for PassAll {
-    fn acts(&self, _: Dir) -> bool {
-        true
-    }
-
-    fn decide(&mut self, _: &Message<'_>) -> Verdict {
-        Verdict::PASS
-    }
-}
 
 fn recorded(name: &str) -> Vec<Flow> {
     flows(capture::recorded(name).unwrap())
@@ -245,7 +232,7 @@ fn rules_that_change_nothing_change_nothing() {
         let starts = if name == "loss-tw07" { 1 } else { 8 };
         for start in 0..starts {
             let from = expected.received * start / starts;
-            let mut replay = Replay::new(name, Some((from, Box::new(PassAll))));
+            let mut replay = Replay::new(name, Some((from, pass_all())));
             recorded(name).into_iter().for_each(|flow| replay.add(flow, 0, 0));
             let tally = replay.run();
             assert_eq!(

@@ -4,7 +4,7 @@
 //! out, except the packets of the handshakes, which the hub plays with each side on its own; those are compared with
 //! the recorded ones too.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use teetap_kit::{
     capture::Flow,
@@ -14,7 +14,7 @@ use teetap_kit::{
 use teetap_proxy::session::{
     Config, Event, Events, Hub, Input, ListenerId, Origin, Output, Time, UpstreamId, What,
 };
-use teetap_rules::Decide;
+use teetap_rules::Program;
 use teetap_wire::{Dir, Side};
 
 use crate::{
@@ -50,7 +50,7 @@ pub(crate) struct Replay {
     /// What the hub told about the last input.
     events: Vec<Event>,
     /// Rules that start after this many datagrams.
-    rules: Option<(usize, Box<dyn Decide>)>,
+    rules: Option<(usize, Option<Arc<Program>>)>,
     /// They act from the beginning: chunks that a receiver has acked do not come out again.
     translates: bool,
     tally: Tally,
@@ -60,8 +60,9 @@ pub(crate) struct Replay {
 
 impl Replay {
     /// `rules` start after so many datagrams.
-    pub(crate) fn new(name: &str, rules: Option<(usize, Box<dyn Decide>)>) -> Self {
+    pub(crate) fn new(name: &str, rules: Option<(usize, Option<Arc<Program>>)>) -> Self {
         let config = Config {
+            seed: 0,
             secret: *b"the same for all",
             proto: None,
             patience: None,
@@ -98,7 +99,7 @@ impl Replay {
         for (count, (at, index, number)) in scenes.into_iter().enumerate() {
             self.wait(Time(at.cast_unsigned()));
             if let Some((_, rules)) = self.rules.take_if(|(from, _)| *from == count) {
-                self.hub.handle(self.now, Input::Program(Some(rules)));
+                self.hub.handle(self.now, Input::Program(rules));
                 assert_eq!(self.drain(), (vec![], vec![]), "sent because of rules");
             }
             let actor = &self.actors[index];

@@ -146,22 +146,38 @@ impl Expr {
 
     /// Whether a path in it is `wanted`, those of functions' arguments included.
     pub(crate) fn mentions(&self, wanted: &dyn Fn(&Path) -> bool) -> bool {
+        let mut found = false;
+        self.each_path(&mut |path| found |= wanted(path));
+        found
+    }
+
+    /// Calls `each` with every path in it, those of functions' arguments included.
+    pub(crate) fn each_path(&self, each: &mut dyn FnMut(&Path)) {
         match &self.kind {
-            Kind::Any(parts) | Kind::All(parts) => parts.iter().any(|part| part.mentions(wanted)),
-            Kind::Not(inner) | Kind::Negate(inner) => inner.mentions(wanted),
+            Kind::Any(parts) | Kind::All(parts) => parts.iter().for_each(|part| part.each_path(each)),
+            Kind::Not(inner) | Kind::Negate(inner) => inner.each_path(each),
             Kind::Compare(_, left, right) | Kind::Arith(_, left, right) => {
-                left.mentions(wanted) || right.mentions(wanted)
+                left.each_path(each);
+                right.each_path(each);
             }
             Kind::In(value, choices) => {
-                value.mentions(wanted)
-                    || choices.iter().any(|choice| match choice {
-                        Choice::One(one) => one.mentions(wanted),
-                        Choice::Range(from, to) => from.mentions(wanted) || to.mentions(wanted),
-                    })
+                value.each_path(each);
+                for choice in choices {
+                    match choice {
+                        Choice::One(one) => one.each_path(each),
+                        Choice::Range(from, to) => {
+                            from.each_path(each);
+                            to.each_path(each);
+                        }
+                    }
+                }
             }
-            Kind::Call(call) => call.arguments.iter().any(|argument| argument.mentions(wanted)),
-            Kind::Path(path) => wanted(path),
-            Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) | Kind::Variable(_) => false,
+            Kind::Call(call) => call
+                .arguments
+                .iter()
+                .for_each(|argument| argument.each_path(each)),
+            Kind::Path(path) => each(path),
+            Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) | Kind::Variable(_) => {}
         }
     }
 

@@ -7,6 +7,7 @@
 )]
 
 mod decide;
+mod program;
 mod properties;
 mod right;
 mod subject;

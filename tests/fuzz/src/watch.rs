@@ -109,6 +109,7 @@ impl Watch {
     #[must_use]
     pub fn new(proto: Option<Proto>) -> Self {
         let config = Config {
+            seed: 0,
             secret: *b"no secret at all",
             proto,
             patience: None,

@@ -1,7 +1,7 @@
 //! The independent test kit of teetap: its own plain codec, scripted peers and lossy links in virtual time, hostile
 //! datagrams, and readers of recorded sessions.
 //!
-//! Law: nothing here uses the product's wire code, so that a symmetric mistake cannot hide.
+//! Law: nothing here uses the product's wire code, so that a symmetric mistake cannot hide. (`rules` names its types.)
 
 pub mod binary;
 pub mod capture;
@@ -11,4 +11,5 @@ pub mod huffman;
 pub mod link;
 pub mod peer;
 pub mod real;
+pub mod rules;
 pub mod world;

@@ -128,6 +128,7 @@ pub fn client_addr(index: usize) -> SocketAddr {
 pub fn hub(seed: u64, patience: Option<Duration>, events: bool) -> Middle {
     let secret = (u128::from(seed) << 64 | 7).to_be_bytes();
     let config = Config {
+        seed,
         secret,
         proto: None,
         patience,

@@ -2,14 +2,17 @@
 //!
 //! Law: the names here are the format. Renaming one, or adding one, needs a new [`super::VERSION`].
 
-use std::{fmt, net::SocketAddr};
+use std::{fmt, net::SocketAddr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use teetap_rules::Made;
+use teetap_rules::{Made, Program};
 use teetap_wire::{Dir, Side};
 
 use super::{Hex, Word};
 use crate::session::{Command, Input, ListenerId, Output, SessionId, UpstreamId};
+
+/// Makes a program of its text, or says what is wrong with it.
+pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
 
 /// One input, when it happened, and what it caused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -51,8 +54,8 @@ pub enum Happened {
     Unreachable { upstream: u32, error: Box<str> },
     /// [`Input::Timeout`].
     Timeout,
-    /// [`Input::Program`]: whether there were rules. The rules themselves are not in this version of the format.
-    Program { set: bool },
+    /// [`Input::Program`], as its text.
+    Program { source: Option<Box<str>> },
     /// [`Command::Inject`].
     Inject {
         session: u32,
@@ -110,10 +113,12 @@ impl Entry {
 }
 
 impl Happened {
-    /// The input that this one repeats; `None` for rules, which the log does not hold.
-    #[must_use]
-    pub fn input(&self) -> Option<Input<'_>> {
-        Some(match self {
+    /// The input that this one repeats. `compile` makes a program of its text.
+    ///
+    /// # Errors
+    /// What `compile` says.
+    pub fn input(&self, compile: Compile<'_>) -> Result<Input<'_>, String> {
+        Ok(match self {
             Self::FromClient {
                 listener,
                 addr,
@@ -148,51 +153,42 @@ impl Happened {
                 error,
             },
             Self::Timeout => Input::Timeout,
-            Self::Program { set: true } => return None,
-            Self::Program { set: false } => Input::Program(None),
-            Self::Inject { .. }
-            | Self::Release { .. }
-            | Self::Resync { .. }
-            | Self::Shutdown { .. }
-            | Self::Close { .. } => Input::Command(self.command()?),
-        })
-    }
-
-    fn command(&self) -> Option<Command> {
-        Some(match self {
+            Self::Program { source } => {
+                let program = source.as_deref().map(compile).transpose()?;
+                Input::Program(program.map(Arc::new))
+            }
             Self::Inject {
                 session,
                 dir,
                 vital,
                 data,
-            } => Command::Inject {
+            } => Input::Command(Command::Inject {
                 session: SessionId(*session),
                 message: Made {
                     dir: dir.0,
                     vital: *vital,
                     data: data.0.to_vec(),
                 },
-            },
-            Self::Release { session, key } => Command::Release {
+            }),
+            Self::Release { session, key } => Input::Command(Command::Release {
                 session: SessionId(*session),
                 key: *key,
-            },
-            Self::Resync { session } => Command::Resync {
+            }),
+            Self::Resync { session } => Input::Command(Command::Resync {
                 session: SessionId(*session),
-            },
-            Self::Shutdown { reason } => Command::Shutdown {
+            }),
+            Self::Shutdown { reason } => Input::Command(Command::Shutdown {
                 reason: reason.0.clone(),
-            },
+            }),
             Self::Close {
                 session,
                 side,
                 reason,
-            } => Command::Close {
+            } => Input::Command(Command::Close {
                 session: session.map(SessionId),
                 side: side.map(|side| side.0),
                 reason: reason.0.clone(),
-            },
-            _ => return None,
+            }),
         })
     }
 
@@ -202,12 +198,12 @@ impl Happened {
             Self::UpstreamFailed { error, .. }
             | Self::ListenerFailed { error, .. }
             | Self::Unreachable { error, .. } => error.len(),
+            Self::Program { source } => source.as_deref().map_or(0, str::len),
             Self::Inject { data, .. } => data.0.len(),
             Self::Shutdown { reason } | Self::Close { reason, .. } => reason.0.len(),
             Self::UpstreamOpened { .. }
             | Self::ListenerOpened { .. }
             | Self::Timeout
-            | Self::Program { .. }
             | Self::Release { .. }
             | Self::Resync { .. } => 0,
         }
@@ -251,7 +247,9 @@ impl From<&Input<'_>> for Happened {
                 error: (*error).into(),
             },
             Input::Timeout => Self::Timeout,
-            Input::Program(rules) => Self::Program { set: rules.is_some() },
+            Input::Program(program) => Self::Program {
+                source: program.as_ref().map(|program| program.source().into()),
+            },
             Input::Command(command) => Self::from(command),
         }
     }

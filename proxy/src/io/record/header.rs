@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Version of the format.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The first line: what the run was made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Header {
     pub version: String,
     /// What the core was made of.
     pub config: Core,
-    /// Seed of the run.
+    /// [`Config::seed`].
     pub seed: u64,
     /// The server.
     pub target: SocketAddr,
@@ -38,7 +38,7 @@ pub struct Header {
     pub wall_clock_us: u64,
 }
 
-/// A [`Config`] in the log.
+/// A [`Config`] in the log, but for its seed, which stands beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
@@ -79,19 +79,6 @@ pub enum Reason {
     Crashed,
 }
 
-impl Core {
-    /// The configuration itself; `None` when the secret is not 16 bytes long.
-    #[must_use]
-    pub fn config(&self) -> Option<Config> {
-        Some(Config {
-            secret: self.secret.0.as_ref().try_into().ok()?,
-            proto: self.proto.map(|proto| proto.0),
-            patience: self.patience_us.map(Duration::from_micros),
-            events: self.events.0,
-        })
-    }
-}
-
 impl From<&Config> for Core {
     fn from(config: &Config) -> Self {
         Self {
@@ -104,6 +91,19 @@ impl From<&Config> for Core {
 }
 
 impl Header {
+    /// The configuration of the core; `None` when the secret is not 16 bytes long.
+    #[must_use]
+    pub fn config(&self) -> Option<Config> {
+        let core = &self.config;
+        Some(Config {
+            seed: self.seed,
+            secret: core.secret.0.as_ref().try_into().ok()?,
+            proto: core.proto.map(|proto| proto.0),
+            patience: core.patience_us.map(Duration::from_micros),
+            events: core.events.0,
+        })
+    }
+
     /// Between which addresses the core stood.
     #[must_use]
     pub fn route(&self) -> Route {
@@ -115,18 +115,12 @@ impl Header {
 
     /// For a run that started at `wall`.
     #[must_use]
-    pub fn new(
-        version: &str,
-        config: &Config,
-        seed: u64,
-        [target, listen]: [SocketAddr; 2],
-        wall: SystemTime,
-    ) -> Self {
+    pub fn new(version: &str, config: &Config, [target, listen]: [SocketAddr; 2], wall: SystemTime) -> Self {
         Self {
             input_log: VERSION,
             version: version.to_owned(),
             config: config.into(),
-            seed,
+            seed: config.seed,
             target,
             listen,
             wall_clock_us: micros(wall.duration_since(UNIX_EPOCH).unwrap_or_default()),

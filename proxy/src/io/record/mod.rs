@@ -3,11 +3,11 @@
 //! # The file
 //!
 //! JSON lines, version [`VERSION`]. The first line is the [`Header`]: the version, what the core was made of (the
-//! secret of its tokens included), seed, server, listen address and wall clock. Then one [`Entry`] per input, with what
+//! secret of its tokens included), its seed, server, listen address and wall clock. Then one [`Entry`] per input, with what
 //! the core sent, opened and closed because of it; bytes are hex. The last line is an [`End`].
 //!
 //! ```text
-//! {"input_log":2,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
+//! {"input_log":3,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
 //! {"t":2168,"in":{"from_client":{"listener":0,"addr":"127.0.0.1:5000","bytes":"10.."}},"out":[{"open":{"upstream":1,"port":8303}},{"to_server":{"upstream":1,"bytes":"10.."}}]}
 //! {"t":9001,"in":"timeout","out":[]}
 //! {"end":{"reason":"complete","inputs":2}}
@@ -29,7 +29,7 @@ mod replay;
 mod writer;
 
 pub use crate::words::Word;
-pub use entry::{Entry, Happened, Wanted};
+pub use entry::{Compile, Entry, Happened, Wanted};
 pub use header::{Core, End, Header, Reason, VERSION};
 pub use hex::Hex;
 pub use reader::{Cut, ReadError, Reader};

@@ -55,11 +55,14 @@ pub enum ReadError {
         /// What is wrong with it.
         text: String,
     },
-    /// Rules were set, and the log does not hold them.
-    #[error(
-        "line {0} of the input log sets rules, which this version of it does not hold: it cannot be replayed from there on"
-    )]
-    Rules(u64),
+    /// A program was set that cannot be compiled.
+    #[error("cannot compile the program in line {line} of the input log: {error}")]
+    Program {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        error: String,
+    },
 }
 
 /// What every version of the first line has.

@@ -2,7 +2,7 @@
 
 use std::{fmt, io::BufRead};
 
-use super::{Cut, Entry, Happened, Header, ReadError, Reader, Wanted};
+use super::{Compile, Cut, Entry, Happened, Header, ReadError, Reader, Wanted};
 use crate::session::{Hub, Time};
 
 /// What came of a replay.
@@ -39,14 +39,15 @@ pub struct Difference {
     pub came: Option<Wanted>,
 }
 
-/// Runs a log through a fresh core and compares all outputs, up to the first difference.
+/// Runs a log through a fresh core and compares all outputs, up to the first difference. `compile` makes programs of
+/// their texts.
 ///
 /// # Errors
 /// The log cannot be read, or not any further; see [`ReadError`].
-pub fn check(log: impl BufRead) -> Result<Checked, ReadError> {
+pub fn check(log: impl BufRead, compile: Compile<'_>) -> Result<Checked, ReadError> {
     let mut reader = Reader::open(log)?;
     let header = reader.header().clone();
-    let config = header.config.config();
+    let config = header.config();
     let config = config.ok_or_else(|| ReadError::NotALog("the secret is not 16 bytes long".into()))?;
     let mut hub = Hub::new(config, header.route());
     let mut checked = Checked {
@@ -60,7 +61,7 @@ pub fn check(log: impl BufRead) -> Result<Checked, ReadError> {
     };
     for line in reader.by_ref() {
         let (line, entry) = line?;
-        checked.step(&mut hub, line, entry)?;
+        checked.step(&mut hub, line, entry, compile)?;
         if checked.difference.is_some() {
             break;
         }
@@ -71,10 +72,18 @@ pub fn check(log: impl BufRead) -> Result<Checked, ReadError> {
 
 impl Checked {
     /// Repeats one input.
-    fn step(&mut self, hub: &mut Hub, line: u64, entry: Entry) -> Result<(), ReadError> {
+    fn step(
+        &mut self,
+        hub: &mut Hub,
+        line: u64,
+        entry: Entry,
+        compile: Compile<'_>,
+    ) -> Result<(), ReadError> {
         let Entry { at, input, outputs } = entry;
         self.until = Time(at);
-        hub.handle(Time(at), input.input().ok_or(ReadError::Rules(line))?);
+        let again = input.input(compile);
+        let again = again.map_err(|error| ReadError::Program { line, error })?;
+        hub.handle(Time(at), again);
         self.inputs += 1;
         let datagram = matches!(input, Happened::FromClient { .. } | Happened::FromServer { .. });
         self.received += u64::from(datagram);

@@ -7,7 +7,8 @@ use std::{
 };
 
 use proptest::{collection::vec, option, prelude::*};
-use teetap_wire::{Dir, Proto, Side};
+use teetap_rules::Program;
+use teetap_wire::{Dir, Proto, Side, def::Registry};
 
 use super::*;
 use crate::session::{Config, Events, Hub, Input, ListenerId, Output, Time, UpstreamId};
@@ -15,8 +16,18 @@ use crate::session::{Config, Events, Hub, Input, ListenerId, Output, Time, Upstr
 /// A 0.6 server browser request, which the core passes on by a socket of its own.
 const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
 
+const RULES: &str = "drop when c2s and vital\n";
+
+fn compile(source: &str) -> Result<Program, String> {
+    let compiled = Program::compile(source, Registry::builtin());
+    compiled
+        .map(|(program, _)| program)
+        .map_err(|errors| errors[0].message.clone())
+}
+
 fn config() -> Config {
     Config {
+        seed: 9,
         secret: [7; 16],
         proto: Some(Proto::V7),
         patience: Some(Duration::MAX),
@@ -27,7 +38,7 @@ fn config() -> Config {
 pub(super) fn header() -> Header {
     let target = "192.0.2.1:8303".parse().unwrap();
     let listen = "[::1]:9000".parse().unwrap();
-    Header::new("0.0.1", &config(), 9, [target, listen], UNIX_EPOCH)
+    Header::new("0.0.1", &config(), [target, listen], UNIX_EPOCH)
 }
 
 /// The text of a log that is written by a recorder of its own.
@@ -36,7 +47,6 @@ pub(super) fn written(act: impl FnOnce(&mut Recorder)) -> String {
     let path = folder.path().join("log");
     let log = InputLog {
         path: path.clone(),
-        seed: 9,
         version: "0.0.1",
     };
     let (mut recorder, writing) = start(&log, &header()).unwrap();
@@ -102,7 +112,7 @@ fn happened() -> impl Strategy<Value = Happened> {
         (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::UpstreamFailed { upstream, error }),
         (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::Unreachable { upstream, error }),
         Just(Happened::Timeout),
-        Just(Happened::Program { set: false }),
+        option::of(Just(RULES.into())).prop_map(|source| Happened::Program { source }),
         (any::<u32>(), dir, any::<bool>(), bytes()).prop_map(|(session, dir, vital, data)| {
             Happened::Inject {
                 session,
@@ -176,7 +186,7 @@ proptest! {
             .map(|(at, input, outputs)| Entry { at, input, outputs })
             .collect();
         let log = written(|recorder| for entry in &entries {
-            recorder.begin(Time(entry.at), &entry.input.input().unwrap());
+            recorder.begin(Time(entry.at), &entry.input.input(&compile).unwrap());
             entry.outputs.iter().for_each(|wanted| recorder.output(&output(wanted)));
             recorder.end();
         });
@@ -209,7 +219,7 @@ proptest! {
 #[test]
 fn the_same_core_gives_the_same_outputs() {
     let log = asked();
-    let checked = check(log.as_bytes()).unwrap();
+    let checked = check(log.as_bytes(), &compile).unwrap();
     assert_eq!((checked.difference, checked.cut), (None, None));
     assert_eq!((checked.inputs, checked.received, checked.sent), (4, 3, 3));
     assert_eq!(checked.until, Time(60_000_000));
@@ -257,7 +267,7 @@ fn every_kind_of_difference_is_found() {
     ];
     for (damaged, line, output, [expected, came]) in cases {
         assert_ne!(damaged, log);
-        let difference = check(damaged.as_bytes())
+        let difference = check(damaged.as_bytes(), &compile)
             .unwrap()
             .difference
             .expect("a difference");
@@ -280,35 +290,48 @@ fn a_damaged_log_is_refused_with_the_line() {
     let other = |from: &str, to: &str| {
         let damaged = log.replacen(from, to, 1);
         assert_ne!(damaged, log);
-        check(damaged.as_bytes()).map(drop).unwrap_err().to_string()
+        check(damaged.as_bytes(), &compile)
+            .map(drop)
+            .unwrap_err()
+            .to_string()
     };
     assert!(other("\"t\":1000000", "\"t\":-1").starts_with("line 3 of the input log is damaged"));
     assert!(other("\"in\":\"timeout\",", "").contains("line 5 of the input log is damaged"));
     for (from, to) in [("3307\"", "330\""), ("3307\"", "330g\""), ("ffff", "+fff")] {
         assert!(other(from, to).contains("even number of hex digits"), "{to}");
     }
-    for version in [1, 3] {
-        let changed = other("\"input_log\":2", &format!("\"input_log\":{version}"));
+    for version in [2, 4] {
+        let changed = other("\"input_log\":3", &format!("\"input_log\":{version}"));
         assert!(
-            changed.contains(&format!("of version {version}, and only version 2")),
+            changed.contains(&format!("of version {version}, and only version 3")),
             "{changed}"
         );
     }
-    assert!(other("\"input_log\":2", "\"input_lag\":2").contains("no input log"));
+    assert!(other("\"input_log\":3", "\"input_lag\":2").contains("no input log"));
     assert!(other("0707\"", "07\"").contains("16 bytes"));
     for nothing in ["", "\n", "{}", "{}\n", "\u{0}\n"] {
-        assert!(matches!(check(nothing.as_bytes()), Err(ReadError::NotALog(_))));
+        assert!(matches!(
+            check(nothing.as_bytes(), &compile),
+            Err(ReadError::NotALog(_))
+        ));
     }
 }
 
 #[test]
-fn rules_are_noted_and_cannot_be_replayed() {
-    let log = asked().replacen("\"in\":\"timeout\"", "\"in\":{\"program\":{\"set\":true}}", 1);
-    assert!(matches!(check(log.as_bytes()), Err(ReadError::Rules(5))));
-    let none = asked().replacen(
-        "{\"end\"",
-        "{\"t\":60000001,\"in\":{\"program\":{\"set\":false}},\"out\":[]}\n{\"end\"",
-        1,
+fn a_program_is_in_the_log_as_its_text() {
+    let set = |source: &str| {
+        let line = format!("{{\"t\":1,\"in\":{{\"program\":{{\"source\":{source}}}}},\"out\":[]}}\n");
+        let log = asked();
+        let second = log.find('\n').unwrap() + 1;
+        format!("{}{line}{}", &log[..second], &log[second..]).replacen("\"inputs\":4", "\"inputs\":5", 1)
+    };
+    for source in ["null", "\"\"", &format!("{RULES:?}")] {
+        let checked = check(set(source).as_bytes(), &compile).unwrap();
+        assert_eq!((checked.inputs, checked.difference), (5, None), "{source}");
+    }
+    let error = check(set("\"drap when c2s\"").as_bytes(), &compile).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot compile the program in line 2 of the input log: unknown action `drap`"
     );
-    assert_eq!(check(none.as_bytes()).unwrap().inputs, 5);
 }

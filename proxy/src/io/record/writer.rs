@@ -40,8 +40,6 @@ const ROOM: u64 = 512;
 pub struct InputLog {
     /// The file, which must not exist yet.
     pub path: PathBuf,
-    /// Seed of the run.
-    pub seed: u64,
     /// Version of the program.
     pub version: &'static str,
 }

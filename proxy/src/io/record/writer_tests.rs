@@ -8,7 +8,6 @@ use crate::io::record::{Cut, Reader};
 fn log(path: PathBuf) -> InputLog {
     InputLog {
         path,
-        seed: 9,
         version: "0.0.1",
     }
 }

@@ -54,7 +54,7 @@ impl Hub {
                 out: Outbox::new(config.events),
                 config,
                 work: Work::default(),
-                rules: None,
+                program: None,
                 listeners: Listeners::new(route),
             },
             scratch: Scratch::default(),
@@ -94,13 +94,9 @@ impl Hub {
             Input::ListenerFailed { listener, error } => self.on_listener_failed(listener, error),
             Input::Unreachable { upstream, error } => self.on_unreachable(upstream, error),
             Input::Timeout => {}
-            Input::Program(rules) => {
-                self.env.rules = rules;
-                self.each_link(|link, env| {
-                    if link.is_online() {
-                        link.arm_for_rules(env);
-                    }
-                });
+            Input::Program(program) => {
+                self.env.program = program;
+                self.each_link(Link::on_program);
             }
             Input::Command(command) => self.on_command(&command),
         }

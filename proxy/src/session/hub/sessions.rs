@@ -22,7 +22,7 @@ pub(super) struct Slot {
 }
 
 /// All sessions, half-open ones and those that were just closed included.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Sessions {
     pub(super) links: BTreeMap<SessionId, Link>,
     pub(super) slots: BTreeMap<ClientAddr, Slot>,

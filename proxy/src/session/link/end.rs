@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use teetap_rules::Decide;
 use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
 
 use super::{
     Env, Link,
     phase::{CLIENT_SILENT, Phase, SERVER_SILENT},
 };
-use crate::session::{Notice, State};
+use crate::session::{Notice, Origin, State};
 
 /// How long late datagrams of a closed session are swallowed.
 const LINGER: Duration = Duration::from_secs(2);
@@ -36,10 +37,23 @@ impl Link {
             self.notice(Notice::UpstreamSilent { time: silent }, env);
         }
         self.repeat_lone_accept(env);
+        self.run_rules(env);
         for dir in [Dir::C2s, Dir::S2c] {
-            self.send_due(dir, crate::session::Origin::Rule, env);
+            self.send_due(dir, Origin::Rule, env);
             self.resend_oldest(dir, env);
             self.request_resend(dir, env);
+        }
+    }
+
+    /// Sends what the program makes at this time.
+    fn run_rules(&mut self, env: &mut Env) {
+        let due = |rules: &&mut Box<dyn Decide>| rules.deadline().is_some_and(|at| at <= env.now.0);
+        let made = match self.rules.as_mut().filter(due) {
+            Some(rules) => rules.on_time(env.now.0),
+            None => return,
+        };
+        for made in made {
+            self.inject(&made, Origin::Rule, env);
         }
     }
 

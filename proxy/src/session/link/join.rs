@@ -49,6 +49,7 @@ impl Link {
                 next_request: now + REQUEST_EVERY,
                 tell_silence: now + TELL_SILENCE,
             }),
+            rules: env.open_rules(opened.id, now, None),
             told_unreachable: None,
             waiting: Waiting::default(),
             alarm: Alarm::default(),
@@ -345,11 +346,19 @@ impl Link {
         }
     }
 
+    /// Another program was set, or none. What the rules of the old one remember may be carried over.
+    pub(crate) fn on_program(&mut self, env: &mut Env) {
+        self.rules = env.open_rules(self.id(), self.opened.at, self.rules.take());
+        if self.is_online() {
+            self.arm_for_rules(env);
+        }
+    }
+
     /// Arms the directions in which rules act.
     pub(crate) fn arm_for_rules(&mut self, env: &mut Env) {
         let mut is_pending = false;
         for dir in [Dir::C2s, Dir::S2c] {
-            if !env.rules.as_deref().is_some_and(|rules| rules.acts(dir)) {
+            if !env.acts(self.server.proto, dir) {
                 continue;
             }
             if self.may_renumber() {

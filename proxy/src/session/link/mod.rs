@@ -13,6 +13,7 @@ mod relay;
 
 use std::{net::SocketAddr, time::Duration};
 
+use teetap_rules::Decide;
 use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use self::phase::{CLIENT_GONE, CLIENT_NEVER_CAME, CLIENT_SILENT, Online, Phase, SERVER_SILENT};
@@ -47,7 +48,6 @@ pub(crate) struct Opened {
 }
 
 /// A session.
-#[derive(Debug)]
 pub(crate) struct Link {
     opened: Opened,
     /// Our own address towards the server, once the socket is open.
@@ -57,6 +57,8 @@ pub(crate) struct Link {
     c2s: Splice,
     s2c: Splice,
     phase: Phase,
+    /// What the program remembers of it.
+    rules: Option<Box<dyn Decide>>,
     /// When it was last told that the server is unreachable.
     told_unreachable: Option<Time>,
     /// A datagram of the server's that waits for a listen socket.
@@ -227,6 +229,7 @@ impl Link {
                     self.c2s.deadline(),
                     self.s2c.deadline(),
                     accept,
+                    self.rules.as_ref().and_then(|rules| rules.deadline()).map(Time),
                     silent,
                     Some(heard + CLIENT_SILENT),
                 ]

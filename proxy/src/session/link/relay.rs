@@ -1,5 +1,6 @@
 //! A valid datagram crosses from one leg to the other.
 
+use teetap_rules::PacketFacts;
 use teetap_wire::{Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
 
 use super::{
@@ -64,7 +65,8 @@ impl Link {
         // A bare resend request that the proxy answers leaves nothing but its ack to send on.
         let is_spent =
             packet.header.flags.contains(Flags::RESEND) && !resend && packet.header.num_chunks == 0;
-        let changed = self.place_chunks(from, packet, rewrites, env) || is_spent && control.is_none();
+        let changed =
+            self.place_chunks(from, datagram, packet, rewrites, env) || is_spent && control.is_none();
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.tell_relayed(from, datagram, packet, odd_ack, mark, env);
@@ -184,10 +186,17 @@ impl Link {
 
     /// Places every chunk; in identity mode only those of a datagram in which something is changed. True when the payload that goes on
     /// differs from the one that came.
-    fn place_chunks(&mut self, from: Side, packet: &Packet<'_>, rewrites: Rewrites, env: &mut Env) -> bool {
+    fn place_chunks(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        rewrites: Rewrites,
+        env: &mut Env,
+    ) -> bool {
         let session = self.id().0;
         let dir = Dir::from_sender(from);
-        let (_, _, splice) = self.parts(from);
+        let acts = env.acts(packet.proto, dir);
         let Work {
             composer,
             placed,
@@ -199,17 +208,27 @@ impl Link {
         if packet.header.flags.contains(Flags::CONTROL) {
             return false;
         }
-        if splice.is_identity() {
+        if self.parts(from).2.is_identity() {
             return rewrites != Rewrites::None
                 && rewrite_all(packet, (rewrites, &env.listeners), composer, placed);
         }
+        // Both are lent at once.
+        let mut rules = self.rules.take();
+        let (_, _, splice) = self.parts(from);
         let mut changed = false;
         let mut placing = Placing {
             session,
             dir,
             proto: packet.proto,
             now: env.now,
-            rules: env.rules.as_deref_mut(),
+            rules: rules.as_deref_mut().filter(|_| acts),
+            packet: PacketFacts {
+                size: datagram.len(),
+                ack: packet.header.ack,
+                chunks: packet.header.num_chunks,
+                compressed: packet.header.flags.contains(Flags::COMPRESSION),
+                notes: &packet.notes,
+            },
             rewrites,
             listeners: &env.listeners,
             out: composer,
@@ -217,6 +236,7 @@ impl Link {
             changed: &mut changed,
         };
         placed.extend(packet.chunks().map(|chunk| splice.place(&chunk, &mut placing)));
+        self.rules = rules;
         changed
     }
 

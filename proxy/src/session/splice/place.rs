@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Fate, Made, Message, Order, Verdict};
+use teetap_rules::{Decide, Fate, Made, Message, Order, PacketFacts, Verdict};
 use teetap_wire::{Chunk, Dir, Proto, Seq, identify};
 
 use super::{Mode, Splice, log::Record};
@@ -24,7 +24,9 @@ pub(crate) struct Placing<'a> {
     pub(crate) dir: Dir,
     pub(crate) proto: Proto,
     pub(crate) now: Time,
+    /// Only where the program acts.
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
+    pub(crate) packet: PacketFacts<'a>,
     /// What is changed without any rule.
     pub(crate) rewrites: Rewrites,
     pub(crate) listeners: &'a Listeners,
@@ -43,25 +45,28 @@ impl Placing<'_> {
     }
 
     /// What rules say; what is changed without them is, where they leave its bytes alone.
-    fn decide(&mut self, vital: bool, data: &[u8]) -> Verdict {
-        let mut verdict = self.ask_rules(vital, data);
+    fn decide(&mut self, chunk: &Chunk<'_>) -> Verdict {
+        let mut verdict = self.ask_rules(chunk);
         if verdict.edit.is_none() {
-            verdict.edit = self.rewritten(data);
+            verdict.edit = self.rewritten(chunk.data);
         }
         verdict
     }
 
-    fn ask_rules(&mut self, vital: bool, data: &[u8]) -> Verdict {
-        let Some(rules) = self.rules.as_deref_mut().filter(|rules| rules.acts(self.dir)) else {
+    fn ask_rules(&mut self, chunk: &Chunk<'_>) -> Verdict {
+        let Some(rules) = self.rules.as_deref_mut() else {
             return Verdict::PASS;
         };
         let mut verdict = rules.decide(&Message {
             session: self.session,
             dir: self.dir,
             proto: self.proto,
-            vital,
-            id: identify(data).map(|(id, _)| id),
-            data,
+            vital: chunk.header.vital.is_some(),
+            seq: chunk.header.vital,
+            resend: chunk.header.resend,
+            id: identify(chunk.data).map(|(id, _)| id),
+            data: chunk.data,
+            packet: self.packet,
             at: self.now.0,
         });
         // What no chunk can carry cannot be sent; the original goes on.
@@ -160,7 +165,7 @@ impl Splice {
                 action: Action::Refuse,
             };
         }
-        let verdict = to.decide(true, chunk.data);
+        let verdict = to.decide(chunk);
         let waits = !matches!(verdict.fate, Fate::Pass | Fate::Drop | Fate::Lose { .. });
         if waits && !self.hold.has_room(chunk.data.len()) {
             return Placed {
@@ -260,7 +265,7 @@ impl Splice {
 
     /// A chunk outside the numbering.
     fn place_loose(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
-        let verdict = to.decide(false, chunk.data);
+        let verdict = to.decide(chunk);
         if verdict != Verdict::PASS {
             *to.changed = true;
         }

@@ -274,12 +274,8 @@ impl Arena {
 
     fn program(&mut self, input: &mut Input<'_>) {
         let kind = input.byte();
-        let program = Dice::new(kind, u64::from(input.byte()));
-        self.input(To::Program(if kind == 0 {
-            None
-        } else {
-            Some(Box::new(program))
-        }));
+        let program = Dice::program(kind, u64::from(input.byte()));
+        self.input(To::Program(program.filter(|_| kind != 0)));
     }
 
     /// What the operating system has to say.

@@ -1,9 +1,12 @@
 //! Rules that throw dice.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use teetap_kit::link::Random;
-use teetap_rules::{Decide, Fate, Made, Message, Order, Verdict};
+use teetap_kit::{
+    link::Random,
+    rules::{BOTH, program},
+};
+use teetap_rules::{Decide, Fate, Made, Message, Order, Program, Verdict};
 use teetap_wire::Dir;
 
 /// Does to messages what its bits and a seed say.
@@ -14,11 +17,21 @@ pub(super) struct Dice {
 }
 
 impl Dice {
-    pub(super) fn new(kinds: u8, seed: u64) -> Self {
+    fn new(kinds: u8, seed: u64) -> Self {
         Self {
             kinds,
             random: Random::new(seed),
         }
+    }
+
+    /// A program that throws these dice in each session.
+    pub(super) fn program(kinds: u8, seed: u64) -> Option<Arc<Program>> {
+        let dirs = BOTH.iter().copied();
+        let acts = |dir: &Dir| kinds & if *dir == Dir::C2s { 1 } else { 2 } != 0;
+        let dirs: Vec<Dir> = dirs.filter(acts).collect();
+        program(&dirs, move |session| {
+            Self::new(kinds, seed ^ u64::from(session.session))
+        })
     }
 
     fn made(&mut self, dir: Dir) -> Vec<Made> {
@@ -57,10 +70,6 @@ impl Dice {
 }
 
 impl Decide for Dice {
-    fn acts(&self, dir: Dir) -> bool {
-        self.kinds & if dir == Dir::C2s { 1 } else { 2 } != 0
-    }
-
     fn decide(&mut self, message: &Message<'_>) -> Verdict {
         let mut verdict = Verdict::PASS;
         if self.kinds & 4 != 0 && self.random.chance(0.3) {

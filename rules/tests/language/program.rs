@@ -1,0 +1,263 @@
+//! Programs: what their rules decide, and what is wrong with their texts.
+
+use std::time::Duration;
+
+use teetap_rules::{
+    Decide, Diagnostic, Fate, Message, Opening, Order, PacketFacts, Program, RuleId, Style, Verdict,
+};
+use teetap_wire::def::{Datum, Registry};
+use teetap_wire::{Dir, Notes, Proto, Seq, identify};
+
+const OPENING: Opening = Opening {
+    seed: 1,
+    session: 3,
+    at: 2_000_000,
+};
+
+fn program(source: &str) -> Program {
+    match Program::compile(source, Registry::builtin()) {
+        Ok((program, _)) => program,
+        Err(errors) => panic!("{source}: {errors:?}"),
+    }
+}
+
+fn wrong(source: &str) -> Vec<String> {
+    let errors = Program::compile(source, Registry::builtin()).unwrap_err();
+    let line = |error: &Diagnostic| {
+        let text = error.render("rules.tap", source, Style::Plain);
+        let place = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("--> rules.tap:"));
+        format!("{} {} {}", place.unwrap_or("?"), error.code.name(), error.message)
+    };
+    errors.iter().map(line).collect()
+}
+
+/// A chat message of a player to the server, in DDNet.
+fn say(text: &str) -> (Dir, Vec<u8>) {
+    (
+        Dir::C2s,
+        message("cl_say", &[("message", Datum::Bytes(text.into()))]),
+    )
+}
+
+fn message(name: &str, fields: &[(&str, Datum)]) -> Vec<u8> {
+    let mut named = Registry::builtin().named(Proto::Ddnet, None, name);
+    let fields = Datum::group(fields.iter().map(|(name, value)| (*name, value.clone())));
+    let mut data = Vec::new();
+    named.next().unwrap().encode(&fields, &mut data).unwrap();
+    data
+}
+
+fn decide(state: &mut dyn Decide, (dir, data): &(Dir, Vec<u8>), at: u64) -> Verdict {
+    state.decide(&Message {
+        session: OPENING.session,
+        dir: *dir,
+        proto: Proto::Ddnet,
+        vital: true,
+        seq: Some(Seq::new(7)),
+        resend: false,
+        id: identify(data).map(|(id, _)| id),
+        data,
+        packet: PacketFacts {
+            size: 60,
+            ack: Seq::ZERO,
+            chunks: 1,
+            compressed: false,
+            notes: &Notes::default(),
+        },
+        at,
+    })
+}
+
+/// The verdict on one message of a new session.
+fn verdict(source: &str, message: &(Dir, Vec<u8>)) -> Verdict {
+    decide(&mut *program(source).open(OPENING, None), message, OPENING.at)
+}
+
+#[test]
+fn each_action_has_its_verdict() {
+    let ms = Duration::from_millis;
+    let delay = |for_, order| Fate::Delay { for_, order };
+    let cases = [
+        ("pass", Fate::Pass, 0),
+        ("drop", Fate::Drop, 0),
+        ("lose", Fate::Lose { times: 1 }, 0),
+        ("lose 3 times", Fate::Lose { times: 3 }, 0),
+        ("delay 80ms", delay(ms(80), Order::Kept), 0),
+        ("delay 1.5s unordered", delay(ms(1500), Order::Free), 0),
+        ("delay 80ms, delay 20ms", delay(ms(100), Order::Kept), 0),
+        ("swap", Fate::Reorder { group: 0, after: 1 }, 0),
+        ("reorder 4", Fate::Reorder { group: 0, after: 4 }, 0),
+        ("dup", Fate::Pass, 1),
+        ("dup 2, drop", Fate::Drop, 2),
+        ("drop, dup 2", Fate::Drop, 0),
+        ("pass, drop", Fate::Pass, 0),
+    ];
+    for (action, fate, copies) in cases {
+        let expected = Verdict {
+            fate,
+            copies: vec![Duration::ZERO; copies],
+            rules: vec![RuleId(0)],
+            ..Verdict::PASS
+        };
+        assert_eq!(
+            verdict(&format!("{action} when cl_say"), &say("hi")),
+            expected,
+            "{action}"
+        );
+        assert_eq!(
+            verdict(&format!("{action} when cl_say.message == \"ho\""), &say("hi")),
+            Verdict::PASS,
+            "{action}"
+        );
+    }
+}
+
+#[test]
+fn rules_run_from_top_to_bottom_until_one_ends_it() {
+    let source = "
+# One line each; what is indented goes on.
+dup when c2s
+first: delay 10ms
+  when cl_say  # a comment
+    and vital
+drop when cl_say.message contains \"x\"
+dup when c2s
+";
+    let program = program(source);
+    let of = |text: &str| {
+        let verdict = decide(&mut *program.open(OPENING, None), &say(text), OPENING.at);
+        let names = verdict
+            .rules
+            .iter()
+            .map(|id| program.rule(*id).unwrap().to_owned());
+        (verdict.fate, verdict.copies.len(), names.collect::<Vec<_>>())
+    };
+    let delay = Fate::Delay {
+        for_: Duration::from_millis(10),
+        order: Order::Kept,
+    };
+    let names = ["dup when c2s", "first", "dup when c2s #2"].map(str::to_owned);
+    assert_eq!(of("hi"), (delay, 2, names.to_vec()));
+    let names = ["dup when c2s", "first", "drop when cl_say.message contains \"x\""].map(str::to_owned);
+    assert_eq!(of("x"), (Fate::Drop, 1, names.to_vec()));
+    assert_eq!(program.source(), source);
+    assert_eq!(program.rule(RuleId(4)), None);
+}
+
+#[test]
+fn conditions_ask_about_packet_and_session() {
+    let facts = "pkt.size == 60 and pkt.seq == 7 and pkt.chunks == 1 and vital and not resend and not compressed \
+                 and sess.id == 3 and sess.proto == ddnet and sess.state == online and t >= 5s";
+    let program = program(&format!("drop when {facts}"));
+    let mut state = program.open(OPENING, None);
+    assert_eq!(
+        decide(&mut *state, &say("x"), OPENING.at + 4_999_999).fate,
+        Fate::Pass
+    );
+    assert_eq!(
+        decide(&mut *state, &say("x"), OPENING.at + 5_000_000).fate,
+        Fate::Drop
+    );
+}
+
+#[test]
+fn a_program_acts_where_a_rule_can_match_or_has_to_remember() {
+    let acts = |source: &str| {
+        let program = program(source);
+        [
+            (Proto::Ddnet, Dir::C2s),
+            (Proto::Ddnet, Dir::S2c),
+            (Proto::V7, Dir::C2s),
+        ]
+        .map(|(proto, dir)| program.acts(proto, dir))
+    };
+    assert_eq!(acts("# nothing"), [false; 3]);
+    assert_eq!(acts("drop when cl_say"), [true, false, true]);
+    assert_eq!(acts("drop when s2c"), [false, true, false]);
+    assert_eq!(
+        acts("drop when cl_say and sess.proto == ddnet")[..2],
+        [true, false]
+    );
+    assert_eq!(acts("drop when s2c and seen(cl_say)"), [true; 3]);
+    // What goes the wrong way only.
+    assert_eq!(acts("drop when s2c and cl_say"), [false, true, false]);
+}
+
+#[test]
+fn a_session_remembers_for_itself_and_a_reload_keeps_it() {
+    let source = "late: drop when cl_say and count(cl_say) > 2";
+    let first = program(source);
+    let mut state = first.open(OPENING, None);
+    let mut other = first.open(OPENING, None);
+    for _ in 0..2 {
+        assert_eq!(decide(&mut *state, &say("x"), OPENING.at).fate, Fate::Pass);
+    }
+    // The same rule behind another one, which ends the evaluation but does not hide the message from it.
+    let second = program(&format!("pass when cl_say.message == \"y\"\n{source}"));
+    let mut state = second.open(OPENING, Some(state));
+    assert_eq!(decide(&mut *state, &say("x"), OPENING.at).fate, Fate::Drop);
+    assert_eq!(decide(&mut *other, &say("x"), OPENING.at).fate, Fate::Pass);
+    // Another condition under the same name begins anew.
+    let third = program("late: drop when cl_say and count(cl_say) > 3");
+    let mut state = third.open(OPENING, Some(state));
+    assert_eq!(decide(&mut *state, &say("x"), OPENING.at).fate, Fate::Pass);
+    let mut fresh = second.open(OPENING, None);
+    let fates = ["y", "y", "x"].map(|text| decide(&mut *fresh, &say(text), OPENING.at).fate);
+    assert_eq!(fates, [Fate::Pass, Fate::Pass, Fate::Drop]);
+}
+
+#[test]
+fn everything_wrong_is_said_with_its_place() {
+    let cases: [(&str, &[&str]); 16] = [
+        ("drp when s2c", &["1:1 E011 unknown action `drp`"]),
+        (
+            "inject when s2c\ndrop when\n",
+            &[
+                "1:1 E011 unknown action `inject`",
+                "2:10 E001 expected a condition or a value, found the end",
+            ],
+        ),
+        ("drop", &["1:5 E001 expected `,` or `when`, found the end"]),
+        ("drop s2c", &["1:6 E001 expected `,` or `when`, found `s2c`"]),
+        ("a: a: drop when s2c", &["1:4 E011 unknown action `a`"]),
+        ("drop, when s2c", &["1:7 E011 unknown action `when`"]),
+        (
+            "delay when s2c",
+            &["1:7 E001 expected a duration, as in `delay 80ms`, found `when`"],
+        ),
+        (
+            "delay 100 when s2c",
+            &["1:7 E202 expected a duration, found `100`"],
+        ),
+        ("delay 2h when s2c", &["1:7 E204 a delay is at most 3600 s"]),
+        ("lose 2 when s2c", &["1:8 E001 expected `times`, found `when`"]),
+        ("dup 0 when s2c", &["1:5 E204 expected a number from 1 to 100"]),
+        (
+            "reorder when s2c",
+            &["1:9 E001 expected how many overtake, as in `reorder 4`, found `when`"],
+        ),
+        (
+            "drop when s2c chance 5%",
+            &["1:15 E001 expected an operator or the end of the line, found `chance`"],
+        ),
+        (
+            "x: drop when s2c\nx: pass when c2s",
+            &["2:1 E102 two rules are called `x`"],
+        ),
+        (
+            "drop when sess.name == \"x\"",
+            &["1:11 E210 rules do not know this: use it in a filter"],
+        ),
+        (
+            "\n\ndrop when sv_chat.mesage == \"x\" # no\n",
+            &["3:19 E103 message `sv_chat` has no field `mesage`"],
+        ),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(wrong(source), expected, "{source}");
+    }
+    let many = "drop when s2c\n".repeat(1025);
+    assert_eq!(wrong(&many), ["1025:1 E007 more than 1024 rules"]);
+}

@@ -1,0 +1,50 @@
+//! Programs whose rules are code.
+
+use std::sync::Arc;
+
+use teetap_rules::{Decide, Logic, Message, Opening, Program, RuleId, Verdict};
+use teetap_wire::{Dir, Proto};
+
+/// Both directions.
+pub const BOTH: &[Dir] = &[Dir::C2s, Dir::S2c];
+
+struct Code<F> {
+    dirs: Vec<Dir>,
+    open: F,
+}
+
+impl<D: Decide, F: Fn(Opening) -> D + Send + Sync> Logic for Code<F> {
+    fn acts(&self, _: Proto, dir: Dir) -> bool {
+        self.dirs.contains(&dir)
+    }
+
+    fn open(self: Arc<Self>, session: Opening, _: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
+        Box::new((self.open)(session))
+    }
+
+    fn rule(&self, _: RuleId) -> Option<&str> {
+        None
+    }
+}
+
+/// A program that acts in `dirs`; `open` makes the state of a session.
+pub fn program<D: Decide>(
+    dirs: &[Dir],
+    open: impl Fn(Opening) -> D + Send + Sync + 'static,
+) -> Option<Arc<Program>> {
+    let dirs = dirs.to_vec();
+    Some(Arc::new(Program::new("code of a test", Code { dirs, open })))
+}
+
+/// A program that could change everything and changes nothing.
+pub fn pass_all() -> Option<Arc<Program>> {
+    program(BOTH, |_| PassAll)
+}
+
+struct PassAll;
+
+impl Decide for PassAll {
+    fn decide(&mut self, _: &Message<'_>) -> Verdict {
+        Verdict::PASS
+    }
+}
