@@ -6,7 +6,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Command, Stdio},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
     thread,
     time::{Duration, Instant},
 };
@@ -17,6 +17,12 @@ use teetap_kit::{
     binary::{objects, place, refused, run},
     real::PATIENCE,
 };
+use teetap_proxy::{
+    io::record::{self, InputLog, Reader},
+    session::{Hub, Input, Time},
+};
+use teetap_rules::Program;
+use teetap_wire::def::Registry;
 
 use crate::{TEETAP, teetap};
 
@@ -61,7 +67,7 @@ fn a_demo_replays_equal() {
     let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
     assert_eq!(
         (&first["input_log"], &first["version"], &first["seed"]),
-        (&2.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
+        (&3.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
     );
     let inputs = lines.len() - 2;
     assert_eq!(
@@ -150,6 +156,52 @@ fn a_cut_log_is_read_as_far_as_it_goes_and_said_to_be_cut() {
     }
 }
 
+/// Writes the log of the demo once more, as if these rules had been set at its start.
+fn log_with_rules(source: &str, path: &Path) {
+    let mut reader = Reader::open(demo().as_bytes()).unwrap();
+    let header = reader.header().clone();
+    let wanted = InputLog {
+        path: path.to_owned(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let mut hub = Hub::new(header.config().unwrap(), header.route());
+    let (mut recorder, writing) = record::start(&wanted, &header).unwrap();
+    let mut step = |at, input: Input<'_>| {
+        recorder.begin(at, &input);
+        hub.handle(at, input);
+        while let Some(output) = hub.poll() {
+            recorder.output(&output);
+        }
+        recorder.end();
+    };
+    let (program, _) = Program::compile(source, Registry::builtin()).unwrap();
+    step(Time::ZERO, Input::Program(Some(Arc::new(program))));
+    for line in reader.by_ref() {
+        let (_, entry) = line.unwrap();
+        let input = entry.input.input(&|_| Err("no rules in a demo".to_owned()));
+        step(Time(entry.at), input.unwrap());
+    }
+    drop(recorder);
+    writing.finish();
+}
+
+#[test]
+fn a_run_with_rules_replays_equal() {
+    let (_folder, path) = place("run.log");
+    log_with_rules(
+        "chat: drop when sv_chat\nlose when c2s and vital and pkt.seq in {3 5}\ndelay 40ms when s2c and any_snap\n",
+        &path,
+    );
+    let (stdout, _) = replay_file(&path, 0);
+    assert!(stdout.starts_with("equal: "), "{stdout}");
+    // Other rules make another run.
+    let log = fs::read_to_string(&path).unwrap();
+    let changed = log.replacen("delay 40ms", "delay 10s", 1);
+    assert_ne!(changed, log);
+    let (stdout, _) = replay(&changed, 1);
+    assert!(stdout.contains("differs"), "{stdout}");
+}
+
 #[test]
 fn what_is_no_log_or_a_damaged_one_is_refused() {
     let log = demo();
@@ -162,8 +214,8 @@ fn what_is_no_log_or_a_damaged_one_is_refused() {
     check("{\"v\":1,\"t\":0,\"event\":\"start\"}\n", "no input log");
     check(&log[..100], "no input log");
     check(
-        &log.replacen("\"input_log\":2", "\"input_log\":1", 1),
-        "of version 1, and only version 2",
+        &log.replacen("\"input_log\":3", "\"input_log\":1", 1),
+        "of version 1, and only version 3",
     );
     let second = log.find('\n').unwrap() + 1;
     check(
@@ -172,10 +224,10 @@ fn what_is_no_log_or_a_damaged_one_is_refused() {
     );
     check(&format!("{}{}", &log[..second], &log[second + 9..]), "line 2 of");
     check(&format!("{log}{}", &log[second..]), "behind the end");
-    let rules = "{\"t\":1,\"in\":{\"program\":{\"set\":true}},\"out\":[]}\n";
+    let rules = "{\"t\":1,\"in\":{\"program\":{\"source\":\"drap when c2s\"}},\"out\":[]}\n";
     check(
-        &format!("{}{rules}", &log[..second]),
-        "line 2 of the input log sets rules",
+        &format!("{}{rules}{}", &log[..second], &log[second..]),
+        "cannot compile the program in line 2 of the input log: unknown action `drap`",
     );
     refused(
         teetap().args(["replay", "--check", "/no/such/file"]),

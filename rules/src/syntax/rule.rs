@@ -13,10 +13,10 @@ use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful, Stream};
 
 use super::ast::{Expr, Name};
+use super::error::{leftover, wanted};
 use super::lex::{Counts, Failure, Input, Parsed, blank, cut, here, keyword, number, rest, word};
 use super::number::{Number, Quantity};
-use super::operand::wanted;
-use super::parse::{MAX_LENGTH, expression, leftover};
+use super::parse::{MAX_LENGTH, expression};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
