@@ -60,17 +60,47 @@ impl Datagram {
         received: &'a [u8],
         sent: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Self {
+        Self::joined(dir, proto, origin, received, sent, None)
+    }
+
+    /// One that a peer sent and that crossed to the other leg, with what its payload was inflated to on the way.
+    pub(crate) fn relayed<'a>(
+        dir: Dir,
+        packet: &Packet<'_>,
+        received: &'a [u8],
+        sent: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Self {
+        Self::joined(dir, packet.proto, Origin::Peer, received, sent, Some(packet))
+    }
+
+    fn joined<'a>(
+        dir: Dir,
+        proto: Proto,
+        origin: Origin,
+        received: &'a [u8],
+        sent: impl Iterator<Item = &'a [u8]> + Clone,
+        packet: Option<&Packet<'_>>,
+    ) -> Self {
         let received = readable(received);
+        let inflated = packet.and_then(|packet| packet.inflated);
+        let clear = packet.filter(|_| inflated.is_some());
         let total = received.len() + sent.clone().map(<[u8]>::len).sum::<usize>();
-        let mut bytes = Vec::with_capacity(total);
+        let mut bytes = Vec::with_capacity(total + inflated.map_or(0, |inflated| inflated.len));
         bytes.extend_from_slice(received);
         sent.clone().for_each(|part| bytes.extend_from_slice(part));
+        if let Some(packet) = clear {
+            bytes.extend_from_slice(packet.payload);
+            // A token at its end is in the header as well.
+            let token = packet.header.token.map_or([0; 4], |token| token.0);
+            let tail = inflated.map_or(0, |inflated| inflated.len.saturating_sub(packet.payload.len()));
+            bytes.extend_from_slice(token.get(..tail).unwrap_or_default());
+        }
         let mut lens = sent.map(|part| short(part.len()));
         let sent = match (lens.next(), lens.next()) {
             (Some(only), None) => Sent::One(only),
             (first, second) => Sent::All(first.into_iter().chain(second).chain(lens).collect()),
         };
-        Self::of(dir, proto, origin, (bytes, received.len(), sent, None))
+        Self::of(dir, proto, origin, (bytes, received.len(), sent, inflated))
     }
 
     /// One that a peer sent and that went on as it came. `clear`: what its payload inflates to, where whoever tells of it
@@ -145,9 +175,10 @@ impl Datagram {
     /// again.
     pub fn packet<'a>(&'a self, scratch: &'a mut Scratch) -> Option<Result<Packet<'a>, PacketError>> {
         let received = self.received()?;
-        let clear = self
-            .inflated
-            .and_then(|inflated| Some((self.bytes.get(received.len()..)?, inflated)));
+        let clear = self.inflated.and_then(|inflated| {
+            let start = self.bytes.len().checked_sub(inflated.len)?;
+            Some((self.bytes.get(start..)?, inflated))
+        });
         Some(match clear {
             Some((clear, inflated)) => Packet::parse_inflated(self.proto, received, clear, inflated),
             None => Packet::parse(self.proto, received, scratch),
@@ -318,6 +349,14 @@ mod tests {
             );
             prop_assert_eq!(format!("{:?}", plain.packet(&mut other)), format!("{:?}", passed.packet(&mut one)));
             prop_assert!(passed.sent().eq(plain.sent()) && passed.received() == plain.received());
+            // What crossed is read as it was read on the way.
+            let (mut way, mut three) = (Scratch::new(), Scratch::new());
+            if let Ok(packet) = Packet::parse(proto, &bytes, &mut way) {
+                let parts = sent.iter().map(|part| &**part);
+                let relayed = Datagram::relayed(Dir::C2s, &packet, &bytes, parts);
+                prop_assert_eq!(format!("{:?}", relayed.packet(&mut three)), format!("{:?}", Some(Packet::parse(proto, &bytes, &mut two))));
+                prop_assert!(relayed.sent().eq(&sent) && relayed.received() == Some(&bytes));
+            }
             let many = Datagram::new(Dir::C2s, proto, Origin::Peer, &bytes, sent.iter().map(|part| &**part));
             prop_assert!(many.sent().eq(&sent) && many.received() == Some(&bytes));
         }

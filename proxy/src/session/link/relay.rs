@@ -292,13 +292,7 @@ impl Link {
             return;
         }
         let dir = Dir::from_sender(from);
-        let mut event = Datagram::new(
-            dir,
-            packet.proto,
-            Origin::Peer,
-            datagram,
-            env.out.sent_since(mark),
-        );
+        let mut event = Datagram::relayed(dir, packet, datagram, env.out.sent_since(mark));
         event.ordinal = ordinal;
         event.ends = self.ends();
         event.placed = env.work.placed.as_slice().into();
