@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 use teetap_inspect::explain::{
-    Ask, Kind, Reading, Row, Space, explain as read,
+    Ask, Explanation, Kind, Row, Space, explain as read,
     input::{self, Found, InputError, MAX_INPUT},
     text,
 };
@@ -132,7 +132,7 @@ struct NoteBody {
     text: &'static str,
 }
 
-fn json(found: &Found, readings: &[Reading]) -> anyhow::Result<String> {
+fn json(found: &Found, readings: &[Explanation]) -> anyhow::Result<String> {
     let mut out = String::new();
     for reading in readings {
         let line = Line {

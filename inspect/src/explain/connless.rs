@@ -4,9 +4,9 @@ use teetap_wire::{Code, Connless, Note, Proto, Token};
 
 use super::{
     Space, Span,
-    judge::Doubt,
     message::Of,
     packet::{Walk, count, token_text},
+    verdict::Doubt,
 };
 
 const CONNLESS: u8 = 0x20;

@@ -3,20 +3,20 @@
 //! Law: where the best reading of all, or one nearly as good, has a secret, no other one shows its bytes under another
 //! name, and nor do the compressed bytes they came from.
 
-use super::{Kind, Reading, Row, Space, Span, tree::HIDDEN};
+use super::{Explanation, Kind, Row, Space, Span, tree::HIDDEN};
 
 /// What stands for a value.
 const VALUE: &str = "•••";
 
 /// The bytes of the datagram in which the secrets of a reading are.
-pub(super) fn places(best: &Reading) -> Vec<Span> {
+pub(super) fn places(best: &Explanation) -> Vec<Span> {
     let inside = best.secrets.iter().any(|span| span.space == Space::Clear);
     let plain = best.secrets.iter().filter(|span| span.space == Space::Datagram);
     plain.copied().chain(best.packed.filter(|_| inside)).collect()
 }
 
 /// Hides `secrets`, places of the datagram, in a reading. `known`: it is the one that knows them.
-pub(super) fn guard(reading: &mut Reading, secrets: &[Span], known: bool) {
+pub(super) fn guard(reading: &mut Explanation, secrets: &[Span], known: bool) {
     let packed = reading.packed.is_some_and(|span| overlaps(span, secrets)) && !known;
     for row in &mut reading.rows {
         let meant = match row.span.space {

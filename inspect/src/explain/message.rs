@@ -10,8 +10,8 @@ use teetap_wire::{
 
 use super::{
     Span,
-    judge::Doubt,
     packet::{Payload, Walk, count},
+    verdict::Doubt,
 };
 
 /// What a message is in.

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `tree` | the rows, and where notes and secrets belong |
 //! | `packet`, `chunk`, `connless`, `message` | what the bytes are |
-//! | `judge` | how well a variant fits |
+//! | `verdict` | how well a variant fits |
 //! | `guard` | secrets in readings that do not know of them |
 //! | [`text`] | the rows as text |
 //! | [`input`] | the datagram, from what people paste |
@@ -20,11 +20,11 @@ mod chunk;
 mod connless;
 mod guard;
 pub mod input;
-mod judge;
 mod message;
 mod packet;
 pub mod text;
 mod tree;
+mod verdict;
 
 #[cfg(test)]
 mod snapshots;
@@ -36,7 +36,7 @@ use teetap_wire::{
     def::{Registry, Secrets},
 };
 
-pub use judge::Verdict;
+pub use verdict::Verdict;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ pub struct Row {
 
 /// The datagram read as one variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct Explanation {
     /// The variant.
     pub proto: Proto,
     /// The direction it was read for.
@@ -132,7 +132,7 @@ pub struct Reading {
 
 /// Reads `datagram` as every variant, best first. There is always one reading at least.
 #[must_use]
-pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Reading> {
+pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
     let mut readings = tried(datagram, ask);
     for at in 0..readings.len() {
         let (before, rest) = readings.split_at_mut(at);
@@ -162,16 +162,16 @@ pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Reading> {
 }
 
 /// Every reading that is asked for, best first.
-fn tried(datagram: &[u8], ask: Ask) -> Vec<Reading> {
+fn tried(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
     let protos = Proto::ALL.into_iter();
     let asked = protos.filter(|proto| ask.proto.is_none_or(|only| only == *proto));
-    let mut readings: Vec<Reading> = asked.map(|proto| towards(datagram, proto, ask)).collect();
+    let mut readings: Vec<Explanation> = asked.map(|proto| towards(datagram, proto, ask)).collect();
     readings.sort_by_key(|reading| reading.weight);
     readings
 }
 
 /// Those of `readings`, best first, that deserve to be shown whole: all that fit, else the best one.
-pub fn shown(readings: &[Reading]) -> impl Iterator<Item = &Reading> {
+pub fn shown(readings: &[Explanation]) -> impl Iterator<Item = &Explanation> {
     readings.iter().enumerate().filter_map(|(at, reading)| {
         let shown = at == 0 || reading.verdict == Verdict::Fits && reading.same_as.is_none();
         shown.then_some(reading)
@@ -179,7 +179,7 @@ pub fn shown(readings: &[Reading]) -> impl Iterator<Item = &Reading> {
 }
 
 /// Reads it in the direction that has fewer oddities.
-fn towards(datagram: &[u8], proto: Proto, ask: Ask) -> Reading {
+fn towards(datagram: &[u8], proto: Proto, ask: Ask) -> Explanation {
     let read = |dir| packet::read(datagram, proto, dir, ask);
     if let Some(dir) = ask.dir {
         return read(dir);

@@ -8,9 +8,9 @@ use teetap_wire::{
 };
 
 use super::{
-    Ask, Reading, Space, Span,
-    judge::{self, Doubt},
+    Ask, Explanation, Space, Span,
     tree::Tree,
+    verdict::{self, Doubt},
 };
 
 /// One datagram being read as one variant.
@@ -38,7 +38,7 @@ pub(super) struct Payload<'a> {
 }
 
 /// Reads `datagram` as `proto`, sent in direction `dir`.
-pub(super) fn read(datagram: &[u8], proto: Proto, dir: Dir, ask: Ask) -> Reading {
+pub(super) fn read(datagram: &[u8], proto: Proto, dir: Dir, ask: Ask) -> Explanation {
     let mut walk = Walk {
         proto,
         dir,
@@ -66,10 +66,10 @@ pub(super) fn read(datagram: &[u8], proto: Proto, dir: Dir, ask: Ask) -> Reading
         ..
     } = walk;
     tree.fill(datagram, &clear, ask.secrets);
-    let (weight, verdict, reasons) = judge::judge(&tree.rows, doubts, facts);
+    let (weight, verdict, reasons) = verdict::weigh(&tree.rows, doubts, facts);
     let whole = |space, bytes: &[u8]| tree.hex(Span::new(space, 0, bytes.len()), bytes, ask.secrets);
     let inflated = tree.rows.iter().any(|row| row.span.space == Space::Clear);
-    Reading {
+    Explanation {
         proto,
         dir,
         either: false,

@@ -14,7 +14,7 @@ fn ask(secrets: Secrets) -> Ask {
     }
 }
 
-fn as_proto(proto: Proto, dir: Option<Dir>, datagram: &[u8]) -> Reading {
+fn as_proto(proto: Proto, dir: Option<Dir>, datagram: &[u8]) -> Explanation {
     let ask = Ask {
         proto: Some(proto),
         dir,
@@ -23,17 +23,17 @@ fn as_proto(proto: Proto, dir: Option<Dir>, datagram: &[u8]) -> Reading {
     explain(datagram, ask).remove(0)
 }
 
-fn codes(reading: &Reading) -> Vec<Code> {
+fn codes(reading: &Explanation) -> Vec<Code> {
     let notes = reading.rows.iter().flat_map(|row| &row.notes);
     notes.map(|note| note.code).collect()
 }
 
-fn row<'r>(reading: &'r Reading, label: &str) -> &'r Row {
+fn row<'r>(reading: &'r Explanation, label: &str) -> &'r Row {
     reading.rows.iter().find(|row| row.label == label).unwrap()
 }
 
 /// Every byte is in a row, ranges are within their space, and nothing can move a cursor.
-fn check(datagram: &[u8], readings: &[Reading]) {
+fn check(datagram: &[u8], readings: &[Explanation]) {
     for reading in readings {
         let clear = reading
             .clear

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use teetap_wire::{Dir, Note};
 
-use super::{Kind, Reading, Row, Space, guard::pairs, shown};
+use super::{Explanation, Kind, Row, Space, guard::pairs, shown};
 
 /// Columns of a line, where nobody knows how many there are.
 pub const WIDTH: usize = 100;
@@ -44,7 +44,7 @@ impl Page {
 /// The variants that were tried, then the rows of those that fit, or of the best one, in lines of at most `width` columns,
 /// or of [`MIN_WIDTH`].
 #[must_use]
-pub fn text(readings: &[Reading], width: usize) -> String {
+pub fn text(readings: &[Explanation], width: usize) -> String {
     let page = Page::new(width);
     let mut out = String::from("as       dir     verdict   why\n");
     for reading in readings {
@@ -73,7 +73,7 @@ const fn dir_name(dir: Dir) -> &'static str {
     }
 }
 
-fn whole(page: Page, reading: &Reading, out: &mut String) {
+fn whole(page: Page, reading: &Explanation, out: &mut String) {
     let way = match (reading.either, reading.dir) {
         (true, _) => "the same in both directions",
         (false, Dir::C2s) => "client to server",

@@ -58,7 +58,7 @@ impl Doubt {
 }
 
 /// Weight, verdict and reasons of what was found.
-pub(super) fn judge(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u32, Verdict, Vec<String>) {
+pub(super) fn weigh(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u32, Verdict, Vec<String>) {
     let doubtful = !doubts.is_empty();
     let mut against = doubts;
     let notes = rows.iter().flat_map(|row| &row.notes);
