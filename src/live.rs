@@ -18,7 +18,6 @@ use crate::{
     exit::Exit,
     output::Output,
     run::Summary,
-    signals,
 };
 
 /// How often events are fetched and printed.
@@ -29,6 +28,9 @@ const DROPS_EVERY: u32 = 100;
 
 /// Events printed before signals and the command are looked at again.
 const BATCH: usize = 4096;
+
+/// The reason that peers are shown at the end of a run.
+pub(crate) const REASON: &str = "teetap was stopped";
 
 /// What interrupts the wait for the next tick.
 #[derive(Debug)]
@@ -76,7 +78,7 @@ impl Live {
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
         let why = self.watch();
         // Whatever happened, the peers are told first.
-        self.proxy.commands().stop(signals::REASON);
+        self.proxy.commands().stop(REASON);
         let why = why?;
         let unread = matches!(why, Why::Unread);
         let (mut exit, mut end) = match why {

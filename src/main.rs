@@ -46,37 +46,43 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
-    let Cli {
-        options,
-        target,
-        command,
-    } = cli;
-    match (command, target) {
+    let command = match (cli.command, cli.target) {
+        (Some(command), None) => command,
         (Some(_), Some(target)) => {
-            let text = format!("the server '{target}' stands before the sub-command: it goes behind it");
-            Err(Failure::usage(text).into())
+            let text = format!("the server '{target}' is before the command: write it after");
+            return Err(Failure::usage(text).into());
         }
-        (Some(Command::Run { target, command }), None) => command::proxy(&options, &target, Some(&command)),
-        (Some(Command::Demo { seconds }), None) => command::demo(&options, Duration::from_secs(seconds)),
-        (Some(Command::Replay { check, file }), None) => command::replay(&options, check, &file),
-        (Some(Command::Open { file }), None) => command::open(&options, &file),
-        (Some(Command::Grep { expr, file }), None) => command::grep(&options, &expr, &file),
-        (
-            Some(Command::Scrub {
-                file,
-                output,
-                keep_unknown,
-            }),
-            None,
-        ) => command::scrub(&options, &file, &output, keep_unknown),
-        (Some(Command::Messages { form: true, .. }), None) => command::form(),
-        (Some(Command::Messages { name, .. }), None) => command::messages(&options, name.as_deref()),
-        (Some(Command::Explain { dir, words }), None) => {
-            command::explain(&options, dir.map(Into::into), &words)
-        }
-        (Some(Command::Completions { shell }), None) => command::completions(shell),
-        (Some(Command::Man { of }), None) => command::man(of.as_deref()),
-        (None, Some(target)) => command::proxy(&options, &target, None),
-        (None, None) => Err(Failure::usage("no server given; see teetap --help").into()),
+        (None, Some(target)) => return command::proxy(&cli.options, &target, None),
+        (None, None) => return Err(Failure::usage("no server given; see teetap --help").into()),
+    };
+    match command {
+        Command::Run {
+            options,
+            target,
+            command,
+        } => command::proxy(&options, &target, Some(&command)),
+        Command::Demo { options, seconds } => command::demo(&options, Duration::from_secs(seconds)),
+        Command::Replay {
+            quiet,
+            json,
+            check,
+            file,
+        } => command::replay(quiet, json, check, &file),
+        Command::Open { filter, show, file } => command::open(&filter, &show, &file),
+        Command::Grep { show, expr, file } => command::grep(&show, &expr, &file),
+        Command::Scrub {
+            quiet,
+            definitions,
+            file,
+            output,
+            keep_unknown,
+        } => command::scrub(quiet, &definitions, &file, &output, keep_unknown),
+        Command::Messages { form: true, .. } => command::form(),
+        Command::Messages {
+            definitions, name, ..
+        } => command::messages(&definitions, name.as_deref()),
+        Command::Explain { options, words } => command::explain(&options, &words),
+        Command::Completions { shell } => command::completions(shell),
+        Command::Man { of } => command::man(of.as_deref()),
     }
 }

@@ -17,13 +17,13 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{exit::Exit, live::Wake};
+use crate::{
+    exit::Exit,
+    live::{REASON, Wake},
+};
 
 /// From the first signal to the end at the latest; closing and flushing take half of it.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// The reason that peers are shown.
-pub(crate) const REASON: &str = "teetap was stopped";
 
 /// The thread that waits for signals.
 #[derive(Debug)]

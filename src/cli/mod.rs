@@ -3,37 +3,40 @@
 mod options;
 mod scope;
 
-pub(crate) use options::Options;
+pub(crate) use options::{
+    Definitions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, RunOptions, Show,
+};
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
-    CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use clap_complete::Shell;
 use teetap_proxy::io::Target;
-use teetap_wire::{Dir, def::suggest};
+use teetap_wire::def::suggest;
 
 use crate::{
     exit::{self, Exit},
     output,
 };
 
-/// A transparent man-in-the-middle for the Teeworlds and DDNet protocol: point your client at it, and see every message
-/// between client and server.
+/// A transparent man-in-the-middle proxy for the Teeworlds and DDNet protocol
+///
+/// Point your client at it, and see every message between client and server.
 #[derive(Debug, Parser)]
 #[command(
     name = "teetap",
     version,
     subcommand_negates_reqs = true,
-    override_usage = "teetap [OPTIONS] HOST[:PORT]\n       teetap [OPTIONS] COMMAND ...",
+    override_usage = "teetap [OPTIONS] HOST[:PORT]\n       teetap COMMAND ...",
     after_help = "More with --help.",
     after_long_help = notes()
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) options: Options,
+    pub(crate) options: ProxyOptions,
 
     /// The game server; the port is 8303 when none is given
     #[arg(value_name = "HOST[:PORT]", required = true)]
@@ -46,122 +49,144 @@ pub(crate) struct Cli {
 /// Sub-commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Runs without a screen, for scripts: until a signal, or until CMD ends
+    /// Run without a screen, for scripts: until a signal, or until CMD ends
     Run {
+        #[command(flatten)]
+        options: Box<ProxyOptions>,
         /// The game server; the port is 8303 when none is given
         #[arg(value_name = "HOST[:PORT]")]
         target: Target,
-        /// A program to run meanwhile; {addr}, {host} and {port} in it are where to connect to. Its output goes to stderr
+        /// A program to run; {addr}, {host} and {port} become the proxy's
+        ///
+        /// Its stdout goes to stderr.
         #[arg(last = true, value_name = "CMD")]
         command: Vec<OsString>,
     },
-    /// Lets an embedded server and two bots (0.7 and DDNet's 0.6) play through the proxy: nothing needs to be installed
+    /// Let an embedded server and two bots play through the proxy
+    ///
+    /// The bots speak 0.7 and DDNet's 0.6. Nothing needs to be installed.
     Demo {
-        /// How long the bots play, in seconds
+        #[command(flatten)]
+        options: Box<RunOptions>,
+        /// Let the bots play for so many seconds
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
         seconds: u64,
     },
-    /// Runs an input log (--input-log) again, without sockets, and compares what would be sent byte for byte
+    /// Run an input log again without sockets and compare what is sent
     Replay {
-        /// Compares, up to the first difference: what a replay is for
+        #[command(flatten)]
+        quiet: Quiet,
+        #[command(flatten)]
+        json: Json,
+        /// Compare byte for byte, up to the first difference
         #[arg(long)]
         check: bool,
-        /// The input log; - is stdin
+        /// The input log (of --input-log); - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Prints a recording as a live run would: pcapng, pcap (of teetap, tcpdump, Wireshark) or teetap's JSON lines
+    /// Print a recording as a live run would
+    ///
+    /// Reads pcapng and pcap (of teetap, tcpdump, Wireshark) and the JSON lines of teetap.
     Open {
+        #[command(flatten)]
+        filter: FilterOption,
+        #[command(flatten)]
+        show: Show,
         /// The recording; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Prints the messages of a recording that match an expression, as --filter takes it
+    /// Print the messages of a recording that match an expression
     #[command(after_long_help = expressions())]
     Grep {
-        /// The expression
+        #[command(flatten)]
+        show: Show,
+        /// The expression, as for --filter
         #[arg(value_name = "EXPR")]
         expr: String,
         /// The recording; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Makes a recording fit to be shown to others: secrets and addresses become placeholders
+    /// Redact secrets and addresses from a recording
     ///
-    /// Every password, rcon command and code becomes as many *, every IP and MAC address a placeholder that is the same for
-    /// the same address: 192.0.2.1, 2001:db8::1, 02:00:00:00:00:01 and so on (IPv4 from 240.0.0.1 after the first 254); in
-    /// texts of players and servers as many *. Comments are made anew; names of hosts, interfaces, programs and files go.
-    /// Ports, loopback addresses, tokens, names of players, chat and maps stay. Packets that are none of the game, were not
-    /// recorded whole or cannot be read are left out and counted.
+    /// Replaces every password, rcon command and code by as many *, and every IP and MAC address by a placeholder that is the
+    /// same wherever the address occurs: 192.0.2.1, 2001:db8::1, 02:00:00:00:00:01 and so on (IPv4 from 240.0.0.1 after the
+    /// first 254); an address in a text becomes as many *. Rewrites comments, and removes the names of hosts, interfaces,
+    /// programs and files. Keeps ports, loopback addresses, tokens, names of players, chat and maps. Packets that do not
+    /// belong to the game, were not recorded whole or cannot be read are left out and counted.
     Scrub {
+        #[command(flatten)]
+        quiet: Quiet,
+        #[command(flatten)]
+        definitions: Definitions,
         /// The recording: whatever `open` reads; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// The new file, of the same format; it must not be there
+        /// Write the result here; the file must not exist
         #[arg(short, long, value_name = "OUT")]
         output: PathBuf,
-        /// Keeps messages that are not known, and what follows the known fields of others, instead of replacing it by *
+        /// Keep unknown messages, and bytes after known fields
         #[arg(long)]
         keep_unknown: bool,
     },
-    /// Lists all messages and snapshot objects that are known, or prints the definition of one
+    /// List all known messages and snapshot objects, or print one definition
     Messages {
-        /// As it is printed, as filters name it (sys.4, snap.character), or as the games' sources do (NETMSGTYPE_SV_CHAT)
+        #[command(flatten)]
+        definitions: Definitions,
+        /// The name of a message or object
+        ///
+        /// As it is printed, as in filters (sys.4, snap.character), or as in the sources of the games (NETMSGTYPE_SV_CHAT).
         #[arg(value_name = "NAME")]
         name: Option<String>,
-        /// Explains how definitions are written, with an example that can be changed to what --messages is to read
+        /// Explain how definitions are written, with an example for --messages
         #[arg(long, conflicts_with = "name")]
         form: bool,
     },
-    /// Explains the bytes of one datagram down to bits, as every protocol it may be of, or as that of --proto
+    /// Explain the bytes of one datagram down to bits
+    ///
+    /// Reads it as every protocol that it may be of, or as that of --proto.
     Explain {
-        /// The direction it goes [default: the one in which it makes more sense]
-        #[arg(long, value_name = "DIR")]
-        dir: Option<DirChoice>,
+        #[command(flatten)]
+        options: ExplainOptions,
+        /// Hex, a file or stdin
+        ///
         /// Hex, a string or list of code (b"\x10", {0x10}), or a file with these, with a dump of xxd, hexdump -C, od -t x1,
-        /// tcpdump -x, tshark -x or Wireshark, or with the bytes themselves; - is stdin
+        /// tcpdump -x, tshark -x or Wireshark, or with the bytes themselves; - is stdin.
         #[arg(value_name = "HEX|FILE|-", required = true)]
         words: Vec<String>,
     },
-    /// Prints a completion script
+    /// Print a completion script
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Prints the man page, or that of a command
+    /// Print the man page of teetap or of a command
     Man {
         /// The command
-        #[arg(value_name = "COMMAND")]
+        #[arg(value_name = "COMMAND", value_parser = COMMANDS)]
         of: Option<String>,
     },
 }
 
-/// A direction.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum DirChoice {
-    /// From the client to the server
-    C2s,
-    /// From the server to the client
-    S2c,
-}
+/// The names of all commands.
+const COMMANDS: [&str; 10] = [
+    "run",
+    "demo",
+    "replay",
+    "open",
+    "grep",
+    "scrub",
+    "messages",
+    "explain",
+    "completions",
+    "man",
+];
 
-impl From<DirChoice> for Dir {
-    fn from(dir: DirChoice) -> Self {
-        match dir {
-            DirChoice::C2s => Self::C2s,
-            DirChoice::S2c => Self::S2c,
-        }
-    }
-}
-
-/// The definition, for the man page.
+/// Returns the definition, for the man page and completions.
 pub(crate) fn definition() -> clap::Command {
-    scope::limit(Cli::command(), &[])
-}
-
-/// The definition, for completions.
-pub(crate) fn completed() -> clap::Command {
-    scope::without_others(Cli::command())
+    Cli::command()
 }
 
 /// Why the command line was not taken, or what was asked for instead (help, version).
@@ -181,9 +206,12 @@ where
     I: IntoIterator<Item: Into<OsString>>,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let mut definition = scope::limit(Cli::command(), &args);
+    let mut definition = scope::in_environment(Cli::command(), &args);
     let parsed = definition.try_get_matches_from_mut(&args);
-    let parsed = parsed.map_err(|error| meant(error, &args, &mut definition));
+    let parsed = parsed.map_err(|error| {
+        let error = scope::taken_elsewhere(error, &args, &mut definition);
+        meant(error, &args, &mut definition)
+    });
     let parsed = parsed.and_then(|matches| {
         scope::check(&mut definition, &matches)?;
         Cli::from_arg_matches(&matches)
@@ -217,8 +245,7 @@ fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) 
 
 /// The command that somebody may have meant.
 pub(crate) fn command_like(word: &str) -> Option<String> {
-    let names = scope::names(&Cli::command());
-    suggest(word, names.iter().map(String::as_str)).map(str::to_owned)
+    suggest(word, COMMANDS).map(str::to_owned)
 }
 
 /// Says why the command line was not taken, or what was asked for instead.
@@ -253,9 +280,9 @@ fn expressions() -> String {
 
 fn notes() -> String {
     format!(
-        "Each of these options has an environment variable: TEETAP_LISTEN for --listen, and so on; commands\n\
-         that do not take the option pass over it. Options stand before or behind a command.\n\
-         A server whose host name is that of a sub-command needs its port: teetap run:8303.\n\
+        "Each of these options has an environment variable: TEETAP_LISTEN for --listen, and so on. A command\n\
+         ignores the variables of options that it does not take. Options of a command come after its name.\n\
+         A server whose host name is that of a command needs its port: teetap run:8303.\n\
          \n\
          A line is: time, session, direction (p is the proxy itself), V vital or R vital and sent again,\n\
          sequence number as its sender gave it and as it left if that differs, message, size, what was\n\
@@ -273,6 +300,31 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         definition().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_listed() {
+        let root = definition();
+        let names: Vec<&str> = root.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(names, COMMANDS);
+    }
+
+    #[test]
+    fn help_is_short() {
+        let root = definition();
+        for command in std::iter::once(&root).chain(root.get_subcommands()) {
+            let about = command
+                .get_about()
+                .map(|about| (command.get_name(), about.to_string()));
+            let helps = command.get_arguments().map(|arg| {
+                let help = arg.get_help().map(ToString::to_string);
+                (arg.get_id().as_str(), help.unwrap_or_default())
+            });
+            for (name, help) in about.into_iter().chain(helps) {
+                let columns = help.chars().count();
+                assert!((1..=72).contains(&columns), "{name}: {columns} columns: {help}");
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Options: what each is called, and what it says about a run.
+//! Options: groups that each command flattens into its own arguments, and what they mean for a run.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -8,195 +8,221 @@ use teetap_inspect::Verbosity;
 use teetap_proxy::io::Listen;
 use teetap_rules::syntax::{self, Quantity};
 use teetap_wire::{
-    Proto,
+    Dir, Proto,
     def::{Registry, Secrets},
 };
 
 use crate::{definitions, exit::Failure};
 
-/// Options of everything that starts a proxy; other commands take some of them.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Options {
-    /// Where clients connect to; redirects of the server open more ports at that IP address [default: 127.0.0.1:8303, or the next free port]
-    #[arg(short, long, value_name = "ADDR:PORT", env = "TEETAP_LISTEN", global = true, value_parser = listen_address, hide_env_values = true)]
+/// Options of `teetap HOST` and `teetap run`.
+#[derive(Debug, Args)]
+pub(crate) struct ProxyOptions {
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+
+    #[command(flatten)]
+    pub(crate) protocol: Protocol,
+}
+
+/// Options of every command that starts a proxy.
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    /// Listen for clients here [default: 127.0.0.1:8303, or the next free port]
+    ///
+    /// Redirects of the server open more ports at this IP address.
+    #[arg(short, long, value_name = "ADDR:PORT", env = "TEETAP_LISTEN", value_parser = listen_address, hide_env_values = true)]
     listen: Option<SocketAddr>,
 
-    /// Lets clients of other machines in: needed for a listen address that is not loopback
-    #[arg(long, env = "TEETAP_ALLOW_REMOTE", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    /// Let other machines connect: needed for a non-loopback address
+    #[arg(long, env = "TEETAP_ALLOW_REMOTE", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     allow_remote: bool,
 
-    /// Seed of what rules will decide at random; shown and logged, nothing uses it yet [default: a new one each time, shown at the start]
-    #[arg(
-        long,
-        value_name = "N",
-        env = "TEETAP_SEED",
-        global = true,
-        value_parser = seed,
-        hide_env_values = true
-    )]
+    /// Set the seed of random decisions [default: a new one for each run]
+    ///
+    /// Shown at the start and recorded. No decision depends on it yet.
+    #[arg(long, value_name = "N", env = "TEETAP_SEED", value_parser = seed, hide_env_values = true)]
     pub(crate) seed: Option<u64>,
 
-    /// The one protocol that clients may speak; for explain, the one to read the datagram as
-    #[arg(
-        long,
-        value_name = "PROTO",
-        env = "TEETAP_PROTO",
-        global = true,
-        default_value = "auto",
-        hide_env_values = true
-    )]
-    proto: ProtoChoice,
+    #[command(flatten)]
+    pub(crate) filter: FilterOption,
 
-    /// Only warnings, session states and the summary
-    #[arg(short, long, env = "TEETAP_QUIET", global = true, value_parser = BoolishValueParser::new(), conflicts_with = "verbose", hide_env_values = true)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) show: Show,
 
-    /// A line per datagram with both legs' numbers and acks; twice: its bytes too, secrets in them included
-    #[arg(short, long, env = "TEETAP_VERBOSE", global = true, action = clap::ArgAction::Count, hide_env_values = true)]
+    /// End the run after a time, such as 30s or 5min
+    ///
+    /// The exit code is 4 when --until has not matched by then.
+    #[arg(long, value_name = "DUR", env = "TEETAP_TIMEOUT", value_parser = duration, hide_env_values = true)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Write every input of the run to a new file, for `teetap replay`
+    ///
+    /// It contains passwords and is created with mode 0600.
+    #[arg(long, value_name = "FILE", env = "TEETAP_INPUT_LOG", hide_env_values = true)]
+    pub(crate) input_log: Option<PathBuf>,
+
+    /// Record the run to FILE.pcapng or FILE.jsonl
+    ///
+    /// FILE.pcapng holds every datagram, for Wireshark and `teetap open`. FILE.jsonl holds the lines of --json -vv without
+    /// the items of snapshots, which `teetap open` reads from the bytes. Appends to an existing teetap recording. It
+    /// contains passwords and is created with mode 0600.
+    #[arg(short, long, value_name = "FILE", env = "TEETAP_WRITE", value_parser = Target::parse, hide_env_values = true)]
+    pub(crate) write: Option<Target>,
+}
+
+/// Options of every command that prints messages.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+
+    /// Print a line per datagram; twice: its bytes too, secrets included
+    #[arg(short, long, env = "TEETAP_VERBOSE", action = clap::ArgAction::Count, conflicts_with = "quiet", hide_env_values = true)]
     verbose: u8,
 
-    /// One JSON object per line on stdout
-    #[arg(long, env = "TEETAP_JSON", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
 
-    /// Shows only messages that match, such as 'c2s and not input' or 'sv_chat.message contains "gg"'; `teetap grep --help`
-    /// has all words
+    /// End the run, or the reading, when a message matches
+    #[arg(long, value_name = "EXPR", env = "TEETAP_UNTIL", hide_env_values = true)]
+    pub(crate) until: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) secrets: ShowSecrets,
+
+    #[command(flatten)]
+    pub(crate) definitions: Definitions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FilterOption {
+    /// Print only messages that match, such as 'c2s and not input'
+    ///
+    /// `teetap grep --help` lists the words of the language.
     #[arg(
         short,
         long,
         value_name = "EXPR",
         env = "TEETAP_FILTER",
-        global = true,
         hide_env_values = true
     )]
     pub(crate) filter: Option<String>,
+}
 
-    /// Ends the run when a message matches
-    #[arg(
-        long,
-        value_name = "EXPR",
-        env = "TEETAP_UNTIL",
-        global = true,
-        hide_env_values = true
-    )]
-    pub(crate) until: Option<String>,
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Quiet {
+    /// Print only warnings, session states and the summary
+    #[arg(short, long, env = "TEETAP_QUIET", value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    pub(crate) quiet: bool,
+}
 
-    /// Ends the run after so long, such as 30s or 5min: exit code 4 when --until has not come
-    #[arg(long, value_name = "DUR", env = "TEETAP_TIMEOUT", global = true, value_parser = duration, hide_env_values = true)]
-    pub(crate) timeout: Option<Duration>,
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Json {
+    /// Print one JSON object per line
+    #[arg(long, env = "TEETAP_JSON", value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    pub(crate) json: bool,
+}
 
-    /// Shows passwords, rcon commands and codes instead of •••
-    #[arg(long, env = "TEETAP_SHOW_SECRETS", global = true, value_parser = BoolishValueParser::new(), hide_env_values = true)]
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ShowSecrets {
+    /// Print passwords, rcon commands and codes instead of •••
+    #[arg(long, env = "TEETAP_SHOW_SECRETS", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     show_secrets: bool,
+}
 
-    /// Messages and objects of your own, or others than those built in; `teetap messages --form` explains how they are written
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "TEETAP_MESSAGES",
-        global = true,
-        hide_env_values = true
-    )]
+#[derive(Debug, Args)]
+pub(crate) struct Definitions {
+    /// Read definitions of messages and objects from a file
+    ///
+    /// They replace built-in ones of the same name. `teetap messages --form` explains how they are written.
+    #[arg(long, value_name = "FILE", env = "TEETAP_MESSAGES", hide_env_values = true)]
     messages: Option<PathBuf>,
+}
 
-    /// Writes every input of the run to a new file, for `teetap replay`; it holds passwords and can only be read by you
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Protocol {
+    /// Use only this protocol
     #[arg(
         long,
-        value_name = "FILE",
-        env = "TEETAP_INPUT_LOG",
-        global = true,
+        value_name = "PROTO",
+        env = "TEETAP_PROTO",
+        default_value = "auto",
         hide_env_values = true
     )]
-    pub(crate) input_log: Option<PathBuf>,
+    proto: ProtoChoice,
+}
 
-    /// Records the run: FILE.pcapng with every datagram, for tshark and `teetap open`, or FILE.jsonl with the lines of
-    /// --json -vv, without the items of snapshots, which `teetap open` reads from the bytes. A recording of teetap's that is there is gone on with; it holds passwords and can only be read by you
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        env = "TEETAP_WRITE",
-        global = true,
-        value_parser = Target::parse,
-        hide_env_values = true
-    )]
-    pub(crate) write: Option<Target>,
+/// Options of `teetap explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    #[command(flatten)]
+    pub(crate) protocol: Protocol,
+
+    /// Read it as going this way [default: the one that makes more sense]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<DirChoice>,
+
+    #[command(flatten)]
+    pub(crate) json: Json,
+
+    #[command(flatten)]
+    pub(crate) secrets: ShowSecrets,
+
+    #[command(flatten)]
+    pub(crate) definitions: Definitions,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DirChoice {
+    /// From the client to the server
+    C2s,
+    /// From the server to the client
+    S2c,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ProtoChoice {
-    /// All of them
+    /// Any of them
     Auto,
     /// 0.6 without tokens
     #[value(name = "0.6")]
     V6,
-    /// 0.6.5 with its token in the header
+    /// 0.6.5 with a token in the header
     #[value(name = "0.6.5")]
     V65,
-    /// DDNet's 0.6
+    /// 0.6 of DDNet
     Ddnet,
     /// 0.7
     #[value(name = "0.7")]
     V7,
 }
 
-impl Options {
-    /// Where to listen.
+impl RunOptions {
+    /// Returns the address to listen on.
     ///
     /// # Errors
-    /// When the address is not loopback and nobody allowed that.
+    /// The address is not loopback, and --allow-remote is missing.
     pub(crate) fn listen(&self) -> Result<Listen, Failure> {
         match self.listen {
             None => Ok(Listen::Default),
             Some(addr) if self.allow_remote || addr.ip().to_canonical().is_loopback() => Ok(Listen::At(addr)),
             Some(addr) => Err(Failure::usage(format!(
-                "listening on {addr} would let other machines in: add --allow-remote if that is wanted"
+                "cannot listen on {addr}: other machines could connect; add --allow-remote to let them"
             ))),
         }
     }
 
-    /// The one protocol; `None` = all.
-    pub(crate) fn proto(&self) -> Option<Proto> {
-        match self.proto {
-            ProtoChoice::Auto => None,
-            ProtoChoice::V6 => Some(Proto::V6),
-            ProtoChoice::V65 => Some(Proto::V65),
-            ProtoChoice::Ddnet => Some(Proto::Ddnet),
-            ProtoChoice::V7 => Some(Proto::V7),
-        }
-    }
-
-    /// The same for all protocols at once.
-    pub(crate) fn of_all_protocols(&self) -> Self {
-        Self {
-            proto: ProtoChoice::Auto,
-            ..self.clone()
-        }
-    }
-
-    /// Whether ordinary traffic is of no interest: neither shown, nor recorded, nor asked about.
+    /// Returns true if ordinary traffic is neither shown, nor recorded, nor matched.
     pub(crate) fn sees_only_odd(&self) -> bool {
-        self.quiet && self.write.is_none() && self.filter.is_none() && self.until.is_none()
+        self.show.quiet.quiet
+            && self.write.is_none()
+            && self.filter.filter.is_none()
+            && self.show.until.is_none()
     }
+}
 
-    /// Whether secrets are shown.
-    pub(crate) fn secrets(&self) -> Secrets {
-        if self.show_secrets {
-            Secrets::Show
-        } else {
-            Secrets::Hide
-        }
-    }
-
-    /// The definitions of messages.
-    ///
-    /// # Errors
-    /// When those of the user cannot be read.
-    pub(crate) fn registry(&self) -> Result<&'static Registry, Failure> {
-        definitions::load(self.messages.as_deref())
-    }
-
-    /// How much is shown.
+impl Show {
+    /// Returns the amount of detail.
     pub(crate) fn verbosity(&self) -> Verbosity {
         match self.verbose {
             0 => Verbosity::Messages,
@@ -206,9 +232,52 @@ impl Options {
     }
 }
 
+impl Protocol {
+    /// Returns the only protocol; `None` = all.
+    pub(crate) fn only(self) -> Option<Proto> {
+        match self.proto {
+            ProtoChoice::Auto => None,
+            ProtoChoice::V6 => Some(Proto::V6),
+            ProtoChoice::V65 => Some(Proto::V65),
+            ProtoChoice::Ddnet => Some(Proto::Ddnet),
+            ProtoChoice::V7 => Some(Proto::V7),
+        }
+    }
+}
+
+impl ExplainOptions {
+    /// Returns the direction to read it as; `None` = the one that makes more sense.
+    pub(crate) fn dir(&self) -> Option<Dir> {
+        self.dir.map(|dir| match dir {
+            DirChoice::C2s => Dir::C2s,
+            DirChoice::S2c => Dir::S2c,
+        })
+    }
+}
+
+impl ShowSecrets {
+    pub(crate) fn secrets(self) -> Secrets {
+        if self.show_secrets {
+            Secrets::Show
+        } else {
+            Secrets::Hide
+        }
+    }
+}
+
+impl Definitions {
+    /// Returns the built-in definitions with the user's own.
+    ///
+    /// # Errors
+    /// The user's own cannot be read.
+    pub(crate) fn registry(&self) -> Result<&'static Registry, Failure> {
+        definitions::load(self.messages.as_deref())
+    }
+}
+
 fn seed(text: &str) -> Result<u64, String> {
     text.parse()
-        .map_err(|_| "a seed is a number from 0 to 18446744073709551615".to_owned())
+        .map_err(|_| "expected a number from 0 to 18446744073709551615".to_owned())
 }
 
 /// A number with a unit of time, as in filters.
@@ -222,7 +291,7 @@ fn duration(text: &str) -> Result<Duration, String> {
         .and_then(|number| u64::try_from(number.value()?).ok())
         .filter(|micros| *micros > 0)
         .map(Duration::from_micros)
-        .ok_or_else(|| "write a number and a unit of time, like 500ms, 30s or 5min".to_owned())
+        .ok_or_else(|| "expected a number and a unit of time, like 500ms, 30s or 5min".to_owned())
 }
 
 /// `ADDR:PORT`; `:PORT` is a port of 127.0.0.1.
@@ -233,7 +302,7 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
         text.to_owned()
     };
     full.parse()
-        .map_err(|_| "write an address and a port, like 127.0.0.1:8303, [::1]:8303 or :0".to_owned())
+        .map_err(|_| "expected an address and a port, like 127.0.0.1:8303, [::1]:8303 or :0".to_owned())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use tokio::runtime;
 
 use super::proxy::Setup;
 use crate::{
-    cli::Options,
+    cli::RunOptions,
     demo::{self, Report},
     exit::{Exit, Failure},
     live::{Live, Wake},
@@ -24,12 +24,10 @@ type Started = Result<(Running, SocketAddr), StartError>;
 ///
 /// # Errors
 /// [`Failure`]s of the command line and of the start.
-pub(crate) fn demo(options: &Options, duration: Duration) -> anyhow::Result<Exit> {
-    // One protocol in the environment is meant for others.
-    let options = &options.of_all_protocols();
+pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<Exit> {
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
-    let mut setup = Setup::new(options)?;
+    let mut setup = Setup::new(options, None)?;
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let (started_sender, started) = mpsc::channel();

@@ -12,10 +12,9 @@ use teetap_inspect::explain::{
     input::{self, Found, InputError, MAX_INPUT},
     text,
 };
-use teetap_wire::Dir;
 
 use crate::{
-    cli::Options,
+    cli::ExplainOptions,
     exit::{Exit, Failure},
     output, progress,
 };
@@ -27,16 +26,16 @@ const VERSION: u8 = 1;
 ///
 /// # Errors
 /// [`Failure`]s of the command line: no datagram in it, and definitions that cannot be read.
-pub(crate) fn explain(options: &Options, dir: Option<Dir>, words: &[String]) -> anyhow::Result<Exit> {
+pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
     let ask = Ask {
-        registry: options.registry()?,
-        secrets: options.secrets(),
-        proto: options.proto(),
-        dir,
+        registry: options.definitions.registry()?,
+        secrets: options.secrets.secrets(),
+        proto: options.protocol.only(),
+        dir: options.dir(),
     };
     let found = find(words)?;
     let readings = read(&found.datagram, ask);
-    let text = if options.json {
+    let text = if options.json.json {
         json(&found, &readings)?
     } else {
         let said: Vec<String> = std::iter::once(format!("{} bytes", found.datagram.len()))

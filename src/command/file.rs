@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    cli::Options,
+    cli::Quiet,
     exit::Failure,
     progress::{Progress, Watched},
 };
@@ -44,7 +44,7 @@ pub(super) fn shown(path: &Path) -> &Path {
 ///
 /// # Errors
 /// [`Failure`]s of the command line: it cannot be opened, or is a folder.
-pub(super) fn open(options: &Options, path: &Path) -> Result<Input, Failure> {
+pub(super) fn open(quiet: Quiet, path: &Path) -> Result<Input, Failure> {
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {}: {error}", shown(path).display()));
     let file = if path == Path::new(STDIN) {
         io::stdin().as_fd().try_clone_to_owned().map(File::from)
@@ -56,7 +56,7 @@ pub(super) fn open(options: &Options, path: &Path) -> Result<Input, Failure> {
     if kind.is_dir() {
         return Err(cannot(io::ErrorKind::IsADirectory.into()));
     }
-    let progress = if options.quiet { None } else { Progress::of(&file) };
+    let progress = if quiet.quiet { None } else { Progress::of(&file) };
     Ok(Input {
         bytes: BufReader::with_capacity(BLOCK, Watched::new(file, progress.clone())),
         progress,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use teetap_wire::def::{Class, Def, Dialect, FORM, Id, Registry};
 
 use crate::{
-    cli::Options,
+    cli::Definitions,
     exit::{Exit, Failure},
     output,
 };
@@ -14,8 +14,8 @@ use crate::{
 ///
 /// # Errors
 /// [`Failure`]s of the command line: a name that nothing has, and definitions that cannot be read.
-pub(crate) fn messages(options: &Options, name: Option<&str>) -> anyhow::Result<Exit> {
-    let registry = options.registry()?;
+pub(crate) fn messages(definitions: &Definitions, name: Option<&str>) -> anyhow::Result<Exit> {
+    let registry = definitions.registry()?;
     let text = match name {
         None => list(registry),
         Some(name) => described(registry, name).ok_or_else(|| unknown(registry, name))?,

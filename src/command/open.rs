@@ -12,7 +12,7 @@ use teetap_proxy::{io::Seen, session::Level};
 
 use super::{file, proxy::style};
 use crate::{
-    cli::Options,
+    cli::{FilterOption, Show},
     exit::{Exit, Failure},
     filters,
     output::Output,
@@ -33,42 +33,46 @@ enum Recording<R> {
 /// # Errors
 /// [`Failure`]s: of the command line, for a file that cannot be opened, and for one that is no recording at all. One that is
 /// damaged is shown up to there, which is said before the summary.
-pub(crate) fn open(options: &Options, path: &Path) -> anyhow::Result<Exit> {
-    let registry = options.registry()?;
-    let mut output = Output::new(style(options), registry);
-    if let Some(filter) = filters::parse("--filter", options.filter.as_deref(), registry)? {
+pub(crate) fn open(filter: &FilterOption, show: &Show, path: &Path) -> anyhow::Result<Exit> {
+    let registry = show.definitions.registry()?;
+    let mut output = Output::new(style(show), registry);
+    if let Some(filter) = filters::parse("--filter", filter.filter.as_deref(), registry)? {
         output.show_only(filter);
     }
-    show_all(options, path, &mut output, Exit::Ok)
+    show_all(show, path, &mut output, Exit::Ok)
 }
 
 /// Runs `teetap grep`; as grep does it ends with 1 when nothing matches.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn grep(options: &Options, expr: &str, path: &Path) -> anyhow::Result<Exit> {
-    let registry = options.registry()?;
+pub(crate) fn grep(show: &Show, expr: &str, path: &Path) -> anyhow::Result<Exit> {
+    let registry = show.definitions.registry()?;
     let style = Style {
         matches_only: true,
-        ..style(options)
+        ..style(show)
     };
     let mut output = Output::new(style, registry);
     if let Some(filter) = filters::parse("grep", Some(expr), registry)? {
         output.show_only(filter);
     }
-    show_all(options, path, &mut output, Exit::Failed)
+    show_all(show, path, &mut output, Exit::Failed)
 }
 
 /// `nothing`: the end of one in which nothing matches.
-fn show_all(options: &Options, path: &Path, output: &mut Output, nothing: Exit) -> anyhow::Result<Exit> {
-    let input = file::open(options, path)?;
+fn show_all(options: &Show, path: &Path, output: &mut Output, nothing: Exit) -> anyhow::Result<Exit> {
+    let input = file::open(options.quiet, path)?;
     let path = file::shown(path);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     if let Some(progress) = input.progress {
         output.expect_progress(progress);
     }
     let mut recording = Recording::of(input.bytes).map_err(refused)?;
-    if let Some(until) = filters::parse("--until", options.until.as_deref(), options.registry()?)? {
+    if let Some(until) = filters::parse(
+        "--until",
+        options.until.as_deref(),
+        options.definitions.registry()?,
+    )? {
         output.wait_for(until);
     }
     let batch = if input.is_live { 1 } else { BATCH };

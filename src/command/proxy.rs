@@ -16,11 +16,11 @@ use teetap_proxy::{
     session::{Config, Events, Level, Time},
 };
 use teetap_rules::Filter;
-use teetap_wire::def::Registry;
+use teetap_wire::{Proto, def::Registry};
 
 use crate::{
     child,
-    cli::{self, Options},
+    cli::{self, ProxyOptions, RunOptions, Show},
     exit::{Exit, Failure},
     filters,
     live::{Live, Wake},
@@ -35,10 +35,11 @@ use crate::{
 /// # Errors
 /// [`Failure`]s of the command line and of the start; nothing runs then.
 pub(crate) fn proxy(
-    options: &Options,
+    options: &ProxyOptions,
     target: &Target,
     command: Option<&[OsString]>,
 ) -> anyhow::Result<Exit> {
+    let (proto, options) = (options.protocol.only(), &options.run);
     let listen = options.listen()?;
     let server = target.resolve().map_err(|error| {
         let meant = cli::command_like(&target.host).map_or(String::new(), |name| {
@@ -47,7 +48,7 @@ pub(crate) fn proxy(
         Failure::network(format!("{error}{meant}"))
     })?;
     let (wake_sender, wake) = mpsc::channel();
-    let mut setup = Setup::new(options)?;
+    let mut setup = Setup::new(options, proto)?;
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let proxy = Proxy::start(setup.settings(server, listen)).map_err(Failure::start)?;
@@ -64,7 +65,7 @@ pub(crate) fn proxy(
         let text = format!("no more than the usual number of sessions: {error}");
         output.log(setup.clock.now(), Level::Warning, &text);
     }
-    let (clock, proto) = (setup.clock, options.proto());
+    let clock = setup.clock;
     thread::Builder::new().name("probe".into()).spawn(move || {
         let finding = probe(server, proto, &clock);
         // The run may be over before the server has answered.
@@ -106,10 +107,10 @@ impl Setup {
     ///
     /// # Errors
     /// When the definitions are wrong, the operating system has no randomness, or the file to record to cannot be had.
-    pub(super) fn new(options: &Options) -> anyhow::Result<Self> {
-        let registry = options.registry()?;
-        let filter = filters::parse("--filter", options.filter.as_deref(), registry)?;
-        let until = filters::parse("--until", options.until.as_deref(), registry)?;
+    pub(super) fn new(options: &RunOptions, proto: Option<Proto>) -> anyhow::Result<Self> {
+        let registry = options.show.definitions.registry()?;
+        let filter = filters::parse("--filter", options.filter.filter.as_deref(), registry)?;
+        let until = filters::parse("--until", options.show.until.as_deref(), registry)?;
         let late = if until.is_some() { Exit::Timeout } else { Exit::Ok };
         let drawn = entropy::<4>().map_err(Failure::network)?;
         // Four bytes: short enough to type again.
@@ -132,7 +133,7 @@ impl Setup {
             config: Config {
                 seed,
                 secret: entropy().map_err(Failure::network)?,
-                proto: options.proto(),
+                proto,
                 patience: None,
                 // A recording or a filter wants to see everything, whatever is shown of it.
                 events: if options.sees_only_odd() {
@@ -141,7 +142,7 @@ impl Setup {
                     Events::All
                 },
             },
-            style: style(options),
+            style: style(&options.show),
             recording,
             registry,
             filter,
@@ -207,14 +208,14 @@ impl Setup {
 }
 
 /// How to print.
-pub(super) fn style(options: &Options) -> Style {
+pub(super) fn style(show: &Show) -> Style {
     Style {
-        json: options.json,
-        quiet: options.quiet,
+        json: show.json.json,
+        quiet: show.quiet.quiet,
         matches_only: false,
-        verbosity: options.verbosity(),
-        items: options.verbosity() >= Verbosity::Datagrams,
-        secrets: options.secrets(),
+        verbosity: show.verbosity(),
+        items: show.verbosity() >= Verbosity::Datagrams,
+        secrets: show.secrets.secrets(),
     }
 }
 

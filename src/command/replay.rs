@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
+use teetap_inspect::{Style, Verbosity};
 use teetap_proxy::{
     io::{Clock, record},
     session::Level,
 };
 use teetap_rules::{Diagnostic, Program};
-use teetap_wire::def::Registry;
+use teetap_wire::def::{Registry, Secrets};
 
-use super::{file, proxy::style};
+use super::file;
 use crate::{
-    cli::Options,
+    cli::{Json, Quiet},
     exit::{Exit, Failure},
     output::Output,
 };
@@ -20,21 +21,29 @@ use crate::{
 ///
 /// # Errors
 /// [`Failure`]s: without `check` of the command line, for a file that cannot be opened, and for one that is damaged.
-pub(crate) fn replay(options: &Options, check: bool, path: &Path) -> anyhow::Result<Exit> {
+pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyhow::Result<Exit> {
     if !check {
         let text = "replay compares an input log with what this teetap makes of it: say so with --check";
         return Err(Failure::usage(text).into());
     }
-    let input = file::open(options, path)?;
+    let input = file::open(quiet, path)?;
     let clock = Clock::start();
-    let registry = options.registry()?;
+    let registry = Registry::builtin();
     let checked = record::check(input.bytes, &|source| compile(source, registry));
     if let Some(progress) = input.progress {
         progress.erase();
     }
     let path = file::shown(path).display();
     let checked = checked.map_err(|error| Failure::damaged(format!("{path}: {error}")))?;
-    let mut output = Output::new(style(options), options.registry()?);
+    let style = Style {
+        json: json.json,
+        quiet: quiet.quiet,
+        matches_only: false,
+        verbosity: Verbosity::Messages,
+        items: false,
+        secrets: Secrets::Hide,
+    };
+    let mut output = Output::new(style, registry);
     output.replay(&checked);
     if let Some(cut) = &checked.cut {
         let text = format!("the input log does not hold the whole run: {cut}");

@@ -19,7 +19,7 @@ use tempfile::NamedTempFile;
 
 use super::file;
 use crate::{
-    cli::Options,
+    cli::{Definitions, Quiet},
     exit::{Exit, Failure},
     output,
 };
@@ -33,12 +33,13 @@ const BLOCK: usize = 256 << 10;
 /// [`Failure`]s: of the command line, for a file that cannot be opened or written, and for one that is no recording at all; then
 /// nothing is left of the output. Of one that is damaged the good part is scrubbed, which is said before the summary.
 pub(crate) fn scrub(
-    options: &Options,
+    quiet: Quiet,
+    definitions: &Definitions,
     path: &Path,
     output: &Path,
     keep_unknown: bool,
 ) -> anyhow::Result<Exit> {
-    let registry = options.registry()?;
+    let registry = definitions.registry()?;
     let unknown = if keep_unknown {
         Unknown::Keep
     } else {
@@ -49,7 +50,7 @@ pub(crate) fn scrub(
         bytes: mut input,
         progress,
         ..
-    } = file::open(options, path)?;
+    } = file::open(quiet, path)?;
     let path = file::shown(path);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
     let format = Format::of(&mut input).map_err(refused)?;

@@ -11,7 +11,7 @@ use crate::{cli, exit::Exit, output};
 /// When stdout cannot be written.
 pub(crate) fn completions(shell: Shell) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut cli::completed(), "teetap", &mut text);
+    clap_complete::generate(shell, &mut cli::definition(), "teetap", &mut text);
     print(&text)
 }
 

@@ -104,7 +104,7 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
         (&[NOBODY, "--proto", "0.8"], 2, "0.6.5"),
         (&[NOBODY, "--seed", "x"], 2, "number"),
         (&[NOBODY, "-q", "-v"], 2, "--quiet"),
-        (&[NOBODY, "run", NOBODY], 2, "behind it"),
+        (&[NOBODY, "run", NOBODY], 2, "is before the command"),
         (&["demo", "--proto", "0.7"], 2, "takes no --proto"),
         (&["opne", "FILE"], 2, "did you mean 'open'"),
         (&["man", "opne"], 2, "'opne'"),

@@ -90,12 +90,12 @@ fn the_form_is_explained_by_a_file_that_can_be_used() {
     let file = folder.path().join("own.tw");
     fs::write(&file, &form).unwrap();
     let path = file.to_str().unwrap();
-    let (list, _) = run(&["--messages", path, "messages"], 0);
+    let (list, _) = run(&["messages", "--messages", path], 0);
     assert!(list.contains("  sv_pet "), "{list}");
     assert!(list.ends_with("teetap messages --form\n"), "{list}");
     // Also where the file is wrong that it is to help with.
     fs::write(&file, "nonsense").unwrap();
-    run(&["--messages", path, "messages", "--form"], 0);
+    run(&["messages", "--messages", path, "--form"], 0);
     run(&["messages", "--form", "sv_chat"], 2);
 }
 
@@ -111,14 +111,14 @@ fn names_that_filters_take_for_something_else_are_refused() {
         ("object 900 tick", "3:12: `snap.tick`"),
     ] {
         fs::write(&file, format!("for 0.7\n\n{definition}\n")).unwrap();
-        let (_, stderr) = run(&["--messages", path, "messages"], 2);
+        let (_, stderr) = run(&["messages", "--messages", path], 2);
         let expected =
             format!("teetap: {path}:{told} means something else in filters: choose another name\n");
         assert_eq!(stderr, expected);
     }
     // A snapshot's own message may be replaced.
     fs::write(&file, "for 0.7\nsystem 8 snap s2c\nobject 900 lint\n").unwrap();
-    run(&["--messages", path, "messages"], 0);
+    run(&["messages", "--messages", path], 0);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn definitions_of_ones_own_replace_those_built_in() {
         .find(|message| message["name"] == "my_motd")
         .unwrap();
     assert_eq!(mine["fields"]["words"], "Welcome to the demo.");
-    let (text, _) = run(&["--messages", path, "messages", "my_motd"], 0);
+    let (text, _) = run(&["messages", "--messages", path, "my_motd"], 0);
     assert!(text.contains("# Mine.\ngame 1 my_motd s2c vital"), "{text}");
 }
 
@@ -181,10 +181,10 @@ fn a_line_says_a_message_in_its_own_words() {
         assert!(named, "{session} {built_in}");
     }
     assert!(said(&mine, " bytes today: Welcome to the demo."), "{mine}");
-    let (text, _) = run(&["--messages", path, "messages", "sv_motd"], 0);
+    let (text, _) = run(&["messages", "--messages", path, "sv_motd"], 0);
     assert!(text.ends_with("  gist \"today: {message:raw}\"\n"), "{text}");
     fs::write(&file, text.replace("message:raw", "mesage:raw")).unwrap();
-    let (_, stderr) = run(&["--messages", path, "messages"], 2);
+    let (_, stderr) = run(&["messages", "--messages", path], 2);
     assert!(
         stderr.contains("`sv_motd` has no field `mesage` (did you mean `message`?)"),
         "{stderr}"
@@ -202,7 +202,7 @@ fn a_wrong_definition_is_refused_with_its_place_before_anything_starts() {
     .unwrap();
     let path = file.to_str().unwrap();
     for args in [
-        &["--messages", path, "messages"][..],
+        &["messages", "--messages", path][..],
         &["demo", "--messages", path],
         &["run", "127.0.0.1:1", "--messages", path],
     ] {

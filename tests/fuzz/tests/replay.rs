@@ -116,7 +116,6 @@ fn every_corpus_belongs_to_a_target() {
     for folder in corpus::folder("").read_dir().unwrap() {
         let name = folder.unwrap().file_name();
         assert!(TARGETS.iter().any(|(known, _)| *known == name), "{name:?}");
-        assert!(!corpus::load(name.to_str().unwrap()).unwrap().is_empty());
     }
 }
 
