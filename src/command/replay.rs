@@ -31,7 +31,7 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     let registry = Registry::builtin();
     let checked = record::check(input.bytes, &|source| compile(source, registry));
     if let Some(progress) = input.progress {
-        progress.erase();
+        progress.end();
     }
     let path = file::shown(path).display();
     let checked = checked.map_err(|error| Failure::damaged(format!("{path}: {error}")))?;

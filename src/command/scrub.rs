@@ -69,7 +69,7 @@ pub(crate) fn scrub(
     };
     keep(written, output)?;
     if let Some(progress) = progress {
-        progress.erase();
+        progress.end();
     }
     if let Some(error) = &damage {
         output::say(&format!("teetap: warning: {}: {error}", path.display()));

@@ -145,10 +145,10 @@ impl Output {
 
     /// One line on stderr.
     fn say(&self, line: &str) {
-        if let Some((progress, _)) = &self.progress {
-            progress.erase();
+        match &self.progress {
+            Some((progress, _)) => progress.suspend(|| say(line)),
+            None => say(line),
         }
-        say(line);
     }
 
     /// What the program says is recorded too from now on.
@@ -239,10 +239,11 @@ impl Output {
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.tell_progress();
         if !self.closed && !self.stdout.is_empty() {
-            if let Some((progress, true)) = &self.progress {
-                progress.erase();
-            }
-            self.closed = !write_out(&self.stdout)?;
+            let is_open = match &self.progress {
+                Some((progress, true)) => progress.suspend(|| write_out(&self.stdout)),
+                _ => write_out(&self.stdout),
+            };
+            self.closed = !is_open?;
         }
         self.stdout.clear();
         Ok(!self.closed)
