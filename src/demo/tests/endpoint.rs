@@ -5,7 +5,9 @@ use std::time::Duration;
 use teetap_wire::{Flags, Header, Packet, Proto, Scratch, Seq, Token, packet};
 
 use super::super::endpoint::{Endpoint, Received};
-use super::{FINE, Link, STEP, Weather};
+use teetap_kit::link::{Conditions, Hop, MS};
+
+use super::{FINE, STEP, micros};
 
 const HERE: Token = Token(*b"here");
 const THERE: Token = Token(*b"ther");
@@ -19,9 +21,9 @@ fn pair(proto: Proto) -> [Endpoint; 2] {
 }
 
 /// Sends `count` numbered vital messages both ways and gives what each end received, in order.
-fn exchange(proto: Proto, count: u32, weather: Weather, seed: u64) -> [Vec<u32>; 2] {
+fn exchange(proto: Proto, count: u32, conditions: Conditions, seed: u64) -> [Vec<u32>; 2] {
     let mut ends = pair(proto);
-    let mut link = Link::new(weather, seed);
+    let mut link = Hop::new(conditions, seed);
     let mut sent = [0u32; 2];
     let mut got = [Vec::new(), Vec::new()];
     let mut now = Duration::ZERO;
@@ -33,7 +35,7 @@ fn exchange(proto: Proto, count: u32, weather: Weather, seed: u64) -> [Vec<u32>;
             got[0].len(),
             got[1].len()
         );
-        while let Some((to, datagram)) = link.receive(now) {
+        while let Some((to, datagram)) = link.receive(micros(now)) {
             let to: usize = to;
             if let Received::Messages(messages) = ends[to].feed(now, &datagram) {
                 got[to].extend(
@@ -55,7 +57,7 @@ fn exchange(proto: Proto, count: u32, weather: Weather, seed: u64) -> [Vec<u32>;
                 ends[end].flush(now);
             }
             while let Some(datagram) = ends[end].take() {
-                link.send(now, 1 - end, datagram);
+                link.send((1 - end, datagram), micros(now));
             }
         }
     }
@@ -65,17 +67,17 @@ fn exchange(proto: Proto, count: u32, weather: Weather, seed: u64) -> [Vec<u32>;
 #[test]
 fn every_vital_message_arrives_once_and_in_order_over_bad_links_and_wraps() {
     for proto in [Proto::V7, Proto::Ddnet] {
-        for (seed, (loss, jitter, twice)) in [(0, 1, 0), (10, 1, 0), (0, 60, 0), (10, 60, 5)]
-            .into_iter()
-            .enumerate()
-        {
-            let weather = Weather { loss, jitter, twice };
-            let got = exchange(proto, 2500, weather, seed as u64);
+        let lines = [(0.0, 0, 0.0), (0.1, 0, 0.0), (0.0, 60, 0.0), (0.1, 60, 0.05)];
+        for (seed, (loss, jitter, duplicate)) in (0..).zip(lines) {
+            let conditions = Conditions {
+                delay: MS,
+                jitter: jitter * MS,
+                loss,
+                duplicate,
+            };
+            let got = exchange(proto, 2500, conditions, seed);
             let all: Vec<u32> = (0..2500).collect();
-            assert!(
-                got[0] == all && got[1] == all,
-                "{proto} loss {loss} jitter {jitter} twice {twice}"
-            );
+            assert!(got[0] == all && got[1] == all, "{proto} {conditions:?}");
         }
     }
 }
@@ -138,18 +140,18 @@ fn a_datagram_with_a_wrong_token_or_ack_is_dropped() {
 #[test]
 fn idle_ends_send_one_keepalive_a_second_and_a_silent_peer_times_out() {
     let mut ends = pair(Proto::Ddnet);
-    let mut link = Link::new(FINE, 1);
+    let mut link = Hop::new(FINE, 1);
     let mut now = Duration::ZERO;
     while now < Duration::from_secs(30) {
         now += STEP;
-        while let Some((to, datagram)) = link.receive(now) {
+        while let Some((to, datagram)) = link.receive(micros(now)) {
             let to: usize = to;
             assert_eq!(ends[to].feed(now, &datagram), Received::Control);
         }
         for end in [0, 1] {
             ends[end].tick(now).unwrap();
             while let Some(datagram) = ends[end].take() {
-                link.send(now, 1 - end, datagram);
+                link.send((1 - end, datagram), micros(now));
             }
         }
     }

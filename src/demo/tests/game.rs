@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use teetap_kit::link::{Conditions, MS, Random};
 use teetap_wire::{Packet, Proto, Scratch, Trailing, packet};
 
 use super::super::persona::{CAST, Persona};
 use super::super::report::Report;
 use super::super::run::run;
 use super::super::server::Server;
-use super::{Dice, FINE, To, Weather, World, address};
+use super::{FINE, To, World, address};
 
 /// Something done to a good report.
 type Wrong = fn(&mut Report);
@@ -59,12 +60,13 @@ fn both_bots_play_to_the_end() {
 fn two_bots_of_0_7_play_over_a_bad_link() {
     // Not DDNet's: a lost ACCEPT is never repeated, so the reference client does not join either.
     for seed in 0..25 {
-        let weather = Weather {
-            loss: 10,
-            jitter: 60,
-            twice: 3,
+        let conditions = Conditions {
+            loss: 0.1,
+            jitter: 60 * MS,
+            duplicate: 0.03,
+            ..FINE
         };
-        let report = World::new(&SEVENS, Duration::from_secs(24), weather, seed, untouched).run();
+        let report = World::new(&SEVENS, Duration::from_secs(24), conditions, seed, untouched).run();
         let mut failures = report.failures(false);
         // A CLOSE is sent once: when it is lost, the server sees silence, or that nobody acks.
         let unheard = |failure: &str| failure.contains("Timeout") || failure.contains("Too weak");
@@ -153,7 +155,7 @@ fn a_changed_snapshot_is_noticed() {
 
 #[test]
 fn a_bot_that_nobody_answers_says_so() {
-    let report = World::new(&CAST, SHORT, Weather { loss: 100, ..FINE }, 4, untouched).run();
+    let report = World::new(&CAST, SHORT, Conditions { loss: 1.0, ..FINE }, 4, untouched).run();
     for (bot, failure) in report.bots.iter().zip(report.failures(false)) {
         assert_eq!(
             failure,
@@ -179,10 +181,12 @@ fn a_full_server_refuses() {
 #[test]
 fn noise_makes_no_slot() {
     let mut server = Server::new(6);
-    let mut dice = Dice::new(6);
+    let mut random = Random::new(6);
     for round in 0..20_000 {
-        let len = usize::try_from(dice.roll(40)).unwrap();
-        let mut noise: Vec<u8> = (0..len).map(|_| u8::try_from(dice.roll(256)).unwrap()).collect();
+        let len = usize::try_from(random.below(40)).unwrap();
+        let mut noise: Vec<u8> = (0..len)
+            .map(|_| u8::try_from(random.below(256)).unwrap())
+            .collect();
         if let (Some(first), true) = (noise.first_mut(), round % 2 == 0) {
             *first = [0x04, 0x10][round / 2 % 2];
         }
