@@ -16,6 +16,7 @@ use teetap_proxy::{
 use crate::{
     child::{self, End},
     exit::Exit,
+    log::{self, Log},
     output::Output,
     run::Summary,
 };
@@ -56,6 +57,7 @@ pub(crate) struct Live {
     pub(crate) drops: KernelDrops,
     /// When the run ends at the latest, and how.
     pub(crate) timeout: Option<(Time, Exit)>,
+    pub(crate) log: Option<Log>,
 }
 
 /// Why the loop ended.
@@ -101,6 +103,7 @@ impl Live {
             self.output.seen(&seen, self.clock.now());
         }
         warn_of(&mut self.output, self.clock, input_log);
+        check_log(self.log.as_mut(), &mut self.output, self.clock);
         if exit == Exit::Ok && !unread && self.output.waits() {
             exit = Exit::Timeout;
         }
@@ -117,6 +120,7 @@ impl Live {
             cmd_exit: end.map(|end| end.code),
             recording: outcome,
         };
+        log::end(&summary);
         self.output.summary(&summary);
         if let Some(finished) = finished {
             summary.leave_to(finished);
@@ -145,6 +149,7 @@ impl Live {
             self.print_events();
             warn_of(&mut self.output, self.clock, self.proxy.input_log());
             self.output.check_recording(self.clock.now());
+            check_log(self.log.as_mut(), &mut self.output, self.clock);
             ticks = (ticks + 1) % DROPS_EVERY;
             if ticks == 0 {
                 self.look_for_drops();
@@ -213,6 +218,13 @@ fn warn_of(output: &mut Output, clock: Clock, input_log: Option<Faults>) {
     if let Some(news) = input_log.and_then(|log| log.news()) {
         let text = format!("the input log ends before the run: {news}");
         output.log(clock.now(), Level::Warning, &text);
+    }
+}
+
+/// Warns once when the program's log is not complete.
+fn check_log(log: Option<&mut Log>, output: &mut Output, clock: Clock) {
+    if let Some(news) = log.and_then(Log::news) {
+        output.log(clock.now(), Level::Warning, &news);
     }
 }
 

@@ -10,6 +10,7 @@ mod demo;
 mod exit;
 mod filters;
 mod live;
+mod log;
 mod output;
 mod progress;
 mod recording;

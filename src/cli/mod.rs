@@ -280,7 +280,7 @@ fn expressions() -> String {
 
 fn notes() -> String {
     format!(
-        "Each of these options has an environment variable: TEETAP_LISTEN for --listen, and so on. A command\n\
+        "Each option but --log has an environment variable: TEETAP_LISTEN for --listen, and so on. A command\n\
          ignores the variables of options that it does not take. Options of a command come after its name.\n\
          A server whose host name is that of a command needs its port: teetap run:8303.\n\
          \n\

@@ -49,6 +49,14 @@ pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) show: Show,
 
+    /// Append a log of the program to a file
+    ///
+    /// It holds the start and the end of the run, the states of sessions, notices, warnings and panics, but no traffic.
+    /// TEETAP_LOG filters it, in the syntax of the Rust crate tracing: warn, or teetap::session=info,error [default: info].
+    /// The file is created with mode 0600.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
     /// End the run after a time, such as 30s or 5min
     ///
     /// The exit code is 4 when --until has not matched by then.

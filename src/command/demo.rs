@@ -61,6 +61,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
         child: None,
         drops: KernelDrops::default(),
         timeout: setup.timeout,
+        log: setup.log,
     }
     .run()
 }

@@ -24,6 +24,7 @@ use crate::{
     exit::{Exit, Failure},
     filters,
     live::{Live, Wake},
+    log::{self, Log},
     output::Output,
     recording::Prepared,
     run::Start,
@@ -81,6 +82,7 @@ pub(crate) fn proxy(
         child,
         drops: KernelDrops::default(),
         timeout: setup.timeout,
+        log: setup.log,
     }
     .run()
 }
@@ -100,6 +102,8 @@ pub(super) struct Setup {
     input_log: Option<InputLog>,
     /// What the run is to be recorded to; taken when it starts.
     recording: Option<Prepared>,
+    /// Taken by the run.
+    pub(super) log: Option<Log>,
 }
 
 impl Setup {
@@ -108,6 +112,9 @@ impl Setup {
     /// # Errors
     /// When the definitions are wrong, the operating system has no randomness, or the file to record to cannot be had.
     pub(super) fn new(options: &RunOptions, proto: Option<Proto>) -> anyhow::Result<Self> {
+        let log = options.log.as_deref().map(Log::start).transpose()?;
+        log::expression("--filter", options.filter.filter.as_deref());
+        log::expression("--until", options.show.until.as_deref());
         let registry = options.show.definitions.registry()?;
         let filter = filters::parse("--filter", options.filter.filter.as_deref(), registry)?;
         let until = filters::parse("--until", options.show.until.as_deref(), registry)?;
@@ -144,6 +151,7 @@ impl Setup {
             },
             style: style(&options.show),
             recording,
+            log,
             registry,
             filter,
             until,
@@ -191,6 +199,7 @@ impl Setup {
             connect: reachable(proxy.addr),
             wall: self.clock.wall(),
         };
+        log::start(&start);
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
             let (running, said) = prepared.start(start.recorded(), self.clock, self.registry)?;

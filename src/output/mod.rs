@@ -24,6 +24,7 @@ use teetap_wire::def::Registry;
 
 use crate::{
     exit::{Exit, Failure},
+    log,
     progress::Progress,
     recording::{Finished, Running},
     run::{Opened, Outcome, Start, Summary},
@@ -119,9 +120,14 @@ impl Output {
 
     /// As [`Self::seen`].
     pub(crate) fn event(&mut self, event: &Event) {
+        match &event.what {
+            What::Session(change) => log::session(event.session, change),
+            What::Notice(notice) => log::notice(event.session, notice),
+            What::Datagram(_) | What::Connless(_) => {}
+        }
         if let What::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
             // Where to connect to, as at the start.
-            self.log(event.at, notice.level(), &notice.to_string());
+            self.print(event.at, notice.level(), &notice.to_string());
         } else if self.style.json {
             jsonl::event(event, self.style, &mut self.decoder, &mut self.stdout);
         } else {
@@ -181,6 +187,11 @@ impl Output {
 
     /// Something of the program itself.
     pub(crate) fn log(&mut self, at: Time, level: Level, text: &str) {
+        log::line(level, text);
+        self.print(at, level, text);
+    }
+
+    fn print(&mut self, at: Time, level: Level, text: &str) {
         if let Some(recording) = &self.recording {
             recording.log(at, level, text);
         }

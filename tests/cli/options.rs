@@ -56,10 +56,11 @@ fn taken(command: &str) -> Vec<String> {
 
 #[test]
 fn commands_take_the_options_that_mean_something_to_them() {
-    let all: Vec<String> = OPTIONS
+    let mirrored = OPTIONS
         .iter()
-        .map(|option| option.to_lowercase().replace('_', "-"))
-        .collect();
+        .map(|option| option.to_lowercase().replace('_', "-"));
+    // Its variable would be the filter of what is logged.
+    let all: Vec<String> = mirrored.chain(["log".to_owned()]).collect();
     let shown = [
         "quiet",
         "verbose",
@@ -100,6 +101,7 @@ fn commands_take_the_options_that_mean_something_to_them() {
         ("until", "c2s"),
         ("timeout", "1s"),
         ("input-log", "x"),
+        ("log", "x"),
         ("write", "x.pcapng"),
         ("messages", "x"),
     ];

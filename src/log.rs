@@ -1,0 +1,204 @@
+//! The program's own log: `--log FILE`, filtered by `TEETAP_LOG`.
+//!
+//! Law: without --log nothing is set up. Lines are written by a thread of their own; where the disk is slower than the
+//! program they are dropped and counted. Nothing is logged per datagram.
+
+use std::{
+    env,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt as _,
+    panic,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use teetap_proxy::session::{Level, Notice, SessionChange, SessionId};
+use teetap_wire::control::printable;
+use tracing::{error, info, warn};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    exit::{Exit, Failure},
+    run::{Start, Summary},
+};
+
+/// The variable with the filter.
+const FILTER: &str = "TEETAP_LOG";
+
+/// A log that is written until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Log {
+    path: PathBuf,
+    dropped: ErrorCounter,
+    trouble: Arc<OnceLock<String>>,
+    /// The trouble has been reported.
+    is_reported: bool,
+    /// Writes what is queued when it is dropped.
+    _writer: WorkerGuard,
+}
+
+/// The file; remembers its first error, which the writing thread ignores.
+struct Sink {
+    file: File,
+    trouble: Arc<OnceLock<String>>,
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).inspect_err(|error| {
+            self.trouble.get_or_init(|| error.to_string());
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Log {
+    /// Appends to the file at `path` from now on, panics included.
+    ///
+    /// # Errors
+    /// The filter is wrong, or the file cannot be written.
+    pub(crate) fn start(path: &Path) -> Result<Self, Failure> {
+        let filter = filter(env::var_os(FILTER).unwrap_or_default().to_str())?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|error| Failure::network(format!("cannot write {}: {error}", path.display())))?;
+        let trouble = Arc::new(OnceLock::new());
+        let sink = Sink {
+            file,
+            trouble: Arc::clone(&trouble),
+        };
+        let (queue, writer) = NonBlockingBuilder::default().thread_name("log").finish(sink);
+        let dropped = queue.error_counter();
+        let subscriber = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(queue)
+            .with_ansi(false)
+            .finish();
+        tracing::subscriber::set_global_default(subscriber).map_err(Failure::network)?;
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            error!(target: "teetap::panic", "{info}");
+            before(info);
+        }));
+        Ok(Self {
+            path: path.to_owned(),
+            dropped,
+            trouble,
+            is_reported: false,
+            _writer: writer,
+        })
+    }
+
+    /// Returns once why the log is not complete.
+    pub(crate) fn news(&mut self) -> Option<String> {
+        let lines = self.dropped.dropped_lines();
+        let why = match self.trouble.get() {
+            Some(error) => error.clone(),
+            None if lines > 0 => format!("the disk is too slow, {lines} lines are missing"),
+            None => return None,
+        };
+        let is_reported = std::mem::replace(&mut self.is_reported, true);
+        (!is_reported).then(|| format!("the log {} is not complete: {why}", self.path.display()))
+    }
+}
+
+fn filter(text: Option<&str>) -> Result<EnvFilter, Failure> {
+    let text = text.ok_or_else(|| Failure::usage(format!("in the environment, {FILTER}: not UTF-8")))?;
+    let text = if text.is_empty() { "info" } else { text };
+    EnvFilter::try_new(text).map_err(|error| {
+        Failure::usage(format!(
+            "in the environment, {FILTER}: {error}; see teetap --help"
+        ))
+    })
+}
+
+/// Logs an expression that messages are matched with.
+pub(crate) fn expression(option: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        info!(target: "teetap::run", option, text, "expression set");
+    }
+}
+
+/// Logs the start of a run.
+pub(crate) fn start(start: &Start) {
+    info!(
+        target: "teetap::run",
+        version = env!("CARGO_PKG_VERSION"),
+        target = start.target,
+        server = %start.server,
+        listen = %start.listen,
+        seed = start.seed,
+        "started"
+    );
+}
+
+/// Logs the end of a run.
+pub(crate) fn end(summary: &Summary) {
+    let stats = summary
+        .ended
+        .as_ref()
+        .map(|ended| ended.stats)
+        .unwrap_or_default();
+    let counters = summary
+        .ended
+        .as_ref()
+        .map(|ended| ended.counters)
+        .unwrap_or_default();
+    info!(
+        target: "teetap::run",
+        exit = summary.exit.code(),
+        sessions = stats.sessions,
+        c2s = stats.c2s.datagrams,
+        s2c = stats.s2c.datagrams,
+        refused = stats.refused,
+        unsent = counters.unsent,
+        errors = counters.errors,
+        kernel_drops = summary.kernel_drops,
+        missed_events = summary.lost,
+        "ended"
+    );
+    if summary.exit == Exit::Internal {
+        error!(target: "teetap::run", "ended by a bug");
+    }
+}
+
+/// Logs a change of state of a session, with its sockets.
+pub(crate) fn session(session: Option<SessionId>, change: &SessionChange) {
+    info!(
+        target: "teetap::session",
+        session = session.map(|session| session.0),
+        proto = %change.proto,
+        client = %change.client,
+        server = change.server.map(tracing::field::display),
+        socket = change.upstream.map(tracing::field::display),
+        by = change.by.map(tracing::field::display),
+        reason = change.reason.as_deref().map(printable),
+        "{}",
+        change.state
+    );
+}
+
+/// Logs a notice.
+pub(crate) fn notice(session: Option<SessionId>, notice: &Notice) {
+    let session = session.map(|session| session.0);
+    match notice.level() {
+        Level::Info => info!(target: "teetap::notice", session, "{notice}"),
+        Level::Warning => warn!(target: "teetap::notice", session, "{notice}"),
+    }
+}
+
+/// Logs a line that the program prints about itself.
+pub(crate) fn line(level: Level, text: &str) {
+    match level {
+        Level::Info => info!(target: "teetap", "{text}"),
+        Level::Warning => warn!(target: "teetap", "{text}"),
+    }
+}

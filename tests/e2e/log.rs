@@ -1,0 +1,110 @@
+//! `--log FILE`: the program's own log.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
+
+use teetap_kit::binary::{place, refused, run};
+
+use crate::teetap;
+
+fn demo(log: &Path) -> Command {
+    let mut command = teetap();
+    command
+        .args([
+            "demo",
+            "--seconds",
+            "1",
+            "-l",
+            ":0",
+            "-q",
+            "--seed",
+            "77",
+            "--log",
+        ])
+        .arg(log);
+    command
+}
+
+/// The lines of the log without their times.
+fn lines(log: &Path) -> Vec<String> {
+    let text = fs::read_to_string(log).unwrap();
+    let lines = text.lines().map(|line| {
+        let (time, rest) = line.split_once(' ').unwrap();
+        assert!(time.starts_with("20") && time.ends_with('Z'), "{line}");
+        rest.trim_start().to_owned()
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_run_is_logged_from_start_to_end_without_its_traffic() {
+    let (_folder, log) = place("run.log");
+    run(demo(&log).args(["--until", "rcon_auth"]), 4);
+    assert_eq!(fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+    let logged = lines(&log);
+    for part in [
+        "INFO teetap::run: expression set option=\"--until\" text=\"rcon_auth\"",
+        "INFO teetap::run: started version=",
+        " seed=77",
+        "INFO teetap::session: opening session=1 proto=",
+        "INFO teetap::session: online session=2 proto=",
+        " by=client reason=\"seven has seen enough\"",
+        "INFO teetap::run: ended exit=4 sessions=2 c2s=",
+        "INFO teetap: ",
+    ] {
+        assert!(
+            logged.iter().any(|line| line.contains(part)),
+            "{part}: {logged:#?}"
+        );
+    }
+    assert!(logged.first().unwrap().contains("expression set"), "{logged:#?}");
+    assert!(logged.last().unwrap().contains("ended exit=4"), "{logged:#?}");
+    // A second of the demo has some hundred datagrams.
+    assert!(logged.len() < 50, "{logged:#?}");
+    // Another run goes behind it.
+    run(&mut demo(&log), 0);
+    let both = lines(&log);
+    assert!(both.starts_with(&logged) && both.len() > logged.len());
+}
+
+#[test]
+fn the_log_is_filtered_by_a_variable() {
+    let (_folder, log) = place("run.log");
+    run(demo(&log).env("TEETAP_LOG", "teetap::session=info,error"), 0);
+    let logged = lines(&log);
+    assert!(!logged.is_empty());
+    for line in &logged {
+        assert!(line.starts_with("INFO teetap::session: "), "{line}");
+    }
+    let (_folder, log) = place("run.log");
+    run(demo(&log).env("TEETAP_LOG", "error"), 0);
+    assert_eq!(lines(&log), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_logged_to_is_refused_before_anything_starts() {
+    let (_folder, log) = place("run.log");
+    refused(
+        &mut demo(Path::new("/no/such/run.log")),
+        3,
+        "cannot write /no/such/run.log: No such file",
+    );
+    refused(&mut demo(Path::new("/")), 3, "directory");
+    refused(demo(&log).env("TEETAP_LOG", "teetap=loud"), 2, "TEETAP_LOG");
+    assert!(!log.exists());
+    refused(
+        teetap().args(["open", "FILE", "--log"]).arg(&log),
+        2,
+        "takes no --log",
+    );
+}
+
+#[test]
+fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
+    let (_, stderr) = run(&mut demo(Path::new("/dev/full")), 0);
+    let warnings: Vec<&str> = stderr.lines().filter(|line| line.contains("/dev/full")).collect();
+    assert_eq!(warnings.len(), 1, "{stderr}");
+    assert!(
+        warnings[0].contains("warning: the log /dev/full is not complete: No space left"),
+        "{stderr}"
+    );
+}
