@@ -7,6 +7,7 @@
 )]
 
 mod command_line;
+mod dependencies;
 mod docs;
 mod explain;
 mod filter;
