@@ -1,10 +1,6 @@
 //! Whole runs of the built binary: recordings, input logs, redirects and hostile datagrams, with the demo and scripted peers.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod hostile;
 mod input_log;
