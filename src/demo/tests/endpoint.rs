@@ -23,7 +23,7 @@ fn pair(proto: Proto) -> [Endpoint; 2] {
 /// Sends `count` numbered vital messages both ways and gives what each end received, in order.
 fn exchange(proto: Proto, count: u32, conditions: Conditions, seed: u64) -> [Vec<u32>; 2] {
     let mut ends = pair(proto);
-    let mut link = Hop::new(conditions, seed);
+    let mut link: Hop<(usize, Vec<u8>)> = Hop::new(conditions, seed);
     let mut sent = [0u32; 2];
     let mut got = [Vec::new(), Vec::new()];
     let mut now = Duration::ZERO;
@@ -36,7 +36,6 @@ fn exchange(proto: Proto, count: u32, conditions: Conditions, seed: u64) -> [Vec
             got[1].len()
         );
         while let Some((to, datagram)) = link.receive(micros(now)) {
-            let to: usize = to;
             if let Received::Messages(messages) = ends[to].feed(now, &datagram) {
                 got[to].extend(
                     messages
@@ -140,12 +139,11 @@ fn a_datagram_with_a_wrong_token_or_ack_is_dropped() {
 #[test]
 fn idle_ends_send_one_keepalive_a_second_and_a_silent_peer_times_out() {
     let mut ends = pair(Proto::Ddnet);
-    let mut link = Hop::new(FINE, 1);
+    let mut link: Hop<(usize, Vec<u8>)> = Hop::new(FINE, 1);
     let mut now = Duration::ZERO;
     while now < Duration::from_secs(30) {
         now += STEP;
         while let Some((to, datagram)) = link.receive(micros(now)) {
-            let to: usize = to;
             assert_eq!(ends[to].feed(now, &datagram), Received::Control);
         }
         for end in [0, 1] {
