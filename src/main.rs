@@ -24,6 +24,8 @@ use std::{
     time::Duration,
 };
 
+use teetap_capture::scrub::Keep;
+
 use cli::{Cli, Command};
 use exit::{Exit, Failure};
 
@@ -77,7 +79,14 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             file,
             output,
             keep_unknown,
-        } => command::scrub(quiet, &definitions, &file, &output, keep_unknown),
+            keep_text,
+        } => {
+            let keep = Keep {
+                unknown: keep_unknown,
+                text: keep_text,
+            };
+            command::scrub(quiet, &definitions, &file, &output, keep)
+        }
         Command::Messages { form: true, .. } => command::form(),
         Command::Messages {
             definitions, name, ..

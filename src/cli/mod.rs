@@ -109,13 +109,14 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Redact secrets and addresses from a recording
+    /// Redact secrets, texts and addresses in a recording
     ///
-    /// Replaces every password, rcon command and code by as many *, and every IP and MAC address by a placeholder that is the
-    /// same wherever the address occurs: 192.0.2.1, 2001:db8::1, 02:00:00:00:00:01 and so on (IPv4 from 240.0.0.1 after the
-    /// first 254); an address in a text becomes as many *. Rewrites comments, and removes the names of hosts, interfaces,
-    /// programs and files. Keeps ports, loopback addresses, tokens, names of players, chat and maps. Packets that do not
-    /// belong to the game, were not recorded whole or cannot be read are left out and counted.
+    /// Replaces every password, rcon command and code by as many *, and so every text that players and servers wrote: chat,
+    /// names, votes, broadcasts, lines of the remote console, reasons. Replaces every IP and MAC address by a placeholder that
+    /// is the same wherever the address occurs: 192.0.2.1, 2001:db8::1, 02:00:00:00:00:01 and so on (IPv4 from 240.0.0.1 after
+    /// the first 254). Rewrites comments, and removes the names of hosts, interfaces, programs and files. Keeps ports, loopback
+    /// addresses, tokens, numbers, versions and names of maps. Packets that do not belong to the game, were not recorded whole
+    /// or cannot be read are left out and counted.
     Scrub {
         #[command(flatten)]
         quiet: Quiet,
@@ -130,6 +131,9 @@ pub(crate) enum Command {
         /// Keep unknown messages, and bytes after known fields
         #[arg(long)]
         keep_unknown: bool,
+        /// Keep texts of players and servers; replace only secrets in them
+        #[arg(long)]
+        keep_text: bool,
     },
     /// List all known messages and snapshot objects, or print one definition
     Messages {

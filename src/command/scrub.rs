@@ -10,7 +10,7 @@ use std::{
 use teetap_capture::{
     Encode as _, Format, Item, ReadError,
     jsonl::JsonLines,
-    scrub::{Capture, ScrubError, Scrubbed, Scrubber, Unknown},
+    scrub::{Capture, Keep, ScrubError, Scrubbed, Scrubber},
 };
 use teetap_inspect::jsonl::Lines;
 use teetap_proxy::{io::Seen, session::Time};
@@ -37,15 +37,10 @@ pub(crate) fn scrub(
     definitions: &Definitions,
     path: &Path,
     output: &Path,
-    keep_unknown: bool,
+    keep: Keep,
 ) -> anyhow::Result<Exit> {
     let registry = definitions.registry()?;
-    let unknown = if keep_unknown {
-        Unknown::Keep
-    } else {
-        Unknown::Blank
-    };
-    let mut scrubber = Scrubber::new(registry, unknown);
+    let mut scrubber = Scrubber::new(registry, keep);
     let file::Input {
         bytes: mut input,
         progress,
@@ -67,7 +62,7 @@ pub(crate) fn scrub(
         Err(ScrubError::Read(error)) => Some(error),
         Err(ScrubError::Write(error)) => return Err(cannot_write(output, &error).into()),
     };
-    keep(written, output)?;
+    persist(written, output)?;
     if let Some(progress) = progress {
         progress.end();
     }
@@ -101,7 +96,7 @@ fn create(path: &Path) -> Result<NamedTempFile, Failure> {
 }
 
 /// The output is whole.
-fn keep(written: NamedTempFile, path: &Path) -> Result<(), Failure> {
+fn persist(written: NamedTempFile, path: &Path) -> Result<(), Failure> {
     match written.persist_noclobber(path) {
         Ok(_) => Ok(()),
         Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Err(taken(path)),
@@ -191,14 +186,9 @@ fn write_line(item: Item, scrubber: &mut Scrubber, encoder: &mut JsonLines, out:
 fn summary(tally: &Scrubbed, output: &Path) -> String {
     let mut parts = vec![
         count(tally.secrets, "secret", "secrets"),
+        count(tally.texts, "text", "texts"),
         count(tally.addresses, "IP address", "IP addresses"),
     ];
-    if tally.in_texts > 0 {
-        parts.push(format!(
-            "{} in texts",
-            count(tally.in_texts, "address", "addresses")
-        ));
-    }
     if tally.unknown > 0 {
         let what = count(tally.unknown, "message that is", "messages that are");
         parts.push(format!("{what} not fully known"));

@@ -40,8 +40,9 @@ impl Scrubber {
 
     fn change(&mut self, change: SessionChange) -> SessionChange {
         let mut reason = change.reason;
-        if let Some(reason) = &mut reason {
-            self.peer_text(reason);
+        // Without a side it is the proxy's own.
+        if let Some(reason) = reason.as_mut().filter(|_| change.by.is_some()) {
+            self.reason(reason);
         }
         SessionChange {
             client: self.socket(change.client),

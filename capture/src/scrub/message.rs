@@ -11,37 +11,10 @@ use teetap_wire::{
     identify,
 };
 
-use super::{PLACEHOLDER, Scrubber, Unknown};
-
-/// What is replaced in a message.
-#[derive(Debug)]
-pub(super) struct Hole {
-    range: Range<usize>,
-    form: Form,
-}
-
-/// How the bytes of a hole are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// Bytes, whatever they mean.
-    Bytes,
-    /// Text behind what may be shown of it: the spaces between stay.
-    Rest,
-    /// Ints of the protocol: each keeps its length.
-    Ints,
-    /// A decimal number before its NUL.
-    Decimal,
-    /// Text in which addresses may stand.
-    Text,
-    /// An IPv6 address.
-    Six,
-    /// An IPv4 address.
-    Four,
-    /// What no definition explains.
-    Unknown,
-    /// Ints that no definition explains.
-    UnknownInts,
-}
+use super::{
+    PLACEHOLDER, Scrubber,
+    hole::{Form, Hole},
+};
 
 impl Scrubber {
     /// The data of a chunk.
@@ -75,7 +48,12 @@ impl Scrubber {
         holes.clear();
         match def {
             Some(def) => self.find(def, data, &mut holes),
-            None => self.blank((id..data.len(), Form::Unknown), data, self.unknown, &mut holes),
+            None => self.blank(
+                (id..data.len(), Form::Unknown),
+                data,
+                self.keep.unknown,
+                &mut holes,
+            ),
         }
         for hole in holes.drain(..) {
             if let Some(bytes) = data.get_mut(hole.range) {
@@ -97,38 +75,32 @@ impl Scrubber {
             let (start, end) = (record.at as usize, (record.at + record.len) as usize);
             if start > known {
                 // Ints of an object that has more of them than fields.
-                self.blank((known..start, Form::UnknownInts), data, Unknown::Blank, holes);
+                self.blank((known..start, Form::UnknownInts), data, false, holes);
             }
             known = known.max(end);
             let secret = decoded.view().secret(def, record, source);
-            holes.extend(open(field, record, secret.as_ref()));
+            holes.extend(open(def, field, record, secret.as_ref(), self.keep.text));
             holes.extend(secret.map(|range| Hole {
-                form: hidden(field, range.start > start),
+                form: hidden(field, self.keep.text && range.start > start),
                 range,
             }));
         }
         // Ints of an object at the end.
         let end = decoded.known_end().clamp(known, data.len());
-        self.blank((known..end, Form::UnknownInts), data, Unknown::Blank, holes);
+        self.blank((known..end, Form::UnknownInts), data, false, holes);
         // What could not be read may be half a secret; what comes behind the fields is of a later version.
         let is_surplus = decoded.notes().contains(Code::SurplusBytes);
-        let unknown = if is_surplus { self.unknown } else { Unknown::Blank };
-        self.blank((end..data.len(), Form::Unknown), data, unknown, holes);
+        let keep = is_surplus && self.keep.unknown;
+        self.blank((end..data.len(), Form::Unknown), data, keep, holes);
         self.decoded = decoded;
     }
 
     /// Zeros, as in padding, tell nothing.
-    fn blank(
-        &mut self,
-        (range, form): (Range<usize>, Form),
-        data: &[u8],
-        unknown: Unknown,
-        holes: &mut Vec<Hole>,
-    ) {
+    fn blank(&mut self, (range, form): (Range<usize>, Form), data: &[u8], keep: bool, holes: &mut Vec<Hole>) {
         let says_something = data
             .get(range.clone())
             .is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0));
-        if unknown == Unknown::Blank && says_something {
+        if !keep && says_something {
             self.tally.unknown += 1;
             holes.push(Hole { range, form });
         }
@@ -136,7 +108,6 @@ impl Scrubber {
 
     fn fill(&mut self, form: Form, bytes: &mut [u8]) {
         match form {
-            Form::Text => return self.peer_text(bytes),
             Form::Six => {
                 if let Some(place) = bytes.first_chunk_mut::<16>() {
                     self.six(place);
@@ -149,7 +120,7 @@ impl Scrubber {
                 }
                 return;
             }
-            Form::Ints | Form::UnknownInts => {
+            Form::Ints | Form::UnknownInts | Form::TextInts => {
                 bytes
                     .iter_mut()
                     .for_each(|byte| *byte = *byte & 0x80 | PLACEHOLDER);
@@ -162,9 +133,20 @@ impl Scrubber {
                 let text = bytes.iter_mut().skip_while(|byte| byte.is_ascii_whitespace());
                 text.for_each(|byte| *byte = PLACEHOLDER);
             }
-            Form::Bytes | Form::Unknown => bytes.fill(PLACEHOLDER),
+            Form::Bytes | Form::Unknown | Form::Text => bytes.fill(PLACEHOLDER),
         }
-        self.tally.secrets += u64::from(!matches!(form, Form::Unknown | Form::UnknownInts));
+        match form {
+            Form::Unknown | Form::UnknownInts => {}
+            Form::Text | Form::TextInts => self.tally.texts += 1,
+            _ => self.tally.secrets += 1,
+        }
+    }
+
+    /// Replaces the reason of a session's end.
+    pub(super) fn reason(&mut self, reason: &mut [u8]) {
+        if !self.keep.text && !reason.is_empty() {
+            self.fill(Form::Text, reason);
+        }
     }
 
     fn six(&mut self, place: &mut [u8; 16]) {
@@ -182,20 +164,53 @@ impl Scrubber {
     }
 }
 
-/// What is replaced in the part of a value that is no secret.
-fn open(field: &Field, record: &Record, secret: Option<&Range<usize>>) -> Option<Hole> {
-    let (start, end) = (record.at as usize, (record.at + record.len) as usize);
-    let end = secret.map_or(end, |secret| secret.start);
-    let form = match (&field.ty, record.value) {
-        (Type::Addr, _) => Form::Six,
-        (Type::AddrLegacy, _) => Form::Four,
-        (Type::Text(_) | Type::Decimal, Value::Text(_)) => Form::Text,
+/// Returns what is replaced in the part of a value that is not secret.
+fn open(
+    def: &Def,
+    field: &Field,
+    record: &Record,
+    secret: Option<&Range<usize>>,
+    keep_text: bool,
+) -> Option<Hole> {
+    let start = record.at as usize;
+    let (form, len) = match (&field.ty, record.value) {
+        (Type::Addr, _) => (Form::Six, record.len),
+        (Type::AddrLegacy, _) => (Form::Four, record.len),
+        (Type::Text(_), Value::Text(len)) if !keep_text && !stays(def, field) => (Form::Text, len),
+        (Type::Packed(_), _) if !keep_text && !stays(def, field) => (Form::TextInts, record.len),
         _ => return None,
     };
+    let end = secret.map_or(start + len as usize, |secret| secret.start);
     (start < end).then_some(Hole {
         range: start..end,
         form,
     })
+}
+
+/// Texts that the program of a peer or its installation determines, by message.
+pub(super) const KEPT: &[(&str, &[&str])] = &[
+    ("cl_call_vote", &["type"]),
+    ("cl_command", &["name"]),
+    ("client_version", &["ddnet_version_string"]),
+    ("info", &["version", "map", "game_type"]),
+    ("info_64", &["version", "map", "game_type"]),
+    ("info_extended", &["version", "map", "game_type"]),
+    ("it_is", &["name"]),
+    ("map_change", &["name"]),
+    ("map_details", &["name"]),
+    ("maplist_add", &["names"]),
+    ("maplist_entry_add", &["name"]),
+    ("maplist_entry_rem", &["name"]),
+    ("rcon_cmd_add", &["name", "help", "params"]),
+    ("rcon_cmd_rem", &["name"]),
+    ("server_info", &["version", "map", "game_type"]),
+    ("sv_command_info", &["name", "args_format", "help_text"]),
+    ("sv_command_info_remove", &["name"]),
+];
+
+fn stays(def: &Def, field: &Field) -> bool {
+    KEPT.iter()
+        .any(|(message, fields)| *message == &*def.name && fields.contains(&&*field.name))
 }
 
 /// How a secret is written. `is_rest`: behind something that may be shown.

@@ -3,12 +3,14 @@
 //! # What is replaced
 //!
 //! * Every value that the definitions call secret (passwords, rcon commands, codes), by as many `*`.
+//! * Every text that a peer wrote (chat, broadcasts, votes, names of players, clans and servers, lines of the remote console,
+//!   reasons of CLOSE), by as many `*`, unless it is to stay ([`Keep::text`]). Texts that a program or its installation
+//!   determines stay: versions, names of maps and game types, commands with their help.
 //! * Every IP address and every MAC address, by a placeholder that stays the same throughout the file: 192.0.2.1 to
-//!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. In texts of peers an IP address
-//!   becomes as many `*`, in our own texts its placeholder. Ports stay, and so do loopback addresses, which are the same
-//!   everywhere.
+//!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. Ports stay, and so do loopback
+//!   addresses, which are the same everywhere.
 //! * What is not understood: bytes behind the last known field, messages without a definition. A definition that nobody wrote
-//!   marks no secret. They become `*` too, unless it is asked to keep them.
+//!   marks no secret. They become `*` too, unless they are to stay ([`Keep::unknown`]).
 //! * What people and programs have written beside the packets: comments, names of hosts, interfaces and programs. Nothing of
 //!   it is carried over; the comments of our own captures are made anew of what is left.
 //!
@@ -20,7 +22,7 @@
 //! # What stays
 //!
 //! Every message at its place and with its length, sequence numbers, tokens (they end with their session, and to see whether
-//! they are right is what one looks at them for), times, names of players and their chat. A compressed packet in which something
+//! they are right is what one looks at them for) and times. A compressed packet in which something
 //! was replaced is compressed again and may have another length, which the headers around it follow. A checksum that was
 //! right is right again, one that was wrong stays wrong, one that is not used stays so.
 //!
@@ -32,6 +34,7 @@ mod datagram;
 mod event;
 mod file;
 mod frame;
+mod hole;
 mod message;
 mod own;
 mod stream;
@@ -51,14 +54,13 @@ pub use file::{Capture, ScrubError};
 /// What stands for every byte that is replaced: not even the start of an int, so that no reader takes it for more than it was.
 const PLACEHOLDER: u8 = b'*';
 
-/// What becomes of bytes that no definition explains.
+/// Bytes that stay on request; by default all of them are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Unknown {
-    /// They are replaced.
-    #[default]
-    Blank,
-    /// They stay.
-    Keep,
+pub struct Keep {
+    /// Bytes that no definition explains.
+    pub unknown: bool,
+    /// Texts of peers. Their secrets are replaced all the same.
+    pub text: bool,
 }
 
 /// What was replaced, and what was left out.
@@ -70,8 +72,8 @@ pub struct Scrubbed {
     pub secrets: u64,
     /// Different IP addresses that have a placeholder.
     pub addresses: u64,
-    /// Places in texts of peers where an IP address stood.
-    pub in_texts: u64,
+    /// Texts of peers.
+    pub texts: u64,
     /// Messages that are not known, or not to their end.
     pub unknown: u64,
     /// Packets that are no UDP datagrams.
@@ -104,14 +106,14 @@ impl Scrubbed {
 #[derive(Debug)]
 pub struct Scrubber {
     registry: &'static Registry,
-    unknown: Unknown,
+    keep: Keep,
     addresses: Addresses,
     /// Names of servers that were connected to.
     hosts: Vec<Box<str>>,
     tally: Scrubbed,
     decoded: Decoded,
     /// What is replaced in a message.
-    holes: Vec<message::Hole>,
+    holes: Vec<hole::Hole>,
     scratch: Scratch,
     clear: Vec<u8>,
 }
@@ -119,10 +121,10 @@ pub struct Scrubber {
 impl Scrubber {
     /// With these definitions.
     #[must_use]
-    pub fn new(registry: &'static Registry, unknown: Unknown) -> Self {
+    pub fn new(registry: &'static Registry, keep: Keep) -> Self {
         Self {
             registry,
-            unknown,
+            keep,
             addresses: Addresses::default(),
             hosts: Vec::new(),
             tally: Scrubbed::default(),

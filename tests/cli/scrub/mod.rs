@@ -17,14 +17,14 @@ use crate::teetap;
 use given::{CARDS, CLIENT, SERVER, elsewhere, essence, everything, holds, open, relocated, scrub, secrets};
 
 #[test]
-fn nothing_secret_is_left_and_all_the_rest_is() {
+fn nothing_secret_is_left_and_with_the_texts_all_the_rest_is() {
     let mut messages = BTreeSet::new();
     for name in capture::names().unwrap() {
         let (_folder, path) = place("given.pcap");
         let (out, again) = (path.with_file_name("out.pcap"), path.with_file_name("again.pcap"));
         fs::write(&path, relocated(&name)).unwrap();
         // Surplus bytes are a note in both.
-        let stderr = scrub(&path, &out, &[], 0);
+        let stderr = scrub(&path, &out, &["--keep-text"], 0);
         let count = capture::recorded(&name).unwrap().len();
         assert!(
             stderr.starts_with(&format!("teetap: {count} packets written to ")),
@@ -82,11 +82,68 @@ fn nothing_secret_is_left_and_all_the_rest_is() {
         ] {
             assert!(!holds(&all, address), "{name} {address:?}");
         }
-        scrub(&out, &again, &[], 0);
+        scrub(&out, &again, &["--keep-text"], 0);
         assert!(fs::read(&again).unwrap() == fs::read(&out).unwrap(), "{name}");
     }
     for message in ["rcon_auth", "rcon_cmd", "cl_say", "client_version"] {
         assert!(messages.contains(message), "{message}: {messages:?}");
+    }
+}
+
+/// Texts that peers wrote, by message and field.
+const TEXTS: [(&str, &str); 11] = [
+    ("cl_say", "message"),
+    ("sv_chat", "message"),
+    ("sv_motd", "message"),
+    ("sv_broadcast", "message"),
+    ("rcon_line", "line"),
+    ("cl_start_info", "name"),
+    ("cl_start_info", "clan"),
+    ("sv_client_info", "name"),
+    ("cl_call_vote", "reason"),
+    ("sv_vote_option_add", "description"),
+    ("close", "reason"),
+];
+
+#[test]
+fn no_text_of_a_peer_is_left_and_every_message_is_at_its_place() {
+    let mut found = BTreeSet::new();
+    for name in capture::names().unwrap() {
+        let (_folder, path) = place("given.pcap");
+        let (out, again) = (path.with_file_name("out.pcap"), path.with_file_name("again.pcap"));
+        fs::write(&path, relocated(&name)).unwrap();
+        scrub(&path, &out, &[], 0);
+        let (before, after) = (open(&path, &["-vv"]), open(&out, &["-vv"]));
+        assert_eq!(before.len(), after.len(), "{name}");
+        let all = everything(&out);
+        for (before, after) in before.iter().zip(&after) {
+            for key in ["event", "name", "session", "ordinal", "t", "dir", "seq"] {
+                assert_eq!(before[key], after[key], "{name} {before}");
+            }
+            for (message, field) in TEXTS {
+                let Some(text) = before["fields"][field].as_str() else {
+                    continue;
+                };
+                if before["name"] != message || text.is_empty() || text.ends_with("•••") {
+                    continue;
+                }
+                let new = after["fields"][field].as_str().unwrap();
+                assert!(new.chars().all(|c| c == '*'), "{name} {after}");
+                if text.is_ascii() {
+                    assert_eq!(new.len(), text.len(), "{name} {after}");
+                }
+                // A shorter one may be a part of something else.
+                if text.len() > 5 {
+                    assert!(!holds(&all, text.as_bytes()), "{name} {message} {text}");
+                    found.insert(message);
+                }
+            }
+        }
+        scrub(&out, &again, &[], 0);
+        assert!(fs::read(&again).unwrap() == fs::read(&out).unwrap(), "{name}");
+    }
+    for message in ["cl_say", "sv_chat", "cl_start_info", "rcon_line", "close"] {
+        assert!(found.contains(message), "{message}: {found:?}");
     }
 }
 
@@ -109,7 +166,7 @@ fn others_read_it_and_find_every_checksum_right() {
         } else {
             path
         };
-        scrub(&given, &out, &[], 0);
+        scrub(&given, &out, &["--keep-text"], 0);
         let all = [fs::read(&out).unwrap()];
         assert!(!holds(&all, b"alice-pc") && !holds(&all, b"ditcap") && !holds(&all, b"Linux"));
         let count = capture::recorded(name).unwrap().len();
@@ -159,9 +216,10 @@ fn recordings_of_our_own_stay_recordings_of_our_own() {
         let path = path.with_extension(ending);
         let (out, again) = (path.with_file_name("out"), path.with_file_name("again"));
         elsewhere(&path);
-        let stderr = scrub(&path, &out, &[], 0);
+        let stderr = scrub(&path, &out, &["--keep-text"], 0);
         assert!(
-            stderr.contains(" packets written to ") && stderr.contains("replaced 2 secrets, 1 IP address"),
+            stderr.contains(" packets written to ")
+                && stderr.contains("replaced 2 secrets, 0 texts, 1 IP address"),
             "{stderr}"
         );
         let given = [fs::read(&path).unwrap()];
@@ -187,7 +245,7 @@ fn recordings_of_our_own_stay_recordings_of_our_own() {
         for name in ["server", "listen"] {
             assert!(run[name].as_str().unwrap().starts_with("192.0.2.1:"), "{run}");
         }
-        scrub(&out, &again, &[], 0);
+        scrub(&out, &again, &["--keep-text"], 0);
         assert!(fs::read(&again).unwrap() == written[0], "{ending}");
     }
 }
@@ -197,7 +255,7 @@ fn a_recording_of_ours_is_still_a_capture_of_both_legs() {
     let (_folder, path) = place("given.pcapng");
     let out = path.with_file_name("out.pcapng");
     elsewhere(&path);
-    scrub(&path, &out, &[], 0);
+    scrub(&path, &out, &["--keep-text"], 0);
     let (given, found) = (
         capture::read_recording(&path).unwrap(),
         capture::read_recording(&out).unwrap(),

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use teetap_capture::{
     Format, Item, Playback, ReadError,
-    scrub::{Capture, Scrubber, Unknown},
+    scrub::{Capture, Keep, Scrubber},
 };
 use teetap_wire::def::Registry;
 
@@ -53,7 +53,7 @@ fn play(data: &[u8]) -> Option<Played> {
                 counts[kind] += 1;
             }
             Ok(None) => break false,
-            Err(ReadError::Unknown(_)) if counts == [0; 4] => return None,
+            Err(ReadError::Keep(_)) if counts == [0; 4] => return None,
             Err(_) => break true,
         }
         // A packet has 16 bytes before its own, and makes an event, a state of its session and a notice at most; an end makes
@@ -76,7 +76,7 @@ fn scrub(data: &[u8]) -> Option<Vec<u8>> {
         Format::PcapNg => Capture::pcapng(input),
         Format::JsonLines => return None,
     };
-    let mut scrubber = Scrubber::new(Registry::builtin(), Unknown::Blank);
+    let mut scrubber = Scrubber::new(Registry::builtin(), Keep::default());
     let mut out = Vec::new();
     let done = capture.scrub(&mut scrubber, &mut out);
     let tally = scrubber.tally();

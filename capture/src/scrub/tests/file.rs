@@ -10,7 +10,7 @@ use teetap_kit::capture;
 use teetap_wire::{Dir, Proto, def::Registry};
 
 use super::super::{
-    Capture, ScrubError, Scrubbed, Scrubber, Unknown,
+    Capture, Keep, ScrubError, Scrubbed, Scrubber,
     stream::{Place, Sighted, Sink, Stream},
 };
 use crate::{
@@ -25,7 +25,7 @@ use teetap_proxy::{
 };
 
 fn scrubber() -> Scrubber {
-    Scrubber::new(Registry::builtin(), Unknown::Blank)
+    Scrubber::new(Registry::builtin(), Keep::default())
 }
 
 /// A session from Ethernet with real addresses, as pcap.

@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use teetap_wire::def::Registry;
 
-use super::super::{Scrubber, Unknown, stream::Sighted};
+use super::super::{Keep, Scrubber, stream::Sighted};
 use crate::frame::{Captured, Link, checksum, datagram, put, write};
 
 const PAYLOAD: &[u8] = b"\x10\0\0\x01";
 
 fn scrubber() -> Scrubber {
-    Scrubber::new(Registry::builtin(), Unknown::Blank)
+    Scrubber::new(Registry::builtin(), Keep::default())
 }
 
 /// The IP packet within a frame for Ethernet.

@@ -9,16 +9,25 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 use teetap_wire::{
     Dir, Flags, Header, Packet, Proto, Scratch, Seq, Token, Trailing, compress,
-    def::{Class, Datum, Registry},
+    def::{Class, Datum, Field, Registry, Type},
     write, write_chunk,
 };
 
-use super::*;
+use super::{message::KEPT, *};
 
 const TOKEN: Token = Token([1, 2, 3, 4]);
 
 fn scrubber() -> Scrubber {
-    Scrubber::new(Registry::builtin(), Unknown::Blank)
+    Scrubber::new(Registry::builtin(), Keep::default())
+}
+
+/// Leaves texts as they are.
+fn keeping_text() -> Scrubber {
+    let keep = Keep {
+        unknown: false,
+        text: true,
+    };
+    Scrubber::new(Registry::builtin(), keep)
 }
 
 /// A packet with these messages.
@@ -71,7 +80,7 @@ fn a_password_becomes_as_many_stars_and_nothing_else_changes() {
         let chat = message(proto, "cl_say", &[("message", "hunter2 I say")]);
         let hidden = message(proto, "rcon_auth", &[("password", "*******")]);
         for form in [None, Some(Trailing::Always), Some(Trailing::WhenPartial)] {
-            let mut scrubber = scrubber();
+            let mut scrubber = keeping_text();
             let zeros = message(proto, "rcon_cmd", &[("cmd", "")]);
             let all = |first| packet(proto, &[first, &chat, &zeros], form);
             let (given, wanted) = (all(&secret), all(&hidden));
@@ -85,7 +94,7 @@ fn a_password_becomes_as_many_stars_and_nothing_else_changes() {
             let plain = packet(proto, &[&chat], form);
             assert_eq!(scrub(&mut scrubber, proto, Dir::C2s, &plain), plain);
             let tally = scrubber.tally();
-            assert_eq!((tally.secrets, tally.unknown), (2, 0));
+            assert_eq!((tally.secrets, tally.unknown, tally.texts), (2, 0, 0));
         }
     }
 }
@@ -121,8 +130,8 @@ fn chunk(scrubber: &mut Scrubber, proto: Proto, dir: Dir, data: &[u8]) -> Vec<u8
 }
 
 #[test]
-fn what_may_be_shown_of_a_secret_stays() {
-    let mut scrubber = scrubber();
+fn with_the_texts_stays_what_may_be_shown_of_a_secret() {
+    let mut scrubber = keeping_text();
     for (name, field, dir, given, wanted) in [
         ("cl_say", "message", Dir::C2s, "/timeout ab cd", "/timeout *****"),
         ("cl_say", "message", Dir::C2s, "timeout ab", "timeout ab"),
@@ -140,34 +149,95 @@ fn what_may_be_shown_of_a_secret_stays() {
             "id=0 addr=84.1.2.3:5 x",
             "id=0 addr=************",
         ),
-        (
-            "rcon_line",
-            "line",
-            Dir::S2c,
-            "banned 84.1.2.3 for 5",
-            "banned ******** for 5",
-        ),
-        (
-            "rcon_line",
-            "line",
-            Dir::S2c,
-            "banned 127.0.0.1",
-            "banned 127.0.0.1",
-        ),
-        (
-            "sv_chat",
-            "message",
-            Dir::S2c,
-            "join [2a02::7]:8303!",
-            "join [*******]:8303!",
-        ),
+        ("rcon_line", "line", Dir::S2c, "banned for 5", "banned for 5"),
     ] {
         let given = message(Proto::Ddnet, name, &[(field, given)]);
         let wanted = message(Proto::Ddnet, name, &[(field, wanted)]);
         assert_eq!(chunk(&mut scrubber, Proto::Ddnet, dir, &given), wanted);
         assert_eq!(chunk(&mut scrubber, Proto::Ddnet, dir, &wanted), wanted);
     }
-    assert_eq!(scrubber.tally().in_texts, 2);
+    assert_eq!(scrubber.tally().texts, 0);
+}
+
+#[test]
+fn texts_of_peers_become_as_many_stars_and_those_of_programs_stay() {
+    let info = ("info", Proto::V6, Dir::C2s);
+    for ((name, proto, dir), given, wanted, texts) in [
+        (
+            info,
+            &[("version", "0.6 626fce9a778df4d4"), ("password", "pw")][..],
+            &[("version", "0.6 626fce9a778df4d4"), ("password", "**")][..],
+            0,
+        ),
+        (
+            ("cl_say", Proto::Ddnet, Dir::C2s),
+            &[("message", "/timeout ab \u{e4}")],
+            &[("message", "**************")],
+            1,
+        ),
+        (
+            ("cl_say", Proto::V7, Dir::C2s),
+            &[("message", "me at 84.1.2.3")],
+            &[("message", "**************")],
+            1,
+        ),
+        (
+            ("rcon_line", Proto::Ddnet, Dir::S2c),
+            &[("line", "sv_name Alice's")],
+            &[("line", "***************")],
+            1,
+        ),
+        (
+            ("cl_start_info", Proto::V6, Dir::C2s),
+            &[("name", "alice"), ("clan", "x"), ("skin", "")],
+            &[("name", "*****"), ("clan", "*"), ("skin", "")],
+            2,
+        ),
+        (
+            ("cl_call_vote", Proto::V7, Dir::C2s),
+            &[("type", "kick"), ("value", "3"), ("reason", "rude")],
+            &[("type", "kick"), ("value", "*"), ("reason", "****")],
+            2,
+        ),
+        (
+            ("map_change", Proto::V6, Dir::S2c),
+            &[("name", "Kobra 2")],
+            &[("name", "Kobra 2")],
+            0,
+        ),
+        (
+            ("sv_motd", Proto::Ddnet, Dir::S2c),
+            &[("message", "Hi\nthere")],
+            &[("message", "********")],
+            1,
+        ),
+    ] {
+        let mut scrubber = scrubber();
+        let (given, wanted) = (message(proto, name, given), message(proto, name, wanted));
+        assert_eq!(chunk(&mut scrubber, proto, dir, &given), wanted, "{name}");
+        assert_eq!(scrubber.tally().texts, texts, "{name}");
+        assert_eq!(chunk(&mut scrubber, proto, dir, &wanted), wanted, "{name}");
+    }
+    let mut close = b"\x04Kicked by alice\0".to_vec();
+    scrubber().control(Proto::V7, Dir::S2c, &mut close);
+    assert_eq!(close, b"\x04***************\0");
+}
+
+#[test]
+fn every_text_that_stays_is_one_of_a_definition() {
+    for (message, fields) in KEPT {
+        for field in *fields {
+            let mut defs = Proto::ALL
+                .into_iter()
+                .flat_map(|proto| Registry::builtin().defs(proto.into()))
+                .filter(|def| *def.name == **message);
+            let is_text = |found: &Field| *found.name == **field && matches!(found.ty, Type::Text(_));
+            assert!(
+                defs.any(|def| def.fields.iter().any(is_text)),
+                "{message} {field}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -177,7 +247,7 @@ fn every_kind_of_field_can_be_secret() {
     let registry = Registry::with("test.tw", text)
         .map_err(|errors| format!("{errors:?}"))
         .unwrap();
-    let mut scrubber = Scrubber::new(Box::leak(Box::new(registry)), Unknown::Blank);
+    let mut scrubber = Scrubber::new(Box::leak(Box::new(registry)), Keep::default());
     let id: &[u8] = &[0x89, 0x03];
     let data = [
         id,
@@ -205,7 +275,13 @@ fn what_is_not_known_is_replaced_unless_it_is_to_stay() {
         (b"\xbf\x01secret".to_vec(), b"\xbf\x01******".to_vec()),
         ([&ready[..], b"more"].concat(), [&ready[..], b"****"].concat()),
     ] {
-        let mut keep = Scrubber::new(Registry::builtin(), Unknown::Keep);
+        let mut keep = Scrubber::new(
+            Registry::builtin(),
+            Keep {
+                unknown: true,
+                text: false,
+            },
+        );
         assert_eq!(chunk(&mut scrubber(), Proto::Ddnet, Dir::C2s, &data), wanted);
         assert_eq!(chunk(&mut keep, Proto::Ddnet, Dir::C2s, &data), data);
     }
@@ -219,7 +295,13 @@ fn what_is_not_known_is_replaced_unless_it_is_to_stay() {
     // Half a secret is replaced all the same, and zeros never.
     let info = message(Proto::Ddnet, "info", &[("password", "hunter2")]);
     let half = &info[..info.len() - 3];
-    let mut keep = Scrubber::new(Registry::builtin(), Unknown::Keep);
+    let mut keep = Scrubber::new(
+        Registry::builtin(),
+        Keep {
+            unknown: true,
+            text: false,
+        },
+    );
     let out = chunk(&mut keep, Proto::Ddnet, Dir::C2s, half);
     assert!(out.ends_with(b"*****") && out.len() == half.len(), "{out:?}");
     let zeros = [&ready[..], &[0; 9]].concat();
@@ -228,6 +310,7 @@ fn what_is_not_known_is_replaced_unless_it_is_to_stay() {
 
 #[test]
 fn what_receivers_do_not_read_is_replaced() {
+    let scrubber = keeping_text;
     let chat = message(Proto::V7, "cl_say", &[("message", "hi")]);
     let mut payload = Vec::new();
     write_chunk(Proto::V7, None, false, &chat, &mut payload).unwrap();
