@@ -13,6 +13,7 @@
 
 pub mod decoder;
 pub mod explain;
+pub mod frame;
 mod gist;
 pub mod jsonl;
 pub mod lines;

@@ -1,44 +1,31 @@
 //! The headers around a datagram, with other addresses.
 //!
-//! Law: headers are written anew from the fields that are known. IP options, extension headers, and what stands behind the
-//! datagram are not carried over; checksums are as right or wrong as they were.
+//! Law: IP options, extension headers, and bytes after the datagram are not carried over, because they may hold addresses;
+//! checksums are as right or wrong as they were.
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::{
-    super::frame::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, Link, Udp, checksum, put},
-    addresses::Addresses,
-};
+use etherparse::{Ipv4Header, Ipv4Options, Ipv6Header, UdpHeader, ip_number};
 
-/// UDP in headers of IP.
-const UDP: u8 = 17;
+use super::addresses::Addresses;
+use crate::frame::{Ip, Link, Udp};
 
-/// What is kept of the headers of a datagram.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The headers of a datagram.
+#[derive(Clone, Debug)]
 pub(super) struct Headers {
     link: Link,
     /// Everything before the IP header.
     before: Vec<u8>,
     from: SocketAddr,
     to: SocketAddr,
-    ip: Ip,
+    ip: Header,
     sum: Sum,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Ip {
-    Four {
-        service: u8,
-        id: [u8; 2],
-        dont_fragment: bool,
-        ttl: u8,
-        sum: Sum,
-    },
-    Six {
-        /// Version, traffic class, flow label.
-        first: [u8; 4],
-        hops: u8,
-    },
+#[derive(Clone, Debug)]
+enum Header {
+    Four(Box<Ipv4Header>, Sum),
+    Six(Box<Ipv6Header>),
 }
 
 /// A checksum.
@@ -51,40 +38,33 @@ enum Sum {
 }
 
 impl Headers {
-    /// Of a frame in which this datagram is, whole.
-    pub(super) fn of(link: Link, frame: &[u8], udp: &Udp<'_>) -> Option<Self> {
-        let start = ip_header(link, frame)?;
-        let (before, packet) = frame.split_at_checked(start)?;
-        let ip = if packet.first()? >> 4 == 4 {
-            let len = usize::from(packet.first()? & 0x0f) * 4;
-            let header = packet.get(..len)?;
-            Ip::Four {
-                service: *packet.get(1)?,
-                id: *packet.get(4..)?.first_chunk()?,
-                dont_fragment: packet.get(6)? & 0x40 != 0,
-                ttl: *packet.get(8)?,
-                sum: Sum::of(*packet.get(10..)?.first_chunk()?, checksum([header])),
+    /// Returns the headers of a datagram that was captured whole.
+    pub(super) fn of(link: Link, udp: &Udp<'_>) -> Option<Self> {
+        let ip = match &udp.ip {
+            Ip::V4(slice) => {
+                let mut header = slice.to_header();
+                let sum = Sum::of(header.header_checksum, header.calc_header_checksum());
+                header.options = Ipv4Options::default();
+                Header::Four(Box::new(header), sum)
             }
-        } else {
-            Ip::Six {
-                first: *packet.first_chunk()?,
-                hops: *packet.get(7)?,
+            Ip::V6(slice) => {
+                let mut header = slice.to_header();
+                header.next_header = ip_number::UDP;
+                Header::Six(Box::new(header))
             }
         };
-        let stored = udp.sum.to_be_bytes();
-        let pseudo = pseudo(udp.from.ip(), udp.to.ip(), udp.len)?;
-        let ports = ports(udp.from, udp.to, udp.len, stored)?;
+        let right = checksum(udp.from, udp.to, udp.bytes)?;
         Some(Self {
             link,
-            before: before.to_owned(),
+            before: udp.before.to_owned(),
             from: udp.from,
             to: udp.to,
             ip,
-            sum: Sum::of(stored, checksum([&pseudo, &ports, udp.bytes])),
+            sum: Sum::of(udp.header.checksum(), right),
         })
     }
 
-    /// Appends a frame around another datagram; false, with nothing of use in `out`, when there are too many addresses.
+    /// Appends a frame around another datagram. Returns false, with nothing of use in `out`, when there are too many addresses.
     pub(super) fn write(&self, addresses: &mut Addresses, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         self.try_write(addresses, bytes, out).is_some()
     }
@@ -92,47 +72,42 @@ impl Headers {
     fn try_write(&self, addresses: &mut Addresses, bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let (from, to) = (addresses.socket(self.from)?, addresses.socket(self.to)?);
         self.write_link(addresses, out)?;
-        let length = u16::try_from(8 + bytes.len()).ok()?;
-        match &self.ip {
-            Ip::Four {
-                service,
-                id,
-                dont_fragment,
-                ttl,
-                sum,
-            } => {
-                let start = out.len();
-                out.extend_from_slice(&[0x45, *service]);
-                out.extend_from_slice(&length.checked_add(20)?.to_be_bytes());
-                out.extend_from_slice(id);
-                out.extend_from_slice(&[u8::from(*dont_fragment) << 6, 0, *ttl, UDP, 0, 0]);
-                out.extend_from_slice(&pair(from.ip(), to.ip())?);
-                let right = checksum([out.get(start..)?]);
-                put(out, start + 10, sum.written(right));
+        let length = UdpHeader::LEN + bytes.len();
+        match (&self.ip, from.ip(), to.ip()) {
+            (Header::Four(header, sum), IpAddr::V4(source), IpAddr::V4(destination)) => {
+                let mut header = Ipv4Header {
+                    source: source.octets(),
+                    destination: destination.octets(),
+                    ..*header.clone()
+                };
+                header.set_payload_len(length).ok()?;
+                header.header_checksum = sum.written(header.calc_header_checksum());
+                out.extend_from_slice(&header.to_bytes());
             }
-            Ip::Six { first, hops } => {
-                out.extend_from_slice(first);
-                out.extend_from_slice(&length.to_be_bytes());
-                out.extend_from_slice(&[UDP, *hops]);
-                out.extend_from_slice(&pair(from.ip(), to.ip())?);
+            (Header::Six(header), IpAddr::V6(source), IpAddr::V6(destination)) => {
+                let mut header = Ipv6Header {
+                    source: source.octets(),
+                    destination: destination.octets(),
+                    ..*header.clone()
+                };
+                header.set_payload_length(length).ok()?;
+                out.extend_from_slice(&header.to_bytes());
             }
+            _ => return None,
         }
-        let pseudo = pseudo(from.ip(), to.ip(), bytes.len())?;
-        let start = out.len();
-        out.extend_from_slice(&ports(from, to, bytes.len(), [0; 2])?);
-        out.extend_from_slice(bytes);
-        // 0 would say that there is none.
-        let right = match checksum([&pseudo, out.get(start..)?]) {
-            0 => 0xffff,
-            right => right,
+        let udp = UdpHeader {
+            source_port: from.port(),
+            destination_port: to.port(),
+            length: u16::try_from(length).ok()?,
+            checksum: self.sum.written(checksum(from, to, bytes)?),
         };
-        put(out, start + 6, self.sum.written(right));
+        out.extend_from_slice(&udp.to_bytes());
+        out.extend_from_slice(bytes);
         Some(())
     }
 
     fn write_link(&self, addresses: &mut Addresses, out: &mut Vec<u8>) -> Option<()> {
-        let start = out.len();
-        let is_four = matches!(self.ip, Ip::Four { .. });
+        let is_four = matches!(self.ip, Header::Four(..));
         match self.link {
             Link::Raw | Link::Other(_) => {}
             // The numbers of IPv4 and IPv6 in the order of the bytes of the file.
@@ -146,9 +121,12 @@ impl Headers {
             }
             Link::Cooked => self.write_cooked(6, (4, 2), addresses, out)?,
             Link::Cooked2 => {
+                let start = out.len();
                 self.write_cooked(12, (11, 1), addresses, out)?;
                 // Reserved.
-                put(out, start + 2, 0);
+                if let Some(reserved) = out.get_mut(start + 2..start + 4) {
+                    reserved.fill(0);
+                }
             }
         }
         Some(())
@@ -175,11 +153,10 @@ impl Headers {
 }
 
 impl Sum {
-    /// `rest`: the checksum over everything, this one included.
-    fn of(stored: [u8; 2], rest: u16) -> Self {
-        match (stored, rest) {
-            ([0, 0], _) => Self::Unused,
-            (_, 0) => Self::Right,
+    fn of(stored: u16, right: u16) -> Self {
+        match stored {
+            0 => Self::Unused,
+            _ if stored == right => Self::Right,
             _ => Self::Wrong,
         }
     }
@@ -195,44 +172,22 @@ impl Sum {
     }
 }
 
-/// Where the IP header begins in a frame that holds one.
-fn ip_header(link: Link, frame: &[u8]) -> Option<usize> {
-    let (mut at, mut start) = match link {
-        Link::Raw => return Some(0),
-        Link::Loopback => return Some(4),
-        Link::Ethernet => (12, 14),
-        Link::Cooked => (14, 16),
-        Link::Cooked2 => (0, 20),
-        Link::Other(_) => return None,
+/// Returns the right checksum of a UDP datagram; `None` if it is too long.
+fn checksum(from: SocketAddr, to: SocketAddr, bytes: &[u8]) -> Option<u16> {
+    let header = UdpHeader {
+        source_port: from.port(),
+        destination_port: to.port(),
+        length: u16::try_from(UdpHeader::LEN + bytes.len()).ok()?,
+        checksum: 0,
     };
-    loop {
-        let ethertype = u16::from_be_bytes(*frame.get(at..)?.first_chunk()?);
-        if matches!(ethertype, ETHERTYPE_IPV4 | ETHERTYPE_IPV6) {
-            return Some(start);
+    let sum = match (from.ip(), to.ip()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            header.calc_checksum_ipv4_raw(from.octets(), to.octets(), bytes)
         }
-        // Behind a VLAN tag.
-        (at, start) = (start + 2, start + 4);
-    }
-}
-
-/// Two addresses of one family; of two families both as IPv6.
-fn pair(from: IpAddr, to: IpAddr) -> Option<Vec<u8>> {
-    match (from, to) {
-        (IpAddr::V4(from), IpAddr::V4(to)) => Some([from.octets(), to.octets()].concat()),
-        (IpAddr::V6(from), IpAddr::V6(to)) => Some([from.octets(), to.octets()].concat()),
-        _ => None,
-    }
-}
-
-fn pseudo(from: IpAddr, to: IpAddr, len: usize) -> Option<Vec<u8>> {
-    let mut bytes = pair(from, to)?;
-    bytes.extend_from_slice(&[0, UDP]);
-    bytes.extend_from_slice(&u16::try_from(8 + len).ok()?.to_be_bytes());
-    Some(bytes)
-}
-
-fn ports(from: SocketAddr, to: SocketAddr, len: usize, sum: [u8; 2]) -> Option<Vec<u8>> {
-    let length = u16::try_from(8 + len).ok()?;
-    let words = [from.port(), to.port(), length, u16::from_be_bytes(sum)];
-    Some(words.iter().flat_map(|word| word.to_be_bytes()).collect())
+        (IpAddr::V6(from), IpAddr::V6(to)) => {
+            header.calc_checksum_ipv6_raw(from.octets(), to.octets(), bytes)
+        }
+        _ => return None,
+    };
+    sum.ok()
 }

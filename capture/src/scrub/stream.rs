@@ -79,7 +79,7 @@ impl Sighted {
             tally.cut += 1;
             return None;
         }
-        let Some(headers) = Headers::of(captured.link, captured.frame, &udp) else {
+        let Some(headers) = Headers::of(captured.link, &udp) else {
             tally.broken += 1;
             return None;
         };
