@@ -1,158 +1,129 @@
-//! The dumps of programs: an offset, hex, and perhaps the same bytes as text.
+//! Dumps of programs: an offset, hex, and perhaps the same bytes as text.
 //!
-//! Law: a line belongs to a dump when its offset follows what came before, or the text is refused; the text column is never
-//! read, only compared. What is in words whose order nobody can know is refused by the name of what makes it.
+//! Law: a line belongs to a dump when its offset follows the line before, or the text is refused. The text beside the bytes is
+//! not read, only compared: words that a program turned round show there.
 
-use super::{InputError, MAX_FRAME, beside::Beside, digits};
+use super::{InputError, MAX_FRAME, digits};
 
-/// Which program made a dump.
+/// The program that wrote a dump.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Program {
     Tcpdump,
     Xxd,
     Hexdump,
-    /// Of bytes, not of words.
-    Od,
-    /// And tshark.
-    Wireshark,
-}
-
-/// How the lines of a dump look.
-#[derive(Clone, Copy)]
-struct Form {
-    program: Program,
-    /// Digits of the first offset.
-    digits: usize,
-    /// Spaces behind it.
-    gap: usize,
+    Tshark,
 }
 
 /// A line, taken apart.
 struct Cut<'a> {
     offset: &'a str,
-    /// Byte column where the hex starts.
+    /// Byte column of the hex.
     start: usize,
-    /// Empty where only the end is told.
+    /// Empty in a line that only gives the end.
     hex: &'a str,
-    /// What stands behind it.
+    /// The text beside it.
     text: &'a str,
 }
 
-/// What a packet is put together from.
-enum Part<'a> {
-    /// `*`: lines like the one before.
-    Repeat,
-    Line {
-        number: usize,
-        offset: &'a str,
-        bytes: Vec<u8>,
-    },
-}
-
-/// The first packet of a dump; `None` if the text is none.
+/// Returns the first packet of a dump; `None` if the text is not a dump.
 pub(super) fn bytes(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
-    let mut lines = text.lines();
-    let form = std::iter::from_fn(|| lines.next().map(|line| Form::of(line, lines.clone().next())));
-    let Some(form) = form.flatten().next() else {
+    let Some(program) = text.lines().find_map(Program::of) else {
         return words(text).map_or(Ok(None), |line| Err(InputError::Words(line)));
     };
-    said.push(format!("the text of {}", form.name()));
-    let parts = parts(text, form, said)?;
-    let mut found: Vec<Vec<u8>> = Vec::new();
-    let mut failed = None;
-    for radix in form.radixes() {
-        match assemble(&parts, *radix) {
-            Ok(bytes) if found.contains(&bytes) => {}
-            Ok(bytes) => found.push(bytes),
-            // The offsets of the last radix read as they are written.
-            Err(error) => failed = Some(error),
+    said.push(format!("the text of {}", program.name()));
+    let mut out: Vec<u8> = Vec::new();
+    let mut last: Vec<u8> = Vec::new();
+    let (mut begun, mut repeat, mut left_out) = (false, false, 0);
+    for (number, line) in (1..).zip(text.lines().map(str::trim_end)) {
+        let Some(cut) = program.cut(line) else {
+            let is_star = line.trim() == "*";
+            repeat |= is_star;
+            left_out += usize::from(!is_star && !line.trim().is_empty());
+            continue;
+        };
+        if begun && cut.offset.bytes().all(|digit| digit == b'0') {
+            said.push("only the first packet of the text".to_owned());
+            break;
+        }
+        begun = true;
+        let before = line.get(..cut.start).unwrap_or_default().chars().count();
+        let bytes = digits(cut.hex, number, before)?;
+        // `xxd -e` writes a short word to the right.
+        if program == Program::Xxd && cut.hex.starts_with("  ") {
+            return Err(InputError::Words(number));
+        }
+        compare(number, &bytes, &cut)?;
+        let offset = usize::from_str_radix(cut.offset, 16).unwrap_or(usize::MAX);
+        // `*` stands for lines like the one before.
+        while repeat && out.len() < offset && !last.is_empty() && out.len() <= MAX_FRAME {
+            out.extend_from_slice(&last);
+        }
+        repeat = false;
+        if offset != out.len() {
+            return Err(InputError::Gap {
+                line: number,
+                found: offset,
+                have: out.len(),
+            });
+        }
+        out.extend_from_slice(&bytes);
+        last = bytes;
+        if out.len() > MAX_FRAME {
+            return Err(InputError::TooLong);
         }
     }
-    match (found.len(), found.pop(), failed) {
-        (1, Some(bytes), _) => Ok(Some(bytes)),
-        (0, _, Some(error)) => Err(error),
-        _ => Err(InputError::Radix),
+    if left_out > 0 {
+        said.push(format!("{left_out} lines without bytes left out"));
     }
+    Ok(Some(out))
 }
 
-impl Form {
+impl Program {
     const fn name(self) -> &'static str {
-        match self.program {
-            Program::Tcpdump => "tcpdump",
-            Program::Xxd => "xxd",
-            Program::Hexdump => "hexdump -C",
-            Program::Od => "od -t x1",
-            Program::Wireshark => "Wireshark or tshark -x",
+        match self {
+            Self::Tcpdump => "tcpdump",
+            Self::Xxd => "xxd",
+            Self::Hexdump => "hexdump -C",
+            Self::Tshark => "tshark -x",
         }
     }
 
-    /// How the offsets may count: od counts in octal where nothing else is asked for, with one digit more than in hex.
-    const fn radixes(self) -> &'static [u32] {
-        match self.program {
-            Program::Od if self.digits > 6 => &[8, 10, 16],
-            _ => &[16],
-        }
+    /// Returns the program of a line that is the first of a dump.
+    fn of(line: &str) -> Option<Self> {
+        let is_first = |program: &Self| {
+            let cut = program.cut(line.trim_end());
+            cut.is_some_and(|cut| cut.offset.bytes().all(|digit| digit == b'0') && !cut.hex.trim().is_empty())
+        };
+        [Self::Tcpdump, Self::Xxd, Self::Hexdump, Self::Tshark]
+            .into_iter()
+            .find(is_first)
     }
 
-    /// The form of a line that `next` follows, if it is the first one of a dump.
-    fn of(line: &str, next: Option<&str>) -> Option<Self> {
-        let line = line.trim_end();
-        let trimmed = line.trim_start();
-        let (prefixed, rest) = match trimmed.strip_prefix("0x") {
-            Some(rest) => (true, rest),
-            None => (false, trimmed),
-        };
-        let digits = rest.bytes().take_while(|byte| *byte == b'0').count();
-        let after = rest.get(digits..)?;
-        let gap = after.len() - after.trim_start().len();
-        let program = match (prefixed, digits) {
-            (true, 4..) if after.starts_with(':') => Program::Tcpdump,
-            (false, 7..) if after.starts_with(": ") => Program::Xxd,
-            (true, _) => return None,
-            (false, 7..) if after.ends_with('|') && gap >= 2 => Program::Hexdump,
-            (false, 8..=16) if gap >= 2 => Program::Hexdump,
-            (false, 6 | 7) if gap >= 1 => Program::Od,
-            (false, 4 | 5) if gap >= 1 => Program::Wireshark,
-            (false, _) => return None,
-        };
-        let form = Self { program, digits, gap };
-        let first = form.cut(line).filter(|cut| !cut.hex.trim().is_empty())?;
-        if matches!(program, Program::Tcpdump | Program::Xxd) {
-            return Some(form);
-        }
-        let mut bytes = 0;
-        for word in first.hex.split_whitespace() {
-            if word.len() != 2 || !word.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                return None;
-            }
-            bytes += 1;
-        }
-        // What may as well be two bytes, and others, is an offset when another one follows it.
-        let follows = |line: &str| {
-            let cut = form.cut(line);
-            cut.is_some_and(|cut| usize::from_str_radix(cut.offset, 16) == Ok(bytes))
-        };
-        (gap > 1 || digits > 5 || next.is_some_and(follows)).then_some(form)
-    }
-
-    /// Takes a line apart that looks like those of the dump.
+    /// Takes a line of the dump apart.
     fn cut(self, line: &str) -> Option<Cut<'_>> {
-        let line = line.trim_end();
         let trimmed = line.trim_start();
-        let prefix = if self.program == Program::Tcpdump { 2 } else { 0 };
-        let rest = trimmed.get(prefix..)?;
+        let rest = match self {
+            Self::Tcpdump => trimmed.strip_prefix("0x")?,
+            Self::Xxd | Self::Hexdump | Self::Tshark => trimmed,
+        };
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
         let (offset, after) = rest.split_at_checked(digits)?;
         let gap = after.len() - after.trim_start().len();
-        let fits = match self.program {
-            Program::Tcpdump => trimmed.starts_with("0x") && digits >= 4 && after.starts_with(':'),
-            Program::Xxd => digits >= 7 && after.starts_with(": "),
-            Program::Hexdump | Program::Od => digits >= self.digits && (after.is_empty() || gap == self.gap),
-            Program::Wireshark => digits >= self.digits && gap == self.gap,
+        let (fits, skip) = match self {
+            Self::Tcpdump => (digits >= 4 && after.starts_with(':'), 1),
+            Self::Xxd => (digits >= 8 && after.starts_with(": "), 1),
+            Self::Hexdump => (digits >= 8 && (after.is_empty() || gap == 2), 0),
+            Self::Tshark => (matches!(digits, 4..=7) && gap == 2, 0),
         };
-        let skip = usize::from(matches!(self.program, Program::Tcpdump | Program::Xxd));
         let rest = after.get(skip..)?;
-        let (hex, text) = rest.split_at_checked(self.hex_len(rest))?;
+        let hex_len = match self {
+            Self::Tcpdump | Self::Xxd => {
+                let trimmed = rest.trim_start();
+                rest.len() - trimmed.len() + trimmed.find("  ").unwrap_or(trimmed.len())
+            }
+            Self::Hexdump | Self::Tshark => pairs_len(rest),
+        };
+        let (hex, text) = rest.split_at_checked(hex_len)?;
         (fits && digits <= 16).then_some(Cut {
             offset,
             start: line.len() - rest.len(),
@@ -160,21 +131,9 @@ impl Form {
             text,
         })
     }
-
-    /// Where the hex ends.
-    fn hex_len(self, rest: &str) -> usize {
-        match self.program {
-            Program::Tcpdump | Program::Xxd => {
-                let trimmed = rest.trim_start();
-                rest.len() - trimmed.len() + trimmed.find("  ").unwrap_or(trimmed.len())
-            }
-            Program::Od => rest.find('>').unwrap_or(rest.len()),
-            Program::Hexdump | Program::Wireshark => pairs_len(rest),
-        }
-    }
 }
 
-/// Where pairs of digits end: at a bar, or at more than a space. Two spaces may be in the middle of 16 pairs.
+/// Returns where pairs of digits end: at a bar, or at more than a space. Two spaces may be in the middle of 16 pairs.
 fn pairs_len(rest: &str) -> usize {
     let mut end = rest.len() - rest.trim_start().len();
     for count in 1.. {
@@ -197,85 +156,54 @@ fn pairs_len(rest: &str) -> usize {
     end
 }
 
-/// The lines of the first packet.
-fn parts<'a>(text: &'a str, form: Form, said: &mut Vec<String>) -> Result<Vec<Part<'a>>, InputError> {
-    let mut parts = Vec::new();
-    let mut beside = Beside::default();
-    let mut begun = false;
-    let mut left_out = 0;
-    for (at, line) in text.lines().enumerate() {
-        let (number, line) = (at + 1, line.trim_end());
-        let Some(cut) = form.cut(line) else {
-            if line.trim() == "*" {
-                parts.push(Part::Repeat);
-            } else {
-                left_out += usize::from(!line.trim().is_empty());
-            }
-            continue;
-        };
-        if begun && cut.offset.bytes().all(|digit| digit == b'0') {
-            said.push("only the first packet of the text".to_owned());
-            break;
-        }
-        begun = true;
-        if form.program == Program::Xxd {
-            beside.words(number, cut.hex, cut.text)?;
-        }
-        let before = line.get(..cut.start).unwrap_or_default().chars().count();
-        let bytes = digits(cut.hex, number, before)?;
-        let word = cut.hex.split_whitespace().next().map_or(0, |word| word.len() / 2);
-        beside.compare(number, &bytes, word, cut.text);
-        parts.push(Part::Line {
-            number,
-            offset: cut.offset,
-            bytes,
-        });
+/// Refuses bytes that differ from the text beside them, and words that may have been turned round (`xxd -e`).
+fn compare(line: usize, bytes: &[u8], cut: &Cut<'_>) -> Result<(), InputError> {
+    if !agree(bytes, cut.text) {
+        return Err(InputError::Beside(line));
     }
-    said.extend(beside.told()?);
-    if left_out > 0 {
-        said.push(format!("{left_out} lines without bytes left out"));
+    let word = cut.hex.split_whitespace().map(|word| word.len() / 2).max();
+    let turned: Vec<u8> = bytes
+        .chunks(word.unwrap_or_default().max(1))
+        .flat_map(|word| word.iter().rev().copied())
+        .collect();
+    // Words of 4 and 8 bytes are the default there; xxd itself has words of 2.
+    if matches!(word, Some(4 | 8)) && turned != bytes && agree(&turned, cut.text) {
+        return Err(InputError::Words(line));
     }
-    Ok(parts)
+    Ok(())
 }
 
-/// The bytes of the lines, whose offsets count with `radix`.
-fn assemble(parts: &[Part<'_>], radix: u32) -> Result<Vec<u8>, InputError> {
-    let mut out = Vec::new();
-    let mut last: &[u8] = &[];
-    let mut repeat = false;
-    for part in parts {
-        let Part::Line {
-            number,
-            offset,
-            bytes,
-        } = part
-        else {
-            repeat = true;
-            continue;
-        };
-        let offset = usize::from_str_radix(offset, radix).unwrap_or(usize::MAX);
-        while repeat && out.len() < offset && !last.is_empty() && out.len() <= MAX_FRAME {
-            out.extend_from_slice(last);
-        }
-        repeat = false;
-        if offset != out.len() {
-            return Err(InputError::Gap {
-                line: *number,
-                found: offset,
-                have: out.len(),
-            });
-        }
-        last = bytes;
-        out.extend_from_slice(bytes);
-        if out.len() > MAX_FRAME {
-            return Err(InputError::TooLong);
-        }
+/// Returns true if `text` may be shown beside `bytes`: themselves where they are printable, dots for others.
+fn agree(bytes: &[u8], text: &str) -> bool {
+    let text = text.trim_matches(' ');
+    let text = text
+        .strip_prefix('|')
+        .and_then(|text| text.strip_suffix('|'))
+        .unwrap_or(text);
+    // Bytes outside ASCII are shown in many ways.
+    if text.is_empty() || !text.is_ascii() {
+        return true;
     }
-    Ok(out)
+    let alike = |bytes: &[u8], text: &str| {
+        bytes.len() == text.len()
+            && bytes.iter().zip(text.bytes()).all(|(byte, shown)| {
+                if byte.is_ascii_graphic() {
+                    shown == *byte
+                } else {
+                    matches!(shown, b'.' | b' ')
+                }
+            })
+    };
+    // Spaces at the ends look like those around the text.
+    let is_space = |byte: &u8| *byte == b' ';
+    let start = bytes.iter().take_while(|byte| is_space(byte)).count();
+    let end = bytes.iter().rev().take_while(|byte| is_space(byte)).count();
+    let inner = bytes.get(start..bytes.len() - end).unwrap_or_default();
+    alike(bytes, text) || alike(inner, text.trim_matches(' '))
 }
 
-/// The first line of what hexdump and od make of words: offsets of 6 to 8 digits that grow, at last one alone; or one of 7
-/// digits, which is no hex.
+/// Returns the first line of what hexdump and od make of words: offsets of 6 to 8 digits that grow, at last one alone; or one
+/// of 7 digits, which is not hex.
 fn words(text: &str) -> Option<usize> {
     let mut lines = text.lines().enumerate().map(|(at, line)| {
         let line = line.trim();

@@ -1,16 +1,14 @@
-//! The datagram in what people paste: plain hex, the dumps of programs, strings and lists of code, or the bytes themselves.
+//! The datagram in pasted text: plain hex, the dumps of programs, strings and lists of code, or the bytes themselves.
 //!
-//! Law: never guesses at a digit. What is no hex is an error with its place; what may as well be other bytes is an error that
-//! names the form to use; what was left out (offsets, ASCII, headers of the network) is said.
+//! Law: no digit is guessed. What is not hex is an error with its place; what may be other bytes as well is an error that
+//! names a form to use; what was left out (offsets, text beside the bytes, headers of the network) is reported.
 //!
 //! | module | part |
 //! |---|---|
-//! | `dump` | tcpdump, xxd, hexdump -C, od -t x1, Wireshark |
-//! | `beside` | the text column of a dump, against its bytes |
-//! | `code` | strings with escapes, lists in braces or brackets |
+//! | `dump` | tcpdump -x, xxd, hexdump -C, tshark -x |
+//! | `code` | strings with `\x` escapes, lists of numbers |
 //! | `network` | headers before the datagram |
 
-mod beside;
 mod code;
 mod dump;
 mod network;
@@ -33,22 +31,22 @@ pub struct Found {
     pub said: Vec<String>,
 }
 
-/// Why there is no datagram. Lines and columns count from 1, columns in characters.
+/// The reason why there is no datagram. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
     /// Nothing but space.
     #[error("no bytes")]
     Empty,
-    /// Neither hex nor what stands between hex.
-    #[error("{place}: {found} is no hex digit")]
+    /// Neither hex nor a separator.
+    #[error("{place}: {found} is not a hex digit; use xxd, hexdump -C or plain hex")]
     NoHex {
-        /// Where.
+        /// The place of the character.
         place: Place,
-        /// What is there.
+        /// The character.
         found: Shown,
     },
     /// Half a byte.
-    #[error("{0}: a byte has two digits, this one has one")]
+    #[error("{0}: a byte has two digits, this one has one; use xxd, hexdump -C or plain hex")]
     Odd(Place),
     /// A line of a dump that does not follow the one before.
     #[error("line {line}: its offset is {found:#x}, but {have:#x} bytes came before it")]
@@ -60,35 +58,24 @@ pub enum InputError {
         /// Bytes before it.
         have: usize,
     },
-    /// A dump whose lines are the same bytes or others, depending on how its offsets count.
-    #[error("the offsets may be octal or not, and lines are left out ('*'); use od -v -A x -t x1")]
-    Radix,
-    /// Words whose bytes are in another order.
-    #[error(
-        "line {0}: the text beside the words is theirs when they are turned round, as xxd -e does; use xxd without -e"
-    )]
-    Turned(usize),
-    /// Binary digits.
-    #[error("line {0}: bits, as xxd -b writes them; use xxd without -b")]
-    Bits(usize),
-    /// Words, or no hex at all.
-    #[error(
-        "line {0}: words whose bytes may be turned round, or octal, as hexdump and od write them; \
-         use hexdump -C, od -A x -t x1 or xxd"
-    )]
+    /// Words whose bytes may be in another order.
+    #[error("line {0}: words whose bytes may be in another order; use xxd, hexdump -C or plain hex")]
     Words(usize),
-    /// A number that is no hex, or may be none.
-    #[error("{0}: this looks decimal; explain takes hex: 10 00, 0x10, 0x00")]
-    Decimal(Place),
-    /// A number of a list that is no byte.
+    /// A dump whose text shows other bytes.
+    #[error("line {0}: the text beside the bytes shows other bytes; use xxd, hexdump -C or plain hex")]
+    Beside(usize),
+    /// A number of a list without 0x.
+    #[error("{0}: this number may be decimal; write 0x10, or use xxd, hexdump -C or plain hex")]
+    Base(Place),
+    /// A number of a list that is too large.
     #[error("{0}: more than a byte")]
     Wide(Place),
-    /// Something else between `\x10`.
+    /// Another character between `\x10`.
     #[error("{0}: {1} beside bytes like \\x10; put all of it in quotes, with a b before them")]
-    Beside(Place, Shown),
-    /// What languages read differently in a string, or what is no byte.
+    Outside(Place, Shown),
+    /// An escape that languages read differently, or a character that is not a byte.
     #[error(
-        "{0}: in a string explain reads ASCII, \\x00 and \\0 (no digit behind it), \\n, \\r, \\t, \\\\, \\\" and \\'"
+        "{0}: in a string explain reads ASCII, \\x00 and \\0 (no digit after it), \\n, \\r, \\t, \\\\, \\\" and \\'"
     )]
     Escape(Place),
     /// A string without an end.
