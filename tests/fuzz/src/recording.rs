@@ -53,7 +53,7 @@ fn play(data: &[u8]) -> Option<Played> {
                 counts[kind] += 1;
             }
             Ok(None) => break false,
-            Err(ReadError::Keep(_)) if counts == [0; 4] => return None,
+            Err(ReadError::Unknown(_)) if counts == [0; 4] => return None,
             Err(_) => break true,
         }
         // A packet has 16 bytes before its own, and makes an event, a state of its session and a notice at most; an end makes
