@@ -1,4 +1,4 @@
-//! The text form: what it says, and what is wrong with it.
+//! The text form: its meaning and its errors.
 
 use super::*;
 
@@ -39,7 +39,7 @@ game 1000 cl_far c2s
         .map(|def| def.fields.len())
         .collect();
     assert_eq!(chat, [1]);
-    // 0.7 is as it was.
+    // 0.7 is unchanged.
     assert_eq!(
         registry
             .named(Proto::V7, None, "sv_chat")
@@ -71,7 +71,7 @@ game 1000 cl_far c2s
     assert_eq!((far(Dir::S2c), far(Dir::C2s)), (Some("sv_far"), Some("cl_far")));
 }
 
-/// A wrong file, and what is said about it.
+/// Wrong files with the errors reported for them.
 const WRONG: &[(&str, &str)] = &[
     (
         "game 90 x s2c",
@@ -269,7 +269,7 @@ fn all_errors_at_once_in_order() {
     assert!(
         errors.is_sorted_by_key(|error| error.split(':').nth(1).and_then(|line| line.parse::<u32>().ok()))
     );
-    // Many are not all told.
+    // The number of reported errors is limited.
     let text = (0..5000).fold(String::from("for 0.7\n"), |text, n| {
         text + &format!("game {n} X s2c\n")
     });
@@ -289,7 +289,7 @@ fn sizes_are_bounded() {
         text + &format!("const c{n} 1\n")
     });
     assert!(errors(&many)[0].contains("more than 4096 definitions"));
-    // Each struct has the one before twice: 2^20 fields.
+    // Each struct contains the one before twice: 2^20 fields.
     let text = (1..20).fold(String::from("for 0.7\nstruct s0\n  a  int\n"), |text, n| {
         text + &format!("struct s{n}\n  a  s{}\n  b  s{}\n", n - 1, n - 1)
     });
@@ -346,7 +346,7 @@ fn documentation_of_a_message() {
 
 # The client logs in to the remote console.
 system 18 rcon_auth c2s vital
-  name              str     limit=32  secret  # ignored, DDNet's users have one
+  name              str     limit=32  secret  # ignored; DDNet has user names
   password          str_cc  limit=32  secret
   request_commands  int?    0..1
   gist "password {password}[request_commands?, wants the commands]"
