@@ -1,7 +1,7 @@
 //! Datagrams outside a connection: server browser and master server.
 //!
-//! Law: only the framing is told apart here, by bit `0x20` of byte 0, and the messages by their first eight bytes. What a
-//! message says stays opaque, and the browser's own small tokens inside it are nobody's business.
+//! Law: this module reads the framing, which bit `0x20` of byte 0 marks, and names messages by their first eight
+//! bytes. The contents of messages stay opaque, including the small tokens of the browser in them.
 
 use crate::Token;
 
@@ -14,25 +14,25 @@ const V7_HEADER_LEN: usize = 9;
 const VERSION_MASK: u8 = 0x03;
 const V7_VERSION: u8 = 0x01;
 
-/// The bytes with which every message outside a connection begins.
+/// The bytes at the start of every message outside a connection.
 const MAGIC: [u8; 4] = [0xff; 4];
 
 /// A datagram outside a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Connless<'a> {
-    /// 0.6: six bytes of header that say nothing.
+    /// 0.6: six bytes of header without information.
     Plain {
         /// The message.
         data: &'a [u8],
     },
-    /// DDNet's 0.6: header `xe` and four bytes more.
+    /// DDNet's 0.6: the header is `xe` and four more bytes.
     Extended {
-        /// Two bytes of browser token, two of zero.
+        /// Two bytes of browser token and two zero bytes.
         extra: [u8; 4],
         /// The message.
         data: &'a [u8],
     },
-    /// 0.7: two tokens.
+    /// 0.7: the header carries two tokens.
     V7 {
         /// The receiver's token.
         token: Token,
@@ -44,7 +44,7 @@ pub enum Connless<'a> {
 }
 
 impl<'a> Connless<'a> {
-    /// Reads a datagram outside a connection. `None` if it is not one, or too short.
+    /// Reads a datagram outside a connection. `None` if it is not one or is too short.
     #[must_use]
     pub fn parse(datagram: &'a [u8]) -> Option<Self> {
         if !is_connless(datagram) {
@@ -72,7 +72,7 @@ impl<'a> Connless<'a> {
         Some(Self::Plain { data })
     }
 
-    /// The message.
+    /// Returns the message.
     #[must_use]
     pub const fn data(&self) -> &'a [u8] {
         match self {
@@ -81,7 +81,7 @@ impl<'a> Connless<'a> {
     }
 }
 
-/// Whether byte 0 says that the datagram is outside a connection.
+/// Returns true if byte 0 marks the datagram as outside a connection.
 #[must_use]
 pub fn is_connless(datagram: &[u8]) -> bool {
     datagram.first().is_some_and(|first| first & CONNLESS != 0)
@@ -96,7 +96,7 @@ pub fn write_v7(token: Token, response_token: Token, data: &[u8], out: &mut Vec<
     out.extend_from_slice(data);
 }
 
-/// The name of a message by its first eight bytes.
+/// Returns the name of a message, given by its first eight bytes.
 #[must_use]
 pub fn name(data: &[u8]) -> Option<&'static str> {
     let kind = kind(data)?;
@@ -106,8 +106,8 @@ pub fn name(data: &[u8]) -> Option<&'static str> {
         .map(|&(_, name)| name)
 }
 
-/// What to show for a message: its name, or `connless.` and its four-letter word (in hex unless it is printable
-/// ASCII), or `connless.raw` if it does not begin as messages do.
+/// Returns a label for a message: its name; or `connless.` and its four-letter word, in hex unless it is printable
+/// ASCII; or `connless.raw` if it does not start as messages do.
 #[must_use]
 pub fn tag(data: &[u8]) -> String {
     match (name(data), kind(data)) {
@@ -120,12 +120,12 @@ pub fn tag(data: &[u8]) -> String {
     }
 }
 
-/// The four-letter word after the magic.
+/// Returns the four-letter word after the magic bytes.
 fn kind(data: &[u8]) -> Option<[u8; 4]> {
     data.strip_prefix(&MAGIC)?.first_chunk().copied()
 }
 
-/// Sources: mastersrv.h of Teeworlds 0.6.5 and 0.7.5, DDNet 20 mastersrv.h.
+/// The known messages. Sources: mastersrv.h of Teeworlds 0.6.5 and 0.7.5, DDNet 20 mastersrv.h.
 const NAMES: [([u8; 4], &str); 25] = [
     (*b"gie3", "request_info"),
     (*b"inf3", "info"),

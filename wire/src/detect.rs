@@ -1,53 +1,53 @@
-//! What the first datagram of an unknown address is.
+//! Detection of the protocol from the first datagram of an unknown address.
 //!
-//! Law: decide by what is unmistakable only. Flags of 0.6 and 0.7 collide, so in mid-session nothing can be told from
-//! one datagram: only handshake packets and datagrams outside a connection name their version.
+//! Law: decide by unmistakable signs only. Flags of 0.6 and 0.7 collide, so the version of a datagram in mid-session
+//! cannot be detected; only handshake packets and datagrams outside a connection reveal it.
 
 use crate::{Connless, Proto, Token, is_connless};
 
-/// Bytes of a 0.7 token request from which on servers answer it (512 of payload and the header).
+/// The length in bytes of a 0.7 token request from which on servers answer it (512 of payload and the header).
 const PADDED_LEN: usize = 519;
-/// Bytes of a 0.6.5 CONNECT from which on it is one, and the place of the client's token in it.
+/// The least length in bytes of a 0.6.5 CONNECT, and the offset of the client's token in it.
 const V65_CONNECT_LEN: usize = 516;
 const V65_TOKEN_AT: usize = 8;
 
-/// A first datagram.
+/// The first datagram of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First<'a> {
-    /// Outside a connection.
+    /// A datagram outside a connection.
     Connless(Connless<'a>),
-    /// 0.7: a client asks for a token.
+    /// 0.7: a client requests a token.
     TokenRequest {
-        /// The client's own; [`Token::NONE`] if there is no room for it.
+        /// The client's own token; [`Token::NONE`] if there is no room for it.
         token: Token,
-        /// The one in the header; [`Token::NONE`] in real requests.
+        /// The token in the header; [`Token::NONE`] in real requests.
         header_token: Token,
-        /// Long enough (519 bytes) to be answered: a reply is never larger than its request.
+        /// True if it is long enough (519 bytes) to be answered: a reply is never larger than its request.
         padded: bool,
     },
-    /// 0.7: CONNECT with a token that somebody else gave out, or we before a restart.
+    /// 0.7: CONNECT with a token from another server, or from this process before a restart.
     Connect7 {
-        /// The server token that the client believes in.
+        /// The server token that the client uses.
         header_token: Token,
-        /// The client's own; [`Token::NONE`] if there is no room for it.
+        /// The client's own token; [`Token::NONE`] if there is no room for it.
         token: Token,
     },
     /// 0.6: CONNECT.
     Connect {
-        /// V6, V65 or Ddnet.
+        /// The variant: V6, V65 or Ddnet.
         proto: Proto,
         /// The client's token (0.6.5), or the last bytes of DDNet's CONNECT, `ffffffff`.
         token: Option<Token>,
     },
-    /// A CLOSE of a connection that nobody knows.
+    /// A CLOSE of an unknown connection.
     Close,
-    /// Something of a connection that nobody knows.
+    /// Any other packet of an unknown connection.
     MidSession,
-    /// Shorter than any header.
+    /// A datagram shorter than any header.
     Noise,
 }
 
-/// Tells what the first `datagram` of an unknown address is.
+/// Detects the kind of the first `datagram` from an unknown address.
 #[must_use]
 pub fn detect(datagram: &[u8]) -> First<'_> {
     let &[first, _, _, ref rest @ ..] = datagram else {

@@ -1,27 +1,27 @@
-//! Bytes of the Teeworlds and DDNet protocol and their meaning.
+//! The Teeworlds and DDNet network protocol: from bytes to messages and back.
 //!
-//! Law of this crate: pure functions over bytes. It reads no clock, no socket, no file and no randomness; what
-//! peers send never makes it panic and never makes it allocate more than one datagram's worth of memory, or, in a
-//! [`snap::Store`], more than its limit.
+//! Law: pure functions over bytes. This crate reads no clock, no socket, no file and no randomness. Input from peers
+//! never makes it panic and never makes it allocate more than one datagram's worth of memory, or, in a
+//! [`snap::Store`], more than the limit of the store.
 //!
-//! The four variants of the protocol ([`Proto`]) differ in *data* only: [`Layout`] says where they differ and all
-//! other code reads it.
+//! The four variants of the protocol ([`Proto`]) differ in *data* only: [`Layout`] lists the differences and all
+//! other code reads them from it.
 //!
-//! | module | bytes |
+//! | module | contents |
 //! |---|---|
 //! | [`packet`] | the datagram of a connection: header, token, compression |
 //! | [`chunk`] | the messages inside a packet, vital or not |
 //! | [`control`] | handshake, keepalive and close packets |
 //! | [`connless`] | datagrams outside a connection: server browser, master server |
-//! | [`mod@detect`] | what the first datagram of an unknown address is |
+//! | [`mod@detect`] | the kind of the first datagram from an unknown address |
 //! | [`message`] | the id at the start of a chunk |
-//! | [`def`] | what the messages say: definitions, decoding, encoding |
-//! | [`snap`] | snapshots: differences, and the snapshots they are differences to |
-//! | [`huffman`], [`varint`] | the two codings beneath |
-//! | [`proto`], [`token`], [`seq`], [`note`] | the words all of them share |
+//! | [`def`] | the messages themselves: definitions, decoding, encoding |
+//! | [`snap`] | snapshots and the deltas between them |
+//! | [`huffman`], [`varint`] | the compression and the integer encoding |
+//! | [`proto`], [`token`], [`seq`], [`note`] | types that all modules share |
 //!
-//! What it is not: it holds no connection state, but for the snapshots without which a later one says nothing, and takes
-//! no decision about what to forward.
+//! The crate keeps no connection state, except for the snapshots that later deltas refer to, and it takes no decision
+//! about what to forward.
 
 #![warn(missing_docs)]
 

@@ -1,7 +1,7 @@
 //! The id at the start of a chunk.
 //!
-//! Law: one int, whose lowest bit chooses between two id spaces; DDNet's id 0 is followed by a UUID that is the real
-//! id (DDNet protocol_ex.cpp), in every variant. Names and fields are elsewhere.
+//! Law: an id is one int whose lowest bit selects one of two id spaces. In every variant, DDNet's id 0 is followed by
+//! a UUID, which is the real id (DDNet protocol_ex.cpp). Names and fields are in [`def`](crate::def).
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::varint;
 
-/// Which id space a message belongs to.
+/// The id space of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
     /// Messages of the engine: maps, snapshots, rcon.
@@ -23,13 +23,14 @@ pub enum Layer {
 pub struct MessageId {
     /// The id space.
     pub layer: Layer,
-    /// The number, 0 for extended messages. Hostile bytes may make it negative.
+    /// The number; 0 for extended messages. Damaged bytes may make it negative.
     pub id: i32,
     /// The UUID of an extended message.
     pub uuid: Option<[u8; 16]>,
 }
 
-/// Reads the id at the start of a chunk's data, and its length in bytes. `None` if the data ends within the int.
+/// Reads the id at the start of a chunk's data and returns it with its length in bytes. `None` if the data ends
+/// inside the int.
 #[must_use]
 pub fn identify(data: &[u8]) -> Option<(MessageId, usize)> {
     let int = varint::decode(data)?;

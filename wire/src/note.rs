@@ -1,24 +1,24 @@
 //! Oddities found in bytes that could still be read.
 //!
-//! Law: a note never changes what is done with a datagram. It says where the bytes differ from what a reference
-//! sender writes, or which peers will drop them, and nothing else. Notes are kept inline and bounded, because hostile
-//! bytes decide how many there are.
+//! Law: a note never changes the treatment of a datagram. It reports where bytes differ from those of a reference
+//! sender, or which peers will drop them. Notes are stored inline and bounded, because hostile bytes decide how many
+//! there are.
 //!
-//! What it is not: a parse error. Where nothing could be read the error types of the modules speak.
+//! Out of scope: parse errors. Each module has an error type for input that cannot be read at all.
 
-/// How much a note matters to somebody who debugs a peer.
+/// The importance of a note for debugging a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Harmless, every receiver reads it the same way.
+    /// A harmless oddity: every receiver reads the bytes the same way.
     Info,
-    /// Receivers differ, or ignore a part.
+    /// An oddity that receivers treat differently, or a part that they ignore.
     Warning,
-    /// Some or all receivers drop the datagram, or a part that was meant to arrive.
+    /// An oddity because of which some or all receivers drop the datagram or a part of it.
     Error,
 }
 
 impl Severity {
-    /// `error`, `warning` or `info`.
+    /// Returns `error`, `warning` or `info`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,39 +29,39 @@ impl Severity {
     }
 }
 
-/// What the byte range of a note counts in.
+/// The bytes that the range of a note counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The datagram as received.
     Datagram,
     /// The clear (inflated) payload of the packet.
     Payload,
-    /// The data of one chunk, control packet or connless datagram; of a snapshot item its ints, of a snapshot the data of
-    /// its parts, joined.
+    /// The data of one chunk, control packet or connless datagram; for a snapshot item its ints, for a snapshot the
+    /// joined data of its parts.
     Message,
 }
 
-/// One oddity: what, and which bytes. [`Code::place`] says in what the range counts.
+/// One oddity and its bytes. [`Code::place`] names what the range counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Note {
     /// The kind of oddity.
     pub code: Code,
-    /// First byte.
+    /// The offset of the first byte.
     pub at: usize,
-    /// Bytes; 0 when something is missing there.
+    /// The number of bytes; 0 if something is missing at this place.
     pub len: usize,
 }
 
 macro_rules! codes {
     ($($variant:ident $name:literal $severity:ident $place:ident $text:literal)*) => {
-        /// The kinds of oddities. One table gives name, severity, place and text.
+        /// The kinds of oddities. One table defines the name, severity, place and text of each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $(#[doc = $text] $variant,)*
         }
 
         impl Code {
-            /// Every code.
+            /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             const fn row(self) -> (&'static str, Severity, Place, &'static str) {
@@ -133,25 +133,25 @@ codes! {
 }
 
 impl Code {
-    /// Its kebab-case name, stable for scripts.
+    /// Returns the kebab-case name, which is stable for scripts.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// How much it matters.
+    /// Returns the importance.
     #[must_use]
     pub const fn severity(self) -> Severity {
         self.row().1
     }
 
-    /// In what the byte range of its notes counts.
+    /// Returns what the byte ranges of its notes count in.
     #[must_use]
     pub const fn place(self) -> Place {
         self.row().2
     }
 
-    /// Whether a datagram of which only the first bytes are known may have this note for that reason alone.
+    /// Returns true if a recording that cut the datagram short may be the only reason for the note.
     #[must_use]
     pub const fn may_come_from_cut(self) -> bool {
         matches!(
@@ -169,27 +169,27 @@ impl Code {
         )
     }
 
-    /// One line for people.
+    /// Returns a description of one line.
     #[must_use]
     pub const fn text(self) -> &'static str {
         self.row().3
     }
 }
 
-/// Notes kept inline, without allocation: the first [`Notes::CAPACITY`], and whether there were more.
+/// A list of notes, stored inline: the first [`Notes::CAPACITY`], and a mark if there were more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notes {
-    // Ranges are kept in 16 bits: they count within one UDP datagram, and a packet is moved about often.
+    // 16 bits suffice: ranges count within one UDP datagram. Packets are moved often, so small is better.
     items: [(Code, u16, u16); Self::CAPACITY],
     len: u8,
     overflowed: bool,
 }
 
 impl Notes {
-    /// Notes kept; later ones only set [`Notes::overflowed`].
+    /// The number of notes that are stored; more only set [`Notes::overflowed`].
     pub const CAPACITY: usize = 8;
 
-    /// No notes.
+    /// Creates an empty list.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -199,7 +199,7 @@ impl Notes {
         }
     }
 
-    /// Adds a note, or remembers that there was one too many. Ranges saturate at 65535.
+    /// Adds a note, or marks the list as overflowed. Ranges saturate at 65535.
     pub fn push(&mut self, note: Note) {
         let short = |value: usize| u16::try_from(value).unwrap_or(u16::MAX);
         match self.items.get_mut(usize::from(self.len)) {
@@ -211,8 +211,7 @@ impl Notes {
         }
     }
 
-    /// Adds a note of the kind that hostile bytes repeat, or remembers that there was one: two places stay free for what
-    /// matters more.
+    /// Adds a note of a kind that hostile bytes can repeat, and keeps two places free for more important notes.
     pub(crate) fn push_lesser(&mut self, note: Note) {
         if self.len() + 2 < Self::CAPACITY {
             self.push(note);
@@ -227,7 +226,7 @@ impl Notes {
         self.overflowed |= other.overflowed;
     }
 
-    /// The notes in the order in which they were found.
+    /// Returns the notes in the order in which they were found.
     pub fn iter(&self) -> impl Iterator<Item = Note> + '_ {
         let kept = self.items.iter().take(usize::from(self.len));
         kept.map(|&(code, at, len)| Note {
@@ -237,25 +236,25 @@ impl Notes {
         })
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no notes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Notes kept, 0 to [`Notes::CAPACITY`].
+    /// Returns the number of stored notes, 0 to [`Notes::CAPACITY`].
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether there were more than could be kept.
+    /// Returns true if there were more notes than could be stored.
     #[must_use]
     pub const fn overflowed(&self) -> bool {
         self.overflowed
     }
 
-    /// Whether a kept note has this code.
+    /// Returns true if a stored note has this code.
     #[must_use]
     pub fn contains(&self, code: Code) -> bool {
         self.iter().any(|note| note.code == code)

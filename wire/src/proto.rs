@@ -1,14 +1,14 @@
-//! The variants of the protocol, and the table of everything in which their framing differs.
+//! The variants of the protocol, and the table of all differences in their framing.
 //!
-//! Law: a difference between variants is a field of [`Layout`]. Code that frames packets, chunks and control
-//! messages reads those fields and never asks which variant it has.
+//! Law: a difference between variants is a field of [`Layout`]. Code that frames packets, chunks and control messages
+//! reads those fields and never asks for the variant.
 //!
-//! What it is not: the messages inside chunks; which of those exist is not framing.
+//! Out of scope: the messages inside chunks. The set of messages of a variant is not framing.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A variant of the connection protocol, as it is spoken on one leg.
+/// A variant of the connection protocol, as spoken on one leg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Proto {
     /// 0.6.0 to 0.6.4, and every later 0.6 peer that fell back to it: no token anywhere.
@@ -21,10 +21,10 @@ pub enum Proto {
     V7,
 }
 
-/// Where a connected packet carries its token.
+/// The place of the token in a packet of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenPlace {
-    /// Nowhere.
+    /// No token.
     Nowhere,
     /// Header bytes 3 to 6, if this bit of byte 0 is set.
     HeaderWhenFlag(u8),
@@ -34,51 +34,55 @@ pub enum TokenPlace {
     PayloadTail,
 }
 
-/// How a client of this variant asks for a connection.
+/// The form of CONNECT in a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ConnectForm {
-    /// Offset of the client's own token in the control payload (the id is byte 0), if there is one.
+    /// The offset of the client's own token in the control payload (the id is byte 0); `None` if it has none.
     pub token_at: Option<usize>,
-    /// Bytes of control payload from which on a server reads that token (0.6.5: 513, else the legacy handshake).
+    /// The length of the control payload in bytes from which on a server reads that token (0.6.5: 513, else the
+    /// legacy handshake).
     pub token_from_len: usize,
-    /// Bytes of control payload the client sends, padded with zeros; a payload-tail token not counted.
+    /// The length of the control payload in bytes as clients send it, padded with zeros, without a payload-tail
+    /// token.
     pub len: usize,
 }
 
-/// Everything in which the framing of the variants differs. Bit masks apply to byte 0 of a datagram.
+/// All differences in framing between the variants. Bit masks apply to byte 0 of a datagram.
 ///
 /// Sources: Teeworlds 0.6.4 network.cpp, 0.6.5 network.h, 0.7.5 network.h, DDNet 20 network.h.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Bit: the payload is one control message.
+    /// The bit that marks a payload of one control message.
     pub control: u8,
-    /// Bit: the sender of this packet wants all its peer's unacked chunks again.
+    /// The bit with which a sender asks its peer to resend all unacked chunks.
     pub resend: u8,
-    /// Bit: the payload is Huffman compressed.
+    /// The bit that marks a Huffman compressed payload.
     pub compression: u8,
-    /// Bits that no sender of this variant sets. 0.6.4 would read `0x0c` as ack bits 11 and 10.
+    /// The bits that no sender of this variant sets. 0.6.4 would read `0x0c` as ack bits 11 and 10.
     pub unused: u8,
-    /// Where the token is.
+    /// The place of the token.
     pub token: TokenPlace,
-    /// Bytes of header before an optional token: 3, or 7 where the token is always there.
+    /// The length in bytes of the header before an optional token: 3, or 7 where the token is always present.
     pub header_len: usize,
-    /// Bits of the chunk size in the second byte of a chunk header: 4 or 6. The bits above belong to the sequence.
+    /// The number of bits of the chunk size in the second byte of a chunk header, 4 or 6. The bits above belong to
+    /// the sequence number.
     pub chunk_split: u32,
-    /// Largest chunk a sender may make, in bytes of data (0.6: by field width; 0.7: what fits a payload).
+    /// The largest chunk that a sender may make, in bytes of data (0.6: limited by the field; 0.7: by the payload).
     pub max_chunk: usize,
-    /// Largest clear payload, payload-tail token included, that the reference receiver of the variant takes.
+    /// The largest clear payload that the reference receiver of the variant accepts, in bytes, with a payload-tail
+    /// token.
     pub max_payload: usize,
-    /// Clear bytes at which the most generous receiver that speaks the variant stops inflating.
+    /// The number of clear bytes at which the most tolerant receiver of the variant stops inflating.
     pub max_inflated: usize,
     /// The control ids that exist.
     pub control_ids: &'static [u8],
-    /// How CONNECT looks.
+    /// The form of CONNECT.
     pub connect: ConnectForm,
-    /// Offset of the server's token in the payload of CONNECTACCEPT, if it may have one.
+    /// The offset of the server's token in the payload of CONNECTACCEPT, if it may carry one.
     pub accept_token_at: Option<usize>,
-    /// Whether the accepting side of the variant writes that token (0.7 servers proper do not).
+    /// True if the accepting side of the variant writes that token (0.7 servers proper do not).
     pub accept_writes_token: bool,
-    /// Whether CONNECT and CONNECTACCEPT carry the word `TKEN` after the id.
+    /// True if CONNECT and CONNECTACCEPT carry the word `TKEN` after the id.
     pub tken: bool,
 }
 
@@ -154,10 +158,10 @@ const V7: Layout = Layout {
 };
 
 impl Proto {
-    /// Every variant, oldest first.
+    /// All variants, oldest first.
     pub const ALL: [Self; 4] = [Self::V6, Self::V65, Self::Ddnet, Self::V7];
 
-    /// The framing data of this variant.
+    /// Returns the framing data of this variant.
     #[must_use]
     pub const fn layout(self) -> &'static Layout {
         match self {
@@ -184,7 +188,7 @@ impl fmt::Display for Proto {
     }
 }
 
-/// A text that names no [`Proto`].
+/// The error for a text that is not the name of a [`Proto`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected one of 0.6, 0.6.5, ddnet, 0.7")]
 pub struct ParseProtoError;
@@ -203,14 +207,14 @@ impl FromStr for Proto {
 /// One of the two ends of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// The end that asked for the connection.
+    /// The end that requested the connection.
     Client,
     /// The end that runs the game.
     Server,
 }
 
 impl Side {
-    /// The opposite end.
+    /// Returns the opposite end.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -239,7 +243,7 @@ pub enum Dir {
 }
 
 impl Dir {
-    /// The way back.
+    /// Returns the opposite direction.
     #[must_use]
     pub const fn reverse(self) -> Self {
         match self {
@@ -248,7 +252,7 @@ impl Dir {
         }
     }
 
-    /// The direction in which `side` sends.
+    /// Returns the direction in which `side` sends.
     #[must_use]
     pub const fn from_sender(side: Side) -> Self {
         match side {
@@ -257,7 +261,7 @@ impl Dir {
         }
     }
 
-    /// The side that sends in this direction.
+    /// Returns the side that sends in this direction.
     #[must_use]
     pub const fn sender(self) -> Side {
         match self {
@@ -266,7 +270,7 @@ impl Dir {
         }
     }
 
-    /// The side that receives in this direction.
+    /// Returns the side that receives in this direction.
     #[must_use]
     pub const fn receiver(self) -> Side {
         self.sender().other()

@@ -1,11 +1,11 @@
 //! Sequence and ack numbers of vital chunks.
 //!
-//! Law: 10 bits, everything is mod 1024, and there is no order, only position relative to something else. The first
-//! vital chunk of a connection has number 1; 0 appears only after a wrap.
+//! Law: numbers have 10 bits and all arithmetic is mod 1024. There is no absolute order, only a position relative to
+//! another number. The first vital chunk of a connection has number 1; 0 appears only after a wrap.
 
 use std::fmt;
 
-/// Numbers in the cycle.
+/// The number of values in the cycle.
 const COUNT: u16 = 1024;
 const MASK: u16 = COUNT - 1;
 
@@ -17,63 +17,64 @@ impl Seq {
     /// The ack of a peer that has received no vital chunk yet.
     pub const ZERO: Self = Self(0);
 
-    /// The number with the low 10 bits of `value`.
+    /// Creates a number from the low 10 bits of `value`.
     #[must_use]
     pub const fn new(value: u16) -> Self {
         Self(value & MASK)
     }
 
-    /// The number, 0 to 1023.
+    /// Returns the number, 0 to 1023.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
     }
 
-    /// The number after this one; 0 follows 1023.
+    /// Returns the number after this one; 0 follows 1023.
     #[must_use]
     pub const fn next(self) -> Self {
         self.plus(1)
     }
 
-    /// The number before this one; 1023 precedes 0.
+    /// Returns the number before this one; 1023 precedes 0.
     #[must_use]
     pub const fn prev(self) -> Self {
         self.plus(MASK)
     }
 
-    /// The number `count` places later.
+    /// Returns the number `count` places later.
     #[must_use]
     pub const fn plus(self, count: u16) -> Self {
         Self::new(self.0.wrapping_add(count))
     }
 
-    /// Steps forward from here to `later`, 0 to 1023.
+    /// Returns the number of steps forward from here to `later`, 0 to 1023.
     #[must_use]
     pub const fn distance_to(self, later: Self) -> u16 {
         later.0.wrapping_sub(self.0) & MASK
     }
 
-    /// Whether a receiver whose last in-order number is `ack` takes this one for a duplicate: it lies in the cyclic
-    /// range `ack - 512 ..= ack`, 513 numbers (Teeworlds 0.6.5 network.cpp, `IsSeqInBackroom`).
+    /// Returns true if a receiver whose last in-order number is `ack` takes this one for a duplicate: it lies in the
+    /// cyclic range `ack - 512 ..= ack`, 513 numbers (Teeworlds 0.6.5 network.cpp, `IsSeqInBackroom`).
     #[must_use]
     pub const fn is_behind(self, ack: Self) -> bool {
         self.distance_to(ack) <= COUNT / 2
     }
 
-    /// Whether this number lies in the cyclic closed range from `lo` to `hi`. With `lo` = the last ack accepted and
-    /// `hi` = the last number sent this is the ack window outside which receivers drop the whole datagram
-    /// (Teeworlds 0.6.4 and later, `CNetConnection::Feed`).
+    /// Returns true if this number lies in the cyclic closed range from `lo` to `hi`.
+    ///
+    /// With `lo` = the last accepted ack and `hi` = the last number sent, this is the ack window outside which
+    /// receivers drop the whole datagram (Teeworlds 0.6.4 and later, `CNetConnection::Feed`).
     #[must_use]
     pub const fn is_within(self, lo: Self, hi: Self) -> bool {
         lo.distance_to(self) <= lo.distance_to(hi)
     }
 
-    /// The two header bits 9..8.
+    /// Returns header bits 9 and 8.
     pub(crate) const fn high(self) -> u8 {
         self.0.to_be_bytes()[0]
     }
 
-    /// The header bits 7..0.
+    /// Returns header bits 7 to 0.
     pub(crate) const fn low(self) -> u8 {
         self.0.to_be_bytes()[1]
     }
@@ -95,7 +96,7 @@ impl fmt::Debug for Seq {
 mod tests {
     use super::*;
 
-    /// The reference's wording of the same questions, with ordinary integers.
+    /// Answers the same questions in the words of the reference, with ordinary integers.
     fn reference_backroom(seq: i32, ack: i32) -> bool {
         let bottom = ack - 512;
         if bottom < 0 {

@@ -1,7 +1,7 @@
 //! The security token of a connection leg.
 //!
 //! Law: a token is four opaque bytes, compared and copied, never read as a number. DDNet before 18.3 wrote the
-//! host's integer, everybody else writes big-endian, so its value as a number would depend on who made it.
+//! integer of the host, all others write big-endian, so the numeric value would depend on the sender.
 
 use std::fmt;
 
@@ -10,12 +10,14 @@ use std::fmt;
 pub struct Token(pub [u8; 4]);
 
 impl Token {
-    /// Length of a token in bytes.
+    /// The length of a token in bytes.
     pub const LEN: usize = 4;
-    /// "None yet" or "unknown" in all variants.
+    /// The token that stands for "none yet" or "unknown" in all variants.
     pub const NONE: Self = Self([0xff; 4]);
-    /// The word with which DDNet negotiates tokens. As a *token* it appears in the repeated CONNECT of DDNet's 0.7
-    /// client (18.5 and later), which says nothing about the client's own token.
+    /// The word with which DDNet negotiates tokens.
+    ///
+    /// As a *token* it appears in the repeated CONNECT of DDNet's 0.7 client (18.5 and later), which does not carry
+    /// the client's own token.
     pub const TKEN: Self = Self(*b"TKEN");
 }
 

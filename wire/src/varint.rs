@@ -1,24 +1,24 @@
-//! The variable-length int of all messages.
+//! The variable-length integer of all messages.
 //!
-//! `ESDDDDDD EDDDDDDD EDDDDDDD EDDDDDDD ....DDDD`: E = one more byte follows, S = the value is complemented, D = data,
-//! least significant first. Law: a reader says where the bytes are not what a writer would have written, so that a
-//! value can be shown with its oddity and its bytes can be kept.
+//! `ESDDDDDD EDDDDDDD EDDDDDDD EDDDDDDD ....DDDD`: E = one more byte follows, S = the value is complemented, D =
+//! data, least significant first.
 //!
-//! What it is not: a reader for a whole message.
+//! Law: a reader reports bytes that no writer would have written, so that the value can be shown with its oddity and
+//! the bytes can be kept.
 
-/// Most bytes an int can take.
+/// The maximum length of an int in bytes.
 pub const MAX_LEN: usize = 5;
 
-/// A decoded int and how it was written.
+/// A decoded int and the form it was written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Int {
-    /// The value as DDNet and 0.7 after 0.7.5 read it: of a fifth byte only the low four bits count.
+    /// The value as DDNet and 0.7 after 0.7.5 read it: only the low four bits of a fifth byte count.
     pub value: i32,
-    /// Bytes taken, 1 to 5.
+    /// The length in bytes, 1 to 5.
     pub len: usize,
-    /// The value fits fewer bytes.
+    /// True if fewer bytes can hold the value.
     pub overlong: bool,
-    /// A fifth byte has bits beside its low four. 0.6 and 0.7.5 read three more of them as data, so their value
+    /// True if a fifth byte has bits set above its low four. 0.6 and 0.7.5 read three of them as data, so their value
     /// differs.
     pub padding: bool,
 }
@@ -52,7 +52,7 @@ pub fn decode(bytes: &[u8]) -> Option<Int> {
     })
 }
 
-/// Appends `value` as every reference writer writes it: in as few bytes as possible.
+/// Appends `value` as all reference writers do: in as few bytes as possible.
 pub fn encode(value: i32, out: &mut Vec<u8>) {
     let sign = value >> 31;
     let mut data = (value ^ sign).cast_unsigned();
@@ -68,7 +68,7 @@ pub fn encode(value: i32, out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes a writer takes for these 31 bits of data.
+/// Returns the number of bytes that a writer uses for these 31 bits of data.
 const fn canonical_len(data: u32) -> usize {
     match data {
         0..=0x3f => 1,

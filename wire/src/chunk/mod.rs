@@ -1,10 +1,10 @@
-//! Chunks: the messages inside a packet, each with its own small header.
+//! Chunks: the messages inside a packet, each with a small header of its own.
 //!
-//! Law: read what the reference unpacker reads and nothing else. It stops after the announced number of chunks, ignores
-//! what follows, and at the first chunk that does not fit gives up on all that follow (Teeworlds 0.6.5 network.cpp,
-//! `CNetRecvUnpacker::FetchChunk`). What it ignores is reported, not hidden.
+//! Law: read what the reference unpacker reads and nothing else. It stops after the announced number of chunks,
+//! ignores the rest, and gives up at the first chunk that does not fit (Teeworlds 0.6.5 network.cpp,
+//! `CNetRecvUnpacker::FetchChunk`). Bytes that it ignores are reported.
 //!
-//! What it is not: the vital state machine; a sequence number here is just a field.
+//! Out of scope: the state machine of vital chunks. A sequence number here is just a field.
 
 use crate::note::{Code, Note, Notes};
 use crate::{Proto, Seq};
@@ -12,21 +12,21 @@ use crate::{Proto, Seq};
 const RESEND: u8 = 0x80;
 const VITAL: u8 = 0x40;
 
-/// The header of a chunk: 2 bytes, 3 if vital.
+/// The header of a chunk: 2 bytes, or 3 if it is vital.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHeader {
-    /// The sequence number, if the chunk is to be acked.
+    /// The sequence number; `None` if the chunk is not vital.
     pub vital: Option<Seq>,
-    /// The sender marks it as sent before. Informational: no reference receiver looks at it.
+    /// True if the sender marks it as sent before. No reference receiver looks at it.
     pub resend: bool,
-    /// Bytes of data: up to 1023 in 0.6, up to 4095 by the field in 0.7.
+    /// The length of the data in bytes: up to 1023 in 0.6, up to 4095 by the field in 0.7.
     pub size: u16,
 }
 
 impl ChunkHeader {
-    /// Reads a header and its length in bytes. `None` if `bytes` ends before the header does.
+    /// Reads a header and returns it with its length in bytes. `None` if `bytes` ends before the header does.
     ///
-    /// In 0.6 bits 7 and 6 of the sequence are sent twice; as the reference does, both copies are or-ed.
+    /// In 0.6, bits 7 and 6 of the sequence number are sent twice. As in the reference, both copies are or-ed.
     #[must_use]
     pub fn decode(proto: Proto, bytes: &[u8]) -> Option<(Self, usize)> {
         let split = proto.layout().chunk_split;
@@ -56,7 +56,7 @@ impl ChunkHeader {
         ))
     }
 
-    /// Appends the header. Of `size` only as many bits are written as the field has.
+    /// Appends the header. Only as many bits of `size` are written as the field has.
     pub fn encode(self, proto: Proto, out: &mut Vec<u8>) {
         let split = proto.layout().chunk_split;
         let low_mask = (1u8 << split) - 1;
@@ -74,7 +74,7 @@ impl ChunkHeader {
         }
     }
 
-    /// Bytes of a header.
+    /// Returns the length of a header in bytes.
     #[must_use]
     pub const fn header_len(vital: bool) -> usize {
         if vital { 3 } else { 2 }
@@ -84,23 +84,23 @@ impl ChunkHeader {
 /// One chunk of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk<'a> {
-    /// Its header.
+    /// The header.
     pub header: ChunkHeader,
-    /// Its message.
+    /// The message.
     pub data: &'a [u8],
-    /// Offset of its header in the payload.
+    /// The offset of the header in the payload.
     pub at: usize,
 }
 
 impl Chunk<'_> {
-    /// Offset of the first byte behind it in the payload.
+    /// Returns the offset of the first byte after the chunk in the payload.
     #[must_use]
     pub const fn end(&self) -> usize {
         self.at + ChunkHeader::header_len(self.header.vital.is_some()) + self.data.len()
     }
 }
 
-/// The chunks of a payload, in order. After the last one it tells what a receiver did not see.
+/// An iterator over the chunks of a payload. At its end it reports what a receiver did not see.
 #[derive(Debug, Clone)]
 pub struct Chunks<'a> {
     proto: Proto,
@@ -111,7 +111,8 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    /// The chunks of the clear `payload` (without a payload-tail token) of a packet that announces `num_chunks`.
+    /// Creates an iterator over the chunks of a clear `payload`, without a payload-tail token, of a packet that
+    /// announces `num_chunks`.
     #[must_use]
     pub const fn new(proto: Proto, payload: &'a [u8], num_chunks: u8) -> Self {
         Self {
@@ -123,19 +124,19 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// The bytes not yet read; at the end those that no chunk covers.
+    /// Returns the bytes not yet read; at the end, those that no chunk covers.
     #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Chunks announced and not yet read; at the end those that are not there.
+    /// Returns the number of chunks announced and not yet read; at the end, of those that are missing.
     #[must_use]
     pub const fn missing(&self) -> u8 {
         self.left
     }
 
-    /// What was odd, once the iterator has ended; before that, nothing.
+    /// Returns the oddities, once the iterator has ended; before that, none.
     #[must_use]
     pub fn notes(&self) -> Notes {
         let mut notes = Notes::new();
@@ -195,20 +196,21 @@ impl<'a> Iterator for Chunks<'a> {
 
 impl std::iter::FusedIterator for Chunks<'_> {}
 
-/// A message that no chunk of the variant can carry.
+/// The error for a message that no chunk of the variant can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a message of {size} bytes does not fit a chunk: the maximum is {max}")]
 pub struct ChunkTooLarge {
-    /// Bytes of the message.
+    /// The length of the message in bytes.
     pub size: usize,
-    /// Most bytes of the variant.
+    /// The maximum of the variant in bytes.
     pub max: usize,
 }
 
 /// Appends a chunk, header and data.
 ///
 /// # Errors
-/// [`ChunkTooLarge`] beyond 1023 bytes in 0.6 (the size field) or 1388 in 0.7 (a payload); nothing is appended then.
+/// Returns [`ChunkTooLarge`] and appends nothing beyond 1023 bytes in 0.6 (the size field) or 1388 in 0.7 (a
+/// payload).
 pub fn write_chunk(
     proto: Proto,
     vital: Option<Seq>,

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Size, sequence, then the headers: 0.6 vital, 0.6 non-vital, 0.7 vital, 0.7 non-vital.
+/// The size, the sequence number, then the headers: 0.6 vital, 0.6 non-vital, 0.7 vital, 0.7 non-vital.
 type Row = (u16, u16, [u8; 3], [u8; 2], [u8; 3], [u8; 2]);
 
 const TABLE: [Row; 9] = [

@@ -1,9 +1,10 @@
 //! Control messages: the handshake, keepalive and close packets.
 //!
-//! Law: one plain byte of id, then bytes that depend on the id; where a token stands in them is told by the variant's
-//! [`Layout`](crate::Layout). Payloads here are without DDNet's payload-tail token, which belongs to the packet.
+//! Law: a control message is one plain byte of id, then bytes that depend on the id. The variant's
+//! [`Layout`](crate::Layout) defines the place of a token in them. Payloads here are without DDNet's payload-tail
+//! token, which belongs to the packet.
 //!
-//! What it is not: the handshake itself.
+//! Out of scope: the course of a handshake.
 
 use std::fmt;
 
@@ -16,49 +17,49 @@ const ACCEPT: u8 = 3;
 const CLOSE: u8 = 4;
 const TOKEN: u8 = 5;
 
-/// Bytes of control payload in a 0.7 token request: what servers demand so that no reply is larger than its request
-/// is 512 (Teeworlds 0.7.5 network_token.cpp); clients send one more.
+/// The length in bytes of the control payload of a 0.7 token request. Servers require 512 so that no reply is larger
+/// than its request (Teeworlds 0.7.5 network_token.cpp); clients send one more.
 const TOKEN_REQUEST_LEN: usize = 513;
 
 /// A control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control<'a> {
-    /// Nothing to say for a second.
+    /// Sent when there was nothing else to send for a second.
     KeepAlive,
-    /// The client asks for a connection.
+    /// The client requests a connection.
     Connect {
-        /// The client's own token, in the variants that have one here (0.6.5, 0.7).
+        /// The client's own token, in the variants that carry it here (0.6.5, 0.7).
         token: Option<Token>,
-        /// The four bytes after the id are `TKEN`: in 0.6 a DDNet client, in 0.7 DDNet's repeated CONNECT, whose
-        /// `token` then means nothing.
+        /// True if the four bytes after the id are `TKEN`: in 0.6 a DDNet client, in 0.7 DDNet's repeated CONNECT,
+        /// whose `token` then has no meaning.
         tken: bool,
     },
     /// The server answers CONNECT. 0.7 calls it ACCEPT.
     ConnectAccept {
-        /// The server's token, where the variant has one here.
+        /// The server's token, where the variant carries it here.
         token: Option<Token>,
-        /// The four bytes after the id are `TKEN`.
+        /// True if the four bytes after the id are `TKEN`.
         tken: bool,
     },
     /// The client answers CONNECTACCEPT. DDNet servers create the player's slot on it, others ignore it.
     Accept,
-    /// The end.
+    /// The end of the connection.
     Close {
-        /// The bytes of the reason before a NUL, if anything follows the id.
+        /// The bytes of the reason before a NUL; `None` if nothing follows the id.
         reason: Option<&'a [u8]>,
     },
-    /// 0.7: request for, or reply with, a token.
+    /// 0.7: a request for a token, or a reply with one.
     Token {
         /// The sender's own token; `None` if there is no room for it.
         token: Option<Token>,
-        /// Bytes of control payload; a request needs 512 to be answered.
+        /// The length of the control payload in bytes; a request needs 512 to be answered.
         payload_len: usize,
     },
     /// An id that the variant does not have.
     Unknown {
         /// The id.
         id: u8,
-        /// What follows it.
+        /// The bytes after it.
         rest: &'a [u8],
     },
 }
@@ -100,7 +101,7 @@ impl<'a> Control<'a> {
         })
     }
 
-    /// The id byte.
+    /// Returns the id byte.
     #[must_use]
     pub const fn id(&self) -> u8 {
         match self {
@@ -114,7 +115,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Its name: `keepalive`, `connect`, `connect_accept`, `accept`, `close`, `token`, or `control.N`.
+    /// Returns the name: `keepalive`, `connect`, `connect_accept`, `accept`, `close`, `token`, or `control.N`.
     #[must_use]
     pub fn name(&self) -> std::borrow::Cow<'static, str> {
         match self {
@@ -135,7 +136,7 @@ impl fmt::Display for Control<'_> {
     }
 }
 
-/// Whether `id` is one of the variant's control ids.
+/// Returns true if `id` is one of the variant's control ids.
 pub(crate) fn is_known(proto: Proto, id: u8) -> bool {
     proto.layout().control_ids.contains(&id)
 }
@@ -144,7 +145,7 @@ fn token_at(payload: &[u8], at: usize) -> Option<Token> {
     payload.get(at..)?.first_chunk().copied().map(Token)
 }
 
-/// Appends the payload of a CONNECT with the client's `own` token, padded as the variant's clients pad it.
+/// Appends the payload of a CONNECT with the client's `own` token, padded as by clients of the variant.
 pub fn connect(proto: Proto, own: Token, out: &mut Vec<u8>) {
     let layout = proto.layout();
     let start = out.len();
@@ -159,8 +160,8 @@ pub fn connect(proto: Proto, own: Token, out: &mut Vec<u8>) {
     out.resize(start + layout.connect.len, 0);
 }
 
-/// Appends the payload of a CONNECTACCEPT. `token` is written where the variant's own servers write it: in 0.6.5 here,
-/// with DDNet at the end of the packet, in 0.7 nowhere.
+/// Appends the payload of a CONNECTACCEPT. `token` is written only in 0.6.5: DDNet has it at the end of the packet,
+/// 0.7 does not send it.
 pub fn connect_accept(proto: Proto, token: Token, out: &mut Vec<u8>) {
     let layout = proto.layout();
     out.push(CONNECT_ACCEPT);
@@ -182,7 +183,7 @@ pub fn keepalive(out: &mut Vec<u8>) {
     out.push(KEEPALIVE);
 }
 
-/// Appends the payload of a CLOSE. An empty `reason` is left out; otherwise it is written up to its first NUL, and
+/// Appends the payload of a CLOSE. An empty `reason` is left out; otherwise it is written up to its first NUL and
 /// terminated.
 pub fn close(reason: &[u8], out: &mut Vec<u8>) {
     out.push(CLOSE);
@@ -198,15 +199,17 @@ pub fn token_reply(own: Token, out: &mut Vec<u8>) {
     out.extend_from_slice(&own.0);
 }
 
-/// Appends the payload of a 0.7 token request with the sender's `own` token, padded so that it is answered.
+/// Appends the payload of a 0.7 token request with the sender's `own` token, padded so that servers answer it.
 pub fn token_request(own: Token, out: &mut Vec<u8>) {
     let start = out.len();
     token_reply(own, out);
     out.resize(start + TOKEN_REQUEST_LEN, 0);
 }
 
-/// Text of a peer, for people: invalid UTF-8, control characters and those that change the direction of the text around
-/// them are replaced, so that it can neither move a terminal's cursor nor disguise a line.
+/// Returns text from a peer in a form safe to show.
+///
+/// Invalid UTF-8, control characters and characters that change the text direction are replaced, so that the text can
+/// neither move the cursor of a terminal nor disguise a line.
 #[must_use]
 pub fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes)
@@ -215,7 +218,7 @@ pub fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The same for one character.
+/// Returns the safe form of one character.
 pub(crate) fn printable_char(c: char) -> char {
     let hidden = c.is_control()
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}');

@@ -40,7 +40,7 @@ fn connect_of_every_variant() {
 
 #[test]
 fn connects_that_carry_no_own_token() {
-    // A 0.6.5 server takes a shorter CONNECT for a legacy client.
+    // A 0.6.5 server treats a client with a shorter CONNECT as a legacy client.
     let short = &payload(|out| connect(Proto::V65, OWN, out))[..512];
     assert_eq!(
         Control::parse(Proto::V65, short),
@@ -81,7 +81,7 @@ fn connect_accept_of_every_variant() {
             Some(Control::ConnectAccept { token, tken })
         );
     }
-    // DDNet's 0.7 server adds its token, a 0.6.4 server none.
+    // DDNet's 0.7 server adds its token, a 0.6.4 server does not.
     let expected = Control::ConnectAccept {
         token: Some(OWN),
         tken: false,

@@ -1,4 +1,4 @@
-//! Values that somebody gives, or takes away with him: free of the bytes they came from.
+//! Values to write, or to keep: independent of the bytes they came from.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use super::record::{Decoded, Record, Source, Value};
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Datum {
-    /// A field that may be missing, and is.
+    /// A missing optional field.
     Absent,
     /// A number.
     Int(i64),
-    /// Text or raw bytes; of an enum a label, of flags labels with `|` between them.
+    /// Text or raw bytes. For an enum a label, for flags labels separated by `|`.
     Bytes(Vec<u8>),
     /// The elements of a list.
     List(Vec<Datum>),
-    /// Fields by name: of a message, object or struct. What is not in it takes its default.
+    /// Fields by name: of a message, object or struct. Fields that are not in it take their defaults.
     Group(Vec<(Arc<str>, Datum)>),
 }
 
 impl Datum {
-    /// The fields of a message.
+    /// Creates a group from the fields of a message.
     pub fn group<'n>(fields: impl IntoIterator<Item = (&'n str, Self)>) -> Self {
         Self::Group(
             fields
@@ -54,30 +54,30 @@ impl From<&str> for Datum {
     }
 }
 
-/// Why a value cannot be written.
+/// The reason why a value cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
-    /// A field that the message does not have.
+    /// The message does not have this field.
     #[error("`{message}` has no field `{field}`")]
     UnknownField {
         /// The message, or the struct in it.
         message: Arc<str>,
         /// The name.
         field: Arc<str>,
-        /// The field that was meant.
+        /// The most similar field.
         meant: Option<Arc<str>>,
     },
-    /// A value of another kind.
+    /// The value has another kind than the field.
     #[error("`{field}` is {wanted}, not {found}")]
     WrongKind {
         /// The field.
         field: Arc<str>,
-        /// What it is.
+        /// The kind of the field.
         wanted: &'static str,
-        /// What was given.
+        /// The kind of the value.
         found: &'static str,
     },
-    /// A number that the wire form has no room for.
+    /// The number has no room in the wire form.
     #[error("{value} does not fit `{field}`")]
     TooLarge {
         /// The field.
@@ -85,37 +85,37 @@ pub enum EncodeError {
         /// The number.
         value: i64,
     },
-    /// A name that the enum or flags do not have.
+    /// The enum or flags do not have this label.
     #[error("`{field}` has no value `{label}`")]
     UnknownLabel {
         /// The field.
         field: Arc<str>,
-        /// The name.
+        /// The label.
         label: String,
     },
-    /// A NUL in text, which would end it.
+    /// The text contains a NUL, which would end it.
     #[error("text for `{0}` contains a NUL")]
     Nul(Arc<str>),
-    /// More or fewer bytes or elements than the field always has.
+    /// The field takes another number of bytes or elements.
     #[error("`{field}` takes {wanted}, not {found}")]
     WrongLength {
         /// The field.
         field: Arc<str>,
-        /// How many it takes.
+        /// The number it takes.
         wanted: usize,
-        /// How many were given.
+        /// The number given.
         found: usize,
     },
-    /// A field that must be there, or comes before one that is.
+    /// The field is required, or precedes one that is given.
     #[error("`{0}` cannot be left out")]
     Required(Arc<str>),
-    /// An object where a message is wanted, or the other way round.
+    /// An object was given where a message is needed, or a message for an object.
     #[error("`{0}` is not of this kind")]
     WrongClass(Arc<str>),
 }
 
 impl Field {
-    /// What it is, for people.
+    /// Returns the kind of the value with its article, for errors.
     pub(super) const fn kind(&self) -> &'static str {
         match self.ty {
             Type::Text(_) | Type::Packed(_) => "text",
@@ -127,13 +127,13 @@ impl Field {
 }
 
 impl Decoded {
-    /// Everything that was read, as values. Fields that are missing are [`Datum::Absent`].
+    /// Returns everything that was read as values. Missing fields are [`Datum::Absent`].
     #[must_use]
     pub fn datum(&self, def: &Def, source: Source<'_>) -> Datum {
         self.group(def, None, None, source)
     }
 
-    /// One record as a value.
+    /// Returns one record as a value.
     #[must_use]
     pub fn datum_of(&self, def: &Def, record: &Record, source: Source<'_>) -> Datum {
         match record.value {

@@ -1,14 +1,14 @@
-//! One field changed, everything else as it was.
+//! Changes to one field of a message.
 //!
-//! Law: only the bytes of the edited field differ, however oddly the others are written, and what follows the known
-//! fields stays. One exception: a field that measures or counts the edited one is written anew, because the message
-//! would mean something else without that.
+//! Law: only the bytes of the edited field change, however oddly the others are written, and bytes after the known
+//! fields stay. One exception: a field that measures or counts the edited one is written anew, because the message
+//! would otherwise change its meaning.
 
 use super::datum::{Datum, EncodeError};
 use super::model::{Def, Field, Len, Path, Repeat, Type};
 use super::record::{Decoded, Record, Value};
 
-/// Why a field cannot be changed.
+/// The reason why a field cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The value does not fit the field.
@@ -20,11 +20,11 @@ pub enum EditError {
 }
 
 impl Decoded {
-    /// Replaces `out` by `data` with the field at `path` changed. `self` is what was read of `data`. A field that may be
-    /// missing, and is, is added, with defaults for those before it.
+    /// Replaces `out` by `data` with the field at `path` changed. `self` was read from `data`. A missing optional
+    /// field is added, with defaults for those before it.
     ///
     /// # Errors
-    /// If the value does not fit, or the place is not there.
+    /// Returns an error if the value does not fit, or the place does not exist.
     pub fn splice(
         &self,
         def: &Def,
@@ -58,7 +58,7 @@ impl Decoded {
             (Type::Raw(Len::Field(counter), _), ..) => Some(*counter),
             _ => None,
         };
-        // The field that counts comes before what it counts.
+        // A field that counts comes before the fields that it counts.
         let mut pos = 0;
         if let Some(counter) = counter.and_then(|counter| self.before(record, counter)) {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -75,10 +75,10 @@ impl Decoded {
         Ok(())
     }
 
-    /// Changes the field at `path` in the ints of an object. `self` is what was read of them.
+    /// Changes the field at `path` in the ints of an object. `self` was read from them.
     ///
     /// # Errors
-    /// If the value does not fit, or the place is not there.
+    /// Returns an error if the value does not fit, or the place does not exist.
     pub fn splice_object(
         &self,
         def: &Def,
@@ -126,7 +126,7 @@ impl Decoded {
         def.encode_field(record.field, field, Some(value), out)
     }
 
-    /// The number that tells the size of an object in a message.
+    /// Returns the field that states the size of an object in a message, and its value.
     fn size_of(&self, field: &Field) -> Option<(u16, i64)> {
         let Type::Group {
             bytes: Some(counter), ..
@@ -138,13 +138,13 @@ impl Decoded {
         Some((counter, record.int()?))
     }
 
-    /// The last record of `field` before `record`.
+    /// Returns the last record of `field` before `record`.
     fn before(&self, record: &Record, field: u16) -> Option<&Record> {
         let before = self.records.get(..self.view().place(record))?;
         before.iter().rev().find(|other| other.field == field)
     }
 
-    /// Adds a field of the message itself that is missing.
+    /// Adds a missing field of the message itself.
     fn append(
         &self,
         def: &Def,
@@ -160,7 +160,7 @@ impl Decoded {
         let known = def
             .parts(None)
             .all(|(at, field)| field.optional || self.parts(None).any(|record| record.field == at));
-        // What follows the known fields would be taken for the new one.
+        // Bytes after the known fields would be taken for the new one.
         if step.index.is_some() || !target.optional || !known || self.known_end < data.len() {
             return Err(EditError::Missing);
         }

@@ -1,23 +1,23 @@
-//! What is wrong with a definition file, and where.
+//! Errors in a definition file, with their places.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Most errors that are told of one set of definitions.
+/// The maximum number of errors reported for one set of definitions.
 const MAX: usize = 50;
 
 /// One error in a definition file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct DefError {
-    /// The name of the file as it was given.
+    /// The name of the file as given.
     pub file: Arc<str>,
-    /// Line, from 1.
+    /// The line, from 1.
     pub line: u32,
-    /// Column in characters, from 1.
+    /// The column in characters, from 1.
     pub column: u32,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for DefError {
     }
 }
 
-/// Where something stands in the definition files.
+/// A place in the definition files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Mark {
     pub(super) file: u16,
@@ -46,7 +46,7 @@ pub(super) struct Mark {
     pub(super) column: u32,
 }
 
-/// The errors found so far. The same place is told of once.
+/// The errors found so far, one for each place.
 #[derive(Debug)]
 pub(super) struct Errors {
     pub(super) files: Vec<Arc<str>>,
@@ -68,7 +68,7 @@ impl Errors {
         }
     }
 
-    /// The errors in the order of the text.
+    /// Returns the errors in the order of the text, or success if there are none.
     pub(super) fn into_result(mut self) -> Result<(), Vec<DefError>> {
         if self.found.is_empty() {
             return Ok(());

@@ -1,7 +1,8 @@
-//! What was read, for programs: one JSON object.
+//! Decoded messages for programs: one JSON object.
 //!
-//! Law: numbers stay numbers, enums and flags too; a tuning is the number on the wire. Text is UTF-8, what is not is
-//! U+FFFD; raw bytes are hex. Control characters and those that turn text around are escaped. A secret is text of dots.
+//! Law: numbers stay numbers, also those of enums and flags; a tuning is the number on the wire. Text is UTF-8 with
+//! U+FFFD for invalid bytes; raw bytes are hex. Control characters and those that change the text direction are
+//! escaped. A secret is a text of dots.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use super::secret::{HIDDEN, Secrets};
 use super::show::bytes_whole;
 
 impl Records<'_> {
-    /// Appends the fields as a JSON object. Fields that are missing are not in it.
+    /// Appends the fields as a JSON object. Missing fields are left out.
     pub fn json(self, def: &Def, source: Source<'_>, secrets: Secrets, out: &mut String) {
         self.members(def, None, source, secrets, out);
     }

@@ -1,16 +1,16 @@
 //! Lines and words of a definition file.
 //!
-//! Law: a `#` at the start of a word begins a comment; a `"` at the start of a word begins a text up to the next `"`, which
-//! is one word; an indented line belongs to the one before that is not.
+//! Law: a `#` at the start of a word begins a comment. A `"` at the start of a word begins a text up to the next `"`,
+//! which is one word. An indented line belongs to the last line before it that is not indented.
 
 use super::error::{Errors, Mark};
 
-/// Longest definition file, in bytes.
+/// The maximum length of a definition file in bytes.
 pub(super) const MAX_TEXT: usize = 1 << 20;
-/// Longest line, in bytes.
+/// The maximum length of a line in bytes.
 const MAX_LINE: usize = 4096;
 
-/// A word and where it stands.
+/// A word and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word<'t> {
     pub(super) text: &'t str,
@@ -18,7 +18,7 @@ pub(super) struct Word<'t> {
 }
 
 impl<'t> Word<'t> {
-    /// The part behind the first `skip` bytes.
+    /// Returns the part after the first `skip` bytes.
     pub(super) fn from(self, skip: usize) -> Self {
         let (before, text) = self.text.split_at_checked(skip).unwrap_or((self.text, ""));
         let chars = u32::try_from(before.chars().count()).unwrap_or(u32::MAX);
@@ -28,7 +28,7 @@ impl<'t> Word<'t> {
     }
 }
 
-/// A line with something in it.
+/// A line that is not blank.
 #[derive(Debug)]
 pub(super) struct Line<'t> {
     pub(super) indented: bool,
@@ -36,7 +36,7 @@ pub(super) struct Line<'t> {
     pub(super) comment: Option<&'t str>,
 }
 
-/// Calls `each` with every line of the text. Errors are those of size.
+/// Calls `each` with every line of the text. Reports only errors of size itself.
 pub(super) fn lines<'t>(
     file: u16,
     text: &'t str,

@@ -1,25 +1,26 @@
 //! Messages and snapshot objects, declared once in text and interpreted.
 //!
-//! The files `wire/defs/*.tw` say what every message of every dialect looks like, in a form that [`FORM`] explains; a [`Registry`] is what they say, read
-//! once. One interpreter does the rest: [`Decoded`] reads bytes into flat records in a reused buffer, [`Def::encode`]
-//! writes values, [`Decoded::splice`] changes one field and keeps all other bytes, [`Path`] names a field for rules,
-//! [`Records::rows`], [`Records::gist`] and [`Records::json`] show what was read, [`Registry::describe`] is the documentation.
+//! The files `wire/defs/*.tw` declare every message of every dialect, in a form that [`FORM`] explains. A
+//! [`Registry`] holds these definitions, read once. One interpreter does the rest: [`Decoded`] reads bytes into flat
+//! records in a reused buffer, [`Def::encode`] writes values, [`Decoded::splice`] changes one field and keeps all
+//! other bytes, [`Path`] names a field for rules, [`Records::rows`], [`Records::gist`] and [`Records::json`] show the
+//! result, and [`Registry::describe`] is the documentation.
 //!
-//! Law: definitions are data; no code here knows a message by name, or asks which dialect it reads. Peers decide the
-//! bytes, so reading never fails and never panics: what cannot be read is a note, and no byte is lost. A user's own
-//! definitions come through the same door ([`Registry::with`]) and replace or extend what is built in.
+//! Law: definitions are data. No code here knows a message by name or asks for the dialect. Peers decide the bytes,
+//! so reading never fails and never panics: an unreadable place is a note, and no byte is lost. A user's own
+//! definitions are loaded in the same way ([`Registry::with`]) and replace or extend the built-in ones.
 //!
-//! What it is not: packets, chunk headers and handshakes, which are typed code; snapshot deltas, which need state.
+//! Out of scope: packets, chunk headers and handshakes, which are typed code; snapshot deltas, which need state.
 //!
 //! | module | part |
 //! |---|---|
-//! | [`model`](self) | what a definition says |
+//! | [`model`](self) | the content of a definition |
 //! | `lex`, `syntax`, `parse` | the text form |
 //! | `resolve`, `registry` | from text to a table per dialect |
 //! | `read`, `record` | decoding |
 //! | `write`, `edit`, `datum` | encoding and splicing |
 //! | `path`, `suggest` | names, as people write them |
-//! | `show`, `gist`, `json`, `secret`, `print` | what people and programs see |
+//! | `show`, `gist`, `json`, `secret`, `print` | output for people and programs |
 
 mod datum;
 mod edit;
@@ -60,5 +61,5 @@ pub use secret::Secrets;
 pub use show::Row;
 pub use suggest::suggest;
 
-/// How definitions are written, for people: all of it, with an example of each. It is a definition file itself.
+/// The form of definition files, explained with an example of each part. The text is a definition file itself.
 pub const FORM: &str = include_str!("../../defs/form.tw");

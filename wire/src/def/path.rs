@@ -1,7 +1,7 @@
 //! Field paths: `message`, `skin_part_names[2]`, `clients[3].name`.
 //!
-//! Law: a path is looked up once, against a definition. A field of a group may be named without the group where no
-//! field beside the group has its name (`input.direction` for `input.input.direction`).
+//! Law: a path is looked up once, against a definition. A field of a group may be named without the group if no field
+//! beside the group has its name (`input.direction` for `input.input.direction`).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::model::{Def, Field, Path, Repeat, Step, Type};
 use super::suggest::suggest;
 
 impl Path {
-    /// It may name several values: it leaves out the index of a list.
+    /// Returns true if it may name several values because it omits the index of a list.
     pub(super) fn is_many(&self, def: &Def) -> bool {
         self.steps.iter().any(|step| {
             let list = def.field(step.field).is_some_and(Field::is_list);
@@ -17,7 +17,7 @@ impl Path {
         })
     }
 
-    /// The path of a whole field of the message itself.
+    /// Returns the path of a whole field of the message itself.
     #[must_use]
     pub fn of(def: &Def, field: u16) -> Option<Self> {
         let found = def.field(field).filter(|field| field.parent.is_none())?;
@@ -29,56 +29,56 @@ impl Path {
     }
 }
 
-/// A path that leads nowhere.
+/// The error for a path that does not lead to a field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// No such field.
+    /// The message has no such field.
     #[error("`{message}` has no field `{name}`")]
     Unknown {
         /// The message.
         message: Arc<str>,
         /// The name.
         name: String,
-        /// Where the name is in the path, in bytes.
+        /// The offset of the name in the path, in bytes.
         at: usize,
-        /// The field that was meant.
+        /// The most similar field.
         meant: Option<Arc<str>>,
-        /// The fields there are.
+        /// The existing fields.
         known: Vec<Arc<str>>,
     },
-    /// An index behind a field that is no list.
+    /// An index follows a field that is not a list.
     #[error("`{name}` is not a list")]
     NoList {
         /// The field.
         name: Arc<str>,
-        /// Where the index is, in bytes.
+        /// The offset of the index, in bytes.
         at: usize,
     },
-    /// An index that is no number, or larger than the list can be.
+    /// An index is not a number, or is too large for the list.
     #[error("invalid index `{text}` of `{name}`")]
     Index {
         /// The field.
         name: Arc<str>,
         /// The index.
         text: String,
-        /// Where it is, in bytes.
+        /// The offset of the index, in bytes.
         at: usize,
     },
-    /// More after a field that has no parts.
+    /// More follows a field that has no parts.
     #[error("`{name}` has no parts")]
     NoParts {
         /// The field.
         name: Arc<str>,
-        /// Where the rest is, in bytes.
+        /// The offset of the rest, in bytes.
         at: usize,
     },
 }
 
 impl Def {
-    /// The place that a path names in this message: names with dots between them, an index in brackets behind lists.
+    /// Finds the place that a path names in this message: names separated by dots, an index in brackets after lists.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// Returns the first error with its offset.
     pub fn path(&self, text: &str) -> Result<Path, PathError> {
         let mut steps = Vec::new();
         let (mut parent, mut at, mut leaf) = (None, 0, None);
@@ -117,7 +117,7 @@ impl Def {
         })
     }
 
-    /// The field `name` in `parent`, or in the one group there that has it.
+    /// Returns the field `name` in `parent`, or in the one group there that has it.
     fn step(&self, parent: Option<u16>, name: &str, steps: &mut Vec<Step>) -> Option<(u16, &Field)> {
         let beside = self.parts(parent).find(|(_, field)| *field.name == *name);
         if beside.is_some() {

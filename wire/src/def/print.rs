@@ -1,6 +1,6 @@
-//! Definitions as text again: what `teetap messages` prints.
+//! Definitions printed as text, for `teetap messages`.
 //!
-//! Law: what is printed can be read as a definition file, and means the same.
+//! Law: the output can be read as a definition file and has the same meaning.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,8 +16,9 @@ use super::show::bytes_whole;
 use super::syntax::Builtin;
 
 impl Registry {
-    /// Everything that is called `name`, in every protocol: text form with ids and documentation, and the enums, flags and
-    /// structs it refers to. `None` if nothing is. A UUID, also behind `ex.`, is a name too; of one class so is a number.
+    /// Returns all definitions called `name`, in every protocol: their text form with ids and documentation, and the
+    /// enums, flags and structs they refer to. `None` if there are none. A UUID, also after `ex.`, is a name too;
+    /// with a class, so is a number.
     #[must_use]
     pub fn describe(&self, class: Option<Class>, name: &str) -> Option<String> {
         let number: Option<i32> = class.and_then(|_| name.parse().ok());
@@ -51,7 +52,7 @@ impl Registry {
 }
 
 impl Def {
-    /// The definition in the text form, after everything it refers to.
+    /// Returns the definition in the text form, after everything it refers to.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut out = String::new();
@@ -68,7 +69,7 @@ impl Def {
                 print_words(words, &mut out);
             }
         }
-        // What is deepest comes last, and nothing refers to what comes later.
+        // The deepest comes last, and nothing refers to later definitions.
         let fields: Vec<_> = (0u16..).zip(&self.fields).collect();
         for (at, field) in fields.into_iter().rev() {
             if let Type::Group { name, .. } = &field.ty
@@ -214,7 +215,7 @@ impl Def {
     }
 }
 
-/// The range where it is not what the type says by itself.
+/// Returns the range, unless it is that of the type.
 fn range(field: &Field) -> String {
     let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
     let usual = match &field.ty {

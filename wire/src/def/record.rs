@@ -1,24 +1,24 @@
-//! What was read: flat records over bytes that stay where they are.
+//! The result of decoding: flat records over bytes that stay where they are.
 //!
-//! Law: a record holds no bytes, only where they are, so that a buffer of records can be used again for the next
-//! message; whoever shows or edits a record brings the bytes along ([`Source`]).
+//! Law: a record holds the place of its bytes, not the bytes, so that a buffer of records can be reused for the next
+//! message. Callers that show or edit a record pass the bytes along ([`Source`]).
 
 use std::borrow::Cow;
 
 use super::model::{Def, Field, Path, Step, Type};
 use crate::note::Notes;
 
-/// What was read from.
+/// The input of decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source<'a> {
-    /// A message. Ranges count bytes.
+    /// The bytes of a message. Ranges count bytes.
     Bytes(&'a [u8]),
     /// The ints of a snapshot item. Ranges count ints.
     Ints(&'a [i32]),
 }
 
 impl Source<'_> {
-    /// Bytes, or ints.
+    /// Returns the number of bytes or ints.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self {
@@ -27,7 +27,7 @@ impl Source<'_> {
         }
     }
 
-    /// Whether there is nothing.
+    /// Returns true if there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -39,37 +39,37 @@ impl Source<'_> {
 pub enum Value {
     /// A number.
     Int(i64),
-    /// Text: so many bytes from the start of the record, a NUL behind them not counted.
+    /// Text: the number of bytes from the start of the record, without a final NUL.
     Text(u32),
     /// The bytes of the record, or the ints that hold them.
     Bytes,
-    /// Parts, which follow.
+    /// A group, whose parts follow.
     Group,
-    /// So many elements, which follow.
+    /// A list: the number of elements, which follow.
     List(u32),
 }
 
-/// One value that was read, or one list or group of them.
+/// One decoded value, list or group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// Number of the field in [`Def::fields`].
+    /// The number of the field in [`Def::fields`].
     pub field: u16,
-    /// Place in its list, from 0, if it is an element of one.
+    /// The position in its list, from 0; `None` if it is not an element of one.
     pub index: Option<u16>,
-    /// How deep it is in groups and lists.
+    /// The depth in groups and lists.
     pub depth: u8,
-    /// First byte or int.
+    /// The offset of the first byte or int.
     pub at: u32,
-    /// Bytes or ints.
+    /// The number of bytes or ints.
     pub len: u32,
-    /// Number of the first record after it and its parts.
+    /// The index of the first record after it and its parts.
     pub end: u32,
     /// The value.
     pub value: Value,
 }
 
 impl Record {
-    /// The value of a number.
+    /// Returns the value of a number; `None` for other kinds.
     #[must_use]
     pub const fn int(&self) -> Option<i64> {
         match self.value {
@@ -79,7 +79,7 @@ impl Record {
     }
 }
 
-/// The records of one message or object, in a buffer to use again.
+/// The records of one message or object, in a reusable buffer.
 #[derive(Debug, Default, Clone)]
 pub struct Decoded {
     pub(super) records: Vec<Record>,
@@ -89,82 +89,82 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Everything that was read, lists and groups before what is in them.
+    /// Returns all records; lists and groups come before their contents.
     #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// What is odd.
+    /// Returns the oddities.
     #[must_use]
     pub const fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// For notes about the chunk around the message.
+    /// Returns the notes for additions about the chunk around the message.
     pub const fn notes_mut(&mut self) -> &mut Notes {
         &mut self.notes
     }
 
-    /// Bytes of id before the fields.
+    /// Returns the length in bytes of the id before the fields.
     #[must_use]
     pub const fn body(&self) -> usize {
         self.body
     }
 
-    /// Where the fields end; what comes after is surplus, or could not be read.
+    /// Returns the offset of the end of the fields. Later bytes are surplus or could not be read.
     #[must_use]
     pub const fn known_end(&self) -> usize {
         self.known_end
     }
 
-    /// The records, to look at.
+    /// Returns the records for reading.
     #[must_use]
     pub fn view(&self) -> Records<'_> {
         Records::new(&self.records)
     }
 
-    /// See [`Records::parts`].
+    /// Returns the records directly in `parent`, as [`Records::parts`] does.
     pub fn parts(&self, parent: Option<&Record>) -> impl Iterator<Item = &Record> + Clone + use<'_> {
         self.view().parts(parent)
     }
 
-    /// See [`Records::find`].
+    /// Returns the value at a path, as [`Records::find`] does.
     #[must_use]
     pub fn find(&self, path: &Path) -> Option<&Record> {
         self.view().find(path)
     }
 
-    /// See [`Records::find_map`].
+    /// Calls `each` with the values at a path, as [`Records::find_map`] does.
     pub fn find_map<'d, T>(&'d self, path: &Path, each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
         self.view().find_map(path, each)
     }
 }
 
-/// The records of one message or object, wherever they are kept.
+/// A view of the records of one message or object.
 #[derive(Debug, Clone, Copy)]
 pub struct Records<'d>(&'d [Record]);
 
 impl<'d> Records<'d> {
-    /// All that were read of one message or object, in their order.
+    /// Wraps the records of one message or object, in order.
     #[must_use]
     pub const fn new(records: &'d [Record]) -> Self {
         Self(records)
     }
 
-    /// Everything that was read, lists and groups before what is in them.
+    /// Returns all records; lists and groups come before their contents.
     #[must_use]
     pub const fn all(self) -> &'d [Record] {
         self.0
     }
 
-    /// The records directly in `parent`, or at the top.
+    /// Returns the records directly in `parent`, or at the top level.
     pub fn parts(self, parent: Option<&Record>) -> impl Iterator<Item = &'d Record> + Clone + use<'d> {
         let whole = self.0.len();
         let (mut next, end) = match parent {
@@ -178,14 +178,15 @@ impl<'d> Records<'d> {
         })
     }
 
-    /// The value at a path; the first one if the path leaves out the index of a list. `None`: the message ends before it.
+    /// Returns the value at a path; the first one if the path omits the index of a list. `None` if the message ends
+    /// before it.
     #[must_use]
     pub fn find(self, path: &Path) -> Option<&'d Record> {
         self.descend(None, &path.steps, &mut |record| Some(record))
     }
 
-    /// Calls `each` with the values at a path, with all elements where it leaves out the index of a list, until `each`
-    /// returns something.
+    /// Calls `each` with the values at a path until it returns something. A path that omits the index of a list has
+    /// all of its elements.
     pub fn find_map<T>(self, path: &Path, mut each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
         self.descend(None, &path.steps, &mut each)
     }
@@ -219,20 +220,20 @@ impl<'d> Records<'d> {
         }
     }
 
-    /// The number of a record in [`Decoded::records`].
+    /// Returns the index of a record in [`Decoded::records`].
     pub(super) fn place(self, record: &Record) -> usize {
         let same = |other: &Record| {
             (other.at, other.field, other.index, other.depth)
                 == (record.at, record.field, record.index, record.depth)
         };
-        // Records are in order of their place, those of no length between others of the same place.
+        // Records are sorted by place. Those without length lie between others of the same place.
         let start = self.0.partition_point(|other| other.at < record.at);
         let after = self.0.get(start..).unwrap_or_default();
         start + after.iter().position(same).unwrap_or(after.len())
     }
 }
 
-/// The bytes of text or of raw bytes, as they were received, without a NUL behind them. Empty for numbers.
+/// Returns the bytes of text or raw data as received, without a final NUL. Empty for numbers.
 #[must_use]
 pub(super) fn bytes<'a>(field: &Field, record: &Record, source: Source<'a>) -> Cow<'a, [u8]> {
     let range = record.at as usize..(record.at + record.len) as usize;
@@ -269,14 +270,14 @@ fn unpack_bytes(data: &[u8], len: u32) -> Cow<'_, [u8]> {
     Cow::Owned(packed_text(ints).take(len as usize).collect())
 }
 
-/// The characters in ints: 128 is added to each (gamecore.h, IntsToStr).
+/// Returns the characters in ints: 128 is added to each (gamecore.h, IntsToStr).
 pub(super) fn packed_text(ints: impl Iterator<Item = i32>) -> impl Iterator<Item = u8> {
     ints.flat_map(|int| int.to_be_bytes())
         .map(|byte| byte.wrapping_sub(128))
 }
 
 impl Def {
-    /// The bytes of a record's text or raw bytes, without a NUL behind them. Empty for numbers.
+    /// Returns the bytes of a record's text or raw data, without a final NUL. Empty for numbers.
     #[must_use]
     pub fn bytes<'a>(&self, record: &Record, source: Source<'a>) -> Cow<'a, [u8]> {
         self.field(record.field)

@@ -1,4 +1,4 @@
-//! All definitions, found by id and by name.
+//! All definitions, indexed by id and by name.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -12,7 +12,7 @@ use super::{parse, resolve};
 use crate::message::identify;
 use crate::{Dir, MessageId, Proto};
 
-/// The files that are built in, in the order in which they are read.
+/// The built-in files in reading order.
 const FILES: [(&str, &str); 6] = [
     ("v06.tw", include_str!("../../defs/v06.tw")),
     ("ddnet.tw", include_str!("../../defs/ddnet.tw")),
@@ -22,7 +22,7 @@ const FILES: [(&str, &str); 6] = [
     ("control.tw", include_str!("../../defs/control.tw")),
 ];
 
-/// Ids below are found by index.
+/// The number of ids that are looked up by index.
 const SMALL: usize = 128;
 const NONE: u16 = u16::MAX;
 
@@ -34,32 +34,32 @@ pub struct Registry {
     v7: Table,
 }
 
-/// What the start of a message says.
+/// The definition found for the start of a message.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'r> {
-    /// How it is defined. An unknown UUID has the definition of its envelope.
+    /// The definition. An unknown UUID has the definition of its envelope.
     pub def: &'r Def,
-    /// Bytes of id before the fields.
+    /// The length of the id before the fields, in bytes.
     pub body: usize,
-    /// The UUID is not known.
+    /// True if the UUID is unknown.
     pub unknown: bool,
 }
 
 #[derive(Debug)]
 struct Table {
     defs: Vec<Def>,
-    /// By class and number, [`NONE`] where there is none.
+    /// The definitions by class and number; [`NONE`] where there is none.
     small: [[u16; SMALL]; Class::ALL.len()],
     large: BTreeMap<(Class, i32), u16>,
     uuids: Vec<([u8; 16], Class, u16)>,
     tags: Vec<([u8; 4], u16)>,
-    /// By folded name, sorted.
+    /// The definitions by folded name, sorted.
     names: Vec<(Box<str>, u16)>,
     sets: BTreeMap<Arc<str>, Arc<Set>>,
 }
 
 impl Registry {
-    /// What is built in. Read once.
+    /// Returns the built-in definitions, which are read once.
     #[must_use]
     #[expect(
         clippy::expect_used,
@@ -71,19 +71,20 @@ impl Registry {
         &BUILTIN
     }
 
-    /// What is built in, and `text` of a file `name`, which adds and replaces.
+    /// Reads the built-in definitions and those in `text`, the contents of the file `name`, which may add and
+    /// replace.
     ///
     /// # Errors
-    /// Everything that is wrong in `text`, at most 50 errors, in the order of the text.
+    /// Returns all errors in `text`, at most 50, in the order of the text.
     pub fn with(name: &str, text: &str) -> Result<Self, Vec<DefError>> {
         Self::load(&[(name, text)])
     }
 
-    /// As [`Registry::with`]. `objection` says what is wrong with the name of a new message or object, if anything is: a
-    /// program may have words of its own that names must not be.
+    /// Reads definitions as [`Registry::with`] does. `objection` returns the error for the name of a new message or
+    /// object, if a program reserves that name.
     ///
     /// # Errors
-    /// As there, and the objections.
+    /// As [`Registry::with`], and the objections.
     pub fn with_names(
         name: &str,
         text: &str,
@@ -92,10 +93,10 @@ impl Registry {
         Self::read(&[(name, text)], &objection)
     }
 
-    /// As [`Registry::with`], with any number of files.
+    /// Reads definitions as [`Registry::with`] does, from any number of files.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Registry::with`].
     pub fn load(files: &[(&str, &str)]) -> Result<Self, Vec<DefError>> {
         Self::read(files, &|_, _| None)
     }
@@ -131,7 +132,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The definition of a message, by its id and direction. If it is only defined for the other direction, that.
+    /// Returns the definition of a message by its id and direction. If it is only defined for the other direction,
+    /// returns that.
     #[must_use]
     pub fn identify(&self, proto: Proto, dir: Dir, id: MessageId) -> Option<&Def> {
         let table = self.table(proto);
@@ -143,7 +145,7 @@ impl Registry {
         table.towards(at?, dir)
     }
 
-    /// The definition of the message in the data of a chunk. `None` if its number is unknown, or there is none.
+    /// Returns the definition of the message in the data of a chunk. `None` if its number is unknown or missing.
     #[must_use]
     pub fn message(&self, proto: Proto, dir: Dir, data: &[u8]) -> Option<Found<'_>> {
         let (id, body) = identify(data)?;
@@ -156,14 +158,14 @@ impl Registry {
         Some(found(def, body - 16, true))
     }
 
-    /// The definition of a control message, by its first byte.
+    /// Returns the definition of a control message by its first byte.
     #[must_use]
     pub fn control(&self, proto: Proto, dir: Dir, id: u8) -> Option<&Def> {
         let table = self.table(proto);
         table.towards(table.number(Class::Control, id.into())?, dir)
     }
 
-    /// The definition of a connless message, by its first eight bytes.
+    /// Returns the definition of a connless message by its first eight bytes.
     #[must_use]
     pub fn connless(&self, proto: Proto, data: &[u8]) -> Option<&Def> {
         let tag: &[u8; 4] = data.strip_prefix(&[0xff; 4])?.first_chunk()?;
@@ -172,23 +174,23 @@ impl Registry {
         table.def(found?.1)
     }
 
-    /// The definition of a snapshot object, by its type.
+    /// Returns the definition of a snapshot object by its type.
     #[must_use]
     pub fn object(&self, proto: Proto, number: i32) -> Option<&Def> {
         let table = self.table(proto);
         table.def(table.number(Class::Object, number)?)
     }
 
-    /// The definition of a snapshot object, by the UUID that a descriptor item gave its type.
+    /// Returns the definition of a snapshot object by the UUID that a descriptor item gave its type.
     #[must_use]
     pub fn object_uuid(&self, proto: Proto, uuid: &[u8; 16]) -> Option<&Def> {
         let table = self.table(proto);
         table.def(table.uuid(Class::Object, uuid)?)
     }
 
-    /// All definitions with this name, in snake case or as the games' sources call them (`NETMSG_CON_READY`,
-    /// `NETMSGTYPE_SV_CHAT`, `CNetMsg_Sv_Chat`), in any case. Classes have names of their own, and an extended message
-    /// may have the name of a plain one, which comes first.
+    /// Returns all definitions with this name, in snake case or as the games' sources call them (`NETMSG_CON_READY`,
+    /// `NETMSGTYPE_SV_CHAT`, `CNetMsg_Sv_Chat`), in any case. Each class has its own names. An extended message may
+    /// have the name of a plain one, which comes first.
     pub fn named<'r>(
         &'r self,
         proto: Proto,
@@ -205,10 +207,11 @@ impl Registry {
             .filter(move |def| class.is_none_or(|class| class == def.class))
     }
 
-    /// A field, and the place that a path names, for each definition of `name`. See [`Def::path`].
+    /// Returns the field and the place that a path names, for each definition of `name`. See [`Def::path`]. Empty if
+    /// there is no such name.
     ///
     /// # Errors
-    /// That of the first definition, if no definition has such a field. `Ok` and empty: there is no such name.
+    /// Returns the error of the first definition if no definition has such a field.
     pub fn field(
         &self,
         proto: Proto,
@@ -230,23 +233,23 @@ impl Registry {
         }
     }
 
-    /// Every definition of a dialect.
+    /// Returns all definitions of a dialect.
     pub fn defs(&self, dialect: Dialect) -> impl Iterator<Item = &Def> {
         self.of(dialect).defs.iter()
     }
 
-    /// The enum or flags with this name.
+    /// Returns the enum or flags with this name.
     #[must_use]
     pub fn set(&self, dialect: Dialect, name: &str) -> Option<&Set> {
         self.of(dialect).sets.get(name).map(|set| &**set)
     }
 
-    /// Every enum and set of flags of a dialect.
+    /// Returns all enums and flags of a dialect.
     pub fn sets(&self, dialect: Dialect) -> impl Iterator<Item = &Set> {
         self.of(dialect).sets.values().map(|set| &**set)
     }
 
-    /// The name, of any dialect, that somebody meant.
+    /// Returns the most similar name of any dialect.
     #[must_use]
     pub fn suggest(&self, class: Option<Class>, name: &str) -> Option<&str> {
         let defs = Dialect::ALL.into_iter().flat_map(|dialect| self.defs(dialect));
@@ -287,7 +290,7 @@ impl Table {
             let names = std::iter::once(&def.name).chain(&def.aliases);
             table.names.extend(names.map(|name| (fold(name).into(), at)));
         }
-        // The first of two that differ in direction leads to the other.
+        // Of two definitions that differ in direction, the first leads to the other.
         table.uuids.sort_unstable();
         let extended = |at: u16| {
             defs.get(usize::from(at))
@@ -346,7 +349,7 @@ impl Table {
     }
 }
 
-/// Reports names of a user's that the program objects to. Those that are built in are known to it.
+/// Reports names in a user's files that the program objects to. Built-in names are accepted.
 fn object(items: &[Item], objection: &dyn Fn(Class, &str) -> Option<String>, errors: &mut Errors) {
     let class = |item: &Item| match &item.kind {
         Kind::Layout(layout) => layout.head.as_ref().map(|head| head.class),
@@ -364,7 +367,7 @@ fn object(items: &[Item], objection: &dyn Fn(Class, &str) -> Option<String>, err
     }
 }
 
-/// What is the same in all ways to write a name: lower case, without the prefix of the sources, without `_`.
+/// Folds all ways to write a name into one: lower case, without the prefix of the sources, without `_`.
 fn fold(name: &str) -> String {
     const PREFIXES: [&str; 9] = [
         "netmsgtype_",

@@ -1,28 +1,28 @@
-//! What of a message must not be shown.
+//! The parts of messages that must not be shown.
 //!
-//! Law: this says which bytes are secret, once, for everything that shows, records or scrubs them.
+//! Law: this is the only place that decides which bytes are secret, for all code that shows, records or scrubs them.
 
 use std::ops::Range;
 
 use super::model::{Def, Field, Secrecy, Words};
 use super::record::{Record, Records, Source, Value};
 
-/// What stands for a secret.
+/// The text shown in place of a secret.
 pub(super) const HIDDEN: &str = "•••";
 
-/// Whether secrets are shown.
+/// The handling of secrets in output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Secrets {
-    /// As dots.
+    /// Show dots in their place.
     #[default]
     Hide,
-    /// As they are.
+    /// Show them as they are.
     Show,
 }
 
 impl Records<'_> {
-    /// The bytes (of an object: ints) of a record that hold a secret. For text the NUL is not counted, and what comes
-    /// before the secret may be shown.
+    /// Returns the bytes (of an object: ints) of a record that hold a secret. For text the NUL is not counted, and
+    /// bytes before the secret may be shown.
     #[must_use]
     pub fn secret(self, def: &Def, record: &Record, source: Source<'_>) -> Option<Range<usize>> {
         let mut field = def.field(record.field)?;
@@ -32,7 +32,7 @@ impl Records<'_> {
         }
         let visible = match self.visible(def, field, record, source) {
             Some(visible) => Some(visible),
-            // A part of a secret group.
+            // The record is a part of a secret group.
             None => loop {
                 let Some(parent) = field.parent.and_then(|parent| def.field(parent)) else {
                     break None;
@@ -43,15 +43,15 @@ impl Records<'_> {
                 }
             },
         };
-        // Nothing is no secret.
+        // Empty values are not secrets.
         visible
             .map(|visible| start + visible..end)
             .filter(|secret| !secret.is_empty())
     }
 
-    /// Bytes of a field that may be shown, if it holds a secret.
+    /// Returns the number of bytes of a field that may be shown, if it holds a secret.
     fn visible(self, def: &Def, field: &Field, record: &Record, source: Source<'_>) -> Option<usize> {
-        // Parts are told of by themselves.
+        // The parts of groups and lists are checked on their own.
         let leaf = !matches!(record.value, Value::Group | Value::List(_));
         match &field.secrecy {
             Secrecy::Secret => Some(0),
@@ -76,7 +76,7 @@ const fn packed(field: &Field) -> bool {
     matches!(field.ty, super::model::Type::Packed(_))
 }
 
-/// The end of the first of the words in the text, if something follows it.
+/// Returns the end of the first of the words in the text, if something follows it.
 fn after(words: &Words, text: &[u8]) -> Option<usize> {
     let ends = words.words.iter().filter_map(|word| {
         let word = word.as_bytes();
@@ -88,7 +88,7 @@ fn after(words: &Words, text: &[u8]) -> Option<usize> {
     ends.min().filter(|end| *end < text.len())
 }
 
-/// The same for chat commands: `/word`, and `/mc;word;word`, DDNet's way to give several.
+/// Returns the same for chat commands: `/word`, and `/mc;word;word`, with which DDNet sends several.
 fn command(words: &Words, text: &[u8]) -> Option<usize> {
     let start = blanks(text);
     let commands = text.get(start..)?.strip_prefix(b"/")?;
@@ -106,14 +106,14 @@ fn command(words: &Words, text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Blanks before a text, bytes.
+/// Returns the number of bytes of blanks before a text.
 fn blanks(text: &[u8]) -> usize {
     let text = valid(text);
     text.len() - text.trim_start_matches(is_blank).len()
 }
 
-/// What servers skip before a command: control characters, which become spaces, and what is not seen (DDNet system.cpp,
-/// `str_utf8_isspace`).
+/// Returns true for characters that servers skip before a command: control characters, which become spaces, and
+/// invisible characters (DDNet system.cpp, `str_utf8_isspace`).
 fn is_blank(c: char) -> bool {
     let is_unseen = matches!(
         c,
@@ -133,7 +133,7 @@ fn is_blank(c: char) -> bool {
     is_unseen || c.is_control() || c.is_whitespace()
 }
 
-/// Up to the first byte that is no UTF-8.
+/// Returns the text up to the first byte that is not UTF-8.
 fn valid(text: &[u8]) -> &str {
     text.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }

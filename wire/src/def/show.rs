@@ -1,6 +1,6 @@
-//! What was read, for people: rows of a tree with byte ranges.
+//! Decoded messages for people: rows of a tree with byte ranges.
 //!
-//! Law: nothing a peer sends reaches a terminal as a control sequence, and secrets are dots unless asked for.
+//! Law: no control sequence from a peer reaches a terminal, and secrets are dots unless requested.
 
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,28 +10,28 @@ use super::record::{Record, Records, Source, Value};
 use super::secret::{HIDDEN, Secrets};
 use crate::printable;
 
-/// Bytes of raw data that are shown.
+/// The number of bytes of raw data that are shown.
 const MAX_RAW: usize = 32;
 
-/// A line of the tree.
+/// A row of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row<'d> {
-    /// How deep it is, 0 for the fields of the message.
+    /// The depth, 0 for the fields of the message.
     pub depth: u8,
     /// The name of the field.
     pub name: &'d str,
-    /// Place in its list, if it is an element of one.
+    /// The position in its list, if it is an element of one.
     pub index: Option<u16>,
-    /// The value. Empty for groups.
+    /// The value; empty for groups.
     pub value: String,
-    /// First byte (of an object: int).
+    /// The offset of the first byte (of an object: int).
     pub at: usize,
-    /// Bytes or ints.
+    /// The number of bytes or ints.
     pub len: usize,
 }
 
 impl<'d> Records<'d> {
-    /// The tree of what was read, line by line. `source` is what was read from.
+    /// Returns the tree as rows. `source` is the input of the decoding.
     pub fn rows(
         self,
         def: &'d Def,
@@ -50,7 +50,7 @@ impl<'d> Records<'d> {
         })
     }
 
-    /// One value for people: a number with its label, text in quotes, bytes in hex.
+    /// Returns one value for people: a number with its label, text in quotes, bytes in hex.
     #[must_use]
     pub fn value_text(self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets) -> String {
         let Some(field) = def.field(record.field) else {
@@ -76,7 +76,7 @@ impl<'d> Records<'d> {
     }
 }
 
-/// A number with its label.
+/// Returns a number with its label.
 pub(super) fn number(field: &Field, value: i64) -> String {
     match &field.ty {
         Type::Bool if (0..2).contains(&value) => if value == 0 { "no" } else { "yes" }.to_owned(),
@@ -97,7 +97,7 @@ fn flags(set: &Set, value: i64) -> String {
     }
 }
 
-/// The names of the bits that are set, if one of them has a name.
+/// Returns the names of the bits that are set, if at least one has a name.
 pub(super) fn flag_names(set: &Set, value: i64) -> Option<String> {
     let set_bits = set
         .labels
@@ -114,7 +114,7 @@ fn hundredths(value: i64) -> String {
     format!("{sign}{}.{:02}", value / 100, value % 100)
 }
 
-/// Raw bytes: as what they are, else in hex, long ones cut.
+/// Returns raw bytes in the form of their type, else in hex, shortened if they are long.
 pub(super) fn bytes_text(ty: &Type, bytes: &[u8]) -> String {
     match ty {
         Type::Raw(..) if bytes.len() > MAX_RAW => {
@@ -125,7 +125,7 @@ pub(super) fn bytes_text(ty: &Type, bytes: &[u8]) -> String {
     }
 }
 
-/// UUIDs with dashes, addresses as such, else hex.
+/// Returns UUIDs with dashes, addresses as text, and other bytes in hex.
 pub(super) fn bytes_whole(ty: &Type, bytes: &[u8]) -> String {
     match (ty, bytes) {
         (Type::Uuid, _) => {

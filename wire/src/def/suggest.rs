@@ -1,11 +1,11 @@
-//! What somebody meant who mistyped a name.
+//! Suggestions for mistyped names.
 
 use strsim::osa_distance;
 
-/// Longest name that is compared, in characters.
+/// The maximum length of a name that is compared, in characters.
 const MAX: usize = 64;
 
-/// The candidate nearest to `name`, if one is near enough to be meant: a third of its characters may be wrong.
+/// Returns the candidate most similar to `name`, if at most a third of its characters differ.
 #[must_use]
 pub fn suggest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let fold = |text: &str| {
@@ -25,7 +25,7 @@ pub fn suggest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(.., candidate)| candidate)
 }
 
-/// What to say to somebody who wrote `name`: the candidate that was meant, else all of them.
+/// Returns the suggestion for `name` as help text, or a list of all candidates.
 pub(super) fn meant_or_all<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str> + Clone) -> String {
     match suggest(name, candidates.clone()) {
         Some(meant) => format!("did you mean `{meant}`?"),

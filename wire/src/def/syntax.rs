@@ -1,28 +1,28 @@
-//! What a definition file says, before names are looked up.
+//! The content of a definition file before names are looked up.
 
 use std::sync::Arc;
 
 use super::error::Mark;
 use super::model::{Class, Clean, Id, Set, Vitality, Way, Words};
 
-/// A name and where it stands.
+/// A name and its place.
 #[derive(Debug, Clone)]
 pub(super) struct Name {
     pub(super) text: Arc<str>,
     pub(super) mark: Mark,
 }
 
-/// For whom a definition counts.
+/// The dialects and the origin of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scope {
-    /// Bits of dialects.
+    /// The bits of its dialects.
     pub(super) dialects: u8,
     /// 0 for the built-in files, 1 for a user's.
     pub(super) level: u8,
 }
 
 impl Scope {
-    /// Which of two definitions of the same thing counts: a user's, then the one for fewer dialects.
+    /// Returns the rank. Of two definitions of the same thing a user's counts, then the one for fewer dialects.
     pub(super) const fn rank(self) -> (u8, u32) {
         (self.level, 8 - self.dialects.count_ones())
     }
@@ -47,15 +47,15 @@ pub(super) enum Kind {
 /// A struct, message or object.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// `None`: a struct.
+    /// The header; `None` for a struct.
     pub(super) head: Option<Head>,
     pub(super) doc: Option<Arc<str>>,
     pub(super) members: Vec<Member>,
-    /// The texts of its `gist` lines, without the quotes.
+    /// The texts of the `gist` lines, without the quotes.
     pub(super) gist: Vec<Name>,
 }
 
-/// What a message or object has beside its fields.
+/// The attributes of a message or object.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) class: Class,
@@ -71,7 +71,7 @@ pub(super) struct Head {
 
 #[derive(Debug)]
 pub(super) enum Member {
-    /// The fields of a struct in this place.
+    /// Inserts the fields of a struct in this place.
     Include(Name),
     Field(Box<RawField>),
 }
@@ -100,7 +100,7 @@ pub(super) enum RawLen {
     Rest,
 }
 
-/// The types that are not defined in a file.
+/// The built-in types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Builtin {
     Int,
@@ -159,7 +159,7 @@ pub(super) enum RawSecrecy {
     With(Name, Name),
 }
 
-/// A field as it was written.
+/// A field as written.
 #[derive(Debug, Clone)]
 pub(super) struct RawField {
     pub(super) name: Name,

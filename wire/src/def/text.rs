@@ -1,9 +1,9 @@
-//! What receivers make of a string.
+//! Checks of strings, as receivers make them.
 
 use super::model::{Clean, Field, Type};
 use crate::note::Code;
 
-/// Tells what a receiver of this field would object to in the text.
+/// Notes what a receiver of this field would reject or change in the text.
 pub(super) fn check(field: &Field, text: &[u8], mut note: impl FnMut(Code)) {
     let Type::Text(clean) = field.ty else { return };
     let replaced = |byte: &u8| match clean {

@@ -1,16 +1,16 @@
-//! The UUID of an extended message: version 3, made of a namespace and a name (RFC 9562; DDNet uuid_manager.cpp).
+//! UUIDs of extended messages: version 3, made from a namespace and a name (RFC 9562; DDNet uuid_manager.cpp).
 
 use uuid::Uuid;
 
 /// The namespace of all DDNet messages (uuid_manager.cpp).
 const NAMESPACE: Uuid = Uuid::from_u128(0xe05d_daaa_c4e6_4cfb_b642_5d48_e80c_0029);
 
-/// The UUID of the message with this name, such as `what-is@ddnet.tw`.
+/// Returns the UUID of the message with this name, such as `what-is@ddnet.tw`.
 pub(super) fn uuid(name: &str) -> [u8; 16] {
     Uuid::new_v3(&NAMESPACE, name.as_bytes()).into_bytes()
 }
 
-/// The UUID that a text such as `245e5097-9fe0-39d6-bf7d-9a29e1691e4c` names. No other form is one.
+/// Parses a UUID such as `245e5097-9fe0-39d6-bf7d-9a29e1691e4c`. Other forms are rejected.
 pub(super) fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let is_hyphenated = text.len() == 36;
     Some(Uuid::try_parse(text).ok().filter(|_| is_hyphenated)?.into_bytes())

@@ -1,10 +1,12 @@
-//! The game's Huffman coding of a packet's payload.
+//! The game's Huffman coding of packet payloads.
 //!
-//! One fixed tree, code words sent least significant bit first, an end-of-stream code at the end, zero bits up to the
-//! byte. Law: clear bytes in, the same bytes as the reference writes out; compressed bytes in, exactly what the
-//! reference reads, plus what a byte-exact proxy has to know about how they were written.
+//! There is one fixed tree. Code words are sent least significant bit first, followed by an end-of-stream code and
+//! zero bits up to the next byte.
 //!
-//! What it is not: it does not know whether a packet is compressed, nor what the clear bytes mean.
+//! Law: compression produces the same bytes as the reference. Decompression accepts exactly what the reference
+//! accepts, and reports what a byte-exact proxy has to know about the form of the input.
+//!
+//! Out of scope: the compression flag of a packet, and the meaning of the clear bytes.
 
 mod tables;
 #[cfg(test)]
@@ -12,46 +14,46 @@ mod tests;
 
 use tables::{CODES, Code, EOF, EOF_BITS, WINDOW, descend, is_leaf, step};
 
-/// How a writer ends a stream whose bits end on a byte boundary. Otherwise both forms are the same.
+/// The end of a stream whose bits end on a byte boundary. At other places both forms are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trailing {
-    /// One more byte, zero: `bits / 8 + 1` bytes. All releases before DDNet 20.
+    /// One more zero byte: `bits / 8 + 1` bytes. All releases before DDNet 20 write this.
     Always,
-    /// Nothing: `bits / 8` bytes, rounded up. DDNet 20 and later.
+    /// No more bytes: `bits / 8` bytes, rounded up. DDNet 20 and later write this.
     WhenPartial,
 }
 
-/// What was read of a compressed input.
+/// The result of a decompression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inflated {
-    /// Clear bytes written.
+    /// The number of clear bytes written.
     pub len: usize,
-    /// Compressed bits read, the 15 of the end-of-stream code included.
+    /// The number of compressed bits read, including the 15 of the end-of-stream code.
     pub bits: usize,
-    /// The form of the end. `None` where both are the same, or the byte after the last bit is not zero.
+    /// The form of the end; `None` if both forms are the same here, or if the byte after the last bit is not zero.
     pub trailing: Option<Trailing>,
-    /// Bytes after the end in that form; all receivers ignore them.
+    /// The number of bytes after the end in that form. All receivers ignore them.
     pub surplus: usize,
 }
 
-/// Why an input cannot be inflated. Receivers drop the datagram in both cases.
+/// The reason why an input cannot be inflated. Receivers drop the datagram in both cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HuffmanError {
-    /// More clear bytes than the output holds.
+    /// The output cannot hold all clear bytes.
     #[error("inflates to more than a payload can hold")]
     OutputFull,
-    /// The input ends without the end-of-stream code. (Before DDNet 20 receivers read on in zeros until their output is
-    /// full, which ends in the same way, unless just the last two bits of the code, zeros, are missing.)
+    /// The input ends without the end-of-stream code. Receivers before DDNet 20 read on in zeros until their output
+    /// is full, which fails too, unless only the last two bits of the code, zeros, are missing.
     #[error("the compressed data has no end")]
     EndOfInput,
 }
 
-/// Appends `input` compressed to `out`.
+/// Appends the compressed `input` to `out`.
 pub fn compress(input: &[u8], trailing: Trailing, out: &mut Vec<u8>) {
     compress_parts(&[input], trailing, out);
 }
 
-/// Appends the compressed concatenation of `parts` to `out`.
+/// Appends the concatenation of `parts`, compressed, to `out`.
 pub(crate) fn compress_parts(parts: &[&[u8]], trailing: Trailing, out: &mut Vec<u8>) {
     let mut bits = BitWriter::new(out);
     parts.iter().for_each(|part| bits.put_all(part));
@@ -61,8 +63,8 @@ pub(crate) fn compress_parts(parts: &[&[u8]], trailing: Trailing, out: &mut Vec<
 /// Inflates `input` into the start of `out`.
 ///
 /// # Errors
-/// [`HuffmanError::OutputFull`] if there are more clear bytes than `out` holds, [`HuffmanError::EndOfInput`] if the
-/// end-of-stream code is missing.
+/// Returns [`HuffmanError::OutputFull`] if there are more clear bytes than `out` holds, and
+/// [`HuffmanError::EndOfInput`] if the end-of-stream code is missing.
 pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError> {
     let mut reader = Reader {
         input,
@@ -87,18 +89,18 @@ pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError
     })
 }
 
-/// What can be inflated of an input, whether or not it has an end.
+/// The part of an input that can be inflated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
-    /// Clear bytes written.
+    /// The number of clear bytes written.
     pub len: usize,
-    /// Compressed bits read for them, the end-of-stream code included if there is one.
+    /// The number of compressed bits read for them, including an end-of-stream code.
     pub bits: usize,
-    /// Why it ends there; `None` at the end-of-stream code.
+    /// The reason for the end; `None` at the end-of-stream code.
     pub error: Option<HuffmanError>,
 }
 
-/// Inflates `input` into the start of `out` as far as that goes: for people, who look at what receivers drop.
+/// Inflates as much of `input` as possible into the start of `out`, to show people what receivers drop.
 #[must_use]
 pub fn prefix(input: &[u8], out: &mut [u8]) -> Prefix {
     let mut reader = Reader {
@@ -115,10 +117,10 @@ pub fn prefix(input: &[u8], out: &mut [u8]) -> Prefix {
     Prefix { len, bits, error }
 }
 
-/// Appends to `out` the stream `compressed` with the codes of `old_tail`, its last clear bytes, replaced by those of
+/// Appends the stream `compressed` to `out`, with the codes of `old_tail`, its last clear bytes, replaced by those of
 /// `new_tail`. `bits` is [`Inflated::bits`] of `compressed`. All codes before the tail stay bit for bit.
 ///
-/// `old_tail` must be what the stream ends in; otherwise the result inflates to something, but not to what was meant.
+/// `old_tail` must be the end of the clear bytes; otherwise the result inflates to something unintended.
 pub fn replace_tail(
     compressed: &[u8],
     bits: usize,
@@ -141,14 +143,14 @@ pub fn replace_tail(
     writer.finish(trailing);
 }
 
-/// Bits of the longest code.
+/// The length of the longest code in bits.
 const LONGEST: u32 = 15;
 
 fn code(byte: u8) -> Code {
     CODES.get(usize::from(byte)).copied().unwrap_or(CODES[EOF])
 }
 
-/// Inflates up to the end-of-stream code; the clear bytes written, also with an error.
+/// Inflates up to the end-of-stream code. Returns the number of clear bytes written, also with an error.
 fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanError, usize)> {
     let mut len = 0;
     loop {
@@ -156,7 +158,7 @@ fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanErr
             reader.refill();
         }
         let found = step(reader.bits);
-        // Usually several symbols at once: eight bytes are written, and those that count are kept.
+        // A step usually yields several symbols: eight bytes are written, and `len` grows by those that count.
         if found.count() > 0
             && found.bits() <= reader.have
             && let Some(room) = out.get_mut(len..).and_then(<[u8]>::first_chunk_mut)
@@ -182,7 +184,8 @@ fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanErr
     }
 }
 
-/// Follows a code that starts with the `used` low bits of `bits` and leads to `node`; the leaf, and all its bits.
+/// Follows a code that starts with the `used` low bits of `bits` and leads to `node`. Returns the leaf and the length
+/// of the code.
 fn long_code(mut node: u16, mut used: u32, bits: u64) -> (u16, u32) {
     while !is_leaf(node) {
         node = descend(node, bits >> used);
@@ -201,7 +204,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes input until there are 56 bits or more, or no more input.
+    /// Takes input until 56 bits or more are available, or the input ends.
     fn refill(&mut self) {
         let rest = self.input.get(self.at..).unwrap_or(&[]);
         if let Some(word) = rest.first_chunk() {
@@ -225,13 +228,13 @@ impl Reader<'_> {
         self.have -= bits;
     }
 
-    /// Bits read so far.
+    /// Returns the number of bits read so far.
     fn position(&self) -> usize {
         self.at * 8 - self.have as usize
     }
 }
 
-/// Appends bits to bytes, lowest first.
+/// A writer that appends bits to bytes, lowest first.
 struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
     bits: u64,

@@ -1,12 +1,12 @@
-//! The game's Huffman tree, and the tables made from it. Everything here is evaluated by the compiler.
+//! The game's Huffman tree and the tables made from it. The compiler evaluates everything here.
 //!
-//! The tree comes from 256 byte frequencies and an end-of-stream symbol of frequency 1: join the two rarest nodes until
-//! one is left, where among equals the order of a stable descending sort decides (Teeworlds 0.6.5 huffman.cpp). It is
+//! The tree comes from 256 byte frequencies and an end-of-stream symbol of frequency 1: the two rarest nodes are
+//! joined until one is left, where a stable descending sort orders equals (Teeworlds 0.6.5 huffman.cpp). The tree is
 //! the same in all versions.
 
 /// The end-of-stream symbol.
 pub(super) const EOF: usize = 256;
-/// Bits of its code.
+/// The length of its code in bits.
 pub(super) const EOF_BITS: usize = 15;
 
 const SYMBOLS: usize = 257;
@@ -14,14 +14,14 @@ const NODES: usize = 2 * SYMBOLS - 1;
 const ROOT: u16 = 512;
 const _: () = assert!(ROOT as usize == NODES - 1 && codes()[EOF].len as usize == EOF_BITS);
 
-/// Bits one table look-up covers. 11 bits of 8 bytes are 16 KiB, half of a first-level cache.
+/// The number of bits that one table look-up covers. 11 bits of 8 bytes are 16 KiB, half of a first-level cache.
 pub(super) const WINDOW: u32 = 11;
-/// Entries of the table.
+/// The number of entries of the table.
 pub(super) const WINDOW_SIZE: usize = 1 << WINDOW;
-/// Most symbols one look-up yields.
+/// The maximum number of symbols that one look-up yields.
 pub(super) const BATCH: usize = 6;
 
-/// How often a byte occurs in the game's traffic, as measured by its authors. Zero is counted as 2^30.
+/// The frequency of each byte in the game's traffic, as measured by its authors. Zero is counted as 2^30.
 #[rustfmt::skip]
 const FREQUENCIES: [u32; 256] = [
     1 << 30, 4545, 2657, 431, 1950, 919, 444, 482, 2244, 617, 838, 542, 715, 1814, 304, 240,
@@ -52,47 +52,48 @@ pub(super) struct Code {
 /// The code word of every symbol.
 pub(super) static CODES: [Code; SYMBOLS] = codes();
 
-/// What the next [`WINDOW`] bits of a stream mean.
+/// The meaning of the next [`WINDOW`] bits of a stream.
 pub(super) static STEPS: [Step; WINDOW_SIZE] = steps();
 
-/// Children of the nodes by the next bit. Nodes below [`SYMBOLS`] are leaves, their number is the symbol.
+/// The children of each node by the next bit. Nodes below [`SYMBOLS`] are leaves, whose number is the symbol.
 static TREE: [[u16; 2]; NODES] = grow();
 
-/// What a window of bits holds: up to [`BATCH`] whole symbols, or the start of one that is longer than the window.
+/// The contents of a window of bits: up to [`BATCH`] whole symbols, or the start of one that is longer than the
+/// window.
 ///
-/// From bit 0: bits of all symbols (4), number of symbols (4), bits of the first symbol (8), then the symbols, one byte
-/// each. With no whole symbol, the node reached stands where the symbols stand.
+/// From bit 0: bits of all symbols (4), number of symbols (4), bits of the first symbol (8), then the symbols, one
+/// byte each. Without a whole symbol, the number of the node that was reached takes the place of the symbols.
 #[derive(Clone, Copy)]
 pub(super) struct Step(u64);
 
 impl Step {
-    /// Bits of all its symbols; [`WINDOW`] if it has none.
+    /// Returns the number of bits of all symbols; [`WINDOW`] if there are none.
     pub(super) const fn bits(self) -> u32 {
         (self.0 & 0x0f) as u32
     }
 
-    /// Whole symbols, 0 to [`BATCH`].
+    /// Returns the number of whole symbols, 0 to [`BATCH`].
     pub(super) const fn count(self) -> usize {
         (self.0 >> 4 & 0x0f) as usize
     }
 
-    /// Bits of the first symbol.
+    /// Returns the number of bits of the first symbol.
     pub(super) const fn first_bits(self) -> u32 {
         (self.0 >> 8 & 0xff) as u32
     }
 
-    /// The symbols, then zeros.
+    /// Returns the symbols, followed by zeros.
     pub(super) const fn symbols(self) -> [u8; 8] {
         (self.0 >> 16).to_le_bytes()
     }
 
-    /// The tree node that a window without a whole symbol leads to.
+    /// Returns the tree node that a window without a whole symbol leads to.
     pub(super) const fn node(self) -> u16 {
         (self.0 >> 16 & 0xffff) as u16
     }
 }
 
-/// The step for the low [`WINDOW`] bits of `bits`.
+/// Returns the step for the low [`WINDOW`] bits of `bits`.
 #[expect(clippy::cast_possible_truncation, reason = "masked to the table's size")]
 pub(super) fn step(bits: u64) -> Step {
     STEPS
@@ -101,13 +102,13 @@ pub(super) fn step(bits: u64) -> Step {
         .unwrap_or(Step(0))
 }
 
-/// The child of the inner node `node` for the lowest bit of `bits`.
+/// Returns the child of the inner node `node` for the lowest bit of `bits`.
 pub(super) fn descend(node: u16, bits: u64) -> u16 {
     let [zero, one] = TREE.get(usize::from(node)).copied().unwrap_or_default();
     if bits & 1 == 0 { zero } else { one }
 }
 
-/// Whether `node` is a symbol.
+/// Returns true if `node` is a symbol.
 pub(super) const fn is_leaf(node: u16) -> bool {
     (node as usize) < SYMBOLS
 }
@@ -138,7 +139,7 @@ const fn grow() -> [[u16; 2]; NODES] {
     tree
 }
 
-/// Puts `item` behind all of the first `count` that are as frequent or more.
+/// Inserts `item` after all of the first `count` that are as frequent or more.
 #[expect(clippy::indexing_slicing, reason = "runs in the compiler, on constants")]
 const fn insert(open: &mut [(u32, u16); SYMBOLS], count: usize, item: (u32, u16)) {
     let mut at = count;

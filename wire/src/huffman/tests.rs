@@ -14,7 +14,7 @@ fn inflated(input: &[u8]) -> Result<(Vec<u8>, Inflated), HuffmanError> {
     decompress(input, &mut out).map(|found| (out[..found.len].to_vec(), found))
 }
 
-/// Game-like bytes: many zeros, some small numbers, anything.
+/// Generates game-like bytes: many zeros, some small numbers, anything.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![3 => Just(0u8), 2 => 0u8..0x20, 2 => any::<u8>()];
     prop::collection::vec(byte, 0..1390)
@@ -82,7 +82,7 @@ fn refuses_streams_without_end_and_too_long_ones() {
     assert_eq!(decompress(&stream, &mut [0; 40]).map(|found| found.len), Ok(40));
 }
 
-/// One bit at a time, from the code words alone: what [`decompress`] must say.
+/// Decompresses one bit at a time from the code words alone: the expected result of [`decompress`].
 fn reference(input: &[u8], room: usize) -> Result<(Vec<u8>, usize), HuffmanError> {
     let (mut clear, mut word, mut len) = (Vec::new(), 0u16, 0u8);
     for at in 0..input.len() * 8 {

@@ -71,7 +71,7 @@ pub enum HeaderField {
 pub enum HeaderBits {
     /// The payload is one control message.
     Control,
-    /// The sender asks for a resend.
+    /// The sender asks its peer to resend all chunks that are not acked yet.
     Resend,
     /// The payload is compressed.
     Compression,
@@ -140,7 +140,7 @@ impl<'a> HeaderView<'a> {
         self.first() & self.layout.unused != 0
     }
 
-    /// Returns true if the header carries a token, or would if it was not cut off.
+    /// Returns true if the header carries a token, complete or cut off.
     #[must_use]
     pub const fn has_token(&self) -> bool {
         self.len > BASE

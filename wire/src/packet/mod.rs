@@ -1,10 +1,10 @@
 //! Packets: the datagrams of a connection.
 //!
-//! Law: parse never alters, and says as notes what some receivers would object to; [`rewrite`] changes the token, the
-//! ack and the resend flag and keeps every other bit that can be kept; [`write`](write()) makes what a reference sender
-//! would make. None of them allocates, apart from the growth of an output buffer.
+//! Law: parsing never alters a packet; it reports as notes what some receivers would reject. [`rewrite`] changes the
+//! token, the ack and the resend flag and keeps every other bit that can be kept. [`write`](write()) produces what a
+//! reference sender would. None of them allocates, apart from the growth of an output buffer.
 //!
-//! What it is not: a check of tokens or acks, which need the state of a connection.
+//! Out of scope: checks of tokens and acks, which need the state of a connection.
 
 mod header;
 #[cfg(test)]
@@ -24,29 +24,31 @@ use crate::proto::{Layout, TokenPlace};
 use crate::{Chunks, Proto, Token};
 use header::BASE;
 
-/// Longest datagram a receiver reads, in bytes; of a longer one it sees the start (`recvfrom` truncates).
+/// The maximum length in bytes of a datagram that receivers read. They see only the start of a longer one (`recvfrom`
+/// truncates).
 pub const MAX_DATAGRAM: usize = 1400;
-/// Most payload, in bytes, that every receiver takes in a packet of our own making, whatever the variant, a token of
-/// four bytes beside it.
+/// The maximum payload in bytes of a packet composed by teetap. Every receiver of every variant accepts it, with a
+/// token of four bytes added.
 pub const MAX_COMPOSED_PAYLOAD: usize = 1386;
-/// Most chunks in a packet: the header counts them in one byte.
+/// The maximum number of chunks in a packet: the header counts them in one byte.
 pub const MAX_CHUNKS: usize = 255;
 
-/// Largest [`Layout::max_inflated`].
+/// The largest [`Layout::max_inflated`].
 const MAX_INFLATED: usize = 1397;
 
-/// A packet as read.
+/// A packet and its parsed header.
 #[derive(Debug, Clone)]
 pub struct Packet<'a> {
     /// The variant it was read as.
     pub proto: Proto,
-    /// Its header.
+    /// The header.
     pub header: Header,
     /// The clear payload, without a payload-tail token.
     pub payload: &'a [u8],
-    /// How the payload was compressed, if it was. Its `len` counts a payload-tail token.
+    /// The result of decompression; `None` if the payload was not compressed. Its `len` includes a payload-tail
+    /// token.
     pub inflated: Option<Inflated>,
-    /// What is odd about the packet itself; [`Chunks::notes`] has more.
+    /// The oddities of the packet itself; [`Packet::chunk_notes`] has those of its chunks.
     pub notes: Notes,
 }
 
@@ -55,13 +57,13 @@ pub struct Packet<'a> {
 pub struct Scratch([u8; MAX_INFLATED]);
 
 impl Scratch {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     #[must_use]
     pub const fn new() -> Self {
         Self([0; MAX_INFLATED])
     }
 
-    /// What [`Packet::parse`] has inflated into it last, a payload-tail token included.
+    /// Returns the bytes that the last [`Packet::parse`] inflated into it, with a payload-tail token.
     #[must_use]
     pub fn inflated(&self, inflated: &Inflated) -> &[u8] {
         self.0.get(..inflated.len).unwrap_or(&self.0)
@@ -74,18 +76,18 @@ impl Default for Scratch {
     }
 }
 
-/// Why a datagram is no packet. Receivers drop such datagrams silently.
+/// The reason why a datagram is not a packet. Receivers drop such datagrams silently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PacketError {
-    /// Shorter than its header.
+    /// The datagram is shorter than its header.
     #[error("{have} bytes, but a header needs {need}")]
     TooShort {
-        /// Bytes of the header.
+        /// The length of the header in bytes.
         need: usize,
-        /// Bytes of the datagram.
+        /// The length of the datagram in bytes.
         have: usize,
     },
-    /// Outside a connection, see [`Connless`](crate::Connless).
+    /// The datagram is outside a connection, see [`Connless`](crate::Connless).
     #[error("outside a connection")]
     Connless,
     /// The payload cannot be inflated.
@@ -94,7 +96,7 @@ pub enum PacketError {
 }
 
 impl PacketError {
-    /// The note that says the same.
+    /// Returns the note code for the same fault.
     #[must_use]
     pub const fn code(self) -> Code {
         match self {
@@ -106,19 +108,19 @@ impl PacketError {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a datagram of a connection that speaks `proto`. Of more than 1400 bytes only the first 1400 are read.
+    /// Reads a datagram of a connection that speaks `proto`. Only the first 1400 bytes are read.
     ///
     /// # Errors
-    /// [`PacketError`] when nothing can be read, in the order in which receivers check.
+    /// Returns a [`PacketError`] if the datagram cannot be read. The checks have the order of the receivers.
     pub fn parse(proto: Proto, datagram: &'a [u8], scratch: &'a mut Scratch) -> Result<Self, PacketError> {
         Self::parse_with(proto, datagram, |layout, rest| inflate(layout, rest, scratch))
     }
 
-    /// As [`Packet::parse`], where it was done before: `inflated` is what that gave, `clear` what it inflated the payload to
-    /// ([`Scratch::inflated`]).
+    /// Reads a datagram whose payload is inflated already. `clear` is the inflated payload ([`Scratch::inflated`]),
+    /// `inflated` the result of the decompression.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Packet::parse`].
     pub fn parse_inflated(
         proto: Proto,
         datagram: &'a [u8],
@@ -196,7 +198,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// The chunks of the payload. A control packet has none, even if it announces some.
+    /// Returns the chunks of the payload. A control packet has none, even if it announces some.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
         let control = self.header.flags.contains(Flags::CONTROL);
@@ -206,7 +208,7 @@ impl<'a> Packet<'a> {
         Chunks::new(self.proto, self.payload, self.header.num_chunks)
     }
 
-    /// What is odd about the chunks together: how many there are, and what stands behind them.
+    /// Returns the oddities of the chunks as a whole: a wrong count, or bytes after the last one.
     #[must_use]
     pub fn chunk_notes(&self) -> Notes {
         let mut chunks = self.chunks();
@@ -214,7 +216,7 @@ impl<'a> Packet<'a> {
         chunks.notes()
     }
 
-    /// The control message of a control packet; `None` for other packets, and if the payload is empty.
+    /// Returns the control message of a control packet; `None` for other packets, or if the payload is empty.
     #[must_use]
     pub fn control(&self) -> Option<Control<'a>> {
         let control = self.header.flags.contains(Flags::CONTROL);
@@ -224,7 +226,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The part of a datagram that receivers see.
+/// Returns the part of a datagram that receivers see.
 fn seen(datagram: &[u8]) -> &[u8] {
     datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
 }
@@ -242,7 +244,7 @@ fn inflate<'a>(
     Ok((scratch.inflated(&inflated), inflated))
 }
 
-/// What is behind the compressed payload, in a datagram of `end` bytes.
+/// Notes bytes after the compressed payload, in a datagram of `end` bytes.
 fn note_surplus(inflated: &Inflated, end: usize, notes: &mut Notes) {
     if inflated.surplus > 0 {
         notes.push(Note {
@@ -266,7 +268,8 @@ fn take_tail<'a>(clear: &'a [u8], token: &mut Option<Token>, notes: &mut Notes) 
     payload
 }
 
-/// What DDNet drops, and others read in their own way (DDNet 20 network.cpp, `IsValidConnectionOrientedPacket`).
+/// Notes what DDNet drops and others read in different ways (DDNet 20 network.cpp,
+/// `IsValidConnectionOrientedPacket`).
 fn note_rules(proto: Proto, header: &Header, payload: &[u8], notes: &mut Notes) {
     let mut push = |code, at, len| notes.push(Note { code, at, len });
     if !header.flags.contains(Flags::CONTROL) {

@@ -1,4 +1,4 @@
-//! What must hold for all packets, and for all bytes.
+//! Properties of all packets, and of all bytes.
 
 use super::*;
 use crate::Seq;
@@ -37,7 +37,7 @@ fn forms() -> impl Strategy<Value = Option<Trailing>> {
     prop::sample::select(&[None, Some(Trailing::Always), Some(Trailing::WhenPartial)][..])
 }
 
-/// Any bytes, or the bytes of a good compressed packet with one of them changed.
+/// Generates any bytes, or the bytes of a good compressed packet with one byte changed.
 fn datagrams() -> impl Strategy<Value = Vec<u8>> {
     let any_bytes = prop::collection::vec(prop_oneof![any::<u8>(), Just(0), Just(0x55)], 0..=1500);
     let broken = (
@@ -57,7 +57,7 @@ fn datagrams() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![any_bytes, broken]
 }
 
-/// The header as a reader of the variant sees what was written.
+/// Returns the header as a reader of the variant sees it after writing.
 fn readable(proto: Proto, header: Header) -> Header {
     let token = match proto {
         Proto::V6 => None,
@@ -103,11 +103,11 @@ proptest! {
         rewrite(&packet, &datagram, Rewrite { token: Some(Token(new)), ack: Seq::new(ack), resend, usual: Trailing::Always }, &mut out);
         let mut changed = Header { ack: Seq::new(ack), token: header.token.map(|_| Token(new)), ..header };
         changed.flags.set(Flags::RESEND, resend);
-        // What came clear goes out clear; what came compressed keeps its form.
+        // A clear payload stays clear; a compressed one keeps its form.
         let form = packet.inflated.map(|inflated| inflated.trailing.unwrap_or(Trailing::Always));
         write(proto, &changed, &payload, form, &mut expected);
         prop_assert_eq!(&out, &expected);
-        // And back again, unless the stream had to be given up.
+        // And back again, unless the stream had to be replaced by the clear payload.
         let mut scratch = Scratch::new();
         let back = Packet::parse(proto, &expected, &mut scratch).unwrap();
         if back.inflated.is_some() == packet.inflated.is_some() && form == compress {

@@ -343,7 +343,7 @@ fn rewritten_ddnet_stream_grows_into_the_clear_form() {
 #[test]
 fn rewrite_keeps_ignored_bytes() {
     let mut out = Vec::new();
-    // Unknown header bits, a chunk count that is a lie, bytes behind the chunks.
+    // Unknown header bits, a wrong chunk count, bytes after the chunks.
     let odd = hex("c50009 923af36c 00");
     parsed(Proto::V7, &odd, |packet| {
         rewrite(
@@ -359,7 +359,7 @@ fn rewrite_keeps_ignored_bytes() {
         )
     });
     assert_eq!(out, hex("cc0209 01020304 00"));
-    // No token in, none out.
+    // A packet without a token gets none.
     let bare = hex("040001 000100");
     parsed(Proto::V65, &bare, |packet| {
         rewrite(

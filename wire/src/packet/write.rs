@@ -1,4 +1,4 @@
-//! Making packets: new ones, and received ones with another token, ack and resend flag.
+//! Writing packets: new ones, and received ones with another token, ack and resend flag.
 
 use super::header::{ACK_HIGH, BASE};
 use super::{Flags, Header, HeaderView, MAX_DATAGRAM, Packet, seen};
@@ -8,10 +8,10 @@ use crate::{Proto, Seq, Token};
 
 /// Replaces `out` by one datagram, as a reference sender makes it.
 ///
-/// [`Flags::COMPRESSION`] of `header` is ignored: the payload is compressed if `compress` says in which form, the
-/// packet is no control packet, and the result is strictly smaller. A payload-tail token is appended before that. A
-/// token that the variant always has and `header` lacks is written as [`Token::NONE`] in 0.7, and left out in DDNet's
-/// 0.6. `payload` is written as it is, even if no receiver would take so much.
+/// [`Flags::COMPRESSION`] of `header` is ignored: the payload is compressed if `compress` names a form, the packet is
+/// not a control packet, and the result is strictly smaller. A payload-tail token is appended before the compression.
+/// If the variant always has a token and `header` lacks one, 0.7 gets [`Token::NONE`] and DDNet's 0.6 none. `payload`
+/// is written as it is, even if no receiver would accept its length.
 pub fn write(proto: Proto, header: &Header, payload: &[u8], compress: Option<Trailing>, out: &mut Vec<u8>) {
     let layout = proto.layout();
     out.clear();
@@ -47,25 +47,27 @@ pub fn write(proto: Proto, header: &Header, payload: &[u8], compress: Option<Tra
     out.extend_from_slice(tail);
 }
 
-/// What [`rewrite`] puts into a received datagram.
+/// The fields that [`rewrite`] replaces in a received datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rewrite {
-    /// The token of the other leg; `None` = the old one stays.
+    /// The token of the other leg; `None` keeps the old one.
     pub token: Option<Token>,
-    /// The ack.
+    /// The new ack.
     pub ack: Seq,
-    /// The resend flag.
+    /// The new resend flag.
     pub resend: bool,
-    /// How the sender usually ends compressed data.
+    /// The usual way in which the sender ends compressed data.
     pub usual: Trailing,
 }
 
-/// Replaces `out` by the received `datagram`, of which `packet` was parsed, with another token, ack and resend flag.
+/// Replaces `out` by the received `datagram` with another token, ack and resend flag. `packet` was parsed from
+/// `datagram`.
 ///
-/// Every other byte stays: unknown header bits, oversized counts, bytes nobody reads. Beyond 1400 bytes the rest is cut
-/// off, as no receiver would have seen it. Where the packet has no token none is put in, and with `token` = `None` the
-/// old one stays. A compressed DDNet packet keeps all codes before the token, its end the form it had, or `usual` where
-/// its bytes do not tell; if that would not be smaller than the clear payload, the clear payload is sent.
+/// Every other byte stays: unknown header bits, wrong counts, bytes that receivers ignore. The rest beyond 1400 bytes
+/// is cut off, as receivers would not have seen it. A packet without a token gets none, and with `token` = `None` the
+/// old one stays. A compressed DDNet packet keeps all codes before the token. Its end keeps its form, or gets the
+/// form `usual` if its bytes do not show one. If the result would not be smaller than the clear payload, the clear
+/// payload is sent.
 pub fn rewrite(packet: &Packet<'_>, datagram: &[u8], with: Rewrite, out: &mut Vec<u8>) {
     let Rewrite {
         token,
@@ -97,7 +99,7 @@ pub fn rewrite(packet: &Packet<'_>, datagram: &[u8], with: Rewrite, out: &mut Ve
     }
 }
 
-/// Writes a packet whose token ends the payload, with `new` instead of `old`.
+/// Writes a packet with a payload-tail token, with `new` in place of `old`.
 fn retail(packet: &Packet<'_>, datagram: &[u8], old: Token, new: Token, usual: Trailing, out: &mut Vec<u8>) {
     let Some((header, body)) = datagram.split_at_checked(BASE) else {
         return;
@@ -124,7 +126,7 @@ fn flag_bits(layout: &Layout, flags: Flags) -> u8 {
     bit(Flags::CONTROL, layout.control) | bit(Flags::RESEND, layout.resend)
 }
 
-/// Sets the bits of `mask` in byte 0 to those of `bits`.
+/// Replaces the bits of `mask` in byte 0 by those of `bits`.
 fn set_bits(datagram: &mut [u8], mask: u8, bits: u8) {
     if let Some(first) = datagram.first_mut() {
         *first = *first & !mask | bits;

@@ -1,24 +1,24 @@
-//! The messages that a store follows, as the definitions of a dialect have them.
+//! The messages that a store follows, looked up in the definitions of a dialect.
 //!
-//! Law: looked up by name once; then a message is known by its number and its fields by theirs. A definition that lacks
-//! a field makes its message one that is not followed.
+//! Law: definitions are looked up by name once. Afterwards a message is identified by its number and its fields by
+//! theirs. A message whose definition lacks a needed field is not followed.
 
 use crate::def::{Class, Decoded, Def, Id, Record, Registry};
 use crate::{Dir, Proto};
 
-/// Which messages have which meaning.
+/// The messages and fields that carry snapshots and acks.
 #[derive(Debug, Clone)]
 pub(super) struct Forms {
     part: Option<Form>,
     single: Option<Form>,
     empty: Option<Form>,
-    /// The number of `input`, and its field of the ack.
+    /// The number of `input` and of its ack field.
     input: Option<(i32, u16)>,
     map_change: Option<i32>,
     enter_game: Option<i32>,
 }
 
-/// Numbers of fields.
+/// The numbers of fields.
 #[derive(Debug, Clone, Copy)]
 struct Form {
     message: i32,
@@ -28,7 +28,7 @@ struct Form {
     data: Option<(u16, u16, u16)>,
 }
 
-/// What a message means.
+/// A message as a store understands it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Meaning<'a> {
     /// A part of a snapshot, or all of it.
@@ -37,26 +37,26 @@ pub(super) enum Meaning<'a> {
     Ack(i32),
     /// The server changes the map and forgets all snapshots.
     MapChange,
-    /// The client is done with that and has forgotten them, too.
+    /// The client has changed the map and has forgotten all snapshots, too.
     EnterGame,
 }
 
-/// What a message says about its snapshot.
+/// The header fields of a snapshot message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) tick: i32,
-    /// The tick of the base, negative: none.
+    /// The tick of the base; negative for none.
     pub(super) base: i32,
     pub(super) parts: i32,
     pub(super) part: i32,
-    /// Missing in `snap_empty`.
+    /// Absent in `snap_empty`.
     pub(super) crc: Option<i32>,
-    /// The size that the message tells.
+    /// The size that the message announces.
     pub(super) size: i32,
     pub(super) places: Places,
 }
 
-/// Where a message says it: first byte and bytes.
+/// The place of each value in the message: first byte and length.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
     pub(super) tick: (usize, usize),
@@ -80,7 +80,7 @@ impl Forms {
         }
     }
 
-    /// Whether a message may have a meaning.
+    /// Returns true if messages of a definition may have a meaning here.
     pub(super) fn follow(&self, dir: Dir, def: &Def) -> bool {
         let number = number(def).filter(|_| def.class == Class::System);
         number.is_some()
@@ -97,7 +97,7 @@ impl Forms {
             }
     }
 
-    /// The meaning of a message. `None`: another one, or one that ends too early for the receiver.
+    /// Returns the meaning of a message. `None` for other messages, and for one that ends too early for the receiver.
     pub(super) fn meaning<'a>(
         &self,
         dir: Dir,
@@ -201,7 +201,7 @@ fn record(decoded: &Decoded, field: u16) -> Option<&Record> {
     decoded.records().iter().find(|record| record.field == field)
 }
 
-/// All these ints are packed ones of 32 bits.
+/// Returns the value of a packed int; all ints here have 32 bits.
 fn int(record: &Record) -> i32 {
     let value = record.int().unwrap_or(0);
     i32::try_from(value).unwrap_or(0)

@@ -11,7 +11,7 @@ pub(super) struct Pair<'s> {
     pub(super) after: Option<&'s [i32]>,
 }
 
-/// The items of both in the order of their keys.
+/// Returns the items of both in the order of their keys.
 pub(super) fn pairs<'s>(
     before: &'s Snapshot,
     after: &'s Snapshot,
@@ -19,7 +19,7 @@ pub(super) fn pairs<'s>(
     zipped(before.items(), after.items())
 }
 
-/// Those of a type.
+/// Returns the items of one type in the order of their keys.
 pub(super) fn pairs_of<'s>(
     before: &'s Snapshot,
     after: &'s Snapshot,

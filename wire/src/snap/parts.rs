@@ -1,35 +1,36 @@
-//! Parts of a snapshot, until all are there.
+//! The parts of a snapshot, collected until they are complete.
 //!
-//! Law: as clients do it: one snapshot at a time, every part at its place, of each the last one that came.
+//! Law: parts are handled as clients do: one snapshot at a time, every part at its place, and the last copy of a part
+//! counts.
 
 use super::forms::Head;
 use super::{MAX_PARTS, PART};
 use crate::note::{Code, Note, Notes};
 
-/// A snapshot of which parts are missing.
+/// A snapshot with missing parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receiving {
-    /// Its tick.
+    /// The tick.
     pub tick: i32,
-    /// Its parts.
+    /// The number of parts.
     pub parts: u8,
-    /// A bit for each part that is there, the lowest for part 0.
+    /// One bit for each part that was received, the lowest for part 0.
     pub have: u64,
 }
 
-/// What has come of it.
+/// The parts received so far.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     now: Option<Receiving>,
     base: i32,
     crc: Option<i32>,
-    /// Bytes of each part that is there.
+    /// The length in bytes of each part that was received.
     lens: [u16; MAX_PARTS],
     data: Vec<u8>,
 }
 
 impl Receiving {
-    /// Parts that are there.
+    /// Returns the number of parts that were received.
     #[must_use]
     pub const fn there(&self) -> u32 {
         self.have.count_ones()
@@ -53,17 +54,18 @@ impl Parts {
         self.now
     }
 
-    /// Forgets what came; whether that was something.
+    /// Forgets the parts. Returns true if there were any.
     pub(super) fn give_up(&mut self) -> bool {
         self.now.take().is_some()
     }
 
-    /// Bytes of memory held.
+    /// Returns the number of bytes of memory held.
     pub(super) fn memory(&self) -> usize {
         self.data.capacity()
     }
 
-    /// Adds a part, which `head` says is one of `parts`; at most [`MAX_PARTS`]. Whether all are there.
+    /// Adds a part, one of `parts` (at most [`MAX_PARTS`]) according to `head`. Returns true if the snapshot is
+    /// complete.
     pub(super) fn add(&mut self, head: &Head, part: u8, parts: u8, bytes: &[u8], notes: &mut Notes) -> bool {
         let mut note = |code, (at, len)| notes.push(Note { code, at, len });
         let places = &head.places;
@@ -86,7 +88,7 @@ impl Parts {
                 note(Code::SnapPartsDiffer, places.crc);
             }
         }
-        // What the last message says is what counts.
+        // The values of the last message count.
         (self.base, self.crc, now.parts) = (head.base, head.crc, parts);
         let (bit, start) = (1u64 << (part % 64), usize::from(part) * PART);
         if now.have & bit != 0 {
@@ -101,7 +103,7 @@ impl Parts {
         if self.data.len() < usize::from(parts) * PART {
             self.data.resize(usize::from(parts) * PART, 0);
         }
-        // Behind a short one clients have whatever was there; here it is zeros.
+        // After a short part clients keep old bytes; here they are zeros.
         let place = self.data.iter_mut().skip(start).take(PART);
         let zeros = std::iter::repeat(&0);
         place
@@ -118,7 +120,7 @@ impl Parts {
         whole
     }
 
-    /// The data of the parts, when all are there.
+    /// Returns the joined data of all parts, once they are complete.
     pub(super) fn joined(&self) -> &[u8] {
         &self.data
     }

@@ -1,7 +1,7 @@
 //! A complete snapshot.
 //!
-//! Law: items in the order of their keys, their ints one after the other in one buffer; so two snapshots are compared in
-//! one walk, and a copy is two moves of memory. Never more than the game's limits.
+//! Law: items are sorted by key and their ints lie one after the other in one buffer, so two snapshots are compared
+//! in one walk, and a copy is two moves of memory. A snapshot never exceeds the game's limits.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use super::{FIRST_EXTENDED, MAX_ITEMS, MAX_SIZE, MAX_TYPE};
 use crate::Proto;
 use crate::def::{Def, Registry};
 
-/// Types below this may have a size that both sides agreed on (0.7 and DDNet: MAX_NETOBJSIZES).
+/// The first type whose size both sides cannot have agreed on (0.7 and DDNet: MAX_NETOBJSIZES).
 const AGREED: usize = 64;
 
-/// Which item.
+/// The identity of an item in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Its type, 0 to 0x7fff. A key that a peer deletes may have a higher one.
+    /// The type, 0 to 0x7fff. Keys that a peer deletes may have a higher one.
     pub kind: u16,
-    /// Its number among those of the type.
+    /// The number of the item among those of its type.
     pub id: u16,
 }
 
@@ -31,30 +31,30 @@ pub struct Snapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot {
     key: Key,
-    /// First of its ints.
+    /// The index of its first int.
     at: u32,
 }
 
-/// Sizes of items that both sides agreed on beforehand, so that a delta does not tell them.
+/// The sizes of items that both sides agreed on beforehand, so that a delta omits them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sizes([Option<u16>; AGREED]);
 
-/// Why an item cannot be added.
+/// The reason why an item cannot be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InsertError {
-    /// There are 1024 items or 64 KiB.
+    /// The snapshot has 1024 items or 64 KiB already.
     #[error("the snapshot is full")]
     Full,
-    /// There is one with this key already.
+    /// The snapshot has an item with this key already.
     #[error("item {0} exists already")]
     Taken(Key),
-    /// No peer takes a type above 0x7fff.
+    /// The type is above 0x7fff, which no peer accepts.
     #[error("an item cannot have the type {0}")]
     BadType(u16),
 }
 
 impl Key {
-    /// As the wire has it in one int.
+    /// Returns the key as one int, as on the wire.
     #[must_use]
     pub const fn from_int(int: i32) -> Self {
         let [a, b, c, d] = int.to_be_bytes();
@@ -64,7 +64,7 @@ impl Key {
         }
     }
 
-    /// As the wire has it in one int.
+    /// Reads a key from one int, as on the wire.
     #[must_use]
     pub const fn to_int(self) -> i32 {
         let [a, b] = self.kind.to_be_bytes();
@@ -74,7 +74,7 @@ impl Key {
 }
 
 impl Sizes {
-    /// What both sides of a variant know.
+    /// Returns the sizes that both sides of a variant know.
     #[must_use]
     pub fn new(registry: &Registry, proto: Proto) -> Self {
         let mut sizes = [None; AGREED];
@@ -85,7 +85,7 @@ impl Sizes {
         Self(sizes)
     }
 
-    /// The ints of an item of this type. `None`: a delta tells them.
+    /// Returns the number of ints of an item of this type. `None` if a delta has to state it.
     #[must_use]
     pub fn of(&self, kind: u16) -> Option<u16> {
         self.0.get(usize::from(kind)).copied().flatten()
@@ -93,7 +93,7 @@ impl Sizes {
 }
 
 impl Snapshot {
-    /// Without items.
+    /// Creates a snapshot without items.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -102,31 +102,31 @@ impl Snapshot {
         }
     }
 
-    /// Items.
+    /// Returns the number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there is no item.
+    /// Returns true if there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Bytes as clients count them, at most [`MAX_SIZE`].
+    /// Returns the size in bytes as clients count it, at most [`MAX_SIZE`].
     #[must_use]
     pub fn size(&self) -> usize {
         8 + 8 * self.slots.len() + 4 * self.ints.len()
     }
 
-    /// The wrapping sum of all ints: what the messages call crc.
+    /// Returns the wrapping sum of all ints, which messages call crc.
     #[must_use]
     pub fn crc(&self) -> i32 {
         self.ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int))
     }
 
-    /// The items in the order of their keys.
+    /// Returns the items in the order of their keys.
     pub fn items(&self) -> impl Iterator<Item = (Key, &[i32])> + Clone {
         let ends = self.slots.iter().skip(1).map(|slot| slot.at as usize);
         let ends = ends.chain(std::iter::once(self.ints.len()));
@@ -136,7 +136,7 @@ impl Snapshot {
         })
     }
 
-    /// The items of a type, in the order of their ids.
+    /// Returns the items of one type in the order of their ids.
     pub fn items_of(&self, kind: u16) -> impl Iterator<Item = (Key, &[i32])> + Clone + use<'_> {
         let start = self.slots.partition_point(|slot| slot.key.kind < kind);
         let slots = self.slots.get(start..).unwrap_or_default();
@@ -148,14 +148,14 @@ impl Snapshot {
         })
     }
 
-    /// The ints of an item.
+    /// Returns the ints of an item.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<&[i32]> {
         let (start, end) = self.range(self.place(key).ok()?)?;
         self.ints.get(start..end)
     }
 
-    /// The ints of an item, to change.
+    /// Returns the ints of an item for changes.
     #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut [i32]> {
         let (start, end) = self.range(self.place(key).ok()?)?;
@@ -165,7 +165,7 @@ impl Snapshot {
     /// Adds an item.
     ///
     /// # Errors
-    /// There is no room, or it is there already, or nobody would take it.
+    /// Returns an [`InsertError`] if the snapshot is full, has the item already, or the type is invalid.
     pub fn insert(&mut self, key: Key, ints: &[i32]) -> Result<(), InsertError> {
         if key.kind > MAX_TYPE {
             return Err(InsertError::BadType(key.kind));
@@ -188,7 +188,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Takes an item away; whether it was there.
+    /// Removes an item. Returns true if it existed.
     pub fn remove(&mut self, key: Key) -> bool {
         let Ok(place) = self.place(key) else { return false };
         let Some((start, end)) = self.range(place) else {
@@ -201,13 +201,13 @@ impl Snapshot {
         true
     }
 
-    /// Takes all items away, and keeps the memory.
+    /// Removes all items and keeps the memory.
     pub fn clear(&mut self) {
         self.slots.clear();
         self.ints.clear();
     }
 
-    /// The UUID that a descriptor item says the type has.
+    /// Returns the UUID of a type, from its descriptor item.
     #[must_use]
     pub fn uuid(&self, kind: u16) -> Option<[u8; 16]> {
         let ints = self
@@ -223,7 +223,7 @@ impl Snapshot {
         Some(uuid)
     }
 
-    /// The definition of the items of a type, by a descriptor item where the type needs one.
+    /// Returns the definition of the items of a type, found by a descriptor item where the type needs one.
     #[must_use]
     pub fn def<'r>(&self, registry: &'r Registry, proto: Proto, kind: u16) -> Option<&'r Def> {
         if kind >= FIRST_EXTENDED {
@@ -232,7 +232,7 @@ impl Snapshot {
         registry.object(proto, kind.into())
     }
 
-    /// Gives back memory that a much larger snapshot needed.
+    /// Releases memory that a much larger snapshot needed.
     pub(super) fn shrink(&mut self) {
         if self.held() > 2 * self.size() + 1024 {
             self.slots.shrink_to_fit();
@@ -240,17 +240,17 @@ impl Snapshot {
         }
     }
 
-    /// Bytes of memory held.
+    /// Returns the number of bytes of memory held.
     pub(super) fn held(&self) -> usize {
         self.slots.capacity() * size_of::<Slot>() + self.ints.capacity() * size_of::<i32>()
     }
 
-    /// Whether an item of so many ints fits.
+    /// Returns true if an item of so many ints fits.
     pub(super) fn has_room(&self, ints: usize) -> bool {
         self.slots.len() < MAX_ITEMS && self.size() + 8 + 4 * ints <= MAX_SIZE
     }
 
-    /// Adds an item behind all others. Nothing happens, and it says `false`, without room.
+    /// Appends an item after all others. Returns false and changes nothing if there is no room.
     pub(super) fn push(&mut self, key: Key, ints: &[i32]) -> bool {
         let room = self.has_room(ints.len());
         if room {
@@ -261,8 +261,8 @@ impl Snapshot {
         room
     }
 
-    /// As [`Snapshot::push`], of what comes when `ints` are added to `base`, which has as many; also whether that is
-    /// something else than `base`.
+    /// Appends the sum of `base` and `ints`, which have the same length, as in [`Snapshot::push`]. Returns true if it
+    /// differs from `base`, `None` if there is no room.
     pub(super) fn push_sum(&mut self, key: Key, base: &[i32], ints: &[i32]) -> Option<bool> {
         if !self.has_room(ints.len()) {
             return None;
@@ -285,7 +285,7 @@ impl Snapshot {
     }
 }
 
-/// Places and lengths here are below [`MAX_SIZE`].
+/// Narrows a place or length, which are below [`MAX_SIZE`] here.
 fn short(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

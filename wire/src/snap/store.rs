@@ -1,8 +1,8 @@
 //! The snapshots of one session that may be the base of a later one.
 //!
-//! Law: a server tells a snapshot as the difference to one that the client said it has, and not to an older one than the
-//! last time (but for an ack that was overtaken), so what is older goes. What a session holds is limited; under pressure
-//! the oldest go, but neither the last base nor the last ack.
+//! Law: a server sends a snapshot as the difference to one that the client has acked, and not to one older than last
+//! time (unless acks overtook each other), so older ones are dropped. The memory of a session is limited. At the
+//! limit the oldest are dropped first, but never the last base nor the last ack.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,15 +17,16 @@ use crate::def::{Decoded, Def, Registry};
 use crate::note::{Code, Note, Notes};
 use crate::{Dir, Proto};
 
-/// Bytes of snapshots, if nobody says otherwise.
+/// The default limit in bytes of snapshots.
 const LIMIT: usize = 2 << 20;
-/// Most snapshots: more than a server has at 50 a second, which forgets them after 3 s.
+/// The maximum number of snapshots: more than a server has at 50 a second, which forgets them after 3 s.
 const MAX_KEPT: usize = 256;
-/// Ticks that are kept before a base: inputs with acks may overtake each other, and clients keep what they still show.
+/// The number of ticks kept before a base: inputs with acks may overtake each other, and clients keep what they still
+/// show.
 const BEHIND: i32 = 25;
-/// Ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
+/// The number of ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
 const REMEMBERED: i32 = 150;
-/// Buffers to use again.
+/// The number of buffers kept for reuse.
 const SPARE: usize = 2;
 
 pub(super) static NOTHING: Snapshot = Snapshot::new();
@@ -38,25 +39,25 @@ pub struct Store<'r> {
     sizes: Sizes,
     forms: Forms,
     limit: usize,
-    /// In the order of their ticks.
+    /// The kept snapshots in the order of their ticks.
     kept: VecDeque<Kept>,
-    /// Bytes that `kept` holds.
+    /// The number of bytes that `kept` holds.
     held: usize,
     spare: Vec<Arc<Snapshot>>,
-    /// What came last, if it is not in `kept`.
+    /// The last snapshot, if it is not in `kept`.
     fresh: Arc<Snapshot>,
     delta: Delta,
     parts: Parts,
     notes: Notes,
-    /// The newest tick of which something came.
+    /// The newest tick of which anything was received.
     newest: i32,
     acked: Option<i32>,
     whole: bool,
-    /// Messages were missed since the last snapshot that is sure.
+    /// True if messages were missed since the last snapshot that is sure.
     missed: bool,
-    /// The client has entered the game of this map.
+    /// True if the client has entered the game of this map.
     entered: bool,
-    /// What the last message completed.
+    /// The snapshot that the last message completed.
     last: Option<Last>,
 }
 
@@ -75,7 +76,7 @@ struct Kept {
     snapshot: Arc<Snapshot>,
 }
 
-/// What was found out about a snapshot.
+/// The findings about a snapshot.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     fate: Fate,
@@ -84,7 +85,7 @@ struct Outcome {
 }
 
 impl<'r> Store<'r> {
-    /// For a session that begins. See [`Store::gap`] for one that is seen from the middle on.
+    /// Creates a store for a new session. See [`Store::gap`] for a session that is joined in the middle.
     #[must_use]
     pub fn new(registry: &'r Registry, proto: Proto) -> Self {
         Self {
@@ -109,7 +110,7 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// With another limit than 2 MiB of snapshots. The last one, its base and the one that was acked last are kept in any
+    /// Sets another limit than 2 MiB of snapshots. The last snapshot, its base and the one acked last are kept in any
     /// case.
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> Self {
@@ -117,21 +118,22 @@ impl<'r> Store<'r> {
         self
     }
 
-    /// The variant of its messages.
+    /// Returns the variant of the messages.
     #[must_use]
     pub const fn proto(&self) -> Proto {
         self.proto
     }
 
-    /// Whether messages of a definition mean something to it; others need not be handed in.
+    /// Returns true if messages of a definition are of interest; others need not be passed in.
     #[must_use]
     pub fn follows(&self, dir: Dir, def: &Def) -> bool {
         self.forms.follow(dir, def)
     }
 
-    /// Follows a message: `decoded` is what was read of `data` as a `def`. Gives the snapshot that it completes.
+    /// Follows a message and returns the snapshot that it completes. `decoded` is the message that was read from
+    /// `data` as a `def`.
     ///
-    /// Repeats of a vital message, which receivers ignore, are not to be handed in.
+    /// Do not pass repeats of a vital message, which receivers ignore.
     pub fn on_message(
         &mut self,
         dir: Dir,
@@ -148,7 +150,7 @@ impl<'r> Store<'r> {
                 self.forget();
                 self.entered = false;
             }
-            // Only once: before it come the snapshots of the handshake against spoofed addresses, with any ticks.
+            // Only once: snapshots of the handshake against spoofed addresses come before it, with any ticks.
             Meaning::EnterGame if !self.entered => {
                 self.forget();
                 self.entered = true;
@@ -158,82 +160,83 @@ impl<'r> Store<'r> {
         self.completed()
     }
 
-    /// The snapshot that the last message completed.
+    /// Returns the snapshot that the last message completed.
     #[must_use]
     pub fn completed(&self) -> Option<Completed<'_>> {
         let Last { head, parts, outcome } = self.last?;
         Some(self.view(&head, parts, outcome))
     }
 
-    /// The snapshot that the last message completed, to be kept for longer than until the next message. Copies no items.
+    /// Returns the snapshot that the last message completed, to keep it beyond the next message. Copies no items.
     #[must_use]
     pub fn retained(&self) -> Option<Retained<'r>> {
         Some(Retained::new(&self.completed()?, self.registry))
     }
 
-    /// Messages of the session were missed: what is known may be of an earlier map, and bases may be missing, which is
-    /// nobody's fault and no note.
+    /// Records that messages of the session were missed. The known snapshots may be of an earlier map, and missing
+    /// bases are then not an oddity.
     pub fn gap(&mut self) {
         self.parts.give_up();
         self.whole = false;
         self.missed = true;
     }
 
-    /// Whether the last snapshot could be read. After a gap: whether one could since, and its sum was right.
+    /// Returns true if the last snapshot could be read. After a gap: if one could be read since, with the right sum.
     #[must_use]
     pub const fn whole(&self) -> bool {
         self.whole
     }
 
-    /// What is odd about the last message, if it is one of those that are followed. Ranges count in it.
+    /// Returns the oddities of the last message, if it is one of those that are followed. Ranges count in the
+    /// message.
     #[must_use]
     pub const fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// The snapshot of which parts are missing.
+    /// Returns the snapshot with missing parts.
     #[must_use]
     pub const fn receiving(&self) -> Option<Receiving> {
         self.parts.now()
     }
 
-    /// The tick that the client said last it has. `None`: none.
+    /// Returns the tick that the client acked last. `None` if it has acked none.
     #[must_use]
     pub const fn acked(&self) -> Option<i32> {
         self.acked
     }
 
-    /// The newest snapshot, and its tick.
+    /// Returns the newest snapshot and its tick.
     #[must_use]
     pub fn newest(&self) -> Option<(i32, &Snapshot)> {
         self.kept.back().map(|kept| (kept.tick, &*kept.snapshot))
     }
 
-    /// The snapshot of a tick.
+    /// Returns the snapshot of a tick.
     #[must_use]
     pub fn at(&self, tick: i32) -> Option<&Snapshot> {
         find(&self.kept, tick).map(|snapshot| &**snapshot)
     }
 
-    /// Snapshots that are kept, at most 256.
+    /// Returns the number of snapshots kept, at most 256.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kept.len()
     }
 
-    /// Whether none is.
+    /// Returns true if no snapshot is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Bytes that they take.
+    /// Returns the number of bytes of the snapshots kept.
     #[must_use]
     pub const fn held(&self) -> usize {
         self.held
     }
 
-    /// Bytes of memory that it takes altogether: those that are kept, and the buffers of what comes.
+    /// Returns the number of bytes of memory in total: the snapshots kept, and the buffers for incoming data.
     #[must_use]
     pub fn memory(&self) -> usize {
         let spare: usize = self.spare.iter().map(|spare| spare.held()).sum();
@@ -257,7 +260,7 @@ impl<'r> Store<'r> {
         }
         let late = self.lateness(&head);
         if parts == 1 {
-            // Whatever its parts were, the snapshot is here.
+            // The snapshot is complete, whatever its parts were.
             if late.is_none() && self.parts.give_up() {
                 self.note(Code::SnapPartsMissing, head.places.tick);
             }
@@ -273,10 +276,10 @@ impl<'r> Store<'r> {
         Some(Last { head, parts, outcome })
     }
 
-    /// Whether it is not newer than what was there, after which it is the newest.
+    /// Checks if the snapshot is older than the newest one; if not, it becomes the newest.
     fn lateness(&mut self, head: &Head) -> Option<Fate> {
         if self.missed && head.tick < self.newest.saturating_sub(REMEMBERED) {
-            // The ticks of another map, whose change was missed.
+            // The ticks are of another map, whose change was missed.
             self.forget();
         }
         if self.at(head.tick).is_some() {
@@ -316,7 +319,7 @@ impl<'r> Store<'r> {
             Fate::Broken
         } else if crc.is_some_and(|crc| !crc.ok()) {
             if self.missed && head.base >= 0 {
-                // Not what the server means by that tick.
+                // The server means another snapshot by that tick.
                 self.forget();
                 self.clear_fresh();
                 return self.no_base(late);
@@ -371,7 +374,7 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// Keeps what is in `fresh`.
+    /// Keeps the snapshot in `fresh`.
     fn keep(&mut self, head: &Head) {
         let first = match head.base {
             ..0 => head.tick.saturating_sub(REMEMBERED + BEHIND),
@@ -405,13 +408,13 @@ impl<'r> Store<'r> {
             return;
         };
         self.held -= held;
-        // One that somebody still looks at is his.
+        // A snapshot that is still shared is not reused.
         if self.spare.len() < SPARE && Arc::strong_count(&snapshot) == 1 {
             self.spare.push(snapshot);
         }
     }
 
-    /// Empties what is in `fresh`, or leaves it to those who still look at it.
+    /// Clears `fresh`, or replaces it if it is still shared.
     fn clear_fresh(&mut self) {
         match Arc::get_mut(&mut self.fresh) {
             Some(fresh) => fresh.clear(),
@@ -419,7 +422,7 @@ impl<'r> Store<'r> {
         }
     }
 
-    /// There is no snapshot.
+    /// Drops all snapshots.
     fn forget(&mut self) {
         self.kept.clear();
         self.held = 0;
@@ -429,7 +432,7 @@ impl<'r> Store<'r> {
     }
 }
 
-/// The snapshot of a tick; without a tick the empty one.
+/// Returns the snapshot of a tick; without a tick the empty one.
 fn base_of(kept: &VecDeque<Kept>, tick: i32) -> Option<&Snapshot> {
     if tick < 0 {
         Some(&NOTHING)

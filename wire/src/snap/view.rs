@@ -1,7 +1,7 @@
-//! A completed snapshot, for whoever looks at it.
+//! A view of a completed snapshot.
 //!
-//! Law: nothing is made that is not asked for: values and differences are read off the two snapshots when an item is
-//! looked at.
+//! Law: nothing is computed before it is requested. Values and differences are read from the two snapshots when an
+//! item is used.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,61 +14,62 @@ use crate::Proto;
 use crate::def::{Class, Decoded, Def, Id, Record, Registry};
 use crate::note::Notes;
 
-/// What became of a snapshot.
+/// The outcome of a snapshot at the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// Clients take it, and it may be a base.
+    /// Accepted by clients; may be a base.
     Kept,
-    /// Older than the newest one: clients ignore it. It can be read all the same.
+    /// A snapshot older than the newest one: clients ignore it, but it can be read.
     Late,
-    /// It was there already: DDNet ignores it.
+    /// A repetition: DDNet ignores it.
     Again,
-    /// Its base is not known, so its differences say nothing. It has no items.
+    /// A snapshot with an unknown base: its differences have no meaning, and it has no items.
     NoBase,
-    /// Clients discard it. The items are what could be read.
+    /// Discarded by clients. The items are those that could be read.
     Broken,
-    /// The ints have another sum than the message says, so clients discard it; or an earlier one was read wrongly.
+    /// The sum of the ints differs from that in the message, so clients discard it; or an earlier snapshot was read
+    /// wrongly.
     BadCrc,
 }
 
 /// The sum of all ints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crc {
-    /// As the message has it.
+    /// The sum stated in the message.
     pub stated: i32,
-    /// As it is.
+    /// The actual sum.
     pub actual: i32,
 }
 
-/// A snapshot all of whose parts are there.
+/// A snapshot with all its parts.
 #[derive(Debug, Clone, Copy)]
 pub struct Completed<'s> {
-    /// Its tick.
+    /// The tick.
     pub tick: i32,
-    /// The tick of the snapshot that it is told as a difference to. `None`: to nothing.
+    /// The tick of its base. `None` if it has no base.
     pub base: Option<i32>,
-    /// The parts it came in.
+    /// The number of parts it was sent in.
     pub parts: u8,
-    /// `None` in `snap_empty`, which does not tell it, and without a base.
+    /// The sum of its ints; `None` in `snap_empty`, which omits it, and without a base.
     pub crc: Option<Crc>,
-    /// What became of it.
+    /// The outcome at the client.
     pub fate: Fate,
-    /// Its items. Without a base: `changed` and `deleted` are those that the message tells.
+    /// The numbers of items. If the base is unknown, `changed` and `deleted` are those of the message.
     pub counts: Counts,
-    /// What is odd about the message that completed it. Ranges count in the message.
+    /// The oddities of the message that completed it. Ranges count in the message.
     pub notes: &'s Notes,
-    /// What is odd about its data. Ranges count in the joined data.
+    /// The oddities of its data. Ranges count in the joined data.
     pub data_notes: &'s Notes,
-    /// Where in the message the data begins, if it came in one part.
+    /// The offset of the data in the message, if it was sent in one part.
     pub data_at: Option<usize>,
     pub(super) snapshot: &'s Arc<Snapshot>,
-    /// `None`: nothing.
+    /// `None` stands for an empty snapshot.
     pub(super) before: Option<&'s Arc<Snapshot>>,
     pub(super) registry: &'s Registry,
     pub(super) proto: Proto,
 }
 
-/// A [`Completed`] snapshot that is kept. It shares its items with the store while that has them.
+/// A [`Completed`] snapshot that can be kept. It shares its items with the store while that has them.
 #[derive(Debug, Clone)]
 pub struct Retained<'r> {
     tick: i32,
@@ -105,7 +106,7 @@ impl<'r> Retained<'r> {
         }
     }
 
-    /// The snapshot.
+    /// Returns the snapshot.
     #[must_use]
     pub fn view(&self) -> Completed<'_> {
         Completed {
@@ -126,34 +127,34 @@ impl<'r> Retained<'r> {
     }
 }
 
-/// An item of a completed snapshot, or one that is gone.
+/// An item of a completed snapshot, or one that was deleted.
 #[derive(Debug, Clone, Copy)]
 pub struct Item<'s> {
-    /// Its type and id.
+    /// The type and id.
     pub key: Key,
-    /// What it is. `None`: no definition has the type, or no descriptor tells its UUID.
+    /// The definition. `None` if none has the type, or if no descriptor gives its UUID.
     pub def: Option<&'s Def>,
-    /// Its ints; of a deleted item those that it had.
+    /// The ints; of a deleted item, those that it had.
     pub ints: &'s [i32],
-    /// What is new.
+    /// The difference to the base.
     pub change: Change<'s>,
 }
 
-/// What is new about an item.
+/// The difference of an item to the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<'s> {
-    /// Nothing.
+    /// The base has the same item.
     Same,
     /// The base does not have it.
     New,
     /// The base has it with these ints, as many.
     Changed(&'s [i32]),
-    /// The base has it, the snapshot not.
+    /// The base has it, the snapshot does not.
     Deleted,
 }
 
 impl Crc {
-    /// Whether both are the same.
+    /// Returns true if both sums are the same.
     #[must_use]
     pub const fn ok(self) -> bool {
         self.stated == self.actual
@@ -161,37 +162,37 @@ impl Crc {
 }
 
 impl<'s> Completed<'s> {
-    /// The items.
+    /// Returns the snapshot.
     #[must_use]
     pub fn snapshot(&self) -> &'s Snapshot {
         self.snapshot
     }
 
-    /// The items of the base; empty if it has none, or none is known.
+    /// Returns the snapshot it is based on; empty if it has none, or if it is unknown.
     #[must_use]
     pub fn before(&self) -> &'s Snapshot {
         self.before.map_or(&NOTHING, |before| before)
     }
 
-    /// Whether the sum is right. `None`: it is not told, or cannot be had.
+    /// Returns true if the sum is right. `None` if it was not sent or cannot be computed.
     #[must_use]
     pub fn crc_ok(&self) -> Option<bool> {
         self.crc.map(Crc::ok)
     }
 
-    /// All items, also the deleted ones, in the order of their keys.
+    /// Returns all items, including deleted ones, in the order of their keys.
     pub fn items(&self) -> impl Iterator<Item = Item<'s>> + use<'s> {
         let this = *self;
         pairs(self.before(), self.snapshot).map(move |pair| this.item(&pair))
     }
 
-    /// Those of a type.
+    /// Returns the items of a type, including deleted ones.
     pub fn items_of(&self, kind: u16) -> impl Iterator<Item = Item<'s>> + use<'s> {
         let this = *self;
         pairs_of(self.before(), self.snapshot, kind).map(move |pair| this.item(&pair))
     }
 
-    /// The type of the objects with this name, if that is a number of its own.
+    /// Returns the type of the objects with this name, if it is a fixed number.
     #[must_use]
     pub fn kind(&self, name: &str) -> Option<u16> {
         let mut defs = self.registry.named(self.proto, Some(Class::Object), name);
@@ -205,7 +206,7 @@ impl<'s> Completed<'s> {
         let (snapshot, before) = (self.snapshot(), self.before());
         let (ints, change, place) = match (pair.before, pair.after) {
             (Some(old), Some(new)) if old == new => (new, Change::Same, snapshot),
-            // No delta says that a size changes.
+            // A delta cannot change a size.
             (Some(old), Some(new)) if old.len() == new.len() => (new, Change::Changed(old), snapshot),
             (_, Some(new)) => (new, Change::New, snapshot),
             (old, None) => (old.unwrap_or_default(), Change::Deleted, before),
@@ -220,20 +221,20 @@ impl<'s> Completed<'s> {
 }
 
 impl<'s> Item<'s> {
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> Option<&'s str> {
         self.def.map(|def| &*def.name)
     }
 
-    /// Reads its values, all of them absolute, into a buffer; notes tell what is odd about them, in ranges of ints.
+    /// Reads the values, all of them absolute, into a buffer. Notes report oddities, in ranges of ints.
     pub fn read(&self, decoded: &mut Decoded) -> Option<&'s Def> {
         let def = self.def?;
         decoded.object(def, self.ints);
         Some(def)
     }
 
-    /// Reads the values that it had in the base, if they were others.
+    /// Reads the values that it had in the base, if they differ.
     pub fn read_before(&self, decoded: &mut Decoded) -> Option<&'s Def> {
         let Change::Changed(before) = self.change else {
             return None;
@@ -243,7 +244,7 @@ impl<'s> Item<'s> {
         Some(def)
     }
 
-    /// The ints of a field in the base, if they were others. `record` is one that [`Item::read`] made.
+    /// Returns the ints of a field in the base, if they differ. `record` comes from [`Item::read`].
     #[must_use]
     pub fn before(&self, record: &Record) -> Option<&'s [i32]> {
         let Change::Changed(before) = self.change else {
@@ -254,7 +255,7 @@ impl<'s> Item<'s> {
         (self.ints.get(start..end)? != old).then_some(old)
     }
 
-    /// The ints that differ: their place, what they were and what they are.
+    /// Returns the ints that differ: the index, the old and the new value.
     pub fn differences(&self) -> impl Iterator<Item = (usize, i32, i32)> + use<'s> {
         let before = match self.change {
             Change::Changed(before) => before,

@@ -1,32 +1,32 @@
-//! Two snapshots to a delta.
+//! From two snapshots to a delta.
 
 use super::delta::Counts;
 use super::pairs::{Pair, pairs};
 use super::snapshot::{Key, Sizes, Snapshot};
 use crate::varint;
 
-/// Why there is no delta from one snapshot to another.
+/// The reason why there is no delta between two snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
-    /// An item had another size before, which no delta can say.
+    /// An item had another size before, which a delta cannot express.
     #[error("item {0} had another size before")]
     Resized(Key),
-    /// An item has not the size that both sides agreed on for its type.
+    /// An item does not have the size that both sides agreed on for its type.
     #[error("item {key} does not have the {agreed} ints that both sides agreed on")]
     WrongSize {
-        /// Which item.
+        /// The item.
         key: Key,
-        /// The ints that it should have.
+        /// The number of ints that it should have.
         agreed: u16,
     },
 }
 
 impl Snapshot {
-    /// Appends what a server says to a client that has `base` and is to have this: the data of one or more parts. Nothing
+    /// Appends the data that a server sends to turn `base` into this snapshot, for one or more parts. Appends nothing
     /// if nothing changed, for which there is `snap_empty`.
     ///
     /// # Errors
-    /// [`DeltaError`]; `out` is then as it was.
+    /// Returns a [`DeltaError`]; `out` is then unchanged.
     pub fn delta(&self, base: &Self, sizes: &Sizes, out: &mut Vec<u8>) -> Result<Counts, DeltaError> {
         let counts = self.count(base, sizes)?;
         if (counts.new, counts.changed, counts.deleted) == (0, 0, 0) {

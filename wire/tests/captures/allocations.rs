@@ -1,4 +1,4 @@
-//! Decoding into buffers that are used again allocates nothing.
+//! Decoding into reused buffers allocates nothing.
 
 use teetap_wire::def::{Decoded, Registry};
 use teetap_wire::snap::Store;
@@ -6,7 +6,7 @@ use teetap_wire::{Dir, Proto};
 
 use crate::each_packet;
 
-/// A message as it came.
+/// A message as received.
 struct Message {
     session: (String, u16),
     proto: Proto,
@@ -14,7 +14,7 @@ struct Message {
     data: Vec<u8>,
 }
 
-/// All messages of the recorded sessions.
+/// Returns all messages of the recorded sessions.
 fn messages() -> Vec<Message> {
     let mut all = Vec::new();
     each_packet(|label, _, packet| {

@@ -1,4 +1,4 @@
-//! Every datagram of the recorded real sessions is read, kept and made again, bit for bit.
+//! Every datagram of the recorded real sessions is read, rewritten unchanged and composed again, bit for bit.
 
 #![expect(
     clippy::unwrap_used,
@@ -38,15 +38,15 @@ fn recordings() -> Vec<(String, Vec<Datagram>)> {
         .collect()
 }
 
-/// Which variant each datagram is in, by what the handshakes say.
+/// The variant of each datagram, according to the handshakes.
 #[derive(Default)]
 struct Variants {
-    /// By the client's and the server's port.
+    /// The variants by the client's and the server's port.
     known: BTreeMap<(u16, u16), Proto>,
 }
 
 impl Variants {
-    /// The variant and direction of a datagram of a connection.
+    /// Returns the variant and direction of a datagram of a connection.
     fn of(&mut self, datagram: &Datagram) -> (Proto, Dir) {
         let (there, back) = ((datagram.from, datagram.to), (datagram.to, datagram.from));
         let requested = match detect(&datagram.bytes) {
@@ -65,7 +65,7 @@ impl Variants {
             return (proto, Dir::C2s);
         }
         let proto = self.known.get_mut(&back).expect("a connection that was opened");
-        // A 0.6 server answers in its own variant, and both go on in that.
+        // A 0.6 server answers in its own variant, and both continue in that.
         match datagram.bytes[..] {
             [0x10, 0, 0, 2] => *proto = Proto::V6,
             [0x18, 0, 0, _, _, _, _, 2, ..] => *proto = Proto::V65,
@@ -75,10 +75,10 @@ impl Variants {
     }
 }
 
-/// Which datagram: recording, variant and direction, and its place in the recording.
+/// The identity of a datagram: recording, variant and direction, and its place in the recording.
 struct Label {
     stream: String,
-    /// Recording and the client's port.
+    /// The recording and the client's port.
     client: (String, u16),
     dir: Dir,
     at: usize,
@@ -90,7 +90,7 @@ impl fmt::Display for Label {
     }
 }
 
-/// Calls `look` with every datagram of a connection, and counts them.
+/// Calls `look` with every datagram of a connection and returns their number.
 fn each_packet(mut look: impl FnMut(&Label, &[u8], &Packet<'_>)) -> usize {
     let mut scratch = Scratch::new();
     let mut count = 0;
@@ -149,7 +149,7 @@ fn everything_is_read_without_a_doubt() {
         );
     });
     assert_eq!((count, chunks), (8337, 13383));
-    // What the npm client sends once.
+    // The npm client sends one.
     assert_eq!(notes, ["npm-to-dd16 ddnet c2s: empty-without-resend"]);
 }
 
@@ -186,7 +186,7 @@ fn control_messages_built_again_are_the_payload() {
         match control {
             Control::KeepAlive => control::keepalive(out),
             Control::Connect { token, .. } => control::connect(proto, token.unwrap_or(Token::NONE), out),
-            // What DDNet's 0.7 server adds, and nobody else does.
+            // Only DDNet's 0.7 server adds this token.
             Control::ConnectAccept { token: Some(_), .. } if proto == Proto::V7 => return,
             Control::ConnectAccept { token, .. } => {
                 control::connect_accept(proto, token.unwrap_or(Token::NONE), out);
@@ -274,7 +274,7 @@ fn another_token_there_and_back_gives_the_datagram() {
             );
             return;
         }
-        // In between the newer form of the end may be invisible, and then the older one is taken, a byte longer.
+        // If the form of the end is not visible, the older one is used, which is a byte longer.
         let newer = packet
             .inflated
             .is_some_and(|inflated| inflated.trailing == Some(Trailing::WhenPartial));

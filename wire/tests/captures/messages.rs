@@ -8,7 +8,7 @@ use teetap_wire::{Connless, Flags, Proto, is_connless};
 
 use crate::{each_packet, recordings};
 
-/// All that is odd in the recordings: how often, what, and why.
+/// All oddities in the recordings: the count, the kind, and the reason.
 const ODD: [(usize, &str, &str); 8] = [
     (
         1,
@@ -52,7 +52,7 @@ const ODD: [(usize, &str, &str); 8] = [
     ),
 ];
 
-/// Checks one message that was read: what is odd goes to `odd`, and no byte may be unexplained.
+/// Checks one decoded message. Oddities are counted in `odd`, and every byte must be explained.
 fn check(at: &str, def: &Def, decoded: &Decoded, data: &[u8], odd: &mut BTreeMap<String, usize>) {
     let mut seen = vec![false; data.len()];
     seen[..decoded.body()].fill(true);

@@ -1,4 +1,4 @@
-//! A reader for what the recordings are: classic pcap, little-endian, Ethernet, IPv4, UDP, no fragments.
+//! A reader for the format of the recordings: classic pcap, little-endian, Ethernet, IPv4, UDP, no fragments.
 
 /// One recorded datagram: ports and bytes.
 pub(crate) struct Datagram {

@@ -1,4 +1,4 @@
-//! Every snapshot of the recorded real sessions is put together, and made again.
+//! Every snapshot of the recorded real sessions is completed, and its delta made again.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,7 @@ use teetap_wire::{Dir, Seq};
 
 use crate::each_packet;
 
-/// How many snapshots each session has, how many items they have together, and how many of those are not as in the
-/// snapshot before.
+/// The number of snapshots of each session, of their items, and of those items that differ from the snapshot before.
 const SESSIONS: [(&str, usize, usize, usize); 13] = [
     ("dd-session ddnet s2c", 233, 5828, 311),
     ("dd16-to-tw06 0.6 s2c", 106, 1842, 64),
@@ -26,7 +25,7 @@ const SESSIONS: [(&str, usize, usize, usize); 13] = [
     ("tw07-session 0.7 s2c", 253, 4334, 95),
 ];
 
-/// What is odd about them: how often, what, and why.
+/// All oddities of the snapshots: the count, the kind, and the reason.
 const ODD: [(usize, &str, &str); 13] = [
     (
         4,
@@ -81,7 +80,7 @@ const ODD: [(usize, &str, &str); 13] = [
 
 const LATER: &str = "DDNet 16.4 says which UUID a type has in the snapshot after the one that has it first";
 
-/// A session: its store, and what its receivers have, by direction.
+/// A session: its store, and the snapshots of its receivers by direction.
 struct Session {
     store: Store<'static>,
     sizes: Sizes,
@@ -90,7 +89,7 @@ struct Session {
 
 #[derive(Default)]
 struct Seen {
-    /// Snapshots, items, differences.
+    /// The numbers of snapshots, items and differences.
     sessions: BTreeMap<String, (usize, usize, usize)>,
     odd: BTreeMap<String, usize>,
     decoded: Decoded,
@@ -105,7 +104,7 @@ impl Seen {
         for note in done.notes.iter().chain(done.data_notes.iter()) {
             self.note(stream, note.code.name());
         }
-        // Two empty ones of the handshake against spoofed addresses are told without a sum.
+        // Two empty snapshots of the handshake against spoofed addresses come without a sum.
         assert_ne!(done.crc_ok(), Some(false), "{stream}: {done}");
         let fine = [Fate::Kept, Fate::Late, Fate::Again].contains(&done.fate);
         assert!(fine, "{stream}: {done}");
@@ -133,7 +132,7 @@ impl Seen {
     }
 }
 
-/// A delta made anew has the ints of the one that came, in another order, and leads to the same snapshot.
+/// Checks that a delta made anew has the ints of the received one, in another order, and leads to the same snapshot.
 fn again(sizes: &Sizes, done: &Completed<'_>, came: usize) {
     let mut data = Vec::new();
     let counts = done.snapshot().delta(done.before(), sizes, &mut data).unwrap();

@@ -3,10 +3,10 @@
 use crate::control::printable_char;
 use crate::printable;
 
-/// A line that is being written.
+/// A line under construction.
 pub(super) struct Line {
     text: String,
-    /// Characters that still fit.
+    /// The number of characters that still fit.
     left: usize,
     full: bool,
 }
@@ -20,7 +20,7 @@ impl Line {
         }
     }
 
-    /// Characters that still fit.
+    /// Returns the number of characters that still fit.
     pub(super) const fn left(&self) -> usize {
         self.left
     }
@@ -29,7 +29,7 @@ impl Line {
         self.full
     }
 
-    /// Text of a template: spaces do not add up, and none are at the start.
+    /// Appends text of a template. Repeated spaces and those at the start are dropped.
     pub(super) fn text(&mut self, text: &str) {
         for c in text.chars() {
             if c != ' ' || !(self.text.is_empty() || self.text.ends_with(' ')) {
@@ -38,7 +38,7 @@ impl Line {
         }
     }
 
-    /// A value, or a part of one.
+    /// Appends a value, or a part of one.
     pub(super) fn value(&mut self, text: &str) {
         let count = text.chars().count();
         for (at, c) in text.chars().enumerate() {
@@ -46,12 +46,12 @@ impl Line {
         }
     }
 
-    /// A character of which, and of what follows it, there are `rest`.
+    /// Appends a character, the first of `rest` that follow.
     fn push(&mut self, c: char, rest: usize) {
         if self.full {
             return;
         }
-        // The last place is for what says that something is missing.
+        // The last place is for the mark of a cut.
         self.full = self.left == 0 || self.left == 1 && rest > 1;
         if self.full {
             if self.left == 0 {
@@ -70,9 +70,9 @@ impl Line {
     }
 }
 
-/// Text in quotes, of at most so many characters; `…` behind the quotes stands for more.
+/// Returns text in quotes of at most `most` characters; `…` after the quotes marks a cut.
 pub(super) fn quoted(text: &[u8], most: usize) -> String {
-    // The quotes, and what stands for more.
+    // The quotes and the mark of a cut.
     let mut left = most.saturating_sub(3);
     let mut out = String::from('"');
     let text = String::from_utf8_lossy(text);
@@ -99,7 +99,7 @@ pub(super) fn quoted(text: &[u8], most: usize) -> String {
     out
 }
 
-/// Text without quotes, unless it looks like text with quotes, or could hide where it ends: notes follow it.
+/// Returns text without quotes, unless it looks like quoted text or could hide its end: notes follow it.
 pub(super) fn raw(text: &[u8], most: usize) -> String {
     let shown = printable(text);
     let plain = shown.as_bytes() == text
@@ -110,7 +110,7 @@ pub(super) fn raw(text: &[u8], most: usize) -> String {
     if plain { shown } else { quoted(text, most) }
 }
 
-/// A number of parts of a second as a time.
+/// Returns a number of parts of a second as a time.
 pub(super) fn clock(value: i64, parts: u64, sign: bool) -> String {
     let sign = match value {
         ..0 => "-",

@@ -1,18 +1,18 @@
-//! What a message says in one line: the template of its definition, filled in.
+//! The gist of a message: one line, made from the template of its definition.
 //!
 //! ```text
 //! gist "[team=1? (team)] {client_id:player}: {message:raw}"
 //! ```
 //!
-//! `{PATH}` is the value of a field: an enum or flags by name, text in quotes, of a list all elements. `{PATH:FORM}` is
-//! another form of it, see `FORMS`. What stands in `[...]` is left out when a field in it is missing, or is empty text or
-//! an empty list. `[PATH? ...]` is left out when the field is 0, empty or missing, `[!PATH? ...]` when it is not;
-//! `[PATH=VALUE? ...]`, also with `!=`, `<`, `>` and `&` (one of the bits is set), compares a number, by label too.
-//! Several spaces of the template in a row are one. Several such lines make one template, with spaces between them.
+//! `{PATH}` is the value of a field: enums and flags by name, text in quotes, all elements of a list. `{PATH:FORM}`
+//! is another form of it, see `FORMS`. A part in `[...]` is left out if a field in it is missing, or is empty text or
+//! an empty list. `[PATH? ...]` is left out if the field is 0, empty or missing, `[!PATH? ...]` if it is not.
+//! `[PATH=VALUE? ...]`, also with `!=`, `<`, `>` and `&` (one of the bits is set), compares a number, also by label.
+//! Repeated spaces of the template become one. Several such lines make one template, with spaces between them.
 //!
-//! Law: nothing a peer sends can be taken for something else in the line. Text is in quotes, with `\` before a quote in
-//! it; only behind everything else may it stand without, if it has nothing in it that looks like more. A secret is dots
-//! unless it is asked for. A message that lacks a field which is not in brackets has no gist: its fields tell more.
+//! Law: no text from a peer can be mistaken for another part of the line. Text is in quotes, with `\` before quotes
+//! in it. Only at the end of the line may it stand without quotes, if nothing in it looks like more. A secret is dots
+//! unless requested. A message that lacks a field outside brackets has no gist: its list of fields shows more.
 
 mod line;
 
@@ -22,20 +22,22 @@ use super::secret::{HIDDEN, Secrets};
 use super::show::{bytes_text, flag_names, number};
 use line::{Line, clock, quoted, raw};
 
-/// How a gist is shown.
+/// The style of a gist.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Whether secrets are shown.
+    /// The handling of secrets.
     pub secrets: Secrets,
-    /// Characters of the line, at most.
+    /// The maximum length of the line in characters.
     pub line: usize,
-    /// Characters of one text in it, but for one that ends it.
+    /// The maximum length in characters of one text in it, except one that ends the line.
     pub value: usize,
 }
 
 impl Records<'_> {
-    /// The message in one line, by the template of its definition. `None`: it has no template, or the message ends before
-    /// a field that the template needs. `name_of` is the name of the player with a client id.
+    /// Returns the message in one line, made from the template of its definition. `name_of` returns the name of the
+    /// player with a client id.
+    ///
+    /// `None` if it has no template, or if the message ends before a field that the template needs.
     #[must_use]
     pub fn gist<'n>(
         self,
@@ -68,12 +70,12 @@ struct Render<'a, 'n> {
     look: Look,
     name_of: &'a dyn Fn(i64) -> Option<&'n [u8]>,
     out: Line,
-    /// It is at the end of the template.
+    /// True at the end of the template.
     last: bool,
 }
 
 impl Render<'_, '_> {
-    /// `None`: a value is missing that is not in brackets.
+    /// Appends a section. `None` if a value outside brackets is missing.
     fn section(&mut self, section: &Section, last: bool) -> Option<()> {
         let mut values = section.parts.iter().filter_map(|part| match part {
             Part::Value(path, _) => Some(path),
@@ -114,11 +116,11 @@ impl Render<'_, '_> {
             Compare::More => value > other,
             Compare::Bits => value & other != 0,
         };
-        // A secret is not to be guessed by what the line says.
+        // The line must not reveal a secret by a comparison.
         holds && self.hidden(record).is_none()
     }
 
-    /// Whether a value is not empty; with `zero` 0 is empty, too.
+    /// Returns true if a value is not empty; with `zero`, 0 is empty, too.
     fn is_set(&self, path: &Path, zero: bool) -> bool {
         let is_set = |record: &Record| match record.value {
             Value::Int(value) => !zero || value != 0,
@@ -131,7 +133,7 @@ impl Render<'_, '_> {
             .is_some()
     }
 
-    /// All values at a path, with commas.
+    /// Appends all values at a path, separated by commas.
     fn values(&mut self, path: &Path, form: Form) {
         let Self { decoded, .. } = *self;
         let mut first = true;
@@ -198,7 +200,7 @@ impl Render<'_, '_> {
         }
     }
 
-    /// Characters that a text may have.
+    /// Returns the number of characters that a text may have.
     fn room(&self) -> usize {
         let left = self.out.left();
         if self.last {
@@ -208,7 +210,8 @@ impl Render<'_, '_> {
         }
     }
 
-    /// Bytes of a text that may be shown, if the rest is secret; 0 of other values.
+    /// Returns the number of bytes of a text that may be shown before its secret; 0 for other secret values. `None`
+    /// if nothing is hidden.
     fn hidden(&self, record: &Record) -> Option<usize> {
         let secret = self.decoded.secret(self.def, record, self.source)?;
         (self.look.secrets == Secrets::Hide).then(|| secret.start - record.at as usize)
@@ -226,7 +229,7 @@ fn int(field: &Field, value: i64, form: Form) -> String {
     match form {
         Form::Number | Form::Count | Form::Size => value.to_string(),
         Form::Hex => {
-            // Of 32 bits, as it is on the wire.
+            // The 32 bits as on the wire.
             let low = value & 0xffff_ffff;
             format!("{low:x}")
         }

@@ -1,11 +1,11 @@
-//! Fields: how values are written, how often, and what must not be shown of them.
+//! Fields: the wire form of values, their repetition, and their secrets.
 
 use std::sync::Arc;
 
-/// How a reader cleans a string (CUnpacker::GetString).
+/// The cleaning of a string by its reader (CUnpacker::GetString).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clean {
-    /// Not at all: `cstr`.
+    /// The string is kept as it is: `cstr`.
     Raw,
     /// Bytes below 32 except CR, LF and TAB become spaces: `str`.
     Text,
@@ -15,21 +15,21 @@ pub enum Clean {
     Strict,
 }
 
-/// How many raw bytes.
+/// The number of raw bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Len {
-    /// Always as many.
+    /// A fixed number.
     Fixed(u16),
-    /// As a field before it says.
+    /// The value of an earlier field.
     Field(u16),
-    /// All that are left.
+    /// All bytes that are left.
     Rest,
 }
 
 /// The wire form of one value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
-    /// A packed int; in an object one int. So are the next five.
+    /// A packed int; in an object one int. The next five types are ints, too.
     Int,
     /// 0 or 1.
     Bool,
@@ -45,7 +45,7 @@ pub enum Type {
     Text(Clean),
     /// An ASCII decimal number up to a NUL.
     Decimal,
-    /// Bytes; with the ones that are expected there, if it is always the same.
+    /// Raw bytes, with the expected value if they are always the same.
     Raw(Len, Option<Arc<str>>),
     /// 16 bytes; in an object four ints, big-endian.
     Uuid,
@@ -63,51 +63,51 @@ pub enum Type {
     AddrLegacy,
     /// Text in so many ints, four bytes in each, every byte plus 128, the last one NUL.
     Packed(u16),
-    /// Fields of its own, which follow it in [`Def::fields`](super::Def::fields).
+    /// A group of fields, which follow it in [`Def::fields`](super::Def::fields).
     Group {
         /// The name of the struct or object.
         name: Arc<str>,
-        /// The field that tells the size of an object in a message, in bytes, four for each int.
+        /// The field that states the size of an object in a message: bytes, four for each int.
         bytes: Option<u16>,
     },
 }
 
-/// How often a field is repeated.
+/// The repetition of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// It is not a list.
+    /// A single value, not a list.
     One,
-    /// Always as often.
+    /// A fixed number of elements.
     Fixed(u16),
-    /// As a field before it says.
+    /// The value of an earlier field.
     Field(u16),
-    /// As the label of an enum field before it says.
+    /// The `params` of the label of an earlier enum field.
     Params(u16),
-    /// Until the end.
+    /// As many elements as fit.
     Rest,
 }
 
-/// What must not be shown of a field.
+/// The secrets of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Secrecy {
-    /// Nothing to hide.
+    /// No secret.
     Open,
-    /// All of it.
+    /// The whole field is secret.
     Secret,
-    /// What follows one of the words in the text, in any case: `hide_after`.
+    /// The text after one of the words, in any case, is secret: `hide_after`.
     After(Arc<Words>),
-    /// What follows one of the words as a chat command, alone or in a `;` list: `hide_command`.
+    /// The text after one of the words as a chat command, alone or in a `;` list, is secret: `hide_command`.
     Command(Arc<Words>),
-    /// All of it when another field is one of the words: `hide_with`.
+    /// The whole field is secret if another field is one of the words: `hide_with`.
     With(u16, Arc<Words>),
 }
 
-/// Words that secrets are known by.
+/// Words that precede secrets.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What the list is called.
+    /// The name of the list.
     pub name: Arc<str>,
-    /// In lower case.
+    /// The words in lower case.
     pub words: Vec<Arc<str>>,
 }
 
@@ -123,38 +123,39 @@ pub enum Default {
 /// One field of a message, object or struct.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// Its name.
+    /// The name.
     pub name: Arc<str>,
-    /// Its wire form.
+    /// The wire form.
     pub ty: Type,
-    /// How often it is repeated.
+    /// The repetition.
     pub repeat: Repeat,
-    /// It may be missing at the end.
+    /// True if it may be missing at the end.
     pub optional: bool,
-    /// Smallest legal value of an int.
+    /// The smallest legal value of an int.
     pub min: i64,
-    /// Largest legal value of an int.
+    /// The largest legal value of an int.
     pub max: i64,
-    /// Value of a missing field, if it is not the legal one nearest 0.
+    /// The value of a missing field, if it is not the legal one nearest 0.
     pub default: Option<Default>,
-    /// Most bytes of text that a sender writes and a receiver keeps; some receivers keep one less.
+    /// The maximum length in bytes of text that a sender writes and a receiver keeps; some receivers keep one byte
+    /// less.
     pub limit: Option<u16>,
-    /// Most elements of a list, or most ints of an object in a message.
+    /// The maximum number of elements of a list, or of ints of an object in a message.
     pub count_max: Option<u16>,
-    /// What must not be shown.
+    /// The secrets.
     pub secrecy: Secrecy,
     /// The last release that does not send the field.
     pub after: Option<Arc<str>>,
-    /// One line about it.
+    /// A description of one line.
     pub doc: Option<Arc<str>>,
     /// The field it is part of.
     pub(in crate::def) parent: Option<u16>,
-    /// The first field after it and its parts.
+    /// The index of the first field after it and its parts.
     pub(in crate::def) end: u16,
 }
 
 impl Field {
-    /// Whether its value is a number.
+    /// Returns true if the value is a number.
     #[must_use]
     pub const fn is_number(&self) -> bool {
         matches!(
@@ -172,19 +173,19 @@ impl Field {
         )
     }
 
-    /// Whether its value is text.
+    /// Returns true if the value is text.
     #[must_use]
     pub const fn is_text(&self) -> bool {
         matches!(self.ty, Type::Text(_) | Type::Packed(_))
     }
 
-    /// Whether it is a list.
+    /// Returns true if it is a list.
     #[must_use]
     pub const fn is_list(&self) -> bool {
         !matches!(self.repeat, Repeat::One)
     }
 
-    /// The labels of its enum or flags.
+    /// Returns the labels of its enum or flags.
     #[must_use]
     pub const fn set(&self) -> Option<&Arc<Set>> {
         match &self.ty {
@@ -199,31 +200,31 @@ impl Field {
 pub struct Label {
     /// The value, or the bits of a flag.
     pub value: i64,
-    /// Its name.
+    /// The name.
     pub name: Arc<str>,
-    /// Elements of a list whose length depends on the value.
+    /// The number of elements of a list whose length depends on the value.
     pub params: Option<u16>,
-    /// One line about it.
+    /// A description of one line.
     pub doc: Option<Arc<str>>,
 }
 
 /// An enum or a set of flags.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Set {
-    /// Its name.
+    /// The name.
     pub name: Arc<str>,
-    /// Whether values are sums of labels.
+    /// True if values are sums of labels.
     pub flags: bool,
     /// The labels in the order of the text.
     pub labels: Vec<Label>,
-    /// One line about it.
+    /// A description of one line.
     pub doc: Option<Arc<str>>,
-    /// Flags: every bit that has a name.
+    /// All bits that have a name, for flags.
     pub(in crate::def) mask: u32,
 }
 
 impl Set {
-    /// The label of a value.
+    /// Returns the label of a value.
     #[must_use]
     pub fn label(&self, value: i64) -> Option<&Label> {
         // Most enums count up from their first label.
@@ -237,7 +238,7 @@ impl Set {
         }
     }
 
-    /// The value of a label, by its name in any case.
+    /// Returns the value of a label. The case of the name does not matter.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<i64> {
         let found = self

@@ -12,12 +12,12 @@ pub struct Gist {
 }
 
 impl Gist {
-    /// As it is written.
+    /// Returns the lines as written.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|line| &**line)
     }
 
-    /// Whether it shows names of players.
+    /// Returns true if it shows names of players.
     #[must_use]
     pub fn names_players(&self) -> bool {
         let mut parts = self.sections.iter().flat_map(|section| &section.parts);
@@ -25,7 +25,7 @@ impl Gist {
     }
 }
 
-/// A part of a template that is there or not.
+/// A part of a template with the condition under which it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::def) struct Section {
     pub(in crate::def) when: When,
@@ -34,11 +34,11 @@ pub(in crate::def) struct Section {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::def) enum When {
-    /// Outside brackets.
+    /// Always, outside brackets.
     Always,
-    /// If its fields have something to say.
+    /// Only if its fields are present and not empty.
     Present,
-    /// If this is so.
+    /// Only if the test of the field holds.
     If(Path, Test),
 }
 
@@ -75,25 +75,25 @@ pub(in crate::def) enum Part {
     Value(Path, Form),
 }
 
-/// In which form a value is shown.
+/// The form in which a value is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::def) enum Form {
     Usual,
-    /// A client id, with the name of the player if that is known.
+    /// A client id, with the name of the player if it is known.
     Player,
     /// Text without quotes, at the end of the line.
     Raw,
-    /// How many elements a list has.
+    /// The number of elements of a list.
     Count,
-    /// How many bytes raw data has.
+    /// The number of bytes of raw data.
     Size,
     /// A number without its label.
     Number,
     Hex,
-    /// Hundredths of a second as a time; and with a sign in any case.
+    /// Hundredths of a second as a time; the signed form always shows the sign.
     Centis,
     SignedCentis,
-    /// Milliseconds as a time; and with a sign in any case.
+    /// Milliseconds as a time; the signed form always shows the sign.
     Millis,
     SignedMillis,
 }

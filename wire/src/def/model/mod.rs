@@ -1,7 +1,7 @@
-//! What a definition says: messages, objects, fields, enums.
+//! The model of definitions: messages, objects, fields, enums.
 //!
-//! Law: a [`Def`] is complete for one dialect. Structs are laid out in place, names of enums and constants are
-//! replaced by what they mean there, so that an interpreter looks nothing up.
+//! Law: a [`Def`] is complete for one dialect. Structs are laid out in place and names of enums and constants are
+//! replaced by their values in that dialect, so that the interpreter looks nothing up.
 
 mod field;
 mod gist;
@@ -19,10 +19,10 @@ use std::sync::Arc;
 use crate::note::Code;
 use crate::{Dir, Layer, Proto};
 
-/// Variants of the protocol whose messages are the same.
+/// A group of protocol variants with the same messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
-    /// 0.6, up to and with 0.6.5.
+    /// 0.6, up to and including 0.6.5.
     V6,
     /// DDNet's 0.6.
     Ddnet,
@@ -31,10 +31,10 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Every dialect.
+    /// All dialects.
     pub const ALL: [Self; 3] = [Self::V6, Self::Ddnet, Self::V7];
 
-    /// Its name in definition files.
+    /// Returns the name in definition files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// What a definition is of. Each class has its own ids and names.
+/// The class of a message or object. Each class has its own ids and names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// The payload of a control packet.
@@ -81,7 +81,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Every class.
+    /// All classes.
     pub const ALL: [Self; 5] = [
         Self::Control,
         Self::System,
@@ -90,7 +90,7 @@ impl Class {
         Self::Object,
     ];
 
-    /// Its name in definition files and in JSON.
+    /// Returns the name in definition files and in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl From<Layer> for Class {
     }
 }
 
-/// What identifies a message or object on the wire.
+/// The id of a message or object on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Id {
     /// A number.
@@ -121,21 +121,21 @@ pub enum Id {
     Uuid {
         /// The UUID.
         uuid: [u8; 16],
-        /// The text it is the MD5 of, if that is known.
+        /// The text that it is the MD5 of, if known.
         name: Option<Arc<str>>,
     },
     /// The four bytes after `ffffffff` of a connless message.
     Tag([u8; 4]),
 }
 
-/// Who sends a message to whom.
+/// The sender and the receiver of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Client to server.
     C2s,
     /// Server to client.
     S2c,
-    /// Both of them.
+    /// Client to server and server to client.
     Both,
     /// Client to master server.
     C2m,
@@ -149,7 +149,7 @@ pub enum Way {
     C2v,
     /// Version server to client.
     V2c,
-    /// In demo files only.
+    /// Only in demo files.
     Demo,
 }
 
@@ -167,14 +167,14 @@ impl Way {
         ("demo", Self::Demo),
     ];
 
-    /// Its name in definition files.
+    /// Returns the name in definition files.
     #[must_use]
     pub fn name(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, way)| *way == self);
         found.map_or("both", |(name, _)| name)
     }
 
-    /// Whether a message that goes this way may be seen between a client and a server in direction `dir`.
+    /// Returns true if a message that goes this way may appear between a client and a server in direction `dir`.
     #[must_use]
     pub const fn allows(self, dir: Dir) -> bool {
         match self {
@@ -186,16 +186,16 @@ impl Way {
     }
 }
 
-/// Whether the reference sends a message vital.
+/// The vitality with which the reference sends a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vitality {
-    /// Always.
+    /// Always vital.
     Vital,
-    /// Never.
+    /// Never vital.
     NonVital,
-    /// An answer that copies it from its request (newest DDNet).
+    /// As vital as the request that it answers (newest DDNet).
     Mirror,
-    /// Says nothing: not a chunk, or never sent.
+    /// Undefined: not a chunk, or never sent.
     None,
 }
 
@@ -207,50 +207,50 @@ impl Vitality {
     ];
 }
 
-/// How many ints an object has.
+/// The size of an object in ints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// With every field.
+    /// The size with all fields.
     pub full: u16,
-    /// Without the fields that may be missing.
+    /// The size without optional fields.
     pub least: u16,
-    /// The size both sides agreed on beforehand, so that a snapshot delta does not tell it.
+    /// The size that both sides agreed on beforehand, so that a snapshot delta omits it.
     pub agreed: Option<u16>,
 }
 
 /// A message or snapshot object of one dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Def {
-    /// Its name, in the snake case of the definition files.
+    /// The name, in the snake case of the definition files.
     pub name: Arc<str>,
-    /// What it is.
+    /// The class.
     pub class: Class,
-    /// What identifies it.
+    /// The id.
     pub id: Id,
-    /// Who sends it.
+    /// The sender and the receiver.
     pub way: Way,
-    /// Whether it is sent vital.
+    /// The vitality.
     pub vitality: Vitality,
-    /// The id is taken, but nobody ever sends it.
+    /// True if the id is taken but the message is never sent.
     pub dead: bool,
     /// The first release that has it, where that matters.
     pub since: Option<Arc<str>>,
     /// Other names.
     pub aliases: Vec<Arc<str>>,
-    /// A few lines about it.
+    /// A description of a few lines.
     pub doc: Option<Arc<str>>,
     /// All fields; the parts of a group follow it.
     pub fields: Vec<Field>,
-    /// Objects: ints.
+    /// The size of an object; `None` for messages.
     pub size: Option<Size>,
-    /// What it says in one line.
+    /// The template of its gist.
     pub gist: Option<Gist>,
     /// The definition with the same id for the other direction.
     pub(super) twin: Option<u16>,
 }
 
 impl Def {
-    /// What is odd about a message that is sent vital, or not.
+    /// Returns the note code for a message with the wrong vitality.
     #[must_use]
     pub const fn odd_vitality(&self, vital: bool) -> Option<Code> {
         match (self.vitality, vital) {
@@ -260,13 +260,13 @@ impl Def {
         }
     }
 
-    /// A field by its number in [`Record::field`](super::Record::field).
+    /// Returns a field by its number in [`Record::field`](super::Record::field).
     #[must_use]
     pub fn field(&self, at: u16) -> Option<&Field> {
         self.fields.get(usize::from(at))
     }
 
-    /// The fields that are parts of `parent`, or of the message itself, with their numbers.
+    /// Returns the fields that are parts of `parent`, or of the message itself, with their numbers.
     pub fn parts(&self, parent: Option<u16>) -> impl Iterator<Item = (u16, &Field)> + Clone {
         let end = parent.map_or(u16::MAX, |at| self.field(at).map_or(0, |field| field.end));
         let mut next = parent.map_or(0, |at| at.saturating_add(1));

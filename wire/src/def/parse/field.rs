@@ -1,4 +1,4 @@
-//! A field's line: `NAME TYPE[?][[COUNT]] [MIN..MAX] [attribute...]`.
+//! The line of a field: `NAME TYPE[?][[COUNT]] [MIN..MAX] [attribute...]`.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::def::lex::Word;
 use crate::def::suggest::meant_or_all;
 use crate::def::syntax::{Bound, Builtin, Name, RawField, RawLen, RawRepeat, RawSecrecy};
 
-/// How a range is written.
+/// The form of a range.
 pub(in crate::def) const RANGE: &str = "MIN..MAX";
-/// Most elements of a list of fixed length.
+/// The maximum number of elements of a list of fixed length.
 const MAX_REPEAT: i64 = 1024;
 
-/// What stands behind a type, but for the range.
+/// An attribute after the type, except the range.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::def) enum Attribute {
     Limit,
@@ -32,7 +32,7 @@ pub(in crate::def) enum Attribute {
 }
 
 impl Attribute {
-    /// As they are written; behind a `=` is a value.
+    /// The attributes as written; a value follows a `=`.
     pub(in crate::def) const NAMES: [(&'static str, Self); 13] = [
         ("limit=", Self::Limit),
         ("default=", Self::Default),
@@ -69,7 +69,7 @@ pub(super) fn field(
     Some(field)
 }
 
-/// `TYPE[?][[COUNT]]`, the last two in any order.
+/// Reads `TYPE[?][[COUNT]]`, the last two in any order.
 fn typed(name: Name, word: Word<'_>, doc: Option<Arc<str>>, errors: &mut Errors) -> Option<RawField> {
     let len = word.text.find(['?', '[']).unwrap_or(word.text.len());
     let (ty, mut rest) = word.text.split_at_checked(len)?;
@@ -118,7 +118,7 @@ fn typed(name: Name, word: Word<'_>, doc: Option<Arc<str>>, errors: &mut Errors)
     })
 }
 
-/// What stands between brackets: `*`, a number, `FIELD` or `FIELD.params`.
+/// Reads the part in brackets: `*`, a number, `FIELD` or `FIELD.params`.
 fn repeat(word: Word<'_>, errors: &mut Errors) -> Option<RawRepeat> {
     if word.text == "*" {
         return Some(RawRepeat::Rest);
@@ -200,7 +200,7 @@ fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Optio
     Some(())
 }
 
-/// `FIELD:WORDS`
+/// Reads `FIELD:WORDS`.
 fn with(word: Word<'_>, errors: &mut Errors) -> Option<RawSecrecy> {
     let Some((field, _)) = word.text.split_once(':') else {
         errors.push(word.mark, "expected `hide_with=FIELD:WORDS`", None);

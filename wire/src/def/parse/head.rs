@@ -9,7 +9,7 @@ use crate::def::model::{Class, Id, Vitality, Way};
 use crate::def::syntax::{Head, Layout, Name};
 use crate::def::uuid::{parse_uuid, uuid};
 
-/// What stands behind the name of a message or object, beside direction and vitality. Behind a `=` is a value.
+/// An attribute after the name of a message or object, except direction and vitality.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::def) enum Attribute {
     Dead,
@@ -19,7 +19,7 @@ pub(in crate::def) enum Attribute {
 }
 
 impl Attribute {
-    /// As they are written.
+    /// The attributes as written; a value follows a `=`.
     pub(in crate::def) const NAMES: [(&'static str, Self); 4] = [
         ("dead", Self::Dead),
         ("explicit", Self::Explicit),
@@ -28,7 +28,7 @@ impl Attribute {
     ];
 }
 
-/// `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror] [dead] [explicit] [since=V] [alias=NAME]`
+/// Reads `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror] [dead] [explicit] [since=V] [alias=NAME]`.
 pub(super) fn layout(
     first: Word<'_>,
     rest: &[Word<'_>],
@@ -100,7 +100,7 @@ fn id(class: Class, word: Word<'_>, errors: &mut Errors) -> Option<Id> {
     }
     let max = match class {
         Class::Control => 0xff,
-        // From 0x4000 on they are given out by the server, by UUID.
+        // Types from 0x4000 on are assigned by the server, by UUID.
         Class::Object => 0x3fff,
         _ => 0x3fff_ffff,
     };

@@ -1,6 +1,6 @@
-//! From the text of a definition file to what it says.
+//! The parser of definition files.
 //!
-//! Law: one pass over the lines; every error is told with its place, and the line it is in is left out.
+//! Law: one pass over the lines. Every error is reported with its place, and its line is left out.
 
 pub(super) mod field;
 pub(super) mod head;
@@ -16,18 +16,18 @@ use super::syntax::{Item, Kind, Layout, Member, Name, Scope};
 pub(super) use word::plain_number;
 use word::{at, name, number, shortened};
 
-/// Most definitions in all files together.
+/// The maximum number of definitions in all files together.
 const MAX_ITEMS: usize = 4096;
-/// Most lines in a definition.
+/// The maximum number of lines in a definition.
 const MAX_MEMBERS: usize = 1024;
-/// Most lines of a gist.
+/// The maximum number of lines of a gist.
 const MAX_GIST: usize = 8;
 
-/// What a line that is not indented begins with.
+/// The first words of lines that are not indented.
 pub(super) const HEADERS: [&str; 11] = [
     "for", "const", "words", "enum", "flags", "struct", "control", "system", "game", "connless", "object",
 ];
-/// What a line of a layout that is no field begins with.
+/// The first words of lines of a layout that are not fields.
 pub(super) const INCLUDE: &str = "include";
 pub(super) const GIST: &str = "gist";
 /// The one attribute of a label.
@@ -135,7 +135,7 @@ impl Parser<'_> {
     fn member(&mut self, line: &Line<'_>, first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) {
         let doc = self.take_doc(line.comment);
         let Some(open) = &mut self.open else {
-            // The definition above is wrong, and said so, or there is none.
+            // The definition above is wrong and was reported, or there is none.
             if self.scope.dialects == 0 || self.items.is_empty() {
                 errors.push(first.mark, "an indented line without a definition above it", None);
             }
@@ -161,7 +161,7 @@ impl Parser<'_> {
                     None,
                 ),
             },
-            // A type never begins with a quote, so that a field may be called gist.
+            // A type never starts with a quote, so a field may be called gist.
             Body::Layout(layout)
                 if first.text == GIST && rest.first().is_some_and(|word| word.text.starts_with('"')) =>
             {
@@ -193,7 +193,7 @@ impl Parser<'_> {
         });
     }
 
-    /// The comment above, else the one behind.
+    /// Returns the comment above the line, else the one after it.
     fn take_doc(&mut self, behind: Option<&str>) -> Option<Arc<str>> {
         let above = Some(self.doc.as_str()).filter(|doc| !doc.is_empty());
         above.or(behind.filter(|doc| !doc.is_empty())).map(Arc::from)
@@ -261,7 +261,7 @@ fn set(first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut E
     })
 }
 
-/// `VALUE NAME [params=N]`
+/// Reads `VALUE NAME [params=N]`.
 fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut Errors) {
     let (name, params) = match rest {
         [name] => (name, None),
@@ -326,7 +326,7 @@ fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>
     });
 }
 
-/// `gist "TEXT"`
+/// Reads `gist "TEXT"`.
 fn gist(layout: &mut Layout, first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) {
     let [word] = rest else {
         let after = rest.get(1).map_or(first.mark, |word| word.mark);

@@ -4,10 +4,10 @@ use crate::def::error::{Errors, Mark};
 use crate::def::lex::Word;
 use crate::def::syntax::Name;
 
-/// Longest name, in bytes.
+/// The maximum length of a name in bytes.
 const MAX_NAME: usize = 64;
 
-/// A name in snake case.
+/// Reads a name in snake case.
 pub(super) fn name(word: Word<'_>, errors: &mut Errors) -> Option<Name> {
     let text = word.text;
     let good = text.len() <= MAX_NAME
@@ -26,7 +26,7 @@ pub(super) fn name(word: Word<'_>, errors: &mut Errors) -> Option<Name> {
     })
 }
 
-/// A decimal or `0x` number.
+/// Reads a decimal or `0x` number from `min` to `max`.
 pub(super) fn number(word: Word<'_>, min: i64, max: i64, errors: &mut Errors) -> Option<i64> {
     let value = plain_number(word.text);
     if value.is_none() {
@@ -43,7 +43,7 @@ pub(super) fn number(word: Word<'_>, min: i64, max: i64, errors: &mut Errors) ->
     within
 }
 
-/// As [`number`], of any size. `None`: it is none.
+/// Reads a number of any size. `None` if it is not a number.
 pub(in crate::def) fn plain_number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(hex) if !hex.starts_with('+') => i64::from_str_radix(hex, 16).ok(),
@@ -53,7 +53,7 @@ pub(in crate::def) fn plain_number(text: &str) -> Option<i64> {
     }
 }
 
-/// As much of a text as an error shows.
+/// Returns as much of a text as an error shows.
 pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_NAME) {
         Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),

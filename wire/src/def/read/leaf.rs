@@ -1,4 +1,4 @@
-//! The values that have no parts.
+//! Reading values without parts.
 
 use super::{Reader, Stop};
 use crate::def::model::{Field, Len, Set, Type};
@@ -22,7 +22,7 @@ impl Reader<'_, '_> {
 
     #[inline(always)]
     pub(super) fn next_int(&mut self) -> Option<i64> {
-        // Most ints take one byte: six bits, and a sign.
+        // Most ints take one byte: six bits and a sign.
         if let (Source::Bytes(bytes), None | Some(1..)) = (self.source, self.ints_left)
             && let Some(&byte @ ..0x80) = bytes.get(self.pos)
         {
@@ -62,8 +62,8 @@ impl Reader<'_, '_> {
         Some(i64::from(value))
     }
 
-    /// Notes a value between the labels that has none: those beyond all labels are ids, or outside the range. A field
-    /// that is missing has left no record, and the one before it is none of this set.
+    /// Notes a value between the labels that has no label itself. Values beyond all labels are ids or out of range. A
+    /// missing field has no record, and the last record then has another set.
     pub(super) fn check_label(&mut self, field: u16, set: &Set) {
         let Some(&Record {
             field: last,
@@ -138,7 +138,7 @@ impl Reader<'_, '_> {
         let start = self.pos;
         let wanted = match len {
             Len::Fixed(len) => i64::from(len),
-            // A negative length has a note of its own.
+            // A negative length gets a note of its own.
             Len::Field(counter) => self.number(counter).unwrap_or(0).max(0),
             Len::Rest => i64::MAX,
         };
@@ -223,7 +223,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// A decimal number, and whether it is written as senders write it.
+/// Parses a decimal number. The second value is true if it is in the form that senders write.
 fn decimal(text: &[u8]) -> Option<(i64, bool)> {
     let text = std::str::from_utf8(text).ok()?;
     let number = text.parse::<i64>().ok()?;

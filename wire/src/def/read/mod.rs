@@ -1,7 +1,7 @@
-//! Bytes to records.
+//! From bytes to records.
 //!
-//! Law: reading goes on as long as it can. Every byte is in the id, in a record, or in the range of a note. Nothing is
-//! allocated once the buffer has grown to the size of the usual message.
+//! Law: reading continues as long as possible. Every byte is in the id, in a record, or in the range of a note.
+//! Nothing is allocated once the buffer has grown to the size of usual messages.
 
 mod leaf;
 
@@ -11,12 +11,12 @@ use super::registry::Registry;
 use crate::note::{Code, Note, Notes};
 use crate::{Dir, Proto};
 
-/// Most records of a message: what 64 KiB of the shortest fields would be is more than anybody looks at.
+/// The maximum number of records of a message. 64 KiB of the shortest fields would be more than a person can look at.
 const MAX_RECORDS: usize = 1 << 15;
 
 impl Decoded {
-    /// Reads the data of a chunk. `None`, with a note, if the message is unknown; an unknown UUID is read as the
-    /// envelope it is.
+    /// Reads the data of a chunk. `None`, with a note, if the message is unknown. An unknown UUID is read as its
+    /// envelope.
     pub fn message<'r>(
         &mut self,
         registry: &'r Registry,
@@ -38,7 +38,7 @@ impl Decoded {
         Some(found.def)
     }
 
-    /// Reads the clear payload of a control packet, without DDNet's token behind it.
+    /// Reads the clear payload of a control packet, without DDNet's token after it.
     pub fn control<'r>(
         &mut self,
         registry: &'r Registry,
@@ -58,7 +58,7 @@ impl Decoded {
         Some(def)
     }
 
-    /// Reads the message of a connless datagram, from its `ffffffff` on.
+    /// Reads the message of a connless datagram, starting at its `ffffffff`.
     pub fn connless<'r>(&mut self, registry: &'r Registry, proto: Proto, data: &[u8]) -> Option<&'r Def> {
         let Some(def) = registry.connless(proto, data) else {
             self.unknown(data);
@@ -68,12 +68,12 @@ impl Decoded {
         Some(def)
     }
 
-    /// Reads a message whose id is in the first `body` bytes.
+    /// Reads a message whose id takes the first `body` bytes.
     pub fn read(&mut self, def: &Def, data: &[u8], body: usize) {
         self.start(def, Source::Bytes(data), body.min(data.len()));
     }
 
-    /// Reads the ints of a snapshot item: absolute ones, or differences, for which the notes mean nothing.
+    /// Reads the ints of a snapshot item: absolute values, or differences, for which the notes have no meaning.
     pub fn object(&mut self, def: &Def, ints: &[i32]) {
         self.start(def, Source::Ints(ints), 0);
     }
@@ -126,14 +126,14 @@ impl Decoded {
     }
 }
 
-/// The message ended too early.
+/// The end of a message that is too short.
 struct Stop;
 
 struct Reader<'a, 'o> {
     def: &'a Def,
     source: Source<'a>,
     pos: usize,
-    /// Within an object in a message: ints that belong to it.
+    /// The number of ints left in an object in a message.
     ints_left: Option<usize>,
     depth: u8,
     out: &'o mut Decoded,
@@ -154,7 +154,7 @@ impl<'a> Reader<'a, '_> {
     fn members(&mut self, mut at: u16, end: u16) -> Result<(), Stop> {
         while let Some(field) = self.def.field(at).filter(|_| at < end) {
             match (field.repeat, &field.ty) {
-                // What most messages are made of.
+                // The types that most messages consist of.
                 (Repeat::One, Type::Int | Type::Tick | Type::Tune | Type::Bool) => {
                     self.int(at, field, None)?
                 }
@@ -174,7 +174,7 @@ impl<'a> Reader<'a, '_> {
             Repeat::One => Some(1),
             Repeat::Fixed(count) => Some(i64::from(count)),
             Repeat::Field(counter) => Some(self.number(counter).unwrap_or(0)),
-            // A value without a label says nothing about the list.
+            // A value without a label does not determine the list.
             Repeat::Params(counter) => self.params(counter).map(i64::from),
             Repeat::Rest => None,
         };
@@ -187,7 +187,7 @@ impl<'a> Reader<'a, '_> {
             }
             let before = self.pos;
             result = self.one(at, field, Some(elements));
-            // Elements of no length would never end.
+            // Elements without length would never end.
             if result.is_err() || self.pos == before {
                 break;
             }
@@ -234,7 +234,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// An object in a message, whose size a field tells.
+    /// Reads an object in a message, whose size another field states.
     fn embedded(&mut self, at: u16, field: &'a Field, index: Option<u16>, counter: u16) -> Result<(), Stop> {
         let bytes = self.number(counter).unwrap_or(0);
         let ints = usize::try_from(bytes / 4).unwrap_or(0);
@@ -260,7 +260,7 @@ impl<'a> Reader<'a, '_> {
         if lost || missing { Err(Stop) } else { Ok(()) }
     }
 
-    /// The field is not there: nothing wrong if it may be missing and nothing is left, else the end.
+    /// Handles a missing field: it is legal if the field is optional and no bytes are left, else reading stops.
     fn lack(&mut self, field: &Field) -> Result<(), Stop> {
         let left = self.left();
         if field.optional && left == 0 {
@@ -274,7 +274,7 @@ impl<'a> Reader<'a, '_> {
         Err(Stop)
     }
 
-    /// The last value of a field before.
+    /// Returns the last value of an earlier field.
     fn number(&self, field: u16) -> Option<i64> {
         self.out
             .records

@@ -1,6 +1,6 @@
-//! The template of a message's gist, checked against its fields.
+//! The compiler of gist templates, which checks them against the fields of their message.
 //!
-//! Law: the first error of a template is told with its place.
+//! Law: the first error of a template is reported with its place.
 
 use crate::def::error::Mark;
 use crate::def::lex::Word;
@@ -11,10 +11,10 @@ use crate::def::suggest::suggest;
 use crate::def::syntax::Name;
 use crate::printable;
 
-/// An error: its place, what it is, and what to do.
+/// An error: the place, the message, and the help.
 pub(super) type Wrong = (Mark, String, Option<String>);
 
-/// The template in these lines, whose marks are those of their first characters; none without lines.
+/// Compiles the template in these lines, whose marks are those of their first characters. `None` without lines.
 pub(super) fn compile(lines: &[Name], def: &Def) -> Result<Option<Gist>, Wrong> {
     let Some(first) = lines.first() else {
         return Ok(None);
@@ -45,9 +45,9 @@ struct Template<'t> {
     word: Word<'t>,
     def: &'t Def,
     done: Vec<Section>,
-    /// The section whose bracket is open, and where that is.
+    /// The section with an open bracket, and the place of the bracket.
     open: Option<(Section, usize)>,
-    /// Text without quotes has come, behind which there is nothing.
+    /// True after text without quotes, which nothing may follow.
     raw: bool,
 }
 
@@ -73,7 +73,7 @@ impl<'t> Template<'t> {
         }
     }
 
-    /// Reads what is next. Gives how many bytes it has.
+    /// Reads the next part and returns its length in bytes.
     fn next(&mut self, at: usize, rest: &'t str) -> Result<usize, Wrong> {
         if let Some(inner) = rest.strip_prefix('{') {
             let end = inner
@@ -122,7 +122,7 @@ impl<'t> Template<'t> {
         Ok(())
     }
 
-    /// `PATH[:FORM]`
+    /// Reads `PATH[:FORM]`.
     fn value(&mut self, at: usize, text: &'t str) -> Result<(), Wrong> {
         let (path, form) = text
             .split_once(':')
@@ -135,7 +135,7 @@ impl<'t> Template<'t> {
         };
         self.check(form_at, &path, field, form)?;
         if form == Form::Raw {
-            // Else it could be taken for what became of the message, which stands before the gist.
+            // At the start of a gist it could be taken for the outcome of the message, which precedes the gist.
             let before = self.done.iter().filter(|section| section.when == When::Always);
             let says = |part: &Part| !matches!(part, Part::Text(text) if text.trim().is_empty());
             if !before.flat_map(|section| &section.parts).any(says) {
@@ -159,7 +159,7 @@ impl<'t> Template<'t> {
         })
     }
 
-    /// Whether a field has this form. `at` is behind the path.
+    /// Checks that a field has this form. `at` is the place after the path.
     fn check(&self, at: usize, path: &Path, field: &Field, form: Form) -> Result<(), Wrong> {
         let is_bytes = !field.is_number() && !field.is_text() && !matches!(field.ty, Type::Group { .. });
         let wanted = match form {
@@ -180,7 +180,7 @@ impl<'t> Template<'t> {
         })
     }
 
-    /// Opens a section. Gives the bytes of its condition.
+    /// Opens a section and returns the length of its condition in bytes.
     fn condition(&mut self, at: usize, text: &'t str) -> Result<usize, Wrong> {
         let end = text
             .find(['?', '{', '}', '[', ']'])
@@ -200,7 +200,7 @@ impl<'t> Template<'t> {
         Ok(len)
     }
 
-    /// `[!]PATH` or `PATH=VALUE`
+    /// Reads `[!]PATH` or `PATH=VALUE`.
     fn when(&self, at: usize, text: &'t str) -> Result<When, Wrong> {
         if let Some(name) = text.strip_prefix('!') {
             let (path, _) = self.path(at + 1, name)?;

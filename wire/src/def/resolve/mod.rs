@@ -1,7 +1,7 @@
-//! From what the files say to the definitions of one dialect.
+//! From definition files to the definitions of one dialect.
 //!
-//! Law: of several definitions of the same thing the one of highest rank counts ([`Scope::rank`]); two of the same rank
-//! are an error. A message replaces another one when it has its name or its id.
+//! Law: of several definitions of the same thing the one of highest rank counts ([`Scope::rank`]); two of the same
+//! rank are an error. A message replaces another one that has its name or its id.
 
 mod gist;
 mod layout;
@@ -14,7 +14,7 @@ use super::model::{Class, Def, Dialect, Id, Way};
 use super::syntax::{Item, Kind, Layout, Scope};
 use names::Names;
 
-/// The definitions of `dialect`, and its enums.
+/// Returns the definitions of `dialect` and the names in it.
 pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Errors) -> (Vec<Def>, Names<'i>) {
     let mut mine: Vec<&Item> = items
         .iter()
@@ -73,7 +73,7 @@ pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Erro
     (defs, names)
 }
 
-/// Names of what is no message, and who took them.
+/// The names of things other than messages, and the definitions that took them.
 #[derive(Default)]
 struct Taken<'i> {
     by: BTreeMap<(u8, &'i str), (Scope, Mark)>,
@@ -97,7 +97,7 @@ impl<'i> Taken<'i> {
     }
 }
 
-/// Messages and objects, the replaced ones taken out.
+/// The messages and objects, without those that were replaced.
 #[derive(Default)]
 struct Messages<'i> {
     all: Vec<Option<(&'i Item, &'i Layout)>>,

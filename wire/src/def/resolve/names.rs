@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::def::model::{Dialect, Set, Words};
 use crate::def::syntax::{Item, Layout};
 
-/// Everything that has a name in one dialect.
+/// The named things of one dialect.
 pub(in crate::def) struct Names<'i> {
     pub(in crate::def) consts: BTreeMap<&'i str, i64>,
     pub(in crate::def) words: BTreeMap<&'i str, &'i Arc<Words>>,
@@ -14,9 +14,9 @@ pub(in crate::def) struct Names<'i> {
     pub(in crate::def) structs: BTreeMap<&'i str, &'i Layout>,
     /// Objects can be parts of messages.
     pub(in crate::def) objects: BTreeMap<&'i str, &'i Layout>,
-    /// The highest level of a definition.
+    /// The highest level of all definitions.
     pub(in crate::def) level: u8,
     pub(in crate::def) dialect: Dialect,
-    /// Those of other dialects too.
+    /// All definitions, also those of other dialects.
     pub(in crate::def) items: &'i [Item],
 }

@@ -1,8 +1,8 @@
-//! One field changed in a message that is odd elsewhere.
+//! Edits of one field in messages with oddities elsewhere.
 
 use super::*;
 
-/// The message after the edit, if it could be made.
+/// Returns the message after the edit.
 fn spliced(def: &Def, data: &[u8], path: &str, value: &Datum) -> Result<Vec<u8>, EditError> {
     let (mut decoded, mut out) = (Decoded::new(), vec![1, 2, 3]);
     decoded.read(def, data, 1);
@@ -14,7 +14,7 @@ fn spliced(def: &Def, data: &[u8], path: &str, value: &Datum) -> Result<Vec<u8>,
 #[test]
 fn everything_else_stays() {
     let chat = game(Proto::V6, "sv_chat");
-    // An overlong team, and bytes behind the text.
+    // An overlong team, and bytes after the text.
     let data = b"\x06\x80\x00\x03hi\x00\xffodd";
     let edited = |path, value: Datum| spliced(chat, data, path, &value).unwrap();
     assert_eq!(
@@ -67,7 +67,7 @@ fn what_counts_the_field_follows() {
         spliced(map, data, "data", &"xyz".into()).unwrap(),
         b"\x07\x00\x00\x80\x00\x03xyz"
     );
-    // Somebody who edits the count means it.
+    // An edited count is written as given.
     assert_eq!(
         spliced(map, data, "size", &9.into()).unwrap(),
         b"\x07\x00\x00\x80\x00\x09abc"
@@ -93,7 +93,7 @@ fn a_field_that_is_missing_is_added() {
         edited(b"\x03v\0p\0", "client_version", 3.into()).unwrap(),
         b"\x03v\0p\0\x03"
     );
-    // Not after a field that is missing and must not be, nor between odd bytes.
+    // A field cannot be added after a missing required one, nor between odd bytes.
     assert_eq!(
         edited(b"\x03", "client_version", 3.into()),
         Err(EditError::Missing)

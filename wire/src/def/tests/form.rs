@@ -1,4 +1,4 @@
-//! The text that explains the form: it is right, and lacks nothing.
+//! Tests of the explained form: it is correct and complete.
 
 use super::super::model::{Compare, Form};
 use super::super::parse::field::{self, RANGE};
@@ -80,14 +80,14 @@ fn the_example_works_as_documented() {
     assert_eq!(object.unwrap().size.unwrap().full, 8);
 }
 
-/// The first words of the rows of a part, each without its value and what else stands behind it.
+/// Returns the first words of the rows of a part, without values and explanations.
 fn rows(part: &str) -> Vec<&'static str> {
     let lines = FORM
         .lines()
         .skip_while(|line| !line.starts_with(&format!("# {part}")));
     let lines = lines.skip(1).take_while(|line| line.starts_with("#   "));
     let words = lines.flat_map(|line| {
-        // What is explained stands in a column of its own.
+        // The explanation is in a column of its own.
         let (words, _) = line.split_at_checked(30).unwrap_or((line, ""));
         words.split_whitespace().skip(1)
     });

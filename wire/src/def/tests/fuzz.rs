@@ -1,4 +1,4 @@
-//! Any text is read or refused.
+//! Any text is accepted or rejected without a panic.
 
 use proptest::prelude::*;
 
@@ -92,7 +92,7 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in prop_oneof![texts(), any::<String>(), "[ -~\n]{0,200}"]) {
         match Registry::with("any.tw", &text) {
-            // Whatever was made of it reads bytes without a panic.
+            // An accepted text gives definitions that read any bytes without a panic.
             Ok(registry) => {
                 let mut decoded = Decoded::new();
                 for def in registry.defs(Dialect::V7) {

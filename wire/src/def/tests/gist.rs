@@ -1,4 +1,4 @@
-//! One line of a message: what templates may say, and what comes of them.
+//! Gists: the templates and their results.
 
 use proptest::prelude::*;
 
@@ -27,12 +27,12 @@ fn gist(def: &Def, values: &Datum, secrets: Secrets) -> Option<String> {
         .gist(def, Source::Bytes(&data), Look { secrets, ..LOOK }, &names)
 }
 
-/// The line of a game message with these values.
+/// Returns the line of a game message with these values.
 fn line<const N: usize>(proto: Proto, name: &str, values: [(&str, Datum); N]) -> String {
     gist(game(proto, name), &Datum::group(values), Secrets::Hide).unwrap()
 }
 
-/// The line of a message of one's own with a number, three numbers, two texts and one that may be missing.
+/// Returns the line of a custom message with a number, three numbers, two texts and an optional field.
 fn own(template: &str, values: Datum) -> Option<String> {
     let text = format!(
         "for 0.7\nenum mood\n  0 bored\n  1 glad\ngame 90 x s2c\n  n  int\n  m  mood\n  l  int[3]\n  s  str\n  secret  str  secret\n  o  int?\n{template}"
@@ -301,7 +301,7 @@ fn is_clean(line: &str) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Every template has all it needs in every message that is right.
+    /// Every template finds all its fields in every correct message.
     #[test]
     fn what_is_right_has_a_gist(seed in any::<u64>()) {
         let mut choices = Choices(seed);
@@ -312,7 +312,7 @@ proptest! {
         }
     }
 
-    /// Any bytes: no panic, no control characters, never too long.
+    /// Any bytes give a line without a panic or control characters, within the maximum length.
     #[test]
     fn any_bytes_have_a_clean_gist(
         bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0), Just(0x80), 1u8..8], 0..400),
@@ -327,7 +327,7 @@ proptest! {
     }
 }
 
-/// A secret is nowhere in the line.
+/// A secret does not appear in the line.
 #[test]
 fn secrets_are_dots() {
     let mut choices = Choices(7);

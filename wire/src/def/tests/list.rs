@@ -1,11 +1,11 @@
-//! Nothing that was defined disappears: every id and name, per protocol and class.
+//! The list of all definitions, so that none disappears: every id and name, per protocol and class.
 
 use std::fmt::Write as _;
 
 use super::super::show::bytes_whole;
 use super::*;
 
-/// One line per definition: id, name, direction, fields; `?` may be missing, `!` may be secret, `[]` is a list.
+/// Returns one line per definition: id, name, direction, fields; `?` is optional, `!` may be secret, `[]` is a list.
 fn listed() -> String {
     let mut out = String::new();
     for dialect in Dialect::ALL {
@@ -113,7 +113,7 @@ fn everything_is_documented() {
     }
 }
 
-/// The typed code for connless and control messages has the same names.
+/// The typed code for connless and control messages uses the same names.
 #[test]
 fn names_agree() {
     let registry = Registry::builtin();

@@ -1,4 +1,4 @@
-//! Definitions and interpreter together.
+//! Tests of definitions and interpreter together.
 
 mod edit;
 mod form;
@@ -30,7 +30,7 @@ fn codes(decoded: &Decoded) -> Vec<Code> {
     decoded.notes().iter().map(|note| note.code).collect()
 }
 
-/// A message as bytes, and what was read of it.
+/// Returns a message as bytes, and decoded.
 fn made(def: &Def, values: &Datum) -> (Vec<u8>, Decoded) {
     let mut data = Vec::new();
     def.encode(values, &mut data).unwrap();
@@ -109,7 +109,7 @@ fn ids_on_the_wire() {
     for proto in Proto::ALL {
         assert_eq!(name(proto, Dir::C2s, &ping), Some(("ping_ex", 17)), "{proto}");
     }
-    // A UUID of the engine is none of the game's.
+    // A UUID of the engine does not belong to the game.
     let other = [&[0][..], &ping[1..]].concat();
     assert_eq!(name(Proto::Ddnet, Dir::C2s, &other), Some(("ex", 1)));
     assert_eq!(
@@ -226,7 +226,7 @@ fn what_is_not_given_takes_its_default() {
         &Datum::group([("data", "abc".into())]),
     );
     assert_eq!(data, b"\x07\0\0\0\x03abc");
-    // A field that may be missing is left out unless it has a default.
+    // An optional field is left out unless it has a default.
     let (data, _) = made(system(Proto::V7, "info"), &Datum::group([]));
     assert_eq!(data, [0x03, 0, 0, 0x85, 0x1c]);
     let (data, _) = made(system(Proto::V6, "info"), &Datum::group([]));

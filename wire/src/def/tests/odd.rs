@@ -1,4 +1,4 @@
-//! What is odd is told, and read as far as it goes.
+//! Oddities are reported, and messages are read as far as possible.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn read(proto: Proto, dir: Dir, data: &[u8]) -> (Option<&'static Def>, Decoded) 
     (def, decoded)
 }
 
-/// The notes of a message from the server: code, place and length.
+/// Returns the notes of a message from the server: code, place and length.
 fn odd(proto: Proto, data: &[u8]) -> Vec<(Code, usize, usize)> {
     let (_, decoded) = read(proto, Dir::S2c, data);
     decoded
@@ -18,7 +18,7 @@ fn odd(proto: Proto, data: &[u8]) -> Vec<(Code, usize, usize)> {
         .collect()
 }
 
-/// The notes of an object of DDNet.
+/// Returns the notes of an object of DDNet.
 fn odd_object(name: &str, ints: &[i32]) -> Vec<Code> {
     let mut decoded = Decoded::new();
     decoded.object(def(Proto::Ddnet, Class::Object, name), ints);
@@ -103,7 +103,7 @@ fn inputs_of_all_sizes() {
         (codes(&decoded), decoded.find(&correction).and_then(Record::int))
     };
     assert_eq!(found(&ints(40, 10, &[9])), (vec![], Some(9)));
-    // As DDNet's client sends it.
+    // The form that DDNet's client sends.
     assert_eq!(found(&ints(40, 10, &[])), (vec![], None));
     assert_eq!(found(&ints(44, 11, &[9])), (vec![Code::ObjectLong], Some(9)));
     assert_eq!(found(&ints(36, 9, &[9])), (vec![Code::ObjectShort], Some(9)));
@@ -130,7 +130,7 @@ fn what_ddnet_sends_to_others_is_not_odd() {
         (codes(&decoded), text)
     };
     let shown = |flags: &str| (vec![], flags.to_owned());
-    // Flags that DDNet added: its client has them in all inputs of 0.6, and shows hook lines on 0.7.
+    // Flags added by DDNet: its client sends them in all inputs of 0.6, and shows hook lines on 0.7.
     assert_eq!(
         sent(Proto::V6, &input(0x21, [0x81, 2])),
         shown("129 (playing|input_manual)")
@@ -139,7 +139,7 @@ fn what_ddnet_sends_to_others_is_not_odd() {
         sent(Proto::V7, &input(0x29, [0x84, 2])),
         shown("132 (scoreboard|aim)")
     );
-    // Numbers that receivers do not limit: sv_map_window 100, and a version to come.
+    // Numbers without limits in receivers: sv_map_window 100, and a future version.
     assert_eq!(odd(Proto::V7, b"\x05m\0\x01\x01\xa4\x01\x01"), []);
     let capabilities = [&[1][..], &uuid::uuid("capabilities@ddnet.tw"), &[6, 0x3f]].concat();
     assert_eq!(odd(Proto::Ddnet, &capabilities), []);
@@ -149,13 +149,13 @@ fn what_ddnet_sends_to_others_is_not_odd() {
 
 #[test]
 fn a_missing_field_is_not_judged_by_the_one_before() {
-    // The laser of 16.4, of type freeze: no flags, hence none unknown.
+    // The laser of 16.4, of type freeze: it has no flags, hence none unknown.
     assert_eq!(odd_object("ddnet_laser", &[0, 0, 0, 0, 9, -1, 3]), []);
     let of_later = [0, 0, 0, 0, 9, -1, 3, -1, -1, 2];
     assert_eq!(odd_object("ddnet_laser", &of_later), [Code::UnknownBits]);
 }
 
-/// DDNet's master server asks every protocol that a server registers.
+/// DDNet's master server sends a request in every protocol that a server registers.
 #[test]
 fn challenges_are_secret_on_all_protocols() {
     let data = b"\xff\xff\xff\xffchaluuid:tw0.7/ipv4\0token\0";
@@ -190,7 +190,7 @@ fn lengths_that_lie() {
         odd(Proto::V7, b"\x18\x40a\0"),
         [(Code::OutOfRange, 1, 1), (Code::SurplusBytes, 2, 2)]
     );
-    // An announcement without a name: how many numbers come with it is unknown.
+    // An announcement without a name: the number of its parameters is unknown.
     assert_eq!(odd(Proto::V7, &[0x2a, 9, 1, 2, 3]), []);
     assert_eq!(odd(Proto::V7, &[0x2a, 0, 1]), [(Code::SurplusBytes, 2, 1)]);
     assert_eq!(odd(Proto::V7, &[0x2a, 11, 1, 2]), [(Code::OutOfRange, 1, 1)]);
@@ -274,7 +274,7 @@ fn secrets_are_dots() {
         json(command, b"\x4epause\0me\0", Secrets::Hide),
         r#"{"name":"pause","arguments":"me"}"#
     );
-    // Where the secret is, for those who replace it.
+    // The place of the secret, for code that replaces it.
     let mut decoded = Decoded::new();
     let data = b"\x22\0/timeout abc\0";
     decoded.read(say, data, 1);

@@ -1,4 +1,4 @@
-//! What must hold for all definitions, all values and all bytes.
+//! Properties of all definitions, all values and all bytes.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ pub(super) fn defs(class: impl Fn(Class) -> bool) -> Vec<&'static Def> {
     all.filter(|def| class(def.class)).collect()
 }
 
-/// A stream of choices.
+/// A stream of pseudo-random choices.
 pub(super) struct Choices(pub(super) u64);
 
 impl Choices {
@@ -64,7 +64,7 @@ impl Choices {
         Datum::Bytes((0..len).map(|_| self.next().to_le_bytes()[0]).collect())
     }
 
-    /// A legal value. Counters are set right later.
+    /// Returns a legal value. Counters are corrected later.
     fn one(&mut self, def: &Def, at: u16, field: &Field) -> Datum {
         match &field.ty {
             Type::Flags(set) => {
@@ -179,7 +179,7 @@ pub(super) fn body(def: &Def, data: &[u8]) -> usize {
     }
 }
 
-/// Reads by the id in the data, as a stranger would.
+/// Reads the message by the id in its data.
 fn found<'r>(def: &Def, data: &[u8], decoded: &mut Decoded) -> Option<&'r Def> {
     let (registry, dir) = (
         Registry::builtin(),
@@ -199,7 +199,7 @@ fn found<'r>(def: &Def, data: &[u8], decoded: &mut Decoded) -> Option<&'r Def> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// For every message of every dialect.
+    /// Checks every message of every dialect.
     #[test]
     fn what_was_written_is_read(seed in any::<u64>()) {
         let (mut choices, mut decoded) = (Choices(seed), Decoded::new());
@@ -267,7 +267,7 @@ proptest! {
                 let list = matches!(record.value, Value::List(_));
                 let value = if list { decoded.datum_of(def, record, Source::Bytes(&data)) } else { choices.one(def, record.field, field) };
                 if matches!(field.ty, Type::Raw(..)) && !list {
-                    // Its length is told by another field, which follows.
+                    // Another field states its length and is tested next.
                     continue;
                 }
                 decoded.splice(def, &data, &path, &value, &mut out).unwrap();
@@ -283,7 +283,7 @@ proptest! {
         }
     }
 
-    /// Any bytes behind any id: no panic, and every byte is accounted for.
+    /// Any bytes after any id are read without a panic, and every byte is accounted for.
     #[test]
     fn any_bytes_are_read(bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0), Just(0x80), 1u8..8], 0..200), seed in any::<u64>()) {
         let (mut choices, mut decoded) = (Choices(seed), Decoded::new());
@@ -328,7 +328,7 @@ proptest! {
     }
 }
 
-/// Whether other fields are as long as this one says.
+/// Returns true if this field states the length of another one.
 fn counts(def: &Def, counter: u16) -> bool {
     def.fields.iter().any(|field| {
         field.repeat == Repeat::Field(counter)
@@ -337,7 +337,7 @@ fn counts(def: &Def, counter: u16) -> bool {
     })
 }
 
-/// Makes some packed ints longer than they need to be.
+/// Makes some packed ints longer than necessary.
 fn pad_ints(def: &Def, data: &mut Vec<u8>, body: usize, choices: &mut Choices) {
     let mut decoded = Decoded::new();
     decoded.read(def, data, body);
@@ -358,7 +358,7 @@ fn pad_ints(def: &Def, data: &mut Vec<u8>, body: usize, choices: &mut Choices) {
     }
 }
 
-/// The path of a record at the top, or in one group or list there.
+/// Returns the path of a record at the top level, or in one group or list there.
 fn path_to(def: &Def, decoded: &Decoded, record: &Record) -> Option<String> {
     let name = |record: &Record| def.field(record.field).map(|field| &*field.name);
     let index = |record: &Record| record.index.map_or(String::new(), |index| format!("[{index}]"));

@@ -1,4 +1,4 @@
-//! The values that have no parts.
+//! Writing values without parts.
 
 use super::writer::{Result, Sink, Writer};
 use crate::def::datum::{Datum, EncodeError};
@@ -11,7 +11,7 @@ impl Writer<'_, '_> {
         self.put_int(field, value)
     }
 
-    /// The number to write, which others may refer to.
+    /// Returns the number to write and keeps it for fields that refer to it.
     pub(super) fn value(
         &mut self,
         at: u16,
@@ -39,7 +39,7 @@ impl Writer<'_, '_> {
             }
             *left -= 1;
         }
-        // Flags may be given with their highest bit.
+        // Flags may be given with their highest bit set.
         let unsigned = u32::try_from(value)
             .ok()
             .filter(|_| matches!(field.ty, Type::Flags(_)));

@@ -1,8 +1,8 @@
-//! Values to bytes.
+//! From values to bytes.
 //!
-//! Law: what is given is written, also when receivers will object to it; that is what a debugging proxy is for. What is
-//! not given is the definition's default, else the legal value nearest 0, else empty; a field that counts or measures
-//! another one follows that.
+//! Law: given values are written even if receivers will reject them; a debugging proxy needs that. A missing value is
+//! the default of the definition, else the legal value nearest 0, else empty. A field that counts or measures another
+//! one follows it.
 
 mod leaf;
 mod writer;
@@ -15,7 +15,7 @@ use super::model::{Class, Def, Field, Id, Len, Repeat, Type};
 use super::suggest::suggest;
 use crate::varint;
 
-/// Most elements or bytes that nobody gave: no message has room for more.
+/// The maximum number of default elements or bytes; no message has room for more.
 const MAX_DEFAULT: i64 = 1400;
 
 type Given = [(std::sync::Arc<str>, Datum)];
@@ -24,7 +24,7 @@ impl Def {
     /// Appends the message, its id first. Control messages begin with their byte, connless ones with `ffffffff`.
     ///
     /// # Errors
-    /// Values that the wire form cannot hold; `out` is then as it was.
+    /// Returns an error if the wire form cannot hold a value; `out` is then unchanged.
     pub fn encode(&self, values: &Datum, out: &mut Vec<u8>) -> Result {
         if self.class == Class::Object {
             return Err(EncodeError::WrongClass(self.name.clone()));
@@ -57,7 +57,7 @@ impl Def {
         self.write(values, Sink::Ints(out))
     }
 
-    /// Appends one element of a field as it is in a message, where `number` is the one that tells its size.
+    /// Appends one element of a field as in a message. `number` is the field that states its size, and its value.
     pub(super) fn encode_element(
         &self,
         at: u16,
@@ -82,7 +82,7 @@ impl Def {
         Writer::new(self, Sink::Bytes(out)).field(at, field, value)
     }
 
-    /// As [`Def::encode_element`], in an object.
+    /// Appends one element of a field as in an object.
     pub(super) fn encode_ints(&self, at: u16, field: &Field, value: &Datum, out: &mut Vec<i32>) -> Result {
         Writer::new(self, Sink::Ints(out)).one(at, field, Some(value))
     }
@@ -136,7 +136,7 @@ impl Writer<'_, '_> {
         }
         for (at, field) in def.parts(parent) {
             let mut after = def.parts(parent).filter(|(later, _)| *later > at);
-            // Without a default it is left out if that leaves no hole.
+            // Without a default it is left out if that leaves no gap.
             let tail = |(_, field): (u16, &Field)| match value(field) {
                 None => field.optional && field.default.is_none(),
                 given => given == Some(&Datum::Absent),
@@ -157,7 +157,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// What a field must be so that it tells the length of one that was given.
+    /// Returns the value that a field must have to state the length of a given one.
     fn counted(&self, counter: u16, given: &Given) -> Option<i64> {
         let parent = self.def.field(counter)?.parent;
         self.def.parts(parent).find_map(|(_, field)| {
@@ -218,7 +218,7 @@ impl Writer<'_, '_> {
             Type::Be16 => self.big_endian(at, field, value, 2),
             Type::Be32 => self.big_endian(at, field, value, 4),
             Type::Decimal => {
-                // A number that was not one on the wire is written as it was.
+                // Text that was not a number on the wire is written unchanged.
                 if let Some(Datum::Bytes(text)) = value {
                     return self.terminated(field, text);
                 }
@@ -248,7 +248,7 @@ impl Writer<'_, '_> {
                 };
                 self.ints_left = bytes.map(|counter| self.number(counter) / 4);
                 self.members(Some(at), name, given)?;
-                // The size may announce more than there are fields, and more than any message has room for.
+                // The announced size may exceed the fields, and the room of any message.
                 for _ in 0..MAX_DEFAULT {
                     if self.ended || self.ints_left.is_none_or(|left| left <= 0) {
                         break;

@@ -4,7 +4,7 @@ use crate::def::datum::EncodeError;
 use crate::def::model::Def;
 
 pub(super) type Result<T = ()> = std::result::Result<T, EncodeError>;
-/// Ints and bytes that are written.
+/// The destination: bytes or ints.
 pub(super) enum Sink<'o> {
     Bytes(&'o mut Vec<u8>),
     Ints(&'o mut Vec<i32>),
@@ -13,11 +13,11 @@ pub(super) enum Sink<'o> {
 pub(super) struct Writer<'d, 'o> {
     pub(super) def: &'d Def,
     pub(super) sink: Sink<'o>,
-    /// The numbers written so far that others may refer to.
+    /// The numbers written so far that other fields may refer to.
     pub(super) numbers: Vec<(u16, i64)>,
-    /// A field was left out: nothing may follow.
+    /// True after a field was left out: nothing may follow.
     pub(super) ended: bool,
-    /// Within an object in a message: ints that it may still have.
+    /// The number of ints left in an object in a message.
     pub(super) ints_left: Option<i64>,
 }
 

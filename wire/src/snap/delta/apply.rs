@@ -1,13 +1,13 @@
-//! A base and a delta to a snapshot, in one walk over both.
+//! Applies a delta to its base in one walk over both.
 
 use super::entry::{Counts, Deleted, Delta, Spot, Update, lesser};
 use crate::note::{Code, Notes};
 use crate::snap::snapshot::{Key, Snapshot};
 
-/// The snapshot has no room for more.
+/// The error for a snapshot without room for more.
 struct Full;
 
-/// Makes `out` what `base` becomes.
+/// Makes `out` the result of applying `delta` to `base`.
 pub(super) fn apply(delta: &mut Delta, base: &Snapshot, out: &mut Snapshot) -> Counts {
     out.clear();
     let mut walk = Walk {
@@ -29,9 +29,9 @@ pub(super) fn apply(delta: &mut Delta, base: &Snapshot, out: &mut Snapshot) -> C
 }
 
 struct Walk<'d, 'o> {
-    /// What is left.
+    /// The deleted keys not yet handled.
     deleted: &'d [Deleted],
-    /// What is left.
+    /// The updates not yet handled.
     updates: &'d [Update],
     ints: &'d [i32],
     notes: &'d mut Notes,
@@ -63,7 +63,7 @@ impl<'d> Walk<'d, '_> {
         Ok(())
     }
 
-    /// Adds the updates with keys before that of the next item of the base: it does not have them.
+    /// Adds the updates with keys below `end`, the next item of the base: the base does not have them.
     fn new_items(&mut self, end: Option<Key>) -> Result<(), Full> {
         while let Some(next) = self.updates.first() {
             if end.is_some_and(|end| next.key >= end) {
@@ -78,7 +78,7 @@ impl<'d> Walk<'d, '_> {
         Ok(())
     }
 
-    /// The update of an item, taken off. Of several the last one counts.
+    /// Takes the update of an item. If there are several, the last one counts.
     fn update(&mut self, key: Key) -> Option<Update> {
         let mut found: Option<Update> = None;
         while let Some((next, rest)) = self.updates.split_first() {
@@ -99,7 +99,7 @@ impl<'d> Walk<'d, '_> {
         found
     }
 
-    /// Whether the item of the base is deleted.
+    /// Returns true if the item of the base is deleted.
     fn deletes(&mut self, key: Key) -> bool {
         let mut found = false;
         while let Some((next, rest)) = self.deleted.split_first() {

@@ -3,32 +3,32 @@
 use crate::note::{Code, Note, Notes};
 use crate::snap::snapshot::Key;
 
-/// Clients discard the snapshot; a note says why.
+/// The error for a snapshot that clients discard. A note gives the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("clients discard the snapshot")]
 pub struct Broken;
 
-/// How many items of which sort a snapshot has.
+/// The numbers of items of a snapshot, by kind of change.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Items.
+    /// All items.
     pub items: usize,
-    /// Those that the base does not have.
+    /// Items that the base does not have.
     pub new: usize,
-    /// Those that the base has with other values.
+    /// Items that the base has with other values.
     pub changed: usize,
     /// Items of the base that are gone.
     pub deleted: usize,
 }
 
-/// A place in the data.
+/// A range of bytes in the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spot {
     pub(super) at: u16,
     pub(super) len: u16,
 }
 
-/// A key that is deleted.
+/// A deleted key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Deleted {
     pub(super) key: Key,
@@ -39,13 +39,13 @@ pub(super) struct Deleted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Update {
     pub(super) key: Key,
-    /// First of its ints: the later the update, the higher.
+    /// The index of its first int. Later updates have a higher one.
     pub(super) first: u16,
     pub(super) len: u16,
     pub(super) spot: Spot,
 }
 
-/// A delta, in buffers to use again.
+/// A delta, in reusable buffers.
 #[derive(Debug, Default, Clone)]
 pub struct Delta {
     pub(super) deleted: Vec<Deleted>,
@@ -63,7 +63,7 @@ impl Update {
 }
 
 impl Spot {
-    /// Notes have 16 bits as well.
+    /// Saturates at 16 bits, as notes do.
     pub(super) fn new(at: usize, end: usize) -> Self {
         let short = |value: usize| u16::try_from(value).unwrap_or(u16::MAX);
         Self {

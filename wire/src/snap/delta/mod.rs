@@ -1,10 +1,11 @@
-//! What a snapshot says, and its application to the one before.
+//! Deltas: the data of a snapshot, relative to an earlier one.
 //!
-//! Ints: how many items are deleted, how many are updated, 0; the deleted keys; for each updated item its type, its id,
-//! its size unless both sides agreed on it, and its ints: differences if the base has the item, else values.
+//! The ints of a delta: the number of deleted items, the number of updated items, 0; the deleted keys; for each
+//! updated item its type, its id, its size unless both sides agreed on it, and its ints: differences if the base has
+//! the item, else values.
 //!
-//! Law: a delta is sorted as [`Snapshot`]s are, so that it is applied in one walk. What cannot be read ends the reading;
-//! what came before can still be applied, to be looked at.
+//! Law: a delta is sorted as [`Snapshot`]s are, so that it is applied in one walk. An unreadable place ends the
+//! reading; the part before it can still be applied, to show it.
 
 mod apply;
 mod entry;
@@ -16,23 +17,23 @@ pub use entry::{Broken, Counts, Delta};
 use entry::{Deleted, Update, lesser};
 
 impl Delta {
-    /// Bytes of memory held.
+    /// Returns the number of bytes of memory held.
     pub(super) fn memory(&self) -> usize {
         self.deleted.capacity() * size_of::<Deleted>()
             + self.updates.capacity() * size_of::<Update>()
             + self.ints.capacity() * size_of::<i32>()
     }
 
-    /// An empty buffer.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads the joined data of a snapshot's parts. No data: nothing changes.
+    /// Reads the joined data of a snapshot's parts. Without data nothing changes.
     ///
     /// # Errors
-    /// [`Broken`]; what was read before the fault can be applied.
+    /// Returns [`Broken`] if the data is damaged. The part before the fault can be applied.
     pub fn read(&mut self, sizes: &Sizes, data: &[u8]) -> Result<(), Broken> {
         self.clear();
         if !data.is_empty() {
@@ -43,34 +44,35 @@ impl Delta {
         self.sound()
     }
 
-    /// Makes `out` what `base` becomes.
+    /// Makes `out` the result of applying the delta to `base`.
     ///
     /// # Errors
-    /// [`Broken`], also when reading was; `out` then has what could be made.
+    /// Returns [`Broken`] if the delta does not fit `base`, or was damaged; `out` then holds the part that could be
+    /// made.
     pub fn apply(&mut self, base: &Snapshot, out: &mut Snapshot, counts: &mut Counts) -> Result<(), Broken> {
         *counts = apply::apply(self, base, out);
         self.sound()
     }
 
-    /// What is odd. Ranges count in the joined data.
+    /// Returns the oddities. Ranges count in the joined data.
     #[must_use]
     pub const fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// The deleted keys, in their order, however often they were told.
+    /// Returns the deleted keys in order; repeated ones as often as they were sent.
     pub fn deleted(&self) -> impl ExactSizeIterator<Item = Key> {
         self.deleted.iter().map(|deleted| deleted.key)
     }
 
-    /// The updated items, in the order of their keys, with ints that are differences if the base has the item.
+    /// Returns the updated items in the order of their keys. The ints are differences if the base has the item.
     pub fn updates(&self) -> impl ExactSizeIterator<Item = (Key, &[i32])> {
         self.updates
             .iter()
             .map(|update| (update.key, update.values(&self.ints)))
     }
 
-    /// Notes updates of a type that is not known, each type once.
+    /// Notes updates of unknown types, each type once.
     pub(super) fn note_types(&mut self, mut known: impl FnMut(u16) -> bool) {
         let mut last = None;
         for update in &self.updates {

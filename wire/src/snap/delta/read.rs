@@ -1,4 +1,4 @@
-//! Bytes to a delta.
+//! From bytes to a delta.
 
 use super::entry::{Broken, Deleted, Delta, Spot, Update, lesser};
 use crate::note::Code;
@@ -6,7 +6,7 @@ use crate::snap::snapshot::{Key, Sizes};
 use crate::snap::{MAX_SIZE, MAX_TYPE};
 use crate::varint;
 
-/// Most ints: the room that clients have for them.
+/// The maximum number of ints: the room that clients have for them.
 const MAX_INTS: usize = MAX_SIZE / 4;
 
 /// Reads all of `data` into an empty delta.
@@ -28,7 +28,7 @@ pub(super) fn all(delta: &mut Delta, sizes: &Sizes, data: &[u8]) -> Result<(), B
 struct Reader<'a, 'd> {
     data: &'a [u8],
     pos: usize,
-    /// Read so far.
+    /// The number of ints read so far.
     ints: usize,
     delta: &'d mut Delta,
 }
@@ -80,7 +80,7 @@ impl Reader<'_, '_> {
             self.delta.ints.push(int);
         }
         let spot = self.since(start);
-        // Below MAX_INTS.
+        // `first` is below MAX_INTS.
         let first = u16::try_from(first).unwrap_or(u16::MAX);
         self.delta.updates.push(Update {
             key,

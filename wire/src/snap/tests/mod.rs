@@ -1,4 +1,4 @@
-//! Recorded snapshots, and what tests of snapshots share.
+//! Recorded snapshots, and helpers for tests of snapshots.
 
 mod odd;
 mod properties;
@@ -46,7 +46,7 @@ fn codes(notes: &Notes) -> Vec<&'static str> {
     notes.iter().map(|note| note.code.name()).collect()
 }
 
-/// A session, and its messages by name.
+/// A session that takes messages by name.
 struct Session {
     store: Store<'static>,
     proto: Proto,
@@ -86,7 +86,7 @@ impl Session {
         self.receive(dir, &message)
     }
 
-    /// A snapshot in one part, told as a difference to `base` of the tick `base_tick`.
+    /// Sends a snapshot in one part, as a difference to `base` of the tick `base_tick`.
     fn single(&mut self, tick: i32, base_tick: i32, base: &Snapshot, to: &Snapshot) -> Option<Completed<'_>> {
         let mut data = Vec::new();
         to.delta(base, &sizes(self.proto), &mut data).unwrap();
@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-/// Of a session of 0.7: the world; two items more, one gone; three gone.
+/// Snapshots of a 0.7 session: the world; two more items and one gone; three gone.
 const SEVEN: [&str; 3] = [
     "11a6a708a7a708baa31297020012000400b00fb001050403b01c9005010405b01cb006010406b01ab009030407900e900a0004089011\
      900a000409b013900a00040bb00db00c00040c900d900d00040db00d900d01040e900e900d00040fb01c900d010410b00db00d000411\
@@ -169,7 +169,7 @@ fn a_recorded_session_of_seven() {
     assert_eq!(found, expected);
 }
 
-/// Of a session of DDNet 16.4: types without their UUIDs; with them; an event more.
+/// Snapshots of a DDNet 16.4 session: types without their UUIDs; with them; one more event.
 const DDNET: [&str; 3] = [
     "0f0a0b8ee0a59b089d0400160006000000000000000001bfff030003b3b0bfec010880010b00ddc8f89002fffddb8002fffdfbf70ffff\
      ffbf70ffffdfbf70ffffdfbf70ffffffbf70f40c6e8e88003ff9d809103fffdfbf70ffffdfbf70ffffdfbf70ffffffbf70f01b7f9ee09\
@@ -250,7 +250,7 @@ fn a_recorded_session_of_ddnet() {
         "ddnet_player 0 flags 1 -> 0",
     ];
     assert_eq!(found, expected);
-    // The same again, and an older one.
+    // The same snapshot again, and an older one.
     assert_eq!(session.receive(Dir::S2c, &third).unwrap().fate, Fate::Again);
     assert_eq!(session.notes(), ["snap-again"]);
 }

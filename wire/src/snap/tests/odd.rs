@@ -2,10 +2,10 @@
 
 use super::*;
 
-/// Notes: code, first byte, bytes.
+/// Notes as code, first byte and length.
 type Found = Vec<(&'static str, usize, usize)>;
 
-/// Reads and applies; the result and the notes.
+/// Reads and applies a delta. Returns the result and the notes.
 fn apply(base: &Snapshot, data: &[u8]) -> (Result<Counts, Counts>, Snapshot, Found) {
     let (mut delta, mut out, mut counts) = (Delta::new(), Snapshot::new(), Counts::default());
     let read = delta.read(&sizes(Proto::V7), data);
@@ -19,13 +19,13 @@ fn apply(base: &Snapshot, data: &[u8]) -> (Result<Counts, Counts>, Snapshot, Fou
     (result, out, notes.collect())
 }
 
-/// As [`apply`], of ints, with what is odd only; `Err`: broken.
+/// Applies a delta of ints. Returns true if it worked, and the oddities.
 fn odd(base: &Snapshot, ints: &[i32]) -> (bool, Found) {
     let (result, _, notes) = apply(base, &packed(ints));
     (result.is_ok(), notes)
 }
 
-/// A flag, and an item of a type without agreed size.
+/// Returns a snapshot with a flag, and an item of a type without agreed size.
 fn base() -> Snapshot {
     snapshot(&[(5, 1, &[10, 20, 0]), (23, 0, &[7])])
 }
@@ -52,7 +52,7 @@ fn differences_wrap() {
 fn what_clients_take() {
     let flag = key(5, 1).to_int();
     let good = [
-        // An update of nothing is no change.
+        // An update without ints changes nothing.
         (vec![0, 1, 0, 5, 1, 0, 0, 0], vec![]),
         (vec![0, 0, 4], vec![("unexpected-bytes", 2, 1)]),
         (vec![0, -1, 0], vec![("out-of-range", 1, 1)]),
@@ -82,10 +82,10 @@ fn what_clients_take() {
             ("int-padding", 3, 5)
         ]
     );
-    // The last update counts, and differs from the base, not from the one before.
+    // The last update counts. It is relative to the base, not to the update before it.
     let (_, out, _) = apply(&base(), &packed(&[0, 2, 0, 5, 1, 1, 1, 1, 5, 1, 2, 2, 2]));
     assert_eq!(out.get(key(5, 1)), Some(&[12, 22, 2][..]));
-    // So it does when the item is deleted as well.
+    // It also counts if the item is deleted as well.
     let (_, out, _) = apply(&base(), &packed(&[1, 1, 0, flag, 5, 1, 1, 1, 1]));
     assert_eq!(out.get(key(5, 1)), Some(&[11, 21, 1][..]));
 }
@@ -115,11 +115,11 @@ fn what_clients_discard() {
     for (ints, note) in bad {
         assert_eq!(odd(&base(), &ints), (false, vec![note]), "{ints:?}");
     }
-    // What came before is there to be looked at.
+    // The part before the fault can still be shown.
     let (result, out, _) = apply(&base(), &packed(&[0, 2, 0, 5, 1, 1, 1, 1, 5]));
     assert_eq!(result.unwrap_err().changed, 1);
     assert_eq!(out.get(key(5, 1)), Some(&[11, 21, 1][..]));
-    // An int that has no end.
+    // An int without an end.
     assert_eq!(apply(&base(), &[0, 0, 0x80]).2, [("snap-truncated", 2, 1)]);
 }
 
@@ -161,7 +161,7 @@ fn the_limits_of_clients() {
     assert_eq!(full.insert(key(24, 0), &[0; 20_000]), Err(InsertError::Full));
 }
 
-/// However many lesser notes there are, the one that says why it is broken is told.
+/// The note with the reason is kept even among many lesser notes.
 #[test]
 fn the_reason_is_reported() {
     let mut data = [0x80, 0].repeat(3);

@@ -1,4 +1,4 @@
-//! What must hold for all snapshots and all bytes.
+//! Properties of all snapshots and all bytes.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Items that a server may send: with agreed sizes, with explicit ones, descriptors and what they describe.
+/// Generates items that a server may send: with agreed sizes, with explicit ones, descriptors and their types.
 fn items() -> impl Strategy<Value = BTreeMap<(u16, u16), Vec<i32>>> {
     let kind = prop_oneof![0u16..30, Just(0x4000), 0x7ff0u16..=0x7fff];
     let int = prop_oneof![-3i32..3, any::<i32>()];
@@ -21,7 +21,7 @@ fn items() -> impl Strategy<Value = BTreeMap<(u16, u16), Vec<i32>>> {
     )
 }
 
-/// Gives every item the size that it must have: the agreed one, or one that belongs to its key.
+/// Gives every item the size that it must have: the agreed one, or one derived from its key.
 fn sized(items: &BTreeMap<(u16, u16), Vec<i32>>, sizes: &Sizes) -> Snapshot {
     let mut snapshot = Snapshot::new();
     for ((kind, id), ints) in items {
@@ -52,7 +52,7 @@ proptest! {
             delta.apply(&base, &mut made, &mut again).unwrap();
             prop_assert_eq!((&made, made.crc(), again), (&to, to.crc(), counts));
             prop_assert_eq!(delta.notes().len(), 0);
-            // Cut anywhere, it is not taken.
+            // A cut delta is rejected, wherever it is cut.
             for end in 1..data.len() {
                 prop_assert_eq!(delta.read(&sizes, &data[..end]), Err(Broken));
             }

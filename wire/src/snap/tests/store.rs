@@ -1,8 +1,8 @@
-//! What a store keeps, and says.
+//! The snapshots that a store keeps, and its findings.
 
 use super::*;
 
-/// A world of so many items, which change with the tick.
+/// Returns a world of so many items, which change with the tick.
 fn world(tick: i32, items: u16) -> Snapshot {
     let mut world = Snapshot::new();
     for id in 0..items {
@@ -13,7 +13,7 @@ fn world(tick: i32, items: u16) -> Snapshot {
     world
 }
 
-/// A snapshot in parts of 900 bytes, as messages.
+/// Returns the messages of a snapshot in parts of 900 bytes.
 fn parts(session: &mut Session, tick: i32, to: &Snapshot) -> Vec<Vec<u8>> {
     let mut data = Vec::new();
     to.delta(&Snapshot::new(), &sizes(session.proto), &mut data)
@@ -68,7 +68,7 @@ fn parts_in_any_order() {
     assert_eq!(done.to_string(), "tick 1000 complete, 50 items, 5 parts, crc ok");
     assert_eq!((done.snapshot(), done.data_at), (&world, None));
     assert_eq!(session.store.receiving(), None);
-    // Once it is there its parts are no news.
+    // Parts of a complete snapshot are ignored.
     assert!(session.receive(Dir::S2c, &last).is_none());
     assert_eq!(
         (session.notes(), session.store.receiving()),
@@ -91,7 +91,7 @@ fn a_newer_snapshot_ends_an_older_one() {
         assert!(fate.is_none_or(|fate| fate == Fate::Kept));
     }
     assert_eq!(session.store.newest().unwrap().0, 12);
-    // So does the same one in one part.
+    // The same snapshot in one part ends it, too.
     let new = parts(&mut session, 14, &world(14, 20));
     assert!(session.receive(Dir::S2c, &new[0]).is_none());
     assert_eq!(session.complete(14, &world(14, 1)), Fate::Kept);
@@ -188,7 +188,7 @@ fn bases() {
         (done.fate, done.snapshot(), done.before()),
         (Fate::Kept, &worlds[1], &worlds[0])
     );
-    // One was lost, and the next one needs it.
+    // One snapshot was lost, and the next one needs it.
     let done = session.single(106, 104, &worlds[2], &worlds[3]).unwrap();
     assert_eq!(done.to_string(), "tick 106 base 104, 3 changed, base not known");
     assert_eq!(
@@ -209,7 +209,7 @@ fn bases() {
         (Fate::Kept, &worlds[3], None)
     );
     assert_eq!(done.to_string(), "tick 110 base 108, 3 items");
-    // A wrong sum.
+    // The sum is wrong.
     let fields = [("tick", 112), ("delta_tick", 2), ("crc", 1), ("part_size", 0)];
     let done = session.send(Dir::S2c, "snap_single", &fields, &[]).unwrap();
     assert_eq!(
@@ -217,7 +217,7 @@ fn bases() {
         ("tick 112 base 110, 3 items, crc wrong".into(), Some(false))
     );
     assert!(session.store.at(112).is_none() && !session.store.whole());
-    // Before the newest one, and before the game.
+    // Older than the newest one, and older than the game.
     assert_eq!(session.complete(101, &worlds[0]), Fate::Late);
     assert_eq!(session.complete(-7, &worlds[0]), Fate::Late);
 }
@@ -247,7 +247,7 @@ fn old_snapshots_go() {
         ),
         (18, true, false)
     );
-    // Without bases they go as servers forget them.
+    // Without later bases, snapshots are dropped when servers forget them.
     for tick in (1400..3000).step_by(2) {
         assert_eq!(session.complete(tick, &world(tick, 5)), Fate::Kept);
     }
@@ -257,7 +257,7 @@ fn old_snapshots_go() {
 #[test]
 fn a_map_change_clears_it() {
     let mut session = Session::new(Proto::Ddnet);
-    // The handshake against spoofed addresses, whose ticks are a token.
+    // The handshake against spoofed addresses, in which ticks are a token.
     let empty = [("tick", 180_094_995), ("delta_tick", 180_094_996)];
     assert_eq!(
         session.send(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,
@@ -267,7 +267,7 @@ fn a_map_change_clears_it() {
     assert!(session.store.is_empty());
     let world = snapshot(&[(5, 1, &[1, 2, 3])]);
     assert_eq!(session.complete(10, &world), Fate::Kept);
-    // Said again, it means nothing.
+    // A repetition has no effect.
     assert!(session.send(Dir::C2s, "enter_game", &[], &[]).is_none());
     assert_eq!(session.store.len(), 1);
     assert!(session.send(Dir::S2c, "map_change", &[], &[]).is_none());
@@ -286,7 +286,7 @@ fn after_a_gap() {
         session.single(104, 102, &worlds[1], &worlds[2]).unwrap().fate,
         Fate::NoBase
     );
-    // Not even an empty one with a base that is known is sure.
+    // Even an empty snapshot with a known base is not sure.
     let empty = [("tick", 106), ("delta_tick", 6)];
     assert_eq!(
         session.send(Dir::S2c, "snap_empty", &empty, &[]).unwrap().fate,
@@ -298,7 +298,7 @@ fn after_a_gap() {
         Fate::Kept
     );
     assert!(session.store.whole());
-    // The map changed in between: the same tick means something else.
+    // The map changed in between: the same tick has another meaning.
     session.store.gap();
     let done = session.single(110, 108, &worlds[1], &worlds[0]).unwrap();
     assert_eq!(
@@ -308,7 +308,7 @@ fn after_a_gap() {
     assert!(session.store.is_empty() && !session.store.whole());
     assert_eq!(session.complete(112, &worlds[0]), Fate::Kept);
     assert!(session.store.whole());
-    // It changed and ticks begin anew.
+    // The map changed and ticks start anew.
     assert_eq!(session.complete(5000, &worlds[0]), Fate::Kept);
     session.store.gap();
     assert_eq!(session.complete(20, &worlds[0]), Fate::Kept);

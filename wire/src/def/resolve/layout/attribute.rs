@@ -1,4 +1,4 @@
-//! Ranges, defaults and what must not be shown.
+//! Ranges, defaults and secrets.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Out<'_, '_> {
         }
     }
 
-    /// `Some(None)`: there is none. `None`: it is wrong.
+    /// Returns the default. `Some(None)` if there is none, `None` if it is wrong.
     #[expect(clippy::option_option, reason = "none and wrong are two things")]
     pub(super) fn default(&mut self, raw: &RawField, ty: &Type) -> Option<Option<Default>> {
         let Some(default) = &raw.default else {

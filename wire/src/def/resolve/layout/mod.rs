@@ -12,9 +12,9 @@ use crate::def::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
 use crate::def::suggest::suggest;
 use crate::def::syntax::{Builtin, Head, Item, Layout, Member, Name, RawField, RawLen, RawRepeat};
 
-/// Most fields of a message, those of its parts counted.
+/// The maximum number of fields of a message, including those of its parts.
 const MAX_FIELDS: usize = 1024;
-/// How deep structs may be in each other.
+/// The maximum depth of structs inside structs.
 const MAX_DEPTH: usize = 8;
 
 pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut Errors) -> Option<Def> {
@@ -44,7 +44,7 @@ pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut 
     };
     match gist::compile(&layout.gist, &def) {
         Ok(gist) => def.gist = gist,
-        // A user who replaces an enum or a struct is not told that something built in does not fit it: it goes without.
+        // If a user's enum or struct does not fit a built-in gist, the gist is dropped without an error.
         Err(_) if item.scope.level < names.level => {}
         Err((mark, message, help)) => errors.push(mark, message, help),
     }
@@ -232,7 +232,7 @@ impl<'i> Out<'_, 'i> {
         })
     }
 
-    /// A number before this field, beside it or beside what it is part of.
+    /// Returns a number before this field, beside it or beside the group it is part of.
     fn counter(&mut self, name: &Name, parent: Option<u16>) -> Option<u16> {
         let mut level = parent;
         loop {
@@ -276,7 +276,7 @@ impl<'i> Out<'_, 'i> {
             .copied()
     }
 
-    /// The enum or flags of a field. An object that has the name of one is still found where its size is told.
+    /// Returns the enum or flags of a field. An object with the name of one is found if its size is given.
     fn set(&self, raw: &RawField) -> Option<&'i Arc<Set>> {
         let object = raw.bytes.is_some() && self.layout(&raw.ty).is_some();
         let set = self.names.sets.get(&*raw.ty.text).copied();

@@ -1,4 +1,4 @@
-//! Names that nothing has, and what may be meant by them.
+//! Errors for unknown names, with suggestions.
 
 use super::Out;
 use crate::def::model::{Class, Dialect};
@@ -39,7 +39,7 @@ impl Out<'_, '_> {
             .push(name.mark, format!("unknown struct `{}`", name.text), meant);
     }
 
-    /// Something with few others beside it.
+    /// Reports an unknown name among few alternatives.
     pub(super) fn unknown<'k>(
         &mut self,
         name: &Name,
@@ -51,7 +51,7 @@ impl Out<'_, '_> {
             .push(name.mark, format!("unknown {what} `{}`", name.text), help);
     }
 
-    /// Reports a type that other protocols have. `false`: none has it.
+    /// Reports a type that only other protocols have. Returns false if none has it.
     fn reported_elsewhere(&mut self, name: &Name, what: &str) -> bool {
         let named = self.names.items.iter().filter(|item| item.name.text == name.text);
         let bits = named.filter(|item| match &item.kind {
