@@ -1,34 +1,34 @@
-//! What is wrong with a text, where, and what was meant.
+//! Errors, warnings and notes about a text, with places and suggestions.
 //!
-//! Law: every diagnostic has a [`Code`] of the one table below, which stays the same for good: scripts and searches
-//! rely on it. A diagnostic is data; the text it is about and the name of its file come in when it is rendered.
+//! Law: every diagnostic has a [`Code`] from the table below. Codes never change, because scripts and searches rely
+//! on them. A diagnostic is data; the text it refers to and the name of the file are needed only to render it.
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::span::Span;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The text is refused.
+    /// The text is rejected.
     Error,
-    /// Probably not what was meant.
+    /// The text probably does not have the intended meaning.
     Warning,
-    /// Good to know.
+    /// Additional information.
     Note,
 }
 
 macro_rules! codes {
     ($($variant:ident $name:literal $severity:ident $text:literal)*) => {
-        /// The kinds of diagnostics. One table gives code, severity and what it means.
+        /// The kinds of diagnostics. One table defines the code, the severity and the meaning of each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $(#[doc = $text] $variant,)*
         }
 
         impl Code {
-            /// Every code.
+            /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             const fn row(self) -> (&'static str, Severity, &'static str) {
@@ -80,51 +80,51 @@ codes! {
 }
 
 impl Code {
-    /// Its name, as in `error[E103]`.
+    /// Returns the code as in `error[E103]`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// How bad it is.
+    /// Returns the severity.
     #[must_use]
     pub const fn severity(self) -> Severity {
         self.row().1
     }
 
-    /// What it means, in one line.
+    /// Returns the meaning in one line.
     #[must_use]
     pub const fn text(self) -> &'static str {
         self.row().2
     }
 }
 
-/// One thing that is wrong, or worth knowing.
+/// One error, warning or note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What kind of thing.
+    /// The kind.
     pub code: Code,
-    /// What exactly.
+    /// The message.
     pub message: String,
-    /// Where.
+    /// The place in the text.
     pub span: Span,
-    /// What to write instead.
+    /// A suggested correction.
     pub help: Option<String>,
-    /// What there is to know about it.
+    /// Additional information.
     pub notes: Vec<String>,
 }
 
-/// How a diagnostic is drawn.
+/// The style of a rendered diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// Without escape sequences.
+    /// Plain text without escape sequences.
     Plain,
-    /// With the colours of a terminal.
+    /// Text with terminal colours.
     Coloured,
 }
 
 impl Diagnostic {
-    /// A diagnostic without help and notes.
+    /// Creates a diagnostic without help and notes.
     #[must_use]
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -136,14 +136,14 @@ impl Diagnostic {
         }
     }
 
-    /// With what to write instead.
+    /// Adds a suggested correction.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// With the name that was meant, if there is one.
+    /// Adds a similar name as a suggestion, if there is one.
     #[must_use]
     pub fn meant(self, name: Option<&str>) -> Self {
         match name {
@@ -152,20 +152,20 @@ impl Diagnostic {
         }
     }
 
-    /// With one more thing to know.
+    /// Adds a note.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// How bad it is.
+    /// Returns the severity.
     #[must_use]
     pub const fn severity(&self) -> Severity {
         self.code.severity()
     }
 
-    /// The lines that show it in `source`, the text it is about, which is called `name`. No newline at the end.
+    /// Renders it as lines of `source`, the text it refers to, which is called `name`. There is no final newline.
     #[must_use]
     pub fn render(&self, name: &str, source: &str, style: Style) -> String {
         let level = match self.severity() {
@@ -194,7 +194,7 @@ impl Diagnostic {
         renderer.decor_style(DecorStyle::Ascii).render(&[group])
     }
 
-    /// The span, moved to the borders of characters of `source` if that is another text than it should be.
+    /// Returns the span, moved to character boundaries in case `source` is another text.
     fn drawn(&self, source: &str) -> Span {
         let end = source.floor_char_boundary(self.span.end);
         let start = source.floor_char_boundary(self.span.start.min(end));
@@ -202,7 +202,7 @@ impl Diagnostic {
     }
 }
 
-/// Puts diagnostics in the order in which they are shown: that of the text, the worse ones of a place first.
+/// Sorts diagnostics for display: in the order of the text, and by severity at the same place.
 pub(crate) fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| {
         let key = |d: &Diagnostic| (d.span.start, d.severity(), d.span.end, d.code);

@@ -1,4 +1,4 @@
-//! A filter: one expression, ready to be asked about messages.
+//! A filter: one expression, ready to be matched against messages.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::eval::{Facts, Key, Memory, Program, Reach};
 use crate::syntax::{Expr, parse};
 
-/// An expression that has been checked.
+/// A checked expression.
 ///
-/// It can be shared: what changes from message to message is in the [`Memory`], one for each session.
+/// It can be shared: the state that changes from message to message is in the [`Memory`], one for each session.
 #[derive(Debug, Clone)]
 pub struct Filter {
     expr: Expr,
@@ -19,18 +19,18 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Reads and checks an expression. What comes with the filter are warnings and notes, in the order of the text.
+    /// Reads and checks an expression. Returns the filter with warnings and notes in the order of the text.
     ///
     /// # Errors
-    /// Everything that is wrong, in the order of the text.
+    /// Returns all errors in the order of the text.
     pub fn parse(text: &str, registry: &Registry) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
         Self::check(parse(text).map_err(|error| vec![error])?, registry)
     }
 
-    /// Checks an expression that has been read; as [`Self::parse`] does.
+    /// Checks a parsed expression, as [`Self::parse`] does.
     ///
     /// # Errors
-    /// Everything that is wrong with it, in the order of the text.
+    /// Returns all errors in the order of the text.
     pub fn check(expr: Expr, registry: &Registry) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
         let (program, mut diagnostics) = crate::check::check(&expr, registry);
         let wrong = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
@@ -55,28 +55,29 @@ impl Filter {
         Ok((filter, diagnostics))
     }
 
-    /// The tree.
+    /// Returns the tree.
     #[must_use]
     pub const fn expr(&self) -> &Expr {
         &self.expr
     }
 
-    /// Whether it asks about what is in snapshots (`snap.tick`, `snap.character[3].x`), which needs a caller that follows
-    /// them: [`Facts::snap`] and [`Facts::items`].
+    /// Returns true if it reads the contents of snapshots (`snap.tick`, `snap.character[3].x`). The caller must then
+    /// follow snapshots: [`Facts::snap`] and [`Facts::items`].
     #[must_use]
     pub fn needs_snapshots(&self) -> bool {
         self.expr.mentions(&|path| path.begins("snap", |_| true))
     }
 
-    /// Whether it asks what players are called (`sess.name`), which other messages tell: [`Facts::player`].
+    /// Returns true if it reads player names (`sess.name`), which the caller must collect from other messages:
+    /// [`Facts::player`].
     #[must_use]
     pub fn needs_players(&self) -> bool {
         let is_name = |name: &str| name.eq_ignore_ascii_case("name");
         self.expr.mentions(&|path| path.begins("sess", is_name))
     }
 
-    /// Returns the messages that can match and go the way that the games send them; those that go the wrong way where
-    /// no others can match.
+    /// Returns the messages that can match when sent in their usual direction. If there are none, returns those sent in
+    /// the wrong direction.
     pub(crate) fn usual_reach(&self, registry: &Registry) -> Reach {
         let usual = Reach::new(&self.program, registry, false);
         if usual.anything() {
@@ -86,26 +87,25 @@ impl Filter {
         }
     }
 
-    /// Which messages can match at all.
+    /// Returns the messages that can match at all.
     #[must_use]
     pub const fn reach(&self) -> &Reach {
         &self.reach
     }
 
-    /// Whether it remembers messages that do not match themselves, and so has to be asked about every message.
+    /// Returns true if it remembers messages that do not match, so that it must see every message.
     #[must_use]
     pub const fn remembers(&self) -> bool {
         !self.program.forgets()
     }
 
-    /// Whether it asks about what only somebody knows who has seen all messages of a session: since when it is there, its
-    /// player, its round trips.
+    /// Returns true if it depends on facts that need all messages of a session: its age, its player, its round trips.
     #[must_use]
     pub fn needs_history(&self) -> bool {
         self.program.needs_history()
     }
 
-    /// What it remembers of a session that begins.
+    /// Returns the memory for a new session.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.program.memory()
@@ -120,9 +120,10 @@ impl Filter {
         }
     }
 
-    /// Whether a message matches. `None` is unknown, and no match. `memory` is that of the message's session.
+    /// Returns true if a message matches. `None` is unknown and counts as no match. `memory` is that of the message's
+    /// session.
     ///
-    /// `count`, `seen` and `since` include this message; `last` is about the one before it.
+    /// `count`, `seen` and `since` include this message; `last` refers to the one before it.
     pub fn matches(&self, facts: &impl Facts, memory: &mut Memory) -> Option<bool> {
         let (proto, subject) = (facts.proto(), facts.subject());
         let key = subject.def.map(|def| Key::new(proto.into(), def));

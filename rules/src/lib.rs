@@ -1,17 +1,17 @@
-//! What is to happen to a message: the language that says it, and the verdicts that the session core carries out.
+//! The rule engine: a language for conditions on messages, and the verdicts that the session core carries out.
 //!
-//! Law: pure. A [`Decide`] sees one message and answers with a [`Verdict`], a [`Filter`] says whether a message is one
-//! that is looked for; neither owns a socket, a clock or randomness of its own. The session core carries a verdict out
+//! Law: pure. A [`Filter`] decides if a message matches an expression; a [`Decide`] sees one message and returns a
+//! [`Verdict`]. Neither owns a socket, a clock or randomness of its own. The session core carries a verdict out
 //! (`teetap-proxy`, `session::splice`).
 //!
 //! | module | part |
 //! |---|---|
 //! | [`syntax`] | the text of an expression, and its tree |
-//! | `check` | names and kinds of values, against the message definitions |
-//! | [`eval`] | deciding about a message |
+//! | `check` | the check of names and kinds of values against the message definitions |
+//! | [`eval`] | the evaluation of checked expressions |
 //! | [`context`] | everything known of a session, and the facts about its messages |
-//! | [`program`] | rules: what is to be done with which messages |
-//! | [`diagnostic`] | what is wrong with a text, and how it is shown |
+//! | [`program`] | rules: messages and what to do with them |
+//! | [`diagnostic`] | errors, warnings and notes about a text |
 
 #![warn(missing_docs)]
 

@@ -1,24 +1,24 @@
-//! A range of bytes in a text that somebody wrote.
+//! A range of bytes in a source text.
 
 use std::ops::Range;
 
-/// Bytes `start..end` of a text; both are at the border of a character.
+/// The bytes `start..end` of a text. Both ends are character boundaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Span {
     /// The first byte.
     pub start: usize,
-    /// The first byte behind it.
+    /// The first byte after the range.
     pub end: usize,
 }
 
 impl Span {
-    /// The range `start..end`.
+    /// Creates the range `start..end`.
     #[must_use]
     pub const fn new(start: usize, end: usize) -> Self {
         Self { start, end }
     }
 
-    /// From the start of this one to the end of `other`.
+    /// Returns the range from the start of this one to the end of `other`.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self::new(self.start.min(other.start), self.end.max(other.end))

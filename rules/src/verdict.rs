@@ -1,30 +1,30 @@
 //! The contract between rules and the session core.
 //!
-//! A message is decided once, at its first copy: a sender's retransmission repeats the decision that was taken
-//! (see [`Fate`] for what each one means on a reliable channel). Numbers are given at emission, so nothing here
-//! speaks of sequence numbers.
+//! A message is decided once, at its first copy. A retransmission by its sender repeats that decision (see [`Fate`]
+//! for its meaning on a reliable channel). Sequence numbers are assigned when messages are sent, so they do not
+//! appear here.
 
 use std::any::Any;
 use std::time::Duration;
 
 use teetap_wire::{Dir, MessageId, Notes, Proto, Seq};
 
-/// One message on its way through the proxy, as a rule sees it.
+/// A message on its way through the proxy, as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// Number of the session, from 1.
+    /// The number of the session, from 1.
     pub session: u32,
-    /// Where it is going.
+    /// The direction of travel.
     pub dir: Dir,
-    /// Protocol of the session's legs.
+    /// The protocol of the session's legs.
     pub proto: Proto,
-    /// Reliable (sequenced, acked, resent) or not.
+    /// True if the message is reliable: sequenced, acked and resent.
     pub vital: bool,
-    /// The number that its sender gave it; reliable messages only.
+    /// The number from its sender; `None` if the message is not vital.
     pub seq: Option<Seq>,
-    /// The header's mark of a retransmission. A first copy has it where the one before it was lost.
+    /// True if the header marks a retransmission. A first copy has the mark if the one before it was lost.
     pub resend: bool,
-    /// Its id, when the first bytes give one.
+    /// The id, if the first bytes contain one.
     pub id: Option<MessageId>,
     /// The message: id and fields, without the chunk header.
     pub data: &'a [u8],
@@ -34,62 +34,62 @@ pub struct Message<'a> {
     pub at: u64,
 }
 
-/// The datagram around a message.
+/// The datagram that contains a message.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketFacts<'a> {
-    /// Its bytes.
+    /// The length in bytes.
     pub size: usize,
-    /// The ack in its header.
+    /// The ack in the header.
     pub ack: Seq,
-    /// The number of chunks in its header.
+    /// The number of chunks in the header.
     pub chunks: u8,
-    /// Whether its payload is compressed.
+    /// True if the payload is compressed.
     pub compressed: bool,
-    /// Its oddities.
+    /// The oddities.
     pub notes: &'a Notes,
 }
 
-/// Decides what happens to the messages of one session. Made by [`Program::open`](crate::Program::open), dropped when
-/// the session ends or another program is set.
+/// The decisions about the messages of one session. [`Program::open`](crate::Program::open) creates them; they are
+/// dropped when the session ends or another program is set.
 pub trait Decide: Any + Send {
-    /// The decision on the first copy of one message.
+    /// Decides about the first copy of a message.
     fn decide(&mut self, message: &Message<'_>) -> Verdict;
 
-    /// When [`Self::on_time`] is to be called, in microseconds since the start of the run. `None`: never. Asked after
-    /// every message and every call of `on_time`.
+    /// Returns the time for the next call of [`Self::on_time`], in microseconds since the start of the run. `None` for
+    /// never. The caller reads it after every message and every call of `on_time`.
     fn deadline(&self) -> Option<u64> {
         None
     }
 
-    /// The deadline has come, while the session is online. Returns the messages to be sent.
+    /// Handles the deadline while the session is online. Returns the messages to send.
     fn on_time(&mut self, _at: u64) -> Vec<Made> {
         Vec::new()
     }
 }
 
-/// The number of a rule in its program, from 0. [`Program::rule`](crate::Program::rule) has its name.
+/// The number of a rule in its program, from 0. [`Program::rule`](crate::Program::rule) returns its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(pub u16);
 
-/// What happens to one message.
+/// The decision about one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What becomes of the message itself.
+    /// The fate of the message itself.
     pub fate: Fate,
-    /// Its new bytes, when they change.
+    /// The new bytes; `None` if they stay the same.
     pub edit: Option<Vec<u8>>,
-    /// Messages sent ahead of it.
+    /// The messages sent before it.
     pub before: Vec<Made>,
-    /// Messages sent behind it.
+    /// The messages sent after it.
     pub after: Vec<Made>,
-    /// One more legal message with the same bytes per entry, each this long after the original.
+    /// Copies of the message, each sent this long after the original as a message of its own.
     pub copies: Vec<Duration>,
-    /// The rules that this is the work of.
+    /// The rules that took part in the decision.
     pub rules: Vec<RuleId>,
 }
 
 impl Verdict {
-    /// Pass, untouched.
+    /// The verdict that passes a message unchanged.
     pub const PASS: Self = Self {
         fate: Fate::Pass,
         edit: None,
@@ -99,67 +99,68 @@ impl Verdict {
         rules: Vec::new(),
     };
 
-    /// A verdict of nothing but a fate.
+    /// Creates a verdict that consists of a fate only.
     #[must_use]
     pub fn of(fate: Fate) -> Self {
         Self { fate, ..Self::PASS }
     }
 }
 
-/// What becomes of a message. "Acked" means: what its sender is shown.
+/// The fate of a message. "Acked" means acked to its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// Goes on at once; its sender repairs a loss.
+    /// Forwarded at once; the sender repairs a loss.
     #[default]
     Pass,
-    /// Never existed for the receiver; acked as soon as every earlier one is resolved.
+    /// Never sent to the receiver; acked as soon as all earlier ones are resolved.
     Drop,
-    /// The first `times` copies are not sent, whoever causes them; the number is kept. Not vital: dropped.
+    /// The first `times` transmissions are suppressed, and the number is kept. A message that is not vital is
+    /// dropped.
     Lose {
-        /// How many transmissions are suppressed.
+        /// The number of suppressed transmissions.
         times: u32,
     },
-    /// Goes on `for_` later; the proxy has custody meanwhile and repairs its loss afterwards.
+    /// Forwarded `for_` later. Meanwhile the proxy has custody, and it repairs a loss afterwards.
     Delay {
-        /// How long it waits.
+        /// The delay.
         for_: Duration,
-        /// Whether later ones wait behind it.
+        /// The order relative to later vital messages.
         order: Order,
     },
-    /// Waits until released by its key, at most `max`; custody as for a delay.
+    /// Held until released by its key, at most for `max`; custody as for a delay.
     Hold {
-        /// What a release names.
+        /// The key that a release names.
         key: u64,
-        /// When it is released at the latest.
+        /// The maximum time until it is released.
         max: Duration,
-        /// Whether later ones wait behind it.
+        /// The order relative to later vital messages.
         order: Order,
     },
-    /// Waits until `after` more messages with the same `group` have gone ahead, at most 1 s.
+    /// Held until `after` more messages with the same `group` have passed, at most for 1 s.
     Reorder {
-        /// Messages that belong together: those of one rule.
+        /// The group of messages, such as those of one rule.
         group: u32,
-        /// How many overtake it; 1 swaps two neighbours.
+        /// The number of messages that overtake it; 1 swaps two neighbours.
         after: u32,
     },
 }
 
-/// Whether later vital messages of the direction wait behind a waiting one.
+/// The order of later vital messages of the direction relative to a waiting one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// They queue behind it.
+    /// Later messages wait, too.
     Kept,
-    /// They overtake it.
+    /// Later messages overtake it.
     Free,
 }
 
-/// A message made by a rule or a person.
+/// A message composed by a rule or a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Where it goes.
+    /// The direction.
     pub dir: Dir,
-    /// Reliable or not: receivers check it (transport reference 6.6).
+    /// True if it is reliable, which receivers check (transport reference 6.6).
     pub vital: bool,
-    /// Id and fields, without a chunk header.
+    /// The id and the fields, without a chunk header.
     pub data: Vec<u8>,
 }

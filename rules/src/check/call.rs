@@ -11,7 +11,7 @@ use crate::eval::{Cond, Number, Source, Target};
 use crate::span::Span;
 use crate::syntax::{Call, Expr, Kind, Quantity};
 
-/// Functions, and how they are called.
+/// All functions and their forms.
 pub(super) const FUNCTIONS: [(&str, &str); 8] = [
     ("seen", "seen(message)"),
     ("count", "count(message)"),
@@ -77,7 +77,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The only argument of a function behind which nothing follows.
+    /// Returns the only argument of a function without a path after it.
     fn argument<'e>(&mut self, call: &'e Call) -> Option<&'e Expr> {
         match (&*call.arguments, &*call.rest) {
             ([argument], []) => Some(argument),
@@ -96,7 +96,7 @@ impl Checker<'_> {
         None
     }
 
-    /// The slot of a message that is counted.
+    /// Returns the slot of a counted message.
     fn counted(&mut self, call: &Call) -> Option<u16> {
         let argument = self.argument(call)?;
         let target = self.message_argument(call, argument)?;
@@ -104,7 +104,7 @@ impl Checker<'_> {
         Some(place(&mut self.program.counted, target))
     }
 
-    /// A message, or all of a class, or all that carry snapshots.
+    /// Returns a message, or all of a class, or all that carry snapshots.
     fn message_argument(&mut self, call: &Call, argument: &Expr) -> Option<Target> {
         let Kind::Path(path) = &argument.kind else {
             let what = format!("`{}` takes the name of a message", call.name.text);
@@ -148,7 +148,7 @@ impl Checker<'_> {
             let what = "`last` takes a message; the field follows the bracket";
             return self.failed(Diagnostic::new(Code::Arguments, argument.span, what));
         }
-        // The value of the message as it comes, and the one kept of it.
+        // Both the value of this message and the kept one of the last message.
         let Operand::Field(now, what) = self.field_of(Source::Message, &named.label, &named.defs, &call.rest)
         else {
             return Operand::Failed;
@@ -183,7 +183,7 @@ impl Checker<'_> {
                 let kinds = self.kinds.get(usize::from(*at)).map_or(&[][..], |kinds| kinds);
                 let bytes = kinds.iter().flatten().any(|field| literal::has_bytes(field));
                 match list || bytes {
-                    // The elements of a list are not its length.
+                    // The length of a list does not depend on its elements.
                     true if list => Operand::Number(Number::Length(*at), Quantity::Plain),
                     true => match self.operand(argument) {
                         Operand::Field(at, _) => Operand::Number(Number::Length(at), Quantity::Plain),
@@ -199,7 +199,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `any(..)` and `all(..)`.
+    /// Checks `any(..)` and `all(..)`.
     fn each(&mut self, call: &Call, all: bool) -> Cond {
         let Some(argument) = self.argument(call) else {
             return Cond::Unknown;

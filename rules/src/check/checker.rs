@@ -5,7 +5,7 @@ use teetap_wire::def::{Class, Def, Dialect, Field, Registry};
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Cond, Program};
 
-/// A definition and the dialect it is of.
+/// A definition and its dialect.
 pub(super) type Of<'r> = (Dialect, &'r Def);
 
 pub(super) struct Checker<'r> {
@@ -13,26 +13,26 @@ pub(super) struct Checker<'r> {
     /// All messages.
     pub(super) defs: Vec<Of<'r>>,
     pub(super) program: Program,
-    /// How the fields of the program are defined, entry by entry; `None` for a whole item or message.
+    /// The definitions of the program's fields, entry by entry; `None` for a whole item or message.
     pub(super) kinds: Vec<Vec<Option<&'r Field>>>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// Which of `defs` the message may be, where the checker is now.
+    /// One entry for each of `defs`: true if the message may be this one at the current place.
     pub(super) scope: Vec<bool>,
     pub(super) each: Option<Each>,
     pub(super) knows: Knows,
 }
 
-/// Whoever writes this one, or any message of that class, knows that a name is not all there is.
+/// The special names that the expression uses, so that notes about them are unnecessary.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Knows {
     pub(super) snap_single: bool,
     pub(super) connless: bool,
 }
 
-/// The `any(..)` or `all(..)` that the checker is in.
+/// The state of the surrounding `any(..)` or `all(..)`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Each {
-    /// The list that it is about, once that is known.
+    /// The list it iterates over, once it is known.
     pub(super) list: Option<u16>,
 }
 
@@ -61,19 +61,19 @@ impl<'r> Checker<'r> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports an error, and gives a condition in its place.
+    /// Reports an error and returns a condition in its place.
     pub(super) fn wrong(&mut self, diagnostic: Diagnostic) -> Cond {
         self.report(diagnostic);
         Cond::Unknown
     }
 }
 
-/// The place of a value in a list, to which it is added if it is not there.
+/// Returns the index of a value in a list, to which it is appended if missing.
 pub(super) fn place<T: PartialEq>(list: &mut Vec<T>, value: T) -> u16 {
     let at = list.iter().position(|known| *known == value).unwrap_or_else(|| {
         list.push(value);
         list.len() - 1
     });
-    // The length of the text is limited to less.
+    // The limit on the length of the text keeps lists shorter.
     u16::try_from(at).unwrap_or(u16::MAX)
 }

@@ -11,7 +11,7 @@ use crate::eval::{Cond, IntTest, Test, Text, TextTest};
 use crate::span::Span;
 use crate::syntax::{Compare, Expr, Kind, Quantity};
 
-/// Whether an expression says the same in every message: a literal, or a name of a value.
+/// Returns true if an expression is constant: a literal, or the name of a value.
 fn fixed(expr: &Expr) -> bool {
     match &expr.kind {
         Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) => true,
@@ -25,7 +25,7 @@ impl Checker<'_> {
             return self.wrong(diagnostic);
         }
         let ordered = !matches!(op, Compare::Contains | Compare::Matches);
-        // A message's name is a word, too: beside a literal it is not the name of a value.
+        // The name of a message is a word, too: beside a literal it is not the name of a value.
         let literal = |expr: &Expr| fixed(expr) && word(expr).is_none();
         let (left, op, right) =
             match ordered && fixed(left) && !fixed(right) || literal(left) && !literal(right) {
@@ -34,7 +34,7 @@ impl Checker<'_> {
             };
         let operand = self.operand(left);
         if matches!(operand, Operand::Failed) {
-            // What else is wrong is told at once.
+            // Other errors are reported at the same time.
             if !fixed(right) {
                 self.operand(right);
             }
@@ -95,8 +95,8 @@ impl Checker<'_> {
         }
     }
 
-    /// One test for each definition of a field. If none has one, the first error is told. Whether the value is usual
-    /// for any of them.
+    /// Builds one test for each definition of a field. Returns true as well if the value is usual for one of them. If
+    /// no definition accepts the value, the first error is reported.
     pub(super) fn tests(
         &mut self,
         at: u16,
@@ -134,7 +134,7 @@ impl Checker<'_> {
         (Cond::Field(at, tests.into()), usual)
     }
 
-    /// Says so if a field of one message can have the value in some dialects only.
+    /// Adds a note if the field can have the value only in some dialects.
     fn note_values(&mut self, at: u16, fits: &[bool], span: Span) {
         let Some(field) = self.program.fields.get(usize::from(at)) else {
             return;
@@ -149,7 +149,7 @@ impl Checker<'_> {
         };
         let (can, mut cannot) = (dialects(true), dialects(false));
         cannot.retain(|dialect| !can.contains(dialect));
-        // Several fields of one dialect are those of several messages: some of them were meant.
+        // Several fields of one dialect belong to several messages, some of which were meant.
         let several = can
             .iter()
             .zip(can.iter().skip(1))
@@ -177,7 +177,7 @@ impl Checker<'_> {
         });
     }
 
-    /// The ranges of a field, dialect by dialect.
+    /// Returns the ranges of a field, dialect by dialect.
     fn ranges(&mut self, left: &Expr) -> String {
         let before = self.diagnostics.len();
         let operand = self.operand(left);
@@ -201,10 +201,10 @@ impl Checker<'_> {
         self.wrong(Diagnostic::new(Code::WrongOperator, span, what))
     }
 
-    /// A literal as a number of the quantity.
+    /// Returns a literal as a number of the quantity.
     pub(super) fn fixed_number(&mut self, left: &Expr, quantity: Quantity, right: &Expr) -> Option<i64> {
         let Kind::Number(number) = &right.kind else {
-            // Perhaps a name of something that is a value.
+            // The name may be that of a value.
             let found = if matches!(right.kind, Kind::Path(_)) {
                 "a word"
             } else {
@@ -276,7 +276,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Two values of the message, or around it.
+    /// Compares two values that are not constant.
     fn with_other(&mut self, operand: &Operand, op: Compare, left: &Expr, right: &Expr, span: Span) -> Cond {
         let other = self.operand(right);
         if matches!(other, Operand::Failed) {
@@ -312,7 +312,7 @@ impl Checker<'_> {
     }
 }
 
-/// An operator that never fits what is on its sides.
+/// Returns the error for an operator that never fits its operands.
 fn misused(op: Compare, left: &Expr, right: &Expr) -> Option<Diagnostic> {
     let wrong = |expr: &Expr, what: &str, help: String| {
         Some(Diagnostic::new(Code::WrongOperator, expr.span, what).help(help))

@@ -12,7 +12,7 @@ use crate::eval::{Cond, IntTest, Program, Target, Test, TextTest};
 use crate::span::Span;
 use crate::syntax::{Compare, Expr, Kind, Name, Path};
 
-/// Checks an expression. The program is of use only if no diagnostic is an error.
+/// Checks an expression. The program is valid only if no diagnostic is an error.
 pub(crate) fn check(expr: &Expr, registry: &Registry) -> (Program, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
     let is = |name: &Name| name.text.eq_ignore_ascii_case("snap_single");
@@ -61,7 +61,7 @@ impl Checker<'_> {
         self.wrong(diagnostic.help("compare it, as in `… == 1`"))
     }
 
-    /// A path as a condition: a word, a message, or a fact that is true or false.
+    /// Checks a path as a condition: a word, a message, or a fact that is true or false.
     fn path_cond(&mut self, path: &Path, expr: &Expr) -> Cond {
         let [first, rest @ ..] = &*path.segments else {
             return Cond::Unknown;
@@ -123,7 +123,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A value where a condition is wanted: true or false, or not that.
+    /// Uses a value as a condition, which works for true or false only.
     pub(super) fn truth(&mut self, operand: &Operand, span: Span) -> Cond {
         match operand {
             Operand::Failed => Cond::Unknown,

@@ -1,4 +1,4 @@
-//! Facts that are not fields: of the packet, the session, the snapshot, and time.
+//! Facts, which are not fields: about the packet, the session, the snapshot, and time.
 
 use teetap_wire::Proto;
 use teetap_wire::def::suggest;
@@ -23,7 +23,7 @@ const PROTOS: Names = &[
     ("0.7", Proto::V7 as i64),
 ];
 
-/// The one table of facts.
+/// Returns the table of facts.
 fn facts() -> [(&'static str, Operand); 12] {
     use Operand::{Named, Player, Truth};
     let number = |number, quantity| Operand::Number(number, quantity);
@@ -64,12 +64,12 @@ fn facts() -> [(&'static str, Operand); 12] {
     ]
 }
 
-/// All facts.
+/// Returns the names of all facts.
 pub(super) fn names() -> Vec<&'static str> {
     facts().iter().map(|(name, _)| *name).collect()
 }
 
-/// What there is behind `pkt`, `sess` or `snap`.
+/// Returns the names that can follow `pkt`, `sess` or `snap`.
 pub(super) fn help(head: &str) -> String {
     let mut names = names();
     names.retain(|name| name.starts_with(head));
@@ -77,7 +77,7 @@ pub(super) fn help(head: &str) -> String {
 }
 
 impl Checker<'_> {
-    /// A path that begins with `pkt`, `sess` or `snap`; not a snapshot item.
+    /// Checks a path that starts with `pkt`, `sess` or `snap`, but is not a snapshot item.
     pub(super) fn fact(&mut self, path: &Path) -> Operand {
         let [head, rest @ ..] = &*path.segments else {
             return Operand::Failed;

@@ -11,17 +11,17 @@ use crate::eval::{Entry, Field, Key, Source};
 use crate::span::Span;
 use crate::syntax::{Path, Segment};
 
-/// Most definitions whose fields an error lists.
+/// The maximum number of definitions whose fields an error lists.
 const LISTED: usize = 8;
 
 impl<'r> Checker<'r> {
-    /// `message.field`.
+    /// Checks `message.field`.
     pub(super) fn operand_of(&mut self, named: &Named<'r>, path: &Path) -> Operand {
         let rest = path.segments.get(named.used..).unwrap_or_default();
         self.field_of(Source::Message, &named.label, &named.defs, rest)
     }
 
-    /// `.field`, of any message in the scope.
+    /// Checks `.field`, of any message in the scope.
     pub(super) fn dotted(&mut self, path: &Path) -> Operand {
         let scope = self.defs.iter().zip(&self.scope);
         let defs: Vec<Of<'r>> = scope.filter(|(_, may)| **may).map(|(of, _)| *of).collect();
@@ -33,7 +33,7 @@ impl<'r> Checker<'r> {
         }
     }
 
-    /// `snap.item[3].field`.
+    /// Checks `snap.item[3].field`.
     pub(super) fn item(&mut self, path: &Path) -> Operand {
         let Some((item, defs)) = self.item_defs(path) else {
             return Operand::Failed;
@@ -57,7 +57,7 @@ impl<'r> Checker<'r> {
         )
     }
 
-    /// Whether a snapshot item has this name.
+    /// Returns true if a snapshot item has this name.
     pub(super) fn item_name(&self, name: &str) -> bool {
         !self.items(name).is_empty()
     }
@@ -75,7 +75,7 @@ impl<'r> Checker<'r> {
         named.collect()
     }
 
-    /// The item that the second segment of a path names.
+    /// Returns the item that the second segment of a path names.
     fn item_defs<'p>(&mut self, path: &'p Path) -> Option<(&'p Segment, Vec<Of<'r>>)> {
         let item = path.segments.get(1)?;
         let defs = self.items(&item.name.text);
@@ -100,7 +100,7 @@ impl<'r> Checker<'r> {
         Some((item, defs))
     }
 
-    /// The place of a path for `has`: a field, list, group or item.
+    /// Returns the field for `has`: a field, list, group or item.
     pub(super) fn whole(&mut self, path: &Path) -> Option<u16> {
         let head = path.segments.first().map_or("", |segment| &*segment.name.text);
         let operand = match (path.dot, head) {
@@ -145,7 +145,7 @@ impl<'r> Checker<'r> {
         }
     }
 
-    /// The place that `segments` name in the definitions of `label`; an empty label stands for many messages.
+    /// Returns the field that `segments` name in the definitions of `label`. An empty label stands for many messages.
     pub(super) fn field_of(
         &mut self,
         source: Source,
@@ -168,7 +168,7 @@ impl<'r> Checker<'r> {
                     entries.push(entry(dialect, def, Some(path)));
                     has.push((dialect, def));
                 }
-                // The one that gets furthest says most.
+                // The error of the definition that matches the longest part is the most useful.
                 Err(found) => match &error {
                     Some(known) if place_of(known) >= place_of(&found) => {}
                     _ => error = Some(found),
@@ -218,7 +218,7 @@ pub(super) fn entry(dialect: Dialect, def: &Def, path: Option<Place>) -> Entry {
     }
 }
 
-/// Whether some list on the way has no index.
+/// Returns true if a list on the way lacks an index.
 fn within_list(def: &Def, segments: &[Segment], path: &Place) -> bool {
     let prefix = |len: usize| {
         let start = segments.get(..len).unwrap_or_default();
@@ -255,7 +255,7 @@ fn no_field(
             format!("message `{label}` is not defined, and has no known fields"),
         );
     };
-    // The segment in which the error is.
+    // The segment with the error.
     let mut end = 0;
     let segment = segments.iter().find(|segment| {
         end += segment.to_string().len() + 1;
@@ -279,7 +279,7 @@ fn no_field(
     }
 }
 
-/// `at` is where in the path the name is.
+/// Returns the error for an unknown name at byte `at` of the path.
 fn unknown_field(label: &str, defs: &[Of<'_>], name: &str, at: usize, span: Span) -> Diagnostic {
     let fields = |(_, def): &Of<'_>| match at {
         0 => def

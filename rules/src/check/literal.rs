@@ -1,7 +1,7 @@
-//! What a field can be compared with.
+//! Literals that fields are compared with.
 //!
-//! Law: a value that the wire form has no room for is an error; one that only the games never send is a warning,
-//! because finding what they never send is what the program is for.
+//! Law: a value without room in the wire form is an error. A value that the games merely never send is a warning,
+//! because finding such values is the purpose of the program.
 
 use std::net::SocketAddr;
 
@@ -15,21 +15,21 @@ use crate::eval::{IntTest, Test, TextTest};
 use crate::span::Span;
 use crate::syntax::{Choice, Compare, Expr, Kind, Number, Quantity};
 
-/// Memory that a compiled regex may take, and that its cache may grow to, in bytes.
+/// The memory limit in bytes for a compiled regex, and for its cache.
 const REGEX_SIZE: usize = 1 << 20;
-/// Brackets within one another in a regex.
+/// The maximum nesting of brackets in a regex.
 const REGEX_NESTING: u32 = 64;
 
-/// Labels that an error lists.
+/// The maximum number of labels that an error lists.
 const LISTED: usize = 24;
 
-/// A number of a field, and whether the games send it.
+/// A number for a field. `usual` is true if the games send such a value.
 pub(super) struct Fit {
     pub(super) value: i64,
     pub(super) usual: bool,
 }
 
-/// What a field is, with its article.
+/// Returns the kind of a field with its article.
 pub(super) fn kind(field: &Field) -> String {
     match &field.ty {
         Type::Bool => "true or false".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn kind(field: &Field) -> String {
     }
 }
 
-/// Whether its value is text or bytes.
+/// Returns true if the value is text or bytes.
 pub(super) fn has_bytes(field: &Field) -> bool {
     !field.is_number() && !matches!(field.ty, Type::Group { .. })
 }
@@ -61,7 +61,7 @@ pub(super) fn not_whole(number: &Number, span: Span) -> Diagnostic {
     }
 }
 
-/// The numbers that the wire form has room for.
+/// Returns the range of numbers with room in the wire form.
 fn room(ty: &Type) -> (i64, i64) {
     match ty {
         Type::U8 => (0, 0xff),
@@ -72,7 +72,7 @@ fn room(ty: &Type) -> (i64, i64) {
     }
 }
 
-/// A literal as a number of the field.
+/// Converts a literal to a number of the field.
 pub(super) fn fit(field: &Field, what: &str, literal: &Expr) -> Result<Fit, Diagnostic> {
     let span = literal.span;
     let value = match &literal.kind {
@@ -108,7 +108,7 @@ pub(super) fn fit(field: &Field, what: &str, literal: &Expr) -> Result<Fit, Diag
     Ok(Fit { value, usual })
 }
 
-/// The word that an expression is, if it is one.
+/// Returns the word that an expression consists of, if it is one.
 pub(super) fn word(expr: &Expr) -> Option<&str> {
     match &expr.kind {
         Kind::Path(path) if !path.dot => match &*path.segments {
@@ -167,7 +167,7 @@ fn mismatch(field: &Field, what: &str, literal: &Expr) -> Diagnostic {
     }
 }
 
-/// The bytes that a literal stands for in a field that is not a number.
+/// Returns the bytes that a literal stands for in a field that is not a number.
 fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnostic> {
     let Kind::Text(text) = &literal.kind else {
         return Err(match word(literal) {
@@ -205,7 +205,7 @@ fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnos
     }
 }
 
-/// The UUID in a text, with dashes or without.
+/// Returns the UUID in a text, with dashes or without.
 pub(super) fn uuid_of(text: &str) -> Option<[u8; 16]> {
     Uuid::try_parse(text).ok().map(Uuid::into_bytes)
 }
@@ -218,7 +218,7 @@ fn hex(text: &str) -> Option<Vec<u8>> {
     (0..text.len()).step_by(2).map(digit).collect()
 }
 
-/// An address as lists of the master server carry it (Teeworlds mastersrv.h).
+/// Returns an address in the form of the lists of master servers (Teeworlds mastersrv.h).
 fn packed(ty: &Type, address: SocketAddr) -> Option<Vec<u8>> {
     let ip = match (ty, address) {
         (Type::Addr, SocketAddr::V6(v6)) => v6.ip().octets().to_vec(),
@@ -230,7 +230,7 @@ fn packed(ty: &Type, address: SocketAddr) -> Option<Vec<u8>> {
 }
 
 impl Checker<'_> {
-    /// A regular expression that runs in linear time and bounded memory.
+    /// Compiles a regular expression that runs in linear time and bounded memory.
     pub(super) fn regex(&mut self, pattern: &str, span: Span) -> Option<TextTest> {
         let mut builder = RegexBuilder::new(pattern);
         builder
@@ -248,7 +248,7 @@ impl Checker<'_> {
                 None
             }
             Err(error) => {
-                // The last line says what, the ones before draw where.
+                // The last line has the message, those before it draw the place.
                 let text = error.to_string();
                 let what = text
                     .lines()
@@ -265,7 +265,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The test of a field against a literal.
+    /// Builds the test of a field against a literal.
     pub(super) fn test(
         &mut self,
         field: &Field,
@@ -310,7 +310,7 @@ impl Checker<'_> {
         Ok((Test::Text(test), true))
     }
 
-    /// The test of a field against a set.
+    /// Builds the test of a field against a set.
     pub(super) fn set_test(
         &mut self,
         field: &Field,
@@ -345,7 +345,7 @@ impl Checker<'_> {
     }
 }
 
-/// A pattern is built anew for each kind of field that it is compared with; only the first error is told.
+/// Compiles a pattern, which happens for each kind of field it is compared with. Only the first error is reported.
 struct RegexOnce;
 
 impl RegexOnce {
@@ -367,7 +367,7 @@ pub(super) fn backwards(from: &Expr, to: &Expr) -> Diagnostic {
     Diagnostic::new(Code::BadRange, from.span.to(to.span), what).help(format!("`{to}..{from}`"))
 }
 
-/// Whether an order is true for some of the values that the games send, and false for others.
+/// Returns true if an order holds for some of the values that the games send, but not for all.
 fn usual_order(field: &Field, op: Compare, value: i64) -> bool {
     match op {
         Compare::Less => value > field.min,

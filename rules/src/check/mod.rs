@@ -1,8 +1,8 @@
-//! Names and kinds of values.
+//! The check of names and kinds of values.
 //!
-//! Law: everything that is wrong is found at once, and an expression without an error is complete: deciding with it
-//! looks up no name and meets no value of a kind it does not know. A field that only some protocol versions have is
-//! unknown in the others, which is a note and no error.
+//! Law: all errors are found at once, and an expression without errors is complete: its evaluation looks up no names
+//! and meets no value of an unexpected kind. A field that only some protocol versions have is unknown in the others,
+//! which is a note and not an error.
 
 mod call;
 mod checker;

@@ -1,7 +1,7 @@
 //! Names of messages.
 //!
-//! Law: a name stands for the messages of that name in every dialect. Without a class in front it is a message of a
-//! connection; only what is none of these is a connless message.
+//! Law: a name stands for the messages of that name in every dialect. Without a class it is a message of a
+//! connection, or a connless message if there is none.
 
 use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
 
@@ -20,17 +20,17 @@ pub(super) struct Named<'r> {
     pub(super) label: String,
     pub(super) defs: Vec<Of<'r>>,
     pub(super) target: Target,
-    /// Segments of the path that are the name.
+    /// The number of segments of the path that form the name.
     pub(super) used: usize,
 }
 
-/// Why a name stands for nothing.
+/// The reason why a name stands for nothing.
 pub(super) enum Wrong {
     Unknown,
     Number,
 }
 
-/// The messages that a snapshot comes in (Teeworlds and DDNet protocol.h).
+/// Returns true for messages that carry snapshots (Teeworlds and DDNet protocol.h).
 pub(super) fn is_snap(def: &Def) -> bool {
     def.class == Class::System && matches!(&*def.name, "snap" | "snap_empty" | "snap_single" | "snap_small")
 }
@@ -45,7 +45,7 @@ fn prefix(class: Class) -> &'static str {
 }
 
 impl<'r> Checker<'r> {
-    /// The messages at the start of a path, and how many segments they take.
+    /// Returns the messages at the start of a path, and the number of segments they take.
     pub(super) fn look_up(&self, segments: &[Segment]) -> Result<(Vec<Of<'r>>, usize), Wrong> {
         let first = segments.first().ok_or(Wrong::Unknown)?;
         let second = segments.get(1);
@@ -79,7 +79,7 @@ impl<'r> Checker<'r> {
         }
     }
 
-    /// The message at the start of a path, or an error.
+    /// Returns the message at the start of a path, or reports an error.
     pub(super) fn message(&mut self, path: &Path) -> Option<Named<'r>> {
         let (defs, used) = match self.look_up(&path.segments) {
             Ok(found) => found,
@@ -125,7 +125,7 @@ impl<'r> Checker<'r> {
         })
     }
 
-    /// The number of a target in the program.
+    /// Returns the index of a target in the program.
     pub(super) fn target(&mut self, target: Target) -> u16 {
         place(&mut self.program.targets, target)
     }
@@ -139,7 +139,7 @@ impl<'r> Checker<'r> {
         )
     }
 
-    /// Says so if something else that may be meant has another name.
+    /// Adds a note if another message with a different name may be meant.
     pub(super) fn note_others(&mut self, named: &Named<'_>, span: Span) {
         let name = &*named.label;
         let (what, help) = if name == "snap" && !self.knows.snap_single {
@@ -163,7 +163,7 @@ impl<'r> Checker<'r> {
     }
 
     fn called(&self, class: Option<Class>, name: &str) -> Vec<Of<'r>> {
-        // The registry takes any variant of a dialect for it.
+        // The registry accepts any variant for its dialect.
         let protos = [
             teetap_wire::Proto::V6,
             teetap_wire::Proto::Ddnet,

@@ -1,7 +1,7 @@
-//! Which messages a condition is about.
+//! The messages that a condition may refer to.
 //!
-//! Law: what is joined by `and` must hold together, so that `.field` beside a message's name is a field of that message.
-//! A name that is wrong says nothing here; it is reported where it is checked.
+//! Law: parts joined by `and` must hold together, so `.field` beside the name of a message is a field of that
+//! message. Wrong names have no effect here; they are reported where they are checked.
 
 use super::checker::Checker;
 use super::name::is_snap;
@@ -9,13 +9,13 @@ use super::words::{Atom, atom};
 use crate::syntax::{Expr, Kind, Path};
 
 impl Checker<'_> {
-    /// Narrows the scope to messages for which all parts may hold. Gives the scope before.
+    /// Narrows the scope to messages for which all parts may hold. Returns the previous scope.
     pub(super) fn narrow(&mut self, parts: &[Expr]) -> Vec<bool> {
         let mut narrowed = self.scope.clone();
         for part in parts {
             let before = narrowed.clone();
             intersect(&mut narrowed, self.implied(part));
-            // Parts that exclude one another match nothing; the other names are checked as if they did.
+            // Parts that exclude one another match nothing; the remaining names are checked independently.
             if !narrowed.contains(&true) {
                 narrowed = before;
             }
@@ -23,7 +23,7 @@ impl Checker<'_> {
         std::mem::replace(&mut self.scope, narrowed)
     }
 
-    /// The messages for which `expr` may hold. `None`: all.
+    /// Returns the messages for which `expr` may hold. `None` for all.
     fn implied(&self, expr: &Expr) -> Option<Vec<bool>> {
         match &expr.kind {
             Kind::All(parts) => {
@@ -53,7 +53,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A comparison of a message's field implies the message.
+    /// Returns the messages implied by a field of a message in a comparison.
     fn implied_value(&self, expr: &Expr) -> Option<Vec<bool>> {
         match &expr.kind {
             Kind::Path(path) if path.segments.len() > 1 => self.implied_path(path),
@@ -65,7 +65,7 @@ impl Checker<'_> {
         let first = path.segments.first().filter(|_| !path.dot)?;
         let single = path.segments.len() == 1;
         match (&*first.name.text, atom(&first.name.text)) {
-            // A message that goes the wrong way is one that is looked for, too.
+            // A message that goes the wrong way may be of interest, too.
             (_, Some(Atom::Dir(_))) => None,
             (_, Some(Atom::Class(class))) if single => Some(self.which(|def| def.class == *class)),
             (_, Some(Atom::Snap)) => Some(self.which(is_snap)),

@@ -8,7 +8,7 @@ use crate::eval::{Cond, IntTest, Number, Text, TextTest};
 use crate::syntax::{Choice, Expr, Kind, Quantity};
 
 impl Checker<'_> {
-    /// `value in {..}`.
+    /// Checks `value in {..}`.
     pub(super) fn within(&mut self, value: &Expr, choices: &[Choice]) -> Cond {
         match &self.operand(value) {
             Operand::Failed => Cond::Unknown,

@@ -1,4 +1,4 @@
-//! Values: what can stand beside a comparison.
+//! Values: the operands of comparisons.
 
 use super::checker::Checker;
 use super::literal;
@@ -8,23 +8,23 @@ use crate::eval::{Number, Text};
 use crate::span::Span;
 use crate::syntax::{Arith, Expr, Kind, Path, Quantity};
 
-/// Names of values.
+/// The names of special values.
 pub(super) type Names = &'static [(&'static str, i64)];
 
-/// A value of the message, or around it.
+/// A value of the message or its surroundings.
 #[derive(Debug, Clone)]
 pub(super) enum Operand {
-    /// Not a value; an error has been reported.
+    /// Invalid; an error has been reported.
     Failed,
     /// A number in the base unit of its quantity.
     Number(Number, Quantity),
-    /// 1 or 0.
+    /// A number that is 1 or 0.
     Truth(Number),
-    /// One of a few names.
+    /// A number with names for its values.
     Named(Number, Names),
     /// The name of the player.
     Player,
-    /// A field, and what to call it.
+    /// A field and its label for messages.
     Field(u16, String),
 }
 
@@ -34,13 +34,13 @@ impl Checker<'_> {
         Operand::Failed
     }
 
-    /// A value that is read from somewhere. A list has none, but for its elements in `any` and `all`.
+    /// Checks a value. A list has no value, except for its elements in `any` and `all`.
     pub(super) fn operand(&mut self, expr: &Expr) -> Operand {
         let operand = self.place_or_value(expr);
         self.single(operand, expr)
     }
 
-    /// The operand that `expr` is, if it is one value.
+    /// Returns the operand if it is a single value.
     pub(super) fn single(&mut self, operand: Operand, expr: &Expr) -> Operand {
         let Operand::Field(at, what) = &operand else {
             return operand;
@@ -70,7 +70,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A value, or a list.
+    /// Checks a value or a list.
     pub(super) fn place_or_value(&mut self, expr: &Expr) -> Operand {
         match &expr.kind {
             Kind::Path(path) => self.path_value(path, expr.span),
@@ -131,7 +131,7 @@ impl Checker<'_> {
         self.failed(Diagnostic::new(Code::NotValue, span, what))
     }
 
-    /// A number to count with.
+    /// Checks a number for arithmetic.
     pub(super) fn number(&mut self, expr: &Expr) -> Option<(Number, Quantity)> {
         let operand = self.operand(expr);
         match self.as_number(&operand) {
@@ -149,7 +149,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The number that an operand is, if it is one.
+    /// Returns the number of an operand, if it is one.
     pub(super) fn as_number(&self, operand: &Operand) -> Option<(Number, Quantity)> {
         match operand {
             Operand::Number(number, quantity) => Some((number.clone(), *quantity)),
@@ -163,7 +163,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The text that an operand is, if it is one.
+    /// Returns the text of an operand, if it is one.
     pub(super) fn as_text(&self, operand: &Operand) -> Option<Text> {
         match operand {
             Operand::Player => Some(Text::Player),
@@ -191,7 +191,7 @@ impl Checker<'_> {
                 "division by zero",
             ));
         }
-        // Sizes are plain numbers of bytes as well.
+        // Sizes count as plain numbers, too.
         let plain = |quantity| {
             if quantity == Quantity::Size {
                 Quantity::Plain
@@ -215,7 +215,7 @@ impl Checker<'_> {
         Operand::Number(Number::Arith(op, Box::new((one, two))), quantity)
     }
 
-    /// Two numbers that do not measure the same: perhaps a unit is missing.
+    /// Returns the error for two numbers of different quantities, one of which may lack a unit.
     pub(super) fn unequal_quantities(
         &self,
         (left, a): (&Expr, Quantity),

@@ -1,4 +1,4 @@
-//! What differs between protocol versions, in words.
+//! Descriptions of differences between protocol versions.
 
 use teetap_wire::def::{Def, Dialect};
 
@@ -6,7 +6,7 @@ use super::checker::{Checker, Of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// `0.6`, `0.6 and ddnet`.
+/// Returns the names as text, such as `0.6`, or `0.6 and ddnet`.
 pub(super) fn names(dialects: &[Dialect]) -> String {
     let names: Vec<&str> = dialects.iter().map(|dialect| dialect.name()).collect();
     match names.split_last() {
@@ -16,7 +16,7 @@ pub(super) fn names(dialects: &[Dialect]) -> String {
     }
 }
 
-/// The text for each dialect, those with the same text together: `0.6 and ddnet: a, b; 0.7: c`.
+/// Returns the text of each dialect, with equal texts combined: `0.6 and ddnet: a, b; 0.7: c`.
 pub(super) fn grouped(texts: impl IntoIterator<Item = (Dialect, String)>) -> String {
     let mut groups: Vec<(String, Vec<Dialect>)> = Vec::new();
     for (dialect, text) in texts {
@@ -32,7 +32,7 @@ pub(super) fn grouped(texts: impl IntoIterator<Item = (Dialect, String)>) -> Str
     parts.collect::<Vec<_>>().join("; ")
 }
 
-/// The fields of messages or items, dialect by dialect.
+/// Returns the fields of messages or items, dialect by dialect.
 pub(super) fn fields(defs: &[Of<'_>]) -> String {
     let list = |def: &Def| {
         let names: Vec<&str> = def.parts(None).map(|(_, field)| &*field.name).collect();
@@ -46,7 +46,7 @@ pub(super) fn fields(defs: &[Of<'_>]) -> String {
 }
 
 impl Checker<'_> {
-    /// Says so if only some of all dialects have it.
+    /// Adds a note if only some dialects have it.
     pub(super) fn note_versions(&mut self, what: &str, defs: &[Of<'_>], span: Span) {
         let of = |dialect: &Dialect| defs.iter().any(|(of, _)| of == dialect);
         let (has, lacks): (Vec<_>, Vec<_>) = Dialect::ALL.into_iter().partition(of);

@@ -1,6 +1,6 @@
-//! The words of the language, in a page.
+//! The vocabulary of the language.
 //!
-//! Law: every list is made of the table that the checker looks in.
+//! Law: every list is made from the table that the checker uses.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use super::fact;
 use super::words::{self, ATOMS, VALUES, atom};
 use crate::syntax::{OPERATORS, Quantity, Unit};
 
-/// Columns of the lists.
+/// The width of the lists in columns.
 const WIDTH: usize = 76;
 
-/// What an expression is made of, for people: lines of text, the last with its end.
+/// Returns an overview of the language for people: several lines, the last one terminated.
 #[must_use]
 pub fn vocabulary() -> String {
     let mut page = String::from(
@@ -78,7 +78,7 @@ pub fn vocabulary() -> String {
     page
 }
 
-/// What the word before the dot says about a name: `sys` of `sys.snap`, `snap` of `snap.character`.
+/// Returns the class for the word before a dot: `sys` of `sys.snap`, `snap` of `snap.character`.
 #[must_use]
 pub fn class_of(prefix: &str) -> Option<Class> {
     match prefix {
@@ -87,7 +87,7 @@ pub fn class_of(prefix: &str) -> Option<Class> {
     }
 }
 
-/// Whether an expression would take the name of a message, or the name of an object behind `snap.`, for something else.
+/// Returns true if the name of a message, or the name of an object after `snap.`, has another meaning in expressions.
 #[must_use]
 pub fn is_word(class: Class, name: &str) -> bool {
     let facts = fact::names();
@@ -103,7 +103,7 @@ pub fn is_word(class: Class, name: &str) -> bool {
     }
 }
 
-/// Every lint as it is written in an expression.
+/// Returns all lints as written in expressions.
 pub(super) fn lints() -> Vec<String> {
     Lint::ALL.iter().map(|code| written(*code)).collect()
 }
@@ -112,7 +112,7 @@ fn written(code: Lint) -> String {
     code.name().replace('-', "_")
 }
 
-/// Words behind each other, in lines that are not longer than [`WIDTH`] where words allow it.
+/// Appends words in lines of at most [`WIDTH`] columns where the words allow it.
 fn wrap(words: &[String], out: &mut String) {
     let mut column = 0;
     for word in words {
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// What an expression means.
+    /// Returns the meaning of an expression in a form to compare.
     fn meaning(text: &str, registry: &Registry) -> Option<String> {
         let (program, diagnostics) = check(&parse(text).ok()?, registry);
         let is_wrong = diagnostics.iter().any(|found| found.severity() == Level::Error);
@@ -166,7 +166,7 @@ mod tests {
             let text = format!("for 0.6 ddnet 0.7\ngame 900 {word} s2c vital\n  x  int\n");
             let registry = Registry::with("own.tw", &text).unwrap();
             let bare = meaning(word, &registry);
-            // What the class in front of it makes clear in any case.
+            // With the class the meaning is clear in any case.
             let whole = meaning(&format!("game.{word}"), &registry);
             assert!(whole.is_some(), "{word}");
             assert_eq!(bare != whole, wanted, "{word}");

@@ -1,14 +1,14 @@
-//! Names that the language gives a meaning of its own.
+//! Words with a meaning of their own in the language.
 
 use teetap_wire::Dir;
 use teetap_wire::def::Class;
 
 use crate::eval::Flag;
 
-/// Values that are one word: matches so far, and the time in the session.
+/// The values that are one word: the number of matches so far, and the time in the session.
 pub(super) const VALUES: [&str; 2] = ["n", "t"];
 
-/// Conditions that are one word.
+/// A condition of one word.
 pub(super) enum Atom {
     Dir(Dir),
     Class(Class),

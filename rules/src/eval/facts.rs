@@ -1,6 +1,6 @@
-//! What is known of the message that an expression is asked about.
+//! The facts about a message that an expression can use.
 //!
-//! Law: the caller tells, and tells only what it is asked: fields are decoded when the first one is wanted.
+//! Law: the caller provides facts on request only. Fields are decoded when the first one is needed.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -9,36 +9,36 @@ use std::ops::ControlFlow;
 use teetap_wire::def::{Class, Decoded, Def, Id, Record, Source, Value};
 use teetap_wire::{Code, Dir, Proto};
 
-/// What sort of message it is.
+/// The id of a message in a form for comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
     /// A number: control, system and game messages.
     Number(i32),
     /// A UUID: extended messages.
     Uuid([u8; 16]),
-    /// Neither: connless messages.
+    /// No id: connless messages.
     Other,
 }
 
 /// The message in question.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'r> {
-    /// Where it belongs; not [`Class::Object`].
+    /// The class; never [`Class::Object`].
     pub class: Class,
-    /// What identifies it on the wire.
+    /// The id on the wire.
     pub id: Identity,
-    /// How it is defined: what the registry found. `None`: unknown.
+    /// The definition from the registry. `None` if it is unknown.
     pub def: Option<&'r Def>,
 }
 
-/// Something that a message is or is not.
+/// A property that a message has or does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
     /// `vital`: a chunk that is acked and resent.
     Vital,
     /// `resend`: the bit of the chunk header.
     Resend,
-    /// `compressed`: the packet around it.
+    /// `compressed`: the packet that contains it is compressed.
     Compressed,
     /// `unknown`: it has no definition.
     Unknown,
@@ -46,71 +46,71 @@ pub enum Flag {
     Malformed,
 }
 
-/// A number of the packet around the message.
+/// A number of the packet that contains the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketFact {
-    /// `pkt.size`: bytes of the datagram.
+    /// `pkt.size`: the length of the datagram in bytes.
     Size,
-    /// `pkt.ack`: of its header.
+    /// `pkt.ack`: the ack in the header.
     Ack,
-    /// `pkt.chunks`: as many as its header announces.
+    /// `pkt.chunks`: the number of chunks that the header announces.
     Chunks,
-    /// `pkt.seq`: of the chunk, as its sender numbered it. Only vital ones have it.
+    /// `pkt.seq`: the sequence number of the chunk, as sent. Only vital chunks have one.
     Seq,
 }
 
 /// A number of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionFact {
-    /// `sess.id`: from 1.
+    /// `sess.id`: the number of the session, from 1.
     Id,
-    /// `sess.rtt`: microseconds from the last vital message to the client until its ack.
+    /// `sess.rtt`: the microseconds from the last vital message to the client until its ack.
     Rtt,
 }
 
-/// `sess.state`.
+/// The state of a session, `sess.state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {
-    /// The handshake goes on.
+    /// The handshake is in progress.
     Opening,
     /// Both legs are connected.
     Online,
-    /// A close was seen.
+    /// A CLOSE was seen.
     Closing,
-    /// Nothing more will come.
+    /// The session has ended.
     Closed,
 }
 
 /// A number of the snapshot that the message completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapFact {
-    /// `snap.tick`
+    /// `snap.tick`: the tick of the snapshot.
     Tick,
     /// `snap.crc_ok`: 1 or 0.
     CrcOk,
-    /// `snap.parts`: messages that it came in.
+    /// `snap.parts`: the number of messages it was sent in.
     Parts,
 }
 
 /// The fields of a message or snapshot item.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields<'a> {
-    /// How they are defined.
+    /// The definition.
     pub def: &'a Def,
-    /// What was read.
+    /// The decoded fields.
     pub decoded: &'a Decoded,
-    /// What it was read from.
+    /// The input of the decoding.
     pub source: Source<'a>,
 }
 
 impl<'a> Fields<'a> {
-    /// The bytes of text, or of raw bytes, without a NUL behind them. Only text that is packed into ints is copied.
+    /// Returns the bytes of text or raw data without a final NUL. Only text that is packed into ints is copied.
     #[must_use]
     pub fn bytes(&self, record: &Record) -> Cow<'a, [u8]> {
         self.def.bytes(record, self.source)
     }
 
-    /// Whether any text of the message is `wanted`.
+    /// Returns true if any text of the message is `wanted`.
     pub(super) fn any_text(&self, mut wanted: impl FnMut(&[u8]) -> bool) -> bool {
         let texts = self
             .decoded
@@ -121,57 +121,57 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Everything an expression may ask about one message of one session.
+/// All facts that an expression can use about one message of one session.
 pub trait Facts {
-    /// The protocol of the session.
+    /// Returns the protocol of the session.
     fn proto(&self) -> Proto;
 
-    /// Where the message goes.
+    /// Returns the direction of the message.
     fn dir(&self) -> Dir;
 
-    /// Which message it is.
+    /// Returns the message in question.
     fn subject(&self) -> Subject<'_>;
 
-    /// The bytes of the message, its id included.
+    /// Returns the bytes of the message, including its id.
     fn data(&self) -> &[u8];
 
-    /// Its fields. `None`: it has no definition.
+    /// Returns the fields. `None` if it has no definition.
     fn fields(&self) -> Option<Fields<'_>>;
 
-    /// Whether it is one of these.
+    /// Returns true if it has this property.
     fn flag(&self, flag: Flag) -> bool;
 
-    /// Whether there is a note with this code about the message or the packet around it; without a code: any note of
-    /// severity warning or error.
+    /// Returns true if the message or its packet has a note with this code; without a code, any note of severity
+    /// warning or error.
     fn lint(&self, code: Option<Code>) -> bool;
 
-    /// A number of the packet.
+    /// Returns a number of the packet.
     fn packet(&self, fact: PacketFact) -> Option<i64>;
 
-    /// A number of the session.
+    /// Returns a number of the session.
     fn session(&self, fact: SessionFact) -> Option<i64>;
 
-    /// The state of the session.
+    /// Returns the state of the session.
     fn state(&self) -> SessionState;
 
-    /// The name of the player, once it is known.
+    /// Returns the name of the player, once it is known.
     fn player(&self) -> Option<&[u8]>;
 
-    /// Microseconds since the session began.
+    /// Returns the microseconds since the session began.
     fn time(&self) -> u64;
 
-    /// It is a copy of a message that the expression was asked about before, and is not counted again.
+    /// Returns true if it is a copy of a message that the expression has seen before. Copies are not counted again.
     fn repeated(&self) -> bool {
         false
     }
 
-    /// A number of the snapshot that the message completes. `None`: it completes none.
+    /// Returns a number of the snapshot that the message completes. `None` if it completes none.
     fn snap(&self, _fact: SnapFact) -> Option<i64> {
         None
     }
 
-    /// Calls `each` with the id and the fields of the item `id`, or of all items, of the type `object` in the snapshot
-    /// that the message completes, until it breaks.
+    /// Calls `each` with the id and the fields of the item `id`, or of all items, of the type `object` in the
+    /// snapshot that the message completes, until `each` breaks.
     fn items(
         &self,
         _object: &Id,
@@ -191,7 +191,8 @@ pub struct Lazy<'a> {
 }
 
 impl<'a> Lazy<'a> {
-    /// The message in `data`, whose id takes `body` bytes. `buffer` is used again, so that nothing is allocated.
+    /// Creates the fields of the message in `data`, whose id takes `body` bytes. `buffer` is reused, so that nothing
+    /// is allocated.
     #[must_use]
     pub const fn new(def: Option<&'a Def>, data: &'a [u8], body: usize, buffer: Decoded) -> Self {
         Self {
@@ -203,7 +204,7 @@ impl<'a> Lazy<'a> {
         }
     }
 
-    /// The fields.
+    /// Returns the fields, which are decoded now if necessary.
     #[must_use]
     pub fn fields(&self) -> Option<Fields<'_>> {
         let def = self.def?;
@@ -216,7 +217,7 @@ impl<'a> Lazy<'a> {
         Some(Fields { def, decoded, source })
     }
 
-    /// The buffer, for the next message.
+    /// Returns the buffer for the next message.
     #[must_use]
     pub fn into_buffer(self) -> Decoded {
         self.decoded

@@ -1,10 +1,10 @@
-//! Whether an expression asks about what only somebody knows who has seen all messages of a session.
+//! Detection of expressions that need the history of a session.
 
 use super::facts::SessionFact;
 use super::program::{Cond, Number, Program, Text};
 
 impl Program {
-    /// Whether it asks how long the session has been there, who plays, or how long an ack takes.
+    /// Returns true if it reads the age of the session, its player, or the time until an ack.
     pub(crate) fn needs_history(&self) -> bool {
         self.root.needs_history()
     }

@@ -1,4 +1,4 @@
-//! Which definition a message has, in a form that is quick to compare.
+//! The definition of a message as a key that is quick to compare.
 
 use teetap_wire::def::{Class, Def, Dialect, Id};
 
@@ -16,7 +16,7 @@ pub(crate) struct Key {
 impl Key {
     pub(crate) fn new(dialect: Dialect, def: &Def) -> Self {
         let (id, kind) = match &def.id {
-            // Both halves of the sign keep numbers apart.
+            // The casts keep negative and positive numbers apart.
             Id::Number(number) => (u128::from(number.cast_unsigned()), 0x00),
             Id::Tag(tag) => (u128::from(u32::from_be_bytes(*tag)), 0x40),
             Id::Uuid { uuid, .. } => (u128::from_be_bytes(*uuid), 0x80),
@@ -29,7 +29,7 @@ impl Key {
         }
     }
 
-    /// Its class, and its number if that is small: what a bit set has room for.
+    /// Returns the class and a small number, the index in a bit set.
     pub(super) fn small(&self) -> Option<(Class, u32)> {
         let number = u32::try_from(self.id)
             .ok()
@@ -41,25 +41,25 @@ impl Key {
 /// The messages that a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// These, sorted.
+    /// Messages with these definitions, sorted.
     Defs(Box<[Key]>),
-    /// `sys.4`: whatever has this number.
+    /// `sys.4`: all messages with this number.
     Number(Class, i32),
-    /// `sys.ex.…`: whatever has this UUID.
+    /// `sys.ex.…`: all messages with this UUID.
     Uuid(Class, [u8; 16]),
-    /// `sys`: all of the class.
+    /// `sys`: all messages of the class.
     Class(Class),
 }
 
 impl Target {
-    /// The messages of these definitions.
+    /// Creates a target of the messages with these definitions.
     pub(crate) fn defs(mut keys: Vec<Key>) -> Self {
         keys.sort_unstable();
         keys.dedup();
         Self::Defs(keys.into())
     }
 
-    /// Whether the message is one of them.
+    /// Returns true if the message is one of them.
     pub(super) fn holds(&self, key: Option<&Key>, subject: &Subject<'_>) -> bool {
         match self {
             Self::Defs(keys) => key.is_some_and(|key| keys.contains(key)),
@@ -69,13 +69,13 @@ impl Target {
         }
     }
 
-    /// As [`Target::holds`], of a message of which only the definition is known; of one without, `None` if it may be.
+    /// Returns the same for a message of which only the definition is known. `None` if it depends on more.
     pub(super) fn may_hold(&self, key: Option<&Key>, def: Option<&Def>, class: Class) -> Option<bool> {
         match (self, def) {
             (Self::Defs(keys), _) => Some(key.is_some_and(|key| keys.contains(key))),
             (Self::Class(wanted), _) => Some(*wanted == class),
             (Self::Number(wanted, number), Some(def)) => match def.id {
-                // It is the definition of unknown UUIDs, too.
+                // It is also the definition of unknown UUIDs.
                 Id::Number(0) if *number == 0 && *wanted == class => None,
                 Id::Number(id) => Some(*wanted == class && id == *number),
                 _ => Some(false),

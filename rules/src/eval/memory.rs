@@ -1,12 +1,12 @@
-//! What an expression remembers of a session.
+//! The memory of an expression about a session.
 //!
-//! Law: its size is known when the expression is: one slot for each message that is counted and each field that is
-//! kept, however long the session.
+//! Law: its size depends on the expression alone: one slot for each counted message and each kept field, however long
+//! the session is.
 
-/// Longest text that `last(..)` keeps, in bytes; the rest is cut off.
+/// The maximum length in bytes of a text that `last(..)` keeps; the rest is cut off.
 pub const MAX_KEPT: usize = 1024;
 
-/// What one expression remembers of one session: make it with [`Filter::memory`](crate::Filter::memory).
+/// The memory of one expression about one session, created by [`Filter::memory`](crate::Filter::memory).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     pub(super) seen: Box<[Seen]>,
@@ -14,7 +14,7 @@ pub struct Memory {
     pub(super) matched: u64,
 }
 
-/// A message that is counted.
+/// The counters of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) count: u64,
@@ -24,7 +24,7 @@ pub(super) struct Seen {
 /// The last value of a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Which entry of the field it was.
+    /// The index of the entry of the field.
     pub(super) entry: usize,
     pub(super) value: KeptValue,
     pub(super) text: Vec<u8>,
@@ -52,7 +52,7 @@ impl Memory {
         self.matched = self.matched.saturating_add(1);
     }
 
-    /// How many messages have matched.
+    /// Returns the number of messages that matched.
     #[must_use]
     pub const fn matched(&self) -> u64 {
         self.matched

@@ -1,8 +1,8 @@
-//! Checked expressions, and what they are asked about.
+//! The evaluation of checked expressions.
 //!
-//! Law: a program is made by the checker only, and deciding with it never fails, never allocates and costs no more
-//! than its length. A comparison without a value is unknown, and stays unknown under `not`. What has to be remembered
-//! between messages is in a [`Memory`] of fixed size, one for each session.
+//! Law: only the checker makes programs. Evaluation never fails, never allocates, and its cost is limited by the
+//! length of the program. A comparison without a value is unknown, and stays unknown under `not`. Values needed for
+//! later messages are in a [`Memory`] of fixed size, one for each session.
 
 mod facts;
 mod history;

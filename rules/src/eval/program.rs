@@ -1,4 +1,4 @@
-//! An expression in which every name is looked up and every kind of value is settled.
+//! Checked expressions, in which all names and kinds of values are resolved.
 
 use teetap_wire::def::{Dialect, Id, Path};
 use teetap_wire::{Code, Dir};
@@ -8,47 +8,47 @@ use super::key::{Key, Target};
 use super::test::{IntTest, Test, TextTest};
 use crate::syntax::{Arith, Compare};
 
-/// All of it. Numbers of fields, targets and so on are places in its lists.
+/// A checked expression. Its conditions refer to fields, targets and so on by their index in these lists.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Program {
     pub(crate) root: Cond,
     pub(crate) fields: Vec<Field>,
-    /// Messages that are asked for.
+    /// The messages that conditions name.
     pub(crate) targets: Vec<Target>,
-    /// Messages that are counted: places in `targets`.
+    /// The counted messages, as indices into `targets`.
     pub(crate) counted: Vec<u16>,
-    /// Fields whose last value is kept: places in `fields`.
+    /// The fields whose last value is kept, as indices into `fields`.
     pub(crate) kept: Vec<u16>,
 }
 
 /// A condition.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Cond {
-    /// Has no value.
+    /// A condition without a value.
     #[default]
     Unknown,
     All(Box<[Cond]>),
     Any(Box<[Cond]>),
     Not(Box<Cond>),
     Dir(Dir),
-    /// The message is one of a target.
+    /// The message belongs to a target.
     Is(u16),
     Flag(Flag),
     Lint(Option<Code>),
-    /// Any text of the message.
+    /// A text of the message passes the test.
     Search(TextTest),
-    /// A field against what is fixed: one test for each of its entries.
+    /// A field passes the test of its entry.
     Field(u16, Box<[Test]>),
     Number(Number, IntTest),
     Text(Text, TextTest),
     Compare(Compare, Box<(Number, Number)>),
-    /// Equal, or not; or the first contains the second.
+    /// Two texts are equal, or not; or the first contains the second.
     CompareText(Compare, Text, Text),
-    /// A value is there.
+    /// A value is present.
     Has(u16),
-    /// Some message was seen: a place in `counted`.
+    /// A message was seen before: an index into `counted`.
     Seen(u16),
-    /// The condition holds for one, or for all, elements of the list field.
+    /// The condition holds for one, or for all, elements of a list field.
     Each {
         all: bool,
         list: u16,
@@ -61,7 +61,7 @@ pub(crate) enum Cond {
 pub(crate) enum Number {
     Fixed(i64),
     Field(u16),
-    /// Of a field: bytes of text, elements of a list.
+    /// The length of a field: bytes of text, elements of a list.
     Length(u16),
     PlayerLength,
     Packet(PacketFact),
@@ -71,7 +71,7 @@ pub(crate) enum Number {
     Snap(SnapFact),
     Time,
     Ordinal,
-    /// Places in `counted`.
+    /// The index of a counter in `counted`.
     Count(u16),
     Since(u16),
     Negate(Box<Number>),
@@ -85,33 +85,33 @@ pub(crate) enum Text {
     Player,
 }
 
-/// A place in messages or snapshot items.
+/// The place of a value in messages or snapshot items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) source: Source,
-    /// For each definition that has it, in the order in which they are tried.
+    /// The entries for all definitions that have it, in the order in which they are tried.
     pub(crate) entries: Vec<Entry>,
-    /// It is a list, or in one, and only its elements have a value.
+    /// True if only elements have a value: it is a list, or inside one.
     pub(crate) list: bool,
 }
 
-/// Where a field is looked for.
+/// The source of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// This message.
     Message,
-    /// The last message before: a place in `kept`.
+    /// The last earlier message: an index into `kept`.
     Last(u16),
     /// The snapshot item with this id, or any item.
     Item(Option<u16>),
 }
 
-/// A place in what one definition defines.
+/// The place of a value in one definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) dialect: Dialect,
     pub(crate) key: Key,
     pub(crate) id: Id,
-    /// `None`: the whole of it.
+    /// The path; `None` for all of it.
     pub(crate) path: Option<Path>,
 }

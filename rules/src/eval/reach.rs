@@ -1,7 +1,8 @@
-//! Which messages an expression can match at all.
+//! The messages that an expression can match at all.
 //!
-//! Law: never says no to a message that could match. It is worked out once, by asking the expression about every
-//! definition in each direction with all else unknown, so that a message out of reach costs one look at a bit.
+//! Law: a message that could match is never excluded. The reach is computed once, by evaluating the expression for
+//! every definition in each direction with everything else unknown, so that a message out of reach costs one look-up
+//! of a bit.
 
 use teetap_wire::def::{Class, Def, Dialect, Id, Registry};
 use teetap_wire::{Dir, Proto};
@@ -19,16 +20,17 @@ pub struct Reach {
 
 #[derive(Debug, Clone, Default)]
 struct Messages {
-    /// By class, for the numbers that fit.
+    /// The small numbers, as bits by class.
     small: [u128; Class::ALL.len()],
     /// The others, sorted.
     other: Box<[Key]>,
-    /// By class: those without a definition.
+    /// The messages without a definition, by class.
     unknown: [bool; Class::ALL.len()],
 }
 
 impl Reach {
-    /// With `odd`: also messages that go the wrong way, which are shown by the name they have in the other direction.
+    /// Computes the reach. With `odd`, it includes messages that go the wrong way, which are shown by their name in
+    /// the other direction.
     pub(crate) fn new(program: &Program, registry: &Registry, odd: bool) -> Self {
         let mut reach = Self::default();
         for (dialect, sets) in Dialect::ALL.into_iter().zip(&mut reach.sets) {
@@ -47,7 +49,7 @@ impl Reach {
         reach
     }
 
-    /// Whether a message may match.
+    /// Returns true if a message may match.
     #[must_use]
     pub fn message(&self, proto: Proto, dir: Dir, subject: &Subject<'_>) -> bool {
         let key = subject.def.map(|def| Key::new(proto.into(), def));
@@ -70,13 +72,13 @@ impl Reach {
         }
     }
 
-    /// Whether any message of this direction may match.
+    /// Returns true if any message of this direction may match.
     #[must_use]
     pub fn dir(&self, proto: Proto, dir: Dir) -> bool {
         self.set(proto, dir).is_none_or(|set| !set.is_empty())
     }
 
-    /// Whether any message at all may match.
+    /// Returns true if any message at all may match.
     #[must_use]
     pub fn anything(&self) -> bool {
         self.sets.iter().flatten().any(|set| !set.is_empty())
@@ -121,7 +123,7 @@ impl Messages {
     }
 }
 
-/// What a condition may turn out to be.
+/// The possible results of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Outcomes {
     yes: bool,
@@ -162,7 +164,7 @@ impl Outcomes {
         }
     }
 
-    /// Of `and`: what decides alone, decides.
+    /// Combines the results of two parts of `and`.
     const fn and(self, other: Self) -> Self {
         let no = Self::known(false);
         if matches!((self.yes, self.unknown), (false, false))
@@ -234,17 +236,17 @@ impl May<'_> {
         }
     }
 
-    /// The definition of a UUID that is not known.
+    /// Returns true for the definition of unknown UUIDs.
     fn envelope(&self) -> bool {
         self.def.is_some_and(|def| def.id == Id::Number(0))
     }
 
-    /// A snapshot is completed by messages of the engine to the client.
+    /// Returns true if the message may complete a snapshot: those of the engine to the client.
     const fn snap(&self) -> bool {
         matches!((self.class, self.dir), (Class::System, Dir::S2c))
     }
 
-    /// Whether a field may have a value, and one that the tests know what to do with.
+    /// Returns true if a field may have a value, of a kind that one of the tests accepts.
     fn field(&self, at: u16, tests: Option<&[Test]>) -> bool {
         let Some(Field { source, entries, .. }) = self.program.fields.get(usize::from(at)) else {
             return true;

@@ -1,6 +1,6 @@
-//! What later messages will ask about this one.
+//! Updates of the memory with each message.
 //!
-//! Law: nothing grows: counters count, and a kept text is written where the one before was.
+//! Law: nothing grows. Counters count, and a kept text replaces the one before.
 
 use super::facts::Facts;
 use super::key::Key;
@@ -13,12 +13,12 @@ impl Program {
         Memory::new(self.counted.len(), self.kept.len())
     }
 
-    /// Whether nothing is remembered but the number of matches.
+    /// Returns true if nothing is remembered except the number of matches.
     pub(crate) const fn forgets(&self) -> bool {
         self.counted.is_empty() && self.kept.is_empty()
     }
 
-    /// Counts the message, if it is one that is counted.
+    /// Counts the message, if the expression counts it.
     pub(crate) fn count(&self, facts: &impl Facts, key: Option<&Key>, memory: &mut Memory) {
         if facts.repeated() {
             return;
@@ -33,7 +33,7 @@ impl Program {
         }
     }
 
-    /// Keeps what later messages ask of this one.
+    /// Keeps the values that later messages refer to.
     pub(crate) fn keep(&self, facts: &impl Facts, key: Option<&Key>, memory: &mut Memory) {
         if facts.repeated() {
             return;

@@ -1,7 +1,7 @@
-//! Deciding.
+//! Evaluation in three-valued logic.
 //!
-//! Law: three values: `None` is unknown. `and` is false as soon as one part is, `or` true as soon as one part is,
-//! whatever is unknown beside it.
+//! Law: `None` is unknown. `and` is false as soon as one part is, and `or` is true as soon as one part is, regardless
+//! of unknown parts.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use super::program::{Cond, Field, Number, Program, Source, Text};
 use super::test::{Test, TextTest, compare};
 use crate::syntax::{Arith, Compare};
 
-/// The value at a place.
+/// A value that was found.
 pub(super) enum Found<'v> {
     Int(i64),
     Bytes(&'v [u8]),
@@ -22,7 +22,7 @@ pub(super) enum Found<'v> {
     Group,
 }
 
-/// An element of a list that a condition is about at the moment.
+/// The current element of a list.
 #[derive(Clone, Copy)]
 struct Element<'e> {
     list: u16,
@@ -41,7 +41,7 @@ struct Run<'a, F> {
 }
 
 impl Program {
-    /// Decides about one message.
+    /// Evaluates the expression for one message.
     pub(crate) fn decide(&self, facts: &impl Facts, key: Option<&Key>, memory: &Memory) -> Option<bool> {
         let run = Run {
             program: self,
@@ -95,7 +95,7 @@ impl<'a, F: Facts> Run<'a, F> {
         }
     }
 
-    /// All parts, or any: `decisive` is the value that decides at once.
+    /// Evaluates `and` or `or`; `decisive` is the value of a part that decides at once.
     fn join(&self, parts: &[Cond], decisive: bool) -> Option<bool> {
         let mut result = Some(!decisive);
         for part in parts {
@@ -113,7 +113,7 @@ impl<'a, F: Facts> Run<'a, F> {
         let Some(def) = self.facts.subject().def else {
             return test.holds(data);
         };
-        // Text stands in the message as it is, unless it is packed into ints: most messages need not be read.
+        // A search in the raw bytes suffices unless text is packed into ints, so most messages need not be decoded.
         if let TextTest::Contains(finder) = test
             && finder.find(data).is_none()
             && !def.fields.iter().any(|field| matches!(field.ty, Type::Packed(_)))
@@ -166,7 +166,7 @@ impl<'a, F: Facts> Run<'a, F> {
         }
     }
 
-    /// What a field is in this message.
+    /// Returns the entry of a field for this message.
     fn entry<'f>(&self, field: &'f Field) -> Option<(usize, &'f super::program::Entry)> {
         let key = self.key?;
         field
@@ -176,7 +176,7 @@ impl<'a, F: Facts> Run<'a, F> {
             .find(|(_, entry)| entry.key == *key)
     }
 
-    /// Calls `each` with the snapshot items that a field may be of.
+    /// Calls `each` with the snapshot items that a field may belong to.
     fn items(
         &self,
         field: &Field,
@@ -204,7 +204,7 @@ impl<'a, F: Facts> Run<'a, F> {
 
     fn each(&self, all: bool, list: u16, inner: &Cond) -> Option<bool> {
         let field = self.program.fields.get(usize::from(list))?;
-        // `all` is decided by one that does not hold, `any` by one that does. None at all: `all` is unknown.
+        // One element that fails decides `all`, one that holds decides `any`. Without elements `all` is unknown.
         let mut result = if all { None } else { Some(false) };
         let mut unknown = false;
         let mut decide = |at: usize, fields: &Fields<'_>, record: &Record| {
@@ -332,7 +332,7 @@ fn elements(
     broke.map_or(ControlFlow::Continue(()), ControlFlow::Break)
 }
 
-/// `None`: overflow, or division by zero.
+/// Computes the result. `None` for an overflow or a division by zero.
 fn arith(op: Arith, left: i64, right: i64) -> Option<i64> {
     match op {
         Arith::Add => left.checked_add(right),

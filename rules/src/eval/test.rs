@@ -1,42 +1,42 @@
-//! What a value is compared with.
+//! Tests of values.
 
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
 use crate::syntax::Compare;
 
-/// What a field is compared with; which one depends on how it is defined.
+/// The test of a field, which depends on its definition.
 #[derive(Debug, Clone)]
 pub(crate) enum Test {
-    /// It cannot be: unknown.
+    /// The result is unknown: the value cannot be compared.
     Never,
-    /// A number.
+    /// A test of a number.
     Int(IntTest),
-    /// Text or bytes.
+    /// A test of text or bytes.
     Text(TextTest),
 }
 
 /// A condition on a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum IntTest {
-    /// `== < …` a number.
+    /// A comparison with a number.
     Op(Compare, i64),
     /// All these bits are set.
     Bits(i64),
-    /// Within one of the ranges, ends included.
+    /// The number is in one of the ranges, ends included.
     In(Box<[(i64, i64)]>),
 }
 
 /// A condition on text or bytes.
 #[derive(Debug, Clone)]
 pub(crate) enum TextTest {
-    /// The same, or not.
+    /// The text is the same, or with `false` differs.
     Equal(Box<[u8]>, bool),
-    /// Has it in it.
+    /// The text contains this one.
     Contains(Box<Finder<'static>>),
-    /// Has something in it that matches.
+    /// A part of the text matches.
     Matches(Box<Regex>),
-    /// One of these.
+    /// The text is one of these.
     In(Box<[Box<[u8]>]>),
 }
 
@@ -51,7 +51,7 @@ impl IntTest {
 }
 
 impl TextTest {
-    /// `contains text`.
+    /// Creates the test `contains text`.
     pub(crate) fn contains(text: &[u8]) -> Self {
         Self::Contains(Box::new(Finder::new(text).into_owned()))
     }

@@ -1,20 +1,20 @@
 //! The tree of an expression.
 //!
-//! Law: two trees are equal if they mean the same text; where they stood in it does not count.
+//! Law: two trees are equal if they mean the same; their place in the text does not matter.
 
 use super::number::Number;
 use crate::span::Span;
 
-/// An expression, and where it is.
+/// An expression and its place.
 #[derive(Debug, Clone, Eq)]
 pub struct Expr {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Where it is, without brackets around it.
+    /// The place, without surrounding brackets.
     pub span: Span,
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// `a or b or c`: at least two, none of them an `Any`.
@@ -29,7 +29,7 @@ pub enum Kind {
     In(Box<Expr>, Vec<Choice>),
     /// `a + b`.
     Arith(Arith, Box<Expr>, Box<Expr>),
-    /// `-a`; never of a number that is not negative, which has its own sign.
+    /// `-a`; never a positive number, which has a sign of its own.
     Negate(Box<Expr>),
     /// `5`, `0x10`, `-40ms`, `5%`.
     Number(Number),
@@ -50,14 +50,14 @@ pub enum Kind {
 pub struct Name {
     /// The word.
     pub text: String,
-    /// Where it is.
+    /// The place.
     pub span: Span,
 }
 
-/// Names with dots between them.
+/// Names separated by dots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// It starts with a dot: a field of this message.
+    /// True if it starts with a dot: a field of this message.
     pub dot: bool,
     /// The names. At least one.
     pub segments: Vec<Segment>,
@@ -66,9 +66,9 @@ pub struct Path {
 /// A part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Its name; a number or UUID in `sys.4` and `sys.ex.…`, with dashes in `lint.overlong-int`.
+    /// The name; a number or UUID in `sys.4` and `sys.ex.…`, with dashes in `lint.overlong-int`.
     pub name: Name,
-    /// What is in brackets behind it.
+    /// The index in brackets after the name.
     pub index: Option<Index>,
 }
 
@@ -77,7 +77,7 @@ pub struct Segment {
 pub struct Index {
     /// The number.
     pub value: u16,
-    /// Where it is, without the brackets.
+    /// The place, without the brackets.
     pub span: Span,
 }
 
@@ -86,9 +86,9 @@ pub struct Index {
 pub struct Call {
     /// The function.
     pub name: Name,
-    /// What is in the brackets.
+    /// The arguments.
     pub arguments: Vec<Expr>,
-    /// The path behind the brackets.
+    /// The path after the brackets.
     pub rest: Vec<Segment>,
 }
 
@@ -101,7 +101,7 @@ pub enum Choice {
     Range(Expr, Expr),
 }
 
-/// How two values are compared.
+/// An operator that compares two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compare {
     /// `==`
@@ -122,7 +122,7 @@ pub enum Compare {
     Matches,
 }
 
-/// What is done with two numbers.
+/// An arithmetic operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arith {
     /// `+`
@@ -138,13 +138,13 @@ pub enum Arith {
 }
 
 impl Expr {
-    /// An expression of the kind at the place.
+    /// Creates an expression.
     #[must_use]
     pub const fn new(kind: Kind, span: Span) -> Self {
         Self { kind, span }
     }
 
-    /// Whether a path in it is `wanted`, those of functions' arguments included.
+    /// Returns true if a path in the expression is `wanted`, including those in arguments of functions.
     pub(crate) fn mentions(&self, wanted: &dyn Fn(&Path) -> bool) -> bool {
         let mut found = false;
         self.each_path(&mut |path| found |= wanted(path));
@@ -181,7 +181,7 @@ impl Expr {
         }
     }
 
-    /// `left or right`.
+    /// Joins two expressions to `left or right`.
     #[must_use]
     pub fn or(self, right: Self) -> Self {
         let span = self.span.to(right.span);
@@ -196,7 +196,7 @@ impl Expr {
         Self::new(Kind::Any(parts), span)
     }
 
-    /// `left and right`.
+    /// Joins two expressions to `left and right`.
     #[must_use]
     pub fn and(self, right: Self) -> Self {
         let span = self.span.to(right.span);
@@ -211,7 +211,7 @@ impl Expr {
         Self::new(Kind::All(parts), span)
     }
 
-    /// `-operand`, whose sign is at `start`.
+    /// Negates an expression; the sign is at `start`.
     #[must_use]
     pub fn negate(self, start: usize) -> Self {
         let span = Span::new(start.min(self.span.start), self.span.end);
@@ -227,14 +227,14 @@ impl Expr {
         }
     }
 
-    /// `left op right`.
+    /// Builds the comparison `left op right`.
     #[must_use]
     pub fn compare(self, op: Compare, right: Self) -> Self {
         let span = self.span.to(right.span);
         Self::new(Kind::Compare(op, Box::new(self), Box::new(right)), span)
     }
 
-    /// `left op right`.
+    /// Builds the arithmetic expression `left op right`.
     #[must_use]
     pub fn arith(self, op: Arith, right: Self) -> Self {
         let span = self.span.to(right.span);
@@ -261,7 +261,8 @@ impl PartialEq for Index {
 }
 
 impl Path {
-    /// Whether it is longer than one name, and begins with this one and one that `second` knows; capitals do not matter.
+    /// Returns true if the path starts with the name `first` and a name that `second` accepts. The case of `first`
+    /// does not matter.
     pub(crate) fn begins(&self, first: &str, second: impl Fn(&str) -> bool) -> bool {
         match self.segments.as_slice() {
             [one, other, ..] if !self.dot => {
@@ -271,7 +272,7 @@ impl Path {
         }
     }
 
-    /// From its first to its last byte, a leading dot included.
+    /// Returns the range from the first to the last name.
     #[must_use]
     pub fn span(&self) -> Span {
         let spans = self.segments.iter().map(|segment| segment.name.span);
@@ -280,7 +281,7 @@ impl Path {
 }
 
 impl Compare {
-    /// How it is written.
+    /// Returns the operator as written.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -295,7 +296,7 @@ impl Compare {
         }
     }
 
-    /// The same comparison with its sides exchanged.
+    /// Returns the same comparison with its sides exchanged.
     #[must_use]
     pub const fn mirrored(self) -> Self {
         match self {
@@ -309,7 +310,7 @@ impl Compare {
 }
 
 impl Arith {
-    /// How it is written.
+    /// Returns the operator as written.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Errors about what follows where something else is wanted.
+//! Errors about unexpected text.
 
 use teetap_wire::def::suggest;
 
@@ -6,15 +6,15 @@ use super::lex::{Input, next_thing, rest};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Words that are operators, and cannot be names where an operand is wanted.
+/// The words that are operators. They cannot be names where an operand is expected.
 pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
 
-/// Words that stand behind the condition of a rule.
+/// The words that follow the condition of a rule.
 const MODIFIERS: [&str; 12] = [
     "chance", "every", "skip", "first", "once", "max", "from", "to", "after", "until", "per", "when",
 ];
 
-/// What to say if something is missing at this place.
+/// Returns the error for missing text at this place.
 pub(super) fn wanted(i: &Input<'_>, what: &str) -> Diagnostic {
     let (span, found) = next_thing(i);
     Diagnostic::new(Code::Expected, span, format!("expected {what}, found {found}"))
@@ -25,7 +25,7 @@ pub(super) fn chained(span: Span) -> Diagnostic {
         .help("join them with `and`: `a < b and b < c`")
 }
 
-/// What is wrong with the text behind a complete expression, where only an operator or `end` may follow.
+/// Returns the error for text after a complete expression, where only an operator or `end` may follow.
 pub(super) fn leftover(i: &Input<'_>, end: &str) -> Diagnostic {
     let (span, found) = next_thing(i);
     let text = rest(i);

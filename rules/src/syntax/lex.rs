@@ -1,8 +1,8 @@
 //! Blanks, words, numbers, strings and regular expressions.
 //!
-//! Law: a rule here either consumes what it is about, or backtracks without an error of its own, or knows exactly what
-//! is wrong and cuts. There is no list of tokens: whether `/` divides or starts a regex, and whether `-` subtracts or is
-//! part of `lint.overlong-int`, is known only where it is read.
+//! Law: each function here either consumes its text, or backtracks without an error of its own, or knows exactly the
+//! error and cuts. There is no list of tokens: only the context decides if `/` divides or starts a regex, and if `-`
+//! subtracts or is part of `lint.overlong-int`.
 
 use teetap_wire::def::suggest;
 use winnow::combinator::opt;
@@ -15,21 +15,21 @@ use super::number::{Number, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Text, how far it is read, and what is counted on the way.
+/// The text, the position in it, and the counters.
 pub(super) type Input<'i> = Stateful<LocatingSlice<&'i str>, Counts>;
 
-/// What limits how complex an expression may be.
+/// The counters that limit the complexity of an expression.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
-    /// Brackets and prefixes around the place that is read.
+    /// The number of brackets and prefixes around the current place.
     pub(super) nesting: usize,
-    /// Arithmetic operators so far.
+    /// The number of arithmetic operators so far.
     pub(super) arithmetic: usize,
-    /// Where the prefixes are whose operand is read.
+    /// The places of the prefixes whose operand is being read.
     pub(super) prefixes: Vec<usize>,
 }
 
-/// Why a rule does not apply.
+/// The reason why a rule does not apply.
 #[derive(Debug)]
 pub(super) struct Failure(pub(super) Option<Box<Diagnostic>>);
 
@@ -47,27 +47,27 @@ impl ParserError<Input<'_>> for Failure {
 
 pub(super) type Parsed<T> = Result<T, ErrMode<Failure>>;
 
-/// The end of all attempts: this is what is wrong.
+/// Stops all attempts with this error.
 pub(super) fn cut<T>(diagnostic: Diagnostic) -> Parsed<T> {
     Err(ErrMode::Cut(Failure(Some(Box::new(diagnostic)))))
 }
 
-/// Something else may apply.
+/// Lets another rule try.
 pub(super) fn backtrack<T>() -> Parsed<T> {
     Err(ErrMode::Backtrack(Failure(None)))
 }
 
-/// Where the input is.
+/// Returns the current position.
 pub(super) fn here(i: &Input<'_>) -> usize {
     i.current_token_start()
 }
 
-/// What is left of the input.
+/// Returns the rest of the input.
 pub(super) fn rest<'i>(i: &Input<'i>) -> &'i str {
     i.input.peek_finish()
 }
 
-/// What comes next, for an error: its place and how to name it.
+/// Returns the place and a description of the next token, for errors.
 pub(super) fn next_thing(i: &Input<'_>) -> (Span, String) {
     let (start, rest) = (here(i), rest(i));
     let word = rest.len() - rest.trim_start_matches(word_char).len();
@@ -89,7 +89,7 @@ pub(super) const fn word_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Blanks, line ends and comments.
+/// Skips blanks, line ends and comments.
 pub(super) fn blank(i: &mut Input<'_>) -> Parsed<()> {
     loop {
         let blanks: &str = take_while(0.., (' ', '\t', '\r', '\n')).parse_next(i)?;
@@ -100,7 +100,7 @@ pub(super) fn blank(i: &mut Input<'_>) -> Parsed<()> {
     }
 }
 
-/// A word: a letter or `_`, then letters, digits and `_`.
+/// Reads a word: a letter or `_`, then letters, digits and `_`.
 pub(super) fn word<'i>(i: &mut Input<'i>) -> Parsed<(&'i str, Span)> {
     let first = one_of(|c: char| c.is_ascii_alphabetic() || c == '_');
     (first, take_while(0.., word_char))
@@ -110,7 +110,7 @@ pub(super) fn word<'i>(i: &mut Input<'i>) -> Parsed<(&'i str, Span)> {
         .parse_next(i)
 }
 
-/// This word, and no longer one.
+/// Reads exactly this word.
 pub(super) fn keyword(wanted: &'static str) -> impl FnMut(&mut Input<'_>) -> Parsed<Span> {
     move |i| match word(i) {
         Ok((found, span)) if found == wanted => Ok(span),
@@ -118,7 +118,7 @@ pub(super) fn keyword(wanted: &'static str) -> impl FnMut(&mut Input<'_>) -> Par
     }
 }
 
-/// A number with its unit, without a sign.
+/// Reads a number with its unit, without a sign.
 pub(super) fn number(i: &mut Input<'_>) -> Parsed<(Number, Span)> {
     let start = here(i);
     let digits: &str = take_while(1.., |c: char| c.is_ascii_digit()).parse_next(i)?;
@@ -193,7 +193,7 @@ fn hex(i: &mut Input<'_>, start: usize) -> Parsed<(Number, Span)> {
     }
 }
 
-/// The unit directly behind a number. A `%` that has its right side directly behind it is the remainder.
+/// Reads the unit directly after a number. A `%` with an operand directly after it is the remainder operator.
 fn unit(i: &mut Input<'_>, start: usize) -> Parsed<Option<Unit>> {
     if let Some(more) = rest(i).strip_prefix('%') {
         let operand = more.starts_with(|c: char| word_char(c) || matches!(c, '(' | '$' | '.'))
@@ -229,7 +229,7 @@ fn unit(i: &mut Input<'_>, start: usize) -> Parsed<Option<Unit>> {
     .note(format!("units: {}", names.join(" "))))
 }
 
-/// Text in quotes.
+/// Reads text in quotes.
 pub(super) fn text(i: &mut Input<'_>) -> Parsed<(String, Span)> {
     let start = here(i);
     '"'.void().parse_next(i)?;
@@ -275,7 +275,7 @@ fn escape(i: &mut Input<'_>, at: usize) -> Parsed<char> {
         .help("escapes are \\\" \\\\ \\n \\r \\t \\u{1f600}; for other bytes use a regex: /(?-u)\\xff/"))
 }
 
-/// A regular expression between slashes; `\/` stands for a slash.
+/// Reads a regular expression between slashes; `\/` stands for a slash.
 pub(super) fn regex(i: &mut Input<'_>) -> Parsed<(String, Span)> {
     let start = here(i);
     literal("/").void().parse_next(i)?;

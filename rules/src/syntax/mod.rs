@@ -1,8 +1,8 @@
-//! The text of expressions and rules, and the trees they stand for.
+//! The text of expressions and rules, and their trees.
 //!
-//! Law: [`parse`] and [`parse_rules`] take any text and neither panic nor run out of stack: length, nesting and the number of
-//! arithmetic operators are limited. Printing a tree and parsing it again gives the same tree. No name is looked up
-//! here; that is `check`.
+//! Law: [`parse`] and [`parse_rules`] accept any text and neither panic nor run out of stack: length, nesting and the
+//! number of arithmetic operators are limited. Printing a tree and parsing it again gives the same tree. Names are
+//! looked up later, in `check`.
 
 mod ast;
 mod error;

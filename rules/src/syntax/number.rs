@@ -1,42 +1,42 @@
 //! Numbers and their units.
 //!
-//! Law: a number keeps how it was written, so that it is printed as it was; [`Number::value`] is what it means. One
-//! table has all units.
+//! Law: a number keeps its written form, so that it is printed unchanged; [`Number::value`] is its value. All units
+//! are in one table.
 
 use std::fmt;
 
-/// A number as it is written: digits, where the decimal point is, and the unit behind it.
+/// A number as written: digits, the place of the decimal point, and the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number {
-    /// A `-` in front.
+    /// True if a `-` precedes it.
     pub negative: bool,
     /// All digits, without the point.
     pub digits: u64,
-    /// Digits behind the point, at most [`Number::MAX_DECIMALS`].
+    /// The number of digits after the point, at most [`Number::MAX_DECIMALS`].
     pub decimals: u8,
-    /// Written as `0x…`; then there is no point and no unit.
+    /// True if it is written as `0x…`; then it has no point and no unit.
     pub hex: bool,
-    /// The unit.
+    /// The unit, if it has one.
     pub unit: Option<Unit>,
 }
 
-/// What a number with a unit measures.
+/// The quantity that a number measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// Nothing: no unit.
+    /// A plain number without a unit.
     Plain,
     /// Time, in microseconds.
     Duration,
     /// Bytes.
     Size,
-    /// Bits in a second.
+    /// Bits per second.
     Rate,
-    /// A part of all, in millionths.
+    /// A fraction, in millionths.
     Percent,
 }
 
 impl Quantity {
-    /// With its article.
+    /// Returns the name with its article.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Quantity {
         }
     }
 
-    /// The unit that is meant most often by somebody who forgot it.
+    /// Returns the most common unit, for a suggestion.
     #[must_use]
     pub const fn usual(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ macro_rules! units {
         }
 
         impl Unit {
-            /// Every unit.
+            /// All units.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             const fn row(self) -> (&'static str, Quantity, i64) {
@@ -102,19 +102,19 @@ units! {
 }
 
 impl Unit {
-    /// How it is written.
+    /// Returns the unit as written.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// What it measures.
+    /// Returns the quantity that it measures.
     #[must_use]
     pub const fn quantity(self) -> Quantity {
         self.row().1
     }
 
-    /// The unit with this name, in any case.
+    /// Returns the unit with this name, in any case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
@@ -125,10 +125,10 @@ impl Unit {
 }
 
 impl Number {
-    /// Most digits behind the point.
+    /// The maximum number of digits after the point.
     pub const MAX_DECIMALS: u8 = 9;
 
-    /// A whole number without a unit.
+    /// Creates a whole number without a unit.
     #[must_use]
     pub const fn plain(digits: u64) -> Self {
         Self {
@@ -140,19 +140,19 @@ impl Number {
         }
     }
 
-    /// What it measures.
+    /// Returns the quantity that it measures.
     #[must_use]
     pub fn quantity(&self) -> Quantity {
         self.unit.map_or(Quantity::Plain, Unit::quantity)
     }
 
-    /// Its value in the base unit of its [`Quantity`]. `None`: too large, or not a whole number of them.
+    /// Returns the value in the base unit of its [`Quantity`]. `None` if it is too large or not a whole number.
     #[must_use]
     pub fn value(&self) -> Option<i64> {
         self.scaled(self.unit.map_or(1, |unit| unit.row().2))
     }
 
-    /// Its value in units of which it takes `factor` to make one.
+    /// Returns the value in units of which `factor` make one.
     pub(crate) fn scaled(&self, factor: i64) -> Option<i64> {
         let whole = i128::from(self.digits) * i128::from(factor);
         let parts = 10i128.pow(self.decimals.min(Self::MAX_DECIMALS).into());

@@ -1,4 +1,4 @@
-//! Operands that hold no other expression: variables, paths and sets.
+//! Operands that contain no other expression: variables, paths and sets.
 
 use winnow::combinator::opt;
 use winnow::prelude::*;
@@ -10,7 +10,7 @@ use super::lex::{self, Input, Parsed, blank, cut, here, rest};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The closing bracket of the one at `open`.
+/// Reads the closing bracket for the one at `open`.
 pub(super) fn close(i: &mut Input<'_>, open: Span, bracket: char) -> Parsed<()> {
     blank(i)?;
     match rest(i).chars().next() {
@@ -48,7 +48,7 @@ pub(super) fn dotted(i: &mut Input<'_>) -> Parsed<Expr> {
     Ok(Expr::new(Kind::Path(Path { dot: true, segments }), span))
 }
 
-/// A dot and a name. `None` where the path ends; two dots are a range.
+/// Reads a dot and a name. `None` at the end of the path; two dots are a range.
 pub(super) fn next_segment(i: &mut Input<'_>, before: &[Segment]) -> Parsed<Option<Segment>> {
     if !rest(i).starts_with('.') || rest(i).starts_with("..") {
         return Ok(None);
@@ -105,7 +105,7 @@ pub(super) fn index(i: &mut Input<'_>) -> Parsed<Option<Index>> {
     Ok(Some(Index { value, span }))
 }
 
-/// The set behind `in`: members in braces, with blanks or commas between them.
+/// Reads the set after `in`: members in braces, separated by blanks or commas.
 pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
     blank(i)?;
     let start = here(i);
@@ -144,7 +144,7 @@ fn choice(i: &mut Input<'_>) -> Parsed<Choice> {
     Ok(Choice::Range(first, member(i)?))
 }
 
-/// A literal, or a name of an enum.
+/// Reads a literal, or a name of an enum.
 fn member(i: &mut Input<'_>) -> Parsed<Expr> {
     let start = here(i);
     let minus = opt('-').parse_next(i)?.is_some();

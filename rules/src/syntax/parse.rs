@@ -1,7 +1,7 @@
-//! Operators, and the whole expression.
+//! The parser of expressions and their operators.
 //!
-//! Law: what binds tighter, from loose to tight: `or`, `and`, `not`, comparisons, `+ -`, `* / %`, the sign. Comparisons
-//! do not follow one another. An expression ends where no operator follows, so that a rule can go on behind it.
+//! Law: the operators from loose to tight: `or`, `and`, `not`, comparisons, `+ -`, `* / %`, the sign. Comparisons
+//! cannot be chained. An expression ends where no operator follows, so that a rule can continue after it.
 
 use winnow::combinator::{Infix, Postfix, Prefix, opt};
 use winnow::error::ErrMode;
@@ -15,11 +15,11 @@ use super::operand::{close, dotted, index, next_segment, set, variable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Longest text of an expression, in bytes.
+/// The maximum length of an expression in bytes.
 pub const MAX_LENGTH: usize = 16 * 1024;
-/// Most brackets and prefixes within one another.
+/// The maximum nesting of brackets and prefixes.
 pub const MAX_NESTING: usize = 32;
-/// Most `+ - * / %` in one expression.
+/// The maximum number of `+ - * / %` in one expression.
 pub const MAX_ARITHMETIC: usize = 64;
 
 const OR: i64 = 1;
@@ -33,7 +33,7 @@ const SIGN: i64 = 13;
 /// Reads a whole text as one expression.
 ///
 /// # Errors
-/// What is wrong first.
+/// Returns the first error.
 pub fn parse(text: &str) -> Result<Expr, Diagnostic> {
     if text.len() > MAX_LENGTH {
         let start = text.floor_char_boundary(MAX_LENGTH);
@@ -66,7 +66,7 @@ fn whole(i: &mut Input<'_>) -> Parsed<Expr> {
     }
 }
 
-/// An expression, up to where no operator follows.
+/// Reads an expression, up to a place where no operator follows.
 pub(super) fn expression(i: &mut Input<'_>) -> Parsed<Expr> {
     winnow::combinator::expression(operand)
         .prefix(prefix)
@@ -97,7 +97,7 @@ fn prefix<'i>(i: &mut Input<'i>) -> Parsed<Prefix<Input<'i>, Expr, ErrMode<Failu
     }))
 }
 
-/// The end of the operand of a prefix: tells where the prefix is.
+/// Ends the operand of a prefix. Returns the place of the prefix.
 fn leave(i: &mut Input<'_>, operand: Span) -> usize {
     i.state.nesting -= 1;
     i.state.prefixes.pop().unwrap_or(operand.start)
@@ -170,7 +170,8 @@ fn limited(i: &mut Input<'_>, expr: Expr) -> Parsed<Expr> {
     Ok(expr)
 }
 
-/// One operand, blanks before it included. Backtracks before a prefix, cuts before anything else that is none.
+/// Reads one operand and the blanks before it. Backtracks before a prefix, and cuts before other text that is not an
+/// operand.
 fn operand(i: &mut Input<'_>) -> Parsed<Expr> {
     blank(i)?;
     match rest(i).chars().next() {
@@ -186,7 +187,7 @@ fn operand(i: &mut Input<'_>) -> Parsed<Expr> {
     }
 }
 
-/// Goes one level deeper, or fails.
+/// Enters a nested level, or fails at the limit.
 fn enter(i: &mut Input<'_>, span: Span) -> Parsed<()> {
     i.state.nesting += 1;
     if i.state.nesting > MAX_NESTING {
@@ -206,7 +207,7 @@ fn brackets(i: &mut Input<'_>) -> Parsed<Expr> {
     Ok(inner)
 }
 
-/// A path, a function, or an operator in the wrong place.
+/// Reads a path, a function, or an operator in the wrong place.
 fn named(i: &mut Input<'_>) -> Parsed<Expr> {
     let at_word = wanted(i, "a condition or a value");
     let (text, span) = lex::word(i)?;

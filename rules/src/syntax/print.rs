@@ -1,14 +1,14 @@
-//! An expression as text, in the one way in which it is written.
+//! Expressions printed as text in their canonical form.
 //!
-//! Law: what is printed, parsed again, is the same tree. Words for `and or not`, one blank around operators, brackets
-//! only where they are needed, numbers as they were.
+//! Law: the output parses to the same tree. It uses the words `and or not`, one blank around operators, brackets only
+//! where necessary, and numbers as written.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::ast::{Arith, Call, Choice, Expr, Kind, Path, Segment};
 
 impl Expr {
-    /// How tightly its outermost operator binds.
+    /// Returns the binding strength of the outermost operator.
     const fn power(&self) -> u8 {
         match &self.kind {
             Kind::Any(_) => 1,
@@ -23,7 +23,7 @@ impl Expr {
     }
 }
 
-/// Prints with brackets around what binds less tightly than `power`.
+/// Prints an expression, in brackets if it binds less tightly than `power`.
 struct Within<'e>(&'e Expr, u8);
 
 impl Display for Within<'_> {
@@ -59,7 +59,7 @@ impl Display for Expr {
                 let (left, right) = (Within(left, power), Within(right, power + 1));
                 write!(f, "{left} {} {right}", op.sign())
             }
-            // A plain number would take the sign for its own.
+            // A plain number would absorb the sign.
             Kind::Negate(inner) => write!(f, "-{}", Within(inner, power)),
             Kind::Number(number) => number.fmt(f),
             Kind::Text(text) => quoted(f, text),
@@ -132,7 +132,7 @@ fn quoted(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-/// A backslash belongs to what follows it, and only a bare slash would end the pattern.
+/// A backslash belongs to the next character, and only a bare slash would end the pattern.
 fn slashed(f: &mut Formatter<'_>, pattern: &str) -> fmt::Result {
     f.write_char('/')?;
     let mut escaped = false;

@@ -1,4 +1,4 @@
-//! Messages that match, messages that do not, and unknown values.
+//! Matches, non-matches, and unknown results.
 
 use teetap_rules::Filter;
 use teetap_rules::eval::{Flag, Identity};

@@ -1,4 +1,4 @@
-//! The filter language, from text to decision.
+//! Tests of the filter language, from text to decision.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! Properties of every expression.
+//! Properties of all expressions.
 
 use proptest::prelude::*;
 use teetap_rules::{Filter, Severity, Style};
@@ -7,7 +7,7 @@ use teetap_wire::{Code, Proto};
 
 use crate::subject::{Case, Snap};
 
-/// Conditions of every sort, true, false and unknown.
+/// Conditions of every sort: true, false and unknown.
 const ATOMS: &[&str] = &[
     "c2s",
     "s2c",
@@ -58,7 +58,7 @@ fn cases() -> Vec<Case> {
     vec![chat(Proto::Ddnet, "foo"), vital, odd, snap, enter]
 }
 
-/// An expression, and what it is worth if its conditions are worth this much.
+/// An expression, and its value for given values of its conditions.
 #[derive(Debug, Clone)]
 enum Made {
     Atom(usize),
@@ -114,7 +114,7 @@ thread_local! {
     }).collect();
 }
 
-/// Pieces of which texts are made that are nearly right.
+/// Pieces from which almost correct texts are made.
 const WORDS: &[&str] = &[
     "sv_chat",
     "input",
@@ -184,7 +184,7 @@ proptest! {
     #[test]
     fn conditions_join_in_three_values(made in made()) {
         let text = made.text();
-        // Messages without such a field: `sys and .team == red`.
+        // Messages without such a field, as in `sys and .team == red`.
         let no_field = |errors: Vec<teetap_rules::Diagnostic>| {
             errors.iter().all(|error| error.code == teetap_rules::diagnostic::Code::UnknownField)
         };

@@ -1,9 +1,9 @@
-//! Everything that the documentation shows can be written.
+//! Tests that all documented examples are correct.
 
 use teetap_rules::{Filter, Severity};
 use teetap_wire::def::Registry;
 
-/// Filters, and the conditions of rules, as the documentation has them.
+/// Filters, and the conditions of rules, as they appear in the documentation.
 const EXAMPLES: [&str; 44] = [
     "c2s and not input",
     "\"gg\" or \"ChillerDragon\"",

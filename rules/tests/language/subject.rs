@@ -1,4 +1,4 @@
-//! A message to ask about.
+//! Messages for tests.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use teetap_rules::{Facts, Fields, Subject};
 use teetap_wire::def::{Class, Datum, Decoded, Def, Id, Registry, Source};
 use teetap_wire::{Code, Dir, Proto};
 
-/// The facts of a test about a message and the packet and session around it.
+/// A message with its packet and session, as a test describes it.
 pub(crate) struct Case {
     pub(crate) proto: Proto,
     pub(crate) dir: Dir,
@@ -33,7 +33,7 @@ pub(crate) struct Snap {
 }
 
 impl Case {
-    /// A message with these fields.
+    /// Creates a message with these fields.
     pub(crate) fn new(proto: Proto, name: &str, fields: &[(&str, Datum)]) -> Self {
         let registry = Registry::builtin();
         let mut defs = registry
@@ -71,8 +71,8 @@ impl Case {
         }
     }
 
-    /// Returns the value of an expression, evaluated once for this message alone: what is unknown matches neither itself nor
-    /// under `not`.
+    /// Returns the value of an expression for this message alone. An unknown result matches neither the expression
+    /// nor its negation.
     pub(crate) fn value(&self, text: &str) -> Option<bool> {
         match (self.matches(text), self.matches(&format!("not ({text})"))) {
             (true, false) => Some(true),
@@ -89,7 +89,7 @@ impl Case {
     }
 }
 
-/// A case while it is evaluated.
+/// A case during an evaluation.
 pub(crate) struct Evaluated<'c> {
     case: &'c Case,
     lazy: Lazy<'c>,

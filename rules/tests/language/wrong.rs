@@ -1,9 +1,9 @@
-//! Every kind of mistake, and the exact diagnostic for it.
+//! Tests of every kind of error, with the exact messages.
 
 use teetap_rules::{Filter, Style};
 use teetap_wire::def::Registry;
 
-/// Returns the diagnostics for each text.
+/// Returns the messages for each text.
 fn messages(texts: &[&str]) -> String {
     let registry = Registry::builtin();
     let mut messages = String::new();
