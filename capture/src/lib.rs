@@ -20,9 +20,11 @@
 //! fragmented packets are counted, not put together: what the game sends fits a packet. Hostile files cost no memory, and
 //! what comes before any damage is given out.
 //!
-//! pcapng is read and written by hand here: the crate for it wants every block in one buffer that is allocated beforehand, and
-//! does not tell a file that breaks off from one that is damaged, nor where, which going on with a file needs. The tests read
-//! with that crate and with tcpdump what is written here.
+//! Files are read by hand, not with the crate `pcap-file` (3.0.0-rc.3), because it does not stand the same damage. Its reader
+//! allocates 8 MB, reports a file that breaks off and a block larger than that buffer as the same error, and its parser alone
+//! needs every block whole in memory, also those that are skipped here. An interface whose name is not UTF-8, whose reserved
+//! field is set or that has an option of a wrong size ends the reading, and so does a time before 1970; the number of
+//! interfaces is not bounded. The tests read with that crate and with tcpdump what is written here.
 //!
 //! # Made fit to be shown
 //!

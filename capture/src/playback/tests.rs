@@ -385,6 +385,27 @@ fn a_stranger_is_told_by_address() {
 }
 
 #[test]
+fn interfaces_that_the_crate_for_pcapng_refuses_are_read() {
+    let frame = &frames()[0].1;
+    // A name that is not UTF-8, an option of a wrong size, and a reserved field that is set.
+    let cases: [(u16, u16, &[u8]); 3] = [(0, 2, b"\xff\xfe"), (0, 14, b"abc"), (1, 2, b"lo")];
+    for (reserved, code, value) in cases {
+        let mut file = File::new(false);
+        file.section();
+        file.block(1, |file| {
+            file.u16(1).u16(reserved).u32(0);
+            file.option(code, value);
+            file.option(0, &[]);
+        });
+        file.packet(0, 0, frame);
+        let (_, error, tally) = play_bytes(&file.bytes);
+        assert!(error.is_none() && tally.packets == 1, "{code}: {error:?}");
+        let mut other = pcap_file::pcapng::PcapNgReader::new(&file.bytes[..]).unwrap();
+        assert!(other.next_block().unwrap().is_err(), "{code}");
+    }
+}
+
+#[test]
 fn an_event_of_any_number_of_packets_takes_no_memory_without_end() {
     for packets in [1_000_000_000, usize::MAX] {
         let own = format!(

@@ -22,7 +22,7 @@
 //! # What stays
 //!
 //! Every message at its place and with its length, sequence numbers, tokens (they end with their session, and to see whether
-//! they are right is what one looks at them for) and times. A compressed packet in which something
+//! they are right is what one looks at them for), times, and snapshots: those of 0.6 hold names of players, as ints whose sum is checked. A compressed packet in which something
 //! was replaced is compressed again and may have another length, which the headers around it follow. A checksum that was
 //! right is right again, one that was wrong stays wrong, one that is not used stays so.
 //!
