@@ -108,7 +108,7 @@ impl Encoder {
                 Some(&connless.bytes[..]),
                 connless.sent.as_deref().into_iter().collect(),
             ),
-            What::Notice(Notice::UnknownSender { client, bytes, .. }) => {
+            What::Notice(Notice::UnknownSender { client, bytes, .. }) if !bytes.is_empty() => {
                 let ends = Ends {
                     client: Some(*client),
                     ..Ends::default()

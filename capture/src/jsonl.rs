@@ -11,7 +11,7 @@ use std::{
 use serde::Deserialize;
 use teetap_inspect::{
     Decoder, Style, Verbosity,
-    jsonl::{self, VERSION},
+    jsonl::{self, OLDEST, VERSION},
 };
 use teetap_proxy::{
     io::Seen,
@@ -105,7 +105,7 @@ pub fn end_of_json_lines(file: &mut BufReader<&File>) -> Result<Option<u64>, Rea
         file.consume(length);
     }
     let line = first.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let is_ours =
-        serde_json::from_slice::<First>(line).is_ok_and(|first| first.v == VERSION && first.event == "start");
+    let is_ours = serde_json::from_slice::<First>(line)
+        .is_ok_and(|first| (OLDEST..=VERSION).contains(&first.v) && first.event == "start");
     Ok((is_ours && end > 0).then_some(end))
 }

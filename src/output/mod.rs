@@ -127,8 +127,14 @@ impl Output {
         }
         if let What::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
             // Where to connect to, as at the start.
-            self.print(event.at, notice.level(), &notice.to_string());
-        } else if self.style.json {
+            if !self.style.quiet {
+                self.say(&format!("teetap: {notice}"));
+            }
+            if !self.style.json {
+                return;
+            }
+        }
+        if self.style.json {
             jsonl::event(event, self.style, &mut self.decoder, &mut self.stdout);
         } else {
             plain::event(event, self.style, &mut self.decoder, &mut self.stdout);

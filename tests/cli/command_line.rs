@@ -189,7 +189,7 @@ fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
     assert!(stderr.contains(&format!("to:{addr}:{addr}\n")), "{stderr}");
     assert_eq!(
         (&first["event"], &first["v"], &first["seed"]),
-        (&"start".into(), &1.into(), &9.into())
+        (&"start".into(), &2.into(), &9.into())
     );
     assert_eq!(
         (&last["event"], &last["cmd_exit"], &last["exit"], &last["seed"]),

@@ -200,7 +200,7 @@ impl Stage {
 }
 
 fn has_text(object: &Value, text: &str) -> bool {
-    object["event"] == "log" && object["text"].as_str().is_some_and(|line| line.contains(text))
+    object["event"] == "notice" && object["text"].as_str().is_some_and(|line| line.contains(text))
 }
 
 /// There, back, and once more on the spot.

@@ -257,7 +257,7 @@ fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
     let explained = |text: &str| TOLD.iter().any(|(part, _)| text.starts_with(part));
     let is_odd = |object: &&Value| match text(object, "event") {
         "start" | "session" | "summary" => false,
-        "log" => text(object, "level") != "info" || !explained(text(object, "text")),
+        "log" | "notice" => text(object, "level") != "info" || !explained(text(object, "text")),
         _ => {
             let [proto, dir, name] = ["proto", "dir", "name"].map(|key| text(object, key));
             let of = format!("{proto} {dir} {name}");

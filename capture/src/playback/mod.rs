@@ -40,7 +40,7 @@ pub struct Playback<R> {
     is_own: bool,
     observer: Observer,
     /// An event of ours that waits for the rest of its packets.
-    open: Option<(Own, Vec<Box<[u8]>>)>,
+    open: Option<(Own<'static>, Vec<Box<[u8]>>)>,
     items: VecDeque<Item>,
     tally: Tally,
     /// Link types that were told to be none that can be read.
@@ -274,7 +274,7 @@ impl<R: Read> Playback<R> {
     }
 
     /// A packet of ours: the first of an event, or one more.
-    fn packet(&mut self, own: Option<Own>, bytes: Box<[u8]>) {
+    fn packet(&mut self, own: Option<Own<'static>>, bytes: Box<[u8]>) {
         if let Some(own) = own {
             self.begin(own);
         }
@@ -287,7 +287,7 @@ impl<R: Read> Playback<R> {
     }
 
     /// An event of ours begins. One that has not all its packets was cut off by the end of its run.
-    fn begin(&mut self, own: Own) {
+    fn begin(&mut self, own: Own<'static>) {
         self.open = Some((own, Vec::new()));
         self.complete();
     }

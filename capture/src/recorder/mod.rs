@@ -249,7 +249,7 @@ fn packets_of(event: &Event) -> u64 {
     let packets = match &event.what {
         What::Datagram(datagram) => usize::from(datagram.received().is_some()) + datagram.sent().count(),
         What::Connless(connless) => 1 + usize::from(connless.sent.is_some()),
-        What::Notice(Notice::UnknownSender { .. }) => 1,
+        What::Notice(Notice::UnknownSender { bytes, .. }) => usize::from(!bytes.is_empty()),
         What::Session(_) | What::Notice(_) => 0,
     };
     packets as u64

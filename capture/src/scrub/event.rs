@@ -26,16 +26,54 @@ impl Scrubber {
             What::Session(change) => What::Session(self.change(change)),
             What::Datagram(datagram) => What::Datagram(self.whole(datagram)),
             What::Connless(connless) => What::Connless(self.browser(connless)),
-            What::Notice(notice) => {
-                let text = self.text(&notice.to_string());
-                What::Notice(Notice::Other {
-                    kind: None,
-                    level: notice.level(),
-                    text: text.into(),
-                })
-            }
+            What::Notice(notice) => What::Notice(self.notice(notice)),
         };
         Event { what, ..event }
+    }
+
+    /// The same kind with placeholders for its addresses and texts, and without a datagram of unknown meaning.
+    fn notice(&mut self, mut notice: Notice) -> Notice {
+        match &mut notice {
+            Notice::UnknownSender { client, bytes, .. } => {
+                *client = self.socket(*client);
+                *bytes = Box::default();
+            }
+            Notice::ProtocolRefused { client, .. } => *client = self.socket(*client),
+            Notice::Guessed {
+                client: one,
+                server: other,
+                ..
+            }
+            | Notice::Foreign {
+                from: one, to: other, ..
+            }
+            | Notice::ListenerOpened {
+                server: one,
+                listen: other,
+            } => {
+                *one = self.socket(*one);
+                *other = self.socket(*other);
+            }
+            Notice::UpstreamUnreachable { error: text }
+            | Notice::UpstreamFailed { error: text }
+            | Notice::RedirectPasses { why: text, .. }
+            | Notice::Other { text, .. } => *text = self.text(text).into(),
+            Notice::InjectRefused { why } | Notice::ResyncRefused { why } => *why = self.text(why).into(),
+            Notice::UpstreamSilent { .. }
+            | Notice::Candidate
+            | Notice::Restart
+            | Notice::LegacyJoin
+            | Notice::AcceptRepeated
+            | Notice::Renumbered { .. }
+            | Notice::HoldFull { .. }
+            | Notice::Resync
+            | Notice::Resynced
+            | Notice::EarlyClose
+            | Notice::HalfOpenLimit
+            | Notice::NewToken { .. }
+            | Notice::Redirected { .. } => {}
+        }
+        notice
     }
 
     fn change(&mut self, change: SessionChange) -> SessionChange {

@@ -21,7 +21,7 @@ use teetap_proxy::{
 pub(super) struct Again {
     encoder: Encoder,
     /// An event that waits for the rest of its packets.
-    open: Option<(Own, Vec<Part>)>,
+    open: Option<(Own<'static>, Vec<Part>)>,
 }
 
 /// A packet of an event.
@@ -44,7 +44,7 @@ impl Again {
     /// One packet; `own` begins an event.
     pub(super) fn packet(
         &mut self,
-        own: Option<Own>,
+        own: Option<Own<'static>>,
         part: Part,
         scrubber: &mut Scrubber,
         out: &mut Vec<u8>,
@@ -60,7 +60,7 @@ impl Again {
     }
 
     /// An event begins. One that has not all its packets was cut off by the end of its run.
-    pub(super) fn begin(&mut self, own: Own, scrubber: &mut Scrubber, out: &mut Vec<u8>) {
+    pub(super) fn begin(&mut self, own: Own<'static>, scrubber: &mut Scrubber, out: &mut Vec<u8>) {
         self.finish(scrubber);
         self.open = Some((own, Vec::new()));
         self.complete(scrubber, out);

@@ -1,13 +1,11 @@
 //! JSON lines: events as objects of the [`schema`].
 //!
-//! Names are stable; fields and objects may be added. In `fields` texts of peers are as they came, control characters
-//! escaped; elsewhere they hold none.
-//! `t` counts seconds since the start with microseconds, `wall_clock` says when that was.
+//! Names are stable; fields and events may be added. Texts of peers in `fields` are as they came, with control characters
+//! escaped; all other texts hold none. `t` counts seconds since the start, with microseconds.
 
 mod damage;
+mod decode;
 mod input;
-mod line;
-pub mod names;
 mod read;
 mod schema;
 mod time;
@@ -21,13 +19,17 @@ use std::{
 
 use serde_json::value::RawValue;
 use teetap_proxy::{
-    io::record::Checked,
-    session::{Connless, Datagram, Event, Level, SessionChange, Time, Traffic, What},
+    io::record::{Checked, Hex},
+    session::{Connless, Datagram, Event, Level, Origin, Time, Traffic, What},
+    words::Word,
 };
-use teetap_wire::{Flags, Note, Place, printable};
+use teetap_wire::{Flags, Note, printable};
 
 pub use read::Lines;
-pub use schema::{PerDir, RecordingBody, SummaryBody, VERSION};
+pub use schema::{
+    DatagramBody, GapBody, LogBody, NoticeBody, OLDEST, PerDir, RecordingBody, SessionBody, SummaryBody,
+    VERSION,
+};
 pub use time::rfc3339;
 
 use crate::{
@@ -38,60 +40,61 @@ use crate::{
     row::hex,
     snapshot,
 };
-use names::level_name;
 use schema::{
-    ActionBody, Body, DatagramBody, Line, MessageBody, NoteBody, PlacedBody, ReplayBody, SessionBody,
-    StartBody, TallyBody,
+    ActionBody, Body, HeaderBody, Line, MessageBody, NoteBody, PlacedBody, ReplayBody, StartBody, Summary,
+    TallyBody,
 };
 
 /// Appends the `start` line of a run.
 pub fn start(run: &Run, out: &mut Vec<u8>) {
     let wall = SystemTime::UNIX_EPOCH + Duration::from_nanos(run.wall);
-    write(Time::ZERO, Body::Start(start_body(Some(run), wall, None)), out);
-}
-
-/// Appends the `start` line of a recording that is shown.
-pub fn opened(file: &Path, wall: SystemTime, run: Option<&Run>, out: &mut Vec<u8>) {
-    write(Time::ZERO, Body::Start(start_body(run, wall, Some(file))), out);
-}
-
-fn start_body<'a>(run: Option<&'a Run>, wall: SystemTime, file: Option<&'a Path>) -> StartBody<'a> {
-    StartBody {
-        version: run.map_or(env!("CARGO_PKG_VERSION"), |run| &run.version),
-        seed: run.map(|run| run.seed),
-        target: run.map(|run| run.target.as_str()),
-        server: run.map(|run| run.server),
-        listen: run.map(|run| run.listen),
-        wall_clock: rfc3339(wall),
-        file: file.map(Path::to_string_lossy),
-    }
-}
-
-/// The `gap` line.
-pub fn gap(at: Time, lost: u64, out: &mut Vec<u8>) {
-    write(at, Body::Gap { lost }, out);
-}
-
-/// A `log` line of the program itself.
-pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
     write(
-        at,
-        Body::Log {
-            session: None,
-            level: level_name(level),
-            text: text.into(),
-            program: true,
-        },
+        Time::ZERO,
+        None,
+        &Body::Start(start_body(Some(run), wall, None)),
         out,
     );
 }
 
+/// Appends the `start` line of a recording that is shown.
+pub fn opened(file: &Path, wall: SystemTime, run: Option<&Run>, out: &mut Vec<u8>) {
+    write(
+        Time::ZERO,
+        None,
+        &Body::Start(start_body(run, wall, Some(file))),
+        out,
+    );
+}
+
+fn start_body<'a>(run: Option<&'a Run>, wall: SystemTime, file: Option<&'a Path>) -> StartBody<'a> {
+    StartBody {
+        version: run.map_or(env!("CARGO_PKG_VERSION"), |run| &run.version).into(),
+        seed: run.map(|run| run.seed),
+        target: run.map(|run| run.target.as_str().into()),
+        server: run.map(|run| run.server),
+        listen: run.map(|run| run.listen),
+        wall_clock: rfc3339(wall).into(),
+        file: file.map(Path::to_string_lossy),
+    }
+}
+
+/// Appends the `gap` line.
+pub fn gap(at: Time, lost: u64, out: &mut Vec<u8>) {
+    write(at, None, &Body::Gap(GapBody { lost }), out);
+}
+
+/// Appends a `log` line: a report of the program.
+pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
+    write(at, None, &Body::Log(LogBody::new(level, text)), out);
+}
+
 /// The lines of an event that this style shows.
 pub fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
+    let session = event.session.map(|session| session.0);
     let lines = EventLines::of(event, style, decoder);
     for line in &lines.list {
         if let Some(body) = body(&lines, line, style) {
-            write(event.at, body, out);
+            write(event.at, session, &body, out);
         }
     }
     if let Some(reading) = lines.reading {
@@ -101,29 +104,22 @@ pub fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u
 
 /// The object of a line; `None` = another object has it.
 fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Option<Body<'a>> {
-    let session = lines.event.session.map(|session| session.0);
     Some(match (&line.about, &lines.event.what, &lines.reading) {
         (About::Session { player }, What::Session(change), _) => {
-            Body::Session(session_body(session, change, player.clone()))
+            Body::Session(SessionBody::new(change, player.clone(), printable))
         }
-        (About::Notice, What::Notice(notice), _) => Body::Log {
-            session,
-            level: level_name(notice.level()),
-            text: notice.to_string().into(),
-            program: false,
-        },
+        (About::Notice, What::Notice(notice), _) => Body::Notice(NoticeBody::new(notice)),
         (About::Connless, What::Connless(connless), Some(reading)) => {
             let message = reading.messages.first()?;
-            Body::Message(connless_body(session, connless, (reading, message), style))
+            Body::Message(connless_body(connless, (reading, message), style))
         }
         (About::Datagram, What::Datagram(datagram), Some(reading)) => {
-            Body::Datagram(datagram_body(session, datagram, reading, style.verbosity))
+            Body::Datagram(datagram_body(datagram, reading, style.verbosity))
         }
         (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
             let message = lines.message(*index)?;
             let notes = notes(&lines.notes(message, *with_datagram));
-            let body = message_body((session, datagram), (reading, message), notes, style);
-            Body::Message(body)
+            Body::Message(message_body(datagram, (reading, message), notes, style))
         }
         _ => return None,
     })
@@ -133,7 +129,7 @@ fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Opti
 pub fn replay(checked: &Checked, out: &mut Vec<u8>) {
     let difference = checked.difference.as_ref();
     let body = ReplayBody {
-        version: checked.header.version.clone(),
+        version: checked.header.version.as_str().into(),
         equal: difference.is_none(),
         inputs: checked.inputs,
         received: checked.received,
@@ -148,12 +144,12 @@ pub fn replay(checked: &Checked, out: &mut Vec<u8>) {
             .map(ToString::to_string),
         cut: checked.cut.as_ref().map(ToString::to_string),
     };
-    write(checked.until, Body::Replay(body), out);
+    write(checked.until, None, &Body::Replay(body), out);
 }
 
 /// Appends the `summary` line of a run.
 pub fn summary(at: Time, body: SummaryBody<'_>, out: &mut Vec<u8>) {
-    write(at, Body::Summary(body), out);
+    write(at, None, &Body::Summary(Summary::Run(body)), out);
 }
 
 /// Appends the `summary` line of a recording that was shown; `exit` is the exit code of the program.
@@ -175,43 +171,28 @@ pub fn tally(tally: &Tally, exit: u8, out: &mut Vec<u8>) {
         lost: tally.lost,
         exit,
     };
-    write(tally.until, Body::Tally(body), out);
-}
-
-fn session_body(session: Option<u32>, change: &SessionChange, name: Option<String>) -> SessionBody {
-    SessionBody {
-        session,
-        state: change.state.to_string(),
-        proto: change.proto.to_string(),
-        client: change.client,
-        server: change.server,
-        upstream: change.upstream,
-        by: change.by.map(|side| side.to_string()),
-        reason: change.reason.as_deref().map(printable),
-        name,
-    }
+    write(tally.until, None, &Body::Summary(Summary::Recording(body)), out);
 }
 
 fn message_body(
-    (session, datagram): (Option<u32>, &Datagram),
+    datagram: &Datagram,
     (reading, message): (&Reading, &Message),
     notes: Vec<NoteBody>,
     style: Style,
 ) -> MessageBody<'static> {
     let snapshot = message.snapshot();
     MessageBody {
-        session,
-        dir: datagram.dir.to_string(),
-        proto: Some(datagram.proto.to_string()),
+        dir: Word(datagram.dir),
+        proto: Some(Word(datagram.proto)),
         layer: match message.layer {
-            Layer::Control => Some("control"),
-            Layer::System => Some("system"),
-            Layer::Game => Some("game"),
-            Layer::Connless => Some("connless"),
+            Layer::Control => Some("control".into()),
+            Layer::System => Some("system".into()),
+            Layer::Game => Some("game".into()),
+            Layer::Connless => Some("connless".into()),
             Layer::Unreadable => None,
         },
         id: message.id,
-        uuid: message.uuid.map(uuid),
+        uuid: message.uuid.map(|bytes| uuid(bytes).into()),
         name: message.name.map(Cow::Borrowed),
         vital: message.vital,
         resend: message.resend,
@@ -223,25 +204,23 @@ fn message_body(
         notes,
         snap: snapshot.and_then(|snapshot| object(snapshot::json(&snapshot, style.items, style.secrets))),
         actions: actions(message.done),
-        origin: message.origin.to_string(),
-        leg: datagram.leg.map(|side| side.to_string()),
+        origin: Word(message.origin),
+        leg: datagram.leg.map(Word),
         client: None,
-        hex: (style.verbosity >= Verbosity::Bytes).then(|| hex(reading.data(message))),
+        hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(reading.data(message))),
         hex_out: None,
     }
 }
 
 fn connless_body(
-    session: Option<u32>,
     connless: &Connless,
     (reading, message): (&Reading, &Message),
     style: Style,
 ) -> MessageBody<'static> {
     MessageBody {
-        session,
-        dir: connless.dir.to_string(),
+        dir: Word(connless.dir),
         proto: None,
-        layer: Some("connless"),
+        layer: Some("connless".into()),
         id: None,
         uuid: None,
         name: Some(reading.label(message)),
@@ -255,12 +234,12 @@ fn connless_body(
         notes: notes(&message.notes),
         snap: None,
         actions: actions(message.done),
-        origin: message.origin.to_string(),
+        origin: Word(Origin::Peer),
         leg: None,
         client: Some(connless.client),
-        hex: (style.verbosity >= Verbosity::Bytes).then(|| hex(&connless.bytes)),
+        hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(&*connless.bytes)),
         hex_out: (style.verbosity >= Verbosity::Bytes)
-            .then(|| connless.sent.as_deref().map(hex).into_iter().collect()),
+            .then(|| connless.sent.as_deref().map(Hex::from).into_iter().collect()),
     }
 }
 
@@ -269,69 +248,47 @@ fn object(json: String) -> Option<Box<RawValue>> {
     RawValue::from_string(json).ok()
 }
 
-fn datagram_body(
-    session: Option<u32>,
-    datagram: &Datagram,
-    reading: &Reading,
-    verbosity: Verbosity,
-) -> DatagramBody {
-    let bytes = verbosity >= Verbosity::Bytes;
-    DatagramBody {
-        session,
-        dir: datagram.dir.to_string(),
-        proto: datagram.proto.to_string(),
-        ordinal: ordinal(datagram),
+fn datagram_body(datagram: &Datagram, reading: &Reading, verbosity: Verbosity) -> DatagramBody {
+    let flags = [
+        (Flags::CONTROL, "control"),
+        (Flags::RESEND, "resend"),
+        (Flags::COMPRESSION, "compression"),
+    ];
+    let header = HeaderBody {
         size: reading.size,
         sizes_out: reading.sizes_out.clone(),
-        flags: [
-            (Flags::CONTROL, "control"),
-            (Flags::RESEND, "resend"),
-            (Flags::COMPRESSION, "compression"),
-        ]
-        .into_iter()
-        .filter(|(flag, _)| reading.flags.contains(*flag))
-        .map(|(_, name)| name)
-        .collect(),
+        flags: flags
+            .into_iter()
+            .filter(|(flag, _)| reading.flags.contains(*flag))
+            .map(|(_, name)| name.into())
+            .collect(),
         ack: reading.ack.map(teetap_wire::Seq::get),
         ack_out: reading.ack_out.map(teetap_wire::Seq::get),
         chunks: reading.num_chunks,
         token_ok: reading.token_ok(),
-        notes: notes(&reading.notes),
-        error: reading.error.map(|error| error.to_string()),
-        origin: datagram.origin.to_string(),
-        leg: datagram.leg.map(|side| side.to_string()),
-        hex: datagram.received().filter(|_| bytes).map(hex),
-        hex_out: bytes.then(|| datagram.sent().map(hex).collect()),
-        placed: datagram
-            .placed
-            .iter()
-            .filter(|_| bytes)
-            .map(PlacedBody::of)
-            .collect(),
-    }
+        error: reading.error.map(|error| error.to_string().into()),
+    };
+    let bytes = verbosity >= Verbosity::Bytes;
+    let placed = datagram.placed.iter().filter(|_| bytes);
+    let mut body = DatagramBody::new(datagram);
+    body.notes = Some(notes(&reading.notes));
+    body.placed = placed.map(PlacedBody::new).collect();
+    body.header = Some(header);
+    body.hex = datagram.received().filter(|_| bytes).map(Hex::from);
+    body.hex_out = bytes.then(|| datagram.sent().map(Hex::from).collect());
+    body
 }
 
-fn actions(done: Done) -> Vec<ActionBody> {
-    done.word()
-        .map(|action| ActionBody { rule: None, action })
-        .into_iter()
-        .collect()
+fn actions(done: Done) -> Vec<ActionBody<'static>> {
+    let action = done.word().map(|action| ActionBody {
+        rule: None,
+        action: action.into(),
+    });
+    action.into_iter().collect()
 }
 
 fn notes(notes: &[Note]) -> Vec<NoteBody> {
-    let body = |note: &Note| NoteBody {
-        severity: note.code.severity().name(),
-        code: note.code.name(),
-        place: match note.code.place() {
-            Place::Datagram => "datagram",
-            Place::Payload => "payload",
-            Place::Message => "message",
-        },
-        at: note.at,
-        len: note.len,
-        text: note.code.text(),
-    };
-    notes.iter().map(body).collect()
+    notes.iter().map(NoteBody::explained).collect()
 }
 
 fn ordinal(datagram: &Datagram) -> Option<u64> {
@@ -356,17 +313,21 @@ fn seconds(at: Time) -> f64 {
     micros / 1e6
 }
 
-fn write(at: Time, body: Body<'_>, out: &mut Vec<u8>) {
+fn write(at: Time, session: Option<u32>, body: &Body<'_>, out: &mut Vec<u8>) {
     let line = Line {
         v: VERSION,
         t: seconds(at),
+        event: body.event(),
+        session: body.is_of_session().then_some(session),
         body,
     };
     match serde_json::to_string(&line) {
         Ok(text) => push_clean(&text, out),
-        // No type here can fail to serialise; if one some day does, the reader is told.
+        // No type here can fail to serialise; if one ever does, the reader gets the error.
         Err(error) => push_clean(
-            &format!("{{\"v\":1,\"event\":\"log\",\"level\":\"error\",\"text\":\"{error}\"}}"),
+            &format!(
+                "{{\"v\":{VERSION},\"t\":0,\"event\":\"log\",\"level\":\"warning\",\"text\":\"{error}\"}}"
+            ),
             out,
         ),
     }

@@ -11,8 +11,8 @@ use teetap_wire::Dir;
 
 use super::{
     damage::Damage,
+    decode::{self, Parent, Wrong},
     input::{Found, Input},
-    line::{Line, Parent, Wrong},
 };
 
 /// Lines in a row that may be of a datagram whose own line is missing: a datagram has at most 255 messages.
@@ -135,7 +135,7 @@ impl<R: BufRead> Lines<R> {
         if line.trim_ascii().is_empty() {
             return Ok(None);
         }
-        match Line::read(line) {
+        match decode::read(line) {
             Ok(item) => {
                 self.note(item.as_ref());
                 Ok(item)

@@ -3,7 +3,7 @@
 mod odd;
 
 use serde_json::{Value, json};
-use teetap_proxy::session::{Action, Ends, Notice, Origin, Placed, SessionId, State};
+use teetap_proxy::session::{Action, Ends, Notice, Origin, Placed, SessionChange, SessionId, State};
 use teetap_wire::{Dir, Header, Proto, Seq, Side, Token, control, def::Registry, packet, write_chunk};
 
 use super::*;
@@ -85,7 +85,7 @@ fn a_message() {
     assert_eq!(
         lines(what, style(Verbosity::Messages)),
         [json!({
-            "v": 1, "t": 12.418_001, "event": "message", "session": 2, "dir": "s2c", "proto": "0.7",
+            "v": 2, "t": 12.418_001, "event": "message", "session": 2, "dir": "s2c", "proto": "0.7",
             "layer": "game", "id": 1, "uuid": null, "name": "sv_motd", "vital": true, "resend": true,
             "seq": 217, "seq_out": 218, "datagram": 31, "size": 4, "fields": {"message": "hi"}, "notes": [],
             "actions": [{"rule": null, "action": "edit"}], "origin": "peer", "leg": null,
@@ -100,7 +100,7 @@ fn a_datagram_with_its_bytes() {
     assert_eq!(
         got[0],
         json!({
-            "v": 1, "t": 12.418_001, "event": "datagram", "session": 2, "dir": "s2c", "proto": "0.7", "ordinal": 31,
+            "v": 2, "t": 12.418_001, "event": "datagram", "session": 2, "dir": "s2c", "proto": "0.7", "ordinal": 31,
             "size": 14, "sizes_out": [14], "flags": [], "ack": 12, "ack_out": 11, "chunks": 1, "token_ok": true,
             "notes": [], "error": null, "origin": "peer", "leg": null, "hex": hex(&came), "hex_out": [hex(&left)],
         })
@@ -164,14 +164,17 @@ fn sessions_logs_connless_and_gaps() {
     assert_eq!(
         lines(What::Session(change), style(Verbosity::Messages)),
         [json!({
-            "v": 1, "t": 12.418_001, "event": "session", "session": 2, "state": "closed", "proto": "0.6.5",
+            "v": 2, "t": 12.418_001, "event": "session", "session": 2, "state": "closed", "proto": "0.6.5",
             "client": "127.0.0.1:4", "upstream": "127.0.0.1:5", "by": "server", "reason": "full", "name": null,
         })]
     );
     let got = lines(What::Notice(Notice::EarlyClose), style(Verbosity::Messages));
     assert_eq!(
-        (&got[0]["event"], &got[0]["level"], &got[0]["session"]),
-        (&json!("log"), &json!("warning"), &json!(2))
+        got,
+        [json!({
+            "v": 2, "t": 12.418_001, "event": "notice", "session": 2, "kind": "early_close", "level": "warning",
+            "text": "CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)",
+        })]
     );
     let connless = Connless {
         dir: Dir::C2s,
@@ -192,7 +195,7 @@ fn sessions_logs_connless_and_gaps() {
     gap(Time(20), 7, &mut out);
     assert_eq!(
         parse(&out),
-        [json!({"v": 1, "t": 0.000_02, "event": "gap", "lost": 7})]
+        [json!({"v": 2, "t": 0.000_02, "event": "gap", "lost": 7})]
     );
 }
 
@@ -482,7 +485,7 @@ fn lines_without_bytes_or_of_others_are_refused() {
     for (text, fragment) in [
         (&out[..], "no bytes"),
         (b"{}\n", "damaged at byte 0"),
-        (b"{\"v\":2,\"t\":0,\"event\":\"start\"}\n", "version 2"),
+        (b"{\"v\":3,\"t\":0,\"event\":\"start\"}\n", "version 3"),
         (
             b"{\"v\":1,\"t\":0,\"event\":\"later\"}\nx\n",
             "damaged at byte 30",

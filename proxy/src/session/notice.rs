@@ -38,7 +38,7 @@ macro_rules! notices {
         $(#[$doc:meta])*
         $variant:ident $kind:literal $level:ident
         $({ $($(#[$meta:meta])* $field:ident: $type:ty,)* })?
-        => $text:literal $(, $arg:expr)*;
+        => $text:literal $(, $name:ident = $arg:expr)*;
     )*) => {
         /// One thing that the proxy reports besides the traffic.
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,6 @@ macro_rules! notices {
             #[cfg_attr(feature = "io", serde(untagged))]
             Other {
                 /// The kind; `None` in recordings from before there were kinds.
-                #[cfg_attr(feature = "io", serde(skip_serializing_if = "Option::is_none"))]
                 kind: Option<Box<str>>,
                 /// The level.
                 #[cfg_attr(feature = "io", serde(skip))]
@@ -96,7 +95,7 @@ macro_rules! notices {
                     $(Self::$variant { $($($field,)*)? } => {
                         // A sentence need not name every value.
                         $($(let _ = $field;)*)?
-                        write!(f, $text $(, $arg)*)
+                        write!(f, $text $(, $name = $arg)*)
                     })*
                     Self::Other { text, .. } => f.write_str(text),
                 }
@@ -111,7 +110,7 @@ notices! {
         /// For how long.
         #[cfg_attr(feature = "io", serde(rename = "for_s", with = "crate::words::seconds"))]
         time: Duration,
-    } => "the server has not answered for {} s", time.as_secs();
+    } => "the server has not answered for {for_s} s", for_s = time.as_secs();
 
     /// No program listens on the server's port, or the network fails.
     UpstreamUnreachable "upstream_unreachable" Warning {
@@ -217,8 +216,8 @@ notices! {
         server: SocketAddr,
         /// Whether its messages show which of the two is the server.
         sides_clear: bool,
-    } => "no handshake was recorded: read as {proto}, client {client}, server {server}{}",
-        if *sides_clear { "" } else { "; the sides are a guess" };
+    } => "no handshake was recorded: read as {proto}, client {client}, server {server}{guess}",
+        guess = if *sides_clear { "" } else { "; the sides are a guess" };
 
     /// A datagram of a recording that is not of this protocol, the first between two addresses.
     Foreign "foreign" Info {
@@ -283,6 +282,14 @@ mod tests {
                     text: Box::default(),
                 },
                 r#"{"kind":"later"}"#,
+            ),
+            (
+                Notice::Other {
+                    kind: None,
+                    level: Level::Info,
+                    text: Box::default(),
+                },
+                r#"{"kind":null}"#,
             ),
         ] {
             assert_eq!(serde_json::to_string(&notice).unwrap(), json);

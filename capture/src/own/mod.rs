@@ -1,0 +1,183 @@
+//! What the proxy's own captures hold beside the packets: events of the schema without their bytes.
+//!
+//! Law: an event that is written and read again is shown in the same words. Unknown names are those of a later version: such
+//! an event is left out by an earlier one, not guessed at.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+use teetap_inspect::jsonl::{DatagramBody, GapBody, LogBody, NoticeBody, SessionBody};
+use teetap_proxy::{
+    io::record::Hex,
+    session::{Connless, Ends, Event, Level, Notice, SessionId, Time, What},
+    words::Word,
+};
+use teetap_wire::Dir;
+
+/// Packets of one event that are kept, at most: more than custody holds.
+pub(super) const MAX_PARTS: usize = 1024;
+
+/// An event without the bytes of its packets, which follow: first the received one, then those that were sent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Own<'a> {
+    at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<u32>,
+    #[serde(flatten)]
+    body: Body<'a>,
+}
+
+/// The names are those of the first version, of which `remark` is the notice without a kind.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Body<'a> {
+    State(SessionBody<Hex>),
+    Datagram(DatagramBody),
+    Connless {
+        dir: Word<Dir>,
+        client: SocketAddr,
+        forwarded: bool,
+        packets: (bool, usize),
+        upstream: Option<SocketAddr>,
+    },
+    #[serde(alias = "remark")]
+    Notice {
+        #[serde(flatten)]
+        body: NoticeBody<'a>,
+        /// 1 where it is about a datagram.
+        #[serde(default)]
+        packets: usize,
+    },
+    Log(LogBody<'a>),
+    Gap(GapBody),
+}
+
+/// What an [`Own`] is of.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "taken apart where it is made, and nearly always an event"
+)]
+pub(super) enum Of {
+    Event(Event),
+    Log(Level, String),
+    Gap(u64),
+}
+
+impl Own<'static> {
+    /// Reads one; `None` for one of a later version.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+impl<'a> Own<'a> {
+    pub(super) fn of(event: &'a Event) -> Self {
+        Self {
+            at: event.at.0,
+            session: event.session.map(|session| session.0),
+            body: match &event.what {
+                What::Session(change) => {
+                    Body::State(SessionBody::new(change, None, |reason| Hex::from(reason)))
+                }
+                What::Datagram(datagram) => Body::Datagram(DatagramBody::with_packets(datagram)),
+                What::Connless(connless) => Body::Connless {
+                    dir: Word(connless.dir),
+                    client: connless.client,
+                    forwarded: connless.forwarded,
+                    packets: (true, usize::from(connless.sent.is_some())),
+                    upstream: connless.ends.local,
+                },
+                What::Notice(notice) => Body::Notice {
+                    body: NoticeBody::new(notice),
+                    packets: usize::from(
+                        matches!(notice, Notice::UnknownSender { bytes, .. } if !bytes.is_empty()),
+                    ),
+                },
+            },
+        }
+    }
+
+    pub(super) fn gap(at: Time, lost: u64) -> Self {
+        Self {
+            at: at.0,
+            session: None,
+            body: Body::Gap(GapBody { lost }),
+        }
+    }
+
+    pub(super) fn log(at: Time, level: Level, text: &'a str) -> Self {
+        Self {
+            at: at.0,
+            session: None,
+            body: Body::Log(LogBody::new(level, text)),
+        }
+    }
+
+    pub(super) fn write(&self) -> Vec<u8> {
+        // Nothing in it can fail to be written; without it the packet is like one of another program.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    pub(super) fn at(&self) -> Time {
+        Time(self.at)
+    }
+
+    /// Returns the number of packets that belong to it.
+    pub(super) fn packets(&self) -> usize {
+        match &self.body {
+            Body::Datagram(datagram) => datagram.packets(),
+            Body::Connless { packets, .. } => usize::from(packets.0).saturating_add(packets.1),
+            Body::Notice { packets, .. } => *packets,
+            Body::State { .. } | Body::Log { .. } | Body::Gap { .. } => 0,
+        }
+    }
+
+    /// Returns the event with the bytes of its packets; `None` where they are too few.
+    pub(super) fn join(self, packets: &[Box<[u8]>]) -> Option<Of> {
+        let what = match self.body {
+            Body::Gap(gap) => return Some(Of::Gap(gap.lost)),
+            Body::Log(log) => {
+                let (level, text) = log.parts();
+                return Some(Of::Log(level, text));
+            }
+            Body::Notice { body, .. } => {
+                let mut notice = body.notice();
+                if let (Notice::UnknownSender { bytes, .. }, [packet, ..]) = (&mut notice, packets) {
+                    bytes.clone_from(packet);
+                }
+                What::Notice(notice)
+            }
+            Body::State(state) => state.change(|reason| reason.0),
+            Body::Connless {
+                dir,
+                client,
+                forwarded,
+                upstream,
+                ..
+            } => What::Connless(Connless {
+                dir: dir.0,
+                client,
+                bytes: packets.first()?.clone(),
+                cut: 0,
+                forwarded,
+                sent: packets.get(1).cloned(),
+                ends: Ends {
+                    client: Some(client),
+                    upstream: None,
+                    local: upstream,
+                    ..Ends::default()
+                },
+            }),
+            Body::Datagram(datagram) => datagram.with_bytes_of(packets)?,
+        };
+        Some(Of::Event(Event {
+            at: Time(self.at),
+            session: self.session.map(SessionId),
+            what,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

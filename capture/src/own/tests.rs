@@ -1,0 +1,139 @@
+//! Recordings of the first version, before notices had kinds: the same run in both formats, cut to its first and last
+//! milliseconds. Both are read as the lines that they were, but for what version 2 changed.
+
+use std::{fs::File, io::BufReader, path::PathBuf};
+
+use serde_json::{Value, json};
+use teetap_inspect::{
+    Decoder, Style, Verbosity,
+    jsonl::{self, Lines},
+};
+use teetap_proxy::session::{Action, Placed};
+use teetap_wire::{Code, Note, Seq, def::Registry};
+
+use super::*;
+use crate::{Item, Playback};
+
+fn file(name: &str) -> BufReader<File> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/own");
+    BufReader::new(File::open(folder.join(name)).unwrap())
+}
+
+/// The lines of a recording, but for those of its start and end.
+fn lines(mut read: impl FnMut() -> Option<Item>) -> Vec<Value> {
+    let style = Style {
+        json: true,
+        verbosity: Verbosity::Bytes,
+        items: true,
+        ..Style::default()
+    };
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut out = Vec::new();
+    while let Some(item) = read() {
+        match item {
+            Item::Start { run, .. } => assert_eq!(run.unwrap().target, "demo"),
+            Item::Event(event) => jsonl::event(&event, style, &mut decoder, &mut out),
+            Item::Log { at, level, text } => jsonl::log(at, level, &text, &mut out),
+            Item::Gap { at, lost } => jsonl::gap(at, lost, &mut out),
+        }
+    }
+    values(&String::from_utf8(out).unwrap())
+}
+
+fn values(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The lines as version 2 has them.
+fn expected() -> Vec<Value> {
+    let mut lines = values(&std::io::read_to_string(file("v1.jsonl")).unwrap());
+    lines.retain(|line| line["event"] != "start" && line["event"] != "summary");
+    for line in &mut lines {
+        let line = line.as_object_mut().unwrap();
+        assert_eq!(line.insert("v".to_owned(), json!(2)), Some(json!(1)));
+        if line["event"] == "log" && line.remove("program").is_some() {
+            line.remove("session");
+        } else if line["event"] == "log" {
+            line.insert("event".to_owned(), json!("notice"));
+            line.insert("kind".to_owned(), Value::Null);
+        }
+    }
+    lines
+}
+
+#[test]
+fn json_lines_of_the_first_version_are_read() {
+    let mut reader = Lines::new(file("v1.jsonl"));
+    assert_eq!(lines(|| reader.read().unwrap()), expected());
+    assert_eq!(reader.tally().sessions, 3);
+}
+
+#[test]
+fn captures_of_the_first_version_are_read() {
+    let mut reader = Playback::pcapng(file("v1.pcapng"));
+    let (mut lines, mut expected) = (lines(|| reader.read().unwrap()), expected());
+    // The program's last report is the summary there.
+    let summary = lines.pop().unwrap();
+    assert!(summary["text"].as_str().unwrap().contains("exit 0"), "{summary}");
+    // Each watcher of a run sees its events in order, but the program's own reports come at other places among them.
+    for lines in [&mut lines, &mut expected] {
+        lines.sort_by_key(|line| line["event"] == "log");
+    }
+    assert_eq!(lines, expected);
+    assert_eq!(reader.tally().sessions, 3);
+}
+
+#[test]
+fn lists_of_the_first_version_are_read() {
+    let text = r#"{"at":7,"session":2,"datagram":{"dir":"s2c","proto":"0.7","origin":"peer","leg":"server","ordinal":3,"packets":[true,2],"placed":[["edit",218],["hold",null]],"notes":[["wrong-token",3,4],["later",0,1]]}}"#;
+    let own = Own::read(text.as_bytes()).unwrap();
+    assert_eq!((own.at(), own.packets()), (Time(7), 3));
+    let packets = ["one", "two", "three"].map(|part| part.as_bytes().into());
+    let Some(Of::Event(event)) = own.join(&packets) else {
+        panic!("no event");
+    };
+    let What::Datagram(datagram) = &event.what else {
+        panic!("{event:?}");
+    };
+    let placed = [(Some(218), Action::Edit), (None, Action::Hold)].map(|(seq, action)| Placed {
+        seq_out: seq.map(Seq::new),
+        action,
+    });
+    assert_eq!(*datagram.placed, placed);
+    let note = Note {
+        code: Code::WrongToken,
+        at: 3,
+        len: 4,
+    };
+    assert!(datagram.notes.iter().eq([note]));
+    assert_eq!(datagram.received(), Some(&b"one"[..]));
+    assert!(datagram.sent().eq([&b"two"[..], b"three"]));
+    // What is written now is read as the same.
+    let again = Own::of(&event).write();
+    let Some(Of::Event(again)) = Own::read(&again).unwrap().join(&packets) else {
+        panic!("no event");
+    };
+    assert_eq!(format!("{again:?}"), format!("{event:?}"));
+}
+
+#[test]
+fn kinds_and_names_of_a_later_version() {
+    let later =
+        r#"{"at":7,"notice":{"kind":"later","level":"warning","text":"as it was","port":5,"packets":0}}"#;
+    let Some(Of::Event(event)) = Own::read(later.as_bytes()).unwrap().join(&[]) else {
+        panic!("no event");
+    };
+    assert!(
+        matches!(&event.what, What::Notice(notice @ Notice::Other { .. })
+            if notice.kind() == Some("later") && notice.to_string() == "as it was" && notice.level() == Level::Warning),
+        "{event:?}"
+    );
+    for unknown in [
+        r#"{"at":7,"later":{}}"#,
+        r#"{"at":7,"log":{"level":"later","text":""}}"#,
+    ] {
+        assert!(Own::read(unknown.as_bytes()).is_none());
+    }
+}

@@ -1,0 +1,169 @@
+//! One line, read: what happened.
+//!
+//! Law: what a later version added is passed over. An error never shows the text of the line, which may be a secret.
+
+use teetap_proxy::{
+    session::{Connless, Ends, Event, SessionId, Time, What},
+    words::UNKNOWN,
+};
+use teetap_wire::{Code, Dir};
+
+use super::{
+    schema::{Body, Head, MessageBody, OLDEST, ParentBody, StartBody, VERSION},
+    time::parse_rfc3339,
+};
+use crate::recording::{Item, Run};
+
+/// The datagram of a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parent {
+    session: Option<u32>,
+    dir: Dir,
+    /// 0 when no peer sent it.
+    ordinal: u64,
+}
+
+impl Parent {
+    /// Returns the datagram of an event that is one.
+    pub(super) fn of(item: &Item) -> Option<Self> {
+        match item {
+            Item::Event(Event {
+                session,
+                what: What::Datagram(datagram),
+                ..
+            }) => Some(Self {
+                session: session.map(|session| session.0),
+                dir: datagram.dir,
+                ordinal: datagram.ordinal,
+            }),
+            _ => None,
+        }
+    }
+
+    fn of_message(session: Option<u32>, line: &[u8]) -> Option<Self> {
+        let ParentBody { dir, datagram } = serde_json::from_slice(line).ok()?;
+        Some(Self {
+            session,
+            dir: dir.0,
+            ordinal: datagram.unwrap_or_default(),
+        })
+    }
+}
+
+/// Why a line gives nothing.
+pub(super) enum Wrong {
+    /// It is about bytes that it does not hold; the line of this datagram does, where it names one.
+    NoBytes(Option<Parent>),
+    /// It cannot be read, and why.
+    Damaged(String),
+}
+
+/// Reads a line. `None`: other lines say it too, or it is of a later version.
+///
+/// # Errors
+/// See [`Wrong`].
+pub(super) fn read(line: &[u8]) -> Result<Option<Item>, Wrong> {
+    let head: Head<'_> = serde_json::from_slice(line).map_err(|error| damaged(&error))?;
+    if !(OLDEST..=VERSION).contains(&head.v) {
+        let text = format!(
+            "schema version {}, and only 1 to {VERSION} are known here",
+            head.v
+        );
+        return Err(Wrong::Damaged(text));
+    }
+    let is_bare = head.hex.is_none() && head.hex_out.is_none();
+    match &*head.event {
+        "message" if head.layer.as_deref() != Some("connless") => {
+            return Err(Wrong::NoBytes(Parent::of_message(head.session, line)));
+        }
+        "message" | "datagram" if is_bare => return Err(Wrong::NoBytes(None)),
+        _ => {}
+    }
+    match Body::read(&head.event, line) {
+        Ok(Some(body)) => Ok(item(&head, body)),
+        Ok(None) => Ok(None),
+        // A name of a later version.
+        Err(error) if error.to_string().starts_with(UNKNOWN) => Ok(None),
+        Err(error) => Err(damaged(&error)),
+    }
+}
+
+/// Says what is wrong, without the text of the line.
+fn damaged(error: &serde_json::Error) -> Wrong {
+    let text = error.to_string();
+    let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);
+    let text = match text.rsplit_once(", expected ") {
+        Some((_, wanted)) => format!("expected {wanted}"),
+        None => text.to_owned(),
+    };
+    Wrong::Damaged(match error.column() {
+        0 => text,
+        column => format!("{text} at column {column}"),
+    })
+}
+
+fn item(head: &Head<'_>, body: Body<'_>) -> Option<Item> {
+    let at = micros(head.t);
+    let what = match body {
+        Body::Start(start) => return Some(started(start)),
+        Body::Log(log) if head.v > OLDEST || log.program => {
+            let (level, text) = log.parts();
+            return Some(Item::Log { at, level, text });
+        }
+        Body::Gap(gap) => return Some(Item::Gap { at, lost: gap.lost }),
+        Body::Replay(_) | Body::Summary(_) => return None,
+        Body::Log(log) => What::Notice(log.notice()),
+        Body::Notice(notice) => What::Notice(notice.notice()),
+        Body::Session(session) => session.change(|reason| reason.into_bytes().into()),
+        Body::Datagram(datagram) => datagram.datagram(),
+        Body::Message(message) => What::Connless(connless(message)?),
+    };
+    Some(Item::Event(Event {
+        at,
+        session: head.session.map(SessionId),
+        what,
+    }))
+}
+
+fn started(start: StartBody<'_>) -> Item {
+    let wall = parse_rfc3339(&start.wall_clock).unwrap_or_default();
+    // Of recordings of other programs only the time is known.
+    let known = (start.seed, start.target, start.server, start.listen);
+    let run = match known {
+        (Some(seed), Some(target), Some(server), Some(listen)) => Some(Run {
+            version: start.version.into_owned(),
+            wall,
+            seed,
+            target: target.into_owned(),
+            server,
+            listen,
+        }),
+        _ => None,
+    };
+    Item::Start { wall, run }
+}
+
+fn connless(message: MessageBody<'_>) -> Option<Connless> {
+    let mut notes = message.notes.iter();
+    let cut = notes.find(|note| note.code == Code::CutByCapture.name());
+    Some(Connless {
+        dir: message.dir.0,
+        client: message.client?,
+        bytes: message.hex?.0,
+        cut: cut.map_or(0, |note| note.len),
+        forwarded: message.actions.is_empty(),
+        sent: message.hex_out.into_iter().flatten().next().map(|hex| hex.0),
+        ends: Ends::default(),
+    })
+}
+
+/// Returns the microseconds that were written as seconds; 0 for a negative or impossible time.
+fn micros(seconds: f64) -> Time {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, and there is no sign left"
+    )]
+    let micros = (seconds.max(0.0) * 1e6).round() as u64;
+    Time(micros)
+}
