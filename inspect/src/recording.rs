@@ -91,7 +91,7 @@ pub enum ReadError {
         error: io::Error,
     },
     /// It is something else.
-    #[error("this is no recording: {0}")]
+    #[error("this is not a recording: {0}")]
     Unknown(&'static str),
     /// It ends in the middle of something.
     #[error("the recording breaks off: what begins at byte {0} is not all there")]

@@ -54,7 +54,7 @@ impl Walk {
         } else if !rest.is_empty() {
             let text = count(rest.len());
             self.tree
-                .bytes(0, Span::new(space, at, rest.len()), "behind the last chunk", text);
+                .bytes(0, Span::new(space, at, rest.len()), "after the last chunk", text);
         }
         for note in chunks.notes().iter() {
             // The announced number is in the header, the chunks are not.
@@ -129,7 +129,7 @@ impl Walk {
         let low_size = format!("size, bits {} to 0", split - 1);
         let upper = second & !low_mask;
         if !vital {
-            let told = if upper == 0 { "" } else { "set, which nobody reads" };
+            let told = if upper == 0 { "" } else { "set, never read" };
             tree.bits(2, span(1), !low_mask, "unused", told);
         } else if self.proto == Proto::V7 {
             tree.bits(2, span(1), !low_mask, "sequence, bits 9 and 8", seq.clone());
@@ -145,9 +145,9 @@ impl Walk {
             return;
         }
         let twice = if second & 0x30 == third >> 2 & 0x30 {
-            "the same again"
+            "equal to the other copy"
         } else {
-            "not the same again: receivers or both"
+            "differs from the other copy: receivers or both"
         };
         tree.bits(2, span(2), 0xc0, "sequence, bits 7 and 6", twice);
         tree.bits(2, span(2), 0x3f, "sequence, bits 5 to 0", seq);

@@ -47,7 +47,7 @@ impl Walk {
             let (code, at) = (Code::UnknownFlags, 0);
             self.tree.attach(0, Space::Datagram, Note { code, at, len: 1 });
             self.doubts
-                .push(Doubt::new("the version of connless is not 1: dropped by 0.7"));
+                .push(Doubt::new("the connless version is not 1: 0.7 drops it"));
         }
         self.facts.push("connless".to_owned());
         let data = seen.get(need..).unwrap_or_default();
@@ -93,7 +93,7 @@ impl Walk {
         self.tree.bytes(1, span(4), "reserved", value);
         if self.proto != Proto::Ddnet {
             self.doubts
-                .push(Doubt::new("an extended header, which is DDNet's"));
+                .push(Doubt::new("an extended header, a DDNet feature"));
         }
     }
 }

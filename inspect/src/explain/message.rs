@@ -53,8 +53,7 @@ impl Walk {
             && !layout.tken
             && self.proto != Proto::V7
         {
-            self.doubts
-                .push(Doubt::new("TKEN behind the id, which is DDNet's"));
+            self.doubts.push(Doubt::new("TKEN after the id, a DDNet feature"));
         }
         if let Control::Connect { .. } = control {
             let (sent, have) = (layout.connect.len, payload.len());
@@ -64,7 +63,7 @@ impl Walk {
             }
         }
         if self.decoded.notes().contains(Code::SurplusBytes) {
-            self.doubts.push(Doubt::new("bytes behind the control message"));
+            self.doubts.push(Doubt::new("bytes after the control message"));
         }
     }
 
@@ -106,7 +105,7 @@ impl Walk {
         }
         if decoded.notes().overflowed() {
             self.tree
-                .group(depth, Span { len: 0, ..span }, "more oddities", "than are listed");
+                .group(depth, Span { len: 0, ..span }, "more notes", "than are kept");
         }
         self.decoded = decoded;
         name

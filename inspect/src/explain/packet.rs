@@ -164,7 +164,7 @@ impl Walk {
     fn token_facts(&mut self, layout: &Layout, view: &HeaderView<'_>) {
         let fact = match layout.token {
             TokenPlace::Nowhere => "no token",
-            TokenPlace::PayloadTail => "a token behind the payload",
+            TokenPlace::PayloadTail => "a token after the payload",
             _ if view.has_token() => "a token in the header",
             TokenPlace::HeaderWhenFlag(_) if !view.flags().contains(Flags::CONTROL) => {
                 self.doubts.push(Doubt::new(
@@ -212,7 +212,7 @@ impl Walk {
         let cut = told.error.is_some();
         let upto = if cut { " up to there" } else { "" };
         let text = format!(
-            "{} ({} bits) make {} clear ones{upto}",
+            "{} ({} bits) inflate to {}{upto}",
             count(used),
             told.bits,
             told.len
@@ -232,7 +232,7 @@ impl Walk {
         }
         if surplus > 0 {
             let span = Span::new(Space::Datagram, base + used, surplus);
-            self.tree.bytes(0, span, "behind the end of the stream", "");
+            self.tree.bytes(0, span, "after the end of the stream", "");
         }
         self.facts
             .push(format!("{} inflate to {}", count(used), told.len));

@@ -254,7 +254,7 @@ fn what_is_cut_off_is_said_at_its_place() {
             b"\x00\x00\x01\x00\x01\x09\x55",
             Proto::V6,
             Code::TrailingBytes,
-            "behind the last chunk",
+            "after the last chunk",
             "1 byte",
         ),
         (
@@ -302,8 +302,8 @@ fn what_is_cut_off_is_said_at_its_place() {
 #[test]
 fn both_copies_of_the_bits_of_a_sequence_are_compared() {
     for (second, twice) in [
-        (0x31, "the same again"),
-        (0x01, "not the same again: receivers or both"),
+        (0x31, "equal to the other copy"),
+        (0x01, "differs from the other copy: receivers or both"),
     ] {
         let datagram = [0, 0, 1, 0x40, second, 0xc0, 0x09];
         let reading = as_proto(Proto::V6, None, &datagram);
