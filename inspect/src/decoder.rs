@@ -65,7 +65,7 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl Decoder {
-    /// Shows everything, read through these definitions.
+    /// Creates a decoder that shows everything, read through these definitions.
     #[must_use]
     pub fn new(registry: &'static Registry) -> Self {
         Self {
@@ -354,7 +354,7 @@ impl Decoder {
     }
 }
 
-/// Adds a note to what was read of a message if it goes the wrong way.
+/// Returns the notes of a decoded message, with one more if it goes the wrong way.
 fn with_direction(mut notes: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
     if view.class != Class::Connless && !def.way.allows(view.dir) {
         let (code, len) = (Code::WrongDirection, view.body);
@@ -363,7 +363,7 @@ fn with_direction(mut notes: Notes, def: &Def, view: &MessageView<'_>) -> Notes 
     notes
 }
 
-/// Adds the notes of what was read of a message, and of the chunk around it.
+/// Adds the notes of a decoded message, and of the chunk around it.
 fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
     let vitality = message.def.and_then(|def| def.odd_vitality(view.seq.is_some()));
     if let Some(code) = vitality.filter(|_| view.is_chunk()) {
@@ -409,7 +409,7 @@ fn names_players(def: &Def) -> bool {
 }
 
 impl<'a> Place<'a> {
-    /// A message that is not a chunk, in this place.
+    /// Returns the view of a message that is not a chunk, in this place.
     fn view(self, class: Class, def: Option<&'a Def>, data: &'a [u8]) -> MessageView<'a> {
         MessageView {
             at: self.at.0,

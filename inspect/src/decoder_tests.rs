@@ -1,4 +1,4 @@
-//! Tests of messages that are read: names, fields, notes, and who plays.
+//! Tests of decoded messages: names, fields, notes and players.
 
 use teetap_proxy::session::{Datagram, Origin};
 use teetap_wire::{Flags, Header, Token, def::Secrets, packet, write_chunk};
@@ -43,7 +43,7 @@ fn gist(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> String {
 const INFO: &[u8] = b"\x030.7\0hunter2\0";
 
 #[test]
-fn secrets_are_dots_unless_asked_for() {
+fn secrets_are_dots_unless_shown_on_request() {
     let reading = read(&mut decoder(), Dir::C2s, INFO).unwrap();
     let info = &reading.messages[0];
     assert_eq!(info.name, Some("info"));
@@ -67,12 +67,12 @@ fn secrets_are_dots_unless_asked_for() {
         tree(Secrets::Show),
         [version, ("password", r#""hunter2""#.to_owned(), 5, 8)]
     );
-    // Behind the chunk header.
+    // After the chunk header.
     assert_eq!((info.range(), reading.data(info)), (3..16, INFO));
 }
 
 #[test]
-fn a_line_is_not_longer_than_a_line() {
+fn a_gist_has_a_limited_length() {
     let mut motd = vec![2];
     motd.resize(1000, b'x');
     motd.push(0);
@@ -92,11 +92,11 @@ fn a_line_is_not_longer_than_a_line() {
     );
 }
 
-/// 0.7's sv_client_info of player 3, cut off behind the clan.
+/// 0.7's sv_client_info of player 3, cut off after the clan.
 const CLIENT_INFO: &[u8] = b"\x24\x03\0\0nameless tee\0\0";
 /// The same player leaves.
 const CLIENT_DROP: &[u8] = b"\x28\x03bye\0\0";
-/// It says something: to all.
+/// It chats to all.
 const CHAT: &[u8] = b"\x06\x01\x03\x40gg\0";
 
 #[test]
@@ -112,7 +112,7 @@ fn players_have_names_as_long_as_they_are_there() {
     assert_eq!(said(CHAT), r#"3 "nameless tee": gg"#);
     assert_eq!(said(CLIENT_DROP), r#"3 "nameless tee": "bye""#);
     assert_eq!(said(CHAT), "3: gg");
-    // What is not sent on is nobody's name.
+    // Names in messages that are not sent on are not learned.
     read_if(false, &mut decoder, Dir::S2c, CLIENT_INFO);
     assert_eq!(gist(&mut decoder, Dir::S2c, CHAT), "3: gg");
     read(&mut decoder, Dir::S2c, CLIENT_INFO);
@@ -121,7 +121,7 @@ fn players_have_names_as_long_as_they_are_there() {
 }
 
 #[test]
-fn a_session_has_the_name_of_its_player_also_when_nobody_looks_at_it() {
+fn a_session_has_the_name_of_its_player_even_if_no_message_is_shown() {
     let mut decoder = decoder();
     decoder.ignore_gists();
     let text = r#"cl_kill and sess.name == "nameless tee""#;
@@ -136,7 +136,7 @@ fn a_session_has_the_name_of_its_player_also_when_nobody_looks_at_it() {
 }
 
 #[test]
-fn what_has_no_definition_has_no_name_and_a_note() {
+fn a_message_without_a_definition_has_a_note_instead_of_a_name() {
     let reading = read(&mut decoder(), Dir::S2c, b"\x3f").unwrap();
     let message = &reading.messages[0];
     assert_eq!((message.name, &*reading.label(message)), (None, "sys.31"));

@@ -1,18 +1,19 @@
-//! What a message says, in one line.
+//! A message in one line.
 //!
-//! The template of its definition says how; without one, or where the message is too short for it, it is its fields.
+//! The line is the template of its definition, filled in. Without a template, or where the message is too short for it, the
+//! line lists the fields.
 //!
-//! Law: a line is not longer than a line, however much a peer sends.
+//! Law: the length of a line is limited, however much a peer sends.
 
 use teetap_rules::context::Players;
 use teetap_wire::def::{Def, Look, Record, Records, Secrets, Source, Value};
 
-/// Characters of a gist.
+/// Most characters of a gist.
 pub(crate) const GIST: usize = 160;
-/// Characters of one value in it.
+/// Most characters of one value in it.
 const VALUE: usize = 64;
 
-/// What a message says; `players` are those of its session.
+/// Returns the line of a message; `players` are those of its session.
 pub(crate) fn line(
     records: Records<'_>,
     def: &Def,
@@ -30,7 +31,7 @@ pub(crate) fn line(
         .unwrap_or_else(|| fields(records, def, source, secrets))
 }
 
-/// `field=value` for what has a value of its own, as far as a line goes. Of a list the number of its elements.
+/// Returns `field=value` for each field with a value of its own, cut to the line; a list shows its length.
 fn fields(records: Records<'_>, def: &Def, source: Source<'_>, secrets: Secrets) -> String {
     let mut out = String::new();
     let mut left = GIST;
@@ -67,7 +68,7 @@ fn part(
     secrets: Secrets,
 ) -> Option<String> {
     if record.value == Value::Bytes && def.bytes(record, source).iter().all(|byte| *byte == 0) {
-        // Padding.
+        // Zeros are padding.
         return None;
     }
     let name = &def.field(record.field)?.name;

@@ -1,4 +1,4 @@
-//! What a person sees of the traffic.
+//! Events made readable: decoded messages, filters, lines of text, JSON lines, `explain`.
 //!
 //! ```text
 //! event ── decoder, select ──> reading ──> lines ──> row (text), jsonl, lists
@@ -7,7 +7,7 @@
 //! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
 //! the typed result. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
 //!
-//! Law: nothing a peer sent leaves here as a control character.
+//! Law: no text of a peer leaves here with control characters.
 //!
 //! [`mod@explain`] stands alone: it names every byte of one datagram.
 

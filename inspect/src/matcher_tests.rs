@@ -1,4 +1,4 @@
-//! Tests of what a filter is told about messages.
+//! Tests of filters on messages and the sessions around them.
 
 use teetap_rules::context::{Contexts, PacketView};
 use teetap_wire::{Code, Note, Seq, identify};
@@ -8,7 +8,7 @@ use super::*;
 const KILL: &[u8] = b"\x38";
 const START_INFO: &[u8] = b"\x36nameless tee\0";
 
-/// A filter, and the sessions that it is asked about.
+/// A filter, and the sessions whose messages it gets.
 struct Stage {
     matcher: Matcher,
     contexts: Contexts,
@@ -60,7 +60,7 @@ fn view(at: u64, session: u32, dir: Dir, data: &[u8]) -> MessageView<'_> {
 }
 
 #[test]
-fn what_is_remembered_is_remembered_for_each_session() {
+fn each_session_has_a_memory_of_its_own() {
     let mut stage = Stage::new("cl_kill and count(cl_kill) == 2");
     let mut kill = |session| stage.matches(&view(5, session, Dir::C2s, KILL));
     assert_eq!(
@@ -98,7 +98,7 @@ fn a_session_has_a_time_a_state_and_a_player() {
 }
 
 #[test]
-fn a_round_trip_ends_with_the_ack_of_the_number_that_left() {
+fn a_round_trip_ends_with_the_ack_of_the_number_sent() {
     let mut stage = Stage::new("cl_kill and sess.rtt == 20ms");
     let acked = |at, ack| MessageView {
         packet: PacketView {
@@ -110,7 +110,7 @@ fn a_round_trip_ends_with_the_ack_of_the_number_that_left() {
     stage.matches(&view(1_000, 1, Dir::S2c, b"\x02motd\0"));
     assert!(!stage.matches(&acked(11_000, 8)));
     assert!(stage.matches(&acked(21_000, 9)));
-    // The next one was sent again: nobody knows which copy is acked.
+    // The next one was resent: the ack may be of either copy.
     stage.matches(&view(30_000, 1, Dir::S2c, b"\x02motd\0"));
     let again = MessageView {
         resend: true,
@@ -121,7 +121,7 @@ fn a_round_trip_ends_with_the_ack_of_the_number_that_left() {
 }
 
 #[test]
-fn notes_of_the_datagram_and_of_the_message_are_asked_for() {
+fn filters_see_notes_of_the_datagram_and_of_the_message() {
     let odd = [Note {
         code: Code::AckAhead,
         at: 0,
@@ -145,9 +145,9 @@ fn notes_of_the_datagram_and_of_the_message_are_asked_for() {
     }
 }
 
-/// What the way of a message has odd is odd to filters, too.
+/// Notes about direction and vitality count for filters too.
 #[test]
-fn a_lint_is_whatever_is_shown_as_odd() {
+fn every_note_that_is_shown_counts_as_lint() {
     for (text, dir, vital, expected) in [
         ("lint", Dir::C2s, true, false),
         ("lint.not-vital", Dir::C2s, false, true),
@@ -168,7 +168,7 @@ fn a_lint_is_whatever_is_shown_as_odd() {
 
 /// Session numbers begin again with each run of a recording, and when one opens.
 #[test]
-fn a_session_that_opens_is_a_new_one() {
+fn a_session_that_opens_starts_anew() {
     let mut stage = Stage::new("cl_kill and count(cl_kill) == 2");
     let kill = view(5, 1, Dir::C2s, KILL);
     assert!(!stage.matches(&kill));

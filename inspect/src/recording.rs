@@ -1,4 +1,4 @@
-//! What a recording holds, and why it cannot be read.
+//! The contents of a recording, and the errors of reading one.
 
 use std::{io, net::SocketAddr};
 
@@ -16,98 +16,98 @@ pub struct Run {
     pub seed: u64,
     /// The server as the user wrote it.
     pub target: String,
-    /// What that resolved to.
+    /// The address that it resolved to.
     pub server: SocketAddr,
-    /// Where the proxy listened.
+    /// The address on which the proxy listened.
     pub listen: SocketAddr,
 }
 
-/// What a recording holds.
+/// An item of a recording.
 #[derive(Debug)]
 pub enum Item {
-    /// A run begins, or the recording does.
+    /// The start of a run, or of the recording.
     Start {
         /// Nanoseconds since 1970.
         wall: u64,
-        /// What is known of the run; `None` in captures of others.
+        /// The run; `None` in captures of other programs.
         run: Option<Run>,
     },
-    /// Something that happened.
+    /// An event.
     Event(Event),
-    /// Something that the program said.
+    /// A line of the program's own log.
     Log {
-        /// When.
+        /// Time since the start.
         at: Time,
-        /// How loud.
+        /// Its level.
         level: Level,
-        /// What.
+        /// Its text.
         text: String,
     },
-    /// Events are missing here.
+    /// A gap: events are missing here.
     Gap {
-        /// When that was noticed.
+        /// Time at which the gap was noticed.
         at: Time,
-        /// How many.
+        /// Number of missing events.
         lost: u64,
     },
 }
 
-/// What a recording held.
+/// Counts of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets, whatever they are.
+    /// Packets of any kind.
     pub packets: u64,
     /// Sessions.
     pub sessions: u64,
-    /// What clients sent.
+    /// Traffic from clients.
     pub c2s: Traffic,
-    /// What servers sent.
+    /// Traffic from servers.
     pub s2c: Traffic,
-    /// UDP datagrams that are none of this protocol.
+    /// UDP datagrams of other protocols.
     pub foreign: u64,
-    /// Packets that are no UDP datagrams.
+    /// Packets that are not UDP datagrams.
     pub other: u64,
-    /// Parts of fragmented packets, which are not put together.
+    /// Parts of fragmented packets, which are not joined.
     pub fragments: u64,
     /// Packets with headers that are cut off or contradict themselves.
     pub broken: u64,
-    /// Packets of the server leg of one of our captures without our options.
+    /// Packets of the server leg in a teetap capture that lost its options.
     pub doubled: u64,
-    /// Events that are missing.
+    /// Missing events.
     pub lost: u64,
     /// Time of the last event.
     pub until: Time,
 }
 
-/// Why a recording cannot be read, or not any further. What comes before it has been given out.
+/// An error that ends the reading of a recording. Items before it have been returned.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// What the operating system said.
+    /// An error of the operating system.
     #[error("cannot read any further than byte {offset}: {error}")]
     System {
         /// Bytes read before.
         offset: u64,
-        /// What it said.
+        /// The error.
         error: io::Error,
     },
-    /// It is something else.
+    /// The file is not a recording.
     #[error("this is not a recording: {0}")]
     Unknown(&'static str),
-    /// It ends in the middle of something.
+    /// The recording ends in the middle of an item.
     #[error("the recording breaks off: what begins at byte {0} is not all there")]
     Cut(u64),
-    /// Something in it cannot be.
+    /// An item is invalid.
     #[error("the recording is damaged at byte {offset}: {text}")]
     Damaged {
-        /// Where the damaged part begins.
+        /// First byte of the invalid item.
         offset: u64,
-        /// What is wrong.
+        /// The cause.
         text: String,
     },
 }
 
 impl ReadError {
-    /// Something at this byte cannot be.
+    /// An invalid item at this byte.
     pub fn damaged(offset: u64, text: impl Into<String>) -> Self {
         Self::Damaged {
             offset,

@@ -5,9 +5,9 @@
 //!   12.418 #2  s→c V 218→219 sv_chat         9 bytes hold 3 "nameless tee": gg
 //! ```
 //!
-//! Time since the start in seconds, session, direction, `V` vital or `R` vital and sent again or `-`, number as its
-//! sender gave it and `→` as it left where that differs, name or id, size of the message, what was done with it, what
-//! it says as far as that fits, `!` and its oddities. `p` in the direction is the proxy itself: `c→p` is between client and proxy only.
+//! The columns: time since the start in seconds, session, direction, `V` (vital), `R` (vital, resent) or `-`, sequence
+//! number of its sender and, after `→`, the one under which it left where that differs, name or id, size, action, gist, and
+//! `!` with each note. `p` in a direction is the proxy: `c→p` is between client and proxy only.
 
 use std::fmt::{self, Write as _};
 
@@ -24,7 +24,7 @@ use crate::{
     snapshot,
 };
 
-/// One line.
+/// A line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Its weight.
@@ -33,7 +33,7 @@ pub struct Row {
     pub text: String,
 }
 
-/// The rows of an event that a style shows.
+/// Returns the rows of an event that a style shows.
 #[must_use]
 pub fn rows(event: &Event, style: Style, decoder: &mut Decoder) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -47,7 +47,7 @@ pub fn rows(event: &Event, style: Style, decoder: &mut Decoder) -> Vec<Row> {
     rows
 }
 
-/// The rows of an event as lines of one text: the comment of its packets in captures.
+/// Returns the rows of an event as one text, the comment of its packets in captures.
 #[must_use]
 pub fn comment(event: &Event, decoder: &mut Decoder) -> String {
     let rows = rows(event, Style::default(), decoder);
@@ -55,7 +55,7 @@ pub fn comment(event: &Event, decoder: &mut Decoder) -> String {
     lines.join("\n")
 }
 
-/// Renders a line: of changed items, a row for each.
+/// Renders a line; changed items take a row each.
 fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
     let event = lines.event;
     let start = Start {
@@ -96,7 +96,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
     }
 }
 
-/// The row that says that events were missed.
+/// Returns the row for missed events.
 #[must_use]
 pub fn gap(lost: u64) -> Row {
     Row::new(
@@ -107,7 +107,7 @@ pub fn gap(lost: u64) -> Row {
 
 impl Row {
     fn new(kind: Kind, text: String) -> Self {
-        // The parts are clean; this guards the terminal against a part that some day is not.
+        // The parts are clean already; this keeps a mistake in one of them from reaching the terminal.
         let clean = !text.chars().any(char::is_control);
         Self {
             kind,
@@ -259,7 +259,7 @@ impl fmt::Display for Whole<'_> {
     }
 }
 
-/// `a→b`, or one of them where they are equal or the other is missing.
+/// Writes `a→b`, or one of them where they are equal or the other is missing.
 fn write_pair<T: fmt::Display + PartialEq>(
     f: &mut fmt::Formatter<'_>,
     lead: &str,
@@ -312,7 +312,7 @@ impl fmt::Display for MessageText<'_> {
             (Some(came), _) => came.get().to_string(),
             (None, None) => String::new(),
         };
-        // A long number takes from the padding of the name, so that sizes stay in their column.
+        // A long number shortens the padding of the name, so that sizes stay in their column.
         let spare = 15_usize.saturating_sub(seq.chars().count().saturating_sub(4));
         write!(
             f,
@@ -324,7 +324,7 @@ impl fmt::Display for MessageText<'_> {
             write!(f, " {word}")?;
         }
         match message.origin {
-            // What the proxy does by itself is between it and one peer, which the direction shows.
+            // The direction shows messages between the proxy and one peer already.
             Origin::Peer | Origin::Proxy => {}
             origin => write!(f, " by the {origin}")?,
         }
@@ -347,7 +347,7 @@ impl fmt::Display for Marks<'_> {
     }
 }
 
-/// Who sends to whom; with a leg, one of them is the proxy.
+/// Returns sender and receiver; with a leg, one of them is the proxy.
 fn arrow(dir: Dir, leg: Option<Side>) -> &'static str {
     match (dir, leg) {
         (Dir::C2s, None) => "c→s",
@@ -359,7 +359,7 @@ fn arrow(dir: Dir, leg: Option<Side>) -> &'static str {
     }
 }
 
-/// Lower-case hex without spaces.
+/// Returns lower-case hex without spaces.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);

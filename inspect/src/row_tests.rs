@@ -100,7 +100,7 @@ fn a_close_shows_its_reason_and_a_handshake_its_leg() {
 }
 
 #[test]
-fn what_was_not_sent_and_what_is_odd_is_said() {
+fn discarded_messages_and_notes_are_marked() {
     let came = one_chunk(12, 217, b"\x02x\0");
     let refused = event(&came, &[], |datagram| {
         datagram.notes.push(Note {
@@ -194,7 +194,7 @@ fn sessions_notices_connless_and_gaps() {
 }
 
 #[test]
-fn an_answer_to_the_browser_that_is_cut_off_is_not_odd() {
+fn a_browser_answer_cut_by_the_capture_has_no_other_notes() {
     let answer = |cut| Event {
         at: Time(1_000),
         session: None,

@@ -40,7 +40,7 @@ impl Select {
         self.filter.is_some()
     }
 
-    /// The knowledge that is needed where gists, with the names of players, are shown, or sessions with their names.
+    /// Returns the knowledge that is needed where gists, with the names of players, are shown, or sessions with their names.
     pub(crate) fn needs(&self, gists: bool, sessions: bool, stores: &Stores, registry: &Registry) -> Needs {
         let Some(filter) = &self.filter else {
             return Needs::ALL;

@@ -1,7 +1,6 @@
-//! What is shown of a snapshot.
+//! A completed snapshot as JSON or as lines of changed items.
 //!
-//! Law: off the data thread, and only of snapshots that are shown: values and differences of items are read when somebody
-//! wants to see the items.
+//! Law: off the data thread, and only for snapshots that are shown; items are decoded here, on demand.
 
 use std::fmt::Write as _;
 
@@ -10,10 +9,10 @@ use teetap_wire::{
     snap::{Change, Completed, Fate, Item},
 };
 
-/// Items that are listed with one snapshot: as many as one can have, and those that are gone.
+/// Most items listed with one snapshot: as many as one can have, and as many deleted ones.
 const ITEMS: usize = 2048;
 
-/// The object of the JSON output.
+/// Returns the `snap` object of the JSON output.
 pub(crate) fn json(completed: &Completed<'_>, items: bool, secrets: Secrets) -> String {
     let mut out = String::new();
     let Completed {
@@ -70,7 +69,7 @@ fn item_json(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded, out: &mut 
         item.key.kind, item.key.id
     );
     match item.name() {
-        // A name of the definitions, which has nothing to escape.
+        // Names of definitions need no escapes.
         Some(name) => drop(write!(out, "\"{name}\"")),
         None => out.push_str("null"),
     }
@@ -95,13 +94,13 @@ fn item_json(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded, out: &mut 
     out.push('}');
 }
 
-/// Notes about the values of an item; their ranges count its ints.
+/// Appends the notes about the values of an item; their ranges count its ints.
 fn notes_json(buffer: &Decoded, out: &mut String) {
     for (number, note) in buffer.notes().iter().enumerate() {
         let (code, text) = (note.code.name(), note.code.text());
         let severity = note.code.severity().name();
         let lead = if number > 0 { "," } else { ",\"notes\":[" };
-        // Words of the table, which have nothing to escape.
+        // Words of the table of codes need no escapes.
         let _never_fails = write!(
             out,
             "{lead}{{\"code\":\"{code}\",\"severity\":\"{severity}\",\"at\":{},\"len\":{},\"text\":\"{text}\"}}",
@@ -113,7 +112,7 @@ fn notes_json(buffer: &Decoded, out: &mut String) {
     }
 }
 
-/// A line for each item that is new, has changed or is gone.
+/// Returns a line for each new, changed or deleted item.
 pub(crate) fn lines(completed: &Completed<'_>, secrets: Secrets) -> Vec<String> {
     let mut buffer = Decoded::new();
     let told = completed.items().filter(|item| item.change != Change::Same);
@@ -176,7 +175,7 @@ fn line(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded) -> String {
     out
 }
 
-/// Records with a value of their own.
+/// Returns the records with a value of their own.
 fn leaves(decoded: &Decoded) -> impl Iterator<Item = &Record> {
     let records = decoded.records().iter();
     records.filter(|record| !matches!(record.value, Value::Group | Value::List(_)))

@@ -1,4 +1,4 @@
-//! Tests of what is said about snapshots.
+//! Tests of snapshots as lines and as JSON.
 
 use teetap_wire::{
     Dir, Proto,
@@ -8,7 +8,7 @@ use teetap_wire::{
 
 use super::*;
 
-/// Follows 0.7 messages that tell of `from` and then of `to`, and shows the second one.
+/// Follows 0.7 messages with the snapshots `from` and then `to`, and shows the second one.
 fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>) -> T) -> T {
     let registry = Registry::builtin();
     let mut store = Store::new(registry, Proto::V7);
@@ -65,7 +65,7 @@ fn worlds() -> [Snapshot; 2] {
 }
 
 #[test]
-fn lines_tell_what_changed() {
+fn lines_show_the_changes() {
     let [from, to] = worlds();
     let lines = shown(&from, &to, |completed| lines(completed, Secrets::Hide));
     assert_eq!(
@@ -80,7 +80,7 @@ fn lines_tell_what_changed() {
 }
 
 #[test]
-fn json_has_all_items_and_what_they_were() {
+fn json_has_all_items_and_their_values_before() {
     let [from, to] = worlds();
     let text = shown(&from, &to, |completed| json(completed, true, Secrets::Hide));
     assert_eq!(

@@ -36,7 +36,7 @@ fn recordings() -> Vec<Vec<Event>> {
     for entry in fs::read_dir(folder).unwrap() {
         let mut bytes = fs::read(entry.unwrap().path()).unwrap();
         recordings.push(events(&bytes));
-        // In payloads, mostly: a damaged header of the file would end it.
+        // Mostly in payloads: a damaged header of the file would end it.
         let mut at = 24;
         while let Some(len) = bytes.get(at + 8..at + 12) {
             let len = u32::from_le_bytes(len.try_into().unwrap()) as usize;
@@ -74,12 +74,12 @@ fn parse(text: &str) -> Filter {
 }
 
 #[test]
-fn what_is_not_followed_is_not_missed() {
+fn nothing_is_missed_by_following_less() {
     let recordings = recordings();
     let (mut shown, mut hidden) = (0, 0);
     for filter in FILTERS {
         for events in &recordings {
-            // Snapshots are followed by whoever waits for their items.
+            // A watcher that waits for items follows snapshots.
             let mut slow = decoder(filter);
             slow.wait_for(parse("snap.tick > 0"));
             let mut fast = decoder(filter);
@@ -112,7 +112,7 @@ fn what_is_not_followed_is_not_missed() {
     assert!(shown > 10_000 && hidden > 10_000, "{shown} {hidden}");
 }
 
-/// Everything that is shown of a reading.
+/// Returns everything shown of a reading.
 fn described(reading: Option<&Reading>) -> Option<String> {
     let reading = reading?;
     let Reading {

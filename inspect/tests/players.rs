@@ -1,4 +1,4 @@
-//! The players of recorded sessions: after each snapshot exactly those are known that are in it.
+//! The players of recorded sessions: after each snapshot, exactly those in it are known.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -141,7 +141,7 @@ fn lines_of_a_recorded_session_have_names() {
 }
 
 #[test]
-fn snapshots_of_recorded_sessions_tell_who_is_there() {
+fn snapshots_of_recorded_sessions_name_the_players() {
     for (file, expected) in [
         ("tw06-session", &[(207, &[Some(0)][..], &["rig06"][..])][..]),
         ("npm-to-dd16", &[(92, &[Some(0)], &["npmbot"])]),
@@ -153,7 +153,7 @@ fn snapshots_of_recorded_sessions_tell_who_is_there() {
                 (40, &[Some(2)], &["alice", "bobby", "[D] bobby"]),
             ],
         ),
-        // DDNet tells a client of few ids of a player without a name, which stands for all others.
+        // DDNet sends to a client with few ids a player without a name, who stands for all others.
         (
             "tw06c-to-dd20-antispoof",
             &[(79, &[None, Some(0)], &["rig06", " "])],

@@ -1,4 +1,4 @@
-//! Chunks: headers down to bits, and what receivers do not see.
+//! Chunks: headers down to bits, and bytes that receivers ignore.
 
 use teetap_wire::{ChunkHeader, Chunks, Code, Note, Proto};
 
@@ -12,9 +12,9 @@ const RESEND: u8 = 0x80;
 const VITAL: u8 = 0x40;
 const SIZE_HIGH: u8 = 0x3f;
 
-/// A chunk, or what there is of it.
+/// A chunk, or the part of it that is there.
 struct Piece<'a> {
-    /// From its header on.
+    /// Its bytes, with the header.
     bytes: &'a [u8],
     space: Space,
     at: usize,
@@ -57,7 +57,7 @@ impl Walk {
                 .bytes(0, Span::new(space, at, rest.len()), "after the last chunk", text);
         }
         for note in chunks.notes().iter() {
-            // The announced number is in the header, the chunks are not.
+            // The note belongs to the header, which has the announced number.
             if note.code == Code::ChunkCountTooHigh {
                 self.tree.attach(0, Space::Datagram, note);
             } else if let Some(at) = base.checked_add(note.at) {
@@ -72,7 +72,7 @@ impl Walk {
         });
     }
 
-    /// The name of its message.
+    /// Adds the rows of a chunk; returns the name of its message.
     fn chunk(&mut self, piece: &Piece<'_>) -> String {
         let &Piece { bytes, space, at, .. } = piece;
         let label = format!("chunk {} of {}", piece.number, piece.of);
@@ -105,7 +105,7 @@ impl Walk {
         name
     }
 
-    /// The first `len` bytes of a header, or all of it.
+    /// Adds the rows of the first `len` bytes of a header.
     fn chunk_header(&mut self, piece: &Piece<'_>, header: Option<ChunkHeader>, len: usize) {
         let split = self.proto.layout().chunk_split;
         let low_mask = (1u8 << split) - 1;

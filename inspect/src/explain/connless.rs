@@ -13,7 +13,7 @@ const CONNLESS: u8 = 0x20;
 const VERSION: u8 = 0x03;
 
 impl Walk {
-    /// A datagram whose first byte says that it is outside a connection.
+    /// Adds the rows of a datagram whose first byte marks it as connless.
     pub(super) fn connless(&mut self, seen: &[u8]) {
         let first = seen.first().copied().unwrap_or(0);
         let seven = first & VERSION == 1;

@@ -1,21 +1,21 @@
-//! Secrets in readings that do not know of them.
+//! Secrets in explanations that read them as something else.
 //!
-//! Law: where the best reading of all, or one nearly as good, has a secret, no other one shows its bytes under another
-//! name, and nor do the compressed bytes they came from.
+//! Law: bytes that are secret in the best explanation, or in one nearly as good, are hidden in all others, and so are the
+//! compressed bytes that they came from.
 
 use super::{Explanation, Kind, Row, Space, Span, tree::HIDDEN};
 
-/// What stands for a value.
+/// The text shown instead of a value.
 const VALUE: &str = "•••";
 
-/// The bytes of the datagram in which the secrets of a reading are.
+/// Returns the places of an explanation's secrets in the datagram.
 pub(super) fn places(best: &Explanation) -> Vec<Span> {
     let inside = best.secrets.iter().any(|span| span.space == Space::Clear);
     let plain = best.secrets.iter().filter(|span| span.space == Space::Datagram);
     plain.copied().chain(best.packed.filter(|_| inside)).collect()
 }
 
-/// Hides `secrets`, places of the datagram, in a reading. `known`: it is the one that knows them.
+/// Hides `secrets`, places of the datagram, in an explanation. `known`: they are its own.
 pub(super) fn guard(reading: &mut Explanation, secrets: &[Span], known: bool) {
     let packed = reading.packed.is_some_and(|span| overlaps(span, secrets)) && !known;
     for row in &mut reading.rows {
@@ -45,7 +45,7 @@ fn hide_row(row: &mut Row, secrets: &[Span]) {
     };
 }
 
-/// The hex of bytes from `at` on without those of the secrets.
+/// Returns the hex of bytes from `at` on, with those of secrets hidden.
 fn hide(hex: &str, at: usize, secrets: &[Span]) -> String {
     let secret = |at: usize| secrets.iter().any(|span| (span.at..span.end()).contains(&at));
     let shown = pairs(hex).enumerate().map(|(place, pair)| {
@@ -64,7 +64,7 @@ fn overlaps(span: Span, secrets: &[Span]) -> bool {
         .any(|secret| span.at < secret.end() && secret.at < span.end())
 }
 
-/// The digits of each byte.
+/// Returns the digits of each byte.
 pub(super) fn pairs(hex: &str) -> impl Iterator<Item = String> {
     let mut digits = hex.chars();
     std::iter::from_fn(move || {

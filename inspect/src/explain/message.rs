@@ -14,12 +14,12 @@ use super::{
     verdict::Doubt,
 };
 
-/// What a message is in.
+/// The container of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
     /// A chunk.
     Chunk {
-        /// A vital one.
+        /// It is vital.
         vital: bool,
     },
     /// A control packet.
@@ -29,7 +29,7 @@ pub(super) enum Of {
 }
 
 impl Walk {
-    /// The clear payload of a control packet.
+    /// Adds the rows of the clear payload of a control packet.
     pub(super) fn control(&mut self, payload: &Payload<'_>) {
         let span = Span::new(payload.space, payload.base, payload.bytes.len());
         let group = self.tree.group(0, span, "control message", "empty");
@@ -43,7 +43,7 @@ impl Walk {
         self.control_doubts(payload.bytes);
     }
 
-    /// What the definitions take, but the peers of this variant never send.
+    /// Adds doubts about content that the definitions accept but peers of this variant never send.
     fn control_doubts(&mut self, payload: &[u8]) {
         let layout = self.proto.layout();
         let Some(control) = Control::parse(self.proto, payload) else {
@@ -67,7 +67,7 @@ impl Walk {
         }
     }
 
-    /// Rows of a message, `data` at `span`; its name.
+    /// Adds the rows of a message, `data` at `span`; returns its name.
     pub(super) fn message(&mut self, depth: u8, span: Span, data: &[u8], of: Of) -> String {
         let first = self.tree.rows.len();
         let mut decoded = std::mem::take(&mut self.decoded);
@@ -146,13 +146,13 @@ impl Walk {
         }
     }
 
-    /// Bytes of the id, a UUID included.
+    /// Returns the bytes of the id, a UUID included.
     fn body_len(&self, data: &[u8]) -> usize {
         identify(data).map_or(0, |(_, len)| len)
     }
 
     fn id_bits(&mut self, depth: u8, span: Span, system: bool) {
-        // Of longer ones the parts do not stand in one byte.
+        // The parts of longer ids span several bytes.
         if span.len == 1 {
             let class = if system { "system" } else { "game" };
             self.tree.bits(depth + 1, span, 0xfe, "id, as an int", "");
@@ -162,7 +162,7 @@ impl Walk {
 
     fn fields(&mut self, depth: u8, span: Span, data: &[u8], def: &Def, decoded: &Decoded) {
         let source = Source::Bytes(data);
-        // The envelope of an unknown UUID has it as a field: it is in a row already.
+        // The envelope of an unknown UUID has the UUID as a field, which is in a row already.
         let mut pos = match def.class {
             Class::Control => 1,
             Class::Connless => 8.min(data.len()),
@@ -226,14 +226,14 @@ fn label(def: &Def, record: &Record) -> String {
     }
 }
 
-/// The first field that was not read.
+/// Returns the first field that was not read.
 fn missing<'d>(def: &'d Def, decoded: &Decoded) -> &'d str {
     let read: BTreeSet<u16> = decoded.records().iter().map(|record| record.field).collect();
     let mut parts = def.parts(None).filter(|(at, _)| !read.contains(at));
     parts.next().map_or("a field", |(_, field)| &*field.name)
 }
 
-/// What stands for the name of an unknown message.
+/// Returns the text shown instead of the name of an unknown message.
 fn unnamed(data: &[u8], of: Of) -> String {
     match of {
         Of::Chunk { .. } => identify(data).map_or("no id".to_owned(), |(id, _)| id.to_string()),

@@ -1,20 +1,19 @@
-//! One datagram, explained: every byte named, down to bits, for every variant of the protocol it may be of.
+//! One datagram, explained: every byte named, down to bits, for every variant of the protocol that it may belong to.
 //!
-//! Law: a pure function of bytes. It never fails: of what cannot be read it shows what there is, and says why it ends
-//! there. Every byte of the datagram is in a row. Texts and hex hold no control characters and, unless asked for, no
-//! secrets. What is meant by a fit is in [`Verdict`].
+//! Law: a pure function of bytes. It never fails: where something cannot be read, it shows the bytes and the reason. Every
+//! byte of the datagram is in a row. Texts and hex hold no control characters and, unless asked for, no secrets.
+//! [`Verdict`] defines how a datagram fits a variant.
 //!
 //! | module | part |
 //! |---|---|
-//! | `tree` | the rows, and where notes and secrets belong |
-//! | `packet`, `chunk`, `connless`, `message` | what the bytes are |
-//! | `verdict` | how well a variant fits |
-//! | `guard` | secrets in readings that do not know of them |
+//! | `tree` | the rows, with the places of notes and secrets |
+//! | `packet`, `chunk`, `connless`, `message` | the meaning of the bytes |
+//! | `verdict` | the fit of a variant |
+//! | `guard` | secrets in the other explanations |
 //! | [`text`] | the rows as text |
-//! | [`input`] | the datagram, from what people paste |
+//! | [`input`] | the datagram, from pasted text |
 //!
-//! What it is not: it knows no session, so it cannot say whether a token, an ack or a sequence number is right, or what a
-//! snapshot holds.
+//! It knows no session, so it cannot check tokens, acks or sequence numbers, and it cannot read snapshots.
 
 mod chunk;
 mod connless;
@@ -38,12 +37,12 @@ use teetap_wire::{
 
 pub use verdict::Verdict;
 
-/// What is asked.
+/// The options of an explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     /// The definitions of messages.
     pub registry: &'static Registry,
-    /// Whether secrets are shown.
+    /// Shows or hides secrets.
     pub secrets: Secrets,
     /// The only variant to try.
     pub proto: Option<Proto>,
@@ -51,7 +50,7 @@ pub struct Ask {
     pub dir: Option<Dir>,
 }
 
-/// In what a range counts.
+/// The bytes in which a range counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// The datagram.
@@ -63,7 +62,7 @@ pub enum Space {
 /// A range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Of what.
+    /// The bytes in which it counts.
     pub space: Space,
     /// First byte.
     pub at: usize,
@@ -71,10 +70,10 @@ pub struct Span {
     pub len: usize,
 }
 
-/// What a row stands for.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The rows below it.
+    /// A heading for the rows below it.
     Group,
     /// Bytes.
     Bytes,
@@ -85,20 +84,20 @@ pub enum Kind {
 /// A line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// How deep it is.
+    /// Depth in the tree, from 0.
     pub depth: u8,
-    /// Where.
+    /// Its place.
     pub span: Span,
-    /// What it stands for.
+    /// Its kind.
     pub kind: Kind,
-    /// What it is called.
+    /// Its name.
     pub label: String,
-    /// What it says.
+    /// Its value.
     pub value: String,
     /// Its bytes, two digits each without spaces, `••` for each byte of a secret. Empty for groups, the
     /// whole byte for bits.
     pub hex: String,
-    /// What is odd about it. Ranges count as those of the row.
+    /// Its notes. Ranges count as those of the row.
     pub notes: Vec<Note>,
 }
 
@@ -111,9 +110,9 @@ pub struct Explanation {
     pub dir: Dir,
     /// The other direction reads the same.
     pub either: bool,
-    /// How well it fits.
+    /// The fit.
     pub verdict: Verdict,
-    /// Why: what speaks against it, or if nothing does, what was found.
+    /// The doubts about it, or, without any, what was found.
     pub reasons: Vec<String>,
     /// The bytes, in order; those of the inflated payload last.
     pub rows: Vec<Row>,
@@ -121,16 +120,16 @@ pub struct Explanation {
     pub clear: Option<String>,
     /// The datagram in hex as in [`Row::hex`].
     pub datagram: String,
-    /// A variant before it in the list with the same rows.
+    /// An earlier variant in the list with the same rows.
     pub same_as: Option<Proto>,
     weight: u32,
-    /// Where its secrets are.
+    /// The places of its secrets.
     secrets: Vec<Span>,
     /// Its compressed payload.
     packed: Option<Span>,
 }
 
-/// Reads `datagram` as every variant, best first. There is always one reading at least.
+/// Explains `datagram` as every variant, the best first. There is always at least one explanation.
 #[must_use]
 pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
     let mut readings = tried(datagram, ask);
@@ -149,7 +148,7 @@ pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
         };
         let all = tried(datagram, all);
         let best = all.first().map_or(0, |best| best.weight);
-        // What is broken may be of another variant than the one that comes first.
+        // A broken datagram may belong to another variant than the best one.
         for rival in all.iter().take_while(|rival| rival.weight <= best * 2) {
             let secrets = guard::places(rival);
             for reading in &mut readings {
@@ -161,7 +160,7 @@ pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
     readings
 }
 
-/// Every reading that is asked for, best first.
+/// Returns every requested explanation, the best first.
 fn tried(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
     let protos = Proto::ALL.into_iter();
     let asked = protos.filter(|proto| ask.proto.is_none_or(|only| only == *proto));
@@ -170,7 +169,7 @@ fn tried(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
     readings
 }
 
-/// Those of `readings`, best first, that deserve to be shown whole: all that fit, else the best one.
+/// Returns those of `readings`, the best first, that are shown in full: all that fit, else the best one.
 pub fn shown(readings: &[Explanation]) -> impl Iterator<Item = &Explanation> {
     readings.iter().enumerate().filter_map(|(at, reading)| {
         let shown = at == 0 || reading.verdict == Verdict::Fits && reading.same_as.is_none();
@@ -178,7 +177,7 @@ pub fn shown(readings: &[Explanation]) -> impl Iterator<Item = &Explanation> {
     })
 }
 
-/// Reads it in the direction that has fewer oddities.
+/// Explains it in the direction with fewer doubts.
 fn towards(datagram: &[u8], proto: Proto, ask: Ask) -> Explanation {
     let read = |dir| packet::read(datagram, proto, dir, ask);
     if let Some(dir) = ask.dir {

@@ -13,7 +13,7 @@ use super::{
     verdict::{self, Doubt},
 };
 
-/// One datagram being read as one variant.
+/// One datagram while it is read as one variant.
 pub(super) struct Walk {
     pub(super) proto: Proto,
     pub(super) dir: Dir,
@@ -21,7 +21,7 @@ pub(super) struct Walk {
     pub(super) secrets: Secrets,
     pub(super) tree: Tree,
     pub(super) decoded: Decoded,
-    /// What was found, for the reasons of a fit.
+    /// Findings, the reasons of a fit.
     pub(super) facts: Vec<String>,
     pub(super) doubts: Vec<Doubt>,
     packed: Option<Span>,
@@ -31,9 +31,9 @@ pub(super) struct Walk {
 pub(super) struct Payload<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) space: Space,
-    /// Where it starts in that space.
+    /// First byte in that space.
     pub(super) base: usize,
-    /// It ends before its end, so that what stands at the end cannot be told.
+    /// Its end is missing, and with it a token at the end.
     pub(super) cut: bool,
 }
 
@@ -201,7 +201,7 @@ impl Walk {
         }
     }
 
-    /// Inflates what can be inflated; whether that is not all.
+    /// Inflates as much as can be inflated; returns true if that is not all.
     fn inflate(&mut self, layout: &Layout, rest: &[u8], base: usize, clear: &mut Vec<u8>) -> bool {
         clear.resize(layout.max_inflated, 0);
         let told = huffman::prefix(rest, clear);
@@ -239,7 +239,7 @@ impl Walk {
         cut
     }
 
-    /// What no receiver reads.
+    /// Adds a row for bytes that no receiver reads.
     pub(super) fn oversized(&mut self, datagram: &[u8]) {
         let len = datagram.len().saturating_sub(MAX_DATAGRAM);
         if len > 0 {
@@ -273,7 +273,7 @@ impl Walk {
     }
 }
 
-/// Notes that the walk makes itself.
+/// Returns true for notes that this module adds itself.
 const fn said(code: Code) -> bool {
     matches!(code, Code::Oversized)
 }
@@ -298,7 +298,7 @@ pub(super) fn token_text(token: Token) -> String {
     }
 }
 
-/// So many bytes.
+/// Returns a number of bytes as text.
 pub(super) fn count(bytes: usize) -> String {
     let s = if bytes == 1 { "" } else { "s" };
     format!("{bytes} byte{s}")

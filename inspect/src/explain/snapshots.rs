@@ -1,4 +1,4 @@
-//! Readings of real datagrams, word for word: one of each variant and kind out of `tests/captures`, and broken ones.
+//! Explanations of real datagrams, word for word: one of each variant and kind out of `tests/captures`, and broken ones.
 
 use teetap_wire::def::{Registry, Secrets};
 
@@ -6,7 +6,7 @@ use super::{Ask, explain, input, text};
 
 macro_rules! samples {
     ($($name:literal)*) => {
-        /// Name, then hex in the first line and the text it makes after an empty one.
+        /// Name, then hex in the first line and, after an empty one, its explanation.
         const SAMPLES: &[(&str, &str)] = &[$(($name, include_str!(concat!("snapshots/", $name, ".txt"))),)*];
     };
 }
@@ -45,7 +45,7 @@ samples! {
     "broken-07-unknown-message"
 }
 
-/// Names and datagrams.
+/// Returns names and datagrams.
 pub(super) fn samples() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     SAMPLES.iter().map(|(name, sample)| {
         let hex = sample.lines().next().unwrap();
@@ -54,7 +54,7 @@ pub(super) fn samples() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn they_read_as_they_did() {
+fn explanations_stay_the_same() {
     let ask = Ask {
         registry: Registry::builtin(),
         secrets: Secrets::Hide,

@@ -1,4 +1,4 @@
-//! Tests of readings: nothing is left out, nothing gets through, and what is broken is still shown.
+//! Tests of explanations: every byte is shown, no secret is, and broken datagrams are explained too.
 
 use proptest::prelude::*;
 use teetap_wire::{Code, Severity};
@@ -32,7 +32,7 @@ fn row<'r>(reading: &'r Explanation, label: &str) -> &'r Row {
     reading.rows.iter().find(|row| row.label == label).unwrap()
 }
 
-/// Every byte is in a row, ranges are within their space, and nothing can move a cursor.
+/// Checks that every byte is in a row, ranges are within their space, and texts hold no control characters.
 fn check(datagram: &[u8], readings: &[Explanation]) {
     for reading in readings {
         let clear = reading
@@ -100,7 +100,7 @@ fn compressed(datagram: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn no_reading_shows_a_secret_unless_asked_to() {
+fn no_explanation_shows_a_secret_unless_asked_to() {
     let plain = secret_packet();
     for datagram in [plain.clone(), compressed(&plain)] {
         for proto in [
@@ -140,7 +140,7 @@ fn no_reading_shows_a_secret_unless_asked_to() {
         assert_eq!(row(&shown[0], "password").value, "\"hunter2\"");
         assert_eq!(row(&shown[0], "password").hex, "68756e7465723200");
     }
-    // What can be inflated again is not shown either.
+    // Bytes that could be inflated again are hidden too.
     let datagram = compressed(&plain);
     let hidden = explain(&datagram, ask(Secrets::Hide));
     let tail = "••".repeat(datagram.len() - 7);
@@ -148,7 +148,7 @@ fn no_reading_shows_a_secret_unless_asked_to() {
 }
 
 #[test]
-fn no_reading_of_what_is_left_of_a_secret_shows_it() {
+fn no_explanation_shows_the_rest_of_a_cut_secret() {
     let plain = secret_packet();
     for whole in [plain.clone(), compressed(&plain)] {
         for len in 8..whole.len() {
@@ -162,7 +162,7 @@ fn no_reading_of_what_is_left_of_a_secret_shows_it() {
 }
 
 #[test]
-fn a_cut_stream_shows_what_it_holds_up_to_there() {
+fn a_cut_stream_shows_its_bytes_up_to_the_cut() {
     let whole = compressed(&secret_packet());
     let cut = &whole[..whole.len() - 4];
     let reading = as_proto(Proto::V7, Some(Dir::C2s), cut);
@@ -177,7 +177,7 @@ fn a_cut_stream_shows_what_it_holds_up_to_there() {
 }
 
 #[test]
-fn what_is_cut_off_is_said_at_its_place() {
+fn a_cut_is_noted_at_its_place() {
     for (datagram, proto, code, label, value) in [
         (
             &b"\x04\x00\x00\x67\xec"[..],
@@ -328,7 +328,7 @@ fn a_datagram_is_read_no_further_than_receivers_read_it() {
 }
 
 #[test]
-fn every_sample_fits_without_an_oddity_that_matters() {
+fn every_sample_fits_without_a_warning() {
     for (name, datagram) in samples().filter(|(name, _)| !name.starts_with("broken")) {
         let readings = explain(&datagram, ask(Secrets::Hide));
         check(&datagram, &readings);

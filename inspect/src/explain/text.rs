@@ -1,6 +1,6 @@
-//! Readings as text for people, no wider than asked for.
+//! Explanations as text, in lines of a given width.
 //!
-//! Law: nothing here depends on a terminal; the same readings are always the same text of a width.
+//! Law: nothing here depends on a terminal: the same explanations at the same width are the same text.
 
 use std::fmt::Write as _;
 
@@ -8,16 +8,16 @@ use teetap_wire::{Dir, Note};
 
 use super::{Explanation, Kind, Row, Space, guard::pairs, shown};
 
-/// Columns of a line, where nobody knows how many there are.
+/// Columns of a line where the width is not known.
 pub const WIDTH: usize = 100;
 /// Fewest columns of a line.
 pub const MIN_WIDTH: usize = 60;
-/// Where lines have fewer columns, less is in each.
+/// Lines with fewer columns hold less.
 const WIDE: usize = 80;
-/// Columns that stay for what a row says, however deep it is.
+/// Columns left for label and value of a row at any depth.
 const ROOM: usize = 24;
 
-/// How a line is divided.
+/// The columns of a line.
 #[derive(Clone, Copy)]
 struct Page {
     /// Columns.
@@ -35,14 +35,14 @@ impl Page {
         Self { width, row, dump }
     }
 
-    /// Columns before what a row says: range, and hex or bits.
+    /// Returns the columns before label and value of a row: range, and hex or bits.
     const fn left(self) -> usize {
         2 + 9 + 2 + 3 * self.row + 2
     }
 }
 
-/// The variants that were tried, then the rows of those that fit, or of the best one, in lines of at most `width` columns,
-/// or of [`MIN_WIDTH`].
+/// Returns the variants tried, then the rows of those that fit, or of the best one, in lines of at most `width` columns, or
+/// [`MIN_WIDTH`].
 #[must_use]
 pub fn text(readings: &[Explanation], width: usize) -> String {
     let page = Page::new(width);
@@ -141,7 +141,7 @@ fn note_text(note: &Note) -> String {
     format!("{} ({place}): {}", note.code.name(), note.code.text())
 }
 
-/// The bits of the byte that are meant, dots for the others.
+/// Returns the bits of the mask, and dots for the others.
 fn pattern(mask: u8, hex: &str) -> String {
     let byte = u8::from_str_radix(hex, 16).ok();
     let bit = |bit: u8| match byte {
@@ -153,7 +153,7 @@ fn pattern(mask: u8, hex: &str) -> String {
     (0..8).rev().map(bit).collect()
 }
 
-/// The first bytes of a row.
+/// Returns the first bytes of a row.
 fn short_hex(page: Page, hex: &str) -> String {
     let bytes: Vec<String> = pairs(hex).collect();
     let mut text = bytes.iter().take(page.row).cloned().collect::<Vec<_>>().join(" ");
@@ -163,7 +163,7 @@ fn short_hex(page: Page, hex: &str) -> String {
     text
 }
 
-/// Lines of bytes; equal ones after the first as `*`.
+/// Appends lines of bytes; repeated lines are one `*`.
 fn dump(page: Page, hex: &str, out: &mut String) {
     let bytes: Vec<String> = pairs(hex).collect();
     let mut before: Option<&[String]> = None;
@@ -198,12 +198,12 @@ fn ascii(pair: &str) -> char {
     }
 }
 
-/// `head` and `text`, lines after the first below the start of `text`.
+/// Appends `head` and `text`; later lines start below `text`.
 fn wrap(page: Page, head: &str, text: &str, out: &mut String) {
     wrap_at(page, head, text, head.chars().count(), out);
 }
 
-/// The same, lines after the first `indent` columns in.
+/// Appends `head` and `text`; later lines start at column `indent`.
 fn wrap_at(page: Page, head: &str, text: &str, indent: usize, out: &mut String) {
     let width = page.width;
     let indent = indent.min(width - ROOM);
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_deep_has_room_and_stays_within_the_width() {
+    fn deep_rows_have_room_and_stay_within_the_width() {
         let head = " ".repeat(50);
         let mut out = String::new();
         wrap_at(Page::new(60), &head, &"abcdefghi ".repeat(9), 58, &mut out);

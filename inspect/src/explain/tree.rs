@@ -1,4 +1,4 @@
-//! The rows of a reading while they are made.
+//! The rows of an explanation while they are made.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -6,7 +6,7 @@ use teetap_wire::{Note, def::Secrets};
 
 use super::{Kind, Row, Space, Span};
 
-/// What stands for a byte of a secret.
+/// The text shown instead of a byte of a secret.
 pub(super) const HIDDEN: &str = "••";
 
 /// Rows, and the secrets among their bytes.
@@ -31,7 +31,7 @@ impl Span {
 }
 
 impl Tree {
-    /// Its place.
+    /// Adds a row; returns its index.
     fn push(
         &mut self,
         depth: u8,
@@ -72,7 +72,7 @@ impl Tree {
         self.push(depth, span, Kind::Bytes, label, value)
     }
 
-    /// Bits of the one byte of `span`.
+    /// Adds a row for bits of the one byte of `span`.
     pub(super) fn bits(
         &mut self,
         depth: u8,
@@ -97,7 +97,7 @@ impl Tree {
         }
     }
 
-    /// Adds a note, whose range counts in `space`, to the smallest row from `first` on that holds its bytes.
+    /// Adds a note to the smallest row from `first` on that holds its bytes; its range counts in `space`.
     pub(super) fn attach(&mut self, first: usize, space: Space, note: Note) {
         let (at, end) = (note.at, note.at + note.len);
         let bytes = |row: &Row| row.kind == Kind::Bytes && holds(row.span, space, at, end);
@@ -118,7 +118,7 @@ impl Tree {
         self.secrets.push(span);
     }
 
-    /// Bytes in hex.
+    /// Returns bytes in hex, with secrets hidden.
     pub(super) fn hex(&self, span: Span, source: &[u8], secrets: Secrets) -> String {
         let bytes = source.get(span.range()).unwrap_or_default();
         let secret = |at: usize| {
@@ -139,7 +139,7 @@ impl Tree {
         text
     }
 
-    /// Gives every row but groups its hex.
+    /// Fills in the hex of all rows but groups.
     pub(super) fn fill(&mut self, datagram: &[u8], clear: &[u8], secrets: Secrets) {
         let mut rows = std::mem::take(&mut self.rows);
         for row in rows.iter_mut().filter(|row| row.kind != Kind::Group) {
@@ -153,13 +153,13 @@ impl Tree {
     }
 }
 
-/// Whether all of the bytes are in `span`; what has no bytes is at its start or in it.
+/// Returns true if `span` holds all of the bytes; an empty range is at its start or in it.
 fn holds(span: Span, space: Space, at: usize, end: usize) -> bool {
     let starts = at >= span.at && (at < span.end() || span.len == 0 && at == span.at);
     span.space == space && starts && end <= span.end()
 }
 
-/// The same; what has no bytes may also be at its end.
+/// Returns true if `span` holds all of the bytes; an empty range may also be at its end.
 fn holds_whole(span: Span, space: Space, at: usize, end: usize) -> bool {
     span.space == space && at >= span.at && end <= span.end()
 }

@@ -1,4 +1,4 @@
-//! How well a datagram fits a variant.
+//! The fit of a datagram to a variant.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use teetap_wire::{Code, Severity};
 
 use super::Row;
 
-/// How well a datagram fits a variant.
+/// The fit of a datagram to a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// All of it is what peers of the variant send.
+    /// Peers of the variant send such datagrams.
     Fits,
-    /// A receiver of the variant reads it, with something odd about it.
+    /// A receiver of the variant reads it, but there are doubts.
     Doubtful,
-    /// A receiver of the variant drops it, or a part of it.
+    /// A receiver of the variant drops it or a part of it.
     No,
 }
 
 impl Verdict {
-    /// Its word.
+    /// Returns its name in the output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Something that speaks against a variant.
+/// A reason against a variant.
 #[derive(Debug)]
 pub(super) struct Doubt {
     weight: u32,
@@ -57,13 +57,13 @@ impl Doubt {
     }
 }
 
-/// Weight, verdict and reasons of what was found.
+/// Returns weight, verdict and reasons.
 pub(super) fn weigh(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u32, Verdict, Vec<String>) {
     let doubtful = !doubts.is_empty();
     let mut against = doubts;
     let notes = rows.iter().flat_map(|row| &row.notes);
     let has = |code| notes.clone().any(|note| note.code == code);
-    // What is missing at the end of something cut off says nothing more.
+    // Notes about the end of a cut payload follow from the cut.
     let (stream, chunk) = (has(Code::BadHuffman), has(Code::ChunkTruncated));
     let notes = notes.filter(|note| {
         let follows = stream && note.code == Code::ChunkTruncated || (stream || chunk) && is_end(note.code);
@@ -73,7 +73,7 @@ pub(super) fn weigh(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u3
         let text = note.code.text();
         let weight = weight(note.code);
         match against.iter_mut().find(|doubt| doubt.text == text) {
-            // The same again counts, but is said once.
+            // A repeated note counts, but is listed once.
             Some(doubt) => doubt.weight = doubt.weight.saturating_add(weight),
             None => against.push(Doubt {
                 weight,
@@ -99,7 +99,7 @@ pub(super) fn weigh(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u3
 fn weight(code: Code) -> u32 {
     match (code, code.severity()) {
         (Code::TooShort | Code::NotConnected, _) => HOPELESS,
-        // Any number may be an id by chance: next to bytes that are lost.
+        // Unknown ids are common after lost bytes, where any number may be read as one.
         (Code::UnknownMessage, _) => 3 * WARNING,
         (_, Severity::Error) => ERROR,
         (_, Severity::Warning) => WARNING,
@@ -107,7 +107,7 @@ fn weight(code: Code) -> u32 {
     }
 }
 
-/// What a cut leads to.
+/// Returns true for notes that follow from a cut.
 const fn is_end(code: Code) -> bool {
     matches!(
         code,

@@ -43,7 +43,7 @@ fn found(link: Link, frame: &[u8]) -> Result<(SocketAddr, SocketAddr, Vec<u8>, u
     datagram(link, frame).map(|udp| (udp.from, udp.to, udp.bytes.to_vec(), udp.len))
 }
 
-/// What is in the packets of [`v4`] and [`v6`].
+/// The payload of the packets of [`v4`] and [`v6`].
 fn expected(is_v4: bool) -> Result<(SocketAddr, SocketAddr, Vec<u8>, usize), Other> {
     let ends = if is_v4 {
         ["10.0.0.1:8303", "10.0.0.2:8000"]
@@ -120,7 +120,7 @@ fn headers_with_options_and_extensions() {
 }
 
 #[test]
-fn what_is_no_datagram() {
+fn frames_without_a_datagram() {
     let udp = segment(PAYLOAD);
     for (frame, other) in [
         (v4(0x2000, 17, &[], &udp), Other::Fragment),
@@ -147,7 +147,7 @@ fn what_is_no_datagram() {
 }
 
 #[test]
-fn a_datagram_that_is_cut_off_is_given_as_far_as_it_goes() {
+fn a_cut_datagram_is_returned_up_to_the_cut() {
     for packet in [v4(0, 17, &[], &segment(&[5; 500])), v6(17, &segment(&[5; 500]))] {
         let (_, _, bytes, len) = found(Link::Raw, &packet[..68]).unwrap();
         let headers = packet.len() - 500;

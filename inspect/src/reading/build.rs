@@ -77,7 +77,7 @@ impl<'a> Build<'a> {
         self.reading.num_chunks = packet.header.num_chunks;
         self.reading.ack = Some(packet.header.ack);
         self.add_notes(&packet.notes);
-        // The bytes of messages are found where they are in the payload.
+        // Messages refer to their place in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
         let whole = Done::whole(datagram);
         if let Some(control) = packet.control() {
@@ -134,7 +134,7 @@ impl<'a> Build<'a> {
         }
         for chunk in packet.chunks() {
             if !self.was_received(&chunk) {
-                // Of what rules and people make the state of the game is another one than that of its server.
+                // Messages made by rules or people do not describe the state of the server's game: they count as not delivered.
                 let mut message = self.chunk(&chunk, chunk.header.vital, false, packet);
                 message.seq = None;
                 if received {
@@ -247,7 +247,7 @@ fn place<'n>(
     }
 }
 
-/// A datagram outside a connection.
+/// Reads a datagram outside a connection.
 pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
     let mut reading = decoder.lend_reading();
     reading.size = Some(connless.bytes.len());

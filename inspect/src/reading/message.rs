@@ -21,9 +21,9 @@ use crate::gist;
 pub enum Layer {
     /// Handshake, keepalive, close.
     Control,
-    /// The engine's.
+    /// A system message, of the engine.
     System,
-    /// The game's.
+    /// A game message.
     Game,
     /// Outside a connection.
     Connless,
@@ -44,15 +44,15 @@ pub struct Message {
     pub def: Option<&'static Def>,
     /// The name; `None` when its id or UUID is not known.
     pub name: Option<&'static str>,
-    /// Reliable.
+    /// Vital: resent until acked.
     pub vital: bool,
-    /// Marked as sent again.
+    /// Marked as a resend.
     pub resend: bool,
     /// Sequence number given by its sender.
     pub seq: Option<Seq>,
     /// Sequence number under which it left.
     pub seq_out: Option<Seq>,
-    /// Whose doing it is.
+    /// The peer, rule, person or proxy that made it.
     pub origin: Origin,
     /// The decision about it.
     pub done: Done,
@@ -72,19 +72,19 @@ pub struct Message {
     pub(crate) snapshot: Option<Box<Retained<'static>>>,
 }
 
-/// What was done with a message.
+/// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// The core decided about this message.
     Placed(Action),
     /// Its datagram was not sent on as a whole.
     Discarded,
-    /// It is between the proxy and one peer, and was never to be sent on.
+    /// It is between the proxy and one peer, and goes no further.
     Ended,
 }
 
 impl Done {
-    /// With a message that nothing was decided about.
+    /// Returns the outcome of a message that the core did not decide about.
     pub(super) fn whole(datagram: &Datagram) -> Self {
         match (datagram.leg, datagram.sent().next()) {
             (Some(_), _) => Self::Ended,
@@ -93,7 +93,7 @@ impl Done {
         }
     }
 
-    /// Its word, when there is something to show.
+    /// Returns the word shown for it; `None` when it was passed on or ended here.
     #[must_use]
     pub fn word(self) -> Option<String> {
         match self {
@@ -105,7 +105,7 @@ impl Done {
 }
 
 impl Message {
-    /// A message that is not decoded, and that a peer sent on its way.
+    /// A message of a peer that is passed on, not decoded.
     pub(crate) fn new(layer: Layer, def: Option<&'static Def>) -> Self {
         Self {
             layer,
@@ -129,19 +129,19 @@ impl Message {
         }
     }
 
-    /// The snapshot completed by it, if snapshots are followed.
+    /// Returns the snapshot completed by it; `None` where snapshots are not followed.
     #[must_use]
     pub fn snapshot(&self) -> Option<Completed<'_>> {
         self.snapshot.as_deref().map(Retained::view)
     }
 
-    /// Its bytes in the inflated payload of its packet, or in its datagram if it is connless.
+    /// Returns its place in the inflated payload of its packet, or in its datagram if it is connless.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.at..self.at + self.data.len()
     }
 
-    /// The name, or the id as text.
+    /// Returns the name, or the id as text.
     fn label(&self, data: &[u8]) -> Cow<'static, str> {
         let layer = match (self.name, self.layer) {
             (Some(name), _) => return name.into(),
@@ -159,26 +159,26 @@ impl Message {
 
 /// Views of messages, made on demand.
 impl Reading {
-    /// Id and fields of a message, without the chunk header.
+    /// Returns id and fields of a message, without the chunk header.
     #[must_use]
     pub fn data(&self, message: &Message) -> &[u8] {
         self.bytes.get(message.data.clone()).unwrap_or_default()
     }
 
-    /// The decoded fields of a message.
+    /// Returns the decoded fields of a message; none unless it is shown.
     #[must_use]
     pub fn records(&self, message: &Message) -> Records<'_> {
         Records::new(self.records.get(message.records.clone()).unwrap_or_default())
     }
 
-    /// The name of a message, or its id as text.
+    /// Returns the name of a message, or its id as text.
     #[must_use]
     pub fn label(&self, message: &Message) -> Cow<'static, str> {
         message.label(self.data(message))
     }
 
-    /// A message in one line; empty when its id is not known. A snapshot stands for the fields of the message that
-    /// completes it.
+    /// Returns a message in one line; empty when its id is not known. A message that completes a snapshot shows the
+    /// snapshot instead of its fields.
     #[must_use]
     pub fn gist(&self, message: &Message, secrets: Secrets) -> String {
         if let Some(snapshot) = message.snapshot() {
@@ -197,7 +197,7 @@ impl Reading {
         )
     }
 
-    /// The fields of a message as a JSON object; `None` when its id is not known.
+    /// Returns the fields of a message as a JSON object; `None` when its id is not known.
     #[must_use]
     pub fn json(&self, message: &Message, secrets: Secrets) -> Option<String> {
         let def = message.def.filter(|_| message.shown)?;
@@ -207,7 +207,7 @@ impl Reading {
         Some(out)
     }
 
-    /// The fields of a message as a tree with byte ranges, line by line; empty when its id is not known.
+    /// Returns the fields of a message as the lines of a tree with byte ranges; none when its id is not known.
     pub fn tree<'r>(&'r self, message: &Message, secrets: Secrets) -> impl Iterator<Item = Row<'r>> + 'r {
         let records = self.records(message);
         let source = Source::Bytes(self.data(message));

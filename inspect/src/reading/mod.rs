@@ -42,7 +42,7 @@ pub struct Reading {
     pub more_notes: bool,
     /// Its end was not recorded: the oddities that come of that are left out.
     pub is_cut: bool,
-    /// Why the bytes could not be read.
+    /// The reason why its bytes could not be read; `None` when they could.
     pub error: Option<Unreadable>,
     /// The inflated payload as received, then the data of messages that only left.
     bytes: Vec<u8>,
@@ -50,7 +50,7 @@ pub struct Reading {
     records: Vec<Record>,
 }
 
-/// Why a datagram could not be read.
+/// The reason why a datagram could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     /// It is not a packet.
@@ -104,7 +104,7 @@ impl Reading {
             .any(|note| matches!(note.code, Code::WrongToken | Code::MissingToken))
     }
 
-    /// Sequence numbers of the first and the last vital message, as received and as sent.
+    /// Returns the sequence numbers of the first and the last vital message, as received and as sent.
     #[must_use]
     pub fn seqs(&self) -> [Option<(Seq, Seq)>; 2] {
         let ends = |number: fn(&Message) -> Option<Seq>| {

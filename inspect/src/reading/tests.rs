@@ -1,4 +1,4 @@
-//! Tests of readings: what came in, what left, and which is which.
+//! Tests of readings: received and sent messages, and how they are matched.
 
 use teetap_proxy::session::{Action, Datagram, Origin, Placed};
 use teetap_rules::Filter;
@@ -76,7 +76,7 @@ fn a_datagram_that_passed_keeps_its_numbers() {
 }
 
 #[test]
-fn what_a_rule_added_is_told_from_what_came_in() {
+fn added_messages_are_told_apart_from_received_ones() {
     let came = datagram(1, &[(Some(5), READY), (Some(6), KILL), (None, SYS_31)]);
     let left = datagram(
         1,
@@ -132,9 +132,9 @@ fn a_refused_datagram_is_discarded_and_a_handshake_ends_at_the_proxy() {
 }
 
 #[test]
-fn notes_go_to_the_message_they_are_about_and_none_is_told_twice() {
+fn each_note_stands_once_on_its_message() {
     let mut came = datagram(1, &[(None, READY), (None, READY)]);
-    // A third chunk is announced and not there.
+    // A third chunk is announced and missing.
     came[2] = 3;
     let mut event = event(&came, &[]);
     event.notes.push(Note {
@@ -154,16 +154,16 @@ fn notes_go_to_the_message_they_are_about_and_none_is_told_twice() {
 }
 
 #[test]
-fn bytes_that_are_no_packet_are_an_error_and_no_panic() {
+fn bytes_that_are_not_a_packet_are_an_error() {
     for len in 0..7 {
         let reading = read(&event(&vec![0xd4; len.max(1)], &[]));
         assert!(reading.error.is_some() && reading.messages.is_empty(), "{len}");
     }
 }
 
-/// Filters know what is odd about the chunks together before the first one is decided.
+/// Filters know the notes about all chunks together before the first decision.
 #[test]
-fn what_is_odd_about_a_datagram_is_odd_about_its_messages() {
+fn notes_of_a_datagram_count_for_its_messages() {
     let mut bytes = datagram(12, &[(Some(217), READY)]);
     bytes.extend([0xff; 3]);
     let came = event(&bytes, &[&bytes]);
@@ -180,7 +180,7 @@ fn what_is_odd_about_a_datagram_is_odd_about_its_messages() {
     assert!(Reading::of_datagram(Time::ZERO, None, &sound, &mut decoder).is_none());
 }
 
-/// `bytes` of a longer datagram of DDNet's that a recording has not whole.
+/// The first `bytes` of a longer DDNet datagram in a recording.
 fn cut(bytes: &[u8]) -> Datagram {
     let bytes: &'static [u8] = bytes.to_vec().leak();
     let mut event = Datagram::new(Dir::S2c, Proto::Ddnet, Origin::Peer, bytes, [bytes].into_iter());
@@ -193,7 +193,7 @@ fn cut(bytes: &[u8]) -> Datagram {
 }
 
 #[test]
-fn what_was_not_recorded_is_no_fault_of_the_datagram() {
+fn a_cut_recording_adds_no_notes_to_a_datagram() {
     // con_ready whole, the next one not; something compressed; a reason and a handshake that break off.
     let chunks = b"\0\x02\x03\x40\x01\x06\x09\x42\x00\x07\x06\x01\x02\x03\x04";
     let datagrams: [(&[u8], bool, usize); 4] = [
@@ -218,7 +218,7 @@ fn what_was_not_recorded_is_no_fault_of_the_datagram() {
         let mut decoder = Decoder::new(Registry::builtin());
         decoder.show_only(Filter::parse("malformed", Registry::builtin()).unwrap().0);
         assert!(Reading::of_datagram(Time::ZERO, None, &cut(bytes), &mut decoder).is_none());
-        // The same whole is as odd as ever.
+        // Without the cut, the same bytes do have notes.
         let mut whole = cut(bytes);
         whole.notes = Notes::default();
         let odd = read(&whole);

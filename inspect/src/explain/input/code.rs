@@ -33,7 +33,7 @@ fn chars(text: &str) -> Vec<(Place, char)> {
         .collect()
 }
 
-/// Escapes without quotes.
+/// Reads escapes without quotes.
 fn bare(text: &str) -> Result<Vec<u8>, InputError> {
     let mut chars = chars(text).into_iter().peekable();
     let mut bytes = Vec::new();
@@ -47,7 +47,7 @@ fn bare(text: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// Strings in quotes, one after the other.
+/// Reads strings in quotes, one after the other.
 fn strings(text: &str, said: &mut Vec<String>) -> Result<Vec<u8>, InputError> {
     let (before, _) = text.split_once(['"', '\'']).unwrap_or((text, ""));
     if !before.trim().trim_end_matches(['b', 'B']).is_empty() {
@@ -120,7 +120,7 @@ fn escape(place: Place, chars: &mut Chars) -> Result<u8, InputError> {
     }
 }
 
-/// Numbers in braces or brackets.
+/// Reads numbers in braces or brackets.
 fn list(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
     let text = chars(text);
     let find = |wanted: char, from: usize| {
@@ -145,7 +145,7 @@ fn list(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputErro
     numbers(text.get(open + 1..close).unwrap_or_default()).map(Some)
 }
 
-/// Numbers with commas or space between them.
+/// Reads numbers with commas or space between them.
 fn numbers(text: &[(Place, char)]) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     let is_between = |(_, c): &(Place, char)| c.is_whitespace() || *c == ',';

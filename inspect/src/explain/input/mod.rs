@@ -1,7 +1,8 @@
 //! The datagram in pasted text: plain hex, the dumps of programs, strings and lists of code, or the bytes themselves.
 //!
-//! Law: no digit is guessed. What is not hex is an error with its place; what may be other bytes as well is an error that
-//! names a form to use; what was left out (offsets, text beside the bytes, headers of the network) is reported.
+//! Law: no digit is guessed. A character that is not hex is an error with its place; text that may stand for several
+//! datagrams is an error that names a form to use; parts that are left out (offsets, text beside the bytes, headers of the
+//! network) are reported.
 //!
 //! | module | part |
 //! |---|---|
@@ -27,7 +28,7 @@ const MAX_FRAME: usize = MAX_DATAGRAM + 128;
 pub struct Found {
     /// Its bytes.
     pub datagram: Vec<u8>,
-    /// What was left out, for people.
+    /// The parts that were left out, as text.
     pub said: Vec<String>,
 }
 
@@ -104,7 +105,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A character, as it may be shown.
+/// A character in printable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown(pub char);
 
@@ -174,7 +175,7 @@ fn finish(bytes: Vec<u8>, mut said: Vec<String>) -> Result<Found, InputError> {
     Ok(Found { datagram, said })
 }
 
-/// Hex digits with anything usual between the bytes.
+/// Reads hex digits with any usual separators between the bytes.
 fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -186,8 +187,8 @@ fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// The bytes of one line, whose first character is in column `before + 1`. A byte has two digits, behind `0x` it may have
-/// one.
+/// Reads the bytes of one line, whose first character is in column `before + 1`. A byte has two digits; after `0x` it may
+/// have one.
 fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     // A first digit, and whether `0x` is right before it.

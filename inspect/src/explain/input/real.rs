@@ -1,6 +1,4 @@
-//! Tests of dumps that the programs themselves have written, all of the same bytes.
-//!
-//! What it is not: a test of text that people have changed.
+//! Tests of dumps written by the programs themselves, all of the same bytes. No text in them was changed by hand.
 
 use super::*;
 
@@ -66,7 +64,7 @@ fn every_dump_of_packets_gives_the_first_one() {
 }
 
 #[test]
-fn dumps_of_words_are_refused_with_what_to_use_instead() {
+fn dumps_of_words_are_refused_with_advice() {
     for (name, text) in dumps! {
         "bad-xxd-e" "bad-xxd-e-g2" "bad-xxd-e-short" "bad-xxd-e-shorter" "bad-xxd-e-whole" "bad-xxd-e-g2-whole" "bad-xxd-b" "bad-hexdump" "bad-hexdump-x"
         "bad-hexdump-b" "bad-hexdump-one" "bad-od" "bad-od-x" "bad-od-hex-words" "bad-od-x4"

@@ -1,4 +1,4 @@
-//! Tests of what people paste.
+//! Tests of pasted text.
 
 use super::*;
 
@@ -75,7 +75,7 @@ fn ip4() -> Vec<u8> {
 }
 
 #[test]
-fn headers_of_the_network_are_skipped_and_said() {
+fn headers_of_the_network_are_skipped_and_reported() {
     let ip = ip4();
     let mut ethernet = [[2; 12].as_slice(), &[8, 0], &ip].concat();
     ethernet.extend([0; 6]);
@@ -137,7 +137,7 @@ fn bytes_are_taken_as_they_are_and_text_as_text() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_a_place() {
     let long = "00".repeat(MAX_FRAME + 1);
     let text = "00 ".repeat(65_508);
     for (text, told) in [
