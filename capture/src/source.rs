@@ -61,9 +61,9 @@ pub(super) struct Source<R> {
     /// Bytes given out.
     offset: u64,
     buffer: Vec<u8>,
-    /// What was read and not given out yet.
+    /// The bytes that were read and not given out yet.
     ahead: Range<usize>,
-    /// What was given out last.
+    /// The bytes that were given out last.
     last: Range<usize>,
 }
 
@@ -104,7 +104,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// What was given out last.
+    /// Returns the bytes that were given out last.
     pub(super) fn last(&self) -> &[u8] {
         self.buffer.get(self.last.clone()).unwrap_or_default()
     }

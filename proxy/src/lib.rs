@@ -40,7 +40,7 @@
 //! # What is never sent on
 //!
 //! * Whatever a leg's own checks refuse: a wrong or missing token, what is too short or cannot be decompressed, and in
-//!   renumbered directions an ack outside the window. It is told with a note. Where a direction is untouched a wrong ack
+//!   renumbered directions an ack outside the window. It is reported with a note. Where a direction is untouched a wrong ack
 //!   passes with a note and the peer refuses it, as without the proxy; CLOSE with a wrong ack never passes.
 //! * To a client of 0.6: the mark of 0.7 (`0x04` in a connected datagram, version bits `01` in a connless one). DDNet 16.4's
 //!   client crashes on it. A TOKEN request in the name of a client that plays in 0.6 is not answered for the same reason.
@@ -49,7 +49,7 @@
 //!   server's.
 //!
 //! What it cannot keep away: a peer with the right token says what it likes, a bad snapshot included; and where there are no
-//! tokens (0.6.4, fallbacks to it) whoever can send with a peer's address and guess its ack is that peer.
+//! tokens (0.6.4, fallbacks to it) a sender that can use a peer's address and guess its ack is that peer.
 
 pub mod session;
 pub mod words;

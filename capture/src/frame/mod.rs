@@ -1,4 +1,4 @@
-//! Frames of captures: those that are read, and those of teetap's own captures.
+//! Frames of captures: those that are read, and those that teetap writes.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,8 +1,8 @@
-//! What the datagrams of a pair of addresses say about their variant and about who is the server, when no handshake says it.
+//! The evidence in the datagrams of a pair of addresses for their variant and for who is the server, when there is no handshake.
 //!
 //! Law: one datagram proves nothing, because the flags of 0.6 and 0.7 collide: each variant collects points for bytes that
 //! its own senders would write (flags, chunk headers that fill the payload exactly, the same token again) and loses them for
-//! bytes that they would not. Sides are told by message ids that only one side sends.
+//! bytes that they would not. Sides are recognised by message ids that only one side sends.
 
 use teetap_wire::{Code, Control, Flags, Layer, MessageId, Packet, Proto, Scratch, Side, Token, identify};
 
@@ -16,18 +16,18 @@ const EXACT_RESEND: i32 = 2;
 const KNOWN: i32 = 2;
 /// Points for a token that was there before.
 const SAME_TOKEN: i32 = 3;
-/// What bytes cost that the variant's senders do not write.
+/// The cost of bytes that the variant's senders do not write.
 const WRONG: i32 = -6;
 /// The highest number in use is far below; what is above was not a message.
 const HIGHEST_ID: i32 = 63;
 
-/// What has been seen so far. Bounded: points, and one token for each variant and direction.
+/// The evidence so far. Bounded: points, and one token for each variant and direction.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     variants: [Variant; Proto::ALL.len()],
 }
 
-/// What speaks for one variant.
+/// The evidence for one variant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Variant {
     points: i32,
@@ -41,13 +41,13 @@ struct Variant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Best {
     pub(super) proto: Proto,
-    /// Whether the lower address is the client; `None` when no message tells.
+    /// True if the lower address is the client; `None` when no message shows it.
     pub(super) low_is_client: Option<bool>,
     /// Beyond doubt, or merely the best.
     pub(super) is_clear: bool,
 }
 
-/// What one datagram is worth for one variant.
+/// The worth of one datagram for one variant.
 struct Worth {
     points: i32,
     token: Option<Token>,
@@ -106,7 +106,7 @@ impl Variant {
     }
 }
 
-/// What only a broken or hostile sender of the variant would write.
+/// Returns true for bytes that only a broken or hostile sender of the variant would write.
 fn is_wrong(code: Code) -> bool {
     matches!(
         code,

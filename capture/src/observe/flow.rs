@@ -1,4 +1,4 @@
-//! What two addresses say to each other, as far as it decides who they are: the first look at every datagram.
+//! The traffic of two addresses, as far as it decides who they are: the first look at every datagram.
 //!
 //! Handshakes are believed at once. Without one the [`Evidence`] has to decide. A client that restarts on its port is a new
 //! flow: when the old one was closed at its CONNECT, else only when the server answers that, because a late or spoofed copy
@@ -17,7 +17,7 @@ pub const IDLE: Duration = Duration::from_secs(120);
 /// Datagrams after which a flow that is not clear is decided all the same.
 const LONG_ENOUGH: u32 = 48;
 
-/// Who two addresses are.
+/// The roles of two addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Not decided yet.
@@ -40,7 +40,7 @@ pub(super) struct Peers {
 /// How peers were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A handshake said it.
+    /// A handshake decided it.
     Handshake,
     /// The datagrams look like it, and messages of one side only say which side is which.
     Looks,
@@ -52,11 +52,11 @@ pub(super) enum Found {
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) verdict: Verdict,
-    /// When something was last heard, by the observer's own time.
+    /// The time of the last datagram, by the observer's own clock.
     pub(super) last: Time,
     /// The same by the recording's; `None` when nothing was.
     pub(super) heard: Option<Time>,
-    /// Nothing was heard for long before the datagram that is looked at.
+    /// True if nothing came for long before the datagram at hand.
     pub(super) was_quiet: bool,
     /// Datagrams of it that wait for the verdict.
     pub(super) waiting: usize,
@@ -64,7 +64,7 @@ pub(super) struct Flow {
     pub(super) is_over: bool,
     /// Bytes that the lower and the higher address sent.
     pub(super) bytes: [u64; 2],
-    /// The session as told to the watchers.
+    /// The session as reported to the watchers.
     pub(super) told: Told,
     evidence: Evidence,
     seen: u32,
@@ -77,7 +77,7 @@ pub(super) struct Flow {
     candidate: Option<Proto>,
 }
 
-/// What the watchers know.
+/// The state that the watchers know.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) session: Option<SessionId>,
@@ -149,7 +149,7 @@ impl Flow {
         false
     }
 
-    /// Decides by what there is. `likely`: whether the lower address is the client, where no message tells.
+    /// Decides by what there is. `likely`: whether the lower address is the client, where no message shows it.
     pub(super) fn decide(&mut self, likely: impl FnOnce() -> Option<bool>) {
         if self.verdict != Verdict::Open {
             return;
@@ -174,12 +174,12 @@ impl Flow {
         });
     }
 
-    /// Whether by the time of the recording nothing was heard for long.
+    /// Returns true if by the time of the recording nothing came for long.
     pub(super) fn is_silent(&self, now: Time) -> bool {
         self.heard.is_some_and(|heard| now.since(heard) >= IDLE)
     }
 
-    /// Whether nothing is known of it.
+    /// Returns true if nothing is known of it.
     fn is_blank(&self) -> bool {
         self.verdict == Verdict::Open && self.evidence.best().is_none()
     }
@@ -234,7 +234,7 @@ impl Flow {
         false
     }
 
-    /// What decides whether a later CONNECT is a repeat, and a closer look where the server's answer is missing.
+    /// Collects what decides whether a later CONNECT is a repeat, and looks closer where the server's answer is missing.
     fn follow(&mut self, peers: Peers, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
         if !self.answered && peers.found == Found::Handshake {
             self.evidence.add(from_low, datagram, scratch);

@@ -1,6 +1,6 @@
 //! The flows that are known, found by their addresses or by their number.
 //!
-//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) are open at once; those that are over stay until all that waits of them is told.
+//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) are open at once; those that are over stay until all that waits of them is reported.
 //! Finding one costs nothing that grows with their number where the same few speak all the time, and little otherwise.
 
 use std::{
@@ -31,11 +31,11 @@ pub(super) struct Flows {
     /// By number.
     slots: Vec<Option<(Pair, Flow)>>,
     free: Vec<FlowId>,
-    /// Those that are open for more.
+    /// The flows that are open for more.
     open: BTreeMap<Pair, FlowId>,
     /// The same again for the last few, each at the place that its ports give it.
     recent: Box<[Option<(Pair, FlowId)>]>,
-    /// The open ones, by a time at which each was heard: not always the last one, which `heard` says for each.
+    /// The open ones, by a time at which each was active: not always the last one, which `heard` has for each.
     queue: BTreeSet<(Time, FlowId)>,
     heard: Vec<Time>,
 }
@@ -129,7 +129,7 @@ impl Flows {
         }
     }
 
-    /// Those open flows.
+    /// Returns the open flows that are wanted.
     pub(super) fn open_if(&self, is_wanted: impl Fn(&Flow) -> bool) -> Vec<FlowId> {
         self.open
             .values()
@@ -206,7 +206,7 @@ mod tests {
             (flows.between(&pair(1)), flows.get(first).is_some()),
             (None, true)
         );
-        // While some of it is still to be told, the pair has a new one.
+        // While some of it is still to be reported, the pair has a new one.
         let second = flows.add(pair(1), Flow::new(Time(2)));
         assert_ne!(first, second);
         flows.remove(first);

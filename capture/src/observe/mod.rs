@@ -1,4 +1,4 @@
-//! Finds sessions in traffic that somebody else recorded, and tells of them as the [`Hub`](teetap_proxy::session::Hub) does of its own.
+//! Finds sessions in traffic that another program recorded, and reports them as the [`Hub`](teetap_proxy::session::Hub) does of its own.
 //!
 //! # How it is driven
 //!
@@ -12,13 +12,13 @@
 //!
 //! Pure, like the Hub: time and bytes are inputs. Who is client and who is server, which variant they speak and where a
 //! session begins is read off the handshake; where a recording starts in the middle of a session it is guessed from many
-//! datagrams, and said to be a guess. Until a pair of addresses is decided its datagrams wait, and all later ones with
+//! datagrams, and reported as a guess. Until a pair of addresses is decided its datagrams wait, and all later ones with
 //! them, so that events come in the order of the recording.
 //!
 //! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the one that was silent longest gives way, idle ones go after
 //! [`IDLE`]), and [`MAX_WAITING`] datagrams that wait.
 //!
-//! What it is not: a judge of acks, which needs all datagrams of a session from its start.
+//! What it is not: a check of acks, which needs all datagrams of a session from its start.
 
 mod evidence;
 mod flow;
@@ -50,7 +50,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often idle pairs are looked for, in time of the recording.
 const SWEEP: Duration = Duration::from_secs(10);
 
-/// What a datagram moves the time by which pairs are idle, at most: a clock that was set, or a pause of the recording, says
+/// The time by which a datagram moves the clock of idle pairs, at most: a clock that was set, or a pause of the recording, says
 /// nothing about them.
 const LONGEST_STEP: Duration = Duration::from_secs(10);
 
@@ -65,17 +65,17 @@ const SERVER_PORTS: std::ops::RangeInclusive<u16> = 8303..=8403;
 pub struct Sighting<'a> {
     /// When, since the start of the recording.
     pub at: Time,
-    /// Its sender.
+    /// The sender.
     pub from: SocketAddr,
-    /// Its receiver.
+    /// The receiver.
     pub to: SocketAddr,
-    /// Its bytes, as far as they were recorded.
+    /// The bytes, as far as they were recorded.
     pub bytes: &'a [u8],
     /// How many bytes it had.
     pub len: usize,
 }
 
-/// What was seen.
+/// The counts of what was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Sessions found.
@@ -107,7 +107,7 @@ pub struct Observer {
     filled: Vec<u8>,
 }
 
-/// What waits to be told.
+/// A datagram that waits to be reported.
 #[derive(Debug)]
 struct Waiting {
     at: Time,
@@ -209,7 +209,7 @@ impl Observer {
         self.events.pop_front()
     }
 
-    /// What was seen so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.tally
@@ -273,7 +273,7 @@ impl Observer {
         }
     }
 
-    /// Tells what need not wait any longer.
+    /// Reports what need not wait any longer.
     fn settle(&mut self) {
         while let Some(first) = self.waiting.front() {
             let open = self

@@ -16,7 +16,7 @@ use teetap_proxy::session::{
     Connless, Datagram, Ends, Event, Notice, SessionChange, SessionId, State, Time, Traffic, What,
 };
 
-/// A datagram that is told.
+/// A datagram that is reported.
 struct Telling<'a> {
     at: Time,
     pair: Pair,
@@ -27,7 +27,7 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    /// What is to be said about bytes that are not there.
+    /// Returns the note about bytes that are not there.
     fn missing(&self) -> Option<Note> {
         let (at, len) = (self.bytes.len(), self.len.saturating_sub(self.bytes.len()));
         let code = if at < MAX_DATAGRAM {
@@ -39,22 +39,22 @@ impl Telling<'_> {
     }
 }
 
-/// What a datagram of a connection is, apart from its bytes.
+/// The kind of a datagram of a connection, apart from its bytes.
 #[derive(Default)]
 struct Kind {
-    /// What the client asks for.
+    /// The protocol that the client requests.
     asks: Option<Proto>,
-    /// A token is asked for or given: no session yet.
+    /// True if a token is requested or given: no session yet.
     is_token: bool,
     accepts: bool,
-    /// Its reason.
+    /// The reason of a CLOSE.
     closes: Option<Option<Box<[u8]>>>,
     token: Option<Token>,
     inflated: Option<Inflated>,
 }
 
 impl Observer {
-    /// Tells the first that waits; its flow is decided, or it does not matter.
+    /// Reports the first that waits; its flow is decided, or it does not matter.
     pub(super) fn tell_first(&mut self) {
         let Some(Waiting {
             at, flow: id, what, ..
@@ -85,7 +85,7 @@ impl Observer {
         }
     }
 
-    /// Tells a datagram; its flow is decided, or it does not matter.
+    /// Reports a datagram; its flow is decided, or it does not matter.
     pub(super) fn tell(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
         if is_connless(bytes) {
             return self.tell_connless(at, id, from_low, bytes, len);
@@ -124,7 +124,7 @@ impl Observer {
         *bytes += len as u64;
     }
 
-    /// Nothing of this protocol: the first one of a flow is told.
+    /// Reports a datagram that is not of this protocol: the first one of a flow.
     fn tell_foreign(&mut self, at: Time, id: FlowId, from_low: bool, len: usize) {
         self.tally.foreign += 1;
         let Some((pair, flow)) = self.flows.get_mut(id) else {
@@ -146,7 +146,7 @@ impl Observer {
             (Verdict::Peers(peers), _) => Dir::from_sender(peers.sender(from_low)),
             (_, Some(name)) if is_request(name) => Dir::C2s,
             (_, Some(_)) => Dir::S2c,
-            // Nobody plays here, and it is not of the browser.
+            // No session here, and not of the browser.
             (Verdict::Open | Verdict::Foreign, None) => {
                 return self.tell_foreign(at, id, from_low, len);
             }
@@ -281,7 +281,7 @@ impl Observer {
 }
 
 impl Told {
-    /// Whether this token is not the one of the direction. What is shown twice in a row is the new one.
+    /// Returns true if this token is not the one of the direction. A token that is shown twice in a row is the new one.
     fn is_wrong(&mut self, dir: Dir, shown: Option<Token>) -> bool {
         let [c2s, s2c] = &mut self.tokens;
         let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
@@ -313,7 +313,7 @@ fn change(
     }
 }
 
-/// Whether a client of the server browser, or a server at its master, sends this.
+/// Returns true if a client of the server browser, or a server at its master, sends this.
 fn is_request(name: &str) -> bool {
     name.starts_with("request_") || name.starts_with("heartbeat") || name == "forward_response"
 }

@@ -7,7 +7,7 @@ use teetap_wire::Side;
 
 /// Section header; the same in both orders of bytes.
 pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
-/// Tells the order of bytes.
+/// The mark of the byte order.
 pub(super) const MAGIC: u32 = 0x1a2b_3c4d;
 pub(super) const INTERFACE: u32 = 1;
 pub(super) const OLD_PACKET: u32 = 2;
@@ -27,7 +27,7 @@ pub(super) const STATISTICS_DROPS: u16 = 5;
 /// Ours, of those for local use.
 pub(crate) const OWN: u16 = 0x9e7a;
 
-/// What the name of the program begins with in captures of ours.
+/// The start of the program's name in captures of teetap.
 pub(crate) const PROGRAM: &str = "teetap ";
 
 /// The interface of a leg.
@@ -38,7 +38,7 @@ pub(super) fn name_of(leg: Side) -> &'static str {
     }
 }
 
-/// The leg of an interface of ours.
+/// Returns the leg of an interface of teetap.
 pub(super) fn leg_of(name: &[u8]) -> Option<Side> {
     [Side::Client, Side::Server]
         .into_iter()

@@ -40,18 +40,18 @@ struct Interface {
     units: u64,
     /// Seconds to add.
     offset: i64,
-    /// The leg of a proxy of ours.
+    /// The leg of a proxy, in captures of teetap.
     leg: Option<Side>,
 }
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Debug)]
 pub(crate) enum Block<'a> {
     /// A section begins.
     Section {
         /// The program that wrote it.
         program: Option<&'a str>,
-        /// What a teetap says about it.
+        /// The option that teetap writes about it.
         own: Option<&'a [u8]>,
     },
     Packet {
@@ -242,7 +242,7 @@ fn is_wanted(kind: u32) -> bool {
     )
 }
 
-/// Units in a second: a power of ten, or with the highest bit of two. What no 64 bits hold is no resolution: a nanosecond.
+/// Units in a second: a power of ten, or with the highest bit of two. A resolution that 64 bits do not hold is taken as a nanosecond.
 fn units(resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7f);
     let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };

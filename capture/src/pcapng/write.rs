@@ -20,7 +20,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) time: u64,
     /// Ethernet and all that follows.
     pub(crate) frame: &'a [u8],
-    /// It came in; otherwise it left.
+    /// True if it came in; otherwise it left.
     pub(crate) is_inbound: bool,
     pub(crate) comment: &'a str,
     /// Events missed since the packet before.
@@ -55,7 +55,7 @@ pub(crate) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8
     }
 }
 
-/// Appends a section of which nothing is told.
+/// Appends a section without a description.
 pub(crate) fn bare_section(out: &mut Vec<u8>) {
     block(SECTION, out, |out| {
         out.extend_from_slice(&MAGIC.to_le_bytes());
@@ -64,7 +64,7 @@ pub(crate) fn bare_section(out: &mut Vec<u8>) {
     });
 }
 
-/// Appends an interface with times in nanoseconds; only one of ours has a name.
+/// Appends an interface with times in nanoseconds; only one of teetap has a name.
 pub(crate) fn bare_interface(link: u16, leg: Option<Side>, out: &mut Vec<u8>) {
     block(INTERFACE, out, |out| {
         out.extend_from_slice(&link.to_le_bytes());

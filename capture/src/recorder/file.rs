@@ -1,7 +1,7 @@
 //! The file of a recording: opened, checked and locked before anything starts, and written in whole events.
 //!
-//! Law: nothing of anybody else is touched. A file that is there is only gone on with when it is a recording of teetap; what
-//! a crash has left half written at its end is cut off, and said.
+//! Law: no other file is touched. An existing file is only appended to when it is a recording of teetap; what
+//! a crash has left half written at its end is cut off, with a warning.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -20,31 +20,31 @@ use crate::{
 /// Why a file cannot be recorded to.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is somebody else's.
-    #[error("{path} is there and is no recording of teetap's: name another file", path = .0.display())]
+    /// A file of another program.
+    #[error("{path} exists and is not a recording of teetap; name another file", path = .0.display())]
     NotOurs(PathBuf),
-    /// Somebody writes it.
+    /// A file that another process writes.
     #[error("{path} is being recorded to by another teetap: name another file", path = .0.display())]
     Busy(PathBuf),
-    /// It is damaged not only at its end.
-    #[error("{path} cannot be gone on with: {error}; name another file", path = path.display())]
+    /// A recording that is damaged before its end.
+    #[error("cannot append to {path}: {error}; name another file", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// Where and how.
         error: ReadError,
     },
-    /// It cannot be created or written.
+    /// A file that cannot be created or written.
     #[error("cannot write the recording {path}: {error}", path = path.display())]
     Create {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
 
-/// Finds the end of the last whole thing in a recording; `None` = it is no recording of teetap's.
+/// Finds the end of the last whole thing in a recording; `None` = not a recording of teetap.
 ///
 /// # Errors
 /// When it is damaged before its end.
@@ -140,7 +140,7 @@ impl RecordingFile {
         self.cut
     }
 
-    /// Whether there is a recording in it that is gone on with.
+    /// Returns true if it appends to a recording.
     #[must_use]
     pub fn is_appended(&self) -> bool {
         self.end > 0
@@ -169,7 +169,7 @@ impl RecordingFile {
             .copied()
             .unwrap_or(0);
         self.end += kept as u64;
-        // Where even that fails the end is cut off when the file is gone on with.
+        // Where even that fails the end is cut off when the file is appended to.
         let _half_an_event_stays = self.file.set_len(self.end);
         Err((whole, failed))
     }

@@ -1,7 +1,7 @@
 //! Placeholders for addresses.
 //!
 //! Law: the same address always has the same placeholder, different ones have different ones, and none is anybody's. They are
-//! numbered as they come, so that a placeholder tells nothing but that, and that what was scrubbed stays as it is.
+//! numbered as they come, so that a placeholder shows nothing but that, and that what was scrubbed stays as it is.
 //!
 //! | family | placeholder | source |
 //! |---|---|---|
@@ -78,7 +78,7 @@ impl Addresses {
     }
 }
 
-/// Whether an address tells nothing about anybody.
+/// Returns true if an address identifies no person.
 pub(super) fn stays(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     ip.is_loopback() || ip.is_unspecified() || ip == IpAddr::V4(Ipv4Addr::BROADCAST)

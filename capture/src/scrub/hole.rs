@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What is replaced in a message.
+/// A range that is replaced in a message.
 #[derive(Debug)]
 pub(super) struct Hole {
     pub(super) range: Range<usize>,
@@ -27,7 +27,7 @@ pub(super) enum Form {
     Six,
     /// An IPv4 address.
     Four,
-    /// What no definition explains.
+    /// Bytes that no definition explains.
     Unknown,
     /// Ints that no definition explains.
     UnknownInts,

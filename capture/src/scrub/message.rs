@@ -1,6 +1,6 @@
 //! One message without its secrets.
 //!
-//! Law: the definitions say what is secret, as they do for whoever shows a message. A value is replaced in its place and keeps
+//! Law: the definitions say what is secret, as they do for the display of a message. A value is replaced in its place and keeps
 //! its length, its ints keep theirs; not a byte beside it changes. What no definition explains is replaced too.
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Recordings that can be shown to anybody: without secrets and addresses.
+//! Recordings that can be published: without secrets and addresses.
 //!
 //! # What is replaced
 //!
@@ -9,7 +9,7 @@
 //! * Every IP address and every MAC address, by a placeholder that stays the same throughout the file: 192.0.2.1 to
 //!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. Ports stay, and so do loopback
 //!   addresses, which are the same everywhere.
-//! * What is not understood: bytes behind the last known field, messages without a definition. A definition that nobody wrote
+//! * What is not understood: bytes behind the last known field, messages without a definition. A definition that does not exist
 //!   marks no secret. They become `*` too, unless they are to stay ([`Keep::unknown`]).
 //! * What people and programs have written beside the packets: comments, names of hosts, interfaces and programs. Nothing of
 //!   it is carried over; the comments of our own captures are made anew of what is left.
@@ -51,7 +51,7 @@ use addresses::Addresses;
 
 pub use file::{Capture, ScrubError};
 
-/// What stands for every byte that is replaced: not even the start of an int, so that no reader takes it for more than it was.
+/// The byte in place of every replaced byte: not even the start of an int, so that no reader takes it for more than it was.
 const PLACEHOLDER: u8 = b'*';
 
 /// Bytes that stay on request; by default all of them are replaced.
@@ -63,10 +63,10 @@ pub struct Keep {
     pub text: bool,
 }
 
-/// What was replaced, and what was left out.
+/// The counts of what was replaced, and what was left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scrubbed {
-    /// Datagrams in the output; in captures of ours each counts where it came in and where it left.
+    /// Datagrams in the output; in captures of teetap each counts where it came in and where it left.
     pub packets: u64,
     /// Values that the definitions call secret.
     pub secrets: u64,
@@ -76,7 +76,7 @@ pub struct Scrubbed {
     pub texts: u64,
     /// Messages that are not known, or not to their end.
     pub unknown: u64,
-    /// Packets that are no UDP datagrams.
+    /// Packets that are not UDP datagrams.
     pub other: u64,
     /// UDP datagrams that are none of this protocol.
     pub foreign: u64,
@@ -102,7 +102,7 @@ impl Scrubbed {
     }
 }
 
-/// Replaces what must not be told.
+/// Replaces secrets and addresses.
 #[derive(Debug)]
 pub struct Scrubber {
     registry: &'static Registry,
@@ -112,7 +112,7 @@ pub struct Scrubber {
     hosts: Vec<Box<str>>,
     tally: Scrubbed,
     decoded: Decoded,
-    /// What is replaced in a message.
+    /// The ranges to replace in a message.
     holes: Vec<hole::Hole>,
     scratch: Scratch,
     clear: Vec<u8>,
@@ -135,7 +135,7 @@ impl Scrubber {
         }
     }
 
-    /// What was done so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn tally(&self) -> Scrubbed {
         Scrubbed {

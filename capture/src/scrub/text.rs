@@ -100,7 +100,7 @@ fn path(text: &str) -> Option<Range<usize>> {
     path
 }
 
-/// What the program calls a file; `8/64` are players.
+/// Returns true for the name of a file in the program's lines; `8/64` are players.
 fn is_path(word: &str) -> bool {
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
     word.contains('/') && !is_number || [".pcapng", ".jsonl"].iter().any(|ending| word.ends_with(ending))

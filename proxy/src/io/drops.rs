@@ -1,6 +1,6 @@
-//! What the kernel threw away before anybody could read it.
+//! Datagrams that the kernel dropped before they were read.
 //!
-//! A receive buffer that is full drops datagrams without a word: to the peers it looks like loss on the line, and the
+//! A receive buffer that is full drops datagrams silently: to the peers it looks like loss on the line, and the
 //! user of a debugging proxy has to know that it is not. Read from what Linux publishes about each UDP socket, now and
 //! then, and never on the data path (asking with each datagram costs each one).
 
@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fs, io};
 const INODE: usize = 9;
 const DROPS: usize = 12;
 
-/// What was dropped on the UDP sockets of this process.
+/// The counts of dropped datagrams on the UDP sockets of this process.
 #[derive(Debug, Default)]
 pub struct KernelDrops {
     /// By inode, what each socket had dropped at the last look.

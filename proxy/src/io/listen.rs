@@ -25,7 +25,7 @@ pub enum Listen {
 /// Why a proxy did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Somebody else listens there.
+    /// The address is taken.
     #[error(
         "{0} is taken by another program: choose another address with --listen, or port 0 for any free one"
     )]
@@ -35,7 +35,7 @@ pub enum StartError {
     Bind {
         /// The address.
         addr: SocketAddr,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: io::Error,
     },
     /// All ports that are tried by default are taken.
@@ -110,7 +110,7 @@ pub(super) fn beside(first: SocketAddr, ours: &[SocketAddr], target: SocketAddr)
     Ok(socket)
 }
 
-/// Whether what is sent to `target` would arrive at a socket bound to `listen`.
+/// Returns true if datagrams to `target` would arrive at a socket bound to `listen`.
 fn is_same(listen: SocketAddr, target: SocketAddr) -> bool {
     if listen.port() != target.port() || listen.port() == 0 {
         return false;

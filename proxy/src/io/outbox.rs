@@ -19,14 +19,14 @@ pub(super) struct Outbox {
     waiting: VecDeque<(Option<SocketAddr>, Box<[u8]>)>,
 }
 
-/// What became of a datagram.
+/// The result of sending a datagram.
 #[derive(Debug)]
 pub(super) enum Sent {
-    /// The kernel has it. The error, if any, is of an earlier datagram (ICMP): a connected socket tells it late.
+    /// The kernel has it. The error, if any, is of an earlier datagram (ICMP): a connected socket reports it late.
     Now(Option<io::Error>),
-    /// It is the first that waits: somebody has to call [`Outbox::flush`] when the socket is writable.
+    /// The first that waits: [`Outbox::flush`] has to be called when the socket is writable.
     First,
-    /// It waits behind others.
+    /// A datagram that waits after others.
     Behind,
     /// No room: dropped.
     Dropped,
@@ -91,7 +91,7 @@ impl Outbox {
         u64::try_from(waiting).unwrap_or(u64::MAX)
     }
 
-    /// Whether nothing waits.
+    /// Returns true if nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

@@ -28,14 +28,14 @@ const REST: Duration = Duration::from_millis(100);
 /// Word of an info request, with the four bytes before every word outside a connection.
 const REQUEST_INFO: &[u8] = b"\xff\xff\xff\xffgie3";
 
-/// What the server said.
+/// The answers of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The address asked.
+    /// The probed address.
     pub target: SocketAddr,
-    /// Its answers, at most one per [`Family`].
+    /// The answers, at most one per [`Family`].
     pub answers: Vec<Answer>,
-    /// What the network or the operating system said instead.
+    /// The error of the network or the operating system instead.
     pub error: Option<String>,
 }
 
@@ -46,11 +46,11 @@ pub struct Answer {
     pub family: Family,
     /// How long after the question.
     pub after: Duration,
-    /// What it says about itself, when it was readable.
+    /// The server info, when it was readable.
     pub info: Option<Info>,
 }
 
-/// What was asked for: the two incompatible protocols.
+/// The requested protocol: the two incompatible ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// 0.6, with or without tokens, and DDNet's.
@@ -59,12 +59,12 @@ pub enum Family {
     Seven,
 }
 
-/// What a server says about itself. Texts are printable: no control characters.
+/// The info of a server about itself. Texts are printable: no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Version as it calls itself.
     pub version: String,
-    /// Its name.
+    /// The name of the server.
     pub name: String,
     /// The map.
     pub map: String,
@@ -94,7 +94,7 @@ pub fn probe(target: SocketAddr, proto: Option<Proto>, clock: &Clock) -> Finding
 }
 
 impl Finding {
-    /// Whether the server said anything.
+    /// Returns true if the server answered at all.
     #[must_use]
     pub fn is_answered(&self) -> bool {
         !self.answers.is_empty()
@@ -261,7 +261,7 @@ fn token_reply(datagram: &[u8]) -> Option<Token> {
     }
 }
 
-/// Whether the datagram is server info, and what it says as far as it can be read.
+/// Reads server info, as far as it can be read; `None` if the datagram is something else.
 fn read_info(datagram: &[u8]) -> Option<(Family, Option<Info>)> {
     let message = Connless::parse(datagram)?;
     let (family, data) = match message {

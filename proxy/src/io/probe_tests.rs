@@ -7,7 +7,7 @@ use super::*;
 const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 const SERVER_TOKEN: [u8; 4] = *b"serv";
 
-/// A server that answers what it is told to, until it has heard nothing for two seconds.
+/// A server that gives the set answers, until it has received nothing for two seconds.
 fn server(six: Option<&'static [u8]>, seven: Option<&'static [u8]>) -> SocketAddr {
     let socket = UdpSocket::bind(SocketAddr::from(LOCAL)).unwrap();
     let addr = socket.local_addr().unwrap();

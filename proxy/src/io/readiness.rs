@@ -2,7 +2,7 @@
 //!
 //! One `epoll` instance holds all sockets and the timer, and the runtime watches that one descriptor. A task for each
 //! socket cost a datagram its own wake-up and one more receive that finds nothing: a tick's burst on sixty sockets took
-//! twice the time. Level-triggered, so that whoever leaves datagrams behind is told again.
+//! twice the time. Level-triggered, so that datagrams that were left are reported again.
 
 use std::{io, os::fd::OwnedFd};
 
@@ -15,14 +15,14 @@ use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::session::{ListenerId, UpstreamId};
 
-/// Descriptors told at once.
+/// Descriptors reported at once.
 const AT_ONCE: usize = 256;
 
 /// Of keys: an upstream socket has its number, a listen socket this and its number, the timer this alone.
 const LISTEN: u64 = 1 << 32;
 const TIMER: u64 = 1 << 33;
 
-/// What is ready.
+/// A socket that is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// A socket.
@@ -54,7 +54,7 @@ pub(super) struct Ready {
 #[derive(Debug)]
 pub(super) struct Readiness(AsyncFd<OwnedFd>);
 
-/// What was told, kept from call to call.
+/// The reported events, kept from call to call.
 pub(super) struct Told(Vec<epoll::Event>);
 
 impl Readiness {
@@ -80,7 +80,7 @@ impl Readiness {
         Ok(())
     }
 
-    /// Whether to watch a socket for room to write, too.
+    /// Sets whether a socket is watched for room to write, too.
     ///
     /// # Errors
     /// When the system refuses.
@@ -91,7 +91,7 @@ impl Readiness {
         Ok(())
     }
 
-    /// Waits until something is ready, and tells what.
+    /// Waits until something is ready, and collects it.
     ///
     /// # Errors
     /// What the system says.
@@ -101,7 +101,7 @@ impl Readiness {
             let mut guard = self.0.readable().await?;
             told.0.clear();
             match epoll::wait(guard.get_inner(), spare_capacity(&mut told.0), Some(&at_once)) {
-                // Only an empty answer says that the runtime has to be asked: it is told of changes alone.
+                // Only an empty answer shows that the runtime has to be polled: it reports changes alone.
                 Ok(0) => guard.clear_ready(),
                 Ok(_) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}

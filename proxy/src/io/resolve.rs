@@ -25,21 +25,21 @@ pub enum ResolveError {
     /// There is none.
     #[error("the server's address is empty")]
     Empty,
-    /// What stands behind the colon is no port.
-    #[error("'{0}' is no port: ports are 1 to 65535")]
+    /// The text after the colon is not a port.
+    #[error("invalid port '{0}': expected 1-65535")]
     Port(String),
     /// `[` without `]`, or text behind it.
-    #[error("'{0}' is no IPv6 address with a port: write it like [::1]:8303")]
+    #[error("invalid IPv6 address '{0}': write it like [::1]:8303")]
     Bracket(String),
     /// Characters that no host name has.
-    #[error("'{0}' is no host name")]
+    #[error("invalid host name '{0}'")]
     Host(String),
     /// The name server does not know it, or there is no name server.
     #[error("cannot resolve '{host}': {error}")]
     Unknown {
         /// The name.
         host: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: io::Error,
     },
     /// The name exists but has no address.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::session::{Event, ListenerId, Output, UpstreamId};
 
-/// What the sockets counted.
+/// The counts of the sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Datagrams that were not sent: no room, refused by the kernel, or no socket.
@@ -27,7 +27,7 @@ pub struct Counters {
     pub errors: u64,
 }
 
-/// What a socket has to say.
+/// A report of a socket.
 #[derive(Debug)]
 pub(super) enum News {
     /// Open, at this address of our own.
@@ -60,9 +60,9 @@ pub(super) struct Sockets {
     /// The others.
     redirects: BTreeMap<ListenerId, Line>,
     upstreams: BTreeMap<UpstreamId, Line>,
-    /// What the driver hands to the core.
+    /// The reports for the core.
     pub(super) news: VecDeque<News>,
-    /// What was counted.
+    /// The counts so far.
     pub(super) counters: Counters,
 }
 
@@ -102,7 +102,7 @@ impl Sockets {
         Ok((len, udp::canonical(addr)))
     }
 
-    /// One datagram of the server's. A connected socket need not be asked for the address.
+    /// One datagram of the server's. A connected socket does not need to return the address.
     ///
     /// # Errors
     /// What the kernel says; `WouldBlock` when there is none, or the socket is closed.
@@ -151,7 +151,7 @@ impl Sockets {
         }
     }
 
-    /// Whether nothing waits anywhere.
+    /// Returns true if nothing waits anywhere.
     pub(super) fn is_idle(&self) -> bool {
         let mut others = self.redirects.values().chain(self.upstreams.values());
         self.listen.outbox.is_empty() && others.all(|line| line.outbox.is_empty())
@@ -256,7 +256,7 @@ impl Line {
         }
     }
 
-    /// What waits would wait for ever if the system did not tell when there is room.
+    /// Watches for room to write, as waiting datagrams would wait for ever without it.
     fn wait_for_room(&mut self, which: Which, readiness: &Readiness, counters: &mut Counters) {
         if readiness.watch_room(which, &self.socket, true).is_err() {
             counters.errors += 1;

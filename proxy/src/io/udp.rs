@@ -14,13 +14,13 @@ use std::{
 use rustix::net::{RecvFlags, SendFlags};
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Bytes of receive buffer that are asked for.
+/// Bytes of receive buffer that are requested.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
 /// A socket bound to `addr`. An unspecified IPv6 address takes IPv4 as well.
 ///
 /// # Errors
-/// What the operating system says; `AddrInUse` when somebody listens there.
+/// The error of the operating system; `AddrInUse` when the address is taken.
 pub(super) fn bind(addr: SocketAddr) -> io::Result<UdpSocket> {
     let socket = open(addr)?;
     if addr.is_ipv6() {
@@ -30,7 +30,7 @@ pub(super) fn bind(addr: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// A socket on a fresh port, connected to `target`: cheaper to send on, tells ICMP errors, hears nobody else.
+/// A socket on a fresh port, connected to `target`: cheaper to send on, reports ICMP errors, receives from no other address.
 ///
 /// # Errors
 /// What the operating system says: no descriptor, no port, no route.

@@ -1,4 +1,4 @@
-//! What the core is made of.
+//! The configuration of the core.
 
 use std::{fmt, time::Duration};
 
@@ -7,12 +7,12 @@ use teetap_wire::Proto;
 #[cfg(doc)]
 use super::Hub;
 
-/// What a [`Hub`] is made of.
+/// The configuration of a [`Hub`].
 #[derive(Clone, Debug)]
 pub struct Config {
     /// What all random decisions of rules are derived from; shown, so that they can be repeated.
     pub seed: u64,
-    /// What all tokens of our own are derived from; from the operating system in a live run, never shown.
+    /// The secret that all tokens of the proxy are derived from; from the operating system in a live run, never shown.
     pub secret: [u8; 16],
     /// The one protocol that clients may ask for; `None` = all.
     pub proto: Option<Proto>,
@@ -26,7 +26,7 @@ pub struct Config {
 /// Which events are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Events {
-    /// None: nobody watches.
+    /// None: there is no watcher.
     Nothing,
     /// States of sessions, notices, and of the traffic only what is odd about it.
     Odd,

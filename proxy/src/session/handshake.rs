@@ -10,7 +10,7 @@ use teetap_wire::{Control, Flags, Header, Packet, Proto, Scratch, Seq, Token, co
 pub(crate) enum Handshake {
     /// 0.6 of any kind: CONNECT is repeated until the server answers.
     Connect6(Connect6),
-    /// 0.7: the server's token is asked for.
+    /// 0.7: the server's token is requested.
     AskToken(AskToken),
     /// 0.7: CONNECT with that token is repeated until the server accepts.
     Connect7(Connect7),
@@ -19,17 +19,17 @@ pub(crate) enum Handshake {
 /// The server has let us in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Accepted {
-    /// What the session speaks on both legs.
+    /// The protocol of the session on both legs.
     pub(crate) proto: Proto,
-    /// What the server shows us.
+    /// The token that the server shows the proxy.
     pub(crate) token_in: Option<Token>,
-    /// What we show the server.
+    /// The token that the proxy shows the server.
     pub(crate) token_out: Option<Token>,
     /// The datagram is traffic of the session already (a lost ACCEPT of DDNet's 0.7): it has to be relayed.
     pub(crate) is_traffic: bool,
 }
 
-/// What a datagram did to a handshake.
+/// The effect of a datagram on a handshake.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Nothing.
@@ -59,7 +59,7 @@ pub(crate) struct Connect7 {
 }
 
 impl Handshake {
-    /// The start for a client that asked for `proto`; `own` is our token on this leg.
+    /// The start for a client that requested `proto`; `own` is the proxy's token on this leg.
     pub(crate) fn new(proto: Proto, own: Token) -> Self {
         match proto {
             Proto::V7 => Self::AskToken(AskToken { own }),
@@ -189,7 +189,7 @@ impl Connect7 {
     }
 }
 
-/// What a 0.7 server can answer.
+/// An answer of a 0.7 server.
 enum Seven {
     Token(Token),
     Accept,

@@ -4,13 +4,13 @@ use teetap_wire::{Code, Packet, Proto, Token, Trailing};
 
 use super::Time;
 
-/// What the proxy and one peer have agreed on.
+/// The agreement of the proxy and one peer.
 #[derive(Debug)]
 pub(crate) struct Leg {
     pub(crate) proto: Proto,
-    /// What the peer has to show. `None` = a tokenless leg, or not known yet.
+    /// The token that the peer has to show. `None` = a tokenless leg, or not known yet.
     pub(crate) token_in: Option<Token>,
-    /// What we show the peer.
+    /// The token that the proxy shows the peer.
     pub(crate) token_out: Option<Token>,
     /// When the peer last sent something valid.
     pub(crate) last_heard: Time,
@@ -32,7 +32,7 @@ impl Leg {
         }
     }
 
-    /// Whether the peer's token is the agreed one.
+    /// Checks that the peer's token is the agreed one.
     pub(crate) fn check(&self, packet: &Packet<'_>) -> Result<(), Code> {
         match (self.token_in, packet.header.token) {
             (None, _) => Ok(()),

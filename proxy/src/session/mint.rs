@@ -9,7 +9,7 @@ use std::{
 use siphasher::sip::SipHasher24;
 use teetap_wire::Token;
 
-/// What a token is for; different purposes never give related tokens.
+/// The purpose of a token; different purposes never give related tokens.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum Purpose {
     /// A client that names a token of its own (0.6.5 CONNECT, 0.7 TOKEN).

@@ -1,4 +1,4 @@
-//! What the core wants done, in order, with the bytes of each datagram in a reused buffer.
+//! The outputs of the core, in order, with the bytes of each datagram in a reused buffer.
 
 use std::collections::VecDeque;
 
@@ -103,12 +103,12 @@ impl Outbox {
         })
     }
 
-    /// Whether events are wanted at all.
+    /// Returns true if events are wanted at all.
     pub(crate) fn is_watched(&self) -> bool {
         self.watched != Events::Nothing
     }
 
-    /// Whether ordinary traffic is worth an event.
+    /// Returns true if ordinary traffic is worth an event.
     pub(crate) fn is_watched_closely(&self) -> bool {
         self.watched == Events::All
     }

@@ -9,7 +9,7 @@ use super::{
     ids::{ListenerId, UpstreamId},
 };
 
-/// What the driver has to do.
+/// A task for the driver.
 #[derive(Debug)]
 pub enum Output<'a> {
     /// Open a fresh socket, connected to a server; answer with `UpstreamOpened` or `UpstreamFailed`.
@@ -34,14 +34,14 @@ pub enum Output<'a> {
         listener: ListenerId,
         /// To whom.
         addr: SocketAddr,
-        /// What.
+        /// The bytes of the datagram.
         bytes: &'a [u8],
     },
     /// Send from an upstream socket.
     ToServer {
         /// From which socket.
         upstream: UpstreamId,
-        /// What.
+        /// The bytes of the datagram.
         bytes: &'a [u8],
     },
     /// Close a socket. What was to be sent on it has come before.

@@ -1,21 +1,21 @@
 //! A complete snapshot on request.
 //!
-//! A server tells a snapshot as the difference to the one that the client says it has, in the ack of its inputs. Whoever
+//! A server sends a snapshot as the difference to the one that the client says it has, in the ack of its inputs. A client that
 //! missed that one cannot read any later one. Here the acks of some inputs become -1, "none", until the server has sent a
 //! snapshot that differs from nothing (Teeworlds 0.7 and DDNet 20 `server.cpp`, `DoSnapshot`). One input is not enough: the
 //! next one can overtake it before the server makes a snapshot.
 //!
-//! Law: asked for by a person, told, and over after [`INPUTS`] inputs. The client takes complete snapshots as any other.
+//! Law: requested by the user, announced, and over after [`INPUTS`] inputs. The client takes complete snapshots as any other.
 
 use teetap_wire::{
     Dir, Packet, Proto,
     def::{Class, Datum, Decoded, Def, Registry},
 };
 
-/// Inputs that are rewritten at most: a client sends 10 to 50 a second, a server that is asked answers within 10 ticks.
+/// Inputs that are rewritten at most: a client sends 10 to 50 a second, a server answers the request within 10 ticks.
 const INPUTS: u8 = 50;
 
-/// An input that says that the client has no snapshot; `None` = it is no input, or says so already.
+/// An input that says that the client has no snapshot; `None` = not an input, or says so already.
 pub(crate) fn without_ack(proto: Proto, data: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Decoded::new();
     let def = system(&mut decoded, proto, Dir::C2s, data)?;
@@ -39,12 +39,12 @@ pub(crate) struct Resync {
     inputs_left: u8,
 }
 
-/// What a datagram of a client's is to a request.
+/// The relation of a client's datagram to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acks {
     /// Nothing: it goes on as it is.
     Stay,
-    /// Its acks are taken away.
+    /// The acks are taken away.
     Go,
     /// So are these, and they are the last: the server sent no complete snapshot.
     GoLast,
@@ -74,7 +74,7 @@ impl Resync {
         }
     }
 
-    /// A datagram of the server's. True when it has the snapshot that was asked for.
+    /// Handles a datagram of the server. True when it has the requested snapshot.
     pub(crate) fn on_server(&mut self, packet: &Packet<'_>) -> bool {
         // Not the one that was under way before the first input.
         let asked = self.inputs_left > 0 && self.inputs_left < INPUTS;
@@ -86,7 +86,7 @@ impl Resync {
     }
 }
 
-/// Whether a message of the server's is a part of a snapshot that differs from nothing, or all of it.
+/// Returns true if a message of the server is a part of a snapshot that differs from nothing, or all of it.
 fn is_complete(proto: Proto, data: &[u8]) -> bool {
     let mut decoded = Decoded::new();
     let Some(def) = system(&mut decoded, proto, Dir::S2c, data) else {

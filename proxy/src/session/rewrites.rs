@@ -1,4 +1,4 @@
-//! What the proxy itself changes in messages, without any rule.
+//! The changes that the proxy itself makes in messages, without any rule.
 //!
 //! Law: only bytes of a message, never its number, so nothing has to be renumbered for it, and every copy of a message is
 //! rewritten to the same bytes.
@@ -10,12 +10,12 @@ use super::{
     resync::without_ack,
 };
 
-/// What is changed in a datagram.
+/// The changes in a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rewrites {
     /// Nothing.
     None,
-    /// Redirects name listen sockets of ours.
+    /// Redirects name listen sockets of the proxy.
     Redirects,
     /// Inputs say that the client has no snapshot.
     Acks,

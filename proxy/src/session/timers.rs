@@ -11,7 +11,7 @@ use super::{
     time::Time,
 };
 
-/// Whose alarm it is.
+/// The owner of an alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     Session(SessionId),
@@ -66,7 +66,7 @@ impl Timers {
 }
 
 impl Alarm {
-    /// It has gone off.
+    /// The alarm has gone off.
     pub(crate) fn silence(&mut self) {
         self.0 = None;
     }

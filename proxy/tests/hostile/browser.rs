@@ -1,4 +1,4 @@
-//! Strangers at the server browser: relays are bounded, and what is not asked for reaches nobody.
+//! Strangers at the server browser: relays are bounded, and what was not requested reaches no client.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -67,7 +67,7 @@ fn a_server_cannot_say_0_7_to_who_asked_in_0_6() {
         stage.world.input(Input::FromServer { upstream, bytes });
     }
     let heard = sent_to(&stage, addr);
-    // Half of all first bytes are connless; of these a quarter looks like 0.7, but for `x` `x`, which is no DDNet header.
+    // Half of all first bytes are connless; of these a quarter looks like 0.7, but for `x` `x`, which is not a DDNet header.
     assert!(heard.len() >= 300 && heard.iter().all(|bytes| !looks_seven(bytes)));
     assert!(heard.iter().all(|bytes| bytes[0] & 0x20 != 0));
 }
@@ -116,7 +116,7 @@ fn requests_are_cut_where_no_server_reads_on() {
     assert_eq!(last.bytes, long[..1400]);
 }
 
-/// A request of 0.7 shows a token that the core gave to that address; nobody else's opens anything.
+/// A request of 0.7 shows a token that the core gave to that address; the token of another address opens nothing.
 #[test]
 fn a_request_of_0_7_without_a_token_opens_nothing() {
     for pair in PAIRS {

@@ -155,7 +155,7 @@ fn the_mark_of_0_7_is_kept_from_clients_of_0_6() {
     });
 }
 
-/// Acks outside of the window are told. Untouched they pass, and the peer refuses them as it would without the proxy;
+/// Acks outside of the window are noted. Untouched they pass, and the peer refuses them as it would without the proxy;
 /// renumbered they are refused here.
 #[test]
 fn wrong_acks_are_named() {
@@ -202,7 +202,7 @@ fn a_token_request_in_the_name_of_a_playing_client_of_0_6() {
     }
 }
 
-/// While a session opens, what a server sends in vain is told with what is wrong about it.
+/// While a session opens, every datagram of a server that is refused is reported with what is wrong about it.
 #[test]
 fn garbage_instead_of_an_answer_is_named() {
     for pair in PAIRS

@@ -34,7 +34,7 @@ fn in_every_phase(from: Side, datagrams: impl Fn(&Stage, Phase) -> Vec<Vec<u8>>)
     for pair in PAIRS {
         for phase in Phase::ALL {
             // Before it has answered, whatever a tokenless server says means that there is a slot, so that a DDNet server
-            // whose single CONNECTACCEPT got lost is understood. Somebody who can spoof the server could say as much.
+            // whose single CONNECTACCEPT got lost is understood. A sender that can spoof the server could do as much.
             let tokenless = matches!(pair.0, Variant::V6 | Variant::V65);
             if from == Side::Server && phase == Phase::Opening && tokenless {
                 continue;
@@ -44,12 +44,12 @@ fn in_every_phase(from: Side, datagrams: impl Fn(&Stage, Phase) -> Vec<Vec<u8>>)
     }
 }
 
-/// What a stranger can make who knows both addresses and no token.
+/// The datagrams that a stranger can make who knows both addresses and no token.
 fn of_a_stranger(stage: &Stage, phase: Phase, from: Side) -> Vec<Vec<u8>> {
     let shown = stage.shown(from);
     let last = stage.last_from(from);
     let mut datagrams = hostile::every_first_byte();
-    // Those that end in time are valid; without a token they are the peer's own for all anybody knows.
+    // Those that end in time are valid; without a token they are the peer's own as far as a receiver can see.
     if shown.token.is_some() && phase.is_online() {
         datagrams.extend(hostile::truncated(&last));
         datagrams.extend(hostile::oversized(&last));
@@ -60,7 +60,7 @@ fn of_a_stranger(stage: &Stage, phase: Phase, from: Side) -> Vec<Vec<u8>> {
     datagrams.extend(hostile::oversized(&[0x00, 0xee, 1]));
     datagrams.extend(hostile::oversized(&[0x10, 0xee, 0, 0xaa]));
     datagrams.push(Vec::new());
-    // In 0.6 and half open nobody knows which program is there: a TOKEN request is answered.
+    // In 0.6 and half open the client's program is not known: a TOKEN request is answered.
     let half_open = matches!(phase, Phase::Opening | Phase::Answered);
     if half_open && !stage.client.is_seven() {
         datagrams.retain(|bytes| !looks_seven(bytes));
@@ -126,7 +126,7 @@ fn malformed_with_the_right_token() {
     on_both_sides(|stage, from| hostile::malformed(stage.shown(from)));
 }
 
-/// The other leg's token, and that of the other direction, are no tokens here.
+/// The other leg's token, and that of the other direction, are not valid here.
 #[test]
 fn tokens_of_the_other_leg() {
     on_both_sides(|stage, from| {

@@ -91,7 +91,7 @@ impl Both {
         texts
     }
 
-    /// What one says reaches its own other side and nobody else.
+    /// A message of one reaches its own other side only.
     fn assert_plays(&mut self, index: usize, within: u64) {
         let [up, down] = self.say(index);
         self.world.run(within);

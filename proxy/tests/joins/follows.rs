@@ -43,7 +43,7 @@ fn says(stage: &mut Stage, port: u16, message: &[u8]) {
     }
 }
 
-/// Waits until the client is told to go, and gives the listen socket that it is told of.
+/// Waits until the client is sent away, and returns the listen socket that it gets.
 fn told(stage: &mut Stage) -> ListenerId {
     let end = stage.world.now + 30 * SECOND;
     loop {
@@ -253,7 +253,7 @@ fn the_browser_sees_the_other_server_there() {
     assert_eq!(answered, vec![(Place::ToClient, addr, ANSWER.to_vec()); 2]);
 }
 
-/// What would crash DDNet 16.4's client does not come from another listen socket either.
+/// Datagrams that would crash DDNet 16.4's client do not come from another listen socket either.
 #[test]
 fn a_client_of_0_6_is_shielded_behind_every_listen_socket() {
     let pair = Pair::ALL[4];
@@ -297,7 +297,7 @@ fn a_reconnecting_client_replaces_its_session() {
                 stage.client().close("", now);
                 stage.step();
             } else {
-                // Tokenless, only silence tells a restart from a late copy; the server waits 10 s.
+                // Tokenless, only silence distinguishes a restart from a late copy; the server waits 10 s.
                 stage.vanish();
                 stage.run(if pair.is_tokenless() { 3 * SECOND } else { 0 });
             }
@@ -316,7 +316,7 @@ fn a_reconnecting_client_replaces_its_session() {
     }
 }
 
-/// From another port it is another session; the old one lives until somebody ends it.
+/// From another port it is another session; the old one lives until one of its sides ends it.
 #[test]
 fn a_client_that_reconnects_from_another_port_is_a_second_session() {
     for pair in Pair::ALL {

@@ -15,9 +15,9 @@ use crate::stage::{Pair, Stage, pair};
 /// The handshake of one pair up to the first data of either side.
 struct Expected {
     pair: Pair,
-    /// What the asking side says, the same on both legs.
+    /// The messages of the requesting side, the same on both legs.
     asks: &'static [&'static str],
-    /// What the proxy answers the client, and the server the proxy.
+    /// The answers of the proxy to the client, and of the server to the proxy.
     answers: [&'static [&'static str]; 2],
 }
 
@@ -31,7 +31,7 @@ const ANSWERS_7: &[&str] = &[
     "040000aaaaaaaa02",
     "000101aaaaaaaa400801'greeting'",
 ];
-/// DDNet adds its token to ACCEPT, which nobody reads.
+/// DDNet adds its token to ACCEPT, which no client reads.
 const DDNET_ANSWERS_7: &[&str] = &[
     "040000aaaaaaaa05bbbbbbbb",
     "040000aaaaaaaa02bbbbbbbb",
@@ -90,7 +90,7 @@ const EXPECTED: [Expected; 12] = [
     ),
 ];
 
-/// The bytes with letters for tokens, quotes around what was said, and zeros counted.
+/// The bytes with letters for tokens, quotes around texts, and zeros counted.
 fn line(bytes: &[u8], names: &[([u8; 4], char)]) -> String {
     let mut line = String::new();
     let mut rest = bytes;
@@ -112,7 +112,7 @@ fn line(bytes: &[u8], names: &[([u8; 4], char)]) -> String {
     line
 }
 
-/// What was sent at a place, up to the first data.
+/// Returns the datagrams sent at a place, up to the first data.
 fn begun(stage: &Stage, place: Place) -> Vec<Vec<u8>> {
     let sent = stage.world.network.sent.iter().flatten();
     let mut begun = Vec::new();

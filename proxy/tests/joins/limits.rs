@@ -15,7 +15,7 @@ fn address(ip: [u8; 4], port: u16) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(Ipv4Addr::from(ip)), port)
 }
 
-/// A first CONNECT; whoever sent it never comes.
+/// A first CONNECT of a client that never comes.
 fn knock(world: &mut World, addr: SocketAddr, variant: Variant) {
     let [a, b] = addr.port().to_be_bytes();
     let bytes = control::connect(variant, [a, b, 7, 7], NO_TOKEN);
@@ -91,7 +91,7 @@ fn half_open_sessions_are_bounded() {
     stage.assert_plays();
 }
 
-/// Those that are in session do not count.
+/// Sessions that are online do not count.
 #[test]
 fn sessions_online_are_not_half_open() {
     let mut stage = Stage::joined(Pair::ALL[4], 1);

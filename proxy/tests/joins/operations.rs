@@ -1,4 +1,4 @@
-//! One operation on one message, without loss unless it is told: what arrives, in which order, under which numbers,
+//! One operation on one message, without loss unless noted: what arrives, in which order, under which numbers,
 //! and what either side is shown as acked. The server speaks, so its numbers are `u` and the client's are `d`.
 
 use std::time::Duration;
@@ -78,7 +78,7 @@ fn inject_behind_one() {
     with_rules(&vec![("a", after(vec![made(Dir::S2c, "X")]))], |bench| {
         bench.is("S a1 1:a 2:b", &["C a1 1:a 2:X 3:b"]);
         bench.is("C a1 keepalive", &["S a1 keepalive"]);
-        // 2 was lost: the proxy has custody of X, so it answers, and the server is asked for nothing.
+        // 2 was lost: the proxy has custody of X, so it answers, and nothing is requested from the server.
         bench.is("C R a1", &["S a1 keepalive", "C a1 2*:X 3*:b"]);
         bench.is("C a2 keepalive", &["S a1 keepalive"]);
         bench.is("C a3 keepalive", &["S a2 keepalive"]);
@@ -125,7 +125,7 @@ fn a_person_injects() {
     });
 }
 
-/// Worked example 4: the server repeats what it said, the client gets what it was made into.
+/// Worked example 4: the server repeats its message, the client gets the edited one.
 #[test]
 fn edit_one_and_lose_it() {
     with_rules(&vec![("b", edit("bold"))], |bench| {
@@ -133,7 +133,7 @@ fn edit_one_and_lose_it() {
         bench.is("C a1 keepalive", &["S a1 keepalive"]);
         bench.is("S a1 2*:b", &["C a1 2*:bold"]);
         bench.is("C a2 keepalive", &["S a2 keepalive"]);
-        // Nothing is left to be said about it.
+        // Nothing is left to be sent about it.
         bench.is("S a1 2*:b", &["C a1 keepalive"]);
         assert_eq!(bench.decisions("b"), 2);
     });
@@ -247,7 +247,7 @@ fn swap_two() {
         bench.after(1100, &["100: C a1 3*:a", "1100: C a1 3*:a"]);
         bench.is("C a3 keepalive", &["S a3 keepalive"]);
         bench.after(5000, &[]);
-        // In one datagram, and one that nobody overtakes.
+        // In one datagram, and one that no other overtakes.
         bench.is("S a1 4:a 5:b", &["C a1 4:b 5:a"]);
         bench.is("C a5 keepalive", &["S a5 keepalive"]);
         bench.is("S a1 6:a", &["C a1 keepalive"]);
@@ -294,7 +294,7 @@ fn lose_two_copies_of_one() {
     });
 }
 
-/// A gap is not passed on but asked for, within 200 ms, and its repeat is decided as if nothing had been.
+/// A gap is not passed on but requested, within 200 ms, and its repeat is decided as if nothing had been.
 #[test]
 fn a_gap_is_asked_for() {
     with_rules(&vec![fate("b", Fate::Drop)], |bench| {

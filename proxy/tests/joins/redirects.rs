@@ -1,4 +1,4 @@
-//! Redirects, message by message: the port that the client is told, and everything else as it was.
+//! Redirects, message by message: the port that the client receives, and everything else as it was.
 
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ fn without_a_socket_it_passes_and_the_next_one_tries_again() {
     });
 }
 
-/// They are not asked for in turn for ever.
+/// They are not requested in turn for ever.
 #[test]
 fn two_that_fail_pass_together() {
     on_each_kind(|bench| {
@@ -128,7 +128,7 @@ fn two_that_fail_pass_together() {
             assert_eq!(bench.notices, [passes(8305, "no port"), passes(8306, "no port")]);
             assert_eq!(bench.asked.len(), 2);
         }
-        // One that fails, one that opens: known until then, and asked for again.
+        // One that fails, one that opens: known until then, and requested again.
         bench.is("S a1 5:>8305 6:>8306", &[]);
         bench.listens_not(5, "no port");
         assert_eq!(bench.listens(6), ["C a1 5:>8305 6:>9006"]);

@@ -1,4 +1,4 @@
-//! Who is refused, kicked or leaves: both sides read the other's reason word for word, as without the proxy, and a
+//! Refusals, kicks and leaves: both sides read the other's reason unchanged, as without the proxy, and a
 //! CLOSE that its receiver would ignore ends nothing.
 
 use teetap_kit::{
@@ -67,7 +67,7 @@ fn the_client_reads_the_servers_refusal() {
             let (direct, _) = refused(pair, policy, Middle::Wire);
             let (proxied, mut stage) = refused(pair, policy, hub(1, None, true));
             if reason == &text && pair.client.is_seven() && pair.server.is_ddnet() {
-                // DDNet tells a ban in the form of 0.6 only, which no 0.7 client reads.
+                // DDNet sends a ban in the form of 0.6 only, which no 0.7 client reads.
                 assert_eq!(
                     [&direct, &proxied],
                     [&PeerState::WantToken, &PeerState::Connecting],
@@ -159,7 +159,7 @@ fn a_client_may_leave_while_joining() {
             stage.run(moment);
             let now = stage.world.now;
             stage.client().close("changed my mind", now);
-            // Without a slot nothing is asked of a server for longer than the client could repeat its CONNECT.
+            // Without a slot nothing is requested from a server for longer than the client could repeat its CONNECT.
             stage.run(15 * SECOND);
             assert_eq!(
                 stage.world.hub().unwrap().sessions(),

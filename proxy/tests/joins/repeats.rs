@@ -43,7 +43,7 @@ fn is_knock(sent: &Sent) -> bool {
     sent.place == Place::FromClient && matches!(message, Some(control::CONNECT | control::TOKEN))
 }
 
-/// What one run saw.
+/// The counts of one run.
 #[derive(Debug, Default)]
 struct Sum {
     copies: usize,
@@ -63,7 +63,7 @@ fn join_under_echoes(pair: Pair, seed: u64, sum: &mut Sum) {
     };
     let mut next_word = 0;
     while stage.world.now < 12 * SECOND {
-        // DDNet's 0.7 client asks for a token once; nobody but the network could heal its loss.
+        // DDNet's 0.7 client requests a token once; only the network could heal its loss.
         let single = pair.client == Variant::D7 && *stage.client().state() == State::WantToken;
         let joining = !stage.client().is_online();
         let loss = if joining { 0.25 } else { 0.05 };
@@ -140,7 +140,7 @@ fn late_and_repeated_requests_never_disturb_a_session() {
     );
 }
 
-/// Its ack of 0 would move the window of a 0.7 client whose numbers have wrapped.
+/// An ack of 0 would move the window of a 0.7 client whose numbers have wrapped.
 #[test]
 fn a_connect_in_session_is_not_answered_by_that_session() {
     for pair in Pair::ALL.into_iter().filter(|pair| !pair.has_lone_accept()) {

@@ -1,4 +1,4 @@
-//! A client's program that ended without a word and starts again on the same port plays again, and the server's old
+//! A client's program that ended silently and starts again on the same port plays again, and the server's old
 //! slot is closed, not left to time out.
 
 use teetap_kit::{
@@ -135,7 +135,7 @@ fn a_restart_on_a_bad_line_plays_again() {
             }
             stage.world.set_conditions(Conditions::bad(0.1));
             let begun = stage.world.now;
-            // The CLOSE for the old slot may get lost, as it may without a proxy. Nothing else is said meanwhile: a 0.7
+            // The CLOSE for the old slot may get lost, as it may without a proxy. Nothing else is sent meanwhile: a 0.7
             // client looks at acks before tokens, so late datagrams of the old slot can move its window.
             while !stage.client().is_online() || stage.client().delivered.is_empty() {
                 stage.step();

@@ -1,4 +1,4 @@
-//! A server that ends and starts again at its address: it knows nobody. Its clients are told or find out, and join again
+//! A server that ends and starts again at its address: it knows no client. Its clients get a CLOSE or time out, and join again
 //! through the same proxy.
 
 use teetap_kit::{

@@ -1,4 +1,4 @@
-//! Datagrams that somebody else sends with the client's address never end its session.
+//! Datagrams that another sender sends with the client's address never end its session.
 
 use teetap_kit::{
     codec::{Chunk, Datagram, NO_TOKEN, Variant, control},
@@ -75,7 +75,7 @@ fn a_stranger_cannot_end_a_session() {
     }
 }
 
-/// Strangers that knock while the client joins delay it at most.
+/// Strangers that send CONNECT while the client joins delay it at most.
 #[test]
 fn a_stranger_cannot_keep_a_client_out() {
     for pair in Pair::ALL {

@@ -1,4 +1,4 @@
-//! A world with one client that wants into one server, and what can be asked of it.
+//! A world with one client that joins one server, and the questions a test has about it.
 
 use std::net::SocketAddr;
 
@@ -10,9 +10,9 @@ use teetap_kit::{
 };
 use teetap_proxy::session::{Notice, SessionId, State, What};
 
-/// What a client says first.
+/// The first message of a client.
 pub(crate) const HELLO: &[u8] = b"hello";
-/// What a server answers to that.
+/// The answer of the server.
 pub(crate) const GREETING: &[u8] = b"greeting";
 
 /// Which client meets which server.
@@ -43,14 +43,14 @@ impl Pair {
         pair(Variant::D7, Variant::Ddnet),
     ];
 
-    /// Whether the session has no token in the end.
+    /// Returns true if the session has no token in the end.
     pub(crate) fn is_tokenless(self) -> bool {
         self.client == Variant::V6
             || self.server == Variant::V6
             || self.client == Variant::V65 && self.server == Variant::Ddnet
     }
 
-    /// Whether the server is DDNet and knows its client by the lone ACCEPT.
+    /// Returns true if the server is DDNet and knows its client by the lone ACCEPT.
     pub(crate) fn has_lone_accept(self) -> bool {
         self == pair(Variant::Ddnet, Variant::Ddnet)
     }
@@ -138,7 +138,7 @@ impl Stage {
         }
     }
 
-    /// The client's program ends without a word and another one starts on the same port.
+    /// Ends the client's program silently and starts another one on the same port.
     pub(crate) fn restart(&mut self) {
         self.seed += 0x1_0000;
         let now = self.world.now;
@@ -148,7 +148,7 @@ impl Stage {
         *self.client() = peer;
     }
 
-    /// The client's program ends without a word.
+    /// Ends the client's program silently.
     pub(crate) fn vanish(&mut self) {
         *self.client() = new_client(self.pair, false, self.seed);
     }
@@ -178,7 +178,7 @@ impl Stage {
         lines.join("\n")
     }
 
-    /// Whether both ends are in session with one another.
+    /// Returns true if both ends are in session with one another.
     pub(crate) fn plays(&self) -> bool {
         let client = &self.world.clients[0].peer;
         let slots: Vec<&Peer> = self.world.server.peers().map(|(_, peer)| peer).collect();
@@ -276,7 +276,7 @@ pub(crate) fn has(peer: &Peer, message: &[u8]) -> bool {
     peer.delivered.iter().any(|delivered| delivered.data == message)
 }
 
-/// The end of a session that the peer's other side asked for.
+/// The end of a session that the peer's other side requested.
 pub(crate) fn closed(reason: &str) -> PeerState {
     PeerState::Closed {
         reason: reason.to_owned(),

@@ -20,7 +20,7 @@ const SERVERS: [(Variant, bool); 6] = [
     (Variant::V7, false),
 ];
 
-/// What became of a client: the layouts that it and its slot use, and what reached either side.
+/// The result for a client: the layouts that it and its slot use, and what reached either side.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     formats: Option<(Variant, Variant)>,
@@ -72,7 +72,7 @@ fn who_gets_in_straight_gets_in_through_the_proxy() {
                 );
                 continue;
             }
-            // Nobody is told that there is a server, and nothing stays when the client gives up.
+            // No client learns that there is a server, and nothing stays when the client gives up.
             let told = world.clients[0].peer.counters;
             let answers = u64::from(client.is_seven()) * u64::from(told.received > 0);
             assert!(

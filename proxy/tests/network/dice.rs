@@ -10,30 +10,30 @@ use teetap_kit::link::Random;
 use teetap_rules::{Decide, Fate, Made, Message, Order, Verdict};
 use teetap_wire::Dir;
 
-/// What can happen to a message.
+/// A thing that can happen to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Pass,
     Drop,
-    /// Its bytes change: `M` in front.
+    /// The bytes change: `M` in front.
     Edit,
     /// A message (`I` in front) goes ahead of it.
     Before,
     /// A message (`J` in front) goes behind it.
     After,
-    /// It goes 1.7 s later, others overtake.
+    /// Sent 1.7 s later, others overtake.
     Late,
-    /// It goes 2.5 s later, others queue behind.
+    /// Sent 2.5 s later, others queue after it.
     Wait,
-    /// It is held until its time is over, others queue behind.
+    /// Held until its time is over, others queue after it.
     Held,
     /// Two messages overtake it.
     Reorder,
-    /// It goes twice, with numbers of its own.
+    /// Sent twice, with numbers of its own.
     Twice,
-    /// It goes again 300 ms later.
+    /// Sent again 300 ms later.
     TwiceLater,
-    /// Its first two copies are not sent.
+    /// The first two copies are not sent.
     Lose,
     /// A message (`R` in front) goes back.
     Reply,
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// What was decided, by direction and message.
+/// The decisions so far, by direction and message.
 pub(crate) type Memo = Arc<Mutex<BTreeMap<(bool, Vec<u8>), Kind>>>;
 
 /// The rules.

@@ -69,7 +69,7 @@ impl Actor {
         }
     }
 
-    /// What the client sends.
+    /// The datagram that the client sends.
     pub(crate) fn as_client_sends(&mut self, kind: Kind, recorded: &[u8]) -> Vec<u8> {
         let is_seven = recorded[0] & 0xfc == 0x04;
         match kind {
@@ -99,7 +99,7 @@ impl Actor {
         }
     }
 
-    /// What the server sends: in 0.7 with the hub's own token, else with the one that the server gave.
+    /// The datagram that the server sends: in 0.7 with the hub's own token, else with the one that the server gave.
     pub(crate) fn as_server_sends(&self, kind: Kind, recorded: &[u8]) -> Vec<u8> {
         match (kind, self.variant) {
             (Kind::Connless, _) if recorded[0] == 0x21 => spliced(recorded, 1, self.own.unwrap()),
@@ -111,7 +111,7 @@ impl Actor {
         }
     }
 
-    /// What has to come out on the other leg. The server knows the hub by the token that it once gave to the recorded
+    /// The datagram that has to come out on the other leg. The server knows the hub by the token that it once gave to the recorded
     /// client.
     pub(crate) fn expected(&self, from: Side, kind: Kind, recorded: &[u8]) -> Vec<u8> {
         let is_seven = recorded[0] == 0x21;
@@ -165,7 +165,7 @@ impl Actor {
         self.is_asked = kind == Kind::TokenRequest;
     }
 
-    /// The server's recorded answer, when the hub has asked for it and its time has come.
+    /// The server's recorded answer, when the hub has sent the request and its time has come.
     pub(crate) fn answer(&mut self) -> Option<Vec<u8>> {
         let reply = self.token_reply.as_deref().filter(|_| self.is_asked)?;
         let bytes = self.as_server_sends(Kind::TokenReply, reply);
@@ -202,7 +202,7 @@ impl Actor {
         self.is_closed = true;
     }
 
-    /// What names this actor in a failure.
+    /// The name of this actor in a failure.
     pub(crate) fn name(&self) -> String {
         let upstream = self.upstream.map(upstream_addr);
         format!("{:?} {} via {upstream:?}", self.variant, self.flow.client)

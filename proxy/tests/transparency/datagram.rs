@@ -1,4 +1,4 @@
-//! What a recorded datagram is, and the same datagram with another token.
+//! The kind of a recorded datagram, and the same datagram with another token.
 //!
 //! Law: made with the kit's codec alone. A token that the core writes in a wrong place cannot look right here.
 
@@ -8,7 +8,7 @@ use teetap_kit::{
     huffman::Ending,
 };
 
-/// What a datagram is to a proxy.
+/// The kind of a datagram to a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Outside of any session.

@@ -4,7 +4,7 @@ use teetap_kit::capture::{Flow, Packet};
 
 use crate::datagram::{Kind, variant_of};
 
-/// Whether a flow is a session and not the server browser's.
+/// Returns true if a flow is a session and not the server browser's.
 pub(crate) fn is_session(flow: &Flow) -> bool {
     let variant = variant_of(flow);
     flow.packets
@@ -13,7 +13,7 @@ pub(crate) fn is_session(flow: &Flow) -> bool {
 }
 
 /// The flow behind a bad network: data packets get lost, doubled and overtaken before they reach the hub. Its CLOSE
-/// gets lost too: it would ack what has never arrived, and nobody would take it.
+/// gets lost too: it would ack what has never arrived, and no peer would take it.
 pub(crate) fn mangled(flow: &Flow) -> Flow {
     let variant = variant_of(flow);
     let kind = |packet: &Packet| Kind::of(variant, &packet.payload);

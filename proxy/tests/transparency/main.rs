@@ -30,18 +30,18 @@ use teetap_kit::{
 };
 use teetap_wire::Side;
 
-/// What the replay of a capture has to show.
+/// The counts that the replay of a capture has to show.
 #[derive(Debug, PartialEq, Eq)]
 struct Expected {
     name: &'static str,
     received: usize,
-    /// What came out on the other leg: of sessions, and outside of them.
+    /// The datagrams that came out on the other leg: of sessions, and outside of them.
     forwarded: [usize; 2],
-    /// What came after a CLOSE.
+    /// The datagrams after a CLOSE.
     late: usize,
-    /// What stayed on its leg: TOKEN requests, CONNECTs, ACCEPTs; TOKEN replies, CONNECTACCEPTs.
+    /// The datagrams that stayed on their leg: TOKEN requests, CONNECTs, ACCEPTs; TOKEN replies, CONNECTACCEPTs.
     kept: [usize; 5],
-    /// What the hub sent on its own, in the same order.
+    /// The datagrams that the hub sent on its own, in the same order.
     made: [usize; 5],
     /// See [`Tally::ddnet`].
     ddnet: [usize; 3],
@@ -206,7 +206,7 @@ fn a_client_that_died_starts_again_on_its_port() {
         let mut sessions = 0;
         for flow in recorded(name).into_iter().filter(is_session) {
             sessions += 1;
-            // Without tokens only silence tells a restart from a late CONNECT.
+            // Without tokens only silence distinguishes a restart from a late CONNECT.
             let pause = if variant_of(&flow) == Variant::V6 {
                 2_100_000
             } else {

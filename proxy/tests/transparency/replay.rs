@@ -47,14 +47,14 @@ pub(crate) struct Replay {
     now: Time,
     actors: Vec<Actor>,
     sockets: Vec<UpstreamId>,
-    /// What the hub told about the last input.
+    /// The events about the last input.
     events: Vec<Event>,
     /// Rules that start after this many datagrams.
     rules: Option<(usize, Option<Arc<Program>>)>,
     /// They act from the beginning: chunks that a receiver has acked do not come out again.
     translates: bool,
     tally: Tally,
-    /// What is happening, to explain a failure.
+    /// The current step, to explain a failure.
     place: String,
 }
 
@@ -189,7 +189,7 @@ impl Replay {
         let kind = Kind::of(actor.variant, recorded);
         let was_closed = actor.is_closed;
         let bytes = if kind == Kind::TokenReply {
-            // The recorded client asked earlier than the hub does.
+            // The recorded client sent its request earlier than the hub does.
             actor.token_reply = Some(recorded.to_vec());
             actor.answer()
         } else {
@@ -233,7 +233,7 @@ impl Replay {
         }
     }
 
-    /// What came out against what was recorded.
+    /// Compares the datagrams that came out with the recorded ones.
     fn compare(&mut self, index: usize, from: Side, kind: Kind, recorded: &[u8], out: Vec<Out>) {
         let place = &self.place;
         let actor = &mut self.actors[index];
@@ -268,7 +268,7 @@ impl Replay {
         actor.is_closed = kind == Kind::Close;
     }
 
-    /// Watchers are told of what crossed, and of nothing else as if it had crossed.
+    /// Watchers get an event for each datagram that crossed, and none for others as if they had crossed.
     fn told(&mut self, dir: Dir, kind: Kind, received: &[u8], out: &[Out]) {
         let sent: Vec<&[u8]> = out.iter().map(Out::bytes).collect();
         let mut crossed = Vec::new();
@@ -303,7 +303,7 @@ impl Replay {
         assert_eq!(crossed, sent, "{}", self.place);
     }
 
-    /// Gives the hub an input and plays the handshakes that follow from it. What is no handshake is given back.
+    /// Gives the hub an input and plays the handshakes that follow from it. Returns the outputs that are not part of a handshake.
     fn feed(&mut self, index: usize, input: Input<'_>) -> Vec<Out> {
         self.events.clear();
         self.hub.handle(self.now, input);
@@ -324,7 +324,7 @@ impl Replay {
         }
     }
 
-    /// Whether a datagram of the hub's belongs to a handshake. What the peer answers at once is handed in.
+    /// Returns true if a datagram of the hub belongs to a handshake. The answer of the peer is handed in at once.
     fn plays_handshake(&mut self, index: usize, out: &Out) -> bool {
         if let Out::Server(to, bytes) = out
             && let Some(left) = self.left_behind(index, *to)

@@ -1,4 +1,4 @@
-//! What a replay saw, counted, so that a test can say that there was something to see.
+//! The counts of a replay, so that a test can show that there was something to see.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use crate::datagram::{Kind, is_compressed};
 pub(crate) struct Tally {
     /// Recorded datagrams that went in.
     pub(crate) received: usize,
-    /// Those that came out on the other leg.
+    /// The datagrams that came out on the other leg.
     pub(crate) forwarded: usize,
-    /// Those outside of any session that came out on the other leg.
+    /// The datagrams outside of any session that came out on the other leg.
     pub(crate) connless: usize,
-    /// Those that stayed on the leg of their sender.
+    /// The datagrams that stayed on the leg of their sender.
     pub(crate) kept: BTreeMap<(Side, Kind), usize>,
-    /// What the core sent on its own, by the leg it went to.
+    /// The datagrams that the core sent on its own, by the leg they went to.
     pub(crate) made: BTreeMap<(Side, Kind), usize>,
-    /// Those that came after a CLOSE.
+    /// The datagrams after a CLOSE.
     pub(crate) late: usize,
     /// Compressed DDNet datagrams that came out with the very bytes that their sender would have sent with the other
     /// token; with a padding byte that their sender leaves out; and in clear, where compression saves nothing.
     pub(crate) ddnet: [usize; 3],
     /// Notes on datagrams that were forwarded.
     pub(crate) notes: BTreeMap<&'static str, usize>,
-    /// What came out: datagrams with the resend flag, chunks marked as resent, numbers left out and numbers seen
+    /// The resends that came out: datagrams with the resend flag, chunks marked as resent, numbers left out and numbers seen
     /// before.
     pub(crate) resend_flags: usize,
     pub(crate) resent_chunks: usize,

@@ -56,7 +56,10 @@ pub(super) fn invocations(line: &str) -> Vec<Vec<String>> {
         .filter_map(|stage| {
             let end = stage.iter().position(|word| word == ">").unwrap_or(stage.len());
             // Variables of the environment come first.
-            let start = stage.iter().take_while(|word| word.starts_with("TEETAP_")).count();
+            let start = stage
+                .iter()
+                .take_while(|word| word.starts_with("TEETAP_"))
+                .count();
             let args = match &stage[start..end] {
                 [program, args @ ..] if program == "teetap" => args,
                 // With -p another binary is run.

@@ -2,7 +2,7 @@
 //! other ports of its host, where redirects lead.
 //!
 //! The middle is either the [`Hub`] under test or a wire that passes datagrams untouched: the same peers on the same
-//! kind of hops, so that what the proxy adds can be told from what the network does.
+//! kind of hops, so that what the proxy adds can be distinguished from what the network does.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,7 +22,7 @@ mod transcript;
 /// How often peers look at their timers.
 pub const TICK: u64 = 10 * MS;
 
-/// What is between the clients and the server.
+/// The part between the clients and the server.
 #[derive(Debug)]
 pub enum Middle {
     /// The session core.
@@ -34,7 +34,7 @@ pub enum Middle {
 /// A client and its hops to the middle.
 #[derive(Debug)]
 pub struct Client {
-    /// Its address.
+    /// The address of the client.
     pub addr: SocketAddr,
     /// The listen socket that it talks to; it hears no other.
     pub listener: ListenerId,
@@ -71,19 +71,19 @@ pub struct World {
     pub up: Hop<(SocketAddr, Vec<u8>)>,
     /// From the server to the middle: to which address, what.
     pub down: Hop<(SocketAddr, Vec<u8>)>,
-    /// What the hub told, when it is watched.
+    /// The events of the hub, when it is watched.
     pub events: Vec<Event>,
-    /// Who looks at the hub.
+    /// The observer of the hub.
     pub witness: Option<Box<dyn Witness>>,
     /// Upstream sockets that are open.
     pub sockets: Vec<UpstreamId>,
-    /// Listen sockets that the hub has asked for, and the ports of the servers that are to be behind them.
+    /// Listen sockets that the hub has requested, and the ports of the servers they are for.
     pub asked: Vec<(ListenerId, u16)>,
-    /// Whether they are open at once; if not, the test says so itself.
+    /// True if they are opened at once; if not, the test reports it itself.
     pub listens: bool,
     /// The ports that upstream sockets lead to, by our own address; those of the first server are not there.
     elsewhere: BTreeMap<SocketAddr, u16>,
-    /// Whether the network neither loses nor doubles DDNet's ACCEPT.
+    /// True if the network neither loses nor doubles DDNet's ACCEPT.
     pub spares_accept: bool,
     /// Sees and loses datagrams, before the conditions of the hops apply.
     pub network: Network,
@@ -231,7 +231,7 @@ impl World {
         }
     }
 
-    /// A datagram that a client is said to have sent, handed to the middle at once.
+    /// Hands a datagram of a client to the middle at once.
     pub fn client_sends(&mut self, index: usize, bytes: &[u8]) {
         let listener = self
             .clients

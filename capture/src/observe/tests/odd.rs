@@ -114,7 +114,7 @@ fn the_handshake_of_0_7_is_read_as_that_where_another_session_was() {
 
 #[test]
 fn what_the_client_takes_note_of_stands_for_the_answer() {
-    // A client of DDNet and a server that has no tokens: its answer is missing, and so is everything else that it said.
+    // A client of DDNet and a server that has no tokens: its answer is missing, and so is everything else that it sent.
     let whole = only_session("dd16-to-tw06");
     let clients: Vec<_> = whole.into_iter().filter(|(is_client, _)| *is_client).collect();
     let (events, _) = observe(script(&clients, 0, 0));

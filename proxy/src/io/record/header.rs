@@ -26,7 +26,7 @@ pub struct Header {
     pub input_log: u32,
     /// Version of the program.
     pub version: String,
-    /// What the core was made of.
+    /// The configuration of the core.
     pub config: Core,
     /// [`Config::seed`].
     pub seed: u64,
@@ -42,7 +42,7 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
-    /// [`Config::secret`]: with it the tokens of the run can be told, which is why the file is its owner's alone.
+    /// [`Config::secret`]: with it the tokens of the run can be computed, which is why the file is its owner's alone.
     pub secret: Hex,
     /// [`Config::proto`].
     pub proto: Option<Word<Proto>>,
@@ -60,7 +60,7 @@ pub struct End {
     pub reason: Reason,
     /// How many inputs are in it.
     pub inputs: u64,
-    /// What the operating system said, for [`Reason::WriteFailed`].
+    /// The error of the operating system, for [`Reason::WriteFailed`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

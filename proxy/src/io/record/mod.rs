@@ -15,7 +15,7 @@
 //!
 //! # Its law
 //!
-//! The data thread never waits for the log: it puts its inputs into a queue without waking anybody, and a thread of
+//! The data thread never waits for the log: it puts its inputs into a queue without waking a thread, and a thread of
 //! its own encodes and writes. The queue is bounded by bytes. Where it overflows or the disk fails the log ends with a
 //! line that says so; the run goes on. What is written is always a beginning of the run, without holes.
 //!

@@ -38,21 +38,21 @@ pub enum Cut {
 /// Why a log cannot be read, or not any further.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// What the operating system said.
+    /// An error of the operating system.
     #[error("cannot read the input log: {0}")]
     System(#[from] io::Error),
-    /// It is something else.
-    #[error("this is no input log: its first line is not that of one ({0})")]
+    /// A file that is something else.
+    #[error("not an input log: its first line is not that of one ({0})")]
     NotALog(String),
-    /// It is of another version.
+    /// A log of another version.
     #[error("this is an input log of version {0}, and only version {VERSION} is known here")]
     Version(u32),
     /// A line is damaged.
     #[error("line {line} of the input log is damaged: {text}")]
     Damaged {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The error in it.
         text: String,
     },
     /// A program was set that cannot be compiled.
@@ -60,12 +60,12 @@ pub enum ReadError {
     Program {
         /// The line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The error in it.
         error: String,
     },
 }
 
-/// What every version of the first line has.
+/// The part of the first line that every version has.
 #[derive(Deserialize)]
 struct Version {
     input_log: u32,
@@ -113,7 +113,7 @@ impl<R: BufRead> Reader<R> {
         &self.header
     }
 
-    /// Whether something is missing behind the last entry; known when there are no more entries.
+    /// Returns the cut after the last entry, if something is missing; known when there are no more entries.
     #[must_use]
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
@@ -175,7 +175,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// Whether the line is whole; empty when there is none.
+/// Returns true if the line is whole; it is empty when there is none.
 fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     log.take(LONGEST).read_until(b'\n', line)?;
     Ok(line.last() == Some(&b'\n'))

@@ -5,7 +5,7 @@ use std::{fmt, io::BufRead};
 use super::{Compile, Cut, Entry, Happened, Header, ReadError, Reader, Wanted};
 use crate::session::{Hub, Time};
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
     /// The first line.
@@ -20,7 +20,7 @@ pub struct Checked {
     pub until: Time,
     /// The first difference, where the replay stopped.
     pub difference: Option<Difference>,
-    /// What is missing behind the last input.
+    /// The part that is missing after the last input.
     pub cut: Option<Cut>,
 }
 
@@ -113,7 +113,7 @@ impl Checked {
     }
 }
 
-/// The next output that is no event.
+/// Returns the next output that is not an event.
 fn next(hub: &mut Hub) -> Option<Wanted> {
     while let Some(output) = hub.poll() {
         if let Some(wanted) = Wanted::of(&output) {

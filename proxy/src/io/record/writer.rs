@@ -50,12 +50,12 @@ pub enum LogError {
     /// Something has that name already.
     #[error("{0} exists: an input log overwrites nothing, name another file")]
     Exists(PathBuf),
-    /// It cannot be created or written.
+    /// A file that cannot be created or written.
     #[error("cannot write the input log {path}: {error}", path = path.display())]
     Create {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
@@ -78,11 +78,11 @@ pub struct Writing {
     faults: Faults,
 }
 
-/// Tells when a log has ended before the run; cheap to clone.
+/// Reports when a log has ended before the run; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<Shared>);
 
-/// What both ends know.
+/// The state that both ends share.
 #[derive(Debug, Default)]
 struct Shared {
     /// Bytes of entries in the queue.
@@ -146,7 +146,7 @@ impl Recorder {
 
     /// The core is about to be handed an input.
     pub fn begin(&mut self, at: Time, input: &Input<'_>) {
-        // Still open = the core crashed on it and somebody caught that.
+        // Still open = the core crashed on it and the panic was caught.
         self.end();
         if self.sender.is_some() {
             self.open = Some(Entry {
@@ -177,7 +177,7 @@ impl Recorder {
             self.shared.fault(Fault::QueueFull);
             self.sender = None;
         } else if sender.send(entry).is_err() {
-            // The writer has given up, and has said why.
+            // The writer has given up, and has reported why.
             self.sender = None;
         }
     }
@@ -193,7 +193,7 @@ impl Drop for Recorder {
 }
 
 impl Writing {
-    /// Tells when the log has ended before the run.
+    /// Returns the handle that reports when the log has ended before the run.
     #[must_use]
     pub fn faults(&self) -> Faults {
         self.faults.clone()
@@ -240,7 +240,7 @@ impl Fault {
     }
 }
 
-/// What the writer's thread works with.
+/// The state of the writer's thread.
 struct Writer {
     file: File,
     /// Bytes in the file.
@@ -283,7 +283,7 @@ impl Writer {
             self.line(&Last { end })?;
             self.write()
         });
-        // From now on the recorder finds nobody.
+        // From now on the recorder has no receiver.
         drop(receiver);
         if let Err(error) = result {
             let fault = Fault::WriteFailed(error.to_string());

@@ -94,7 +94,7 @@ fn a_file_that_cannot_be_written_ends_the_log_and_not_the_run() {
     Writer::new(read_only).run(receiver, &shared);
     let news = Faults(Arc::clone(&shared)).news().unwrap();
     assert!(news.contains("could not be written"), "{news}");
-    // The first input that finds nobody closes the recorder's end.
+    // The first input without a receiver closes the recorder's end.
     timeouts(&mut recorder, 2);
     assert!(recorder.sender.is_none() && recorder.open.is_none());
 }

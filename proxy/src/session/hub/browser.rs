@@ -26,7 +26,7 @@ const MAX_RELAYS: usize = 64;
 const IDLE: Duration = Duration::from_secs(10);
 /// Requests that wait for the server's token; the oldest is forgotten.
 const MAX_WAITING: usize = 4;
-/// The server's token is asked for this often, while requests wait.
+/// The interval of requests for the server's token, while requests wait.
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// Requests are forgotten when the server gives no token for so long, as the game's own client does.
 const ASK_FOR: Duration = Duration::from_secs(5);
@@ -322,7 +322,7 @@ impl Hub {
     }
 }
 
-/// Whether the version bits are those of 0.7, even where the tokens are cut off: DDNet 16.4's client does not survive
+/// Returns true if the version bits are those of 0.7, even where the tokens are cut off: DDNet 16.4's client does not survive
 /// such a datagram.
 fn looks_seven(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x03 == 0x01)

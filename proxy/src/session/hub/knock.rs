@@ -40,7 +40,7 @@ impl Asked {
         self.0.push_back((client, token));
     }
 
-    /// What an address named, newest first.
+    /// Returns the tokens that an address named, newest first.
     fn of(&self, client: SocketAddr) -> impl Iterator<Item = Token> {
         let of_client = self.0.iter().rev().filter(move |(addr, _)| *addr == client);
         of_client.map(|(_, token)| *token)
@@ -53,12 +53,12 @@ struct Knock {
     proto: Proto,
     /// The token that the client names.
     client_token: Option<Token>,
-    /// The token of ours that it shows; 0.7 only.
+    /// The token of the proxy that it shows; 0.7 only.
     shown: Option<Token>,
 }
 
 impl Hub {
-    /// Whether a datagram has the form of a CONNECT or TOKEN request, where in a session of this kind its bytes cannot
+    /// Returns true if a datagram has the form of a CONNECT or TOKEN request, where in a session of this kind its bytes cannot
     /// mean anything else: 0.6 never sets the bit that marks control packets of 0.7, but in 0.7 compressed data begins
     /// like a CONNECT of 0.6.
     pub(super) fn is_knock_for(&self, id: SessionId, bytes: &[u8]) -> bool {
@@ -144,7 +144,7 @@ impl Hub {
         current: Option<SessionId>,
     ) -> bool {
         if header_token != Token::NONE {
-            // With a token of ours it re-keys a living session, which its own packet path does.
+            // With a token of the proxy it re-keys a living session, which its own packet path does.
             if current.is_none() {
                 self.stray(addr, bytes);
             }
@@ -191,8 +191,8 @@ impl Hub {
         true
     }
 
-    /// Whether a client of 0.6 is at that address for certain: it has shown that it is there, and lately. A request of 0.7
-    /// in its name is somebody else's, and the answer would crash DDNet 16.4.
+    /// Returns true if a client of 0.6 is at that address for certain: it has shown that it is there, and lately. A request of 0.7
+    /// in its name is from another program, and the answer would crash DDNet 16.4.
     fn plays_six(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(|link| {
             let talks = link.is_online() && link.client_silence(self.env.now) < TOKENLESS_SILENCE;
@@ -248,7 +248,7 @@ impl Hub {
         true
     }
 
-    /// The client's own token, when the knock proves that its address is real where the protocol can.
+    /// Returns the client's own token, when the CONNECT proves that its address is real where the protocol can.
     /// `None` = the proof is wrong; `Some(None)` = the protocol names no token.
     fn verified_token(&self, addr: ClientAddr, knock: Knock) -> Option<Option<Token>> {
         let (Some(shown), Some(named)) = (knock.shown, knock.client_token) else {
@@ -261,7 +261,7 @@ impl Hub {
         is_answer(&named).then_some(Some(named))
     }
 
-    /// Whether a token is one that this address was given: for the token that it names now or for one it named before.
+    /// Returns true if a token is one that this address was given: for the token that it names now or for one it named before.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
         let mut asked = std::iter::once(named).chain(self.asked.of(addr.addr));
         asked.any(|named| self.mint.token(addr.addr, Purpose::Named(named)) == shown)
@@ -319,7 +319,7 @@ impl Hub {
         }
     }
 
-    /// Who has to go before one more session can be opened for that address.
+    /// Returns the session that has to go before one more can be opened for that address.
     fn one_too_many(&self, addr: ClientAddr) -> Option<SessionId> {
         let first = |links: &mut dyn Iterator<Item = &Link>, most: usize| {
             let (mut count, mut first) = (0, None);

@@ -1,4 +1,4 @@
-//! Listen sockets that redirects asked for: they are open, or they are not.
+//! Listen sockets that redirects requested: they are open, or they are not.
 
 use std::net::SocketAddr;
 

@@ -7,7 +7,7 @@ use crate::session::{
     link::Link,
 };
 
-/// Who an upstream socket belongs to.
+/// The owner of an upstream socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
     Session(SessionId),
@@ -63,7 +63,7 @@ impl Sessions {
         slots.filter_map(|(_, slot)| slot.current)
     }
 
-    /// Takes a session out. The candidate beside it, which has to be told, takes its place.
+    /// Takes a session out. The candidate beside it, which has to be announced, takes its place.
     pub(super) fn remove(&mut self, id: SessionId) -> Option<(Link, Option<SessionId>)> {
         let link = self.links.remove(&id)?;
         self.owners.remove(&link.upstream());

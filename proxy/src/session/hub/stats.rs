@@ -1,6 +1,6 @@
-//! What has passed, in numbers.
+//! The traffic, in numbers.
 
-/// What has passed so far.
+/// Returns the traffic so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Sessions that came online.

@@ -1,4 +1,4 @@
-//! What all sessions work with.
+//! The surroundings of all sessions.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::session::{
     time::Time,
 };
 
-/// What the hub lends to a session while it handles an input.
+/// The surroundings that the hub lends to a session while it handles an input.
 pub(crate) struct Env {
     /// When the input happened.
     pub(crate) now: Time,

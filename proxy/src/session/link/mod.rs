@@ -24,7 +24,7 @@ use super::{
 
 pub(crate) use self::env::{Env, Work};
 
-/// Who a session is for and which tokens it starts with.
+/// The client of a session and the tokens it starts with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) id: SessionId,
@@ -34,7 +34,7 @@ pub(crate) struct Opened {
     /// The port of that listen socket, where it is not the first.
     pub(crate) listen_port: Option<u16>,
     pub(crate) upstream: UpstreamId,
-    /// What the client asked for.
+    /// The protocol that the client requested.
     pub(crate) asked: Proto,
     /// The token that the client named, in 0.6.5 and 0.7.
     pub(crate) client_token: Option<Token>,
@@ -43,7 +43,7 @@ pub(crate) struct Opened {
     /// Our token on the server leg.
     pub(crate) own: Token,
     pub(crate) at: Time,
-    /// It waits beside a living session, unannounced.
+    /// True while it waits beside a living session, unannounced.
     pub(crate) is_candidate: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Link {
     phase: Phase,
     /// What the program remembers of it.
     rules: Option<Box<dyn Decide>>,
-    /// When it was last told that the server is unreachable.
+    /// The time of the last notice that the server is unreachable.
     told_unreachable: Option<Time>,
     /// A datagram of the server's that waits for a listen socket.
     waiting: Waiting,
@@ -67,11 +67,11 @@ pub(crate) struct Link {
     pub(crate) alarm: Alarm,
 }
 
-/// What became of a datagram that was handed to a link.
+/// The result of handing a datagram to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     Yes,
-    /// It is not this session's, or void, for this reason.
+    /// Not this session's, or void, for this reason.
     No(Code),
 }
 
@@ -100,7 +100,7 @@ impl Link {
         self.opened.token
     }
 
-    /// Our token on the server leg, where the variant has one of ours (0.7).
+    /// Returns the proxy's token on the server leg, where the variant has one (0.7).
     pub(crate) fn own(&self) -> Token {
         self.opened.own
     }
@@ -129,12 +129,12 @@ impl Link {
         matches!(self.phase, Phase::Closed)
     }
 
-    /// How long the client has said nothing valid.
+    /// Returns how long the client has sent nothing valid.
     pub(crate) fn client_silence(&self, now: Time) -> Duration {
         now.since(self.client.last_heard)
     }
 
-    /// A datagram of the client's that is no CONNECT and no TOKEN request.
+    /// Handles a datagram of the client that is not a CONNECT or TOKEN request.
     pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> Taken {
         let packet = match Packet::parse(self.client.proto, datagram, scratch) {
             Ok(packet) => packet,
@@ -161,7 +161,7 @@ impl Link {
         }
     }
 
-    /// Whether a datagram shows this session's own token on the client leg.
+    /// Returns true if a datagram shows this session's own token on the client leg.
     pub(crate) fn is_shown_own_token(&self, datagram: &[u8], scratch: &mut Scratch) -> bool {
         self.client.token_in.is_some()
             && Packet::parse(self.client.proto, datagram, scratch)
@@ -353,7 +353,7 @@ impl Link {
         self.tell_one_leg(from, datagram, &notes, env);
     }
 
-    /// What the proxy sent on one leg on its own since `mark`.
+    /// Emits what the proxy sent on one leg on its own since `mark`.
     fn tell_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
         if !env.out.is_watched_closely() {
             return;
@@ -367,7 +367,7 @@ impl Link {
     }
 }
 
-/// What the peers behind this proxy might not survive although its token is right, because they do not check it.
+/// Refuses what the peers of this proxy might not survive although its token is right, because they do not check it.
 /// 0.6.4 and 0.6.5 copy an uncompressed payload past the end of their buffer (Teeworlds 0.6.5 network.cpp,
 /// `UnpackPacket`); no sender of these versions makes one so large.
 fn fitting(packet: &Packet<'_>) -> Result<(), Code> {

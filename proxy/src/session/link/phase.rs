@@ -21,10 +21,10 @@ const ACCEPT_HEARD: Duration = Duration::from_secs(2);
 pub(super) enum Phase {
     /// The server has not let us in yet.
     Opening(Opening),
-    /// It has, and the client was told; the client's first packet makes the session online.
+    /// The server has answered, and so was the client; the client's first packet makes the session online.
     Answered(Answered),
     Online(Online),
-    /// Closed by somebody; late datagrams are swallowed until then.
+    /// Closed; late datagrams are swallowed until then.
     Closing(Time),
     Closed,
 }
@@ -42,7 +42,7 @@ pub(super) struct Opening {
 pub(super) struct Answered {
     /// How long the server's answer to CONNECT took.
     pub(super) connect_took: Duration,
-    /// Whether it was said that nothing is touched in a join of this kind.
+    /// True after the notice that nothing is touched in a join of this kind.
     pub(super) told_legacy: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Online {
     pub(super) accept: Option<LoneAccept>,
     /// Rules act but the session may not be renumbered yet.
     pub(super) arm_pending: bool,
-    /// Whether the server's present silence was told.
+    /// True after the notice about the server's present silence.
     pub(super) told_silent: bool,
     pub(super) resync: Resync,
 }
@@ -89,7 +89,7 @@ impl LoneAccept {
         self.repeat_at
     }
 
-    /// Whether it has to be sent once more now.
+    /// Returns true if it has to be sent once more now.
     pub(super) fn is_due(&mut self, now: Time) -> bool {
         let due = self.repeat_at <= now;
         if due {

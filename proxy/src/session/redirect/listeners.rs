@@ -36,14 +36,14 @@ enum State {
     Failed(Box<str>),
 }
 
-/// What is in front of a port of the server's host.
+/// The thing in front of a port of the server's host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Front {
-    /// A listen socket of ours with this port.
+    /// A listen socket of the proxy with this port.
     Open(u16),
     /// Soon.
     Opening,
-    /// Nothing of ours, for this reason.
+    /// No socket of the proxy, for this reason.
     None(Box<str>),
 }
 
@@ -69,7 +69,7 @@ impl Listeners {
         server
     }
 
-    /// The port of a listen socket that a redirect asked for.
+    /// Returns the port of a listen socket that a redirect requested.
     pub(crate) fn port(&self, listener: ListenerId) -> Option<u16> {
         match self.sockets.get(&listener)?.state {
             State::Open(local) if listener != ListenerId::FIRST => Some(local.port()),
@@ -77,7 +77,7 @@ impl Listeners {
         }
     }
 
-    /// What is in front of a port; where there is nothing yet a listen socket is asked for.
+    /// Returns what is in front of a port; where there is nothing yet a listen socket is requested.
     pub(crate) fn seek(&mut self, port: u16, out: &mut Outbox) -> Front {
         if let Some(listener) = self.of(port) {
             return match &listener.state {
@@ -87,7 +87,7 @@ impl Listeners {
             };
         }
         if self.sockets.len() > MAX_LISTENERS {
-            let why = format!("redirects have asked for {MAX_LISTENERS} other ports already");
+            let why = format!("redirects have requested {MAX_LISTENERS} other ports already");
             return Front::None(why.into());
         }
         self.last += 1;
@@ -98,7 +98,7 @@ impl Listeners {
         Front::Opening
     }
 
-    /// It is open, at this address; gives the server behind it. `None` = nobody waits for it.
+    /// The socket is open, at this address; returns the server it is for. `None` = no datagram waits for it.
     pub(crate) fn opened(&mut self, id: ListenerId, local: SocketAddr) -> Option<SocketAddr> {
         let listener = self.sockets.get_mut(&id)?;
         if listener.state != State::Opening {
@@ -108,7 +108,7 @@ impl Listeners {
         Some(self.server(id))
     }
 
-    /// It could not be opened. False = nobody waits for it.
+    /// The socket could not be opened. False = no datagram waits for it.
     pub(crate) fn failed(&mut self, id: ListenerId, error: &str) -> bool {
         let waits = |listener: &&mut Listener| listener.state == State::Opening;
         let Some(listener) = self.sockets.get_mut(&id).filter(waits) else {
@@ -118,7 +118,7 @@ impl Listeners {
         true
     }
 
-    /// Those that could not be opened may be asked for again, once nobody waits: a datagram that waits for two would ask for
+    /// Those that could not be opened may be requested again, once no datagram waits: one that waits for two would request
     /// them in turn for ever.
     pub(crate) fn forget_failed(&mut self) {
         let mut all = self.sockets.values();

@@ -46,12 +46,12 @@ impl Redirect {
     }
 }
 
-/// Whether a message is one of the system with a UUID, or has an id with bytes that it does not need: nearly all are not.
+/// Returns true if a message is one of the system with a UUID, or has an id with bytes that it does not need: nearly all are not.
 pub(crate) fn may_be_redirect(data: &[u8]) -> bool {
     data.first().is_some_and(|first| first & 0x7f == 1)
 }
 
-/// The port that a message redirects a client to; `None` = it is no redirect.
+/// Returns the port that a message redirects a client to; `None` = not a redirect.
 pub(super) fn redirect_port(data: &[u8]) -> Option<u16> {
     Redirect::parse(data).map(|redirect| redirect.port)
 }
@@ -75,7 +75,7 @@ pub(super) fn ports(packet: &Packet<'_>) -> impl Iterator<Item = u16> {
     packet.chunks().filter_map(|chunk| redirect_port(chunk.data))
 }
 
-/// Whether a datagram of data redirects its receiver.
+/// Returns true if a datagram of data redirects its receiver.
 pub(crate) fn redirects(packet: &Packet<'_>) -> bool {
     ports(packet).next().is_some()
 }

@@ -50,7 +50,7 @@ fn eight_ports_beside_the_first_and_each_once() {
     assert!(listeners.failed(ListenerId(3), "no port"));
     assert_eq!(listeners.seek(3, &mut out), Front::None("no port".into()));
     for number in [1, 2, 4, 5, 6, 7, 8] {
-        // Not while somebody waits.
+        // Not while a datagram waits.
         listeners.forget_failed();
         assert_eq!(listeners.seek(3, &mut out), Front::None("no port".into()));
         let local = SocketAddr::from(([127, 0, 0, 1], 9100));

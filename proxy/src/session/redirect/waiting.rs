@@ -15,12 +15,12 @@ use crate::session::{datagram::readable, notice::Notice, outbox::Outbox};
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Option<Box<[u8]>>);
 
-/// What becomes of a datagram with redirects.
+/// The fate of a datagram with redirects.
 #[derive(Debug)]
 pub(crate) enum Resolved {
-    /// It goes on now, and this is what becomes of its redirects.
+    /// The datagram goes on now, with these notices about its redirects.
     Now(Vec<Notice>),
-    /// It waits.
+    /// The datagram waits.
     Later,
     /// Another one waits already. This is a repetition of that one, or will be repeated itself: lost, as on a bad line.
     Never,

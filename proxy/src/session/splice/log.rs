@@ -92,7 +92,7 @@ impl Log {
         self.records.len()
     }
 
-    /// Whether the proxy itself answers for any of them.
+    /// Returns true if the proxy itself answers for any of them.
     pub(crate) fn has_custody(&self) -> bool {
         self.records.len() > self.owed.len()
     }
