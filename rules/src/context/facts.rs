@@ -13,7 +13,7 @@ use teetap_wire::{
 use super::{Known, MessageView};
 use crate::eval::{Facts, Fields, Flag, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject};
 
-/// Notes of a message without oddities that only snapshots show.
+/// The notes of a message without oddities that only snapshots show.
 static NOTHING: Notes = Notes::new();
 
 /// The facts about a message of a session.
@@ -24,12 +24,12 @@ pub struct MessageFacts<'a> {
     /// A buffer for snapshot items.
     item: &'a Cell<Decoded>,
     snapshot: Option<Completed<'a>>,
-    /// Oddities that only snapshots show.
+    /// The oddities that only snapshots show.
     notes: &'a Notes,
 }
 
 impl<'a> MessageFacts<'a> {
-    /// Facts about a message that completes no snapshot; `item` is a buffer.
+    /// Creates the facts about a message that completes no snapshot; `item` is a buffer.
     #[must_use]
     pub fn new(
         view: &'a MessageView<'a>,
@@ -55,7 +55,7 @@ impl<'a> MessageFacts<'a> {
         self
     }
 
-    /// Oddities of the way in which it came.
+    /// Returns the oddities of its framing.
     fn of_framing(&self, def: &Def) -> impl Iterator<Item = Code> + use<> {
         let MessageView { class, dir, seq, .. } = *self.view;
         let wrong_way = class != Class::Connless && !def.way.allows(dir);
@@ -66,7 +66,7 @@ impl<'a> MessageFacts<'a> {
             .chain(vitality)
     }
 
-    /// All notes: of the datagram, and of the message.
+    /// Returns true if a note of the datagram or of the message is `wanted`.
     fn any_note(&self, wanted: impl Fn(Code) -> bool) -> bool {
         let of_message = || {
             let fields = self.fields.fields()?;

@@ -1,14 +1,14 @@
-//! The knowledge about one session that rules and filters ask for: its state, its round trip, its players and its snapshots.
+//! The context of one session for rules and filters: its state, its round trip, its players and its snapshots.
 //!
 //! ```text
 //! message ── Context::observe ──> decide with Context::facts ──> Context::learn
 //! ```
 //!
-//! Law: pure, and bounded: a session has at most 128 players and 2 MiB of snapshots, and [`Contexts`] limits all sessions
-//! together. Each message of a session is observed once, in the order of arrival, before anything is decided about it; the
-//! names in it are learned afterwards, since a message about a player that left names one that was there.
+//! Law: pure, and bounded: a session has at most 128 players and 2 MiB of snapshots, and [`Contexts`] limits all
+//! sessions together. Each message of a session is observed once, in the order of arrival, before a decision about
+//! it. The names in it are learned afterwards, because a message about a player that left names one that was present.
 //!
-//! Sessions are numbers and times are microseconds, so that the session core uses this as well as watchers do.
+//! Sessions are numbers and times are microseconds, so that both the session core and watchers can use this.
 
 mod facts;
 mod needs;
@@ -37,7 +37,7 @@ use crate::eval::{Lazy, SessionState};
 use snapshots::Track;
 use trip::Trip;
 
-/// Everything known of one session.
+/// The context of one session.
 #[derive(Clone, Debug)]
 pub struct Context {
     known: Known,
@@ -46,21 +46,22 @@ pub struct Context {
     kinds: Option<players::Kinds>,
 }
 
-/// The knowledge at one moment that is worth keeping with a message; cheap to clone.
+/// The part of a context that is kept with a message; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// Time of the first event, in microseconds.
+    /// The time of the first event, in microseconds.
     pub since: u64,
-    /// State of the session.
+    /// The state of the session.
     pub state: SessionState,
-    /// Microseconds from the last vital message to the client until its ack; `None` until one was measured.
+    /// The microseconds from the last vital message to the client until its ack; `None` until one was measured.
     pub rtt: Option<u64>,
-    /// Its players.
+    /// The players.
     pub players: Arc<Players>,
 }
 
 impl Context {
-    /// A session whose first event was at this time, in microseconds, and perhaps not its beginning.
+    /// Creates the context of a session whose first event was at this time, in microseconds, and may not be its
+    /// beginning.
     #[must_use]
     pub fn new(since: u64) -> Self {
         Self {
@@ -76,7 +77,7 @@ impl Context {
         }
     }
 
-    /// A session that opens at this time: nothing of it was missed.
+    /// Creates the context of a session that opens at this time, of which nothing was missed.
     #[must_use]
     pub fn opening(since: u64) -> Self {
         Self {
@@ -116,13 +117,13 @@ impl Context {
         }
     }
 
-    /// Messages were missed.
+    /// Records that messages were missed.
     pub fn gap(&mut self) {
         self.track.gap();
         Players::gap(&mut self.known.players);
     }
 
-    /// Facts about the message that was observed last and not learned from yet; `item` is a buffer.
+    /// Returns the facts about the message that was observed last and not learned from yet; `item` is a buffer.
     #[must_use]
     pub fn facts<'a>(
         &'a self,
@@ -133,31 +134,31 @@ impl Context {
         MessageFacts::new(view, fields, &self.known, item).with_snapshot(self.completed(), self.notes())
     }
 
-    /// The part that is worth keeping with a message.
+    /// Returns the part that is kept with a message.
     #[must_use]
     pub const fn known(&self) -> &Known {
         &self.known
     }
 
-    /// The snapshot completed by the message that was observed last.
+    /// Returns the snapshot completed by the message that was observed last.
     #[must_use]
     pub fn completed(&self) -> Option<Completed<'_>> {
         self.track.completed()
     }
 
-    /// The same, to be kept for longer than until the next message; copies no items.
+    /// Returns the same snapshot, to keep it beyond the next message. Copies no items.
     #[must_use]
     pub fn retained(&self) -> Option<Retained<'static>> {
         self.track.retained()
     }
 
-    /// Oddities that only its snapshots show of the message that was observed last.
+    /// Returns the oddities of the message that was observed last that only its snapshots show.
     #[must_use]
     pub fn notes(&self) -> &Notes {
         self.track.notes()
     }
 
-    /// Its snapshots; `None` until there was one to follow.
+    /// Returns the snapshots; `None` until there was one to follow.
     #[must_use]
     pub fn store(&self) -> Option<&Store<'static>> {
         self.track.store()

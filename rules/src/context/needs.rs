@@ -2,13 +2,13 @@
 
 use teetap_wire::Proto;
 
-/// The parts of a context that cost something. Snapshots are most of the work: they are left where neither a rule nor a
-/// filter nor a shown message has to do with one.
+/// The parts of a context with a cost. Snapshots are most of the work; they are skipped unless a rule, a filter or a
+/// shown message needs one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Items of snapshots.
+    /// The items of snapshots.
     pub snapshots: bool,
-    /// Names of players: 0.7 has them in messages, the others in snapshots.
+    /// The names of players: 0.7 has them in messages, the others in snapshots.
     pub names: Names,
 }
 
@@ -17,20 +17,20 @@ pub struct Needs {
 pub enum Names {
     /// No player.
     None,
-    /// The client of the session, as it calls itself.
+    /// The client of the session, by its own name.
     Own,
     /// All players.
     All,
 }
 
 impl Needs {
-    /// Everything.
+    /// All parts.
     pub const ALL: Self = Self {
         snapshots: true,
         names: Names::All,
     };
 
-    /// Nothing.
+    /// No parts.
     pub const NOTHING: Self = Self {
         snapshots: false,
         names: Names::None,

@@ -1,7 +1,7 @@
 //! The snapshots of a session, followed message by message.
 //!
-//! Law: a watcher that missed nothing knows every snapshot from the beginning of a session on; one that missed something
-//! says so instead of showing what may be wrong, until a base is sure again.
+//! Law: a watcher that missed nothing knows every snapshot from the beginning of a session. A watcher that missed
+//! messages reports this, until a base is sure again, instead of showing wrong values.
 
 use std::sync::Arc;
 
@@ -14,40 +14,40 @@ use teetap_wire::{
 use super::MessageView;
 use crate::eval::Lazy;
 
-/// Notes of a message that no session has found anything odd about.
+/// The notes of a message without oddities.
 static NOTHING: Notes = Notes::new();
 
-/// Empty stores, one of each protocol, which sessions begin with; cheap to clone.
+/// The empty stores, one of each protocol, from which sessions start; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Stores(Arc<[Store<'static>]>);
 
 /// The snapshots of one session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Track {
-    /// `None` until there is something to follow.
+    /// The store; `None` until there is something to follow.
     store: Option<Box<Store<'static>>>,
-    /// Seen from its beginning.
+    /// True if the session was seen from its beginning.
     begun: bool,
-    /// The store has followed the message that was observed last.
+    /// True if the store has followed the message that was observed last.
     current: bool,
-    /// Number of the last vital message that was followed, of each direction.
+    /// The number of the last vital message that was followed, for each direction.
     last: [Option<Seq>; 2],
 }
 
 impl Stores {
-    /// Reads snapshots through these definitions.
+    /// Creates stores that read snapshots through these definitions.
     #[must_use]
     pub fn new(registry: &'static Registry) -> Self {
         Self(Proto::ALL.map(|proto| Store::new(registry, proto)).into())
     }
 
-    /// Follows nothing.
+    /// Creates stores that follow nothing.
     #[must_use]
     pub fn none() -> Self {
         Self(Arc::default())
     }
 
-    /// Returns true if it follows anything.
+    /// Returns true if any snapshots are followed.
     #[must_use]
     pub fn is_following(&self) -> bool {
         !self.0.is_empty()
@@ -65,7 +65,7 @@ impl Stores {
 }
 
 impl Track {
-    /// A session that opens.
+    /// Creates the snapshots of a session that opens.
     pub(super) fn from_the_beginning() -> Self {
         Self {
             begun: true,
@@ -78,7 +78,7 @@ impl Track {
         self.current = stores.is_some_and(|stores| self.follow(view, fields, stores).is_some());
     }
 
-    /// The snapshot completed by the message that was observed last.
+    /// Returns the snapshot completed by the message that was observed last.
     pub(super) fn completed(&self) -> Option<Completed<'_>> {
         self.followed()?.completed()
     }
@@ -87,7 +87,7 @@ impl Track {
         self.followed()?.retained()
     }
 
-    /// Oddities of the message that was observed last.
+    /// Returns the oddities of the message that was observed last.
     pub(super) fn notes(&self) -> &Notes {
         self.followed().map_or(&NOTHING, Store::notes)
     }
@@ -96,12 +96,12 @@ impl Track {
         self.store.as_deref()
     }
 
-    /// Bytes, buffers included.
+    /// Returns the number of bytes held, including buffers.
     pub(super) fn memory(&self) -> usize {
         self.store.as_ref().map_or(0, |store| store.memory())
     }
 
-    /// Messages were missed.
+    /// Records that messages were missed.
     pub(super) fn gap(&mut self) {
         self.begun = false;
         self.last = [None; 2];
@@ -110,7 +110,7 @@ impl Track {
         }
     }
 
-    /// Drops everything; the session is seen from its middle on.
+    /// Drops everything; the session is then seen from its middle.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
@@ -119,7 +119,7 @@ impl Track {
         self.store.as_deref().filter(|_| self.current)
     }
 
-    /// `None`: it means nothing to snapshots, or it is a repeat, which receivers ignore.
+    /// Follows a message. `None` if snapshots do not depend on it, or if it is a repeat, which receivers ignore.
     fn follow(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, stores: &Stores) -> Option<()> {
         let def = view.def.filter(|_| view.delivered)?;
         let empty = stores
@@ -143,12 +143,12 @@ impl Track {
         Some(())
     }
 
-    /// Returns true for a vital message that was followed before, after which it is the last one.
+    /// Returns true for a vital message that was followed before, and remembers it as the last one.
     fn is_again(&mut self, view: &MessageView<'_>) -> bool {
         let (Some(seq), Some(last)) = (view.seq, self.last.get_mut(view.dir as usize)) else {
             return false;
         };
-        // Not by the order of numbers: between two of these messages there may be any number of others.
+        // The order of numbers does not tell: any number of other messages may lie between two of these.
         let before = last.replace(seq);
         view.resend && before == Some(seq)
     }

@@ -1,4 +1,4 @@
-//! A message as it is seen in its session.
+//! A message in its session.
 
 use teetap_wire::{
     Code, Dir, Note, Proto, Seq,
@@ -7,56 +7,56 @@ use teetap_wire::{
 
 use crate::eval::{Identity, Subject};
 
-/// A message as it is seen in its session, not decoded yet.
+/// A message in its session, not decoded yet.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageView<'a> {
-    /// Microseconds since the start of the run.
+    /// The time in microseconds since the start of the run.
     pub at: u64,
-    /// Number of its session; `None` for connless messages.
+    /// The number of the session; `None` for connless messages.
     pub session: Option<u32>,
-    /// Protocol of the session.
+    /// The protocol of the session.
     pub proto: Proto,
-    /// Where it goes.
+    /// The direction.
     pub dir: Dir,
-    /// The class of its id; not [`Class::Object`].
+    /// The class of the id; not [`Class::Object`].
     pub class: Class,
-    /// Its id.
+    /// The id.
     pub id: Identity,
-    /// Its definition; `None` when the id is not known.
+    /// The definition; `None` if the id is unknown.
     pub def: Option<&'a Def>,
-    /// Bytes of id before the fields.
+    /// The length of the id before the fields, in bytes.
     pub body: usize,
-    /// Id and fields.
+    /// The id and the fields.
     pub data: &'a [u8],
-    /// Sequence number of its sender; `None` when it is not vital.
+    /// The sequence number from its sender; `None` if it is not vital.
     pub seq: Option<Seq>,
-    /// Sequence number under which it left.
+    /// The sequence number under which it was forwarded.
     pub seq_out: Option<Seq>,
-    /// Bit of the chunk header.
+    /// The resend bit of the chunk header.
     pub resend: bool,
-    /// Its receiver takes it, now or later: it is not a repeat, and was not refused.
+    /// True if the receiver accepts it, now or later: it is not a repeat and was not refused.
     pub delivered: bool,
-    /// The packet around it.
+    /// The packet that contains it.
     pub packet: PacketView<'a>,
 }
 
-/// The packet around a message.
+/// The packet that contains a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketView<'a> {
-    /// Bytes of the datagram; `None` when no peer sent it.
+    /// The length of the datagram in bytes; `None` if no peer sent it.
     pub size: Option<usize>,
-    /// Ack of its header.
+    /// The ack in the header.
     pub ack: Option<Seq>,
-    /// Chunks that its header announces.
+    /// The number of chunks that the header announces.
     pub chunks: Option<u8>,
-    /// Its payload is compressed.
+    /// True if the payload is compressed.
     pub compressed: bool,
-    /// Oddities of the datagram.
+    /// The oddities of the datagram.
     pub notes: &'a [Note],
 }
 
 impl MessageView<'_> {
-    /// The subject of an expression.
+    /// Returns the subject for expressions.
     #[must_use]
     pub const fn subject(&self) -> Subject<'_> {
         Subject {
@@ -72,7 +72,7 @@ impl MessageView<'_> {
         matches!(self.class, Class::System | Class::Game)
     }
 
-    /// Returns true if its end was not recorded. Chunks are there whole, or not at all.
+    /// Returns true if the recording lacks its end. Chunks are recorded completely, or not at all.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         let mut notes = self.packet.notes.iter();

@@ -12,18 +12,18 @@ use crate::syntax::{self, Action, Expr, Path, parse_rules};
 /// The rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
-    /// Where any of them has to see messages.
+    /// The protocols and directions in which a rule has to see messages.
     pub(super) acts: Vec<(Proto, Dir)>,
     pub(super) registry: &'static Registry,
 }
 
-/// A rule that has been checked.
+/// A checked rule.
 pub(super) struct Rule {
-    /// Its name, else its text, with its occurrence behind it where it is not the first with that text.
+    /// The name, or else the text, followed by its occurrence if it is not the first with that text.
     pub(super) identity: Box<str>,
     pub(super) actions: Vec<Action>,
     pub(super) when: Filter,
-    /// By protocol and direction: whether it can match there.
+    /// The protocols and directions in which it can match.
     reach: Vec<(Proto, Dir)>,
 }
 
@@ -92,7 +92,7 @@ fn places() -> impl Iterator<Item = (Proto, Dir)> {
     Proto::ALL.into_iter().flat_map(of)
 }
 
-/// The identity of a rule: two with the same name are an error, two with the same text are counted.
+/// Returns the identity of a rule. Two rules with the same name are an error; those with the same text are counted.
 fn identity(rule: &syntax::Rule, occurrences: &mut BTreeMap<String, u32>) -> Result<Box<str>, Diagnostic> {
     let text = rule
         .name
@@ -110,7 +110,7 @@ fn identity(rule: &syntax::Rule, occurrences: &mut BTreeMap<String, u32>) -> Res
     }
 }
 
-/// The first thing in a condition that is not known where rules decide.
+/// Reports the first part of a condition that is unknown where rules decide.
 fn unknown_here(when: &Expr) -> Option<Diagnostic> {
     let mut found = None;
     when.each_path(&mut |path| {

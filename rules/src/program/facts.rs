@@ -1,4 +1,4 @@
-//! What a condition can ask about a message on the data thread.
+//! The facts about a message that conditions can use on the data thread.
 
 use teetap_wire::def::{Class, Decoded, Def, Registry};
 use teetap_wire::{Code, Dir, Proto};
@@ -11,7 +11,7 @@ pub(super) struct Asked<'a> {
     message: &'a Message<'a>,
     def: Option<&'a Def>,
     lazy: Lazy<'a>,
-    /// When the session opened.
+    /// The time at which the session opened.
     since: u64,
 }
 
@@ -70,7 +70,7 @@ impl Facts for Asked<'_> {
             Flag::Resend => self.message.resend,
             Flag::Compressed => self.message.packet.compressed,
             Flag::Unknown => self.def.is_none(),
-            // The compiler refuses it.
+            // The compiler rejects this condition.
             Flag::Malformed => false,
         }
     }

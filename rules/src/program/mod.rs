@@ -1,14 +1,15 @@
-//! Programs: everything that is to happen to the messages of a run, as one value.
+//! Programs: all rules of a run as one value.
 //!
-//! A [`Program`] is a text and what it means. It is set once for all sessions and never changes; what its rules
-//! remember of a session is a [`Decide`] that it makes for each. The text is kept, so that a log of inputs can hold the
+//! A [`Program`] is a text and its meaning. It is set once for all sessions and never changes. The memory of its
+//! rules about a session is in a [`Decide`], which it creates for each session. The text is kept, so that a log of
+//! inputs can hold the program and a replay can compile it again.
 //! program and a replay can compile it again.
 //!
 //! | module | part |
 //! |---|---|
-//! | `compile` | text to rules |
-//! | `state` | what rules remember of one session, and what they decide |
-//! | `facts` | what a rule's condition can ask on the data thread |
+//! | `compile` | from text to rules |
+//! | `state` | the memory of rules about one session, and their decisions |
+//! | `facts` | the facts that conditions can use on the data thread |
 
 mod compile;
 mod facts;
@@ -22,43 +23,43 @@ use teetap_wire::{Dir, Proto};
 use crate::diagnostic::Diagnostic;
 use crate::verdict::{Decide, RuleId};
 
-/// A text and what it means. Cheap to clone.
+/// A text and its meaning; cheap to clone.
 #[derive(Clone)]
 pub struct Program {
     source: Arc<str>,
     logic: Arc<dyn Logic>,
 }
 
-/// A session whose messages will be decided.
+/// A session that opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// The seed of the run: every random decision derives from it.
     pub seed: u64,
     /// The number of the session, from 1.
     pub session: u32,
-    /// When the session opened, in microseconds since the start of the run.
+    /// The time at which the session opened, in microseconds since the start of the run.
     pub at: u64,
 }
 
 /// The meaning of a program.
 ///
-/// Law: pure. The same logic makes the same decisions about the same messages, whatever the clock and the other
-/// sessions do.
+/// Law: pure. The same logic makes the same decisions about the same messages, independent of the clock and of other
+/// sessions.
 pub trait Logic: Send + Sync {
-    /// Returns true if a decision in this direction can be anything but to pass, or depends on having seen its
-    /// messages. A direction in which nothing acts keeps the numbers of its sender.
+    /// Returns true if a decision in this direction can differ from a pass, or depends on its messages. A direction
+    /// without such decisions keeps the numbers of its sender.
     fn acts(&self, proto: Proto, dir: Dir) -> bool;
 
-    /// Makes the state of a session. `before` is the state that another program had of the same session: what its rules
-    /// remember may be carried over.
+    /// Creates the state of a session. `before` is the state that another program had of the same session; the memory
+    /// of its rules may be carried over.
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide>;
 
-    /// The name of a rule: its own, else its text.
+    /// Returns the name of a rule: its own, or else its text.
     fn rule(&self, id: RuleId) -> Option<&str>;
 }
 
 impl Program {
-    /// A program whose meaning is given. Only that which [`Self::compile`] makes of its text can be replayed.
+    /// Creates a program with a given meaning. Only a program from [`Self::compile`] can be replayed.
     pub fn new(source: impl Into<Arc<str>>, logic: impl Logic + 'static) -> Self {
         Self {
             source: source.into(),
@@ -66,10 +67,10 @@ impl Program {
         }
     }
 
-    /// Compiles rules. Returns warnings and notes beside the program, in the order of the text.
+    /// Compiles rules. Returns the program with warnings and notes in the order of the text.
     ///
     /// # Errors
-    /// Everything that is wrong with the text, in its order.
+    /// Returns all errors in the order of the text.
     pub fn compile(
         source: &str,
         registry: &'static Registry,
@@ -78,25 +79,25 @@ impl Program {
         Ok((Self::new(source, rules), diagnostics))
     }
 
-    /// Its text.
+    /// Returns the text.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// See [`Logic::acts`].
+    /// Returns true if a direction has decisions, see [`Logic::acts`].
     #[must_use]
     pub fn acts(&self, proto: Proto, dir: Dir) -> bool {
         self.logic.acts(proto, dir)
     }
 
-    /// See [`Logic::open`].
+    /// Creates the state of a session, see [`Logic::open`].
     #[must_use]
     pub fn open(&self, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
         Arc::clone(&self.logic).open(session, before)
     }
 
-    /// See [`Logic::rule`].
+    /// Returns the name of a rule, see [`Logic::rule`].
     #[must_use]
     pub fn rule(&self, id: RuleId) -> Option<&str> {
         self.logic.rule(id)

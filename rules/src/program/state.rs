@@ -1,4 +1,4 @@
-//! What rules remember of one session, and what they decide.
+//! The memory of rules about one session, and their decisions.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -42,16 +42,16 @@ impl Logic for Rules {
 /// The state of one session.
 struct State {
     rules: Arc<Rules>,
-    /// One for each rule.
+    /// The memories, one for each rule.
     memories: Vec<Memory>,
-    /// When the session opened.
+    /// The time at which the session opened.
     since: u64,
-    /// Reused, so that decoding a message allocates nothing.
+    /// A buffer, so that decoding a message allocates nothing.
     buffer: Decoded,
 }
 
 impl State {
-    /// What the same rule remembered: its identity and its condition are the same.
+    /// Takes over the memory of the same rule: one with the same identity and condition.
     fn take(&mut self, rule: &Rule) -> Option<Memory> {
         let is_same = |old: &Rule| old.identity == rule.identity && old.when.expr() == rule.when.expr();
         let at = self.rules.rules.iter().position(is_same)?;
@@ -78,7 +78,7 @@ impl Decide for State {
     }
 }
 
-/// Adds what a rule does. True if no later rule is tried.
+/// Adds the actions of a rule. Returns true if no later rule is tried.
 fn carry_out(id: RuleId, actions: &[Action], verdict: &mut Verdict) -> bool {
     verdict.rules.push(id);
     for action in actions {

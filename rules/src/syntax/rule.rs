@@ -1,7 +1,7 @@
-//! Rules: what is to be done, and when.
+//! Rules: actions and their conditions.
 //!
-//! Law: a statement is one line and the indented lines below it. Each is read by itself, so that every error of a text
-//! is found at once.
+//! Law: a statement is one line and the indented lines below it. Each statement is read by itself, so that all errors
+//! of a text are found at once.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,27 +20,27 @@ use super::parse::{MAX_LENGTH, expression};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// Most rules of one text.
+/// The maximum number of rules in one text.
 pub const MAX_RULES: usize = 1024;
-/// Most copies that `lose` suppresses, that `dup` makes, and that overtake with `reorder`.
+/// The maximum number of copies that `lose` suppresses, that `dup` makes, and that overtake with `reorder`.
 const MAX_TIMES: i64 = 100;
-/// Longest delay.
+/// The maximum delay.
 const MAX_DELAY: Duration = Duration::from_secs(3600);
 
 /// A statement of the language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Its own name. `None`: its text identifies it.
+    /// The name; `None` if the text identifies the rule.
     pub name: Option<Name>,
-    /// At least one, in the order in which they are carried out.
+    /// The actions in order, at least one.
     pub actions: Vec<Action>,
     /// The condition.
     pub when: Expr,
-    /// From its first byte to the last one of the condition.
+    /// The range from the first byte to the end of the condition.
     pub span: Span,
 }
 
-/// What is done with a message.
+/// An action on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// `pass`
@@ -49,35 +49,35 @@ pub enum Action {
     Drop,
     /// `lose 2 times`
     Lose {
-        /// How many copies are suppressed, from 1.
+        /// The number of suppressed copies, from 1.
         times: u32,
     },
     /// `delay 80ms unordered`
     Delay {
-        /// How long the message waits.
+        /// The delay.
         for_: Duration,
-        /// Later messages overtake it.
+        /// True if later messages overtake it.
         unordered: bool,
     },
     /// `dup 2`
     Dup {
-        /// How many messages are added, from 1.
+        /// The number of added messages, from 1.
         copies: u32,
     },
     /// `reorder 4`; `swap` is `reorder 1`.
     Reorder {
-        /// How many matches overtake the message, from 1.
+        /// The number of matches that overtake the message, from 1.
         after: u32,
     },
 }
 
-/// Every action that can be carried out.
+/// All actions.
 const ACTIONS: [&str; 7] = ["pass", "drop", "lose", "delay", "dup", "reorder", "swap"];
 
 /// Reads a text as rules, in the order of the text.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of the text.
+/// Returns all errors in the order of the text.
 pub fn parse_rules(text: &str) -> Result<Vec<Rule>, Vec<Diagnostic>> {
     let (mut rules, mut errors) = (Vec::new(), Vec::new());
     for span in statements(text) {
@@ -94,7 +94,7 @@ pub fn parse_rules(text: &str) -> Result<Vec<Rule>, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(rules) } else { Err(errors) }
 }
 
-/// Where the statements are: a line that is neither blank nor a comment, and the indented lines below it.
+/// Returns the places of the statements: a line that is neither blank nor a comment, and the indented lines below it.
 fn statements(text: &str) -> Vec<Span> {
     let mut statements: Vec<Span> = Vec::new();
     let mut start = 0;
@@ -159,7 +159,7 @@ fn rule(i: &mut Input<'_>) -> Parsed<Rule> {
     })
 }
 
-/// `name:`
+/// Reads `name:`.
 fn name(i: &mut Input<'_>) -> Parsed<Name> {
     let (text, span) = word(i)?;
     (winnow::token::take_while(0.., (' ', '\t')), ':').parse_next(i)?;
@@ -225,7 +225,7 @@ fn delay(i: &mut Input<'_>) -> Parsed<Action> {
     Ok(Action::Delay { for_, unordered })
 }
 
-/// A number from 1, if there is one.
+/// Reads a number from 1, if there is one.
 fn opt_times(i: &mut Input<'_>) -> Parsed<Option<u32>> {
     let Some((value, span)) = opt_number(i)? else {
         return Ok(None);
@@ -245,7 +245,7 @@ fn opt_number(i: &mut Input<'_>) -> Parsed<Option<(Number, Span)>> {
     opt(number).parse_next(i)
 }
 
-/// The value of a number that has to measure `quantity`.
+/// Returns the value of a number that must measure `quantity`.
 fn measured(number: Number, span: Span, quantity: Quantity) -> Parsed<i64> {
     let found = number.unit.map_or(Quantity::Plain, |unit| unit.quantity());
     match number.value().filter(|_| found == quantity) {
@@ -262,7 +262,7 @@ fn measured(number: Number, span: Span, quantity: Quantity) -> Parsed<i64> {
     }
 }
 
-/// Without its name, as identical rules are written in one way only.
+/// Prints the rule without its name, in a canonical form.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, action) in self.actions.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! The players of a session: their names by client id, and which of them is the client itself.
 //!
-//! The client sends its own name. The names of others come in messages in 0.7, in snapshots in 0.6 and DDNet. When the map
-//! changes all ids are given anew.
+//! The client sends its own name. The names of others are in messages in 0.7, in snapshots in 0.6 and DDNet. When the
+//! map changes all ids are assigned anew.
 //!
-//! Law: a bounded number of ids and bytes. The name of an id is the one that the server gives it, the name of the session's
-//! own player is the one that the client gives itself; each stands in for the other.
+//! Law: the numbers of ids and bytes are bounded. The name of an id is the one from the server, the name of the
+//! session's own player is the one from the client; each stands in for the other.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 
@@ -14,9 +14,9 @@ use teetap_wire::{
     snap::{Change, Completed, Fate},
 };
 
-/// Client ids there can be; DDNet has 128 since 19.0.
+/// The possible client ids; DDNet has 128 since 19.0.
 const IDS: RangeInclusive<i64> = 0..=127;
-/// Bytes of a player's name that are kept; the games keep 15.
+/// The number of bytes of a player's name that are kept; the games keep 15.
 const NAME: usize = 64;
 
 /// The players of one session.
@@ -24,9 +24,9 @@ const NAME: usize = 64;
 pub struct Players {
     known: BTreeMap<i64, Player>,
     own_id: Option<i64>,
-    /// As the client calls itself.
+    /// The name that the client sent.
     own_name: Option<Box<[u8]>>,
-    /// Messages were missed: the next snapshot with players has all there are.
+    /// True if messages were missed: the next snapshot with players has all of them.
     stale: bool,
 }
 
@@ -40,12 +40,12 @@ struct Player {
 /// The types of `client_info` and `player_info` in the snapshots of a session.
 pub(super) type Kinds = [Option<u16>; 2];
 
-/// The players that are others than before.
+/// The players that changed.
 #[derive(Debug, Default)]
 struct News {
-    /// Those that are not named are gone.
+    /// True if all players that are not named are gone.
     is_all: bool,
-    /// `None`: it left.
+    /// The changed players; `None` if the player left.
     players: Vec<(i64, Option<Player>)>,
     own_id: Option<i64>,
 }
@@ -60,7 +60,7 @@ enum Topic {
 }
 
 impl Players {
-    /// The name of the session's own player; `None` until it is known.
+    /// Returns the name of the session's own player; `None` until it is known.
     #[must_use]
     pub fn own_name(&self) -> Option<&[u8]> {
         let by_id = || self.known.get(&self.own_id?);
@@ -68,13 +68,13 @@ impl Players {
         self.own_name.as_deref().or_else(given)
     }
 
-    /// The client id of the session's own player; `None` until it is known.
+    /// Returns the client id of the session's own player; `None` until it is known.
     #[must_use]
     pub const fn own_id(&self) -> Option<i64> {
         self.own_id
     }
 
-    /// The name of the player with this client id.
+    /// Returns the name of the player with this client id.
     #[must_use]
     pub fn name(&self, id: i64) -> Option<&[u8]> {
         let known = self.known.get(&id).map(|player| &*player.name);
@@ -82,7 +82,7 @@ impl Players {
         known.or_else(own)
     }
 
-    /// The client ids and names given by the server, in the order of the ids.
+    /// Returns the client ids and names given by the server, in the order of the ids.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &[u8])> {
         self.known.iter().map(|(id, player)| (*id, &*player.name))
     }
@@ -93,7 +93,7 @@ impl Players {
         Topic::of(dir, def).is_some()
     }
 
-    /// Learns from a message; `decoded` is what was read of `data`.
+    /// Learns from a message; `decoded` was read from `data`.
     pub(super) fn learn(&mut self, dir: Dir, def: &Def, decoded: &Decoded, data: &[u8]) {
         let message = Message { def, decoded, data };
         match Topic::of(dir, def) {
@@ -124,7 +124,7 @@ impl Players {
         }
     }
 
-    /// Learns from a snapshot of 0.6 or DDNet, if clients take it. Most have no news; then nothing is copied.
+    /// Learns from a snapshot of 0.6 or DDNet, if clients accept it. Most have no news; then nothing is copied.
     pub(super) fn learn_snapshot(this: &mut Arc<Self>, snapshot: &Completed<'_>, kinds: &mut Option<Kinds>) {
         if snapshot.fate != Fate::Kept {
             return;
@@ -136,7 +136,7 @@ impl Players {
         }
     }
 
-    /// Messages were missed.
+    /// Records that messages were missed.
     pub(super) fn gap(this: &mut Arc<Self>) {
         if !this.stale {
             Arc::make_mut(this).stale = true;
@@ -192,7 +192,7 @@ impl Players {
         self.own_id = self.own_id.or(news.own_id);
     }
 
-    /// Returns true if an item has anything new. What is as in the base may be not as in a snapshot after that.
+    /// Returns true if an item has news. An item that equals its base may differ from a later snapshot.
     fn is_news(&self, id: i64, change: Change<'_>, base: Option<i32>) -> bool {
         let known = self.known.get(&id);
         change != Change::Same || known.is_none_or(|known| base.is_none_or(|base| known.tick > base))
@@ -211,7 +211,7 @@ impl Topic {
     }
 }
 
-/// A message that was read.
+/// A decoded message.
 struct Message<'a> {
     def: &'a Def,
     decoded: &'a Decoded,

@@ -12,7 +12,7 @@ fn def(name: &str) -> &'static Def {
     Registry::builtin().named(Proto::V7, None, name).next().unwrap()
 }
 
-/// Hands in a 0.7 message.
+/// Passes in a 0.7 message.
 fn tell(players: &mut Players, dir: Dir, name: &str, values: &Datum) {
     let (def, mut data, mut decoded) = (def(name), Vec::new(), Decoded::new());
     def.encode(values, &mut data).unwrap();
@@ -60,7 +60,7 @@ fn players_come_go_and_are_others_after_a_map_change() {
     );
     let gone = Datum::group([("client_id", 3.into())]);
     tell(&mut players, Dir::S2c, "sv_client_drop", &gone);
-    // What the client calls itself is still known.
+    // The client's own name is still known.
     assert_eq!(names(&players, &[0, 3]), [some("you"), some("me")]);
     let map = Datum::group([("name", "ctf1".into()), ("size", 1.into())]);
     tell(&mut players, Dir::S2c, "map_change", &map);
@@ -87,7 +87,7 @@ fn there_are_never_too_many_and_names_are_never_too_long() {
     assert_eq!(players.name(127).map(<[u8]>::len), Some(64));
 }
 
-/// A snapshot with this name of player 5.
+/// Returns a snapshot with this name of player 5.
 fn named(name: Option<&str>) -> Snapshot {
     let registry = Registry::builtin();
     let def = registry.named(Proto::Ddnet, None, "client_info").next().unwrap();
@@ -108,7 +108,7 @@ struct Followed {
 }
 
 impl Followed {
-    /// After the snapshot exactly those are known that are in it.
+    /// Checks that after the snapshot exactly its players are known.
     fn snapshot(&mut self, data: &[u8], expected: Option<&str>) {
         let mut decoded = Decoded::new();
         let def = decoded.message(Registry::builtin(), Proto::Ddnet, Dir::S2c, data);
