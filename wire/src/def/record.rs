@@ -107,11 +107,6 @@ impl Decoded {
         &self.notes
     }
 
-    /// Returns the notes for additions about the chunk around the message.
-    pub const fn notes_mut(&mut self) -> &mut Notes {
-        &mut self.notes
-    }
-
     /// Returns the length in bytes of the id before the fields.
     #[must_use]
     pub const fn body(&self) -> usize {

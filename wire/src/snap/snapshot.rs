@@ -21,6 +21,9 @@ pub struct Key {
     pub id: u16,
 }
 
+/// The snapshot without items, which stands for a missing base.
+pub(super) static NOTHING: Snapshot = Snapshot::new();
+
 /// The items of a tick.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {

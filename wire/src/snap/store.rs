@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::delta::{Counts, Delta};
 use super::forms::{Forms, Head, Meaning};
 use super::parts::{Parts, Receiving};
-use super::snapshot::{Sizes, Snapshot};
+use super::snapshot::{NOTHING, Sizes, Snapshot};
 use super::view::{Completed, Crc, Fate, Retained};
 use super::{MAX_PARTS, PART};
 use crate::def::{Decoded, Def, Registry};
@@ -28,8 +28,6 @@ const BEHIND: i32 = 25;
 const REMEMBERED: i32 = 150;
 /// The number of buffers kept for reuse.
 const SPARE: usize = 2;
-
-pub(super) static NOTHING: Snapshot = Snapshot::new();
 
 /// The snapshots of a session.
 #[derive(Debug, Clone)]

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use super::delta::Counts;
 use super::pairs::{Pair, pairs, pairs_of};
-use super::snapshot::{Key, Snapshot};
-use super::store::NOTHING;
+use super::snapshot::{Key, NOTHING, Snapshot};
 use crate::Proto;
 use crate::def::{Class, Decoded, Def, Id, Record, Registry};
 use crate::note::Notes;
