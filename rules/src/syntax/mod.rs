@@ -1,6 +1,6 @@
 //! The text of expressions and rules, and their trees.
 //!
-//! Law: [`parse`] and [`parse_rules`] accept any text and neither panic nor run out of stack: length, nesting and the
+//! Law: [`parse()`] and [`parse_rules`] accept any text and neither panic nor run out of stack: length, nesting and the
 //! number of arithmetic operators are limited. Printing a tree and parsing it again gives the same tree. Names are
 //! looked up later, in `check`.
 
