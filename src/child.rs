@@ -1,6 +1,6 @@
 //! The command of `teetap run HOST -- CMD`.
 //!
-//! Its stdout goes to our stderr: our stdout is for the lines about the traffic alone.
+//! Law: the command's stdout goes to stderr, as stdout holds nothing but lines about the traffic.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::exit::{Exit, Failure};
 
-/// Time to end by itself after being asked, twice.
+/// Time to end by itself after INT, and again after TERM.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// A running command.
@@ -25,15 +25,15 @@ pub(crate) struct Running {
     child: Child,
 }
 
-/// How it ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
-    /// Its exit code, 128+n when a signal ended it.
+    /// The exit code, 128+n when a signal ended it.
     pub(crate) code: i32,
 }
 
 impl End {
-    /// What that makes of our run.
+    /// Returns the end of the run that it leads to.
     pub(crate) fn exit(self) -> Exit {
         if self.code == 0 { Exit::Ok } else { Exit::Failed }
     }
@@ -49,7 +49,7 @@ impl End {
 /// Starts `command` with `{addr}`, `{host}` and `{port}` replaced by where to connect to.
 ///
 /// # Errors
-/// When it cannot be started.
+/// The command cannot be started.
 pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running, Failure> {
     let words: Vec<OsString> = command.iter().map(|word| fill_in(word, connect)).collect();
     let Some((program, arguments)) = words.split_first() else {
@@ -64,23 +64,23 @@ pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running
 }
 
 impl Running {
-    /// How it ended, if it has.
+    /// Returns how it ended, if it has.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system cannot tell.
     pub(crate) fn ended(&mut self) -> io::Result<Option<End>> {
         Ok(self.child.try_wait()?.map(End::of))
     }
 
-    /// Ends it: asks, waits, kills. `asked`: it got the signal from the terminal already.
+    /// Ends it: sends TERM, waits, kills. `asked`: it got INT from the terminal already.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system cannot tell.
     pub(crate) fn end(&mut self, asked: bool) -> io::Result<End> {
         if asked && let Some(end) = self.wait(GRACE)? {
             return Ok(end);
         }
-        // An error says that it has just ended.
+        // An error means that it has just ended.
         let _ended = kill_process(Pid::from_child(&self.child), Signal::TERM);
         if let Some(end) = self.wait(GRACE)? {
             return Ok(end);

@@ -1,4 +1,4 @@
-//! The message definitions of this run: those that are built in, and a user's own.
+//! The message definitions of this run: the built-in ones, and the user's own.
 
 use std::{fs::File, io::Read as _, path::Path, sync::OnceLock};
 
@@ -9,10 +9,10 @@ use crate::exit::Failure;
 /// Bytes of a definition file; all of DDNet's messages take a twentieth of it.
 const LARGEST: u64 = 1 << 20;
 
-/// Reads `file`, if there is one. Once in a run: later calls give what the first one read.
+/// Returns the built-in definitions and those of `file`, which is read once in a run.
 ///
 /// # Errors
-/// [`Failure`]s of the command line: a file that cannot be read, or everything that is wrong in it, a line each.
+/// The file cannot be read, or is wrong: the error has a line for each mistake.
 pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
     static LOADED: OnceLock<Registry> = OnceLock::new();
     let Some(file) = file else {
@@ -42,7 +42,7 @@ pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
     Ok(LOADED.get_or_init(|| registry))
 }
 
-/// What is wrong with the name of a message or object: nobody could ask for it.
+/// Returns why a message or object may not have this name: a filter could not name it.
 fn objection(class: Class, name: &str) -> Option<String> {
     let prefix = if class == Class::Object { "snap." } else { "" };
     let what = format!("`{prefix}{name}` means something else in filters: choose another name");

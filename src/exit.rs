@@ -1,4 +1,4 @@
-//! How a run ends: the one table of exit codes, and the errors that carry one.
+//! The end of a run: the table of exit codes, and the errors that carry one.
 //!
 //! Help and man page are made from [`TABLE`].
 
@@ -17,7 +17,7 @@ pub(crate) enum Exit {
     Usage,
     /// The network, or something that could not be started.
     Network,
-    /// What was waited for has not come.
+    /// The expression of --until has not matched.
     Timeout,
     /// A recording is damaged.
     Damaged,
@@ -55,7 +55,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
 ];
 
 impl Exit {
-    /// What the process ends with.
+    /// Returns the exit code of the process.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Ok => 0,
@@ -70,7 +70,7 @@ impl Exit {
     }
 }
 
-/// [`TABLE`] as text for help and man page.
+/// Returns [`TABLE`] as text for help and man page.
 pub(crate) fn table() -> String {
     TABLE
         .iter()

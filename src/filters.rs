@@ -7,10 +7,10 @@ use teetap_wire::def::Registry;
 
 use crate::{exit::Failure, output};
 
-/// Reads `text`, which was given as `option`. Warnings and notes are told.
+/// Parses the expression `text` of `option`, and prints warnings.
 ///
 /// # Errors
-/// [`Failure`] of the command line with everything that is wrong, as the places in the text.
+/// The expression is wrong: the error shows every mistake with its place.
 pub(crate) fn parse(
     option: &str,
     text: Option<&str>,

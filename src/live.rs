@@ -33,14 +33,14 @@ const BATCH: usize = 4096;
 /// The reason that peers are shown at the end of a run.
 pub(crate) const REASON: &str = "teetap was stopped";
 
-/// What interrupts the wait for the next tick.
+/// An interruption of the wait for the next tick.
 #[derive(Debug)]
 pub(crate) enum Wake {
     /// A signal came.
     Signal(Exit),
     /// The probe is done.
     Probe(Finding),
-    /// What the run was for is done: how it ended, and what to say about it.
+    /// The purpose of the run is fulfilled: the end, and lines to print.
     Done(Exit, Vec<(Level, String)>),
 }
 
@@ -62,13 +62,13 @@ pub(crate) struct Live {
 
 /// Why the loop ended.
 enum Why {
-    /// Somebody decided so.
+    /// A signal, a match, the time limit or the demo.
     Decided(Exit),
     /// The command has ended.
     Child(End),
-    /// Nobody reads the output.
+    /// Stdout is closed.
     Unread,
-    /// The data thread has ended, though nobody told it to.
+    /// The data thread has ended by itself.
     Dead,
 }
 
@@ -76,10 +76,10 @@ impl Live {
     /// Runs until a signal, the end of the command, or the end of the readers.
     ///
     /// # Errors
-    /// When stdout cannot be written or the command cannot be watched.
+    /// Stdout cannot be written, or the command cannot be waited for.
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
         let why = self.watch();
-        // Whatever happened, the peers are told first.
+        // Whatever happened, the peers get their CLOSE first.
         self.proxy.commands().stop(REASON);
         let why = why?;
         let unread = matches!(why, Why::Unread);
@@ -143,7 +143,7 @@ impl Live {
                 }
                 Ok(Wake::Probe(finding)) => self.tell(&finding),
                 Err(RecvTimeoutError::Timeout) => {}
-                // Everybody who could wake us is gone; the tick goes on without them.
+                // No sender is left; the tick goes on without them.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
             self.print_events();
@@ -183,9 +183,9 @@ impl Live {
         }
     }
 
-    /// Says what the kernel has dropped since the last time.
+    /// Warns of datagrams that the kernel has dropped since the last look.
     fn look_for_drops(&mut self) {
-        // A system that does not tell has nothing to say here.
+        // Zero where the system does not count them.
         let news = self.drops.look().unwrap_or(0);
         if news > 0 {
             let text =
@@ -194,7 +194,7 @@ impl Live {
         }
     }
 
-    /// Why the data thread ended: a signal stops it by itself and says so before.
+    /// Returns why the data thread ended: a signal stops it, and is sent here before.
     fn last_wish(&self) -> Why {
         let decided = self.wake.try_iter().find_map(|wake| match wake {
             Wake::Signal(exit) | Wake::Done(exit, _) => Some(exit),
@@ -213,7 +213,7 @@ impl Live {
     }
 }
 
-/// Says once that the input log has ended before the run.
+/// Warns once that the input log has ended before the run.
 fn warn_of(output: &mut Output, clock: Clock, input_log: Option<Faults>) {
     if let Some(news) = input_log.and_then(|log| log.news()) {
         let text = format!("the input log ends before the run: {news}");

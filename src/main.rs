@@ -1,6 +1,6 @@
 //! The `teetap` binary: command line, output, signals, the demo.
 //!
-//! Law: everything about the protocol is in the crates below; here it is chosen, started, shown and ended.
+//! Law: the protocol is in the crates below; here runs are configured, started, printed and ended.
 
 mod child;
 mod cli;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(cli::refuse(&error).code()),
     };
-    // The panic hook has told what happened; the exit code says that it is a bug.
+    // The panic hook has reported the panic; the exit code marks a bug.
     let exit = match catch_unwind(AssertUnwindSafe(|| dispatch(cli))) {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) => {

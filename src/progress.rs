@@ -1,4 +1,4 @@
-//! How far the reading of a long recording is: one line on stderr while somebody looks.
+//! The progress of reading a long recording: one line on stderr.
 //!
 //! Law: only on a terminal, and never in the way: lines are printed there through [`Progress::suspend`], and at the end nothing
 //! of it is left. Bytes are counted where they are read, so that stretches in which nothing is found count too.
@@ -14,7 +14,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-/// Nothing is drawn of what takes no longer.
+/// Nothing is drawn before.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Drawings in a second, at most.
 const RATE: u8 = 10;
@@ -35,7 +35,7 @@ pub(crate) struct Watched<R> {
 }
 
 impl Progress {
-    /// Returns the line for a file that is going to be read; `None` where nobody would see it.
+    /// Returns the line for a file that is going to be read; `None` where stderr is not a terminal.
     pub(crate) fn of(file: &File) -> Option<Self> {
         if !io::stderr().is_terminal() {
             return None;
@@ -98,7 +98,7 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// Returns the columns of a terminal; `None` if it is not one, or does not know.
+/// Returns the columns of a terminal; `None` if it is not one, or has no size.
 pub(crate) fn columns(terminal: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)

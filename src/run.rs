@@ -1,4 +1,4 @@
-//! What is known at the start of a run and at its end.
+//! Facts about a run at its start and at its end.
 
 use std::{
     net::SocketAddr,
@@ -11,7 +11,7 @@ use teetap_proxy::{io::Ended, session::Time};
 
 use crate::exit::Exit;
 
-/// What is known at the start.
+/// Facts at the start.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
     pub(crate) seed: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Start {
     pub(crate) wall: SystemTime,
 }
 
-/// What is known at the end.
+/// Facts at the end.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
     pub(crate) at: Time,
@@ -41,13 +41,13 @@ pub(crate) struct Summary {
     pub(crate) recording: Option<Outcome>,
 }
 
-/// What is known at the start of a recording that is shown.
+/// Facts at the start of a printed recording.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened<'a> {
     pub(crate) file: &'a Path,
     /// When it begins.
     pub(crate) wall: SystemTime,
-    /// The run, in recordings of ours.
+    /// The run, in recordings of teetap.
     pub(crate) run: Option<&'a Run>,
 }
 

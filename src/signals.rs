@@ -1,7 +1,7 @@
 //! Signals: INT, TERM and HUP end the run.
 //!
-//! Law: the first one asks, and the peers are sent their CLOSE even when the output is stuck in a full pipe; a second
-//! INT, or a second of patience, ends the process at once.
+//! Law: the first one ends the run in order, and the peers are sent their CLOSE even when the output is stuck in a full
+//! pipe; a second INT, or a second later, the process ends at once.
 
 use std::{
     io,
@@ -32,10 +32,10 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Waits for signals from now on; tells `wake` of the first.
+    /// Waits for signals from now on; sends the first to `wake`.
     ///
     /// # Errors
-    /// When the operating system gives no thread or no signals.
+    /// The operating system provides no thread or no signals.
     pub(crate) fn install(wake: mpsc::Sender<Wake>) -> io::Result<Self> {
         let proxy = Arc::new(OnceLock::new());
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -73,7 +73,7 @@ impl Three {
         })
     }
 
-    /// The number of the next one.
+    /// Waits for the next one.
     async fn next(&mut self) -> SignalKind {
         tokio::select! {
             _ = self.interrupt.recv() => SignalKind::interrupt(),
@@ -86,7 +86,7 @@ impl Three {
 async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Commands>) {
     let kind = signals.next().await;
     let exit = Exit::Signal(u8::try_from(kind.as_raw_value()).unwrap_or_default());
-    // The main thread is told first, so that it knows why the proxy ends.
+    // First to the main thread, so that it knows why the proxy ends.
     let listened = wake.send(Wake::Signal(exit)).is_ok();
     if let Some(proxy) = proxy.get() {
         proxy.stop(REASON);

@@ -193,11 +193,11 @@ pub(crate) fn definition() -> clap::Command {
     Cli::command()
 }
 
-/// Why the command line was not taken, or what was asked for instead (help, version).
+/// The reason why the command line was not accepted, or a requested text (help, version).
 #[derive(Debug)]
 pub(crate) struct Refusal {
     error: clap::Error,
-    /// The variable that the wrong value came from.
+    /// The variable that held the wrong value.
     variable: Option<String>,
 }
 
@@ -231,7 +231,7 @@ where
     })
 }
 
-/// Where there is too much behind a server, its name may be that of a mistyped command.
+/// Returns a better error where the name of a server may be a mistyped command.
 fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) -> clap::Error {
     let first = args.iter().skip(1).filter_map(|arg| arg.to_str());
     let first = first.into_iter().find(|arg| !arg.starts_with('-'));
@@ -247,15 +247,15 @@ fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) 
     }
 }
 
-/// The command that somebody may have meant.
+/// Returns the command that may have been meant.
 pub(crate) fn command_like(word: &str) -> Option<String> {
     suggest(word, COMMANDS).map(str::to_owned)
 }
 
-/// Says why the command line was not taken, or what was asked for instead.
+/// Prints why the command line was not accepted, or the requested text.
 pub(crate) fn refuse(Refusal { error, variable }: &Refusal) -> Exit {
     if !error.use_stderr() {
-        // A closed pipe is success: whoever closed it has read enough.
+        // A closed pipe is success: its reader has read enough.
         let _closed_pipe = error.print();
         return Exit::Ok;
     }
@@ -267,7 +267,7 @@ pub(crate) fn refuse(Refusal { error, variable }: &Refusal) -> Exit {
     Exit::Usage
 }
 
-/// The message and its tips, without the usage that follows.
+/// Returns the message and its tips, without the usage that follows.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim);
     let told =

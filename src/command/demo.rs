@@ -17,13 +17,13 @@ use crate::{
     signals::Signals,
 };
 
-/// The proxy and the server behind it, or why there is none.
+/// The proxy and the address of the server, or the reason why there is none.
 type Started = Result<(Running, SocketAddr), StartError>;
 
-/// Runs it; the bots play for `duration` after they have met.
+/// Runs the demo; the bots play for `duration` after they have met.
 ///
 /// # Errors
-/// [`Failure`]s of the command line and of the start.
+/// The command line is wrong, or the proxy cannot start.
 pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<Exit> {
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
@@ -41,7 +41,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
     thread::Builder::new().name("demo".into()).spawn(move || {
         let report = runtime.block_on(play(duration, seed, &template, &started_sender));
         let (exit, lines) = judge(report);
-        // Nobody listens when the run was ended before.
+        // The run may have ended before.
         let _ended = wake_sender.send(Wake::Done(exit, lines));
     })?;
     let (proxy, server) = started
@@ -66,7 +66,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
     .run()
 }
 
-/// Plays; tells `started` of the proxy as soon as there is one, or of why there is none.
+/// Plays; sends the proxy to `started` as soon as it runs, or the reason why there is none.
 async fn play(
     duration: Duration,
     seed: u64,
@@ -89,7 +89,7 @@ async fn play(
     demo::run(duration, seed, connect).await
 }
 
-/// How the run ends, and what to say.
+/// Returns the end of the run and the lines to print.
 fn judge(report: io::Result<Report>) -> (Exit, Vec<(Level, String)>) {
     let report = match report {
         Ok(report) => report,

@@ -25,7 +25,7 @@ const VERSION: u8 = 1;
 /// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin.
 ///
 /// # Errors
-/// [`Failure`]s of the command line: no datagram in it, and definitions that cannot be read.
+/// The input holds no datagram, or the definitions cannot be read.
 pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
     let ask = Ask {
         registry: options.definitions.registry()?,
@@ -106,7 +106,7 @@ struct Line<'a> {
 #[derive(Serialize)]
 struct RowBody<'a> {
     depth: u8,
-    /// What `at` and the notes count in: datagram or clear.
+    /// The bytes that `at` and the notes count in: datagram or clear.
     space: &'static str,
     at: usize,
     len: usize,

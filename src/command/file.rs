@@ -1,4 +1,4 @@
-//! Recordings that are read from the start to the end, with a line that says how far.
+//! Recordings that are read from the start to the end, with a progress line.
 
 use std::{
     fs::File,
@@ -19,19 +19,19 @@ const BLOCK: usize = 256 << 10;
 /// A recording.
 pub(super) struct Input {
     pub(super) bytes: Bytes,
-    /// What to tell how far it is, where somebody would see that.
+    /// The progress line, where stderr is a terminal.
     pub(super) progress: Option<Progress>,
-    /// It may be of now: whoever looks does not wait for the rest.
+    /// True if it may still grow: what is read is shown at once.
     pub(super) is_live: bool,
 }
 
-/// Its bytes.
+/// The bytes of a recording.
 pub(super) type Bytes = BufReader<Watched<File>>;
 
-/// What stands for stdin where the name of a file does.
+/// The name that stands for stdin.
 const STDIN: &str = "-";
 
-/// What to call it.
+/// Returns the name to print.
 pub(super) fn shown(path: &Path) -> &Path {
     if path == Path::new(STDIN) {
         Path::new("stdin")
@@ -40,10 +40,10 @@ pub(super) fn shown(path: &Path) -> &Path {
     }
 }
 
-/// Opens it, or stdin.
+/// Opens a recording, or stdin.
 ///
 /// # Errors
-/// [`Failure`]s of the command line: it cannot be opened, or is a folder.
+/// The file cannot be opened, or is a folder.
 pub(super) fn open(quiet: Quiet, path: &Path) -> Result<Input, Failure> {
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {}: {error}", shown(path).display()));
     let file = if path == Path::new(STDIN) {

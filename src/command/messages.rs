@@ -1,4 +1,4 @@
-//! `teetap messages [NAME]`: the definitions, as a list or one of them whole, and how they are written.
+//! `teetap messages [NAME]`: the list of definitions, one of them in full, or their syntax.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -13,7 +13,7 @@ use crate::{
 /// Prints the definition of `name`, or the list of all.
 ///
 /// # Errors
-/// [`Failure`]s of the command line: a name that nothing has, and definitions that cannot be read.
+/// No message has this name, or the definitions cannot be read.
 pub(crate) fn messages(definitions: &Definitions, name: Option<&str>) -> anyhow::Result<Exit> {
     let registry = definitions.registry()?;
     let text = match name {
@@ -28,13 +28,13 @@ pub(crate) fn messages(definitions: &Definitions, name: Option<&str>) -> anyhow:
 /// Prints how definitions are written.
 ///
 /// # Errors
-/// When stdout cannot be written.
+/// Stdout cannot be written.
 pub(crate) fn form() -> anyhow::Result<Exit> {
     output::write_out(FORM.as_bytes())?;
     Ok(Exit::Ok)
 }
 
-/// What a name says before its first dot, and the rest.
+/// Returns the class before the first dot of a name, and the rest.
 fn split(name: &str) -> (Option<Class>, &str) {
     let parts = name.split_once('.');
     let found = parts.and_then(|(prefix, own)| Some((Some(teetap_rules::class_of(prefix)?), own)));
@@ -63,7 +63,7 @@ fn unknown(registry: &Registry, name: &str) -> Failure {
     Failure::usage(format!("no message or object is called '{name}'{help}"))
 }
 
-/// What one name is in the three dialects.
+/// The definitions of one name in the three dialects.
 #[derive(Default)]
 struct Entry<'r> {
     ids: [Option<&'r Def>; 3],
@@ -115,7 +115,7 @@ fn line(name: &str, entry: &Entry<'_>) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// The id, as far as it fits a column.
+/// Returns the id as it fits a column.
 fn id(def: &Def) -> String {
     match &def.id {
         Id::Number(number) => number.to_string(),

@@ -1,4 +1,4 @@
-//! `teetap open FILE`: a recording, shown as a live run would be. `teetap grep EXPR FILE`: only the messages that match.
+//! `teetap open FILE` prints a recording as a live run would; `teetap grep EXPR FILE` prints the messages that match.
 
 use std::{
     io::BufRead,
@@ -19,7 +19,7 @@ use crate::{
     run::Opened,
 };
 
-/// Things shown before they are written out.
+/// Items printed before they are written out.
 const BATCH: usize = 256;
 
 /// Any recording.
@@ -28,11 +28,11 @@ enum Recording<R> {
     Lines(Box<Lines<R>>),
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// [`Failure`]s: of the command line, for a file that cannot be opened, and for one that is no recording at all. One that is
-/// damaged is shown up to there, which is said before the summary.
+/// The command line is wrong, or the file cannot be opened or is not a recording. One that is
+/// damaged is printed up to the damage, with a warning before the summary.
 pub(crate) fn open(filter: &FilterOption, show: &Show, path: &Path) -> anyhow::Result<Exit> {
     let registry = show.definitions.registry()?;
     let mut output = Output::new(style(show), registry);
@@ -42,7 +42,7 @@ pub(crate) fn open(filter: &FilterOption, show: &Show, path: &Path) -> anyhow::R
     show_all(show, path, &mut output, Exit::Ok)
 }
 
-/// Runs `teetap grep`; as grep does it ends with 1 when nothing matches.
+/// Runs `teetap grep`; like grep it ends with 1 when nothing matches.
 ///
 /// # Errors
 /// As [`open`].
@@ -59,7 +59,7 @@ pub(crate) fn grep(show: &Show, expr: &str, path: &Path) -> anyhow::Result<Exit>
     show_all(show, path, &mut output, Exit::Failed)
 }
 
-/// `nothing`: the end of one in which nothing matches.
+/// Prints a whole recording. `nothing`: the end when no message matches.
 fn show_all(options: &Show, path: &Path, output: &mut Output, nothing: Exit) -> anyhow::Result<Exit> {
     let input = file::open(options.quiet, path)?;
     let path = file::shown(path);
@@ -81,7 +81,7 @@ fn show_all(options: &Show, path: &Path, output: &mut Output, nothing: Exit) -> 
         match recording.read() {
             Ok(Some(item)) => show(item, path, output),
             Ok(None) => break None,
-            // Nothing of it is a recording.
+            // No part of it is a recording.
             Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error).into()),
             Err(error) => break Some(error),
         }
@@ -100,7 +100,7 @@ fn show_all(options: &Show, path: &Path, output: &mut Output, nothing: Exit) -> 
         None => Exit::Ok,
     };
     let tally = recording.tally();
-    // The last lines come before what is said about them.
+    // The last lines come before the warning.
     output.flush()?;
     if let Some(error) = damage {
         output.log(
@@ -128,7 +128,7 @@ fn show(item: Item, path: &Path, output: &mut Output) {
 }
 
 impl<R: BufRead> Recording<R> {
-    /// By its first bytes.
+    /// Opens a recording by its first bytes.
     fn of(mut input: R) -> Result<Self, ReadError> {
         Ok(match Format::of(&mut input)? {
             Format::Pcap => Self::Capture(Box::new(Playback::pcap(input)?)),

@@ -31,10 +31,10 @@ use crate::{
     signals::Signals,
 };
 
-/// Runs it. `command`: of `teetap run`; `None` or empty = until a signal.
+/// Runs `teetap HOST` and `teetap run`. `command`: of `teetap run`; `None` or empty = until a signal.
 ///
 /// # Errors
-/// [`Failure`]s of the command line and of the start; nothing runs then.
+/// The command line is wrong, or the proxy cannot start; nothing runs then.
 pub(crate) fn proxy(
     options: &ProxyOptions,
     target: &Target,
@@ -61,7 +61,7 @@ pub(crate) fn proxy(
         Some(command) if !command.is_empty() => Some(child::start(command, connect)?),
         _ => None,
     };
-    // Behind the start of the command, which need not inherit it.
+    // After the start of the command, which need not inherit it.
     if let Err(error) = raise_file_limit() {
         let text = format!("no more than the usual number of sessions: {error}");
         output.log(setup.clock.now(), Level::Warning, &text);
@@ -69,7 +69,7 @@ pub(crate) fn proxy(
     let clock = setup.clock;
     thread::Builder::new().name("probe".into()).spawn(move || {
         let finding = probe(server, proto, &clock);
-        // The run may be over before the server has answered.
+        // The run may end before the server has answered.
         let _too_late = wake_sender.send(Wake::Probe(finding));
     })?;
     Live {
@@ -87,7 +87,7 @@ pub(crate) fn proxy(
     .run()
 }
 
-/// What every run is made of.
+/// The parts of every run.
 pub(super) struct Setup {
     pub(super) clock: Clock,
     pub(super) seed: u64,
@@ -100,17 +100,17 @@ pub(super) struct Setup {
     /// When the run ends at the latest, and how.
     pub(super) timeout: Option<(Time, Exit)>,
     input_log: Option<InputLog>,
-    /// What the run is to be recorded to; taken when it starts.
+    /// The file to record to; taken when the run starts.
     recording: Option<Prepared>,
     /// Taken by the run.
     pub(super) log: Option<Log>,
 }
 
 impl Setup {
-    /// Reads definitions, starts the clock, draws the secret, and a seed where none is given.
+    /// Reads definitions, starts the log and the clock, and draws the secret, and a seed where none is given.
     ///
     /// # Errors
-    /// When the definitions are wrong, the operating system has no randomness, or the file to record to cannot be had.
+    /// The definitions or expressions are wrong, the operating system has no randomness, or a file cannot be opened.
     pub(super) fn new(options: &RunOptions, proto: Option<Proto>) -> anyhow::Result<Self> {
         let log = options.log.as_deref().map(Log::start).transpose()?;
         log::expression("--filter", options.filter.filter.as_deref());
@@ -120,7 +120,7 @@ impl Setup {
         let until = filters::parse("--until", options.show.until.as_deref(), registry)?;
         let late = if until.is_some() { Exit::Timeout } else { Exit::Ok };
         let drawn = entropy::<4>().map_err(Failure::network)?;
-        // Four bytes: short enough to type again.
+        // Four bytes: short enough to be typed again.
         let seed = options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
         let input_log = options.input_log.clone().map(|path| InputLog {
             path,
@@ -159,7 +159,7 @@ impl Setup {
         })
     }
 
-    /// For a proxy in front of `target`.
+    /// Returns the settings of a proxy in front of `target`.
     pub(super) fn settings(&self, target: SocketAddr, listen: teetap_proxy::io::Listen) -> Settings {
         Settings {
             target,
@@ -171,7 +171,7 @@ impl Setup {
         }
     }
 
-    /// The output, with the first words said and the recording begun.
+    /// Starts the output and the recording.
     ///
     /// # Errors
     /// When the recording cannot be written.
@@ -216,7 +216,7 @@ impl Setup {
     }
 }
 
-/// How to print.
+/// Returns the style of the output.
 pub(super) fn style(show: &Show) -> Style {
     Style {
         json: show.json.json,
@@ -228,7 +228,7 @@ pub(super) fn style(show: &Show) -> Style {
     }
 }
 
-/// Where a client of this machine connects to.
+/// Returns the address that a client of this machine connects to.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

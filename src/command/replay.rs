@@ -17,10 +17,10 @@ use crate::{
     output::Output,
 };
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// [`Failure`]s: without `check` of the command line, for a file that cannot be opened, and for one that is damaged.
+/// `check` is missing, or the file cannot be opened or is damaged.
 pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyhow::Result<Exit> {
     if !check {
         let text = "replay compares an input log with what this teetap makes of it: say so with --check";

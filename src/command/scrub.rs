@@ -1,4 +1,4 @@
-//! `teetap scrub FILE -o OUT`: a recording without secrets and addresses, to show to others.
+//! `teetap scrub FILE -o OUT`: redacts secrets and addresses.
 
 use std::{
     fs::{self, File},
@@ -27,11 +27,11 @@ use crate::{
 /// Bytes written at once.
 const BLOCK: usize = 256 << 10;
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// [`Failure`]s: of the command line, for a file that cannot be opened or written, and for one that is no recording at all; then
-/// nothing is left of the output. Of one that is damaged the good part is scrubbed, which is said before the summary.
+/// A file cannot be opened or written, or is not a recording at all; then
+/// no output is left. The good part of a damaged one is scrubbed, with a warning before the summary.
 pub(crate) fn scrub(
     quiet: Quiet,
     definitions: &Definitions,
@@ -57,7 +57,7 @@ pub(crate) fn scrub(
     let written = create(output)?;
     let damage = match opened.scrub(&mut scrubber, registry, written.as_file()) {
         Ok(()) => None,
-        // Nothing of it is a recording, or of use.
+        // No part of it is a recording, or of use.
         Err(ScrubError::Read(error)) if scrubber.tally().packets == 0 => return Err(refused(error).into()),
         Err(ScrubError::Read(error)) => Some(error),
         Err(ScrubError::Write(error)) => return Err(cannot_write(output, &error).into()),
@@ -73,9 +73,10 @@ pub(crate) fn scrub(
     Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
 }
 
-/// A file beside the output, which becomes it when it is whole: whoever interrupts this is left with no half of one.
+/// Creates a file beside the output, which becomes the output when it is whole: an interrupted run leaves no half of
+/// one.
 ///
-/// Readable and writable by its owner alone, as all recordings, until its owner has looked at it.
+/// Its mode is 0600, as that of all recordings, until its owner has checked it.
 fn create(path: &Path) -> Result<NamedTempFile, Failure> {
     if path == Path::new("-") {
         return Err(Failure::usage("scrub writes to a file, not to stdout: name one"));
@@ -95,7 +96,7 @@ fn create(path: &Path) -> Result<NamedTempFile, Failure> {
         .map_err(|error| cannot_write(path, &error))
 }
 
-/// The output is whole.
+/// Gives the output its name.
 fn persist(written: NamedTempFile, path: &Path) -> Result<(), Failure> {
     match written.persist_noclobber(path) {
         Ok(_) => Ok(()),
@@ -110,12 +111,12 @@ fn taken(path: &Path) -> Failure {
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     let error = error.to_string();
-    // Not the name of the file beside it.
+    // Without the name of the file beside it.
     let why = error.split_once(" at path ").map_or(&*error, |(why, _)| why);
     Failure::network(format!("cannot write {}: {why}", path.display()))
 }
 
-/// What is to be scrubbed.
+/// A recording to be scrubbed.
 enum Opened<R> {
     Capture(Box<Capture<R>>),
     Lines(Box<Lines<R>>),
@@ -135,7 +136,7 @@ impl<R: BufRead> Opened<R> {
     }
 }
 
-/// Every line is made anew of the event that it told of.
+/// Writes every line anew from its event.
 fn scrub_lines(
     mut lines: Lines<impl BufRead>,
     scrubber: &mut Scrubber,
@@ -182,7 +183,7 @@ fn write_line(item: Item, scrubber: &mut Scrubber, encoder: &mut JsonLines, out:
     }
 }
 
-/// What was done, in a line.
+/// Returns the summary as a line.
 fn summary(tally: &Scrubbed, output: &Path) -> String {
     let mut parts = vec![
         count(tally.secrets, "secret", "secrets"),

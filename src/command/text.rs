@@ -8,7 +8,7 @@ use crate::{cli, exit::Exit, output};
 /// Prints the completion script of a shell.
 ///
 /// # Errors
-/// When stdout cannot be written.
+/// Stdout cannot be written.
 pub(crate) fn completions(shell: Shell) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut cli::definition(), "teetap", &mut text);
@@ -18,7 +18,7 @@ pub(crate) fn completions(shell: Shell) -> anyhow::Result<Exit> {
 /// Prints the man page, or that of the sub-command `of`.
 ///
 /// # Errors
-/// When stdout cannot be written.
+/// Stdout cannot be written.
 pub(crate) fn man(of: Option<&str>) -> anyhow::Result<Exit> {
     let mut definition = cli::definition().flatten_help(true).disable_help_subcommand(true);
     // Gives the sub-commands the names of their pages.
@@ -26,7 +26,7 @@ pub(crate) fn man(of: Option<&str>) -> anyhow::Result<Exit> {
     let page = of
         .and_then(|name| definition.find_subcommand(name).cloned())
         .unwrap_or(definition);
-    // Its lists would be filled to lines like other text.
+    // Lists would be filled to lines like other text.
     let notes = page.get_after_long_help().map(ToString::to_string);
     let page = page
         .after_help(Resettable::Reset)

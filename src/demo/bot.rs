@@ -1,7 +1,7 @@
 //! A bot that plays: handshake, join, inputs, snapshots, chat, pings, and a quit with a reason.
 //!
-//! Law: no socket and no clock. It judges nothing; what it saw is in its report. It starts to talk when it sees
-//! another player, so that every line said can be heard, and stops a quarter of its time before it quits.
+//! Law: no socket and no clock. The bot decides nothing; what it saw is in its report. It starts to talk when it sees
+//! another player, so that every line can be received, and stops a quarter of its time before it quits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::world;
 
 /// Between two tries to connect.
 const RETRY: Duration = Duration::from_millis(500);
-/// For the handshake, and for another player to turn up.
+/// The longest wait for the handshake, and for another player.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Between two lines of chat.
 const TALK: Duration = Duration::from_millis(400);
@@ -38,7 +38,7 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Bot {
     persona: Persona,
-    /// Its own token, 0.7 only.
+    /// The bot's own token, 0.7 only.
     own: Token,
     /// How long to play once it has met another player.
     duration: Duration,
@@ -84,17 +84,17 @@ impl Bot {
         }
     }
 
-    /// Whether it has nothing more to do than to have its last datagrams sent.
+    /// Returns true if it has nothing left but its last datagrams to send.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
 
-    /// What it saw so far.
+    /// Returns what it saw so far.
     pub(super) fn report(&self) -> &BotReport {
         &self.report
     }
 
-    /// The next datagram to send.
+    /// Returns the next datagram to send.
     pub(super) fn take(&mut self) -> Option<Vec<u8>> {
         if let Phase::Online(endpoint) = &mut self.phase {
             self.out.extend(std::iter::from_fn(|| endpoint.take()));
@@ -102,7 +102,7 @@ impl Bot {
         self.out.pop_front()
     }
 
-    /// Takes a datagram of the server.
+    /// Handles a datagram of the server.
     pub(super) fn handle(&mut self, now: Duration, datagram: &[u8]) {
         let Phase::Online(endpoint) = &mut self.phase else {
             return self.shake_hands(now, datagram);

@@ -14,7 +14,7 @@ use teetap_wire::{
 
 /// A datagram leaves after this long without one.
 const KEEPALIVE: Duration = Duration::from_secs(1);
-/// Chunks that nobody flushed leave when nothing was sent for this long.
+/// Chunks that were not flushed leave when nothing was sent for this long.
 const FLUSH: Duration = Duration::from_millis(500);
 /// The oldest unacked chunk is sent again when its last transmission is this old.
 const RESEND: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub(super) struct Message {
     pub(super) data: Vec<u8>,
 }
 
-/// What a datagram was.
+/// The content of a datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
     /// Not valid here: damaged, wrong token, or an ack outside the window.
@@ -121,7 +121,7 @@ impl Endpoint {
         self.counters
     }
 
-    /// The next datagram to send.
+    /// Returns the next datagram to send.
     pub(super) fn take(&mut self) -> Option<Vec<u8>> {
         self.out.pop_front()
     }
@@ -232,7 +232,7 @@ impl Endpoint {
     /// Runs the timers.
     ///
     /// # Errors
-    /// The reason, when the connection has ended. The peer has been told it.
+    /// The reason, when the connection has ended. The peer has been sent it.
     pub(super) fn tick(&mut self, now: Duration) -> Result<(), &'static str> {
         if now.saturating_sub(self.received_at) > TIMEOUT {
             return Err(self.end(now, "Timeout"));
@@ -354,7 +354,7 @@ pub(super) fn control_datagram(proto: Proto, token: Token, ack: Seq, payload: &[
     datagram
 }
 
-/// What a chunk takes of the reference's ring (ringbuffer.cpp on 64 bit).
+/// Returns the bytes that a chunk takes in the reference's ring (ringbuffer.cpp on 64 bit).
 fn block(len: usize) -> usize {
     (40 + len + 47) / 24 * 24
 }

@@ -53,11 +53,11 @@ struct Row {
 /// How a message is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Send {
-    /// Not vital, and waits for company.
+    /// Not vital, and waits for other chunks.
     Lazy,
     /// Not vital, at once.
     Quick,
-    /// Vital, and waits for company.
+    /// Vital, and waits for other chunks.
     Vital,
     /// Vital, at once.
     Urgent,
@@ -98,7 +98,7 @@ const TABLE: [Row; 22] = [
     row(Kind::ClStartInfo, Layer::Game, 20, 27, Send::Urgent),
 ];
 
-/// DDNet's extended system messages: id 0 and a UUID. Vital, and wait for company.
+/// DDNet's extended system messages: id 0 and a UUID. Vital, and wait for other chunks.
 const EXTENDED: [(Kind, [u8; 16]); 2] = [
     (
         Kind::Capabilities,
@@ -172,7 +172,7 @@ impl Row {
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// What message it is, and its fields. Game messages must be vital: every receiver drops others.
+    /// Returns the kind of a message, and its fields. Game messages must be vital: every receiver drops others.
     pub(super) fn open(proto: Proto, vital: bool, data: &'a [u8]) -> Option<(Kind, Self)> {
         let (id, len) = message::identify(data)?;
         let kind = match id.uuid {
@@ -215,7 +215,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A token made of a secret: never one of the special values.
+/// Returns a token made of a secret: never one of the special values.
 pub(super) fn token(secret: u64, of: impl Hash) -> Token {
     let mut hasher = DefaultHasher::new();
     (secret, of).hash(&mut hasher);

@@ -1,16 +1,16 @@
-//! Who the bots are.
+//! The two bots of the demo.
 
 use std::time::Duration;
 
 use teetap_wire::Proto;
 
-/// Who a bot is.
+/// The protocol and habits of a bot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Persona {
     /// [`Proto::V7`] or [`Proto::Ddnet`].
     pub(super) proto: Proto,
     pub(super) name: &'static str,
-    /// Why it quits.
+    /// The reason of its quit.
     pub(super) farewell: &'static str,
     /// Between two inputs: 20 to 40 ms.
     pub(super) input_every: Duration,

@@ -1,4 +1,4 @@
-//! What a demo came to: the two bots' views, the server's, and the judgement over both.
+//! The result of a demo: the views of both bots and of the server, and what is wrong in them.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,20 +12,20 @@ use super::endpoint::Counters;
 #[derive(Debug, Clone)]
 pub(crate) struct Report {
     pub(crate) bots: Vec<BotReport>,
-    /// Everybody the server saw.
+    /// All players that the server saw.
     pub(crate) players: Vec<PlayerReport>,
 }
 
-/// What a bot saw.
+/// The view of a bot.
 #[derive(Debug, Clone)]
 pub(crate) struct BotReport {
     pub(crate) name: String,
     pub(crate) proto: Proto,
     /// The server's token as the bot knows it: what its datagrams carry.
     pub(crate) token: Option<Token>,
-    /// It was in the game and got snapshots.
+    /// True once it was in the game and got snapshots.
     pub(crate) joined: bool,
-    /// Lines of chat it said.
+    /// Lines of chat that it sent.
     pub(crate) said: Vec<String>,
     /// Lines of chat of players, its own among them, in order.
     pub(crate) heard: Vec<String>,
@@ -44,13 +44,13 @@ pub(crate) struct BotReport {
     /// The longest answer to a ping.
     pub(crate) slowest_pong: Duration,
     pub(crate) counters: Counters,
-    /// How it ended.
+    /// The end of a command.
     pub(crate) ended: String,
-    /// It ended because its time was up.
+    /// True if it ended because its time was up.
     pub(crate) finished: bool,
 }
 
-/// What the server saw of a player.
+/// The server's view of a player.
 #[derive(Debug, Clone)]
 pub(crate) struct PlayerReport {
     pub(crate) name: String,
@@ -92,7 +92,7 @@ impl BotReport {
 }
 
 impl Report {
-    /// What went wrong, one line each; empty when all is well. `proxied`: something that terminates tokens was
+    /// Returns what went wrong, one line each; empty when all is well. `proxied`: something that terminates tokens was
     /// between the bots and the server, so both must have seen different ones.
     pub(crate) fn failures(&self, proxied: bool) -> Vec<String> {
         let mut failures = Vec::new();

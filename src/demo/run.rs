@@ -17,7 +17,7 @@ use super::server::Server;
 
 /// How often timers are looked at.
 const STEP: Duration = Duration::from_millis(5);
-/// For the bots' quits to reach the server.
+/// The longest wait for the bots' quits to reach the server.
 const HEARING: Duration = Duration::from_secs(3);
 /// Room for any datagram; more is cut off, as the games do.
 const BUFFER: usize = 1400;
@@ -34,7 +34,7 @@ impl DemoServer {
     /// Starts it on a free port of 127.0.0.1. Its tokens are made of the seed.
     ///
     /// # Errors
-    /// When the socket cannot be had.
+    /// The socket cannot be opened.
     pub(crate) async fn start(seed: u64) -> io::Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = socket.local_addr()?;
@@ -48,11 +48,11 @@ impl DemoServer {
         self.address
     }
 
-    /// Waits until everybody has left, but not longer than `patience`, then closes the connections that are left
-    /// and tells what it saw.
+    /// Waits until all have left, but not longer than `patience`, then closes the connections that are left
+    /// and returns what it saw.
     ///
     /// # Errors
-    /// What ended its socket before.
+    /// The socket failed before.
     pub(crate) async fn stop(self, patience: Duration) -> io::Result<Vec<PlayerReport>> {
         // A server that has failed no longer listens; its error is what the task gives.
         let _ = self.stop.send(patience);
@@ -64,7 +64,7 @@ impl DemoServer {
 /// 15 s later when they do not meet.
 ///
 /// # Errors
-/// When a socket cannot be had or used. That nobody answers is no error: it is in the report.
+/// A socket cannot be opened or used. A missing answer is not an error: it is in the report.
 pub(crate) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io::Result<Vec<BotReport>> {
     let [seven, ddnet] = CAST.map(|persona| Bot::new(persona, token(!seed, persona.name), duration));
     let (seven, ddnet) = tokio::join!(drive(seven, proxy), drive(ddnet, proxy));
@@ -107,7 +107,7 @@ async fn serve(
                 }
             }
             _ = steps.tick() => server.tick(start.elapsed()),
-            // The handle may also be gone without a word: then nobody waits.
+            // The handle may also be dropped: then nothing waits for the result.
             patience = &mut stopped, if end.is_none() => end = Some(start.elapsed() + patience.unwrap_or_default()),
         }
         send_all(&socket, &mut server).await?;

@@ -15,7 +15,7 @@ use super::report::PlayerReport;
 use super::slot::{Slot, State, Wish};
 use super::world;
 
-/// Players at most.
+/// The most players.
 const SLOTS: i32 = 16;
 /// Length of a tick; 50 a second.
 const TICK: Duration = Duration::from_millis(20);
@@ -46,7 +46,7 @@ impl Server {
         }
     }
 
-    /// Takes a datagram.
+    /// Handles a datagram.
     pub(super) fn handle(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) {
         let known = self.slots.iter_mut().find(|(_, slot)| slot.address == from);
         let Some((&id, slot)) = known else {
@@ -88,7 +88,7 @@ impl Server {
         }
     }
 
-    /// The next datagram to send and where to.
+    /// Returns the next datagram to send, with its receiver.
     pub(super) fn take(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
         self.out.pop_front().or_else(|| {
             self.slots
@@ -97,7 +97,7 @@ impl Server {
         })
     }
 
-    /// Whether nobody is connected.
+    /// Returns true if no client is connected.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -109,13 +109,13 @@ impl Server {
         }
     }
 
-    /// Everybody who was or is here.
+    /// Returns all players that were or are here.
     pub(super) fn players(&self) -> Vec<PlayerReport> {
         let present = self.slots.values().map(|slot| slot.report(None));
         self.left.iter().cloned().chain(present).collect()
     }
 
-    /// A datagram of somebody without a slot.
+    /// Handles a datagram of a client without a slot.
     fn greet(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) {
         let given = token(self.secret, from);
         match detect(datagram) {
@@ -206,7 +206,7 @@ impl Server {
             }
             slot.send(now, &world::client_info(id, true, &name));
         }
-        // A 0.6 client learns the name from a snapshot, a 0.7 client prints that somebody entered by itself.
+        // A 0.6 client learns the name from a snapshot, a 0.7 client prints the entry by itself.
         let line = format!("'{name}' entered and joined the game");
         for (other, slot) in self
             .slots
@@ -277,7 +277,7 @@ fn accept_payload() -> Vec<u8> {
     payload
 }
 
-/// Whether a datagram is DDNet's ACCEPT with the token that was given.
+/// Returns true if a datagram is DDNet's ACCEPT with the given token.
 fn is_accept(datagram: &[u8], given: Token) -> bool {
     let mut scratch = Scratch::default();
     Packet::parse(Proto::Ddnet, datagram, &mut scratch).is_ok_and(|packet| {

@@ -1,4 +1,4 @@
-//! One client of the demo server: how far it is, what it is told on its way in, its inputs and its snapshots.
+//! One client of the demo server: its state, the messages of its join, its inputs and its snapshots.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,10 +14,10 @@ use super::world::{self, Tee};
 
 /// Ticks a snapshot is kept as a base for deltas.
 const KEPT: i32 = 150;
-/// Letters of a name, as both versions have it.
+/// The most letters of a name in both versions.
 const NAME: usize = 15;
 
-/// How far a client is.
+/// The state of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Auth,
@@ -27,7 +27,7 @@ pub(super) enum State {
     InGame,
 }
 
-/// What a message wants of the server.
+/// A request of a message to the server.
 #[derive(Debug)]
 pub(super) enum Wish {
     Nothing,
@@ -56,7 +56,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// A client that has shaken hands and stands at `x`.
+    /// A client after its handshake, standing at `x`.
     pub(super) fn new(address: SocketAddr, proto: Proto, given: Token, endpoint: Endpoint, x: i32) -> Self {
         Self {
             address,
@@ -171,7 +171,7 @@ impl Slot {
         }
     }
 
-    /// Whether the client is due a snapshot: until it has acked one, five a second; then 25, as the reference.
+    /// Returns true if the client is due a snapshot: until it has acked one, five a second; then 25, as the reference.
     pub(super) fn is_due(&self, tick: i32) -> bool {
         let every = if self.acked > 0 { 2 } else { 10 };
         self.snaps
@@ -197,7 +197,7 @@ impl Slot {
         self.send(now, &packed);
     }
 
-    /// What the server saw of it; `left` is why it left.
+    /// Returns what the server saw of it; `left` is the reason of its end.
     pub(super) fn report(&self, left: Option<String>) -> PlayerReport {
         PlayerReport {
             name: self.tee.name.clone(),

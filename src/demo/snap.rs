@@ -12,7 +12,7 @@ const SIZES_6: [usize; 20] = [10, 6, 5, 4, 3, 8, 4, 15, 22, 5, 17, 3, 2, 2, 2, 2
 const SIZES_7: [usize; 22] = [
     10, 6, 5, 3, 3, 3, 2, 4, 15, 22, 3, 4, 58, 5, 32, 2, 2, 2, 2, 3, 3, 7,
 ];
-/// Items a receiver takes at most.
+/// The most items that a receiver takes.
 const MAX_ITEMS: usize = 1024;
 
 /// Items by (type, id).

@@ -1,5 +1,5 @@
 //! The demo server's little world and the messages that describe it: two-sided packings of what a 0.6 and a 0.7
-//! client is told on the way in, and the snapshot of a tick.
+//! client gets during its join, and the snapshot of a tick.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const TUNING: [i32; 30] = [
 /// Where pickups lie on dm1, about.
 const PICKUPS: [(i32, i32); 4] = [(336, 720), (1040, 304), (1552, 912), (2128, 560)];
 
-/// Somebody in the world.
+/// A player in the world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tee {
     pub(super) name: String,
@@ -42,7 +42,7 @@ impl Tee {
     }
 }
 
-/// dm1, the map that everyone has: nobody needs to download it.
+/// dm1, the map that every client has: no download.
 pub(super) fn map_change(proto: Proto) -> Packed {
     let packed = Packed::new(proto, Kind::MapChange).str("dm1");
     if proto == Proto::V7 {
@@ -63,14 +63,14 @@ pub(super) fn tune_params(proto: Proto) -> Packed {
     Packed::new(proto, Kind::SvTuneParams).ints(&TUNING).ints(rest)
 }
 
-/// What a 0.7 server says of itself on entering.
+/// The message of a 0.7 server about itself on entering.
 pub(super) fn server_info(players: i32) -> Packed {
     let texts = ["0.7.5", "teetap demo", "localhost", "dm1", "DM"];
     let ints = [0, 1, players, 16, players, 16];
     Packed::new(Proto::V7, Kind::ServerInfo).strs(&texts).ints(&ints)
 }
 
-/// 0.7: who a client is.
+/// 0.7: the description of a client.
 pub(super) fn client_info(id: i32, local: bool, name: &str) -> Packed {
     let packed = Packed::new(Proto::V7, Kind::SvClientInfo).ints(&[id, i32::from(local), 0]);
     skin_parts(packed.strs(&[name, "demo"]).int(-1)).int(0)
@@ -83,7 +83,7 @@ pub(super) fn skin_parts(packed: Packed) -> Packed {
         .ints(&[0; 12])
 }
 
-/// A line of chat to everybody; `id` -1 is the server.
+/// A line of chat to all; `id` -1 is the server.
 pub(super) fn chat(proto: Proto, id: i32, text: &str) -> Packed {
     let to_all: &[i32] = if proto == Proto::V7 {
         &[1, id, -1]

@@ -1,6 +1,6 @@
-//! What is printed: plain lines or JSON lines on stdout, status on stderr.
+//! The output of the program: plain lines or JSON lines on stdout, status on stderr.
 //!
-//! Law: stdout is written through one buffer, flushed once per tick; that it is closed is no error. Status never goes
+//! Law: stdout is written through one buffer, flushed once per tick; a closed pipe is not an error. Status never goes
 //! to stdout, so that stdout can be piped.
 
 mod plain;
@@ -38,12 +38,12 @@ pub(crate) struct Output {
     stdout: Vec<u8>,
     closed: bool,
     recording: Option<Running>,
-    /// A line that is drawn on stderr, and whether stdout is in its way.
+    /// A line that is drawn on stderr, and true if stdout is on the same terminal.
     progress: Option<(Progress, bool)>,
 }
 
 impl Output {
-    /// With the definitions that messages are read through.
+    /// An output that decodes messages with `registry`.
     pub(crate) fn new(style: Style, registry: &'static Registry) -> Self {
         let mut decoder = Decoder::new(registry);
         if style.json {
@@ -62,7 +62,7 @@ impl Output {
         }
     }
 
-    /// What to type in the client, and what a script wants to know.
+    /// Prints what to type in the client, and the addresses and the seed for scripts.
     pub(crate) fn start(&mut self, start: &Start) {
         if self.style.json {
             jsonl::start(&start.recorded(), &mut self.stdout);
@@ -72,7 +72,7 @@ impl Output {
         }
     }
 
-    /// Only what is odd will be seen.
+    /// Expects odd traffic only, so that snapshots cannot be followed.
     pub(crate) fn expect_only_odd(&mut self) {
         self.decoder.ignore_snapshots();
     }
@@ -82,27 +82,27 @@ impl Output {
         self.decoder.show_only(filter);
     }
 
-    /// Looks out for a message that matches, shown or not.
+    /// Watches for a message that matches, shown or not.
     pub(crate) fn wait_for(&mut self, filter: Filter) {
         self.decoder.wait_for(filter);
     }
 
-    /// How many messages a filter has let through.
+    /// Returns the number of messages that the filter has let through.
     pub(crate) fn matches(&self) -> u64 {
         self.decoder.matches()
     }
 
-    /// Whether a message that is looked out for has not come.
+    /// Returns true while a message that is watched for has not come.
     pub(crate) fn waits(&self) -> bool {
         self.decoder.waits()
     }
 
-    /// Whether a message that was looked out for has come.
+    /// Returns true when a message that was watched for has come.
     pub(crate) fn has_reached(&self) -> bool {
         self.decoder.has_reached()
     }
 
-    /// Something the proxy did. Where nobody reads any more it is looked at all the same: somebody may wait for it.
+    /// Prints what the proxy did. Also watches for messages where stdout is closed.
     pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
         match seen {
             Seen::Event(event) => self.event(event),
@@ -141,7 +141,7 @@ impl Output {
         }
     }
 
-    /// A line about how far it is may be drawn on stderr from now on.
+    /// Draws progress on stderr from now on.
     pub(crate) fn expect_progress(&mut self, progress: Progress) {
         self.progress = Some((progress, io::stdout().is_terminal()));
         self.tell_progress();
@@ -155,7 +155,7 @@ impl Output {
         }
     }
 
-    /// One line on stderr.
+    /// Prints one line on stderr.
     fn say(&self, line: &str) {
         match &self.progress {
             Some((progress, _)) => progress.suspend(|| say(line)),
@@ -163,19 +163,19 @@ impl Output {
         }
     }
 
-    /// What the program says is recorded too from now on.
+    /// Records log lines of the program from now on.
     pub(crate) fn record(&mut self, running: Running) {
         self.recording = Some(running);
     }
 
-    /// Says once that the recording is not complete.
+    /// Warns once that the recording is not complete.
     pub(crate) fn check_recording(&mut self, now: Time) {
         if let Some(news) = self.recording.as_ref().and_then(Running::news) {
             self.log(now, Level::Warning, &news);
         }
     }
 
-    /// The recording is over but for the last words.
+    /// Ends the recording but for its summary.
     pub(crate) fn end_recording(&mut self, now: Time) -> Option<(Outcome, Finished)> {
         let (outcome, finished) = self.recording.take()?.finish();
         if let Some(news) = &finished.news {
@@ -184,14 +184,14 @@ impl Output {
         Some((outcome, finished))
     }
 
-    /// Something that the program said when it recorded.
+    /// Prints a log line of a recording.
     pub(crate) fn recorded_log(&mut self, at: Time, level: Level, text: &str) {
         if !self.style.matches_only {
             self.log(at, level, &format!("recorded: {text}"));
         }
     }
 
-    /// Something of the program itself.
+    /// Prints, logs and records a line about the program itself.
     pub(crate) fn log(&mut self, at: Time, level: Level, text: &str) {
         log::line(level, text);
         self.print(at, level, text);
@@ -213,7 +213,7 @@ impl Output {
         }
     }
 
-    /// The last words.
+    /// Prints the summary.
     pub(crate) fn summary(&mut self, summary: &Summary) {
         if self.style.json {
             jsonl::summary(summary.at, summary.body(), &mut self.stdout);
@@ -221,7 +221,7 @@ impl Output {
         self.say(&plain::summary(summary));
     }
 
-    /// The first words about a recording that is shown.
+    /// Prints the start of a recording.
     pub(crate) fn opened(&mut self, opened: &Opened<'_>) {
         self.decoder.restart();
         if self.style.json {
@@ -232,7 +232,7 @@ impl Output {
         }
     }
 
-    /// The last words about it.
+    /// Prints the summary of a recording.
     pub(crate) fn tally(&mut self, tally: &Tally, exit: Exit) {
         if self.style.json {
             jsonl::tally(tally, exit.code(), &mut self.stdout);
@@ -240,7 +240,7 @@ impl Output {
         self.say(&plain::tally(tally, exit));
     }
 
-    /// What came of a replay.
+    /// Prints the result of a replay.
     pub(crate) fn replay(&mut self, checked: &Checked) {
         if self.style.json {
             jsonl::replay(checked, &mut self.stdout);
@@ -249,10 +249,10 @@ impl Output {
         }
     }
 
-    /// Writes what has gathered; false when nobody reads any more.
+    /// Writes what has gathered; false when stdout is closed.
     ///
     /// # Errors
-    /// [`Failure`] of the network with what the operating system says, a closed pipe excepted.
+    /// Stdout cannot be written, a closed pipe excepted.
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.tell_progress();
         if !self.closed && !self.stdout.is_empty() {
@@ -268,7 +268,7 @@ impl Output {
 }
 
 impl Summary {
-    /// Returns it as the `summary` line of the JSON output.
+    /// Returns the body of the `summary` line of the JSON output.
     fn body(&self) -> SummaryBody<'_> {
         let ended = self.ended.as_ref();
         let stats = ended.map(|ended| &ended.stats);
@@ -302,7 +302,7 @@ impl Summary {
         }
     }
 
-    /// Ends a recording with it.
+    /// Ends a recording with this summary.
     pub(crate) fn leave_to(&self, recording: Finished) {
         let mut json = Vec::new();
         jsonl::summary(self.at, self.body(), &mut json);

@@ -110,7 +110,7 @@ pub(super) fn gap(lost: u64, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// What came of a replay.
+/// Prints the result of a replay.
 pub(super) fn replay(checked: &Checked, out: &mut Vec<u8>) {
     let Checked {
         inputs,

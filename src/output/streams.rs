@@ -1,4 +1,4 @@
-//! stdout and stderr, as they are.
+//! Raw stdout and stderr.
 
 use std::{
     borrow::Cow,
@@ -7,10 +7,10 @@ use std::{
 
 use crate::exit::Failure;
 
-/// Writes to stdout at once; false when nobody reads any more.
+/// Writes to stdout at once; false when stdout is closed.
 ///
 /// # Errors
-/// [`Failure`] of the network with what the operating system says, a closed pipe excepted.
+/// Stdout cannot be written, a closed pipe excepted.
 pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -20,9 +20,9 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// One line on stderr. Names of files and hosts are somebody else's: of control sequences only colours pass.
+/// Prints one line on stderr. Names of files and hosts may hold control sequences: only colours pass.
 pub(crate) fn say(line: &str) {
-    // Where even stderr is closed there is nobody left to tell.
+    // Where even stderr is closed nothing can be reported.
     let _nobody_reads = writeln!(io::stderr().lock(), "{}", without_controls(line));
 }
 
@@ -45,7 +45,7 @@ fn without_controls(line: &str) -> Cow<'_, str> {
     clean.into()
 }
 
-/// Whether the text begins with a sequence that only sets colours.
+/// Returns true if the text begins with a sequence that only sets colours.
 fn is_colour(text: &str) -> bool {
     let rest = text.strip_prefix("\x1b[").unwrap_or_default();
     rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')

@@ -105,7 +105,7 @@ fn a_gap_asks_for_everything_again_and_counts_it() {
         [b"one", b"two"]
     );
     assert_eq!(a.counters().resent, 2);
-    // What came twice is no gap: nothing is asked for.
+    // A duplicate is not a gap: no resend is requested.
     a.feed(now, &request);
     a.flush(now);
     assert_eq!(b.feed(now, &a.take().unwrap()), Received::Messages(vec![]));

@@ -68,7 +68,7 @@ fn two_bots_of_0_7_play_over_a_bad_link() {
         };
         let report = World::new(&SEVENS, Duration::from_secs(24), conditions, seed, untouched).run();
         let mut failures = report.failures(false);
-        // A CLOSE is sent once: when it is lost, the server sees silence, or that nobody acks.
+        // A CLOSE is sent once: when it is lost, the server sees silence, or no acks.
         let unheard = |failure: &str| failure.contains("Timeout") || failure.contains("Too weak");
         failures.retain(|failure| !(failure.contains("took the quit") && unheard(failure)));
         assert_eq!(failures, Vec::<String>::new(), "seed {seed}\n{report}");
