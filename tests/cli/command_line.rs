@@ -1,4 +1,4 @@
-//! The command line of the built binary: what it takes, what it refuses and how, and how it ends.
+//! The command line of the built binary: options, errors and exit codes.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -242,7 +242,7 @@ fn what_the_kernel_drops_is_told() {
         let id = child.id().to_string();
         Command::new("kill").args([name, &id]).assert().success();
     };
-    // It stands still while more comes than any usual receive buffer holds.
+    // The proxy stands still while more comes than any usual receive buffer holds.
     signal("-STOP");
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for _ in 0..20_000 {
@@ -278,7 +278,7 @@ fn a_signal_ends_the_command_too() {
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
     let last = json(rest.lines().last().unwrap());
-    // Whether it was started in time or not, none is left behind; started, it was ended by our TERM.
+    // Started in time or not, none is left; if started, TERM ended it.
     assert!(last["cmd_exit"].is_null() || last["cmd_exit"] == 143, "{last}");
 }
 
@@ -307,7 +307,7 @@ fn completions_and_man_page_are_made_from_the_definition() {
         assert_eq!(stderr, "");
     }
     refused(&["completions", "tcsh"], 2, "zsh");
-    // What a command does not take is not offered either.
+    // An option that a command does not take is not offered either.
     let (script, _) = run(&["completions", "bash"], 0);
     let of = |command: &str| {
         let (_, rest) = script

@@ -72,7 +72,7 @@ fn dependencies_are_from_crates_io_and_may_be_contained() {
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
         .unwrap();
-    // Those of other platforms need not be there.
+    // Dependencies of other platforms need not be there.
     let output = Command::new(env!("CARGO"))
         .args([
             "metadata",

@@ -1,4 +1,4 @@
-//! `teetap explain` of the built binary: what it takes, what it says, and what it refuses.
+//! `teetap explain` of the built binary: its inputs, its output and its errors.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -31,14 +31,14 @@ fn teetap(args: &[&str]) -> Command {
     command
 }
 
-/// stdout of a run that must end well and say nothing else.
+/// Returns the stdout of a run that must succeed without stderr.
 fn explained(args: &[&str]) -> String {
     let (stdout, stderr) = binary::run(&mut teetap(args), 0);
     assert_eq!(stderr, "", "{args:?}");
     stdout
 }
 
-/// stdout and stderr of a run that is given `input`.
+/// Returns stdout and stderr of a run that is given `input`.
 fn piped(args: &[&str], input: &[u8], code: i32) -> (String, String) {
     let mut command = teetap(args);
     command
@@ -47,7 +47,7 @@ fn piped(args: &[&str], input: &[u8], code: i32) -> (String, String) {
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // What is too long is not read to its end.
+    // An input that is too long is not read to its end.
     let written = stdin.write_all(input);
     assert!(written.is_ok() || input.len() > 1 << 20);
     drop(stdin);

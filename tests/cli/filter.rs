@@ -5,7 +5,7 @@ use teetap_kit::binary;
 
 use crate::run;
 
-/// stdout and stderr of a demo with these options, which must end with `code`.
+/// Returns stdout and stderr of a demo with these options, which must end with `code`.
 fn demo(options: &[&str], code: i32) -> (String, String) {
     run(&[&["demo", "-l", "127.0.0.1:0"], options].concat(), code)
 }
@@ -56,7 +56,7 @@ fn a_run_ends_when_it_has_seen_what_it_was_to_see() {
         ],
         0,
     );
-    // What ended it need not be shown.
+    // The message that ended it need not be shown.
     assert!(!json.contains("\"sv_chat\""), "{json}");
     let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
     assert_eq!((&last["event"], &last["exit"]), (&"summary".into(), &0.into()));
@@ -89,7 +89,7 @@ fn a_wrong_expression_is_told_with_its_place_before_anything_starts() {
             assert!(stderr.contains(&part), "{stderr}");
         }
     }
-    // What can never match is a warning, and the run goes on.
+    // An expression that can never match gets a warning, and the run goes on.
     let (_, stderr) = demo(&["--seconds", "1", "-f", "c2s and s2c"], 0);
     assert!(stderr.contains("warning["), "{stderr}");
 }

@@ -28,12 +28,12 @@ fn teetap() -> Command {
     binary::command(TEETAP)
 }
 
-/// stdout and stderr of a run that must end with `code`.
+/// Returns stdout and stderr of a run that must end with `code`.
 fn run(args: &[&str], code: i32) -> (String, String) {
     binary::run(teetap().args(args), code)
 }
 
-/// Runs what must be refused before anything starts, in one line with `fragment`.
+/// Checks that the arguments are refused before anything starts, in one line with `fragment`.
 fn refused(args: &[&str], code: i32, fragment: &str) {
     binary::refused(teetap().args(args), code, fragment);
 }

@@ -1,4 +1,4 @@
-//! Definitions of messages, through the built binary: the list, one of them, a user's own, and what the demo shows.
+//! Definitions of messages through the built binary: the list, one of them, a user's own, and the demo's messages.
 
 use std::fs;
 

@@ -59,7 +59,7 @@ fn commands_take_the_options_that_mean_something_to_them() {
     let mirrored = OPTIONS
         .iter()
         .map(|option| option.to_lowercase().replace('_', "-"));
-    // Its variable would be the filter of what is logged.
+    // TEETAP_LOG is the filter of the log.
     let all: Vec<String> = mirrored.chain(["log".to_owned()]).collect();
     let shown = [
         "quiet",

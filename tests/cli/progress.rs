@@ -1,4 +1,4 @@
-//! The line about how far `open` and `grep` are: on a terminal while it takes long, and nowhere else.
+//! The progress of `open` and `grep`: on a terminal while it takes long, and nowhere else.
 
 use std::{
     fs::{self, OpenOptions},

@@ -236,7 +236,7 @@ fn what_is_no_log_or_a_damaged_one_is_refused() {
     );
     refused(teetap().args(["replay", "--check", "/"]), 2, "cannot open /");
     fs::write(&path, log).unwrap();
-    // It may come from stdin, and one that is given to `open` is not called damaged.
+    // A log may come from stdin, and one that is given to `open` is not called damaged.
     let piped = || fs::File::open(&path).unwrap();
     let mut replayed = teetap();
     replayed.args(["replay", "--check", "-"]).stdin(piped());

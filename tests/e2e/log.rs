@@ -24,7 +24,7 @@ fn demo(log: &Path) -> Command {
     command
 }
 
-/// The lines of the log without their times.
+/// Returns the lines of the log without their times.
 fn lines(log: &Path) -> Vec<String> {
     let text = fs::read_to_string(log).unwrap();
     let lines = text.lines().map(|line| {
@@ -60,7 +60,7 @@ fn a_run_is_logged_from_start_to_end_without_its_traffic() {
     assert!(logged.last().unwrap().contains("ended exit=4"), "{logged:#?}");
     // A second of the demo has some hundred datagrams.
     assert!(logged.len() < 50, "{logged:#?}");
-    // Another run goes behind it.
+    // Another run is appended.
     run(&mut demo(&log), 0);
     let both = lines(&log);
     assert!(both.starts_with(&logged) && both.len() > logged.len());

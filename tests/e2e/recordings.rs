@@ -181,7 +181,7 @@ fn the_objects_of_a_recording_are_those_of_the_run() {
 fn json_lines_are_those_of_the_output() {
     let (_folder, path) = place("run.jsonl");
     let (stdout, _) = demo(&path, &["--json", "-vv"]);
-    // What the program says can come between other events; the items of snapshots are read again from the bytes.
+    // Log lines can come between other events; the items of snapshots are read again from the bytes.
     let sorted = |text: &str| {
         let without_items = |line: &str| {
             let mut object: Value = serde_json::from_str(line).unwrap();

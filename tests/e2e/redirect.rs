@@ -1,4 +1,4 @@
-//! A server that sends its client to another server, through the built binary: the client stays behind the proxy and
+//! Redirects through the built binary: the client that a server sends to another one stays behind the proxy and
 //! plays there, comes back, and connects again where it is.
 
 use std::collections::VecDeque;
@@ -120,7 +120,7 @@ impl Stage {
     fn step(&mut self) -> Result<()> {
         let now = self.now();
         for (from, bytes) in received(&self.socket)? {
-            // What comes from elsewhere is not the server's, for a client.
+            // To a client, datagrams from elsewhere are not the server's.
             if from == self.dialled {
                 self.client.receive(&bytes, now);
             }
@@ -132,7 +132,7 @@ impl Stage {
         self.hosts.iter_mut().try_for_each(|host| host.step(now))
     }
 
-    /// Lets everybody do what is due until that is so.
+    /// Lets all peers do what is due until `done`.
     fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -245,7 +245,7 @@ fn follows(variant: Variant) -> Result<()> {
     ensure!(stage.told(false, here.port())? == listen.port(), "the way back");
     stage.connect(listen)?;
     stage.plays_on(true)?;
-    // What would lead in a circle passes as it is: it is the proxy's already.
+    // A redirect that would lead in a circle passes as it is: it leads to the proxy already.
     ensure!(stage.told(true, port)? == port, "a port of the proxy's own");
     teetap.wait_for("a warning", |object| {
         object["level"] == "warning" && has_text(object, "this proxy itself listens there")

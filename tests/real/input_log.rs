@@ -11,7 +11,7 @@ use teetap_kit::{
 
 use crate::TEETAP;
 
-/// Replays the input log, which must be equal and hold the whole run; the report.
+/// Replays the input log, which must be equal and hold the whole run; returns the report.
 fn replays_equal(path: &Path) -> Value {
     let (stdout, stderr) = run(command(TEETAP).args(["replay", "--json", "--check"]).arg(path), 0);
     let report: Value = serde_json::from_str(&stdout).unwrap();

@@ -238,7 +238,7 @@ fn after_a_restart(
             object.to_string().contains(UNREACHABLE)
         })?;
         server.start_again()?;
-        // It knows the client no more, so the client gives up after some seconds.
+        // The new server does not know the client, so the client gives up after some seconds.
         let tired = r"offline error='(Timeout|Too weak connection \(not acked for \d+ seconds\))'";
         player.log().wait_after(mark, tired, PATIENCE)?;
         end

@@ -74,7 +74,7 @@ fn a_ddnet_client_downloads_a_map() -> Result<()> {
     let line = Line::open(server.addr(), DELAY)?;
     compare(line.addr(), "ddnet", |addr| {
         let mut client = DdnetClient::start("loader", addr)?.joined()?;
-        // It asks the game server when the web has failed, and loads the file when it is whole.
+        // The client asks the game server when the web has failed, and loads the file when it is whole.
         let took = between(
             &client,
             "falling back to gameserver",

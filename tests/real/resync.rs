@@ -1,4 +1,4 @@
-//! A real server, asked for a complete snapshot in the middle of a real client's game: it sends one, and both play on.
+//! A resync with real peers: in the middle of a game the server sends a complete snapshot, and both play on.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ struct Viewer {
 }
 
 impl Viewer {
-    /// Until something is told, or the snapshots are known.
+    /// Waits until a notice comes, or the snapshots are known.
     fn wait(&mut self, what: &str, found: impl Fn(&Notice, &Contexts) -> bool) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {

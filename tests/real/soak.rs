@@ -1,9 +1,9 @@
 //! Eight real clients of four kinds play on two real servers through two proxies, for a minute, or for ten with
 //! `TEETAP_LONG=1` (`tests/run --long`).
 //!
-//! Each round one player of a server says something, which the server and everybody on it must hear; some move and die.
-//! In the end no player may have left, been closed or joined twice, no log may complain of anything but what is listed here,
-//! and the proxies' memory must be what it was.
+//! Each round one player of a server says something, which the server and all players on it must receive; some move and
+//! die. In the end no player may have left, been closed or joined twice, no log may complain of anything but what is
+//! listed here, and the proxies' memory must be what it was.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -83,7 +83,7 @@ const EXPLAINED: [(&str, &str); 11] = [
 /// The notices and notes that the proxies may emit: the beginning of a text, or the code of a note, and why it comes.
 const TOLD: [(&str, &str); 1] = [("the server answers ", "every proxy asks its server at the start")];
 
-/// A message that its sender repeats: something got lost or came late, which is nobody's mistake, but a figure to look at.
+/// A message that its sender repeats: something got lost or came late, which is not an error, but a figure to look at.
 const RESENT: &str = r#""resend":true"#;
 
 /// A player at a table.
@@ -114,7 +114,7 @@ const SEVEN: &[&str] = &["emote 3", "kill", "emote 7"];
 
 impl<S: Server> Table<S> {
     fn open(server: S, options: &[&str]) -> Result<Self> {
-        // What has nothing to tell is counted only: ten minutes of it are hundreds of thousands of lines.
+        // Ordinary lines are only counted: ten minutes of them are hundreds of thousands.
         let teetap = Teetap::start_keeping(Path::new(TEETAP), server.addr(), options, |line| {
             !line.contains(r#""notes":[]"#) || line.contains(RESENT)
         })?;
@@ -149,7 +149,7 @@ impl<S: Server> Table<S> {
         Ok(())
     }
 
-    /// One says something and all hear it; then everybody moves.
+    /// One player says something, all receive it, then all move.
     fn round(&mut self, number: usize) -> Result<()> {
         let mut actors: Vec<&mut Seat> = self.seats.iter_mut().filter(|seat| seat.acts).collect();
         let turn = number % actors.len();
@@ -177,7 +177,7 @@ impl<S: Server> Table<S> {
         Ok(())
     }
 
-    /// Everybody quits, then the proxy and the server end. Gives what all of them complained of.
+    /// All players quit, then the proxy and the server end. Returns the complaints of all of them.
     fn rise(mut self, name: &str) -> Result<Vec<String>> {
         let mut complaints = Vec::new();
         for seat in &mut self.seats {

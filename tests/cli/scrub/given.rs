@@ -1,4 +1,4 @@
-//! Recordings to be scrubbed, and what to look for in what comes of them.
+//! Recordings to be scrubbed, and searches in the results.
 
 use std::{collections::BTreeSet, fs, net::SocketAddr, path::Path};
 

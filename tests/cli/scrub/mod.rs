@@ -358,7 +358,7 @@ fn what_cannot_be_done_is_refused_in_one_line_and_leaves_nothing() {
     for (option, value) in [("--filter", "c2s"), ("--until", "input"), ("-w", "x.jsonl")] {
         refused(&[&given, to, &out], &[option, value], 2, "takes no --");
     }
-    // What is there stays as it is, the recording itself too.
+    // An existing file stays as it is, the recording itself too.
     fs::copy(&given, &path).unwrap();
     refused(&[&path, to, &path], &[], 2, "is there already");
     refused(&[&given, to, &path], &[], 2, "is there already");

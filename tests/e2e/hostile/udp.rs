@@ -12,7 +12,7 @@ use teetap_kit::peer::{Options, Peer, Policy, Server};
 
 /// How long what must happen may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Hostile datagrams thrown before everybody may read: the kernel's buffers are not what is tested.
+/// Hostile datagrams sent before all peers may read: the kernel's buffers are not tested here.
 const AT_ONCE: usize = 16;
 
 /// Both ends.

@@ -199,7 +199,7 @@ impl Arena {
             open.find(|listener| listen(*listener).port() == port)
         };
         if let Some(listener) = port.and_then(open) {
-            // It leaves in order, as DDNet's client does.
+            // The client leaves in order, as DDNet's does.
             self.leave(from);
             self.behind.insert(addr, listener);
             self.start(addr, variant);

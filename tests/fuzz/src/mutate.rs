@@ -1,7 +1,7 @@
 //! The mutator: seeded, so that every finding can be had again, and without knowledge of coverage.
 //!
-//! It starts from a corpus and keeps the shapes in it: bytes that matter (flags, ids, lengths), pieces of other inputs,
-//! repeated and dropped pieces.
+//! Mutations start from a corpus and keep the shapes in it: bytes that matter (flags, ids, lengths), pieces of other
+//! inputs, repeated and dropped pieces.
 
 use std::time::{Duration, Instant};
 

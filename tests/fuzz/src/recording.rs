@@ -1,4 +1,4 @@
-//! Any bytes as a recording of datagrams: somebody's file, which may be broken, or made to break.
+//! Any bytes as a recording of datagrams: a file that may be broken, or made to break its reader.
 
 use std::io::Cursor;
 

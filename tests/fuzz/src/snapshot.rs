@@ -269,7 +269,7 @@ impl Game {
             Fate::Kept | Fate::Late | Fate::Again => assert_eq!(made, Some(items), "{fate:?} at {tick}"),
             Fate::BadCrc => assert_ne!(actual, None),
             Fate::NoBase => assert!(base.is_some()),
-            // It may be of another map, of which the store has forgotten more than is known here.
+            // The base may be of another map, of which the store has dropped more than is known here.
             Fate::Broken => assert!(made.is_none() || base.is_some()),
         }
     }

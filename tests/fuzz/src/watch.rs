@@ -31,7 +31,7 @@ pub const MAX_LISTENERS: usize = 8;
 /// Datagrams and events of one input, at most, for each session that there is (one holds up to 400 unacked messages and
 /// 300 waiting ones, and rules make more).
 const MAX_OUTPUTS: usize = 4_000;
-/// What a token, a reason's end and an ACCEPT add to a server's datagram on its way to a client.
+/// The bytes that a token, the end of a reason and an ACCEPT add to a server's datagram on its way to a client.
 const HEADERS: usize = 24;
 
 /// Something that the core sent.
@@ -43,14 +43,14 @@ pub enum Sent {
     Server(UpstreamId, Vec<u8>),
 }
 
-/// A socket that the core asked for.
+/// A socket that the core requested.
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Upstream(UpstreamId),
     Listener(ListenerId),
 }
 
-/// A session as far as it was told.
+/// A session as far as it was reported.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     state: State,
@@ -71,9 +71,9 @@ pub struct Watch {
     /// Listen sockets that are open, in order.
     pub listeners: Vec<ListenerId>,
     last_listener: ListenerId,
-    /// Bytes of the datagram that asked for the last one.
+    /// Bytes of the datagram that requested the last one.
     asked_with: usize,
-    /// Sessions that were told and are not closed.
+    /// Sessions that were reported and are not closed.
     sessions: BTreeMap<SessionId, Told>,
     closed: BTreeSet<SessionId>,
     /// Addresses that ever had a session online.
@@ -151,8 +151,8 @@ impl Watch {
             .map(|(id, _)| *id)
     }
 
-    /// Hands in an input and checks what it did. Sockets that it asked for are opened at once; of the listen sockets every
-    /// third cannot be.
+    /// Hands in an input and checks its effect. Sockets that it requested are opened at once; of the listen sockets
+    /// every third cannot be.
     pub fn input(&mut self, at: u64, input: Input<'_>) -> Vec<Sent> {
         let mut wanted = VecDeque::new();
         let mut sent = self.one(at, input, &mut wanted);
@@ -210,7 +210,7 @@ impl Watch {
             self.sockets.remove(&upstream);
         }
         events.iter().for_each(|event| self.follow(event));
-        // Whoever comes online with this input has proved itself with it.
+        // A client that comes online with this input has proved its address with it.
         self.check_clients(&sent, &six, allowed);
         self.events = events;
         let most = MAX_OUTPUTS * (1 + self.sessions.len());
@@ -219,7 +219,7 @@ impl Watch {
         sent
     }
 
-    /// What may be sent to which unproven address; an address of `None` stands for all.
+    /// Checks what is sent to unproven addresses; an address of `None` stands for all.
     fn allowed(&mut self, input: &Input<'_>) -> Option<(Option<SocketAddr>, usize)> {
         match input {
             Input::FromClient { addr, bytes, .. } => {

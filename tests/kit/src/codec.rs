@@ -3,7 +3,7 @@
 //! Law: written from the wire format alone and shares nothing with the product's codec. It favours being obviously
 //! right over being fast, and copies what it likes.
 //!
-//! It is not a session: what a receiver accepts (tokens, acks, states) is the business of [`crate::peer`].
+//! A codec is not a session: what a receiver accepts (tokens, acks, states) is the business of [`crate::peer`].
 //!
 //! Sources: Teeworlds 0.6.4, 0.6.5 and 0.7.5 `network.h`/`network.cpp`, DDNet `network.h`/`network.cpp`.
 

@@ -1,7 +1,7 @@
 //! Huffman coding of the game, the slow and plain way: a tree that is walked bit by bit.
 //!
 //! Law: independent of the product's own coder, so that a mistake there cannot hide by being made twice.
-//! It is not fast and not meant to be.
+//! The code is not fast and not meant to be.
 //!
 //! Sources: the frequency table is the one of `CNetBase` (Teeworlds 0.6.5 network.cpp, 0.7 and DDNet huffman.cpp:
 //! the same 256 numbers); the end symbol has frequency 1 whatever the table says (0.6.5 huffman.cpp `Init`).

@@ -4,9 +4,9 @@
 //! resends, keepalives, limits. It never repairs a mistake of the other side; it drops and counts, as they do. Where a
 //! reference loses data by a bug of its own that no proxy can matter to (more than 255 chunks in a packet), it does not.
 //!
-//! It sends nothing by itself: datagrams pile up in [`Peer::outgoing`] and time comes from the caller, in microseconds.
-//! Call [`Peer::update`] every 10 ms, or at [`Peer::next_update`]. A client starts with [`Peer::connect`]; a server's
-//! ends live in a [`Server`], one for each client address.
+//! A peer sends nothing by itself: datagrams pile up in [`Peer::outgoing`] and time comes from the caller, in
+//! microseconds. Call [`Peer::update`] every 10 ms, or at [`Peer::next_update`]. A client starts with
+//! [`Peer::connect`]; a server's ends live in a [`Server`], one for each client address.
 //!
 //! Sources: `network_conn.cpp`, `network_server.cpp`, `network_client.cpp` and `network_token.cpp` of Teeworlds 0.6.4,
 //! 0.6.5, 0.7.5 and of DDNet 16.4 and 20.1.

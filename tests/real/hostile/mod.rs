@@ -10,11 +10,11 @@ use teetap_kit::real::{DdnetClient, DdnetServer, PATIENCE, Player as _, Server a
 use crate::TEETAP;
 use relay::Relay;
 
-/// How long the client is thrown at.
+/// How long hostile datagrams are sent to the client.
 const THROWN_AT: Duration = Duration::from_secs(20);
 
-/// A DDNet 16.4 client on a real server with an attacker between them, or between the server and the proxy, who adds hostile
-/// datagrams in the server's name. Gives the client when that is over.
+/// A DDNet 16.4 client on a real server with an attacker between them, or between the server and the proxy, who adds
+/// hostile datagrams in the server's name. Returns the client after that.
 fn thrown_at(server: &DdnetServer, relay: &Relay, addr: SocketAddr) -> Result<DdnetClient> {
     let client = DdnetClient::start("target", addr)?.joined()?;
     entered(server, "target")?;
@@ -47,7 +47,7 @@ fn a_ddnet_client_survives_behind_the_proxy() -> Result<()> {
     server.stop()
 }
 
-/// That it is not the client's own strength.
+/// Shows that the proxy protects the client above.
 #[test]
 fn a_ddnet_client_does_not_survive_without_it() -> Result<()> {
     let _turn = turn::shared()?;

@@ -1,8 +1,8 @@
 //! A relay in front of the server that passes everything on, and adds datagrams of its own in the server's name.
 //!
-//! It reads along, so it knows what the session's datagrams look like; it adds such as a receiver has to refuse: marked as
-//! 0.7, without the token or with a changed one, cut off, too long, badly compressed, with a wrong ack. What he could say
-//! with the right token, a proxy cannot tell from the server.
+//! It reads along, so it knows what the session's datagrams look like; it adds such as a receiver has to refuse: marked
+//! as 0.7, without the token or with a changed one, cut off, too long, badly compressed, with a wrong ack. A proxy
+//! cannot tell datagrams with the right token from the server's.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -72,7 +72,7 @@ fn socket() -> Result<UdpSocket> {
     Ok(socket)
 }
 
-/// A datagram, if one is there. That a peer has gone is not the relay's business.
+/// Returns a datagram, if one is there. The end of a peer does not concern the relay.
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Result<Option<(usize, SocketAddr)>> {
     match socket.recv_from(buffer) {
         Ok(received) => Ok(Some(received)),
@@ -94,7 +94,7 @@ fn pass(near: &UdpSocket, server: SocketAddr, state: &State) -> Result<()> {
                 entry.insert(socket);
             }
             if let (Some(socket), Some(bytes)) = (far.get(&client), buffer.get(..len)) {
-                // A send fails when the peer has gone; the datagram is then lost as on any line.
+                // A send fails when the peer has ended; the datagram is then lost as on any line.
                 drop(socket.send(bytes));
             }
         }

@@ -1,6 +1,6 @@
 //! Our reading of datagrams against the oracle's, field by field.
 //!
-//! Its law: whatever is on either side is compared or named as an exception of [`known`]; nothing is passed over. Both
+//! Law: everything on either side is compared or named as an exception of [`known`]; nothing is passed over. Both
 //! have the same form, that of the program's JSON: `layer`, `id`, `uuid`, `name`, `vital`, `resend`, `seq`, `fields`.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! The independent decoder: the PyPI package `twnet_parser`, called through `tests/peers/oracle.py`.
 //!
-//! Its law: it gets the bytes and nothing of what we think of them, but the direction and whether they are of 0.7, which
+//! Law: the oracle gets the bytes and nothing of our reading, but the direction and whether they are of 0.7, which
 //! nothing in a single datagram says.
 
 use std::io::{BufRead as _, BufReader, Write as _};

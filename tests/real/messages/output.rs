@@ -160,7 +160,7 @@ fn is_covered(message: &Value) -> Result<bool> {
         "0.6.5" => Proto::V65,
         "ddnet" => Proto::Ddnet,
         "0.7" => Proto::V7,
-        // Outside a connection: what is in the header is nobody's field.
+        // Outside a connection: the header has no fields of messages.
         _ => return Ok(true),
     };
     let dir = if text(message, "dir") == "c2s" {

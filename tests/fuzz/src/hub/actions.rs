@@ -1,4 +1,4 @@
-//! What one step of an input does.
+//! The effect of one step of an input.
 
 use std::net::SocketAddr;
 
@@ -95,7 +95,8 @@ impl Arena {
         let was_online = peer.is_online();
         peer.close("bye", now);
         if !was_online {
-            // It does not know yet what the server speaks, so that its CLOSE may be none to the server: no fault of ours.
+            // The client does not know the server's protocol yet, so that its CLOSE may not be one to the server: not
+            // an error of the core.
             self.touch(addr);
         }
     }
@@ -172,7 +173,7 @@ impl Arena {
                 bytes: &bytes,
             });
         } else {
-            // What the core sends to the server looks like what a client sends; the token differs.
+            // Datagrams of the core to the server look like those of a client; the token differs.
             let addr = address(input.below(CLIENTS));
             self.borrow_token(addr, &mut bytes);
             self.touch(addr);
@@ -201,7 +202,7 @@ impl Arena {
         }
     }
 
-    /// What one client was sent comes from another address, or back.
+    /// Sends what one client was sent from another address, or back.
     fn crossed(&mut self, input: &mut Input<'_>) {
         let (from, to) = (address(input.below(8)), address(input.below(CLIENTS)));
         let Some(bytes) = self.heard.get(&to).cloned() else {
@@ -278,7 +279,7 @@ impl Arena {
         self.input(To::Program(program.filter(|_| kind != 0)));
     }
 
-    /// What the operating system has to say.
+    /// A report of the operating system.
     fn trouble(&mut self, input: &mut Input<'_>) {
         let upstream = self.some_upstream(input);
         let error = "no route";
@@ -288,7 +289,7 @@ impl Arena {
         });
     }
 
-    /// The server browser, asked and answering.
+    /// The server browser: requests and answers.
     fn connless(&mut self, input: &mut Input<'_>) {
         let header: &[u8] = [
             &[0xff; 6][..],

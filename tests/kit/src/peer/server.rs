@@ -34,7 +34,7 @@ pub struct Policy {
     pub max_clients: usize,
     /// Slots for one IP address.
     pub max_clients_per_ip: usize,
-    /// Refuses everybody.
+    /// Refuses every client.
     pub refusal: Option<Refusal>,
     /// Vital messages sent after a client's first vital message, as a real server sends its map; again after a rejoin. A
     /// client that had to prove its address gets them at once.

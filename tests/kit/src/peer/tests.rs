@@ -11,7 +11,7 @@ mod handshakes;
 mod rules;
 mod world;
 
-/// Nobody's patience ends.
+/// No peer gives up.
 fn patient() -> Options {
     Options {
         limits: false,

@@ -1,6 +1,6 @@
 //! The npm client `teeworlds` (0.6 with security tokens), driven by `tests/peers/bot.js`.
 //!
-//! Its law: the bot is the npm package, unchanged, at the version of the lock file; the script only turns lines into calls
+//! Law: the bot is the npm package, unchanged, at the version of the lock file; the script only turns lines into calls
 //! and events into lines.
 
 use std::net::SocketAddr;
@@ -46,7 +46,7 @@ impl NpmBot {
     /// Waits until the game runs.
     ///
     /// # Errors
-    /// It does not come to that.
+    /// This does not happen in time.
     pub fn joined(self) -> Result<Self> {
         self.log()
             .wait_for(&format!("^joined {}$", self.name), PATIENCE)?;

@@ -162,10 +162,10 @@ impl DdnetClient {
     }
 
     /// Waits until its own entrance is reported and its tee is drawn. Before its first snapshots it drops what others
-    /// say, as their names come with these; the race recorder starts with them.
+    /// , as their names come with these; the race recorder starts with them.
     ///
     /// # Errors
-    /// It does not come to that.
+    /// This does not happen in time.
     pub fn joined(self) -> Result<Self> {
         self.log()
             .wait_for(&format!("chat: .*'{}' entered", self.name), PATIENCE)?;
@@ -176,7 +176,7 @@ impl DdnetClient {
     /// Waits for its end, whatever ends it.
     ///
     /// # Errors
-    /// It runs on.
+    /// The client does not end.
     pub fn wait_end(&mut self) -> Result<ExitStatus> {
         self.program.wait_end(PATIENCE)
     }

@@ -209,7 +209,7 @@ fn each_datagram(
     while !ended.load(Ordering::Relaxed) {
         match socket.recv_from(&mut buffer) {
             Ok((size, from)) => pass(buffer.iter().take(size).copied().collect(), from)?,
-            // Nothing came, or the other side has gone: a line does not care.
+            // Nothing came, or the other side has ended: a line does not care.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => {}
             Err(error) => return Err(error.into()),
         }
@@ -225,7 +225,7 @@ fn deliver(flights: &Receiver<Flight>, every: usize, loses: &AtomicBool) {
             continue;
         }
         thread::sleep(flight.due.saturating_duration_since(Instant::now()));
-        // A send fails when the peer is gone; the datagram is then lost as on any line.
+        // A send fails when the peer has ended; the datagram is then lost as on any line.
         drop(match flight.to {
             Some(to) => flight.through.send_to(&flight.payload, to),
             None => flight.through.send(&flight.payload),

@@ -1,7 +1,7 @@
 //! The output of a peer, line by line, with the moment each line came.
 //!
-//! Its law: a line is never lost and never waited for twice; who waits for a line that cannot come any more (the peer is
-//! gone) hears so at once, with the end of the log. It does not interpret the lines; who starts a peer may have it keep
+//! Law: a line is never lost and never waited for twice; a wait for a line that cannot come any more (the peer has
+//! ended) fails at once, with the end of the log. Lines are not interpreted; the launcher of a peer may keep
 //! only some of them.
 
 use std::io::{BufRead as _, BufReader, Read};
@@ -64,7 +64,7 @@ impl Log {
         thread::spawn(move || {
             let mut reader = BufReader::new(pipe);
             let mut raw = Vec::new();
-            // A read error means the same as the end: the peer's side of the pipe is gone.
+            // A read error means the same as the end: the peer has closed its side of the pipe.
             while reader.read_until(b'\n', &mut raw).is_ok_and(|read| read > 0) {
                 let text = String::from_utf8_lossy(&raw).trim_end().to_owned();
                 raw.clear();
@@ -143,7 +143,7 @@ impl Log {
     /// Waits until the peer has closed all its output, so that the log is whole.
     ///
     /// # Errors
-    /// It does not within `patience`.
+    /// The output is still open after `patience`.
     pub fn drain(&self, patience: Duration) -> Result<()> {
         let deadline = Instant::now() + patience;
         let mut state = self.state();

@@ -3,7 +3,7 @@
 //! Debian packages (`teeworlds`, `teeworlds-server`, `ddnet`, `ddnet-server`, `xvfb`, `xdotool`) and the npm package
 //! `teeworlds`. Each peer has its own folder, ports and log, and ends with its handle. Scenarios are written against
 //! [`Server`] and [`Player`] and run [`Via::Direct`] and [`Via::Proxy`]; what the peers say must not differ.
-//! Nothing here knows the wire format: the judges of the proxy are the peers themselves.
+//! Nothing here knows the wire format: the peers themselves decide whether the proxy is right.
 
 mod bot;
 mod ddnet;
@@ -53,22 +53,22 @@ pub trait Server {
     /// Runs a line in its console.
     ///
     /// # Errors
-    /// The server is gone.
+    /// The server has ended.
     fn command(&mut self, line: &str) -> Result<()>;
     /// Asks it to end, and waits for that.
     ///
     /// # Errors
-    /// It was gone already, or does not end.
+    /// The program had ended already, or does not end.
     fn stop(&mut self) -> Result<()>;
     /// Ends it silently, as a crash does.
     ///
     /// # Errors
-    /// It was gone already.
+    /// It had ended already.
     fn kill(&mut self) -> Result<()>;
     /// Waits for its end and starts it again on the same port; its log begins afresh.
     ///
     /// # Errors
-    /// It runs on, its port is taken, or it does not come up.
+    /// The program does not end, its port is taken, or it does not come up.
     fn start_again(&mut self) -> Result<()>;
 }
 
@@ -81,7 +81,7 @@ pub trait Player {
     /// Runs a line of the game's console: `say`, `rcon_auth`, `rcon`, `kill`.
     ///
     /// # Errors
-    /// The client is gone, or does not take the line.
+    /// The client has ended, or does not take the line.
     fn command(&mut self, line: &str) -> Result<()>;
     /// Quits the way a player does, and waits for the end.
     ///

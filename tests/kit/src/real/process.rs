@@ -1,7 +1,7 @@
 //! One real program in its own folder: started, read, stopped.
 //!
-//! Its law: nothing outlives the test. The program runs in a process group of its own, the whole group is killed when
-//! the handle is dropped (a panic included), and `setpriv --pdeathsig` (util-linux) makes the kernel kill it when the test
+//! Law: nothing outlives the test. The program runs in a process group of its own, the whole group is killed when the
+//! handle is dropped (a panic included), and `setpriv --pdeathsig` (util-linux) makes the kernel kill it when the test
 //! process itself is killed. It knows nothing of the game.
 
 use std::ffi::OsStr;
@@ -155,7 +155,7 @@ impl Program {
     /// Returns its resident memory now, in KiB.
     ///
     /// # Errors
-    /// The program is gone.
+    /// The program has ended.
     pub fn resident(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .with_context(|| format!("{} is gone", self.name))?;
@@ -174,7 +174,7 @@ impl Program {
     /// Writes a line to its standard input.
     ///
     /// # Errors
-    /// The program is gone.
+    /// The program has ended.
     pub fn feed(&mut self, line: &str) -> Result<()> {
         let stdin = self
             .stdin
@@ -188,7 +188,7 @@ impl Program {
     /// Sends it one signal.
     ///
     /// # Errors
-    /// The program is gone.
+    /// The program has ended.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         kill_process(self.pid()?, signal).with_context(|| format!("signal to {}", self.name))
     }
@@ -196,7 +196,7 @@ impl Program {
     /// Waits until it ends by itself.
     ///
     /// # Errors
-    /// It does not within `patience`; it keeps running then.
+    /// The program does not end within `patience`; it keeps running.
     pub fn wait_end(&mut self, patience: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + patience;
         loop {
@@ -221,7 +221,7 @@ impl Program {
     /// Asks it to end with SIGTERM and waits for that.
     ///
     /// # Errors
-    /// It was gone already, or does not end in time.
+    /// The program had ended already, or does not end in time.
     pub fn stop(&mut self) -> Result<ExitStatus> {
         if let Some(status) = self.child.try_wait()? {
             bail!(
@@ -237,7 +237,7 @@ impl Program {
     /// Kills it and waits for its end.
     ///
     /// # Errors
-    /// It was gone already.
+    /// It had ended already.
     pub fn kill(&mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!("{} was gone before its end ({status})", self.name);

@@ -1,6 +1,6 @@
 //! The actions of players, the same for every client, server and way.
 //!
-//! Its law: a step is proved by the other side's log before the next one begins, so no scenario needs a pause. Vital
+//! Law: a step is proved by the other side's log before the next one begins, so no scenario needs a pause. Vital
 //! messages arrive in order: where something must *not* happen, a chat line behind it proves that its time has passed.
 
 use anyhow::{Result, ensure};
@@ -77,7 +77,7 @@ pub fn kick(server: &mut impl Server, player: &impl Player) -> Result<()> {
 /// The server refuses `player`, and the player receives `reason` unchanged.
 ///
 /// # Errors
-/// It is not.
+/// The player does not get the reason.
 pub fn refused(player: &impl Player, reason: &str) -> Result<()> {
     hears(
         player,
@@ -88,7 +88,7 @@ pub fn refused(player: &impl Player, reason: &str) -> Result<()> {
 /// Two joined players: both are in the game, and what `speaker` says reaches the server and `listener`.
 ///
 /// # Errors
-/// It does not.
+/// One of them is not in the game, or the text does not arrive.
 pub fn chat_between(
     server: &impl Server,
     speaker: &mut impl Player,
@@ -104,7 +104,7 @@ pub fn chat_between(
 /// The server's log says that the player is in the game.
 ///
 /// # Errors
-/// It does not come to that.
+/// This does not happen in time.
 pub fn entered(server: &impl Server, name: &str) -> Result<()> {
     let name = escape(name);
     let pattern = format!(r"team_join player='\d+:{name}'|'{name}' entered and joined the game");
@@ -114,7 +114,7 @@ pub fn entered(server: &impl Server, name: &str) -> Result<()> {
 /// The server's log says that the player left by its own wish: no reason, so neither a timeout nor an error.
 ///
 /// # Errors
-/// It does not, or names a reason.
+/// The log does not say so, or names a reason.
 pub fn left(server: &impl Server, name: &str) -> Result<()> {
     let name = escape(name);
     server

@@ -1,6 +1,7 @@
 //! The built `teetap` binary as a user runs it, read through `--json`.
 //!
-//! Its law: every line of standard output is one JSON object with `v`, `t` and `event`; anything else is an error of the run.
+//! Law: every line of standard output is one JSON object with `v`, `t` and `event`; anything else is an error of the
+//! run.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -30,7 +31,7 @@ impl Teetap {
     /// Starts the binary at `path` in front of `server` on a free port, with more `options` behind its own.
     ///
     /// # Errors
-    /// It does not say where it listens.
+    /// The program does not print where it listens.
     pub fn start(path: &Path, server: SocketAddr, options: &[&str]) -> Result<Self> {
         Self::start_keeping(path, server, options, |_| true)
     }
@@ -87,7 +88,7 @@ impl Teetap {
     /// Returns its resident memory now, in KiB.
     ///
     /// # Errors
-    /// It is gone.
+    /// The program has ended.
     pub fn resident(&self) -> Result<u64> {
         self.program.resident()
     }

@@ -1,8 +1,8 @@
 //! Debian's Teeworlds 0.7.5: server and client, protocol 0.7 only.
 //!
-//! Traps of these programs: `-f` takes a path relative to the working directory only (an absolute one is ignored, and the
-//! server starts with defaults); console commands on the command line run before the connection exists, so a client acts
-//! by a bound key; the server frees its port only when it is gone.
+//! Traps of these programs: `-f` takes a path relative to the working directory only (an absolute one is ignored, and
+//! the server starts with defaults); console commands on the command line run before the connection exists, so a client
+//! acts by a bound key; the server frees its port only when it has ended.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -138,7 +138,7 @@ fn open_econ(port: u16) -> Result<TcpStream> {
     expect(&mut econ, "Authentication successful")?;
     let mut rest = econ.try_clone()?;
     rest.set_read_timeout(None)?;
-    // Its output goes to the log as well; read it away, or the server's send buffer fills. Ends with the connection.
+    // The output goes to the log as well; read it away, or the server's send buffer fills. Ends with the connection.
     thread::spawn(move || std::io::copy(&mut rest, &mut std::io::sink()));
     Ok(econ)
 }
@@ -188,7 +188,7 @@ impl TeeworldsClient {
     /// Waits until the map is loaded and the game runs.
     ///
     /// # Errors
-    /// It does not come to that.
+    /// This does not happen in time.
     pub fn joined(self) -> Result<Self> {
         self.log().wait_for(r"client/network\]: loading done", PATIENCE)?;
         Ok(self)

@@ -1,6 +1,6 @@
 //! A server's log without what two runs of the same scenario may differ in: times, the client's address.
 //!
-//! Its law: only what cannot be equal is taken out; every other line counts, in its order.
+//! Law: only what cannot be equal is taken out; every other line counts, in its order.
 
 use anyhow::{Context as _, Result, ensure};
 use regex::Regex;
@@ -15,7 +15,7 @@ const BY_THE_CLOCK: [&str; 5] = [
     "ban failed (localhost)",
     // At the first tick (20 ms) with two players, before or after the second one has entered.
     "[game]: start match",
-    // Who leaves loses the tee, if it had come into the world yet: that takes some ticks from the entrance.
+    // A leaving player loses the tee, if it had come into the world yet: that takes some ticks from the entrance.
     "weapon=-3",
     // DDNet's last word: its log is written by a thread of its own, which may not come to it.
     "server: interrupted",
