@@ -18,7 +18,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Shares out the cores that this process may use; a single one is everybody's.
+    /// Shares out the cores that this process may use; a single one is shared by all.
     ///
     /// # Errors
     /// When the kernel does not tell.
@@ -44,7 +44,7 @@ impl Cores {
     /// Starts a process on the subjects' cores.
     ///
     /// # Errors
-    /// What `start` says.
+    /// The cores as `start` prints them.
     pub(crate) fn start<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         // Inherited by whatever is started.
         sched_setaffinity(SELF, &self.subjects)?;

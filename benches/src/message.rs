@@ -1,6 +1,6 @@
 //! Inputs and snapshots as players make them: the game's messages, with made-up contents of the usual kind.
 //!
-//! What matters is what costs: their sizes, and bytes that compress like real ones (many zeros, small differences, a
+//! The costs depend on their sizes, and on bytes that compress like real ones (many zeros, small differences, a
 //! few large numbers). The recorded sessions of the project are of one or two players and have only small snapshots.
 //!
 //! Sources: Teeworlds 0.6.5 and 0.7.5 `client.cpp` (`SendInput`), `server.cpp` (`DoSnapshot`), `snapshot.cpp`

@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 
-/// Bytes of receive buffer that everybody here asks for, the same as the proxy does.
+/// Bytes of receive buffer that every socket here requests, the same as the proxy's.
 pub(crate) const RECEIVE_BUFFER: usize = 4 << 20;
 
 /// Bytes of the largest datagram that is read.

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 /// Nanoseconds that all threads of a process have run. Threads that have ended are not counted.
 ///
 /// # Errors
-/// When the process is gone.
+/// The process has ended.
 pub(crate) fn cpu_time(pid: u32) -> Result<u64> {
     let mut sum = 0;
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -25,7 +25,7 @@ pub(crate) fn cpu_time(pid: u32) -> Result<u64> {
 /// Resident memory in bytes: now, and at its highest.
 ///
 /// # Errors
-/// When the process is gone.
+/// The process has ended.
 pub(crate) fn memory(pid: u32) -> Result<(u64, u64)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let field = |name: &str| -> Result<u64> {

@@ -18,7 +18,7 @@ use teetap_proxy::io::Seen;
 use teetap_proxy::session::{Event, SessionId, Time, What};
 use teetap_wire::def::Registry;
 
-/// What kind of file.
+/// The kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// As tcpdump writes it.
@@ -140,7 +140,7 @@ fn record(time: u64, from: SocketAddr, to: SocketAddr, payload: &[u8], out: &mut
     out.extend_from_slice(payload);
 }
 
-/// What a run of ours would have recorded of them.
+/// The events that a run of teetap would have recorded of them.
 struct Ours {
     encoder: Encoder,
     /// Sessions and time of the copies before.

@@ -82,7 +82,7 @@ impl Subject {
     /// Nanoseconds that it has run.
     ///
     /// # Errors
-    /// When it is gone.
+    /// The process has ended.
     pub(crate) fn cpu_time(&self) -> Result<u64> {
         proc::cpu_time(self.pid())
     }
@@ -90,7 +90,7 @@ impl Subject {
     /// Returns its memory in bytes: now, and at its highest.
     ///
     /// # Errors
-    /// When it is gone.
+    /// The process has ended.
     pub(crate) fn memory(&self) -> Result<(u64, u64)> {
         proc::memory(self.pid())
     }
@@ -116,7 +116,7 @@ impl Subject {
 impl Drop for Subject {
     fn drop(&mut self) {
         if let Ok(pid) = i32::try_from(self.child.id()) {
-            // It may have ended by itself.
+            // The process may have ended by itself.
             let _gone = kill(Pid::from_raw(pid), Signal::SIGTERM);
         }
         let begun = Instant::now();

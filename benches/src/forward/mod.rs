@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 /// Forwards until the process is ended.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system refuses.
 pub(crate) fn run(kind: Kind, listen: SocketAddr, target: SocketAddr) -> Result<()> {
     match kind {
         Kind::Minimal => minimal::run(listen, target),

@@ -79,7 +79,7 @@ impl Bench {
     fn cost(&mut self, datagrams: usize, window: usize) -> Result<f64> {
         let before = self.subject.cpu_time()?;
         self.load.fast(datagrams, window)?;
-        // What the subject does behind the last datagram belongs to the run.
+        // The work of the subject after the last datagram belongs to the run.
         std::thread::sleep(std::time::Duration::from_millis(2));
         let after = self.subject.cpu_time()?;
         let tally = self.load.take_tally().clean("a run as fast as it goes")?;
