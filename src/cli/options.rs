@@ -51,7 +51,7 @@ pub(crate) struct RunOptions {
 
     /// Append a log of the program to a file
     ///
-    /// It holds the start and the end of the run, the states of sessions, notices, warnings and panics, but no traffic.
+    /// The log holds the start and the end of the run, the states of sessions, notices, warnings and panics, but no traffic.
     /// TEETAP_LOG filters it, in the syntax of the Rust crate tracing: warn, or teetap::session=info,error [default: info].
     /// The file is created with mode 0600.
     #[arg(long, value_name = "FILE")]

@@ -76,7 +76,7 @@ pub(crate) fn scrub(
 /// Creates a file beside the output, which becomes the output when it is whole: an interrupted run leaves no half of
 /// one.
 ///
-/// Its mode is 0600, as that of all recordings, until its owner has checked it.
+/// The file has mode 0600, like all recordings.
 fn create(path: &Path) -> Result<NamedTempFile, Failure> {
     if path == Path::new("-") {
         return Err(Failure::usage("scrub writes to a file, not to stdout: name one"));

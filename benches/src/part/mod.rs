@@ -39,7 +39,7 @@ pub(crate) struct Run {
     pub(crate) cores: Cores,
 }
 
-/// A subject with sessions in play through it. The load goes first, so that nothing is sent to a process that is gone.
+/// A subject with sessions in play through it. The load goes first, so that nothing is sent to a process that has ended.
 #[derive(Debug)]
 struct Bench {
     load: Load,

@@ -63,7 +63,7 @@ fn agrees(proto: Proto, datagram: &[u8], packet: Option<&Packet<'_>>) {
         return;
     };
     let Some(packet) = packet else {
-        // Its decompressor reads on in zeros after the end, as the older receivers do.
+        // The older decompressor reads on in zeros after the end, as the older receivers do.
         assert!(opened.head.flags.compressed, "only the second codec reads it");
         return;
     };

@@ -9,7 +9,7 @@
 //!   crash;
 //! * listen sockets are asked for when a server speaks only, and at most 8 stay;
 //! * sessions that are not online are at most 256, relays of the server browser at most 64, sockets no more than both;
-//! * a session is told in its order (opening, online, closing, closed) and never heard of again;
+//! * the states of a session come in their order (opening, online, closing, closed), and nothing after the last;
 //! * the next deadline lies ahead, and one input makes a bounded number of datagrams and events.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

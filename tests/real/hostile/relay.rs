@@ -1,6 +1,6 @@
 //! A relay in front of the server that passes everything on, and adds datagrams of its own in the server's name.
 //!
-//! It reads along, so it knows what the session's datagrams look like; it adds such as a receiver has to refuse: marked
+//! The relay reads along, so it knows what the session's datagrams look like; it adds such as a receiver has to refuse: marked
 //! as 0.7, without the token or with a changed one, cut off, too long, badly compressed, with a wrong ack. A proxy
 //! cannot tell datagrams with the right token from the server's.
 

@@ -63,7 +63,7 @@ pub trait Server {
     /// Ends it silently, as a crash does.
     ///
     /// # Errors
-    /// It had ended already.
+    /// The program had ended already.
     fn kill(&mut self) -> Result<()>;
     /// Waits for its end and starts it again on the same port; its log begins afresh.
     ///

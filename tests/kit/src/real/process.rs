@@ -237,7 +237,7 @@ impl Program {
     /// Kills it and waits for its end.
     ///
     /// # Errors
-    /// It had ended already.
+    /// The program had ended already.
     pub fn kill(&mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!("{} was gone before its end ({status})", self.name);

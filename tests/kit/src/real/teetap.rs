@@ -139,7 +139,7 @@ impl Teetap {
     /// Ends it with SIGTERM; its exit code and all its objects.
     ///
     /// # Errors
-    /// The process was gone before, does not end, dies of the signal instead of exiting, or printed something that is not an object.
+    /// The process had ended before, does not end, dies of the signal instead of exiting, or printed something that is not an object.
     pub fn stop(mut self) -> Result<(i32, Vec<Value>)> {
         self.program
             .signal(Signal::TERM)
