@@ -53,7 +53,7 @@ impl End {
 pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running, Failure> {
     let words: Vec<OsString> = command.iter().map(|word| fill_in(word, connect)).collect();
     let Some((program, arguments)) = words.split_first() else {
-        return Err(Failure::usage("no command behind --"));
+        return Err(Failure::usage("no command after --"));
     };
     Command::new(program)
         .args(arguments)

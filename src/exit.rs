@@ -29,27 +29,21 @@ pub(crate) enum Exit {
 
 /// Code and meaning, in order.
 pub(crate) const TABLE: &[(&str, &str)] = &[
-    ("0", "ended as wanted"),
+    ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is in the summary as cmd_exit), the demo did, a replay differs, or grep found nothing",
+        "the command of `run` failed (its own code is cmd_exit in the summary), the demo failed, a replay differs, or grep found nothing",
     ),
     (
         "2",
-        "the command line is wrong, a file to read is not there, or the file to write is there already and no recording to go on with",
+        "usage: a wrong command line or filter, a file to read that does not exist, a file to write that exists and is not a recording of teetap",
     ),
     (
         "3",
         "network or start error: host not found, port taken, command not found, a file that cannot be written",
     ),
-    (
-        "4",
-        "what --until waits for has not come: --timeout did, or the end of the run or of the recording",
-    ),
-    (
-        "5",
-        "a recording or an input log is damaged, or holds what cannot be read",
-    ),
+    ("4", "no message matched --until before --timeout or the end"),
+    ("5", "a recording or input log is damaged, or cannot be read"),
     ("6", "internal error: a bug in teetap"),
     ("128+n", "ended by signal n"),
 ];

@@ -36,7 +36,7 @@ pub(crate) fn parse(
             Ok(Some(filter))
         }
         Err(wrong) => Err(Failure::usage(format!(
-            "the expression of {option} is wrong\n{}",
+            "invalid expression for {option}\n{}",
             show(&wrong)
         ))),
     }

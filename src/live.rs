@@ -188,8 +188,7 @@ impl Live {
         // Zero where the system does not count them.
         let news = self.drops.look().unwrap_or(0);
         if news > 0 {
-            let text =
-                format!("the kernel dropped {news} datagrams: they came faster than they could be read");
+            let text = format!("the kernel dropped {news} datagrams that came faster than they were read");
             self.output.log(self.clock.now(), Level::Warning, &text);
         }
     }

@@ -60,7 +60,7 @@ impl Prepared {
         let mut lines = Vec::new();
         if file.cut() > 0 {
             let text = format!(
-                "{} ended in the middle of something: its last {} bytes were cut off",
+                "{} is incomplete at its end: its last {} bytes were cut off",
                 path.display(),
                 file.cut()
             );
@@ -69,7 +69,7 @@ impl Prepared {
         if file.is_appended() {
             lines.push((
                 Level::Info,
-                format!("going on with the recording {}", path.display()),
+                format!("appending to the recording {}", path.display()),
             ));
         }
         let encode = target.encoder(run, registry);
@@ -126,7 +126,7 @@ impl Finished {
 
 fn trouble(path: &Path, error: &str) -> String {
     format!(
-        "{} could not be written any further: {error}; the run goes on, what comes from now on is not recorded",
+        "cannot write {}: {error}; the run continues, but the rest of it is not recorded",
         path.display()
     )
 }

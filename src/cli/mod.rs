@@ -240,7 +240,7 @@ fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) 
     };
     match command_like(word) {
         Some(name) if name != word => {
-            let text = format!("there is no command '{word}'; did you mean '{name}'?");
+            let text = format!("unknown command '{word}'; did you mean '{name}'?");
             definition.error(ErrorKind::InvalidSubcommand, text)
         }
         _ => error,
@@ -279,7 +279,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn expressions() -> String {
-    format!("What an expression is made of:\n\n{}", teetap_rules::vocabulary())
+    format!("The language of expressions:\n\n{}", teetap_rules::vocabulary())
 }
 
 fn notes() -> String {
@@ -288,9 +288,9 @@ fn notes() -> String {
          ignores the variables of options that it does not take. Options of a command come after its name.\n\
          A server whose host name is that of a command needs its port: teetap run:8303.\n\
          \n\
-         A line is: time, session, direction (p is the proxy itself), V vital or R vital and sent again,\n\
-         sequence number as its sender gave it and as it left if that differs, message, size, what was\n\
-         done with it, fields, ! and its oddities.\n\
+         A line has: time, session, direction (p is the proxy itself), V for vital or R for vital and\n\
+         resent, the sequence number as sent and as forwarded if that differs, message, size, action,\n\
+         a summary, and notes after !.\n\
          \n\
          Exit codes:\n{}",
         exit::table()

@@ -96,7 +96,7 @@ fn judge(report: io::Result<Report>) -> (Exit, Vec<(Level, String)>) {
         Err(error) => {
             return (
                 Exit::Network,
-                vec![(Level::Warning, format!("the demo broke off: {error}"))],
+                vec![(Level::Warning, format!("the demo failed: {error}"))],
             );
         }
     };
@@ -109,7 +109,7 @@ fn judge(report: io::Result<Report>) -> (Exit, Vec<(Level, String)>) {
             .map(|failure| (Level::Warning, format!("failed: {failure}"))),
     );
     if failures.is_empty() {
-        let text = "the demo went well: both bots played, and no token of one leg was seen on the other";
+        let text = "the demo succeeded: both bots played, and no token of one leg was seen on the other";
         lines.push((Level::Info, text.to_owned()));
         (Exit::Ok, lines)
     } else {

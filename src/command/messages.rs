@@ -53,14 +53,14 @@ fn unknown(registry: &Registry, name: &str) -> Failure {
     let mut shorter = cuts.filter_map(|(at, _)| name.get(..at));
     let is_whole = |part: &&str| split(part).0 == class && described(registry, part).is_some();
     let help = if let Some(whole) = shorter.find(is_whole) {
-        format!("; a field is told of with what has it: {whole}")
+        format!("; for a field see the definition of {whole}")
     } else if class.is_none() && name.bytes().all(|byte| byte.is_ascii_digit()) {
-        format!("; a number needs its kind: sys.{name}, game.{name}, ctrl.{name} or snap.{name}")
+        format!("; a number needs a class: sys.{name}, game.{name}, ctrl.{name} or snap.{name}")
     } else {
         let meant = registry.suggest(class, own);
         meant.map_or(String::new(), |meant| format!("; did you mean {prefix}{meant}?"))
     };
-    Failure::usage(format!("no message or object is called '{name}'{help}"))
+    Failure::usage(format!("unknown message or object '{name}'{help}"))
 }
 
 /// The definitions of one name in the three dialects.
@@ -95,7 +95,7 @@ fn list(registry: &Registry) -> String {
         }
         text.push('\n');
     }
-    text.push_str("One of them whole: teetap messages NAME; how to write your own: teetap messages --form\n");
+    text.push_str("One definition: teetap messages NAME; the syntax: teetap messages --form\n");
     text
 }
 

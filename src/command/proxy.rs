@@ -63,7 +63,7 @@ pub(crate) fn proxy(
     };
     // After the start of the command, which need not inherit it.
     if let Err(error) = raise_file_limit() {
-        let text = format!("no more than the usual number of sessions: {error}");
+        let text = format!("cannot raise the limit of open files, and so of sessions: {error}");
         output.log(setup.clock.now(), Level::Warning, &text);
     }
     let clock = setup.clock;

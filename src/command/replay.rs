@@ -23,7 +23,7 @@ use crate::{
 /// `check` is missing, or the file cannot be opened or is damaged.
 pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyhow::Result<Exit> {
     if !check {
-        let text = "replay compares an input log with what this teetap makes of it: say so with --check";
+        let text = "replay needs --check: it only compares an input log with what this teetap sends";
         return Err(Failure::usage(text).into());
     }
     let input = file::open(quiet, path)?;
@@ -46,7 +46,7 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     let mut output = Output::new(style, registry);
     output.replay(&checked);
     if let Some(cut) = &checked.cut {
-        let text = format!("the input log does not hold the whole run: {cut}");
+        let text = format!("the input log is incomplete: {cut}");
         output.log(clock.now(), Level::Warning, &text);
     }
     let exit = if checked.difference.is_none() {
@@ -54,7 +54,9 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     } else {
         let (theirs, ours) = (checked.header.version.as_str(), env!("CARGO_PKG_VERSION"));
         if theirs != ours {
-            let text = format!("the log is of teetap {theirs}, this is {ours}: the difference may be meant");
+            let text = format!(
+                "the log was written by teetap {theirs}, this is {ours}: the difference may be intended"
+            );
             output.log(clock.now(), Level::Warning, &text);
         }
         Exit::Failed

@@ -79,7 +79,7 @@ pub(crate) fn scrub(
 /// The file has mode 0600, like all recordings.
 fn create(path: &Path) -> Result<NamedTempFile, Failure> {
     if path == Path::new("-") {
-        return Err(Failure::usage("scrub writes to a file, not to stdout: name one"));
+        return Err(Failure::usage("cannot write to stdout; name a file"));
     }
     if fs::symlink_metadata(path).is_ok() {
         return Err(taken(path));
@@ -106,7 +106,7 @@ fn persist(written: NamedTempFile, path: &Path) -> Result<(), Failure> {
 }
 
 fn taken(path: &Path) -> Failure {
-    Failure::usage(format!("{} is there already: name another file", path.display()))
+    Failure::usage(format!("{} exists; name another file", path.display()))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {

@@ -138,7 +138,7 @@ impl Bot {
                 self.report.counters = endpoint.counters();
                 match alive {
                     Err(reason) => self.end(reason),
-                    Ok(()) if late && self.met.is_none() => self.quit(now, "nobody else came", false),
+                    Ok(()) if late && self.met.is_none() => self.quit(now, "no other player came", false),
                     Ok(()) => self.play(now),
                 }
             }
@@ -231,7 +231,7 @@ impl Bot {
                 if fields.str().as_deref() == Some("dm1") {
                     self.send(now, &Packed::new(proto, Kind::Ready));
                 } else {
-                    self.quit(now, "a map that I do not have", false);
+                    self.quit(now, "unknown map", false);
                 }
             }
             Kind::ConReady => {

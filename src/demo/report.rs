@@ -118,7 +118,7 @@ impl Report {
                 let heard = bot.heard.iter().filter(|line| other.said.contains(line));
                 if other.said.is_empty() || !heard.eq(&other.said) {
                     fail(format!(
-                        "did not hear what {} said, each line once and in order",
+                        "did not receive the chat of {}, each line once and in order",
                         other.name
                     ));
                 }
@@ -130,12 +130,12 @@ impl Report {
             };
             if player.left.as_deref() != Some(bot.ended.as_str()) {
                 fail(format!(
-                    "the server took the quit \"{}\" for {:?}",
+                    "the server recorded the quit \"{}\" as {:?}",
                     bot.ended, player.left
                 ));
             }
             if proxied && bot.token == Some(player.given) {
-                fail("sends the server's own token: nothing between them terminated it".to_owned());
+                fail("sends the server's own token: no proxy replaced it".to_owned());
             }
         }
         failures
@@ -164,7 +164,7 @@ impl fmt::Display for Report {
             )?;
             writeln!(
                 f,
-                "  said {} lines, heard {}; {} chunks resent, {} gaps; ended: {}",
+                "  sent {} lines of chat, received {}; {} chunks resent, {} gaps; ended: {}",
                 bot.said.len(),
                 bot.heard.len(),
                 bot.counters.resent,

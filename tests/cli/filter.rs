@@ -82,7 +82,7 @@ fn a_wrong_expression_is_told_with_its_place_before_anything_starts() {
         let (stdout, stderr) = demo(&[option, "sv_chat.mesage == 1"], 2);
         assert_eq!(stdout, "");
         for part in [
-            format!("teetap: the expression of {option} is wrong\nerror[E103]"),
+            format!("teetap: invalid expression for {option}\nerror[E103]"),
             format!("--> {option}:1:9"),
             "did you mean `message`?".to_owned(),
         ] {

@@ -43,7 +43,7 @@ fn one_is_printed_under_any_of_its_names_and_a_wrong_name_gets_advice() {
     assert_eq!(stdout, "");
     assert_eq!(
         stderr,
-        "teetap: no message or object is called 'sv_cat'; did you mean sv_chat?\n"
+        "teetap: unknown message or object 'sv_cat'; did you mean sv_chat?\n"
     );
 }
 
@@ -71,13 +71,13 @@ fn one_is_printed_under_the_names_of_filters() {
         ("snap.charcter", "did you mean snap.character?"),
         (
             "snap.character[3].x",
-            "a field is told of with what has it: snap.character",
+            "for a field see the definition of snap.character",
         ),
-        ("sv_chat.message", "a field is told of with what has it: sv_chat"),
-        ("4", "a number needs its kind: sys.4, game.4, ctrl.4 or snap.4"),
+        ("sv_chat.message", "for a field see the definition of sv_chat"),
+        ("4", "a number needs a class: sys.4, game.4, ctrl.4 or snap.4"),
     ] {
         let (_, stderr) = run(&["messages", name], 2);
-        let expected = format!("teetap: no message or object is called '{name}'; {help}\n");
+        let expected = format!("teetap: unknown message or object '{name}'; {help}\n");
         assert_eq!(stderr, expected);
     }
 }

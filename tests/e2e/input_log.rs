@@ -328,5 +328,5 @@ fn a_run_that_is_killed_leaves_a_log_that_can_be_read() {
     child.wait().unwrap();
     let (stdout, stderr) = replay_file(&path, 0);
     assert!(stdout.starts_with("equal: "), "{stdout}");
-    assert!(stderr.contains("does not hold the whole run"), "{stderr}");
+    assert!(stderr.contains("the input log is incomplete"), "{stderr}");
 }

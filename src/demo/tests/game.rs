@@ -70,7 +70,7 @@ fn two_bots_of_0_7_play_over_a_bad_link() {
         let mut failures = report.failures(false);
         // A CLOSE is sent once: when it is lost, the server sees silence, or no acks.
         let unheard = |failure: &str| failure.contains("Timeout") || failure.contains("Too weak");
-        failures.retain(|failure| !(failure.contains("took the quit") && unheard(failure)));
+        failures.retain(|failure| !(failure.contains("recorded the quit") && unheard(failure)));
         assert_eq!(failures, Vec::<String>::new(), "seed {seed}\n{report}");
         assert!(
             report.bots.iter().any(|bot| bot.counters.resent > 0),
@@ -94,10 +94,10 @@ fn the_report_notices_what_is_wrong() {
         ("damaged", |report| report.bots[1].damaged = 1),
         ("no input", |report| report.bots[0].timings = 0),
         ("no ping", |report| report.bots[0].pongs = 0),
-        ("did not hear what ddnet said", |report| {
+        ("did not receive the chat of ddnet", |report| {
             report.bots[0].heard.retain(|line| line != "line 2 of ddnet")
         }),
-        ("did not hear what seven said", |report| {
+        ("did not receive the chat of seven", |report| {
             let twice = report.bots[1]
                 .heard
                 .iter()
@@ -106,7 +106,7 @@ fn the_report_notices_what_is_wrong() {
                 .clone();
             report.bots[1].heard.push(twice);
         }),
-        ("the server took the quit", |report| {
+        ("the server recorded the quit", |report| {
             report.players[0].left = Some("Timeout".to_owned())
         }),
         ("exactly one player", |report| report.players.clear()),

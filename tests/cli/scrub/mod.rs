@@ -227,7 +227,7 @@ fn recordings_of_our_own_stay_recordings_of_our_own() {
         assert!(holds(&given, b"84.11.2.3") && holds(&given, b"alic"));
         assert!(!holds(&written, b"84.11.2.3") && !holds(&written, b"alic"));
         assert!(!holds(&written, &CLIENT) && !holds(&written, b"540b0203"));
-        assert!(holds(&written, b"192.0.2.1:") && holds(&written, b"the server.invalid went well"));
+        assert!(holds(&written, b"192.0.2.1:") && holds(&written, b"the server.invalid succeeded"));
         let (before, after) = (open(&path, &["-vv"]), open(&out, &["-vv"]));
         assert_eq!(before.len(), after.len());
         let strip = |objects: &[Value]| {
@@ -354,14 +354,14 @@ fn what_cannot_be_done_is_refused_in_one_line_and_leaves_nothing() {
         3,
         "cannot write /no/such/out: No such file or directory (os error 2)\n",
     );
-    refused(&[&given, to, Path::new("-")], &[], 2, "not to stdout");
+    refused(&[&given, to, Path::new("-")], &[], 2, "cannot write to stdout");
     for (option, value) in [("--filter", "c2s"), ("--until", "input"), ("-w", "x.jsonl")] {
         refused(&[&given, to, &out], &[option, value], 2, "takes no --");
     }
     // An existing file stays as it is, the recording itself too.
     fs::copy(&given, &path).unwrap();
-    refused(&[&path, to, &path], &[], 2, "is there already");
-    refused(&[&given, to, &path], &[], 2, "is there already");
+    refused(&[&path, to, &path], &[], 2, " exists; name another file");
+    refused(&[&given, to, &path], &[], 2, " exists; name another file");
     assert!(fs::read(&path).unwrap() == fs::read(&given).unwrap());
     for (bytes, fragment) in [
         (&b""[..], "empty"),
