@@ -29,9 +29,9 @@ pub(crate) fn parse(
         shown.collect::<Vec<_>>().join("\n\n")
     };
     match Filter::parse(text, registry) {
-        Ok((filter, told)) => {
-            if !told.is_empty() {
-                output::say(&show(&told));
+        Ok((filter, warnings)) => {
+            if !warnings.is_empty() {
+                output::say(&show(&warnings));
             }
             Ok(Some(filter))
         }

@@ -141,7 +141,7 @@ impl Live {
                     }
                     return Ok(Why::Decided(exit));
                 }
-                Ok(Wake::Probe(finding)) => self.tell(&finding),
+                Ok(Wake::Probe(finding)) => self.report(&finding),
                 Err(RecvTimeoutError::Timeout) => {}
                 // No sender is left; the tick goes on without them.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
@@ -171,7 +171,7 @@ impl Live {
                 None => {}
             }
             if self.proxy.is_finished() {
-                return Ok(self.last_wish());
+                return Ok(self.reason_of_end());
             }
         }
     }
@@ -194,7 +194,7 @@ impl Live {
     }
 
     /// Returns why the data thread ended: a signal stops it, and is sent here before.
-    fn last_wish(&self) -> Why {
+    fn reason_of_end(&self) -> Why {
         let decided = self.wake.try_iter().find_map(|wake| match wake {
             Wake::Signal(exit) | Wake::Done(exit, _) => Some(exit),
             Wake::Probe(_) => None,
@@ -202,7 +202,7 @@ impl Live {
         decided.map_or(Why::Dead, Why::Decided)
     }
 
-    fn tell(&mut self, finding: &Finding) {
+    fn report(&mut self, finding: &Finding) {
         let level = if finding.is_answered() {
             Level::Info
         } else {

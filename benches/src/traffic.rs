@@ -200,7 +200,7 @@ mod tests {
     use teetap_kit::codec::open;
 
     #[test]
-    fn what_is_sent_is_what_the_dialect_reads() {
+    fn clients_and_servers_agree_in_every_dialect() {
         for variant in [Variant::V7, Variant::Ddnet] {
             let (sent, expected) = Traffic::new(variant).ready(Way::S2c, [1, 2, 3, 4], [5, 6, 7, 8]);
             let (mut one, mut other) = (Vec::new(), Vec::new());

@@ -214,7 +214,7 @@ where
     let parsed = definition.try_get_matches_from_mut(&args);
     let parsed = parsed.map_err(|error| {
         let error = scope::taken_elsewhere(error, &args, &mut definition);
-        meant(error, &args, &mut definition)
+        suggested(error, &args, &mut definition)
     });
     let parsed = parsed.and_then(|matches| {
         scope::check(&mut definition, &matches)?;
@@ -232,7 +232,7 @@ where
 }
 
 /// Returns a better error where the name of a server may be a mistyped command.
-fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) -> clap::Error {
+fn suggested(error: clap::Error, args: &[OsString], definition: &mut clap::Command) -> clap::Error {
     let first = args.iter().skip(1).filter_map(|arg| arg.to_str());
     let first = first.into_iter().find(|arg| !arg.starts_with('-'));
     let Some(word) = first.filter(|_| error.kind() == ErrorKind::UnknownArgument) else {
@@ -247,7 +247,7 @@ fn meant(error: clap::Error, args: &[OsString], definition: &mut clap::Command) 
     }
 }
 
-/// Returns the command that may have been meant.
+/// Returns the command that may have been suggested.
 pub(crate) fn command_like(word: &str) -> Option<String> {
     suggest(word, COMMANDS).map(str::to_owned)
 }
@@ -270,10 +270,10 @@ pub(crate) fn refuse(Refusal { error, variable }: &Refusal) -> Exit {
 /// Returns the message and its tips, without the usage that follows.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim);
-    let told =
+    let shown =
         lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
-    let told: Vec<&str> = told.filter(|line| !line.is_empty()).collect();
-    let line = told.join("; ").replace(":; ", ": ");
+    let shown: Vec<&str> = shown.filter(|line| !line.is_empty()).collect();
+    let line = shown.join("; ").replace(":; ", ": ");
     let line = line.strip_prefix("error: ").unwrap_or(&line);
     format!("{line}; see teetap --help")
 }

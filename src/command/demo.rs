@@ -40,7 +40,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
         .map_err(Failure::network)?;
     thread::Builder::new().name("demo".into()).spawn(move || {
         let report = runtime.block_on(play(duration, seed, &template, &started_sender));
-        let (exit, lines) = judge(report);
+        let (exit, lines) = outcome(report);
         // The run may have ended before.
         let _ended = wake_sender.send(Wake::Done(exit, lines));
     })?;
@@ -90,7 +90,7 @@ async fn play(
 }
 
 /// Returns the end of the run and the lines to print.
-fn judge(report: io::Result<Report>) -> (Exit, Vec<(Level, String)>) {
+fn outcome(report: io::Result<Report>) -> (Exit, Vec<(Level, String)>) {
     let report = match report {
         Ok(report) => report,
         Err(error) => {

@@ -27,7 +27,7 @@ const PING: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 enum Phase {
     /// 0.7: waits for the server's token. DDNet: for CONNECTACCEPT.
-    Knocking,
+    Requesting,
     /// 0.7: has the server's token, waits for ACCEPT.
     Connecting(Token),
     Online(Box<Endpoint>),
@@ -67,7 +67,7 @@ impl Bot {
             persona,
             own,
             duration,
-            phase: Phase::Knocking,
+            phase: Phase::Requesting,
             out: VecDeque::new(),
             retry_at: Duration::ZERO,
             started: None,
@@ -126,11 +126,11 @@ impl Bot {
         let late = now.saturating_sub(started) > PATIENCE;
         match &mut self.phase {
             Phase::Over => {}
-            Phase::Knocking | Phase::Connecting(_) if late => self.end("no answer from the server"),
-            Phase::Knocking | Phase::Connecting(_) => {
+            Phase::Requesting | Phase::Connecting(_) if late => self.end("no answer from the server"),
+            Phase::Requesting | Phase::Connecting(_) => {
                 if now >= self.retry_at {
                     self.retry_at = now + RETRY;
-                    self.knock();
+                    self.request();
                 }
             }
             Phase::Online(endpoint) => {
@@ -145,7 +145,7 @@ impl Bot {
         }
     }
 
-    fn knock(&mut self) {
+    fn request(&mut self) {
         let mut payload = Vec::new();
         let token = match (self.persona.proto, &self.phase) {
             (Proto::V7, Phase::Connecting(server)) => {
@@ -177,20 +177,20 @@ impl Bot {
         match (self.persona.proto, &self.phase, packet.control()) {
             (
                 Proto::V7,
-                Phase::Knocking,
+                Phase::Requesting,
                 Some(Control::Token {
                     token: Some(server), ..
                 }),
             ) => {
                 self.phase = Phase::Connecting(server);
                 self.retry_at = now + RETRY;
-                self.knock();
+                self.request();
             }
             (Proto::V7, Phase::Connecting(server), Some(Control::ConnectAccept { .. })) => {
                 let endpoint = Endpoint::new(Proto::V7, self.own, *server, now);
                 self.go_online(now, endpoint);
             }
-            (Proto::Ddnet, Phase::Knocking, Some(Control::ConnectAccept { tken: true, .. })) => {
+            (Proto::Ddnet, Phase::Requesting, Some(Control::ConnectAccept { tken: true, .. })) => {
                 let Some(server) = header else { return };
                 let mut endpoint = Endpoint::new(Proto::Ddnet, server, server, now);
                 let mut accept = Vec::new();
@@ -199,7 +199,7 @@ impl Bot {
                 endpoint.control(now, &accept);
                 self.go_online(now, endpoint);
             }
-            (_, Phase::Knocking | Phase::Connecting(_), Some(Control::Close { reason })) => {
+            (_, Phase::Requesting | Phase::Connecting(_), Some(Control::Close { reason })) => {
                 let reason = reason.map(control::printable).unwrap_or_default();
                 self.end(&format!("refused by the server: {reason}"));
             }

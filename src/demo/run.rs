@@ -18,7 +18,7 @@ use super::server::Server;
 /// How often timers are looked at.
 const STEP: Duration = Duration::from_millis(5);
 /// The longest wait for the bots' quits to reach the server.
-const HEARING: Duration = Duration::from_secs(3);
+const QUITTING: Duration = Duration::from_secs(3);
 /// Room for any datagram; more is cut off, as the games do.
 const BUFFER: usize = 1400;
 
@@ -85,7 +85,7 @@ pub(crate) async fn run(
     let proxy = connect(server.address()).await?;
     let bots = play(proxy, duration, seed).await?;
     // The quits are still on their way through the proxy.
-    let players = server.stop(HEARING).await?;
+    let players = server.stop(QUITTING).await?;
     Ok(Report { bots, players })
 }
 

@@ -12,7 +12,7 @@ use teetap_wire::{Control, First, Packet, Proto, Scratch, Seq, Token, control, d
 use super::endpoint::{Endpoint, Message, Received, control_datagram};
 use super::message::{Kind, Packed, token};
 use super::report::PlayerReport;
-use super::slot::{Slot, State, Wish};
+use super::slot::{Action, Slot, State};
 use super::world;
 
 /// The most players.
@@ -174,9 +174,9 @@ impl Server {
             return;
         };
         match slot.message(now, self.tick, message) {
-            Wish::Nothing => {}
-            Wish::Enter => self.enter(now, id),
-            Wish::Say(text) => self.broadcast(now, |proto| world::chat(proto, id, &text)),
+            Action::Nothing => {}
+            Action::Enter => self.enter(now, id),
+            Action::Say(text) => self.broadcast(now, |proto| world::chat(proto, id, &text)),
         }
     }
 

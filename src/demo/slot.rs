@@ -29,7 +29,7 @@ pub(super) enum State {
 
 /// A request of a message to the server.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum Action {
     Nothing,
     Enter,
     Say(String),
@@ -91,10 +91,10 @@ impl Slot {
     }
 
     /// Takes a message. What does not fit the state is ignored, as the reference servers do.
-    pub(super) fn message(&mut self, now: Duration, tick: i32, message: &Message) -> Wish {
+    pub(super) fn message(&mut self, now: Duration, tick: i32, message: &Message) -> Action {
         let proto = self.proto;
         let Some((kind, mut fields)) = Fields::open(proto, message.vital, &message.data) else {
-            return Wish::Nothing;
+            return Action::Nothing;
         };
         match (kind, self.state) {
             (Kind::Info, State::Auth) => self.info(now, &fields.str().unwrap_or_default()),
@@ -115,18 +115,18 @@ impl Slot {
                 self.send(now, &Packed::new(proto, Kind::SvReadyToEnter));
                 self.state = State::Entering;
             }
-            (Kind::EnterGame, State::Entering) => return Wish::Enter,
+            (Kind::EnterGame, State::Entering) => return Action::Enter,
             (Kind::Input, State::InGame) => self.input(now, tick, &mut fields),
             (Kind::ClSay, State::InGame) => {
                 // 0.6: team, text. 0.7: mode, target, text.
                 let whom = if proto == Proto::V7 { 2 } else { 1 };
                 let text = fields.ints(whom).and_then(|_| fields.str());
-                return text.map_or(Wish::Nothing, Wish::Say);
+                return text.map_or(Action::Nothing, Action::Say);
             }
             (Kind::Ping, _) => self.send(now, &Packed::new(proto, Kind::PingReply)),
             _ => {}
         }
-        Wish::Nothing
+        Action::Nothing
     }
 
     fn info(&mut self, now: Duration, version: &str) {

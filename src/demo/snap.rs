@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_packed_as_the_games_do() {
+    fn a_name_is_packed_as_in_the_games() {
         // "nameless tee" as DDNet's client_info carries it.
         assert_eq!(
             text_ints("nameless tee", 4)[0].to_be_bytes(),

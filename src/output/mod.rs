@@ -144,10 +144,10 @@ impl Output {
     /// Draws progress on stderr from now on.
     pub(crate) fn expect_progress(&mut self, progress: Progress) {
         self.progress = Some((progress, io::stdout().is_terminal()));
-        self.tell_progress();
+        self.show_progress();
     }
 
-    fn tell_progress(&self) {
+    fn show_progress(&self) {
         if let Some((progress, _)) = &self.progress
             && self.decoder.is_choosy()
         {
@@ -254,7 +254,7 @@ impl Output {
     /// # Errors
     /// Stdout cannot be written, a closed pipe excepted.
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
-        self.tell_progress();
+        self.show_progress();
         if !self.closed && !self.stdout.is_empty() {
             let is_open = match &self.progress {
                 Some((progress, true)) => progress.suspend(|| write_out(&self.stdout)),

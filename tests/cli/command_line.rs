@@ -126,7 +126,7 @@ fn a_taken_port_is_refused() {
 }
 
 #[test]
-fn the_default_port_moves_on_when_it_is_taken_and_says_so() {
+fn the_default_port_moves_on_with_a_warning_when_it_is_taken() {
     // The port is taken now, by this test or by another program.
     let _mine_or_anybodys = UdpSocket::bind("127.0.0.1:8303");
     let output = teetap()
@@ -200,7 +200,7 @@ fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
 }
 
 #[test]
-fn it_may_open_more_files_than_usual_and_its_command_need_not() {
+fn the_limit_of_open_files_is_raised_for_the_proxy_only() {
     // The command sees its own limit, and waits up to 20 s for that of its parent.
     const SEEN: &str = r#"
         [ "$(ulimit -Sn)" = 64 ] || exit 5
@@ -236,7 +236,7 @@ fn signals_end_it_with_a_summary_and_their_code() {
 }
 
 #[test]
-fn what_the_kernel_drops_is_told() {
+fn datagrams_dropped_by_the_kernel_are_reported() {
     let (mut child, first, mut stdout) = start_json(&[NOBODY, "-l", "127.0.0.1:0", "--json", "-q"]);
     let signal = |name: &str| {
         let id = child.id().to_string();

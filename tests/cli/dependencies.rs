@@ -65,7 +65,7 @@ fn expressions_are_understood() {
 }
 
 #[test]
-fn dependencies_are_from_crates_io_and_may_be_contained() {
+fn every_dependency_has_an_allowed_source_and_licence() {
     let version = Command::new("rustc").arg("-vV").output().unwrap().stdout;
     let version = String::from_utf8(version).unwrap();
     let host = version

@@ -80,7 +80,7 @@ fn body(text: &str) -> &str {
 }
 
 #[test]
-fn every_form_of_the_same_bytes_gives_the_same() {
+fn every_input_format_gives_the_same_bytes() {
     let expected = explained(&[HEX]);
     assert!(
         expected.starts_with("12 bytes\n\nas       dir     verdict   why\nddnet    c2s     fits "),
@@ -259,7 +259,7 @@ fn secrets_are_dots_unless_asked_for() {
 }
 
 #[test]
-fn definitions_of_ones_own_are_used() {
+fn definitions_of_the_user_are_used() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.tw");
     fs::write(
@@ -275,7 +275,7 @@ fn definitions_of_ones_own_are_used() {
 }
 
 #[test]
-fn what_is_broken_is_explained_as_far_as_it_goes_and_well() {
+fn a_broken_packet_is_explained_up_to_the_damage() {
     let text = explained(&["--proto", "0.7", "04 00 00 67 ec"]);
     assert!(
         text.contains("3-4        67 ec                       token  2 of 4 bytes"),
@@ -291,7 +291,7 @@ fn what_is_broken_is_explained_as_far_as_it_goes_and_well() {
 }
 
 #[test]
-fn what_holds_no_packet_is_refused_in_one_line() {
+fn input_without_a_packet_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("none");
     let capture = folder.path().join("capture");

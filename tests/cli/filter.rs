@@ -11,7 +11,7 @@ fn demo(options: &[&str], code: i32) -> (String, String) {
 }
 
 #[test]
-fn only_what_matches_is_shown_and_sessions_all_the_same() {
+fn a_filter_shows_matching_messages_and_all_sessions() {
     let options = ["--seconds", "1", "-f", r#"sv_chat.message contains "of seven""#];
     let (plain, _) = demo(&options, 0);
     let (sessions, messages): (Vec<&str>, Vec<&str>) =
@@ -43,7 +43,7 @@ fn a_filter_remembers() {
 }
 
 #[test]
-fn a_run_ends_when_it_has_seen_what_it_was_to_see() {
+fn until_ends_a_run_when_a_message_matches() {
     let (json, _) = demo(
         &[
             "--seconds",
@@ -64,7 +64,7 @@ fn a_run_ends_when_it_has_seen_what_it_was_to_see() {
 }
 
 #[test]
-fn a_timeout_is_a_failure_only_where_something_was_waited_for() {
+fn a_timeout_is_a_failure_only_with_until() {
     demo(
         &["--seconds", "60", "--timeout", "300ms", "--until", "rcon_auth"],
         4,
@@ -77,7 +77,7 @@ fn a_timeout_is_a_failure_only_where_something_was_waited_for() {
 }
 
 #[test]
-fn a_wrong_expression_is_told_with_its_place_before_anything_starts() {
+fn a_wrong_expression_is_refused_with_its_place_before_anything_starts() {
     for option in ["--filter", "--until"] {
         let (stdout, stderr) = demo(&[option, "sv_chat.mesage == 1"], 2);
         assert_eq!(stdout, "");
@@ -96,7 +96,7 @@ fn a_wrong_expression_is_told_with_its_place_before_anything_starts() {
 
 /// A script can tell whether what it waited for came, however the run ended.
 #[test]
-fn what_never_came_is_told_by_the_exit_code() {
+fn the_exit_code_shows_that_until_never_matched() {
     let never = r#"sv_chat.message contains "zzz""#;
     demo(&["--seconds", "1", "--until", never], 4);
     let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/map-dd.pcap");
@@ -106,7 +106,7 @@ fn what_never_came_is_told_by_the_exit_code() {
 }
 
 #[test]
-fn filters_ask_what_is_in_snapshots() {
+fn filters_match_fields_of_snapshots() {
     // The bots of the demo stand on the ground and run to and fro; ids are those of the clients.
     for (text, some) in [
         ("any_snap and snap.crc_ok", true),

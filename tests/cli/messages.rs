@@ -34,7 +34,7 @@ fn the_list_has_every_class_and_all_three_ids() {
 }
 
 #[test]
-fn one_is_printed_under_any_of_its_names_and_a_wrong_name_gets_advice() {
+fn a_definition_has_many_names_and_a_wrong_name_gets_a_suggestion() {
     let (snake, _) = run(&["messages", "sv_chat"], 0);
     let (macro_name, _) = run(&["messages", "NETMSGTYPE_SV_CHAT"], 0);
     assert_eq!(snake, macro_name);
@@ -48,7 +48,7 @@ fn one_is_printed_under_any_of_its_names_and_a_wrong_name_gets_advice() {
 }
 
 #[test]
-fn one_is_printed_under_the_names_of_filters() {
+fn a_definition_is_printed_by_its_name_in_filters() {
     for (name, holds, lacks) in [
         ("snap.character", "object 9 character", "system"),
         ("sys.4", "system 4 ", "game 4"),
@@ -83,7 +83,7 @@ fn one_is_printed_under_the_names_of_filters() {
 }
 
 #[test]
-fn the_form_is_explained_by_a_file_that_can_be_used() {
+fn the_syntax_is_explained_by_a_file_that_can_be_used() {
     let (form, _) = run(&["messages", "--form"], 0);
     assert_eq!(form, teetap_wire::def::FORM);
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +100,7 @@ fn the_form_is_explained_by_a_file_that_can_be_used() {
 }
 
 #[test]
-fn names_that_filters_take_for_something_else_are_refused() {
+fn names_with_another_meaning_in_filters_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.tw");
     let path = file.to_str().unwrap();
@@ -122,7 +122,7 @@ fn names_that_filters_take_for_something_else_are_refused() {
 }
 
 #[test]
-fn the_demo_has_no_message_that_is_not_understood_whole() {
+fn every_message_of_the_demo_is_decoded_whole() {
     let messages = demo(&[]);
     assert!(messages.len() > 50, "{}", messages.len());
     for message in &messages {
@@ -145,7 +145,7 @@ fn the_demo_has_no_message_that_is_not_understood_whole() {
 }
 
 #[test]
-fn definitions_of_ones_own_replace_those_built_in() {
+fn definitions_of_the_user_replace_built_in_ones() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.tw");
     let text = "for 0.6 ddnet 0.7\n\n# Mine.\ngame 1 my_motd s2c vital\n  words  str\n";
@@ -162,7 +162,7 @@ fn definitions_of_ones_own_replace_those_built_in() {
 }
 
 #[test]
-fn a_line_says_a_message_in_its_own_words() {
+fn a_line_has_the_summary_of_the_definition() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.tw");
     let text =

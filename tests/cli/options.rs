@@ -55,7 +55,7 @@ fn taken(command: &str) -> Vec<String> {
 }
 
 #[test]
-fn commands_take_the_options_that_mean_something_to_them() {
+fn each_command_takes_only_its_own_options() {
     let mirrored = OPTIONS
         .iter()
         .map(|option| option.to_lowercase().replace('_', "-"));
@@ -135,7 +135,7 @@ fn commands_take_the_options_that_mean_something_to_them() {
 }
 
 #[test]
-fn what_the_environment_says_to_others_is_passed_over() {
+fn variables_of_other_commands_are_ignored() {
     let others = [
         ("TEETAP_WRITE", "x.pcapng"),
         ("TEETAP_PROTO", "0.7"),

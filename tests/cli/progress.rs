@@ -142,7 +142,7 @@ fn lines_on_the_same_terminal_stay_whole() {
 }
 
 #[test]
-fn who_is_quiet_or_has_no_terminal_has_no_line() {
+fn quiet_or_without_a_terminal_there_is_no_progress() {
     for script in [
         r#""$TEETAP" grep --quiet rcon_cmd "$FIFO" >/dev/null"#,
         r#""$TEETAP" grep rcon_cmd "$FIFO" 2>&1 >/dev/null | cat"#,

@@ -83,7 +83,7 @@ fn a_demo_replays_equal() {
 }
 
 #[test]
-fn one_flipped_bit_of_any_output_is_found() {
+fn a_flipped_bit_in_any_output_is_found() {
     let lines: Vec<&str> = demo().lines().collect();
     let mut flipped = 0;
     // The replay stops at the first difference, so each has a log of its own.
@@ -124,7 +124,7 @@ fn one_flipped_bit_of_any_output_is_found() {
 }
 
 #[test]
-fn a_cut_log_is_read_as_far_as_it_goes_and_said_to_be_cut() {
+fn a_truncated_log_is_read_to_its_end_with_a_warning() {
     let log = demo();
     let ends: Vec<usize> = log.match_indices('\n').map(|(at, _)| at + 1).collect();
     let (half, last) = (ends.len() / 2, ends.len() - 1);
@@ -203,7 +203,7 @@ fn a_run_with_rules_replays_equal() {
 }
 
 #[test]
-fn what_is_no_log_or_a_damaged_one_is_refused() {
+fn other_files_and_damaged_logs_are_refused() {
     let log = demo();
     let (_folder, path) = place("run.log");
     let check = |text: &str, fragment: &str| {
@@ -247,7 +247,7 @@ fn what_is_no_log_or_a_damaged_one_is_refused() {
 }
 
 #[test]
-fn a_log_that_cannot_be_made_is_refused_before_anything_starts() {
+fn a_log_that_cannot_be_created_is_refused_before_anything_starts() {
     let (_folder, path) = place("run.log");
     fs::write(&path, "mine").unwrap();
     for args in [["demo", "-q"], ["127.0.0.1:9", "-q"]] {
@@ -310,7 +310,7 @@ fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_a_log_that_can_be_read() {
+fn a_killed_run_leaves_a_log_that_can_be_read() {
     let (_folder, path) = place("run.log");
     let mut child = teetap()
         .args(["demo", "--seconds", "60", "-q", "-l", ":0", "--input-log"])

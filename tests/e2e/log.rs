@@ -81,7 +81,7 @@ fn the_log_is_filtered_by_a_variable() {
 }
 
 #[test]
-fn what_cannot_be_logged_to_is_refused_before_anything_starts() {
+fn a_file_that_cannot_be_logged_to_is_refused_before_anything_starts() {
     let (_folder, log) = place("run.log");
     refused(
         &mut demo(Path::new("/no/such/run.log")),

@@ -56,7 +56,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_capture_holds_every_datagram_of_both_legs_for_everybody_to_read() {
+fn a_capture_holds_every_datagram_of_both_legs_for_other_tools() {
     let (_folder, path) = place("demo.pcapng");
     let (stdout, stderr) = demo(&path, &["--json", "-vv"]);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -223,7 +223,7 @@ fn kill(path: &Path, size: u64) {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_a_recording_that_is_gone_on_with() {
+fn a_killed_run_leaves_a_recording_that_can_be_appended_to() {
     for name in ["run.pcapng", "run.jsonl"] {
         let (_folder, path) = place(name);
         kill(&path, 30_000);
@@ -249,7 +249,7 @@ fn a_run_that_is_killed_leaves_a_recording_that_is_gone_on_with() {
 }
 
 #[test]
-fn what_is_no_place_for_a_recording_is_refused_before_anything_starts() {
+fn a_file_that_cannot_be_recorded_to_is_refused_before_anything_starts() {
     let (_folder, path) = place("mine.pcapng");
     fs::write(&path, "mine").unwrap();
     let lines = path.with_extension("jsonl");
@@ -286,7 +286,7 @@ fn what_is_no_place_for_a_recording_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_refused_in_one_line() {
+fn a_file_that_cannot_be_opened_is_refused_in_one_line() {
     let (_folder, path) = place("file");
     let open = |path: &Path| {
         let mut command = teetap();
@@ -312,7 +312,7 @@ fn what_cannot_be_opened_is_refused_in_one_line() {
 }
 
 #[test]
-fn recordings_of_others_are_shown_and_damage_is_told_behind_what_comes_before() {
+fn recordings_of_other_tools_are_shown_up_to_the_damage() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
     for name in capture::names().unwrap() {
         let path = folder.join(&name).with_extension("pcap");
@@ -340,7 +340,7 @@ fn recordings_of_others_are_shown_and_damage_is_told_behind_what_comes_before() 
 }
 
 #[test]
-fn nobody_who_reads_is_success() {
+fn a_closed_stdout_is_success() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/rich-dd16.pcap");
     let script = "set -o pipefail; \"$0\" open \"$1\" -vv | head -n 1";
     let (stdout, _) = run(Command::new("bash").args(["-c", script, TEETAP]).arg(&path), 0);

@@ -70,7 +70,7 @@ fn an_npm_client_is_kicked_with_the_reason() -> Result<()> {
 }
 
 #[test]
-fn a_client_too_many_is_told_so() -> Result<()> {
+fn a_client_of_a_full_server_gets_the_reason() -> Result<()> {
     let _turn = turn::shared()?;
     both_ways(Path::new(TEETAP), |via| {
         let mut server = DdnetServer::start(&["sv_max_clients 1"])?;

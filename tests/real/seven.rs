@@ -60,7 +60,7 @@ fn a_0_7_client_is_kicked_with_the_reason() -> Result<()> {
 }
 
 #[test]
-fn a_0_7_client_without_the_password_is_told_so() -> Result<()> {
+fn a_0_7_client_without_the_password_gets_the_reason() -> Result<()> {
     let _turn = turn::shared()?;
     both_ways(Path::new(TEETAP), |via| {
         let mut server = TeeworldsServer::start(&["password \"secret\""])?;

@@ -48,15 +48,15 @@ pub(super) fn run(listen: SocketAddr, target: SocketAddr) -> Result<()> {
         };
         for event in events.iter().take(count) {
             match usize::try_from(event.data()) {
-                Ok(index) if event.data() != LISTEN => forwarder.hear_server(index),
-                _ => forwarder.hear_clients()?,
+                Ok(index) if event.data() != LISTEN => forwarder.receive_from_server(index),
+                _ => forwarder.receive_from_clients()?,
             }
         }
     }
 }
 
 impl Forwarder {
-    fn hear_clients(&mut self) -> Result<()> {
+    fn receive_from_clients(&mut self) -> Result<()> {
         for _ in 0..BURST {
             let (len, from) = match self.listen.recv_from(&mut self.buffer) {
                 Ok(received) => received,
@@ -77,7 +77,7 @@ impl Forwarder {
     }
 
     /// One datagram: epoll names the socket again when there are more, and mostly there are none.
-    fn hear_server(&mut self, index: usize) {
+    fn receive_from_server(&mut self, index: usize) {
         let Some((client, upstream)) = self.upstreams.get(index) else {
             return;
         };

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_is_lost() {
+    fn skipped_messages_are_lost() {
         let (mut lane, mut work) = (lane(), Vec::new());
         let all: Vec<_> = (0..4).map(|at| next(&mut lane, at)).collect();
         let right = Verdict::Right { sent_at: 2, lost: 2 };

@@ -284,7 +284,7 @@ impl Load {
             return Ok(true);
         };
         let verdict = session.c2s.check(bytes, &mut self.work);
-        self.judge(verdict, Way::C2s, received.at);
+        self.count(verdict, Way::C2s, received.at);
         Ok(true)
     }
 
@@ -295,11 +295,11 @@ impl Load {
         };
         let bytes = self.buffer.get(..received.len).unwrap_or_default();
         let verdict = session.s2c.check(bytes, &mut self.work);
-        self.judge(verdict, Way::S2c, received.at);
+        self.count(verdict, Way::S2c, received.at);
         Ok(true)
     }
 
-    fn judge(&mut self, verdict: Verdict, way: Way, at: u64) {
+    fn count(&mut self, verdict: Verdict, way: Way, at: u64) {
         let Verdict::Right { sent_at, lost } = verdict else {
             self.tally.wrong += 1;
             return;

@@ -82,7 +82,7 @@ fn every_vital_message_arrives_once_and_in_order_over_bad_links_and_wraps() {
 }
 
 #[test]
-fn a_gap_asks_for_everything_again_and_counts_it() {
+fn a_gap_requests_a_resend_and_is_counted() {
     let [mut a, mut b] = pair(Proto::V7);
     let now = Duration::from_millis(1);
     for text in [b"one", b"two"] {
@@ -167,7 +167,7 @@ fn idle_ends_send_one_keepalive_a_second_and_a_silent_peer_times_out() {
 }
 
 #[test]
-fn a_vital_message_that_nobody_acks_ends_the_connection() {
+fn a_vital_message_without_an_ack_ends_the_connection() {
     let [mut a, mut b] = pair(Proto::V7);
     a.send(Duration::ZERO, true, b"lost", true).unwrap();
     let mut now = Duration::ZERO;

@@ -80,7 +80,7 @@ fn two_bots_of_0_7_play_over_a_bad_link() {
 }
 
 #[test]
-fn the_report_notices_what_is_wrong() {
+fn the_report_finds_every_failure() {
     let good = World::new(&CAST, SHORT, FINE, 2, untouched).run();
     assert_eq!(
         good.failures(true).len(),
@@ -154,7 +154,7 @@ fn a_changed_snapshot_is_noticed() {
 }
 
 #[test]
-fn a_bot_that_nobody_answers_says_so() {
+fn a_bot_without_answers_reports_it() {
     let report = World::new(&CAST, SHORT, Conditions { loss: 1.0, ..FINE }, 4, untouched).run();
     for (bot, failure) in report.bots.iter().zip(report.failures(false)) {
         assert_eq!(

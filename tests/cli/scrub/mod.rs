@@ -17,7 +17,7 @@ use crate::teetap;
 use given::{CARDS, CLIENT, SERVER, elsewhere, essence, everything, holds, open, relocated, scrub, secrets};
 
 #[test]
-fn nothing_secret_is_left_and_with_the_texts_all_the_rest_is() {
+fn secrets_are_removed_and_with_the_texts_the_rest_is_kept() {
     let mut messages = BTreeSet::new();
     for name in capture::names().unwrap() {
         let (_folder, path) = place("given.pcap");
@@ -106,7 +106,7 @@ const TEXTS: [(&str, &str); 11] = [
 ];
 
 #[test]
-fn no_text_of_a_peer_is_left_and_every_message_is_at_its_place() {
+fn texts_of_peers_are_removed_and_every_message_stays_at_its_place() {
     let mut found = BTreeSet::new();
     for name in capture::names().unwrap() {
         let (_folder, path) = place("given.pcap");
@@ -148,7 +148,7 @@ fn no_text_of_a_peer_is_left_and_every_message_is_at_its_place() {
 }
 
 #[test]
-fn others_read_it_and_find_every_checksum_right() {
+fn other_tools_read_the_result_and_accept_every_checksum() {
     for (name, ending) in [("rich-dd16", "pcap"), ("rich-tw07", "pcapng")] {
         let (_folder, path) = place("given.pcap");
         let out = path.with_file_name("out").with_extension(ending);
@@ -210,7 +210,7 @@ fn others_read_it_and_find_every_checksum_right() {
 }
 
 #[test]
-fn recordings_of_our_own_stay_recordings_of_our_own() {
+fn scrubbed_recordings_of_teetap_are_recordings_of_teetap() {
     for ending in ["pcapng", "jsonl"] {
         let (_folder, path) = place("given");
         let path = path.with_extension(ending);
@@ -251,7 +251,7 @@ fn recordings_of_our_own_stay_recordings_of_our_own() {
 }
 
 #[test]
-fn a_recording_of_ours_is_still_a_capture_of_both_legs() {
+fn a_scrubbed_recording_of_teetap_is_still_a_capture_of_both_legs() {
     let (_folder, path) = place("given.pcapng");
     let out = path.with_file_name("out.pcapng");
     elsewhere(&path);
@@ -294,7 +294,7 @@ fn a_recording_of_ours_is_still_a_capture_of_both_legs() {
 }
 
 #[test]
-fn what_is_not_known_stays_when_asked_for() {
+fn keep_unknown_keeps_unknown_messages() {
     let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/npm-to-dd16.pcap");
     let (_folder, path) = place("out.pcap");
     let kept = path.with_file_name("kept.pcap");
@@ -307,7 +307,7 @@ fn what_is_not_known_stays_when_asked_for() {
 }
 
 #[test]
-fn a_damaged_recording_is_scrubbed_as_far_as_it_goes() {
+fn a_damaged_recording_is_scrubbed_up_to_the_damage() {
     let whole = relocated("dd-session");
     let (_folder, path) = place("cut.pcap");
     let out = path.with_file_name("out.pcap");
@@ -333,7 +333,7 @@ fn a_damaged_recording_is_scrubbed_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_in_one_line_and_leaves_nothing() {
+fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
     let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/dd-session.pcap");
     let (_folder, path) = place("file");
     let out = path.with_file_name("out");

@@ -92,22 +92,22 @@ fn scripted(client: Variant, server: Variant) -> Result<()> {
 }
 
 #[test]
-fn tokenless_peers_go_on() -> Result<()> {
+fn peers_without_tokens_continue() -> Result<()> {
     scripted(Variant::V6, Variant::V6)
 }
 
 #[test]
-fn peers_of_0_6_5_go_on() -> Result<()> {
+fn peers_of_0_6_5_continue() -> Result<()> {
     scripted(Variant::V65, Variant::V65)
 }
 
 #[test]
-fn ddnet_peers_go_on() -> Result<()> {
+fn ddnet_peers_continue() -> Result<()> {
     scripted(Variant::Ddnet, Variant::Ddnet)
 }
 
 #[test]
-fn peers_of_0_7_go_on() -> Result<()> {
+fn peers_of_0_7_continue() -> Result<()> {
     scripted(Variant::V7, Variant::V7)
 }
 

@@ -63,7 +63,7 @@ impl Door {
         match input.below(8) {
             0 => self.send(now + u64::from(input.byte()) * 20_000, To::Timeout),
             1 => {
-                let bytes = self.knock();
+                let bytes = self.request();
                 self.client_sends(&bytes);
             }
             2 => {
@@ -94,7 +94,7 @@ impl Door {
             _ => {
                 // An earlier datagram with some bytes changed.
                 let mut bytes = if input.byte() & 1 == 0 {
-                    self.knock()
+                    self.request()
                 } else {
                     self.answer(input)
                 };
@@ -110,7 +110,7 @@ impl Door {
     }
 
     /// The first datagrams of a client, until it is in.
-    fn knock(&self) -> Vec<u8> {
+    fn request(&self) -> Vec<u8> {
         if self.variant.is_seven() && self.shown == NO_TOKEN {
             control::token_request(self.own)
         } else {

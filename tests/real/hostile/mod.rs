@@ -15,7 +15,7 @@ const THROWN_AT: Duration = Duration::from_secs(20);
 
 /// A DDNet 16.4 client on a real server with an attacker between them, or between the server and the proxy, who adds
 /// hostile datagrams in the server's name. Returns the client after that.
-fn thrown_at(server: &DdnetServer, relay: &Relay, addr: SocketAddr) -> Result<DdnetClient> {
+fn attacked(server: &DdnetServer, relay: &Relay, addr: SocketAddr) -> Result<DdnetClient> {
     let client = DdnetClient::start("target", addr)?.joined()?;
     entered(server, "target")?;
     relay.throw(true);
@@ -30,7 +30,7 @@ fn a_ddnet_client_survives_behind_the_proxy() -> Result<()> {
     let mut server = DdnetServer::start(&[])?;
     let relay = Relay::open(server.addr())?;
     let teetap = Teetap::start(Path::new(TEETAP), relay.addr(), &[])?;
-    let mut client = thrown_at(&server, &relay, teetap.listen())?;
+    let mut client = attacked(&server, &relay, teetap.listen())?;
     ensure!(relay.thrown() > 2_000, "only {} were thrown", relay.thrown());
     client.command("say still here")?;
     server.log().wait_for("target: still here$", PATIENCE)?;

@@ -105,7 +105,7 @@ fn handshake_of_07() {
 }
 
 #[test]
-fn first_packets_tell_their_variant() {
+fn first_packets_show_their_variant() {
     for variant in Variant::ALL {
         let expected = if variant == Variant::D7 {
             Variant::V7

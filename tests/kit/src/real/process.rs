@@ -312,7 +312,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     #[test]
-    fn a_dropped_program_is_gone_with_its_children() {
+    fn a_dropped_program_ends_with_its_children() {
         let home = home("process").unwrap();
         let script = "sleep 600 & echo child $!; wait";
         let program = Launch::new("sh", "sh", home.path())
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn stop_tells_a_program_that_was_gone() {
+    fn stop_reports_a_program_that_had_ended() {
         let home = home("process").unwrap();
         let mut program = Launch::new("true", "true", home.path()).start().unwrap();
         assert!(program.wait_end(LONG).unwrap().success());

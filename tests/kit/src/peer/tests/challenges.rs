@@ -69,7 +69,7 @@ fn clients_without_tokens_prove_their_address() {
 }
 
 #[test]
-fn nobody_without_the_number_gets_in() {
+fn clients_without_the_number_do_not_get_in() {
     for (client, server) in PAIRS {
         let mut peer = Peer::client(client, Options::default(), 1);
         let mut server = Server::new(server, asking_policy(), 2);
@@ -116,7 +116,7 @@ fn tick(chunk: &Chunk) -> i32 {
 }
 
 #[test]
-fn the_challenge_of_0_6_5_is_the_recorded_one() {
+fn the_challenge_of_0_6_5_equals_the_recorded_one() {
     let flow = recorded("dd16-to-tw06");
     let challenge = by(&flow, false).nth(1).unwrap();
     let number = tick(&chunks(challenge)[4]);
@@ -125,7 +125,7 @@ fn the_challenge_of_0_6_5_is_the_recorded_one() {
 
 /// But for the map, which is DDNet's own.
 #[test]
-fn the_challenge_of_ddnet_is_the_recorded_one() {
+fn the_challenge_of_ddnet_equals_the_recorded_one() {
     let flow = recorded("tw06c-to-dd20-antispoof");
     let recorded = by(&flow, false).nth(1).unwrap();
     assert_eq!(recorded[..3], [0x80, 0, 6]);
@@ -144,7 +144,7 @@ fn the_challenge_of_ddnet_is_the_recorded_one() {
 
 /// The recorded server lets the kit's client in: both clients send the same.
 #[test]
-fn the_client_says_what_recorded_clients_said() {
+fn the_client_sends_what_recorded_clients_sent() {
     for (name, variant) in [
         ("dd16-to-tw06", Variant::Ddnet),
         ("tw06c-to-dd20-antispoof", Variant::V65),

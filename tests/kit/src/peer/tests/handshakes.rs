@@ -274,7 +274,7 @@ fn refusals_reach_the_client() {
 }
 
 #[test]
-fn bans_reach_those_clients_that_understand_them() {
+fn bans_reach_the_clients_that_understand_them() {
     let policy = || Policy {
         refusal: Some(Refusal::Banned("You have been banned".to_owned())),
         ..Policy::default()

@@ -371,7 +371,7 @@ fn ddnet_20_answers_so_many_resend_requests_in_a_second() {
 
 /// Steps of 10 ms and jumps to the next due time do the same, up to those 10 ms.
 #[test]
-fn the_next_update_is_foreseen() {
+fn the_next_update_is_predicted() {
     for variant in Variant::ALL {
         for mut peer in [online(variant, 0), Peer::client(variant, Options::default(), 4)] {
             peer.connect(0);
