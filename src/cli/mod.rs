@@ -22,7 +22,7 @@ use crate::{
     output,
 };
 
-/// A transparent man-in-the-middle proxy for the Teeworlds and DDNet protocol
+/// A transparent man-in-the-middle for the Teeworlds and DDNet protocol
 ///
 /// Point your client at it, and see every message between client and server.
 #[derive(Debug, Parser)]
