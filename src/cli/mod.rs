@@ -115,8 +115,8 @@ pub(crate) enum Command {
     /// names, votes, broadcasts, lines of the remote console, reasons. Replaces every IP and MAC address by a placeholder that
     /// is the same wherever the address occurs: 192.0.2.1, 2001:db8::1, 02:00:00:00:00:01 and so on (IPv4 from 240.0.0.1 after
     /// the first 254). Rewrites comments, and removes the names of hosts, interfaces, programs and files. Keeps ports, loopback
-    /// addresses, tokens, numbers, versions and names of maps. Packets that do not belong to the game, were not recorded whole
-    /// or cannot be read are left out and counted.
+    /// addresses, tokens, numbers, versions, names of maps, and snapshots, which hold names of players in 0.6. Packets that do
+    /// not belong to the game, were not recorded whole or cannot be read are left out and counted.
     Scrub {
         #[command(flatten)]
         quiet: Quiet,
@@ -156,8 +156,8 @@ pub(crate) enum Command {
         options: ExplainOptions,
         /// Hex, a file or stdin
         ///
-        /// Hex, a string or list of code (b"\x10", {0x10}), or a file with these, with a dump of xxd, hexdump -C, od -t x1,
-        /// tcpdump -x, tshark -x or Wireshark, or with the bytes themselves; - is stdin.
+        /// Hex, a string or list of code (b"\x10", {0x10}), or a file with these, with a dump of xxd, hexdump -C,
+        /// tcpdump -x or tshark -x, or with the bytes themselves; - is stdin.
         #[arg(value_name = "HEX|FILE|-", required = true)]
         words: Vec<String>,
     },

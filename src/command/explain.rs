@@ -52,7 +52,7 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
 fn find(words: &[String]) -> Result<Found, Failure> {
     let [word] = words else {
         return input::from_text(&words.join(" "))
-            .map_err(|error| Failure::usage(format!("no packet: {error}")));
+            .map_err(|error| Failure::usage(format!("cannot read the bytes: {error}")));
     };
     if word == "-" {
         return contents(io::stdin().lock(), "stdin");
@@ -66,14 +66,14 @@ fn find(words: &[String]) -> Result<Found, Failure> {
             contents(file, word)
         }
         Err(InputError::NoHex { place, found }) => Err(Failure::usage(format!(
-            "no packet: not the name of a file, and no hex: {found} at {place}"
+            "cannot read the bytes: not a file, and {found} at {place} is not a hex digit; use xxd, hexdump -C or plain hex"
         ))),
-        Err(error) => Err(Failure::usage(format!("no packet: {error}"))),
+        Err(error) => Err(Failure::usage(format!("cannot read the bytes: {error}"))),
     }
 }
 
 fn contents(source: impl Read, name: &str) -> Result<Found, Failure> {
-    let fail = |error: &dyn std::fmt::Display| Failure::usage(format!("no packet in {name}: {error}"));
+    let fail = |error: &dyn std::fmt::Display| Failure::usage(format!("cannot read {name}: {error}"));
     let mut bytes = Vec::new();
     let most = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX);
     source

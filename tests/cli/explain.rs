@@ -102,11 +102,7 @@ fn every_input_format_gives_the_same_bytes() {
     let hexdump = "00000000  10 00 00 01 54 4b 45 4e  ff ff ff ff              |....TKEN....|\n0000000c\n";
     let tshark = "0000  10 00 00 01 54 4b 45 4e ff ff ff ff               ....TKEN....\n";
     for (name, contents, said) in [
-        (
-            "tshark",
-            tshark.as_bytes(),
-            "the text of Wireshark or tshark -x\n",
-        ),
+        ("tshark", tshark.as_bytes(), "the text of tshark -x\n"),
         ("raw", &CONNECT[..], ""),
         ("hex", HEX.as_bytes(), ""),
         ("xxd", xxd.as_bytes(), "the text of xxd\n"),
@@ -301,26 +297,30 @@ fn input_without_a_packet_is_refused_in_one_line() {
     let cases: [(&[&str], &[u8], &str); 16] = [
         (&[], b"", "HEX|FILE|-"),
         (&[""], b"", "no bytes"),
-        (&["-"], b"", "no packet in stdin: no bytes"),
+        (&["-"], b"", "cannot read stdin: no bytes"),
         (
             &["-"],
             b"10 0z",
-            "no packet in stdin: line 1, column 5: 'z' is no hex digit",
+            "cannot read stdin: line 1, column 5: 'z' is not a hex digit; use xxd, hexdump -C or plain hex",
         ),
         (&["-"], b"10 00\n1", "line 2, column 1: a byte has two digits"),
         (&["-"], &long, "more than 65507 bytes"),
         (&["-"], &longer, "more than 1048576 bytes"),
-        (&["[16,0,0,1]"], b"", "this looks decimal"),
+        (&["[16,0,0,1]"], b"", "this number may be decimal; write 0x10"),
         (
             &["-"],
             b"0000000 0010 0100\n0000004\n",
-            "use hexdump -C, od -A x -t x1 or xxd",
+            "words whose bytes may be in another order; use xxd, hexdump -C or plain hex",
         ),
-        (&["-"], b"00000000: 4e454b54  TKEN\n", "use xxd without -e"),
+        (
+            &["-"],
+            b"00000000: 4e454b54  TKEN\n",
+            "line 1: the text beside the bytes shows other bytes",
+        ),
         (&["100"], b"", "line 1, column 3: a byte has two digits"),
-        (&["10", "zz"], b"", "'z' is no hex digit"),
-        (&[missing.to_str().unwrap()], b"", "not the name of a file"),
-        (&[folder.path().to_str().unwrap()], b"", "no packet in"),
+        (&["10", "zz"], b"", "'z' is not a hex digit"),
+        (&[missing.to_str().unwrap()], b"", "not a file, and"),
+        (&[folder.path().to_str().unwrap()], b"", "cannot read"),
         (&[capture.to_str().unwrap()], b"", "capture file"),
         (&["--dir", "up", "00"], b"", "--dir"),
     ];

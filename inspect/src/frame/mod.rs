@@ -160,14 +160,7 @@ type Segment<'a> = (Ip<'a>, IpAddr, IpAddr, usize, &'a [u8]);
 
 fn ipv4(packet: &[u8]) -> Result<Segment<'_>, Other> {
     let Ok(header) = Ipv4HeaderSlice::from_slice(packet) else {
-        // The protocol may stand in what is left of a header.
-        let is_cut = packet.first().is_some_and(|first| first & 0x0f >= 5);
-        let is_other = packet.get(9).is_some_and(|protocol| *protocol != UDP.0);
-        return Err(if is_cut && is_other {
-            Other::NotUdp
-        } else {
-            Other::Broken
-        });
+        return Err(cut_ipv4(packet));
     };
     if header.protocol() != UDP {
         return Err(Other::NotUdp);
@@ -184,6 +177,21 @@ fn ipv4(packet: &[u8]) -> Result<Segment<'_>, Other> {
     let segment = packet.get(at..end).ok_or(Other::Broken)?;
     let (from, to) = (header.source_addr(), header.destination_addr());
     Ok((Ip::V4(header), from.into(), to.into(), at, segment))
+}
+
+/// Returns what the rest of a header shows that is cut off.
+fn cut_ipv4(packet: &[u8]) -> Other {
+    let is_cut = packet.first().is_some_and(|first| first & 0x0f >= 5);
+    let fragment = packet
+        .get(6..)
+        .and_then(<[u8]>::first_chunk)
+        .copied()
+        .unwrap_or_default();
+    match packet.get(9) {
+        Some(protocol) if is_cut && *protocol != UDP.0 => Other::NotUdp,
+        Some(_) if is_cut && u16::from_be_bytes(fragment) & 0x3fff != 0 => Other::Fragment,
+        _ => Other::Broken,
+    }
 }
 
 fn ipv6(packet: &[u8]) -> Result<Segment<'_>, Other> {
