@@ -39,7 +39,8 @@ impl Target {
             (_, true) => Format::JsonLines,
             _ => {
                 return Err(
-                    "the name ends in .pcapng (for tshark and teetap) or in .jsonl (JSON lines)".to_owned(),
+                    "expected a name that ends in .pcapng (for tshark and teetap) or .jsonl (JSON lines)"
+                        .to_owned(),
                 );
             }
         };

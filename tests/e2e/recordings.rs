@@ -260,8 +260,8 @@ fn a_file_that_cannot_be_recorded_to_is_refused_before_anything_starts() {
             command.args(args).args(["-l", ":0", "-w"]).arg(path);
             command
         };
-        refused(&mut run(&path), 2, "no recording of teetap's");
-        refused(&mut run(&lines), 2, "no recording of teetap's");
+        refused(&mut run(&path), 2, "is not a teetap recording");
+        refused(&mut run(&lines), 2, "is not a teetap recording");
         refused(&mut run(Path::new("run.pcap")), 2, ".pcapng");
         refused(&mut run(Path::new("run")), 2, ".jsonl");
         refused(

@@ -20,13 +20,13 @@ use crate::{
 /// Why a file cannot be recorded to.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// A file of another program.
-    #[error("{path} exists and is not a recording of teetap; name another file", path = .0.display())]
+    /// It is somebody else's.
+    #[error("cannot record to {path}: it exists and is not a teetap recording; name another file", path = .0.display())]
     NotOurs(PathBuf),
-    /// A file that another process writes.
-    #[error("{path} is being recorded to by another teetap: name another file", path = .0.display())]
+    /// Somebody writes it.
+    #[error("cannot record to {path}: another teetap records to it; name another file", path = .0.display())]
     Busy(PathBuf),
-    /// A recording that is damaged before its end.
+    /// It is damaged not only at its end.
     #[error("cannot append to {path}: {error}; name another file", path = path.display())]
     Damaged {
         /// The file.
