@@ -1,24 +1,24 @@
-//! Captures: recordings of datagrams, written for other programs to read, and read whoever wrote them.
+//! Captures: recordings of datagrams, written for other programs to read, and read from any program.
 //!
 //! # Written
 //!
-//! pcapng with two interfaces, the client leg and the server leg of the proxy: times in nanoseconds, Ethernet, IP and UDP
-//! with right checksums, one packet for every datagram that was received and one for every one that was sent. On the client leg
-//! they are between client and listen address, on the server leg between our own socket and the server. The comment of a
-//! packet says what it was and what was done with it. Missed events are a drop count of the next packet and a note before it;
-//! states of sessions and notices are notes too (blocks of interface statistics with a comment). What only teetap can read is
-//! in an option of its own, so that the file is shown again as the run was.
+//! pcapng with two interfaces, the client leg and the server leg of the proxy: times in nanoseconds, Ethernet, IP and
+//! UDP with right checksums, one packet for every received datagram and one for every sent one. On the client leg
+//! they are between client and listen address, on the server leg between the proxy's socket and the server. The
+//! comment of a packet summarizes its messages and the actions on them. Missed events are a drop count of the next
+//! packet and a note before it; session states and notices are notes too (interface statistics with a comment). A
+//! local-use option holds the rest, so that `open` shows the file as the run was.
 //!
-//! Each run is a section; a file of ours is gone on with, one of anybody else's is never touched.
+//! Each run is a section. A recording of teetap is appended to; any other file is never changed.
 //!
-//! What is not in it: the probe at the start, and the exchange of tokens that a 0.7 request of the server browser needs
-//! towards the server.
+//! It lacks the probe at the start, and the tokens that a 0.7 request of the server browser exchanges with the
+//! server.
 //!
 //! # Read
 //!
-//! pcap and pcapng of anybody: Ethernet with VLAN tags, Linux cooked (both), loopback, raw; IPv4 and IPv6; UDP. Parts of
-//! fragmented packets are counted, not put together: what the game sends fits a packet. Hostile files cost no memory, and
-//! what comes before any damage is given out.
+//! pcap and pcapng of any program: Ethernet with VLAN tags, Linux cooked (both), loopback, raw; IPv4 and IPv6; UDP.
+//! Fragments are counted, not reassembled: datagrams of the game fit a packet. Hostile files cost no memory, and
+//! everything before a damage is returned.
 //!
 //! Files are read by hand, not with the crate `pcap-file` (3.0.0-rc.3), because it does not stand the same damage. Its reader
 //! allocates 8 MB, reports a file that breaks off and a block larger than that buffer as the same error, and its parser alone
@@ -26,9 +26,9 @@
 //! field is set or that has an option of a wrong size ends the reading, and so does a time before 1970; the number of
 //! interfaces is not bounded. The tests read with that crate and with tcpdump what is written here.
 //!
-//! # Made fit to be shown
+//! # Scrubbed
 //!
-//! [`scrub`] writes a recording once more, without secrets and addresses.
+//! [`scrub`] writes a copy of a recording without secrets, texts of peers and addresses.
 
 mod encode;
 mod frame;

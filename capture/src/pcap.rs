@@ -1,4 +1,4 @@
-//! Reading classic pcap files: microseconds and nanoseconds, both orders of bytes.
+//! Reading classic pcap files: microseconds and nanoseconds, both byte orders.
 //!
 //! Source: draft-ietf-opsawg-pcap.
 
@@ -18,12 +18,12 @@ const RECORD: u32 = 16;
 pub(super) struct Pcap<R> {
     source: Source<R>,
     order: Order,
-    /// Nanoseconds of a unit of the second number of a time.
+    /// Nanoseconds per unit of the second number of a time.
     unit: u64,
     link: Link,
 }
 
-/// Order and unit by the first four bytes of a file.
+/// Returns byte order and time unit by the first four bytes of a file.
 pub(super) fn magic(bytes: [u8; 4]) -> Option<(Order, u64)> {
     const MICRO: u32 = 0xa1b2_c3d4;
     const NANO: u32 = 0xa1b2_3c4d;
@@ -40,13 +40,13 @@ impl<R: Read> Pcap<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// When there is none.
+    /// [`ReadError::Unknown`] when there is none.
     pub(super) fn new(input: R) -> Result<Self, ReadError> {
         let mut source = Source::new(input);
         let header = source.more(0, HEADER)?;
         let known = header.first_chunk().copied().and_then(magic);
         let (order, unit) = known.ok_or(ReadError::Unknown("it has no header of a capture"))?;
-        // The upper bits tell of checksums behind the frames.
+        // The upper bits describe checksums after the frames.
         let link = Link::of((order.u32_at(header, 20) & 0xffff).try_into().unwrap_or_default());
         Ok(Self {
             source,
@@ -56,7 +56,7 @@ impl<R: Read> Pcap<R> {
         })
     }
 
-    /// The next frame; `None` at the end.
+    /// Returns the next frame; `None` at the end.
     ///
     /// # Errors
     /// See [`ReadError`]; nothing more can be read then.

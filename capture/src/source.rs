@@ -1,7 +1,7 @@
 //! The bytes of a recording, piece by piece.
 //!
-//! Law: a piece is at most [`LONGEST`] bytes, so that a damaged length costs no memory; pieces that are not wanted are skipped
-//! without being kept. They are given out where they were read to, without a copy.
+//! Law: a piece is at most [`LONGEST`] bytes, so that a damaged length costs no memory; unwanted pieces are skipped
+//! without being stored. Pieces are borrowed from the read buffer, without a copy.
 
 use std::{
     io::{self, Read},
@@ -10,16 +10,16 @@ use std::{
 
 use crate::ReadError;
 
-/// Bytes of the longest piece that is kept: more than any packet with its comments.
+/// The longest piece, in bytes: more than any packet with its comments.
 pub(super) const LONGEST: u32 = 4 << 20;
 
-/// Bytes read at once.
+/// Bytes per read.
 const BLOCK: usize = 256 << 10;
 
-/// Bytes skipped at once.
+/// Bytes per step of a skip.
 const STEP: usize = 64 << 10;
 
-/// How the numbers of a file are written.
+/// The byte order of the numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Little,
@@ -41,29 +41,29 @@ impl Order {
         }
     }
 
-    /// The number at this place; 0 where there is none, so the length has to be checked before.
+    /// Returns the number at this place; 0 beyond the end, so check the length before.
     pub(super) fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
         self.u32(found.copied().unwrap_or_default())
     }
 
-    /// As [`Self::u32_at`].
+    /// Same as [`Self::u32_at`], for two bytes.
     pub(super) fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
         let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
         self.u16(found.copied().unwrap_or_default())
     }
 }
 
-/// Reads pieces and knows where it is.
+/// A reader of pieces that knows its offset.
 #[derive(Debug)]
 pub(super) struct Source<R> {
     input: R,
-    /// Bytes given out.
+    /// Bytes returned so far.
     offset: u64,
     buffer: Vec<u8>,
-    /// The bytes that were read and not given out yet.
+    /// Bytes read but not returned yet.
     ahead: Range<usize>,
-    /// The bytes that were given out last.
+    /// The last piece.
     last: Range<usize>,
 }
 
@@ -78,16 +78,16 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Bytes read so far.
+    /// Returns the bytes read so far.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next `len` bytes, at most [`LONGEST`] of them; `None` when there is nothing more at all. `begin`: where the thing begins that these bytes
-    /// belong to.
+    /// Returns the next `len` bytes, at most [`LONGEST`]; `None` at the end of the input. `begin`: the offset of the
+    /// block or record they belong to.
     ///
     /// # Errors
-    /// [`ReadError::Cut`] when there are fewer, and what the operating system says.
+    /// [`ReadError::Cut`] when there are fewer, and errors of the operating system.
     pub(super) fn piece(&mut self, begin: u64, len: u32) -> Result<Option<&[u8]>, ReadError> {
         let wanted = usize::try_from(len.min(LONGEST)).unwrap_or_default();
         if self.ahead.len() < wanted {
@@ -104,23 +104,23 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Returns the bytes that were given out last.
+    /// Returns the last piece again.
     pub(super) fn last(&self) -> &[u8] {
         self.buffer.get(self.last.clone()).unwrap_or_default()
     }
 
-    /// The next `len` bytes, which have to be there.
+    /// Returns the next `len` bytes, which must exist.
     ///
     /// # Errors
-    /// As [`Self::piece`].
+    /// Same as [`Self::piece`].
     pub(super) fn more(&mut self, begin: u64, len: u32) -> Result<&[u8], ReadError> {
         self.piece(begin, len)?.ok_or(ReadError::Cut(begin))
     }
 
-    /// Leaves out `len` bytes.
+    /// Skips `len` bytes.
     ///
     /// # Errors
-    /// As [`Self::piece`].
+    /// Same as [`Self::piece`].
     pub(super) fn skip(&mut self, begin: u64, mut len: u32) -> Result<(), ReadError> {
         while len > 0 {
             let step = len.min(u32::try_from(STEP).unwrap_or(u32::MAX));
@@ -130,9 +130,9 @@ impl<R: Read> Source<R> {
         Ok(())
     }
 
-    /// Reads until so much is there, or there is no more.
+    /// Reads until `wanted` bytes are buffered, or to the end.
     fn fill(&mut self, wanted: usize) -> Result<(), ReadError> {
-        // Fewer bytes than a piece are moved, once for each block.
+        // Moves less than a piece, once per block.
         self.buffer.copy_within(self.ahead.clone(), 0);
         self.ahead = 0..self.ahead.len();
         let room = wanted.max(BLOCK);
@@ -160,7 +160,7 @@ impl<R: Read> Source<R> {
 mod tests {
     use super::*;
 
-    /// Gives as many bytes at once as it likes, and fails at its end.
+    /// A reader that returns varying numbers of bytes and fails at its end.
     struct Odd {
         bytes: Vec<u8>,
         at: usize,
@@ -206,7 +206,7 @@ mod tests {
         source
             .skip(begin as u64, u32::try_from(bytes.len() - begin - 1).unwrap())
             .unwrap();
-        // What can be had is had; the error is that of the byte behind.
+        // The last byte is still returned; the error is that of the byte after it.
         assert_eq!(source.more(5, 1).unwrap(), &bytes[bytes.len() - 1..]);
         assert!(matches!(
             source.piece(5, 1),

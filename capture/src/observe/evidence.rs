@@ -1,39 +1,39 @@
-//! The evidence in the datagrams of a pair of addresses for their variant and for who is the server, when there is no handshake.
+//! Evidence in the datagrams of a pair of addresses: the variant and the server, without a handshake.
 //!
 //! Law: one datagram proves nothing, because the flags of 0.6 and 0.7 collide: each variant collects points for bytes that
 //! its own senders would write (flags, chunk headers that fill the payload exactly, the same token again) and loses them for
-//! bytes that they would not. Sides are recognised by message ids that only one side sends.
+//! bytes that they would not. Message ids that only one side sends give the sides.
 
 use teetap_wire::{Code, Control, Flags, Layer, MessageId, Packet, Proto, Scratch, Side, Token, identify};
 
-/// Points with which, and by how many more than any other, a variant is taken for certain enough.
+/// The points, and the lead over any other variant, with which a variant is certain.
 const ENOUGH: i32 = 5;
 /// Points for a payload that chunks of this variant fill to the last byte.
 const EXACT: i32 = 3;
-/// The same where 0.7 would ask for a resend, too: that flag is the one of the token in 0.6.5, which always has it.
+/// The same where 0.7 would request a resend: in 0.6.5 that bit is the token flag, which is always set.
 const EXACT_RESEND: i32 = 2;
 /// Points for a small datagram that this variant's senders write.
 const KNOWN: i32 = 2;
-/// Points for a token that was there before.
+/// Points for a token seen before.
 const SAME_TOKEN: i32 = 3;
-/// The cost of bytes that the variant's senders do not write.
+/// Points lost for bytes that no sender of the variant writes.
 const WRONG: i32 = -6;
-/// The highest number in use is far below; what is above was not a message.
+/// The highest id that counts as a message, far above the highest in use.
 const HIGHEST_ID: i32 = 63;
 
-/// The evidence so far. Bounded: points, and one token for each variant and direction.
+/// Points and tokens of every variant. Bounded: one token for each variant and direction.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     variants: [Variant; Proto::ALL.len()],
 }
 
-/// The evidence for one variant.
+/// The points of one variant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Variant {
     points: i32,
-    /// The token last shown, by the sender with the lower address and by the other.
+    /// The last token of the sender with the lower address, and of the other.
     tokens: [Option<Token>; 2],
-    /// Messages that only clients send and that the lower address sent, or only servers and the higher one; less the others.
+    /// Messages by which the lower address is the client, less those by which it is the server.
     low_is_client: i32,
 }
 
@@ -43,11 +43,11 @@ pub(super) struct Best {
     pub(super) proto: Proto,
     /// True if the lower address is the client; `None` when no message shows it.
     pub(super) low_is_client: Option<bool>,
-    /// Beyond doubt, or merely the best.
+    /// True beyond doubt, false for merely the best.
     pub(super) is_clear: bool,
 }
 
-/// The worth of one datagram for one variant.
+/// The points of one datagram for one variant.
 struct Worth {
     points: i32,
     token: Option<Token>,
@@ -55,7 +55,7 @@ struct Worth {
 }
 
 impl Evidence {
-    /// Takes one more datagram into account; `from_low`: the lower address sent it.
+    /// Adds a datagram; `from_low`: sent by the lower address.
     pub(super) fn add(&mut self, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
         for (proto, variant) in Proto::ALL.into_iter().zip(&mut self.variants) {
             let worth = weigh(proto, datagram, scratch);
@@ -72,7 +72,7 @@ impl Evidence {
         }
     }
 
-    /// The variant that fits best; `None` when none fits, or two fit equally well.
+    /// Returns the best variant; `None` when none fits, or two fit equally well.
     pub(super) fn best(&self) -> Option<Best> {
         let mut ranked: Vec<(Proto, &Variant)> = Proto::ALL.into_iter().zip(&self.variants).collect();
         ranked.sort_by_key(|(_, variant)| std::cmp::Reverse(variant.points));
@@ -90,7 +90,7 @@ impl Evidence {
 }
 
 impl Variant {
-    /// 0.7 has a token of its own for each direction, the others one for both.
+    /// Compares the token: 0.7 has one for each direction, the others one for both.
     fn compare(&mut self, proto: Proto, from_low: bool, token: Token) -> i32 {
         let [low, high] = &mut self.tokens;
         let known = if proto == Proto::V7 && !from_low {
@@ -106,7 +106,7 @@ impl Variant {
     }
 }
 
-/// Returns true for bytes that only a broken or hostile sender of the variant would write.
+/// Returns true for a note that only a broken or hostile sender of the variant causes.
 fn is_wrong(code: Code) -> bool {
     matches!(
         code,
@@ -130,7 +130,7 @@ fn weigh(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -> Worth {
     let Ok(packet) = Packet::parse(proto, datagram, scratch) else {
         return worth;
     };
-    // Everything but CONNECT of 0.6.5 has a token.
+    // Every packet of 0.6.5 but CONNECT has a token.
     let lacks_token = proto == Proto::V65 && packet.header.token.is_none();
     if lacks_token || packet.notes.iter().any(|note| is_wrong(note.code)) {
         return worth;
@@ -150,7 +150,7 @@ fn weigh_control(packet: &Packet<'_>) -> i32 {
         Some(Control::Close { reason }) => {
             reason.is_none_or(|reason| packet.payload.len() == reason.len() + 2)
         }
-        // Handshakes are not read here.
+        // Handshakes are read elsewhere.
         _ => return 0,
     };
     if whole { KNOWN } else { WRONG }
@@ -182,7 +182,7 @@ fn weigh_chunks(packet: &Packet<'_>, sender: &mut Option<Side>) -> i32 {
     }
 }
 
-/// The one side that sends this message, if only one does.
+/// Returns the only side that sends this message, if there is one.
 ///
 /// Sources: protocol.h of Teeworlds 0.6.5 and 0.7.5, and the generated protocol of both; DDNet added none of its own below.
 fn only_sender(proto: Proto, id: MessageId) -> Option<Side> {

@@ -1,6 +1,6 @@
-//! The traffic of two addresses, as far as it decides who they are: the first look at every datagram.
+//! The datagrams between two addresses, as far as they show who is who: the first look at every datagram.
 //!
-//! Handshakes are believed at once. Without one the [`Evidence`] has to decide. A client that restarts on its port is a new
+//! Handshakes decide at once. Without one the [`Evidence`] decides. A client that restarts on its port is a new
 //! flow: when the old one was closed at its CONNECT, else only when the server answers that, because a late or spoofed copy
 //! must not end a session.
 
@@ -11,20 +11,20 @@ use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, i
 use super::evidence::Evidence;
 use teetap_proxy::session::{SessionId, State, Time};
 
-/// A pair of addresses that was silent for so long is forgotten.
+/// The silence after which a pair of addresses is forgotten.
 pub const IDLE: Duration = Duration::from_secs(120);
 
-/// Datagrams after which a flow that is not clear is decided all the same.
+/// Datagrams after which an unclear flow is decided all the same.
 const LONG_ENOUGH: u32 = 48;
 
-/// The roles of two addresses.
+/// The verdict on two addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Not decided yet.
     Open,
     /// Peers of this protocol.
     Peers(Peers),
-    /// Nothing that can be understood.
+    /// Another protocol.
     Foreign,
 }
 
@@ -33,58 +33,58 @@ pub(super) enum Verdict {
 pub(super) struct Peers {
     pub(super) proto: Proto,
     pub(super) low_is_client: bool,
-    /// How it was found.
+    /// How sure it is.
     pub(super) found: Found,
 }
 
-/// How peers were found.
+/// How sure a verdict is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A handshake decided it.
+    /// A handshake showed it.
     Handshake,
-    /// The datagrams look like it, and messages of one side only say which side is which.
+    /// The datagrams look like it, and one-sided messages show the sides.
     Looks,
-    /// The datagrams look like it, but which side is which is no more than likely.
+    /// The datagrams look like it; the sides are only likely.
     Likely,
 }
 
-/// All that passes between two addresses, until a restart.
+/// All datagrams between two addresses, until a restart.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) verdict: Verdict,
-    /// The time of the last datagram, by the observer's own clock.
+    /// The last datagram, by the observer's own time.
     pub(super) last: Time,
-    /// The same by the recording's; `None` when nothing was.
+    /// The last datagram, by the time of the recording; `None` before the first.
     pub(super) heard: Option<Time>,
-    /// True if nothing came for long before the datagram at hand.
+    /// True if a long silence came before the current datagram.
     pub(super) was_quiet: bool,
-    /// Datagrams of it that wait for the verdict.
+    /// Datagrams that wait for the verdict.
     pub(super) waiting: usize,
-    /// Nothing can be added any more.
+    /// True once nothing can be added.
     pub(super) is_over: bool,
     /// Bytes that the lower and the higher address sent.
     pub(super) bytes: [u64; 2],
-    /// The session as reported to the watchers.
+    /// The session in the events so far.
     pub(super) told: Told,
     evidence: Evidence,
     seen: u32,
-    /// The server's answer to CONNECT was seen.
+    /// True once the server has answered CONNECT.
     answered: bool,
-    /// The client has sent messages.
+    /// True once the client has sent messages.
     talked: bool,
     closed: bool,
     /// A CONNECT that may be a restart.
     candidate: Option<Proto>,
 }
 
-/// The state that the watchers know.
+/// The session in the events so far.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) session: Option<SessionId>,
     pub(super) state: Option<State>,
     /// Datagrams of client and server.
     pub(super) ordinals: [u64; 2],
-    /// The token of each direction, and one that differed the last time.
+    /// The token of each direction, and the last one that differed.
     pub(super) tokens: [(Option<Token>, Option<Token>); 2],
     pub(super) is_foreign: bool,
 }
@@ -92,13 +92,13 @@ pub(super) struct Told {
 /// A datagram of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hello {
-    /// The client asks for a session, or for a token first.
+    /// The client requests a session, or a token first.
     Asks(Proto),
     /// The server gives a token of 0.7.
     Gives,
     /// The server accepts.
     Accepts(Proto),
-    /// The client of 0.6 takes note of it.
+    /// The client of 0.6 acknowledges it.
     TakesNote(Proto),
 }
 
@@ -122,8 +122,8 @@ impl Flow {
         }
     }
 
-    /// Looks at one more datagram. `whole`: its bytes, filled up with zeros where the recording has cut it off. True when it
-    /// belongs to a flow of its own that begins here, and was not looked at.
+    /// Looks at a datagram. `whole`: its bytes, with zeros where the recording cut them off. Returns true, without
+    /// looking, when it begins a flow of its own.
     pub(super) fn look(&mut self, from_low: bool, whole: &[u8], is_cut: bool, scratch: &mut Scratch) -> bool {
         if is_connless(whole) {
             return false;
@@ -149,7 +149,7 @@ impl Flow {
         false
     }
 
-    /// Decides by what there is. `likely`: whether the lower address is the client, where no message shows it.
+    /// Decides by the evidence. `likely`: true if the lower address is the client, where no message shows it.
     pub(super) fn decide(&mut self, likely: impl FnOnce() -> Option<bool>) {
         if self.verdict != Verdict::Open {
             return;
@@ -164,7 +164,7 @@ impl Flow {
             low_is_client: best
                 .low_is_client
                 .or_else(likely)
-                // Servers say more than clients.
+                // Servers send more than clients.
                 .unwrap_or(low < high),
             found: if best.low_is_client.is_some() {
                 Found::Looks
@@ -174,7 +174,7 @@ impl Flow {
         });
     }
 
-    /// Returns true if by the time of the recording nothing came for long.
+    /// Returns true after a long silence, by the time of the recording.
     pub(super) fn is_silent(&self, now: Time) -> bool {
         self.heard.is_some_and(|heard| now.since(heard) >= IDLE)
     }
@@ -222,7 +222,7 @@ impl Flow {
             }
             (Hello::Gives, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
             (Hello::TakesNote(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
-            // The server's answer is missing, but this says which one it was.
+            // The server's answer is missing, but this shows which one it was.
             (Hello::TakesNote(proto), Verdict::Peers(known))
                 if known.low_is_client == from_low && !self.answered && !self.talked =>
             {
@@ -234,7 +234,8 @@ impl Flow {
         false
     }
 
-    /// Collects what decides whether a later CONNECT is a repeat, and looks closer where the server's answer is missing.
+    /// Follows what distinguishes a later CONNECT from a repeat, and looks closer where the server's answer is
+    /// missing.
     fn follow(&mut self, peers: Peers, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
         if !self.answered && peers.found == Found::Handshake {
             self.evidence.add(from_low, datagram, scratch);
@@ -258,7 +259,7 @@ impl Flow {
 }
 
 impl Peers {
-    /// The side of the sender.
+    /// Returns the side of the sender.
     pub(super) fn sender(self, from_low: bool) -> Side {
         if self.low_is_client == from_low {
             Side::Client
@@ -268,7 +269,7 @@ impl Peers {
     }
 }
 
-/// Handshakes that are unmistakable.
+/// Returns the handshake of an unmistakable datagram.
 fn hello(datagram: &[u8]) -> Option<Hello> {
     match detect(datagram) {
         First::Connect { proto, .. } => return Some(Hello::Asks(proto)),

@@ -1,7 +1,8 @@
-//! The flows that are known, found by their addresses or by their number.
+//! The known flows, by their addresses and by their number.
 //!
-//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) are open at once; those that are over stay until all that waits of them is reported.
-//! Finding one costs nothing that grows with their number where the same few speak all the time, and little otherwise.
+//! Law: at most [`MAX_FLOWS`](super::MAX_FLOWS) are open at once; closed ones stay until their waiting datagrams have
+//! become events. A lookup costs the same for any number of flows where a few pairs send most of the time, and little
+//! otherwise.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +12,7 @@ use std::{
 use super::flow::Flow;
 use teetap_proxy::session::Time;
 
-/// Number of a flow. It is given anew when the flow has gone.
+/// The number of a flow. It is reused once the flow is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FlowId(usize);
 
@@ -22,31 +23,31 @@ pub(super) struct Pair {
     pub(super) high: SocketAddr,
 }
 
-/// Places for pairs that spoke last.
+/// Slots for the pairs that sent last.
 const RECENT: usize = 64;
 
-/// All of them.
+/// All flows.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     /// By number.
     slots: Vec<Option<(Pair, Flow)>>,
     free: Vec<FlowId>,
-    /// The flows that are open for more.
+    /// The open flows.
     open: BTreeMap<Pair, FlowId>,
-    /// The same again for the last few, each at the place that its ports give it.
+    /// The last few of them again, each in the slot of its ports.
     recent: Box<[Option<(Pair, FlowId)>]>,
-    /// The open ones, by a time at which each was active: not always the last one, which `heard` has for each.
+    /// The open flows by a time of a datagram: not always the last one, which is in `heard` of each flow.
     queue: BTreeSet<(Time, FlowId)>,
     heard: Vec<Time>,
 }
 
 impl Flows {
-    /// How many are open.
+    /// Returns the number of open flows.
     pub(super) fn open(&self) -> usize {
         self.open.len()
     }
 
-    /// How many there are at all.
+    /// Returns the number of all flows.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.slots.iter().flatten().count()
@@ -60,7 +61,7 @@ impl Flows {
         self.slots.get_mut(id.0)?.as_mut()
     }
 
-    /// The open flow between two addresses.
+    /// Returns the open flow between two addresses.
     pub(super) fn between(&mut self, pair: &Pair) -> Option<FlowId> {
         if let Some(Some((known, id))) = self.recent.get(pair.place())
             && known == pair
@@ -72,7 +73,7 @@ impl Flows {
         Some(id)
     }
 
-    /// Adds a flow that is open.
+    /// Adds an open flow.
     pub(super) fn add(&mut self, pair: Pair, flow: Flow) -> FlowId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -88,7 +89,7 @@ impl Flows {
         id
     }
 
-    /// Nothing is added to it any more.
+    /// Closes a flow: nothing is added to it.
     pub(super) fn close(&mut self, pair: &Pair) {
         self.remember(pair, None);
         if let Some(id) = self.open.remove(pair) {
@@ -96,14 +97,14 @@ impl Flows {
         }
     }
 
-    /// Forgets it.
+    /// Removes a flow.
     pub(super) fn remove(&mut self, id: FlowId) {
         if self.slots.get_mut(id.0).and_then(Option::take).is_some() {
             self.free.push(id);
         }
     }
 
-    /// The open flow that was silent longest.
+    /// Returns the open flow that was silent longest.
     pub(super) fn idlest(&mut self) -> Option<FlowId> {
         loop {
             let (heard, id) = *self.queue.first()?;
@@ -129,7 +130,7 @@ impl Flows {
         }
     }
 
-    /// Returns the open flows that are wanted.
+    /// Returns the open flows that fit.
     pub(super) fn open_if(&self, is_wanted: impl Fn(&Flow) -> bool) -> Vec<FlowId> {
         self.open
             .values()
@@ -149,7 +150,7 @@ impl Flows {
 }
 
 impl Pair {
-    /// And whether the first one is the lower.
+    /// Returns the pair, and true if the first address is the lower.
     pub(super) fn of(from: SocketAddr, to: SocketAddr) -> (Self, bool) {
         if from <= to {
             (Self { low: from, high: to }, true)
@@ -158,7 +159,7 @@ impl Pair {
         }
     }
 
-    /// The one address, and the other.
+    /// Returns the two addresses, in this order.
     pub(super) fn ends(&self, low_first: bool) -> (SocketAddr, SocketAddr) {
         if low_first {
             (self.low, self.high)
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn the_idlest_is_found_whoever_spoke_in_between() {
         let mut flows = Flows::default();
-        // All of them at one place of the recent ones.
+        // All of them in one slot of the recent ones.
         let ids = [1, 2, 3].map(|number| flows.add(pair(number * 64), Flow::new(Time(number.into()))));
         assert_eq!(flows.idlest(), Some(ids[0]));
         flows.get_mut(ids[0]).unwrap().1.last = Time(9);
@@ -206,7 +207,7 @@ mod tests {
             (flows.between(&pair(1)), flows.get(first).is_some()),
             (None, true)
         );
-        // While some of it is still to be reported, the pair has a new one.
+        // While datagrams of it wait, the pair has a new one.
         let second = flows.add(pair(1), Flow::new(Time(2)));
         assert_ne!(first, second);
         flows.remove(first);

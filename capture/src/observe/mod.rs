@@ -1,4 +1,5 @@
-//! Finds sessions in traffic that another program recorded, and reports them as the [`Hub`](teetap_proxy::session::Hub) does of its own.
+//! Finds sessions in captures of other programs, and emits the events that the [`Hub`](teetap_proxy::session::Hub)
+//! emits for its own.
 //!
 //! # How it is driven
 //!
@@ -10,15 +11,15 @@
 //!
 //! # Its law
 //!
-//! Pure, like the Hub: time and bytes are inputs. Who is client and who is server, which variant they speak and where a
-//! session begins is read off the handshake; where a recording starts in the middle of a session it is guessed from many
-//! datagrams, and reported as a guess. Until a pair of addresses is decided its datagrams wait, and all later ones with
-//! them, so that events come in the order of the recording.
+//! Pure, like the Hub: time and bytes are inputs. The handshake shows client, server, variant and the start of a
+//! session; where a recording starts in the middle of a session they are guessed from many datagrams, and a notice
+//! says so. Until a pair of addresses is decided its datagrams wait, and all later ones with them, so that events
+//! come in the order of the recording.
 //!
-//! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the one that was silent longest gives way, idle ones go after
-//! [`IDLE`]), and [`MAX_WAITING`] datagrams that wait.
+//! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the one that was silent longest is dropped, idle ones
+//! are dropped after [`IDLE`]), and [`MAX_WAITING`] waiting datagrams.
 //!
-//! What it is not: a check of acks, which needs all datagrams of a session from its start.
+//! It does not check acks: that takes all datagrams of a session from its start.
 
 mod evidence;
 mod flow;
@@ -38,32 +39,32 @@ use flow::{Flow, Verdict};
 use flows::{FlowId, Flows, Pair};
 use teetap_proxy::session::{Event, SessionId, Time, Traffic, readable};
 
-/// Pairs of addresses that are known at once.
+/// The most pairs of addresses that are known at once.
 pub const MAX_FLOWS: usize = 4096;
 
-/// Datagrams that wait for a verdict, at most; then the first one is decided.
+/// The most datagrams that wait for a verdict; beyond that the first one is decided.
 pub const MAX_WAITING: usize = 4096;
 
-/// How long datagrams wait for a verdict, in time of the recording.
+/// The longest wait for a verdict, in time of the recording.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often idle pairs are looked for, in time of the recording.
+/// The interval between two searches for idle pairs, in time of the recording.
 const SWEEP: Duration = Duration::from_secs(10);
 
-/// The time by which a datagram moves the clock of idle pairs, at most: a clock that was set, or a pause of the recording, says
-/// nothing about them.
+/// The most that one datagram advances the time of idle pairs: a clock that was set, or a pause of the recording,
+/// does not make them idle.
 const LONGEST_STEP: Duration = Duration::from_secs(10);
 
-/// Addresses of which it is remembered with how many others they spoke.
+/// The most addresses whose partners are counted.
 const MAX_PARTNERS: usize = 4 * MAX_FLOWS;
 
-/// Where servers listen: 8303 and the ports that the browser asks in a local network, and some more.
+/// The ports of servers: 8303 and the others that the browser tries in a local network, and some more.
 const SERVER_PORTS: std::ops::RangeInclusive<u16> = 8303..=8403;
 
 /// One datagram of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// When, since the start of the recording.
+    /// The time since the start of the recording.
     pub at: Time,
     /// The sender.
     pub from: SocketAddr,
@@ -71,11 +72,11 @@ pub struct Sighting<'a> {
     pub to: SocketAddr,
     /// The bytes, as far as they were recorded.
     pub bytes: &'a [u8],
-    /// How many bytes it had.
+    /// The length on the wire.
     pub len: usize,
 }
 
-/// The counts of what was seen.
+/// Counts of datagrams and sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Sessions found.
@@ -84,7 +85,7 @@ pub struct Tally {
     pub c2s: Traffic,
     /// Datagrams of servers.
     pub s2c: Traffic,
-    /// Datagrams that are none of this protocol.
+    /// Datagrams of other protocols.
     pub foreign: u64,
 }
 
@@ -92,12 +93,12 @@ pub struct Tally {
 #[derive(Debug, Default)]
 pub struct Observer {
     flows: Flows,
-    /// With how many others an address spoke.
+    /// The number of partners of an address.
     partners: BTreeMap<SocketAddr, u32>,
     waiting: VecDeque<Waiting>,
     events: VecDeque<Event>,
     tally: Tally,
-    /// Time by which pairs are idle: it runs on where that of the recording jumps.
+    /// The time of idle pairs: it continues where the time of the recording jumps.
     now: Time,
     /// The latest time of the recording since it last jumped back.
     latest: Time,
@@ -107,11 +108,11 @@ pub struct Observer {
     filled: Vec<u8>,
 }
 
-/// A datagram that waits to be reported.
+/// A datagram, or the end of a flow, that is not an event yet.
 #[derive(Debug)]
 struct Waiting {
     at: Time,
-    /// Since when, by the observer's own time.
+    /// The start of the wait, by the observer's own time.
     since: Time,
     flow: FlowId,
     what: Wait,
@@ -126,18 +127,18 @@ enum Wait {
     },
     /// The client began a new session from the same address.
     Restart,
-    /// Nothing more was seen of it.
+    /// The flow was idle.
     Idle,
 }
 
 impl Observer {
-    /// One that has seen nothing.
+    /// Makes an observer without datagrams.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more datagram.
+    /// Takes one datagram.
     pub fn see(&mut self, sighting: Sighting<'_>) {
         let Sighting {
             at, from, to, len, ..
@@ -182,7 +183,7 @@ impl Observer {
         });
     }
 
-    /// Time goes on, however the clock of the recording was set.
+    /// Advances the time, however the clock of the recording was set.
     fn advance(&mut self, at: Time) {
         if at > self.latest {
             self.now = self.now + at.since(self.latest).min(LONGEST_STEP);
@@ -192,7 +193,7 @@ impl Observer {
         }
     }
 
-    /// The recording has ended: what waits is decided.
+    /// Ends the recording: decides what waits.
     pub fn finish(&mut self) {
         let end = self.latest;
         for id in self.flows.open_if(|flow| flow.is_silent(end)) {
@@ -204,7 +205,7 @@ impl Observer {
         }
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -215,7 +216,7 @@ impl Observer {
         self.tally
     }
 
-    /// Shows a datagram to its flow; true when a new one begins with it.
+    /// Shows a datagram to its flow. Returns true when a new flow begins with it.
     fn look(&mut self, id: FlowId, from_low: bool, bytes: &[u8], len: usize, at: Time) -> bool {
         let Some((_, flow)) = self.flows.get_mut(id) else {
             return false;
@@ -225,7 +226,7 @@ impl Observer {
         flow.look(from_low, whole, whole.len() > bytes.len(), &mut self.scratch)
     }
 
-    /// The open flow of a pair, a new one when there is none.
+    /// Returns the open flow of a pair, or a new one.
     fn flow_of(&mut self, pair: Pair) -> FlowId {
         if let Some(id) = self.flows.between(&pair) {
             return id;
@@ -244,7 +245,7 @@ impl Observer {
         self.flows.add(pair, Flow::new(self.now))
     }
 
-    /// No datagram is added to a flow any more.
+    /// Ends a flow.
     fn end(&mut self, id: FlowId, how: Wait) {
         if let Some((pair, flow)) = self.flows.get_mut(id) {
             flow.is_over = true;
@@ -260,7 +261,7 @@ impl Observer {
         }
     }
 
-    /// Ends flows that were silent for long.
+    /// Ends idle flows.
     fn sweep(&mut self) {
         if self.now < self.next_sweep {
             return;
@@ -273,7 +274,7 @@ impl Observer {
         }
     }
 
-    /// Reports what need not wait any longer.
+    /// Emits everything that need not wait any longer.
     fn settle(&mut self) {
         while let Some(first) = self.waiting.front() {
             let open = self
@@ -292,7 +293,7 @@ impl Observer {
         }
     }
 
-    /// Decides a flow by what there is.
+    /// Decides a flow by its evidence.
     fn decide(&mut self, id: FlowId) {
         let partners = &self.partners;
         if let Some((pair, flow)) = self.flows.get_mut(id) {
@@ -301,7 +302,7 @@ impl Observer {
     }
 }
 
-/// A datagram of `len` bytes of which these were recorded, with zeros for the rest that receivers would see.
+/// Returns the recorded bytes of a datagram of `len` bytes, with zeros for the rest that receivers would see.
 fn filled_up<'a>(filled: &'a mut Vec<u8>, bytes: &'a [u8], len: usize) -> &'a [u8] {
     let len = len.min(MAX_DATAGRAM);
     if bytes.len() >= len {
@@ -314,7 +315,7 @@ fn filled_up<'a>(filled: &'a mut Vec<u8>, bytes: &'a [u8], len: usize) -> &'a [u
 }
 
 impl Pair {
-    /// A server is at a port of servers, or speaks with many.
+    /// Guesses the side: a server has a port of servers, or many partners.
     fn likely_low_is_client(&self, partners: &BTreeMap<SocketAddr, u32>) -> Option<bool> {
         let [low, high] = [self.low, self.high].map(|address| {
             let many = partners.get(&address).copied().unwrap_or_default();
@@ -325,7 +326,7 @@ impl Pair {
 }
 
 impl Observer {
-    /// The number of a session that begins.
+    /// Returns the number of a new session.
     fn next_session(&mut self) -> SessionId {
         self.tally.sessions += 1;
         self.last_session = self.last_session.saturating_add(1);

@@ -1,4 +1,4 @@
-//! Events of what the observer has decided.
+//! Events for decided flows.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use teetap_proxy::session::{
     Connless, Datagram, Ends, Event, Notice, SessionChange, SessionId, State, Time, Traffic, What,
 };
 
-/// A datagram that is reported.
+/// A datagram to be emitted.
 struct Telling<'a> {
     at: Time,
     pair: Pair,
@@ -27,7 +27,7 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    /// Returns the note about bytes that are not there.
+    /// Returns the note about bytes that are missing.
     fn missing(&self) -> Option<Note> {
         let (at, len) = (self.bytes.len(), self.len.saturating_sub(self.bytes.len()));
         let code = if at < MAX_DATAGRAM {
@@ -39,22 +39,22 @@ impl Telling<'_> {
     }
 }
 
-/// The kind of a datagram of a connection, apart from its bytes.
+/// The kind of a datagram in a connection.
 #[derive(Default)]
 struct Kind {
     /// The protocol that the client requests.
     asks: Option<Proto>,
-    /// True if a token is requested or given: no session yet.
+    /// True for a token that is requested or given: there is no session yet.
     is_token: bool,
     accepts: bool,
-    /// The reason of a CLOSE.
+    /// The reason, if it has one.
     closes: Option<Option<Box<[u8]>>>,
     token: Option<Token>,
     inflated: Option<Inflated>,
 }
 
 impl Observer {
-    /// Reports the first that waits; its flow is decided, or it does not matter.
+    /// Emits the first that waits; its flow is decided, or no longer matters.
     pub(super) fn tell_first(&mut self) {
         let Some(Waiting {
             at, flow: id, what, ..
@@ -85,7 +85,7 @@ impl Observer {
         }
     }
 
-    /// Reports a datagram; its flow is decided, or it does not matter.
+    /// Emits a datagram; its flow is decided, or no longer matters.
     pub(super) fn tell(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
         if is_connless(bytes) {
             return self.tell_connless(at, id, from_low, bytes, len);
@@ -124,7 +124,7 @@ impl Observer {
         *bytes += len as u64;
     }
 
-    /// Reports a datagram that is not of this protocol: the first one of a flow.
+    /// Emits a notice about another protocol, once for a flow.
     fn tell_foreign(&mut self, at: Time, id: FlowId, from_low: bool, len: usize) {
         self.tally.foreign += 1;
         let Some((pair, flow)) = self.flows.get_mut(id) else {
@@ -146,7 +146,7 @@ impl Observer {
             (Verdict::Peers(peers), _) => Dir::from_sender(peers.sender(from_low)),
             (_, Some(name)) if is_request(name) => Dir::C2s,
             (_, Some(_)) => Dir::S2c,
-            // No session here, and not of the browser.
+            // Neither a player nor the server browser.
             (Verdict::Open | Verdict::Foreign, None) => {
                 return self.tell_foreign(at, id, from_low, len);
             }
@@ -180,7 +180,7 @@ impl Observer {
         let missing = telling.missing();
         let mut kind = kind(proto, bytes, &mut self.scratch);
         if missing.is_some() && proto.layout().token == TokenPlace::PayloadTail {
-            // What is there instead are bytes of the middle.
+            // The bytes in its place are from the middle of the datagram.
             kind.token = None;
         }
         let clear = kind
@@ -220,7 +220,7 @@ impl Observer {
         }
     }
 
-    /// The session that a datagram belongs to; opened where it is the first.
+    /// Returns the session of a datagram; the first one opens it.
     fn open(&mut self, id: FlowId, telling: &Telling<'_>, kind: &Kind) -> Option<SessionId> {
         let known = self.told(id)?.session;
         if known.is_some() || kind.is_token {
@@ -263,7 +263,7 @@ impl Observer {
         self.event(telling.at, session, What::Session(change));
     }
 
-    /// The session of a flow is over without a CLOSE.
+    /// Ends the session of a flow that had no CLOSE.
     fn tell_end(&mut self, at: Time, id: FlowId) {
         let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
@@ -281,7 +281,7 @@ impl Observer {
 }
 
 impl Told {
-    /// Returns true if this token is not the one of the direction. A token that is shown twice in a row is the new one.
+    /// Returns true if this token is not the one of the direction. A token that comes twice in a row is the new one.
     fn is_wrong(&mut self, dir: Dir, shown: Option<Token>) -> bool {
         let [c2s, s2c] = &mut self.tokens;
         let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
@@ -313,7 +313,7 @@ fn change(
     }
 }
 
-/// Returns true if a client of the server browser, or a server at its master, sends this.
+/// Returns true for a message of a browser's client, or of a server to its master.
 fn is_request(name: &str) -> bool {
     name.starts_with("request_") || name.starts_with("heartbeat") || name == "forward_response"
 }

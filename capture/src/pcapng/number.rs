@@ -5,7 +5,7 @@
 
 use teetap_wire::Side;
 
-/// Section header; the same in both orders of bytes.
+/// The section header; the same in both byte orders.
 pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
 /// The mark of the byte order.
 pub(super) const MAGIC: u32 = 0x1a2b_3c4d;
@@ -24,13 +24,13 @@ pub(super) const INTERFACE_OFFSET: u16 = 14;
 pub(super) const PACKET_FLAGS: u16 = 2;
 pub(super) const PACKET_DROPS: u16 = 4;
 pub(super) const STATISTICS_DROPS: u16 = 5;
-/// Ours, of those for local use.
+/// An option code for local use.
 pub(crate) const OWN: u16 = 0x9e7a;
 
-/// The start of the program's name in captures of teetap.
+/// The start of the program name in captures of teetap.
 pub(crate) const PROGRAM: &str = "teetap ";
 
-/// The interface of a leg.
+/// Returns the interface name of a leg.
 pub(super) fn name_of(leg: Side) -> &'static str {
     match leg {
         Side::Client => "teetap client leg",
@@ -38,7 +38,7 @@ pub(super) fn name_of(leg: Side) -> &'static str {
     }
 }
 
-/// Returns the leg of an interface of teetap.
+/// Returns the leg of an interface name of teetap.
 pub(super) fn leg_of(name: &[u8]) -> Option<Side> {
     [Side::Client, Side::Server]
         .into_iter()

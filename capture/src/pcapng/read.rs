@@ -1,7 +1,7 @@
-//! Reading pcapng files: several sections and interfaces, any resolution of time, both orders of bytes.
+//! Reading pcapng files: several sections and interfaces, any time resolution, both byte orders.
 //!
-//! Law: blocks that are not known are skipped; a block whose two lengths differ ends the reading, because everything behind
-//! it would be guessed.
+//! Law: unknown blocks are skipped; a block whose two lengths differ ends the reading, because everything after it
+//! would be a guess.
 //!
 //! Source: draft-ietf-opsawg-pcapng.
 
@@ -16,7 +16,7 @@ use crate::{
     source::{LONGEST, Order, Source},
 };
 
-/// Interfaces of one section, at most.
+/// The most interfaces of a section.
 const MAX_INTERFACES: usize = 4096;
 
 /// A pcapng capture.
@@ -25,33 +25,33 @@ pub(crate) struct PcapNg<R> {
     source: Source<R>,
     order: Order,
     interfaces: Vec<Interface>,
-    /// The last time that a packet had: simple packets have none.
+    /// The time of the last packet: simple packets have none.
     time: u64,
     /// Number of the interface of the last packet.
     interface: usize,
 }
 
-/// Where packets were captured.
+/// An interface of a section.
 #[derive(Clone, Debug)]
 struct Interface {
     link: Link,
     snaplen: u32,
-    /// Units of time in a second.
+    /// Time units per second.
     units: u64,
     /// Seconds to add.
     offset: i64,
-    /// The leg of a proxy, in captures of teetap.
+    /// The leg, in captures of teetap.
     leg: Option<Side>,
 }
 
-/// The kind of a block.
+/// A block of interest.
 #[derive(Debug)]
 pub(crate) enum Block<'a> {
-    /// A section begins.
+    /// A new section.
     Section {
         /// The program that wrote it.
         program: Option<&'a str>,
-        /// The option that teetap writes about it.
+        /// The run, in captures of teetap.
         own: Option<&'a [u8]>,
     },
     Packet {
@@ -59,11 +59,11 @@ pub(crate) enum Block<'a> {
         leg: Option<Side>,
         own: Option<&'a [u8]>,
     },
-    /// Numbers of an interface, which our own words stand on where there is no packet.
+    /// Statistics of an interface. Captures of teetap use them for notes without a packet.
     Statistics { own: Option<&'a [u8]> },
 }
 
-/// Kind and place of a block.
+/// The kind and the offset of a block.
 #[derive(Clone, Copy)]
 struct Head {
     kind: u32,
@@ -71,7 +71,7 @@ struct Head {
 }
 
 impl<R: Read> PcapNg<R> {
-    /// The first block has to be that of a section.
+    /// Reads from the start of a file. The first block must be a section header.
     pub(crate) fn new(input: R) -> Self {
         Self {
             source: Source::new(input),
@@ -82,17 +82,17 @@ impl<R: Read> PcapNg<R> {
         }
     }
 
-    /// Number, in its section, of the interface of the last packet.
+    /// Returns the interface of the last packet, as its number in the section.
     pub(crate) fn interface(&self) -> usize {
         self.interface
     }
 
-    /// Bytes of whole blocks read so far.
+    /// Returns the bytes of whole blocks read so far.
     pub(crate) fn offset(&self) -> u64 {
         self.source.offset()
     }
 
-    /// The next block of interest; `None` at the end.
+    /// Returns the next block of interest; `None` at the end.
     ///
     /// # Errors
     /// See [`ReadError`]; nothing more can be read then.
@@ -154,7 +154,7 @@ impl<R: Read> PcapNg<R> {
         }
     }
 
-    /// Reads a block; its body stays in the source when it is of interest.
+    /// Reads a block; the body of a block of interest stays in the source.
     fn read(&mut self) -> Result<Option<Head>, ReadError> {
         let begin = self.source.offset();
         let Some(head) = self.source.piece(begin, 8)? else {
@@ -230,7 +230,7 @@ impl<R: Read> PcapNg<R> {
     }
 }
 
-/// The last four bytes of a block are its length once more.
+/// Returns a body without the second length of the block.
 fn without_length(body: &[u8]) -> &[u8] {
     body.split_last_chunk::<4>().map_or(body, |(body, _)| body)
 }
@@ -242,7 +242,8 @@ fn is_wanted(kind: u32) -> bool {
     )
 }
 
-/// Units in a second: a power of ten, or with the highest bit of two. A resolution that 64 bits do not hold is taken as a nanosecond.
+/// Returns the time units per second: a power of ten, or of two if the highest bit is set. A power that exceeds 64
+/// bits stands for nanoseconds.
 fn units(resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7f);
     let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };
@@ -250,7 +251,7 @@ fn units(resolution: u8) -> u64 {
 }
 
 impl Interface {
-    /// Since 1970.
+    /// Returns the nanoseconds since 1970.
     fn nanoseconds(&self, units: u64) -> u64 {
         let time = u128::from(units) * 1_000_000_000 / u128::from(self.units.max(1));
         let offset = i128::from(self.offset) * 1_000_000_000;
@@ -268,7 +269,7 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// `None` when it is longer than the block.
+    /// Returns `None` when the packet is longer than the block.
     fn of(kind: u32, order: Order, body: &'a [u8]) -> Option<Self> {
         let at = |place| order.u32_at(body, place);
         if kind == number::SIMPLE_PACKET {
@@ -309,7 +310,7 @@ impl<'a> Options<'a> {
         Self { order, rest }
     }
 
-    /// The first option of this code.
+    /// Returns the first option of this code.
     fn get(mut self, wanted: u16) -> Option<&'a [u8]> {
         loop {
             let (head, rest) = self.rest.split_at_checked(4)?;

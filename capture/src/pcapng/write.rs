@@ -7,20 +7,20 @@ use super::number::{
     PACKET_DROPS, PACKET_FLAGS, SECTION, SECTION_PROGRAM, STATISTICS, STATISTICS_DROPS, name_of,
 };
 
-/// Raw IP would do, but libpcap 1.10 reads no file with two interfaces of that type.
+/// Raw IP would do, but libpcap 1.10 rejects a file with two interfaces of that type.
 const LINKTYPE_ETHERNET: u16 = 1;
 const NANOSECONDS: u8 = 9;
-/// Longest comment in bytes: a datagram can have 255 messages.
+/// The longest comment, in bytes: a datagram can have 255 messages.
 const LONGEST_COMMENT: usize = 32 << 10;
 
-/// A packet of our own.
+/// A packet of a capture of teetap.
 pub(crate) struct Packet<'a> {
     pub(crate) leg: Side,
     /// Nanoseconds since 1970.
     pub(crate) time: u64,
-    /// Ethernet and all that follows.
+    /// The frame, from the Ethernet header on.
     pub(crate) frame: &'a [u8],
-    /// True if it came in; otherwise it left.
+    /// True for a received datagram, false for a sent one.
     pub(crate) is_inbound: bool,
     pub(crate) comment: &'a str,
     /// Events missed since the packet before.
@@ -55,7 +55,7 @@ pub(crate) fn section(program: &str, comment: &str, own: &[u8], out: &mut Vec<u8
     }
 }
 
-/// Appends a section without a description.
+/// Appends a section without options.
 pub(crate) fn bare_section(out: &mut Vec<u8>) {
     block(SECTION, out, |out| {
         out.extend_from_slice(&MAGIC.to_le_bytes());
@@ -64,7 +64,7 @@ pub(crate) fn bare_section(out: &mut Vec<u8>) {
     });
 }
 
-/// Appends an interface with times in nanoseconds; only one of teetap has a name.
+/// Appends an interface with times in nanoseconds, named after its leg if it has one.
 pub(crate) fn bare_interface(link: u16, leg: Option<Side>, out: &mut Vec<u8>) {
     block(INTERFACE, out, |out| {
         out.extend_from_slice(&link.to_le_bytes());
@@ -115,7 +115,7 @@ pub(crate) fn packet(packet: &Packet<'_>, out: &mut Vec<u8>) {
     });
 }
 
-/// Appends what there is no packet for, as numbers of the client leg with a comment.
+/// Appends a note without a packet, as statistics of the client leg with a comment.
 pub(crate) fn statistics(at: u64, text: &str, drops: u64, own: Option<&[u8]>, out: &mut Vec<u8>) {
     block(STATISTICS, out, |out| {
         out.extend_from_slice(&interface(Side::Client).to_le_bytes());
@@ -136,7 +136,7 @@ fn interface(leg: Side) -> u32 {
     }
 }
 
-/// The higher half comes first, in both orders of bytes.
+/// Appends a time: the higher half first, in both byte orders.
 fn time(nanoseconds: u64, out: &mut Vec<u8>) {
     let [a, b, c, d, e, f, g, h] = nanoseconds.to_le_bytes();
     out.extend_from_slice(&[e, f, g, h, a, b, c, d]);
@@ -149,7 +149,7 @@ fn comment(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// A value that is too long for an option is left out.
+/// Appends an option; a value that is too long is left out.
 fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     let Ok(length) = u16::try_from(value.len()) else {
         return;
@@ -164,7 +164,7 @@ fn pad(length: usize, out: &mut Vec<u8>) {
     out.resize(out.len() + length.next_multiple_of(4) - length, 0);
 }
 
-/// The length stands at both ends of a block.
+/// Appends a block; its length stands at both ends.
 fn block(kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&kind.to_le_bytes());

@@ -1,8 +1,8 @@
-//! A recording, shown as the run that it is of.
+//! A recording, read back as events.
 //!
-//! Law: it streams; what is kept is one block and what the observer keeps. Our own captures give the events of their run;
-//! captures of others give what [`Observer`] makes of their datagrams. Of a capture of ours from which another program has
-//! taken our options, only the client leg is shown: every datagram is there twice.
+//! Law: it streams; at most one block and the state of the observer are in memory. A capture of teetap gives the
+//! events of its run; any other gives the events that [`Observer`] derives from its datagrams. If another program has
+//! removed teetap's options from a capture, only the client leg is read, because every datagram is in both legs.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -22,30 +22,30 @@ use crate::{
     pcapng::{self, Block, PcapNg},
 };
 
-/// Sessions of ours that are online at once, at most, as far as they are told from each other.
+/// The most sessions that are counted as online at once, in captures of teetap.
 const MAX_SESSIONS: usize = 1 << 16;
 
-/// Link types that cannot be read and are told of, at most.
+/// The most unknown link types that are reported.
 const MAX_LINKS: usize = 16;
 
-/// How an input log begins.
+/// The start of an input log.
 const INPUT_LOG: &[u8] = br#"{"input_log":"#;
 
-/// Reads a pcap or pcapng file.
+/// A reader of pcap and pcapng files.
 #[derive(Debug)]
 pub struct Playback<R> {
     input: Input<R>,
-    /// When time began, nanoseconds since 1970: of the run, or of the first packet.
+    /// The start of time, in nanoseconds since 1970: of the run, or of the first packet.
     start: Option<u64>,
     is_own: bool,
     observer: Observer,
-    /// An event of ours that waits for the rest of its packets.
+    /// An event of teetap that lacks some of its packets.
     open: Option<(Own<'static>, Vec<Box<[u8]>>)>,
     items: VecDeque<Item>,
     tally: Tally,
-    /// Link types that were told to be none that can be read.
+    /// Unknown link types that were reported.
     unknown_links: BTreeSet<u16>,
-    /// Sessions of the section of ours that are online.
+    /// Sessions that are online in this section, in captures of teetap.
     sessions: BTreeSet<u32>,
     is_over: bool,
     failed: Option<ReadError>,
@@ -57,7 +57,7 @@ enum Input<R> {
     PcapNg(PcapNg<R>),
 }
 
-/// What kind of recording begins with these bytes.
+/// The format of a recording, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Classic pcap.
@@ -69,10 +69,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// Looks at the first bytes, which stay there.
+    /// Detects the format; the bytes stay in the input.
     ///
     /// # Errors
-    /// When they are of nothing that is known, and what the operating system says.
+    /// [`ReadError::Unknown`] for any other file, and errors of the operating system.
     pub fn of(input: &mut impl BufRead) -> Result<Self, ReadError> {
         let first = input
             .fill_buf()
@@ -96,7 +96,7 @@ impl Format {
     }
 }
 
-/// Whether there are lines of ours, the first of which may be damaged.
+/// Returns true if there are JSON lines of teetap, the first of which may be damaged.
 fn has_json_lines(first: &[u8]) -> bool {
     let mut lines = first.split(|byte| *byte == b'\n');
     let is_object = |line: &[u8]| line.trim_ascii_start().starts_with(b"{");
@@ -104,7 +104,7 @@ fn has_json_lines(first: &[u8]) -> bool {
 }
 
 impl<R: Read> Playback<R> {
-    /// A classic capture.
+    /// Reads a classic capture.
     ///
     /// # Errors
     /// See [`ReadError`].
@@ -112,7 +112,7 @@ impl<R: Read> Playback<R> {
         Pcap::new(input).map(|pcap| Self::new(Input::Pcap(pcap)))
     }
 
-    /// A pcapng capture.
+    /// Reads a pcapng capture.
     #[must_use]
     pub fn pcapng(input: R) -> Self {
         Self::new(Input::PcapNg(PcapNg::new(input)))
@@ -134,13 +134,13 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    /// The next thing; `None` at the end.
+    /// Returns the next item; `None` at the end.
     ///
     /// # Errors
-    /// See [`ReadError`]. Everything before the damage has been given out then, and nothing follows.
+    /// See [`ReadError`]. It comes after everything before the damage, and nothing follows.
     pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         loop {
-            // The observer's events follow what has been taken from it.
+            // Events of the observer follow those taken from it.
             let next = self.items.pop_front();
             if let Some(item) = next.or_else(|| self.observer.poll().map(Item::Event)) {
                 if let Item::Event(event) = &item {
@@ -158,7 +158,7 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    /// What was read so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let observe::Tally {
@@ -180,7 +180,7 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    /// Reads one thing.
+    /// Reads one block or record.
     fn step(&mut self) -> Result<(), ReadError> {
         let captured = match &mut self.input {
             Input::Pcap(pcap) => pcap.next()?.map(|captured| (captured, None, None)),
@@ -259,7 +259,7 @@ impl<R: Read> Playback<R> {
         }
     }
 
-    /// A section begins; with a run it is one of ours.
+    /// Begins a section; with a run it is one of teetap.
     fn section(&mut self, run: Option<Run>) {
         self.open = None;
         self.is_own = run.is_some();
@@ -273,7 +273,7 @@ impl<R: Read> Playback<R> {
         });
     }
 
-    /// A packet of ours: the first of an event, or one more.
+    /// Adds a packet of teetap: the first of an event, or one more.
     fn packet(&mut self, own: Option<Own<'static>>, bytes: Box<[u8]>) {
         if let Some(own) = own {
             self.begin(own);
@@ -286,7 +286,7 @@ impl<R: Read> Playback<R> {
         self.complete();
     }
 
-    /// An event of ours begins. One that has not all its packets was cut off by the end of its run.
+    /// Begins an event of teetap. If the one before lacks packets, its run ended in the middle of it.
     fn begin(&mut self, own: Own<'static>) {
         self.open = Some((own, Vec::new()));
         self.complete();
@@ -314,7 +314,7 @@ impl<R: Read> Playback<R> {
         self.observer.finish();
     }
 
-    /// Counts what is ours: the observer counts the rest.
+    /// Counts events of teetap; the observer counts its own.
     fn count(&mut self, item: &Item) {
         let event = match item {
             Item::Gap { lost, .. } => {
@@ -341,7 +341,7 @@ impl<R: Read> Playback<R> {
         *bytes += len as u64;
     }
 
-    /// Each counts once, however often it is said to be online.
+    /// Counts each session once, even if it is reported as online several times.
     fn count_session(&mut self, session: Option<SessionId>, state: State) {
         let Some(SessionId(id)) = session else { return };
         match state {

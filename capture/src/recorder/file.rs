@@ -1,7 +1,7 @@
 //! The file of a recording: opened, checked and locked before anything starts, and written in whole events.
 //!
-//! Law: no other file is touched. An existing file is only appended to when it is a recording of teetap; what
-//! a crash has left half written at its end is cut off, with a warning.
+//! Law: no other file is changed. An existing file is appended to only if it is a recording of teetap; an event that
+//! a crash left half written at its end is cut off, with a warning.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -17,21 +17,21 @@ use crate::{
     pcapng::{self, Block, PcapNg},
 };
 
-/// Why a file cannot be recorded to.
+/// A file that cannot be recorded to.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is somebody else's.
+    /// An existing file that is not a recording of teetap.
     #[error("cannot record to {path}: it exists and is not a teetap recording; name another file", path = .0.display())]
     NotOurs(PathBuf),
-    /// Somebody writes it.
+    /// A recording in progress.
     #[error("cannot record to {path}: another teetap records to it; name another file", path = .0.display())]
     Busy(PathBuf),
-    /// It is damaged not only at its end.
+    /// A recording that is damaged before its end.
     #[error("cannot append to {path}: {error}; name another file", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where and how.
+        /// The damage and its place.
         error: ReadError,
     },
     /// A file that cannot be created or written.
@@ -44,13 +44,13 @@ pub enum FileError {
     },
 }
 
-/// Finds the end of the last whole thing in a recording; `None` = not a recording of teetap.
+/// Finds the end of the last whole event of a recording; `None` if it is not a recording of teetap.
 ///
 /// # Errors
-/// When it is damaged before its end.
+/// See [`ReadError`], when it is damaged before its end.
 pub type FindEnd = fn(&mut BufReader<&File>) -> Result<Option<u64>, ReadError>;
 
-/// A file that is ready for a recording. Dropped without [`RecordingFile::keep`] it goes, if it was not there before.
+/// A file that is ready for a recording. Dropped before [`RecordingFile::keep`], it is removed if it is new.
 #[derive(Debug)]
 pub struct RecordingFile {
     path: PathBuf,
@@ -66,14 +66,14 @@ impl RecordingFile {
     /// Opens or creates the file, readable and writable by its owner alone.
     ///
     /// # Errors
-    /// See [`FileError`]; nothing was changed then.
+    /// See [`FileError`]; the file is unchanged then.
     pub fn open(path: &Path, find_end: FindEnd) -> Result<Self, FileError> {
         let failed = |error| FileError::Create {
             path: path.to_owned(),
             error,
         };
         let not_ours = || FileError::NotOurs(path.to_owned());
-        // A pipe or device would not give back what was written, and opening one may wait for ever.
+        // A pipe or device cannot be read back, and opening one may block.
         let is_there = match fs::metadata(path) {
             Ok(found) if found.is_file() => true,
             Ok(_) => return Err(not_ours()),
@@ -98,7 +98,7 @@ impl RecordingFile {
         match flock(&opened.file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(FileError::Busy(path.to_owned())),
-            // A file system without locks.
+            // The file system has no locks.
             Err(_) => {}
         }
         let length = opened.file.metadata().map_err(failed)?.len();
@@ -114,10 +114,10 @@ impl RecordingFile {
         Ok(opened)
     }
 
-    /// The file stays: the run begins.
+    /// Keeps the file from now on, without the half event at its end.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn keep(&mut self) -> Result<(), FileError> {
         self.is_kept = true;
         let cut = self.file.set_len(self.end);
@@ -134,19 +134,20 @@ impl RecordingFile {
         &self.path
     }
 
-    /// Bytes of something half written that are cut off at its end.
+    /// Returns the bytes of the half event that is cut off at its end.
     #[must_use]
     pub fn cut(&self) -> u64 {
         self.cut
     }
 
-    /// Returns true if it appends to a recording.
+    /// Returns true if the file holds a recording that is appended to.
     #[must_use]
     pub fn is_appended(&self) -> bool {
         self.end > 0
     }
 
-    /// Writes bytes of which `ends` are the ends of whole events. How many of those are in the file, and why not all.
+    /// Writes bytes; `ends` are the ends of whole events in them. On an error, returns the number of events in the
+    /// file.
     pub(super) fn write(&mut self, bytes: &[u8], ends: &[usize]) -> Result<(), (usize, io::Error)> {
         let mut written = 0;
         let failed = loop {
@@ -169,7 +170,7 @@ impl RecordingFile {
             .copied()
             .unwrap_or(0);
         self.end += kept as u64;
-        // Where even that fails the end is cut off when the file is appended to.
+        // If that fails too, the next run that appends cuts it off.
         let _half_an_event_stays = self.file.set_len(self.end);
         Err((whole, failed))
     }
@@ -186,7 +187,7 @@ impl Drop for RecordingFile {
 /// [`FindEnd`] of pcapng.
 ///
 /// # Errors
-/// As there.
+/// Same as there.
 pub fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     let mut blocks = PcapNg::new(file);
     loop {
@@ -200,7 +201,7 @@ pub fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadErr
             }
             Ok(Some(_)) => {}
             Ok(None) => return Ok(Some(blocks.offset())),
-            // What a crash left behind.
+            // Left by a crash.
             Err(ReadError::Cut(begin)) if begin > 0 => return Ok(Some(begin)),
             Err(ReadError::Cut(_) | ReadError::Unknown(_)) => return Ok(None),
             Err(ReadError::Damaged { offset: 0, .. }) => return Ok(None),

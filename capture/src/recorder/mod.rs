@@ -1,8 +1,8 @@
-//! The recorder: a watcher on a thread of its own that writes what it sees to a file.
+//! The recorder: a watcher on its own thread that writes events to a file.
 //!
-//! Law: the data thread never waits for it and never wakes it. It is late at most by its tick and that of the bus, 25 ms, so a
-//! crash loses no more than that. Where the file takes no more the run goes on: it is said once, and the packets that are
-//! missing are counted.
+//! Law: the data thread never waits for it and never wakes it. It lags by at most its tick and that of the bus, 25
+//! ms, so a crash loses no more than that. If the file cannot be written, the run continues: that is reported once,
+//! and the missing packets are counted.
 
 mod file;
 
@@ -23,21 +23,21 @@ use teetap_proxy::{
     session::{Event, Level, Notice, Time, What},
 };
 
-/// How often it looks.
+/// The interval between two looks at the bus.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Bytes that are written at once.
+/// Bytes per write.
 const BLOCK: usize = 256 << 10;
 
 /// A format of recordings.
 pub trait Encode: Send {
-    /// Appends what comes first.
+    /// Appends the start of a run.
     fn start(&mut self, out: &mut Vec<u8>);
 
-    /// Appends something that was seen.
+    /// Appends an event, or a gap.
     fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>);
 
-    /// Appends something that the program says.
+    /// Appends a log line of the program.
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>);
 
     /// Appends the summary of the run. `json`: the same as a JSON line.
@@ -46,7 +46,7 @@ pub trait Encode: Send {
     }
 }
 
-/// A recording that is being made.
+/// A recording in progress.
 #[derive(Debug)]
 pub struct Recording {
     thread: JoinHandle<Done>,
@@ -54,23 +54,23 @@ pub struct Recording {
     logs: mpsc::Sender<(Time, Level, String)>,
 }
 
-/// Tells when a recording is not complete; cheap to clone.
+/// A handle that reports write errors; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<Shared>);
 
-/// A recording that is complete but for the last words.
+/// A recording that lacks only its summary.
 pub struct Done {
     writer: Writer,
 }
 
-/// What became of a recording.
+/// The outcome of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Packets in the file: each datagram counts where it came in and where it left.
+    /// Packets in the file: each datagram counts once received and once per copy sent.
     pub packets: u64,
-    /// Packets that are not in it because it could not be written.
+    /// Packets that could not be written.
     pub missing: u64,
-    /// Events that came faster than they could be recorded.
+    /// Events lost because the recorder was slower than the traffic.
     pub lost: u64,
 }
 
@@ -81,22 +81,22 @@ struct Shared {
     told: AtomicBool,
 }
 
-/// What the thread works with.
+/// The state of the thread.
 struct Writer {
     file: RecordingFile,
     encode: Box<dyn Encode>,
     block: Vec<u8>,
-    /// Ends of the whole events in the block, and the packets of each.
+    /// The ends of the whole events in the block, and the packets of each.
     ends: Vec<usize>,
     packets: Vec<u64>,
     recorded: Recorded,
     shared: Arc<Shared>,
 }
 
-/// Writes the beginning and starts the thread.
+/// Writes the start of the run and starts the thread.
 ///
 /// # Errors
-/// What the operating system says; then there is no recording.
+/// Errors of the operating system; then there is no recording.
 pub fn start(
     mut file: RecordingFile,
     mut encode: Box<dyn Encode>,
@@ -131,19 +131,19 @@ pub fn start(
 }
 
 impl Recording {
-    /// Something that the program says.
+    /// Records a log line of the program.
     pub fn log(&self, at: Time, level: Level, text: &str) {
-        // The thread ends only when it is told to.
+        // The thread runs until it is stopped.
         let _ended = self.logs.send((at, level, text.to_owned()));
     }
 
-    /// Tells when the recording is not complete.
+    /// Returns a handle that reports write errors.
     #[must_use]
     pub fn faults(&self) -> Faults {
         Faults(Arc::clone(&self.shared))
     }
 
-    /// Writes what the watcher still has. `None` when the thread crashed.
+    /// Writes the rest of the events. Returns `None` if the thread panicked.
     #[must_use]
     pub fn finish(self) -> Option<Done> {
         self.shared.stop.store(true, Ordering::Release);
@@ -152,7 +152,7 @@ impl Recording {
 }
 
 impl Faults {
-    /// Why the recording is not complete, once.
+    /// Returns the first write error, once.
     #[must_use]
     pub fn news(&self) -> Option<String> {
         let fault = self.0.fault.get()?;
@@ -161,7 +161,7 @@ impl Faults {
 }
 
 impl Done {
-    /// What became of it.
+    /// Returns the outcome.
     #[must_use]
     pub fn recorded(&self) -> Recorded {
         self.writer.recorded.clone()
@@ -185,7 +185,7 @@ impl Writer {
         clock: Clock,
     ) -> Done {
         loop {
-            // Before the last look, so that nothing is left behind it.
+            // Read before the last look, so that no event is left.
             let is_last = self.shared.stop.load(Ordering::Acquire);
             while let Some(seen) = watcher.poll() {
                 self.take(&seen, clock.now());
@@ -216,7 +216,7 @@ impl Writer {
         self.end_of(packets);
     }
 
-    /// Something of so many packets is in the block.
+    /// Ends an event of so many packets.
     fn end_of(&mut self, packets: u64) {
         self.ends.push(self.block.len());
         self.packets.push(packets);
@@ -244,7 +244,7 @@ impl Writer {
     }
 }
 
-/// Packets of an event.
+/// Returns the number of packets of an event.
 fn packets_of(event: &Event) -> u64 {
     let packets = match &event.what {
         What::Datagram(datagram) => usize::from(datagram.received().is_some()) + datagram.sent().count(),

@@ -1,7 +1,8 @@
 //! Placeholders for addresses.
 //!
-//! Law: the same address always has the same placeholder, different ones have different ones, and none is anybody's. They are
-//! numbered as they come, so that a placeholder shows nothing but that, and that what was scrubbed stays as it is.
+//! Law: the same address always has the same placeholder, different ones have different ones, and no host has one of
+//! them. They are numbered in their order, so that a placeholder reveals nothing else, and a scrubbed recording stays
+//! the same.
 //!
 //! | family | placeholder | source |
 //! |---|---|---|
@@ -9,7 +10,7 @@
 //! | IPv6 | 2001:db8::1 and so on | RFC 3849 documentation |
 //! | MAC | 02:00:00:00:00:01 and so on | IEEE 802 locally administered |
 //!
-//! An IPv4 address within an IPv6 one (`::ffff:a.b.c.d`) has the placeholder of its own, within the same prefix. Loopback,
+//! An IPv4 address within an IPv6 one (`::ffff:a.b.c.d`) has its own placeholder, within the same prefix. Loopback,
 //! unspecified and broadcast addresses are the same everywhere and stay.
 
 use std::{
@@ -17,13 +18,13 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
-/// Addresses of one family that are kept apart; more would take memory without end.
+/// The most addresses of one family; a bound on memory.
 const MAX: usize = 1 << 20;
 
 /// The last number that fits the range for documentation.
 const DOCUMENTATION: u32 = 254;
 
-/// All addresses that were seen, and their numbers from 1.
+/// All addresses so far, numbered from 1.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     four: BTreeMap<Ipv4Addr, u32>,
@@ -32,12 +33,12 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// IP addresses that have a placeholder.
+    /// Returns the number of IP addresses with a placeholder.
     pub(super) fn count(&self) -> u64 {
         (self.four.len() + self.six.len()) as u64
     }
 
-    /// The placeholder; `None` = there are too many.
+    /// Returns the placeholder; `None` if there are too many.
     pub(super) fn ip(&mut self, ip: IpAddr) -> Option<IpAddr> {
         Some(match ip {
             _ if stays(ip) => ip,
@@ -49,12 +50,12 @@ impl Addresses {
         })
     }
 
-    /// As [`Self::ip`]; the port stays.
+    /// Same as [`Self::ip`]; the port stays.
     pub(super) fn socket(&mut self, address: SocketAddr) -> Option<SocketAddr> {
         Some(SocketAddr::new(self.ip(address.ip())?, address.port()))
     }
 
-    /// As [`Self::ip`], for the address of a network card.
+    /// Same as [`Self::ip`], for the address of a network card.
     pub(super) fn mac(&mut self, mac: [u8; 6]) -> Option<[u8; 6]> {
         if mac == [0; 6] || mac == [0xff; 6] {
             return Some(mac);
@@ -78,7 +79,7 @@ impl Addresses {
     }
 }
 
-/// Returns true if an address identifies no person.
+/// Returns true for an address that is the same everywhere.
 pub(super) fn stays(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     ip.is_loopback() || ip.is_unspecified() || ip == IpAddr::V4(Ipv4Addr::BROADCAST)

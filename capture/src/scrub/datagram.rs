@@ -1,7 +1,7 @@
 //! One datagram of the protocol without its secrets.
 //!
-//! Law: header, token, ack, and the header of every chunk stay. Where nothing has to be replaced not a bit changes; where
-//! something has, a compressed payload is compressed again.
+//! Law: header, token, ack, and the header of every chunk stay. Without a replacement not a bit changes; with one, a
+//! compressed payload is compressed again.
 
 use teetap_wire::{
     ChunkHeader, Connless, Dir, Flags, HeaderView, Inflated, MAX_DATAGRAM, Packet, Proto, Scratch, Trailing,
@@ -10,7 +10,7 @@ use teetap_wire::{
 
 use super::{PLACEHOLDER, Scrubber};
 
-/// A datagram in which no secret can be found, because it cannot be read.
+/// A datagram that cannot be read, so that its secrets cannot be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
@@ -59,7 +59,7 @@ impl Scrubber {
             write(&packet, seen, clear, out);
         }
         if out.len() > MAX_DATAGRAM {
-            // Compressed it was shorter, clear no receiver reads it to its end.
+            // It was shorter compressed; receivers read only the first bytes of a clear one.
             return Err(Unreadable);
         }
         pad(out, datagram.len() - seen.len());
@@ -75,7 +75,7 @@ impl Scrubber {
                 self.chunk(packet.proto, dir, data);
             }
         }
-        // The header of a chunk that does not fit says why.
+        // The header of a chunk that does not fit shows why.
         let header = match ChunkHeader::decode(packet.proto, chunks.rest()) {
             Some((_, len)) if chunks.missing() > 0 => len,
             _ => 0,
@@ -105,7 +105,7 @@ impl Scrubber {
     }
 }
 
-/// Replaces `out` by `packet` with another payload of the same length. `datagram`: what it was read from.
+/// Replaces `out` by `packet` with another payload of the same length. `datagram`: the datagram it was read from.
 fn write(packet: &Packet<'_>, datagram: &[u8], clear: &[u8], out: &mut Vec<u8>) {
     let layout = packet.proto.layout();
     let header = HeaderView::new(packet.proto, datagram).len();
@@ -126,7 +126,7 @@ fn write(packet: &Packet<'_>, datagram: &[u8], clear: &[u8], out: &mut Vec<u8>) 
             out.truncate(MAX_DATAGRAM);
             return;
         }
-        // As its sender would have done.
+        // As a sender does that gains nothing by compression.
         out.truncate(header);
         if let Some(first) = out.first_mut() {
             *first &= !layout.compression;
@@ -136,7 +136,7 @@ fn write(packet: &Packet<'_>, datagram: &[u8], clear: &[u8], out: &mut Vec<u8>) 
     out.extend_from_slice(tail);
 }
 
-/// Appends what stands for bytes that no receiver reads. What is shorter than it was has none: they would be read.
+/// Appends placeholders for bytes that no receiver reads. A datagram that got shorter has none: they would be read.
 pub(super) fn pad(out: &mut Vec<u8>, len: usize) {
     if out.len() == MAX_DATAGRAM {
         out.resize(out.len() + len, PLACEHOLDER);

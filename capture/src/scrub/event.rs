@@ -1,7 +1,7 @@
-//! Events of our own recordings without secrets and addresses.
+//! Events of recordings written by teetap, without secrets and addresses.
 //!
-//! Law: an event stays an event: a datagram that cannot be read is one of `*` from then on, because what was done with it was
-//! told of it.
+//! Law: an event stays an event: a datagram that cannot be read becomes one of `*`, because the actions on it belong
+//! to the event.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,14 +12,14 @@ use crate::Run;
 use teetap_proxy::session::{Connless, Datagram, Ends, Event, Notice, SessionChange, What};
 
 impl Scrubber {
-    /// What is known of a run.
+    /// Replaces the addresses of a run.
     pub fn run(&mut self, run: &mut Run) {
         run.listen = self.socket(run.listen);
         run.server = self.socket(run.server);
         run.target = self.target(&run.target);
     }
 
-    /// The same event with placeholders.
+    /// Returns the same event with placeholders.
     #[must_use]
     pub fn event(&mut self, event: Event) -> Event {
         let what = match event.what {
@@ -160,7 +160,7 @@ impl Scrubber {
         }
     }
 
-    /// The placeholder of an address; of one too many that of none.
+    /// Returns the placeholder of an address; of one too many, the unspecified address.
     fn socket(&mut self, address: SocketAddr) -> SocketAddr {
         self.addresses.socket(address).unwrap_or_else(|| {
             self.tally.crowded += 1;

@@ -1,7 +1,7 @@
 //! Captures, from file to file.
 //!
-//! pcap stays pcap with its link type and resolution of time, pcapng stays pcapng with its sections and interfaces; both are
-//! written with the lower byte first, times of pcapng in nanoseconds.
+//! pcap stays pcap with its link type and time resolution, pcapng stays pcapng with its sections and interfaces; both
+//! are written in little-endian byte order, times of pcapng in nanoseconds.
 
 use std::io::{self, Chain, Cursor, Read, Write};
 
@@ -19,22 +19,22 @@ use crate::{
     pcapng::{self, Block, PcapNg, write},
 };
 
-/// Bytes that are written at once.
+/// Bytes per write.
 const BLOCK: usize = 256 << 10;
 
-/// Bytes of the header of a pcap file.
+/// Bytes in the header of a pcap file.
 const HEADER: u64 = 24;
 
-/// Begins a file with times in microseconds, and one in nanoseconds.
+/// The magic numbers of a file with microseconds, and with nanoseconds.
 const MAGIC: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
 
-/// Most bytes of a packet: what a header of a pcap file says.
+/// The most bytes of a packet, for the header of a pcap file.
 const SNAPLEN: u32 = 262_144;
 
-/// Why a capture was not scrubbed to its end.
+/// A failure to scrub a capture to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ScrubError {
-    /// It cannot be read any further; what comes before is in the output.
+    /// The input cannot be read any further; the part before is in the output.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The output cannot be written.
@@ -42,7 +42,7 @@ pub enum ScrubError {
     Write(#[from] io::Error),
 }
 
-/// A capture that is there to be read.
+/// A capture to be scrubbed.
 #[derive(Debug)]
 pub struct Capture<R>(Input<R>);
 
@@ -51,14 +51,14 @@ enum Input<R> {
     Pcap {
         pcap: Pcap<Chain<Cursor<Vec<u8>>, R>>,
         link: Link,
-        /// Nanoseconds of a unit of time.
+        /// Nanoseconds per time unit.
         unit: u64,
     },
     PcapNg(PcapNg<R>),
 }
 
 impl<R: Read> Capture<R> {
-    /// A classic capture.
+    /// Opens a classic capture.
     ///
     /// # Errors
     /// See [`ReadError`].
@@ -72,7 +72,7 @@ impl<R: Read> Capture<R> {
             .zip(link)
             .map(|((order, unit), link)| (order.u32(link) & 0xffff, unit));
         let pcap = Pcap::new(Cursor::new(header).chain(input))?;
-        // A header that is not all there was refused.
+        // An incomplete header was refused.
         let (link, unit) = found.unwrap_or_default();
         Ok(Self(Input::Pcap {
             pcap,
@@ -81,7 +81,7 @@ impl<R: Read> Capture<R> {
         }))
     }
 
-    /// A pcapng capture.
+    /// Opens a pcapng capture.
     #[must_use]
     pub fn pcapng(input: R) -> Self {
         Self(Input::PcapNg(PcapNg::new(input)))
@@ -113,7 +113,7 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// Why it cannot be read any further is inside, so that the rest of what was read is written before.
+/// A write error, or the read error that ended the input; the packets before it are written.
 type Outcome = io::Result<Result<(), ReadError>>;
 
 fn scrub_pcap<R: Read, W: Write>(
@@ -197,7 +197,7 @@ fn scrub_pcapng<R: Read, W: Write>(
     Ok(done)
 }
 
-/// Writes captures.
+/// A writer of captures.
 struct Writer<W> {
     out: W,
     buffer: Vec<u8>,
@@ -206,11 +206,11 @@ struct Writer<W> {
 
 enum Form {
     Pcap {
-        /// Nanoseconds of a unit of time.
+        /// Nanoseconds per time unit.
         unit: u64,
     },
     PcapNg {
-        /// Interfaces of the input that are in this section of the output.
+        /// The interfaces of the input that this section of the output has.
         known: Vec<usize>,
     },
 }

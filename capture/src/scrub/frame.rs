@@ -64,7 +64,8 @@ impl Headers {
         })
     }
 
-    /// Appends a frame around another datagram. Returns false, with nothing of use in `out`, when there are too many addresses.
+    /// Appends a frame around another datagram. Returns false, with an incomplete frame in `out`, when there are too
+    /// many addresses.
     pub(super) fn write(&self, addresses: &mut Addresses, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         self.try_write(addresses, bytes, out).is_some()
     }
@@ -110,7 +111,7 @@ impl Headers {
         let is_four = matches!(self.ip, Header::Four(..));
         match self.link {
             Link::Raw | Link::Other(_) => {}
-            // The numbers of IPv4 and IPv6 in the order of the bytes of the file.
+            // The numbers of IPv4 and IPv6, little-endian as the file.
             Link::Loopback => out.extend_from_slice(&[if is_four { 2 } else { 30 }, 0, 0, 0]),
             Link::Ethernet => {
                 let (receiver, rest) = self.before.split_first_chunk()?;
@@ -132,7 +133,8 @@ impl Headers {
         Some(())
     }
 
-    /// `at`: where the sender's address stands in eight bytes; `length`: where its length is, in so many bytes.
+    /// Writes a cooked header. `at`: the offset of the sender's address, which has eight bytes; `length`: offset and
+    /// size of its length.
     fn write_cooked(
         &self,
         at: usize,
@@ -165,7 +167,7 @@ impl Sum {
         match (self, right ^ 0x0101) {
             (Self::Right, _) => right,
             (Self::Unused, _) => 0,
-            // As wrong as any.
+            // Any wrong value does.
             (Self::Wrong, 0) => 0x0202,
             (Self::Wrong, wrong) => wrong,
         }

@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-/// A range that is replaced in a message.
+/// A range of a message that is replaced.
 #[derive(Debug)]
 pub(super) struct Hole {
     pub(super) range: Range<usize>,
     pub(super) form: Form,
 }
 
-/// How the bytes of a hole are written.
+/// The kind of bytes in a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Bytes, whatever they mean.
+    /// Bytes of any meaning.
     Bytes,
-    /// Text behind what may be shown of it: the spaces between stay.
+    /// Text after a part that stays: the spaces between them stay, too.
     Rest,
     /// Ints of the protocol: each keeps its length.
     Ints,
@@ -27,8 +27,8 @@ pub(super) enum Form {
     Six,
     /// An IPv4 address.
     Four,
-    /// Bytes that no definition explains.
+    /// Bytes without a definition.
     Unknown,
-    /// Ints that no definition explains.
+    /// Ints without a definition.
     UnknownInts,
 }

@@ -1,7 +1,7 @@
 //! One message without its secrets.
 //!
-//! Law: the definitions say what is secret, as they do for the display of a message. A value is replaced in its place and keeps
-//! its length, its ints keep theirs; not a byte beside it changes. What no definition explains is replaced too.
+//! Law: the definitions mark secrets, as for any output. A value is replaced in its place and keeps its length, ints
+//! keep theirs; no byte beside it changes. Bytes without a definition are replaced, too.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use super::{
 };
 
 impl Scrubber {
-    /// The data of a chunk.
+    /// Replaces in the data of a chunk.
     pub(super) fn chunk(&mut self, proto: Proto, dir: Dir, data: &mut [u8]) {
         let id = identify(data).map_or(0, |(_, len)| len);
         let def = self.decoded.message(self.registry, proto, dir, data);
@@ -29,20 +29,20 @@ impl Scrubber {
         self.replace(def.filter(|_| !is_unknown), id, data);
     }
 
-    /// The clear payload of a control packet.
+    /// Replaces in the clear payload of a control packet.
     pub(super) fn control(&mut self, proto: Proto, dir: Dir, data: &mut [u8]) {
         let def = self.decoded.control(self.registry, proto, dir, data);
         self.replace(def, 1, data);
     }
 
-    /// A connless message.
+    /// Replaces in a connless message.
     pub(super) fn connless_message(&mut self, proto: Proto, data: &mut [u8]) {
         let def = self.decoded.connless(self.registry, proto, data);
         let id = if data.starts_with(&[0xff; 4]) { 8 } else { 0 };
         self.replace(def, id, data);
     }
 
-    /// Replaces what is to be replaced of a message that was read just before. `id`: bytes of its id.
+    /// Replaces in a message that was just decoded. `id`: bytes of its id.
     fn replace(&mut self, def: Option<&Def>, id: usize, data: &mut [u8]) {
         let mut holes = std::mem::take(&mut self.holes);
         holes.clear();
@@ -88,14 +88,14 @@ impl Scrubber {
         // Ints of an object at the end.
         let end = decoded.known_end().clamp(known, data.len());
         self.blank((known..end, Form::UnknownInts), data, false, holes);
-        // What could not be read may be half a secret; what comes behind the fields is of a later version.
+        // Unreadable bytes may be half a secret; bytes after the fields are of a later version.
         let is_surplus = decoded.notes().contains(Code::SurplusBytes);
         let keep = is_surplus && self.keep.unknown;
         self.blank((end..data.len(), Form::Unknown), data, keep, holes);
         self.decoded = decoded;
     }
 
-    /// Zeros, as in padding, tell nothing.
+    /// Adds a hole, but for zeros, which are padding.
     fn blank(&mut self, (range, form): (Range<usize>, Form), data: &[u8], keep: bool, holes: &mut Vec<Hole>) {
         let says_something = data
             .get(range.clone())
@@ -164,7 +164,7 @@ impl Scrubber {
     }
 }
 
-/// Returns what is replaced in the part of a value that is not secret.
+/// Returns the hole in the part of a value that is not secret.
 fn open(
     def: &Def,
     field: &Field,
@@ -187,7 +187,7 @@ fn open(
     })
 }
 
-/// Texts that the program of a peer or its installation determines, by message.
+/// Texts that the program of a peer, or its installation, determines.
 pub(super) const KEPT: &[(&str, &[&str])] = &[
     ("cl_call_vote", &["type"]),
     ("cl_command", &["name"]),
@@ -213,7 +213,7 @@ fn stays(def: &Def, field: &Field) -> bool {
         .any(|(message, fields)| *message == &*def.name && fields.contains(&&*field.name))
 }
 
-/// How a secret is written. `is_rest`: behind something that may be shown.
+/// Returns the form of a secret. `is_rest`: it follows a part that stays.
 fn hidden(field: &Field, is_rest: bool) -> Form {
     match field.ty {
         Type::Int

@@ -1,33 +1,33 @@
-//! Recordings that can be published: without secrets and addresses.
+//! Recordings without secrets, texts of peers and addresses, to be shown to others.
 //!
 //! # What is replaced
 //!
-//! * Every value that the definitions call secret (passwords, rcon commands, codes), by as many `*`.
+//! * Every value that the definitions mark as secret (passwords, rcon commands, codes), by as many `*`.
 //! * Every text that a peer wrote (chat, broadcasts, votes, names of players, clans and servers, lines of the remote console,
-//!   reasons of CLOSE), by as many `*`, unless it is to stay ([`Keep::text`]). Texts that a program or its installation
+//!   reasons of CLOSE), by as many `*`, unless [`Keep::text`] is set. Texts that a program or its installation
 //!   determines stay: versions, names of maps and game types, commands with their help.
 //! * Every IP address and every MAC address, by a placeholder that stays the same throughout the file: 192.0.2.1 to
 //!   192.0.2.254, then 240.0.0.1 and so on; 2001:db8::1 and so on; 02:00:00:00:00:01 and so on. Ports stay, and so do loopback
 //!   addresses, which are the same everywhere.
-//! * What is not understood: bytes behind the last known field, messages without a definition. A definition that does not exist
-//!   marks no secret. They become `*` too, unless they are to stay ([`Keep::unknown`]).
-//! * What people and programs have written beside the packets: comments, names of hosts, interfaces and programs. Nothing of
-//!   it is carried over; the comments of our own captures are made anew of what is left.
+//! * Bytes without a definition: those after the last known field, and unknown messages. They become `*`, unless
+//!   [`Keep::unknown`] is set.
+//! * Text beside the packets: comments, names of hosts, interfaces and programs. None of it is copied; the comments
+//!   of captures written by teetap are written anew.
 //!
 //! # What is left out
 //!
-//! Packets in which a secret could not be found: no UDP, other protocols, parts of fragmented packets, datagrams that were
-//! not recorded whole or cannot be read. They are counted ([`Scrubbed`]).
+//! Packets whose secrets could not be found: other protocols, parts of fragmented packets, datagrams that were not
+//! recorded whole or cannot be read. They are counted ([`Scrubbed`]).
 //!
 //! # What stays
 //!
-//! Every message at its place and with its length, sequence numbers, tokens (they end with their session, and to see whether
-//! they are right is what one looks at them for), times, and snapshots: those of 0.6 hold names of players, as ints whose sum is checked. A compressed packet in which something
-//! was replaced is compressed again and may have another length, which the headers around it follow. A checksum that was
-//! right is right again, one that was wrong stays wrong, one that is not used stays so.
+//! Every message at its place and with its length, sequence numbers, tokens (they end with their session, and a
+//! report about tokens needs them), times, and snapshots: those of 0.6 hold names of players, as ints whose sum is
+//! checked. A compressed packet with a replacement is compressed again and may have another length, which the headers
+//! around it follow. A checksum that was right is right again, a wrong one stays wrong, an unused one stays unused.
 //!
-//! Law: it streams, and nothing of the input gets into the output that was not read and found harmless: files are written
-//! anew, not patched. What was scrubbed is scrubbed to the same bytes.
+//! Law: it streams, and only bytes that were decoded get into the output: files are written anew, not patched.
+//! Scrubbing a scrubbed recording changes nothing.
 
 mod addresses;
 mod datagram;
@@ -51,7 +51,7 @@ use addresses::Addresses;
 
 pub use file::{Capture, ScrubError};
 
-/// The byte in place of every replaced byte: not even the start of an int, so that no reader takes it for more than it was.
+/// The placeholder of a byte: not the first byte of a longer int, so that a reader sees only what was there.
 const PLACEHOLDER: u8 = b'*';
 
 /// Bytes that stay on request; by default all of them are replaced.
@@ -63,22 +63,22 @@ pub struct Keep {
     pub text: bool,
 }
 
-/// The counts of what was replaced, and what was left out.
+/// Counts of replacements, and of packets left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scrubbed {
-    /// Datagrams in the output; in captures of teetap each counts where it came in and where it left.
+    /// Datagrams in the output; in captures of teetap each counts once received and once per copy sent.
     pub packets: u64,
-    /// Values that the definitions call secret.
+    /// Values that the definitions mark as secret.
     pub secrets: u64,
-    /// Different IP addresses that have a placeholder.
+    /// IP addresses with a placeholder.
     pub addresses: u64,
     /// Texts of peers.
     pub texts: u64,
-    /// Messages that are not known, or not to their end.
+    /// Messages that are unknown, or not known to their end.
     pub unknown: u64,
-    /// Packets that are not UDP datagrams.
+    /// Packets that are not UDP.
     pub other: u64,
-    /// UDP datagrams that are none of this protocol.
+    /// UDP datagrams of other protocols.
     pub foreign: u64,
     /// Parts of fragmented packets.
     pub fragments: u64,
@@ -88,38 +88,38 @@ pub struct Scrubbed {
     pub cut: u64,
     /// Datagrams that cannot be read, or belong to nothing.
     pub unreadable: u64,
-    /// Datagrams of our own recordings that cannot be read: they are there, as `*`.
+    /// Datagrams of recordings written by teetap that cannot be read: they are `*` in the output.
     pub blanked: u64,
-    /// Packets left out because there were more addresses than are kept apart.
+    /// Packets left out because there were too many addresses.
     pub crowded: u64,
 }
 
 impl Scrubbed {
-    /// Packets that are not in the output.
+    /// Returns the number of packets that are not in the output.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.other + self.foreign + self.fragments + self.broken + self.cut + self.unreadable + self.crowded
     }
 }
 
-/// Replaces secrets and addresses.
+/// Replaces secrets, texts and addresses.
 #[derive(Debug)]
 pub struct Scrubber {
     registry: &'static Registry,
     keep: Keep,
     addresses: Addresses,
-    /// Names of servers that were connected to.
+    /// Names of the servers of the runs.
     hosts: Vec<Box<str>>,
     tally: Scrubbed,
     decoded: Decoded,
-    /// The ranges to replace in a message.
+    /// Holes of the current message.
     holes: Vec<hole::Hole>,
     scratch: Scratch,
     clear: Vec<u8>,
 }
 
 impl Scrubber {
-    /// With these definitions.
+    /// Makes a scrubber with these definitions.
     #[must_use]
     pub fn new(registry: &'static Registry, keep: Keep) -> Self {
         Self {

@@ -1,7 +1,7 @@
-//! Captures of ours: read as the events they are, and recorded again.
+//! Captures of teetap: read as their events, and recorded again.
 //!
-//! Law: as of the reader of such captures: what a packet belongs to is told with the first packet of its event. What belongs to
-//! nothing is left out.
+//! Law: the first packet of an event describes it, as for the reader of such captures. Packets without an event are
+//! left out.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -20,7 +20,7 @@ use teetap_proxy::{
 /// A run that is recorded again.
 pub(super) struct Again {
     encoder: Encoder,
-    /// An event that waits for the rest of its packets.
+    /// An event that lacks some of its packets.
     open: Option<(Own<'static>, Vec<Part>)>,
 }
 
@@ -41,7 +41,7 @@ impl Again {
         Self { encoder, open: None }
     }
 
-    /// One packet; `own` begins an event.
+    /// Adds a packet; `own` begins an event.
     pub(super) fn packet(
         &mut self,
         own: Option<Own<'static>>,
@@ -59,14 +59,14 @@ impl Again {
         self.complete(scrubber, out);
     }
 
-    /// An event begins. One that has not all its packets was cut off by the end of its run.
+    /// Begins an event. If the one before lacks packets, its run ended in the middle of it.
     pub(super) fn begin(&mut self, own: Own<'static>, scrubber: &mut Scrubber, out: &mut Vec<u8>) {
         self.finish(scrubber);
         self.open = Some((own, Vec::new()));
         self.complete(scrubber, out);
     }
 
-    /// Nothing follows.
+    /// Ends the run.
     pub(super) fn finish(&mut self, scrubber: &mut Scrubber) {
         if let Some((_, parts)) = self.open.take() {
             scrubber.tally.unreadable += parts.len() as u64;
@@ -82,7 +82,7 @@ impl Again {
         match own.join(&bytes) {
             Some(Of::Event(mut event)) => {
                 if matches!(event.what, What::Notice(_)) {
-                    // A stray one, of which nothing is known.
+                    // From an unknown sender, without an address.
                     scrubber.tally.unreadable += parts.len() as u64;
                 }
                 find_ends(&mut event, &parts);
@@ -99,7 +99,7 @@ impl Again {
     }
 }
 
-/// The addresses of the packets are those of the event.
+/// Gives an event the addresses of its packets.
 fn find_ends(event: &mut Event, parts: &[Part]) {
     let dir = match &event.what {
         What::Datagram(datagram) => datagram.dir,

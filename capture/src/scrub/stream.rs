@@ -1,6 +1,6 @@
-//! Captures of others: every datagram waits until the observer has found out what it is.
+//! Captures of other programs: every datagram waits until the observer has decided its flow.
 //!
-//! Law: what the observer tells nothing about is left out. The order of the capture stays.
+//! Law: a datagram without an event of the observer is left out. The order of the capture stays.
 
 use std::{collections::VecDeque, io};
 
@@ -13,18 +13,18 @@ use crate::{
 };
 use teetap_proxy::session::{Event, Time, What};
 
-/// Where scrubbed packets go.
+/// A receiver of scrubbed packets.
 pub(super) trait Sink {
     fn packet(&mut self, place: Place, time: u64, frame: &[u8]) -> io::Result<()>;
 }
 
-/// Where a packet was captured.
+/// The origin of a packet in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Number of the interface.
+    /// The number of the interface.
     pub(super) interface: usize,
     pub(super) link: Link,
-    /// The leg of a proxy of ours.
+    /// The leg, in captures of teetap.
     pub(super) leg: Option<Side>,
 }
 
@@ -35,13 +35,13 @@ pub(super) struct Sighted {
     time: u64,
     link: Link,
     headers: Headers,
-    /// As much as receivers read.
+    /// As many bytes as receivers read.
     bytes: Box<[u8]>,
-    /// Bytes on the wire.
+    /// The length on the wire.
     len: usize,
 }
 
-/// A datagram that waits to be understood.
+/// A datagram that waits for the observer.
 #[derive(Debug)]
 struct Held {
     at: Time,
@@ -49,19 +49,19 @@ struct Held {
     sighted: Sighted,
 }
 
-/// A capture that is read.
+/// The state of a capture.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     observer: Observer,
     held: VecDeque<Held>,
-    /// Time of the first datagram, nanoseconds since 1970.
+    /// The time of the first datagram, in nanoseconds since 1970.
     start: Option<u64>,
     out: Vec<u8>,
     frame: Vec<u8>,
 }
 
 impl Sighted {
-    /// The datagram of a frame; what is none is counted.
+    /// Reads the datagram of a frame; counts a frame without one.
     pub(super) fn of(captured: &Captured<'_>, scrubber: &mut Scrubber) -> Option<(Self, Observed)> {
         let tally = &mut scrubber.tally;
         let udp = match frame::datagram(captured.link, captured.frame) {
@@ -97,14 +97,14 @@ impl Sighted {
         Some((sighted, observed))
     }
 
-    /// For tests of what is around the datagram.
+    /// Returns the headers, for tests.
     #[cfg(test)]
     pub(super) fn headers(&self) -> &Headers {
         &self.headers
     }
 }
 
-/// Between whom a datagram was seen.
+/// The two ends of a datagram.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
     from: std::net::SocketAddr,
@@ -112,10 +112,10 @@ pub(super) struct Observed {
 }
 
 impl Stream {
-    /// One more datagram.
+    /// Takes one datagram.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub(super) fn see(
         &mut self,
         (sighted, between): (Sighted, Observed),
@@ -139,7 +139,7 @@ impl Stream {
         };
         self.held.push_back(Held { at, place, sighted });
         self.settle(scrubber, sink)?;
-        // The observer has told of all before those that it keeps waiting.
+        // The observer has emitted all before those that still wait.
         while self.held.len() > MAX_WAITING {
             self.held.pop_front();
             scrubber.tally.foreign += 1;
@@ -147,16 +147,16 @@ impl Stream {
         Ok(())
     }
 
-    /// For tests of how many wait.
+    /// Returns the number of waiting datagrams, for tests.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         self.held.len()
     }
 
-    /// Nothing follows of what was seen; what comes is seen by the same observer.
+    /// Ends the session traffic so far; the same observer sees the rest.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub(super) fn finish(&mut self, scrubber: &mut Scrubber, sink: &mut impl Sink) -> io::Result<()> {
         self.observer.finish();
         self.settle(scrubber, sink)?;
@@ -164,7 +164,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Lets go what the observer tells of.
+    /// Writes the datagrams that the observer has emitted.
     fn settle(&mut self, scrubber: &mut Scrubber, sink: &mut impl Sink) -> io::Result<()> {
         while let Some(event) = self.observer.poll() {
             let bytes = match &event.what {
@@ -202,7 +202,7 @@ impl Stream {
             scrubber.tally.unreadable += 1;
             return Ok(());
         }
-        // What no receiver reads was not kept.
+        // Bytes that no receiver reads were not stored.
         pad(&mut self.out, sighted.len - sighted.bytes.len());
         self.frame.clear();
         let is_written = sighted

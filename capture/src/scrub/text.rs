@@ -1,6 +1,6 @@
 //! Texts of the program in a recording: notices and log lines.
 //!
-//! They have the addresses, the server and the files of the run in them, each as a word of its own.
+//! The addresses, the server and the files of the run stand in them as words of their own.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -84,7 +84,7 @@ impl Scrubber {
     }
 }
 
-/// From the first word that is of a path to the last one: names of files have spaces in them.
+/// Returns the range from the first word of a path to the last: file names contain spaces.
 fn path(text: &str) -> Option<Range<usize>> {
     let mut path: Option<Range<usize>> = None;
     let mut at = 0;
@@ -100,13 +100,13 @@ fn path(text: &str) -> Option<Range<usize>> {
     path
 }
 
-/// Returns true for the name of a file in the program's lines; `8/64` are players.
+/// Returns true for a path; `8/64` are players.
 fn is_path(word: &str) -> bool {
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
     word.contains('/') && !is_number || [".pcapng", ".jsonl"].iter().any(|ending| word.ends_with(ending))
 }
 
-/// The name of a server, in any case, as a word of its own.
+/// Replaces the name of a server, in any case, as a word of its own.
 fn replace(text: &str, host: &str) -> String {
     let folded = text.to_ascii_lowercase();
     let host = host.to_ascii_lowercase();

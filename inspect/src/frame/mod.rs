@@ -29,9 +29,9 @@ pub enum Link {
 /// A UDP datagram in a frame.
 #[derive(Clone, Debug)]
 pub struct Udp<'a> {
-    /// Its sender.
+    /// The sender.
     pub from: SocketAddr,
-    /// Its receiver.
+    /// The receiver.
     pub to: SocketAddr,
     /// The link header: everything before the IP header.
     pub before: &'a [u8],

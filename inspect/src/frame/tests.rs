@@ -43,7 +43,7 @@ fn found(link: Link, frame: &[u8]) -> Result<(SocketAddr, SocketAddr, Vec<u8>, u
     datagram(link, frame).map(|udp| (udp.from, udp.to, udp.bytes.to_vec(), udp.len))
 }
 
-/// The payload of the packets of [`v4`] and [`v6`].
+/// The datagram in the packets of [`v4`] and [`v6`].
 fn expected(is_v4: bool) -> Result<(SocketAddr, SocketAddr, Vec<u8>, usize), Other> {
     let ends = if is_v4 {
         ["10.0.0.1:8303", "10.0.0.2:8000"]

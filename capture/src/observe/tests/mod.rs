@@ -75,7 +75,7 @@ const CAPTURES: [(&str, &[Proto]); 14] = [
     ("tw07-session", &[V7]),
 ];
 
-/// Returns the sessions of a capture by their clients: the senders of CONNECT.
+/// The sessions of a capture by their clients: the senders of CONNECT.
 fn clients(packets: &[capture::Packet]) -> Vec<SocketAddr> {
     let mut clients = Vec::new();
     for packet in packets {
@@ -153,7 +153,7 @@ fn every_recorded_session_is_found_from_any_seventh_datagram_on() {
     }
 }
 
-/// A pair of addresses of its own.
+/// A pair of addresses that no other pair shares.
 fn addresses(number: u16) -> (SocketAddr, SocketAddr) {
     (
         ([10, 0, 0, 1], 10_000 + number).into(),
@@ -342,7 +342,7 @@ fn idle_sessions_and_surplus_ones_are_dropped() {
 }
 
 proptest! {
-    /// Any datagrams between few addresses, and bytes of real ones changed: all are reported or counted, in order.
+    /// Any datagrams between few addresses, and bytes of real ones changed: all are emitted or counted, in order.
     #[test]
     fn any_datagrams_are_told_or_counted(
         datagrams in prop::collection::vec((any::<bool>(), 0u16..3, prop::collection::vec(any::<u8>(), 0..80), any::<prop::sample::Index>(), 0usize..100), 1..200),

@@ -183,7 +183,7 @@ fn what_comes_before_the_damage_is_scrubbed() {
 
 #[test]
 fn a_capture_of_ours_without_our_options_is_one_of_anybody() {
-    // Both legs, which have the names of ours, as `editcap` leaves them.
+    // Both legs, with the interface names of teetap, as `editcap` leaves them.
     let mut file = Vec::new();
     blocks::section("someone", "at alice-pc", b"{}", &mut file);
     for leg in 0..2_u32 {
@@ -217,7 +217,7 @@ fn a_capture_of_ours_without_our_options_is_one_of_anybody() {
     assert_eq!(of_file(&out).0, out);
 }
 
-/// A session as a recording of ours, with comments that tell something.
+/// A session as a recording written by teetap, with telling comments.
 fn recorded_by_us() -> Vec<u8> {
     let address = |text: &str| text.parse().unwrap();
     let run = Run {
@@ -251,7 +251,7 @@ fn recorded_by_us() -> Vec<u8> {
     out
 }
 
-/// What of the secrets of [`recorded_by_us`] is left.
+/// Returns a secret of [`recorded_by_us`] that is left.
 fn left(out: &[u8]) -> Option<&'static [u8]> {
     let parts: [&[u8]; 5] = [
         b"alice-pc",

@@ -16,19 +16,19 @@ mod network;
 
 use std::fmt;
 
-/// Most bytes of text that are read: four times what the largest datagram takes in any of the forms.
+/// The most bytes of text: four times what the largest datagram takes in any of the forms.
 pub const MAX_INPUT: usize = 1 << 20;
-/// Most bytes of a UDP datagram.
+/// The most bytes of a UDP datagram.
 const MAX_DATAGRAM: usize = 65_507;
-/// Network headers may come on top of it.
+/// Network headers may come on top.
 const MAX_FRAME: usize = MAX_DATAGRAM + 128;
 
 /// A datagram, and how it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its bytes.
+    /// The datagram.
     pub datagram: Vec<u8>,
-    /// The parts that were left out, as text.
+    /// Notes about parts that were left out.
     pub said: Vec<String>,
 }
 
@@ -52,11 +52,11 @@ pub enum InputError {
     /// A line of a dump that does not follow the one before.
     #[error("line {line}: its offset is {found:#x}, but {have:#x} bytes came before it")]
     Gap {
-        /// Its number.
+        /// The number of the line.
         line: usize,
-        /// Its offset.
+        /// The offset at the start of the line.
         found: usize,
-        /// Bytes before it.
+        /// The bytes before it.
         have: usize,
     },
     /// Words whose bytes may be in another order.
@@ -105,7 +105,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A character in printable form.
+/// A character, escaped for output if it is not printable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown(pub char);
 
@@ -119,7 +119,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Finds the datagram in the contents of a file or a pipe: text in one of the forms, else the bytes themselves.
+/// Returns the datagram in the contents of a file or a pipe: text in one of the forms, else the bytes themselves.
 ///
 /// # Errors
 /// [`InputError`].
@@ -141,7 +141,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Found, InputError> {
     }
 }
 
-/// Finds the datagram in text.
+/// Returns the datagram in text.
 ///
 /// # Errors
 /// [`InputError`].
@@ -175,7 +175,7 @@ fn finish(bytes: Vec<u8>, mut said: Vec<String>) -> Result<Found, InputError> {
     Ok(Found { datagram, said })
 }
 
-/// Reads hex digits with any usual separators between the bytes.
+/// Reads hex digits with any usual separators.
 fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -187,11 +187,11 @@ fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// Reads the bytes of one line, whose first character is in column `before + 1`. A byte has two digits; after `0x` it may
-/// have one.
+/// Returns the bytes of one line, whose first character is in column `before + 1`. A byte has two digits; after `0x`
+/// it may have one.
 fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
-    // A first digit, and whether `0x` is right before it.
+    // A first digit, and true if `0x` is right before it.
     let mut half: Option<(u8, Place, bool)> = None;
     // `0x` without digits so far.
     let mut prefix: Option<Place> = None;
