@@ -132,6 +132,9 @@ pub(super) fn check_command(args: &[String], root_options: &Options, names: &BTr
         .into_iter()
         .next()
         .filter(|name| names.contains(*name));
+    if let Some(name) = name {
+        assert_eq!(args[0], name, "{at}: {shown}: options follow the command");
+    }
     let own = name.map(|name| options(Some(name)));
     let options = own.as_ref().unwrap_or(root_options);
     let mut rest = args.iter();
