@@ -17,13 +17,13 @@ pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
 /// One input, when it happened, and what it caused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Microseconds since the start, as the core was told.
+    /// Microseconds since the start, as given to the core.
     #[serde(rename = "t")]
     pub at: u64,
-    /// What happened.
+    /// The input.
     #[serde(rename = "in")]
     pub input: Happened,
-    /// What the core wanted done, in order; events are not kept.
+    /// The outputs of the core, in order; events are not kept.
     #[serde(rename = "out")]
     pub outputs: Vec<Wanted>,
 }
@@ -99,7 +99,7 @@ pub enum Wanted {
 }
 
 impl Entry {
-    /// What it occupies in memory, roughly, in bytes; always the same for the same entry.
+    /// Returns the memory that it occupies, roughly, in bytes; always the same for the same entry.
     pub(super) fn weight(&self) -> usize {
         let outputs = self.outputs.iter().map(|output| {
             let bytes = match output {
@@ -286,7 +286,7 @@ impl From<&Command> for Happened {
 }
 
 impl Wanted {
-    /// What the core wants done; `None` for events, which change nothing outside.
+    /// Returns the output as the log has it; `None` for events, which change nothing outside.
     #[must_use]
     pub fn of(output: &Output<'_>) -> Option<Self> {
         Some(match output {
@@ -316,7 +316,7 @@ impl Wanted {
         })
     }
 
-    /// Whether it is a datagram.
+    /// Returns true for a datagram.
     #[must_use]
     pub fn is_datagram(&self) -> bool {
         matches!(self, Self::ToClient { .. } | Self::ToServer { .. })

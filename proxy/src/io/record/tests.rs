@@ -195,7 +195,7 @@ proptest! {
         let read: Vec<Entry> = reader.by_ref().map(|line| line.unwrap().1).collect();
         prop_assert_eq!(&read, &entries);
         prop_assert_eq!(reader.cut(), None);
-        // Cut anywhere behind the first line: a beginning is left, and it is said to be one.
+        // Cut anywhere after the first line: a beginning is left, and it is reported as one.
         let first = log.find('\n').unwrap() + 1;
         let cut = first + cut.index(log.len() - first);
         let mut reader = Reader::open(&log.as_bytes()[..cut]).unwrap();
@@ -257,7 +257,7 @@ fn every_kind_of_difference_is_found() {
             [true, true],
         ),
         (log.replace("\"port\":8303", "\"port\":8304"), 2, 1, [true, true]),
-        // Another secret is no difference for a request without tokens; another time is one for a timeout.
+        // Another secret makes no difference for a request without tokens; another time makes one for a timeout.
         (
             log.replace("\"t\":60000000", "\"t\":2000001"),
             5,
