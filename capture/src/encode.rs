@@ -115,7 +115,7 @@ impl Encoder {
                 };
                 (Dir::C2s, ends, Some(&bytes[..]), Vec::new())
             }
-            What::Session(_) | What::Notice(_) => return Vec::new(),
+            What::Session(_) | What::Notice(_) | What::Answer(_) => return Vec::new(),
         };
         let received = received.map(|bytes| part(dir.sender(), dir, &ends, bytes, true));
         let sent = sent

@@ -84,6 +84,8 @@ impl<'e> EventLines<'e> {
                 }
                 lines.push(style, Kind::Session, About::Session { player });
             }
+            // For whoever sent the command.
+            What::Answer(_) => {}
             What::Notice(notice) => {
                 let kind = match notice.level() {
                     Level::Warning => Kind::Warning,

@@ -63,11 +63,7 @@ fn a_message_is_one_line_with_columns() {
         ["  12.418 #2  s→c V  217 sv_motd            23 bytes \"welcome, and have fun\""]
     );
     let moved = event(&came, &[&left], |datagram| {
-        datagram.placed = [Placed {
-            seq_out: Some(Seq::new(218)),
-            action: Action::Pass,
-        }]
-        .into();
+        datagram.placed = [Placed::new(Some(Seq::new(218)), Action::Pass)].into();
     });
     assert_eq!(
         texts(&moved, Verbosity::Bytes),

@@ -22,7 +22,7 @@ use teetap_kit::{
 };
 use teetap_proxy::{
     io::record::{self, Compile, Header, InputLog, Recorder},
-    session::{Command, Config, Events, Hub, Input, Output, Time},
+    session::{Command, CommandId, Config, Events, Hub, Input, Output, Time},
 };
 use teetap_rules::{Made, Program};
 use teetap_wire::{Dir, def::Registry};
@@ -94,7 +94,10 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
                 vital: true,
                 data: b"one more".to_vec(),
             };
-            world.input(Input::Command(Command::Inject { session, message }));
+            world.input(Input::Command {
+                id: CommandId(1),
+                command: Command::Inject { session, message },
+            });
         }
         match round {
             10 => world.input(Input::Program(compiled(RULES))),
@@ -104,9 +107,7 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
         }
         world.run(SECOND / 5);
     }
-    world.input(Input::Command(Command::Shutdown {
-        reason: b"the end".as_slice().into(),
-    }));
+    world.input(Input::Shutdown { reason: b"the end" });
     drop(world);
     writing.finish();
 }

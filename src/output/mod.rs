@@ -123,7 +123,7 @@ impl Output {
         match &event.what {
             What::Session(change) => log::session(event.session, change),
             What::Notice(notice) => log::notice(event.session, notice),
-            What::Datagram(_) | What::Connless(_) => {}
+            What::Datagram(_) | What::Connless(_) | What::Answer(_) => {}
         }
         if let What::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
             // Where to connect to, as at the start.

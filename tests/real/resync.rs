@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use teetap_kit::real::{
     DdnetClient, DdnetServer, PATIENCE, Player, Server, TeeworldsClient, TeeworldsServer, turn,
 };
-use teetap_proxy::io::{Buffers, Bus, Clock, Listen, Proxy, Request, Seen, Settings, Watcher, follow};
+use teetap_proxy::io::{Buffers, Bus, Clock, Listen, Proxy, Seen, Settings, Watcher, follow};
 use teetap_proxy::session::{Command, Config, Events, Notice, SessionId, What};
 use teetap_rules::context::{Context, Contexts};
 use teetap_wire::def::Registry;
@@ -87,9 +87,7 @@ fn a_resync(
     viewer.contexts.gap();
     ensure!(!viewer.knows());
     let session = SessionId(1);
-    proxy
-        .commands()
-        .send(Request::Command(Command::Resync { session }))?;
+    proxy.commands().command(Command::Resync { session })?;
     viewer.wait("resync", |notice, _| *notice == Notice::Resync)?;
     viewer.wait("the complete snapshot", |notice, _| *notice == Notice::Resynced)?;
     // The next one differs from it.

@@ -88,6 +88,10 @@ impl<'a> Own<'a> {
                     packets: (true, usize::from(connless.sent.is_some())),
                     upstream: connless.ends.local,
                 },
+                What::Answer(answer) => {
+                    let text = answer.result.err().unwrap_or("a command is done");
+                    Body::Log(LogBody::new(Level::Info, text))
+                }
                 What::Notice(notice) => Body::Notice {
                     body: NoticeBody::new(notice),
                     packets: usize::from(

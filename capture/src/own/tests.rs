@@ -97,10 +97,8 @@ fn lists_of_the_first_version_are_read() {
     let What::Datagram(datagram) = &event.what else {
         panic!("{event:?}");
     };
-    let placed = [(Some(218), Action::Edit), (None, Action::Hold)].map(|(seq, action)| Placed {
-        seq_out: seq.map(Seq::new),
-        action,
-    });
+    let placed = [(Some(218), Action::Edit), (None, Action::Hold)]
+        .map(|(seq, action)| Placed::new(seq.map(Seq::new), action));
     assert_eq!(*datagram.placed, placed);
     let note = Note {
         code: Code::WrongToken,

@@ -331,7 +331,7 @@ impl<R: Read> Playback<R> {
             },
             What::Connless(connless) => (connless.dir, connless.bytes.len()),
             What::Session(change) => return self.count_session(event.session, change.state),
-            What::Notice(_) => return,
+            What::Notice(_) | What::Answer(_) => return,
         };
         let Traffic { datagrams, bytes } = match dir {
             Dir::C2s => &mut self.tally.c2s,

@@ -250,7 +250,7 @@ fn packets_of(event: &Event) -> u64 {
         What::Datagram(datagram) => usize::from(datagram.received().is_some()) + datagram.sent().count(),
         What::Connless(connless) => 1 + usize::from(connless.sent.is_some()),
         What::Notice(Notice::UnknownSender { bytes, .. }) => usize::from(!bytes.is_empty()),
-        What::Session(_) | What::Notice(_) => 0,
+        What::Session(_) | What::Notice(_) | What::Answer(_) => 0,
     };
     packets as u64
 }

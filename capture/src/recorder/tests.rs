@@ -72,14 +72,8 @@ fn events() -> Vec<Event> {
     };
     let mut placed = datagram(Dir::S2c, b"received", &[b"sent", b"and more"]);
     placed.placed = [
-        Placed {
-            seq_out: Some(Seq::new(1023)),
-            action: Action::Edit,
-        },
-        Placed {
-            seq_out: None,
-            action: Action::Hold,
-        },
+        Placed::new(Some(Seq::new(1023)), Action::Edit),
+        Placed::new(None, Action::Hold),
     ]
     .into();
     placed.notes.push(Note {

@@ -27,6 +27,7 @@ impl Scrubber {
             What::Datagram(datagram) => What::Datagram(self.whole(datagram)),
             What::Connless(connless) => What::Connless(self.browser(connless)),
             What::Notice(notice) => What::Notice(self.notice(notice)),
+            answer @ What::Answer(_) => answer,
         };
         Event { what, ..event }
     }

@@ -104,7 +104,7 @@ fn find_ends(event: &mut Event, parts: &[Part]) {
     let dir = match &event.what {
         What::Datagram(datagram) => datagram.dir,
         What::Connless(connless) => connless.dir,
-        What::Session(_) | What::Notice(_) => return,
+        What::Session(_) | What::Notice(_) | What::Answer(_) => return,
     };
     let Some(ends) = event.ends_mut() else { return };
     for Part { leg, from, to, .. } in parts {

@@ -170,7 +170,7 @@ impl Stream {
             let bytes = match &event.what {
                 What::Datagram(datagram) => datagram.received().unwrap_or_default(),
                 What::Connless(connless) => &connless.bytes,
-                What::Session(_) | What::Notice(_) => continue,
+                What::Session(_) | What::Notice(_) | What::Answer(_) => continue,
             };
             let is_it = |held: &Held| held.at == event.at && *held.sighted.bytes == *bytes;
             let Some(place) = self.held.iter().position(is_it) else {

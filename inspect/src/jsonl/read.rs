@@ -206,7 +206,7 @@ impl<R: BufRead> Lines<R> {
                 self.tally.sessions += u64::from(is_new);
                 return;
             }
-            What::Notice(_) => return,
+            What::Notice(_) | What::Answer(_) => return,
         };
         self.tally.packets += if self.is_of_others { 1 } else { packets as u64 };
         if let Some(received) = received {

@@ -425,10 +425,7 @@ impl PlacedBody {
     }
 
     fn placed(&self) -> Placed {
-        Placed {
-            action: self.action.0,
-            seq_out: self.seq_out.map(Seq::new),
-        }
+        Placed::new(self.seq_out.map(Seq::new), self.action.0)
     }
 }
 

@@ -76,11 +76,7 @@ fn traffic(came: Vec<u8>, left: &[&[u8]], change: impl FnOnce(&mut Datagram)) ->
 fn a_message() {
     let (came, left) = (chunk(217, 12), chunk(218, 11));
     let what = traffic(came, &[&left], |datagram| {
-        datagram.placed = [Placed {
-            seq_out: Some(Seq::new(218)),
-            action: Action::Edit,
-        }]
-        .into();
+        datagram.placed = [Placed::new(Some(Seq::new(218)), Action::Edit)].into();
     });
     assert_eq!(
         lines(what, style(Verbosity::Messages)),
@@ -342,14 +338,8 @@ fn recorded(whats: &[What]) -> Vec<u8> {
 fn lines_with_bytes_are_read_back() {
     let placed = |datagram: &mut Datagram| {
         datagram.placed = [
-            Placed {
-                seq_out: Some(Seq::new(218)),
-                action: Action::Edit,
-            },
-            Placed {
-                seq_out: None,
-                action: Action::Hold,
-            },
+            Placed::new(Some(Seq::new(218)), Action::Edit),
+            Placed::new(None, Action::Hold),
         ]
         .into();
     };

@@ -94,7 +94,7 @@ impl<'a> Build<'a> {
         self.add_notes(&packet.chunk_notes());
         for (index, chunk) in packet.chunks().enumerate() {
             let (done, seq_out) = match datagram.placed.get(index) {
-                Some(Placed { seq_out, action }) => (Done::Placed(*action), *seq_out),
+                Some(Placed { seq_out, action, .. }) => (Done::Placed(*action), *seq_out),
                 None => (
                     whole,
                     chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),

@@ -88,10 +88,7 @@ fn added_messages_are_told_apart_from_received_ones() {
         ],
     );
     let mut event = event(&came, &[&left]);
-    let placed = |seq_out: Option<u16>, action| Placed {
-        seq_out: seq_out.map(Seq::new),
-        action,
-    };
+    let placed = |seq_out: Option<u16>, action| Placed::new(seq_out.map(Seq::new), action);
     event.placed = [
         placed(Some(8), Action::Pass),
         placed(None, Action::Drop),

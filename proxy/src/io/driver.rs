@@ -28,7 +28,7 @@ use super::{
     sockets::{Counters, News, Sockets},
     timer::Timer,
 };
-use crate::session::{Command, Event, Hub, Input, ListenerId, Stats, Time, UpstreamId};
+use crate::session::{Command, CommandId, Event, Hub, Input, ListenerId, Stats, Time, UpstreamId};
 
 /// Datagrams read from a socket of clients before the others have their turn.
 const BURST: usize = 32;
@@ -51,8 +51,8 @@ const LARGEST: usize = 65_535;
 
 /// What may be asked of a running proxy.
 pub enum Request {
-    /// A person's command.
-    Command(Command),
+    /// A person's command, and its number.
+    Command(CommandId, Command),
     /// New rules; `None` = none.
     Program(Option<Arc<Program>>),
 }
@@ -126,9 +126,7 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
     }));
     spawn_local(keep_reading(Rc::clone(&driver), lines.readiness));
     let reason = serve(&driver, requests, stop).await?;
-    driver
-        .borrow_mut()
-        .handle(Input::Command(Command::Shutdown { reason }));
+    driver.borrow_mut().handle(Input::Shutdown { reason: &reason });
     let _out_of_time = timeout(LINGER, async {
         while !driver.borrow().sockets.is_idle() {
             sleep(Duration::from_millis(1)).await;
@@ -369,7 +367,9 @@ async fn serve(
                 return Some(reason.ok().and_then(|reason| reason.clone()).unwrap_or_default());
             }
             Some(request) = requests.recv() => match request {
-                Request::Command(command) => driver.borrow_mut().handle(Input::Command(command)),
+                Request::Command(id, command) => {
+                    driver.borrow_mut().handle(Input::Command { id, command });
+                }
                 Request::Program(program) => driver.borrow_mut().handle(Input::Program(program)),
             },
         }

@@ -2,6 +2,10 @@
 
 use std::{
     net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -18,7 +22,7 @@ use super::{
     listen::{DEFAULT_PORT, Listen, StartError},
     record::{self, Faults, Header, InputLog, Writing},
 };
-use crate::session::{Config, Hub, Route};
+use crate::session::{Command, CommandId, Config, Hub, Route};
 
 /// Requests that may wait for the data thread.
 const REQUESTS: usize = 1024;
@@ -103,6 +107,7 @@ impl Proxy {
             addr,
             moved: listen == Listen::Default && addr.port() != DEFAULT_PORT,
             commands: Commands {
+                last_command: Arc::default(),
                 requests: request_sender,
                 stop: stop_sender,
             },
@@ -173,6 +178,8 @@ impl Running {
 /// Asks things of a running proxy; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Commands {
+    /// Numbers of commands are never used twice.
+    last_command: Arc<AtomicU64>,
     requests: mpsc::Sender<Request>,
     stop: watch::Sender<Option<Box<[u8]>>>,
 }
@@ -184,6 +191,16 @@ impl Commands {
     /// [`Busy`] when the proxy has ended or a thousand requests already wait.
     pub fn send(&self, request: Request) -> Result<(), Busy> {
         self.requests.try_send(request).map_err(|_| Busy)
+    }
+
+    /// Asks for something in a session. Returns the number that the [`Answer`](crate::session::Answer) will have.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn command(&self, command: Command) -> Result<CommandId, Busy> {
+        let id = CommandId(self.last_command.fetch_add(1, Ordering::Relaxed) + 1);
+        self.send(Request::Command(id, command))?;
+        Ok(id)
     }
 
     /// Ends the run: CLOSE with `reason` to both legs of every session. Only the first reason counts.

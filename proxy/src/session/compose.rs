@@ -2,6 +2,8 @@
 
 use teetap_wire::{ChunkHeader, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, Proto, Seq, write_chunk};
 
+use super::datagram::SentAt;
+
 /// Largest message that fits into a chunk: 10 bits of size in 0.6; in 0.7 its sender refuses more than 1388.
 pub(crate) fn fits(proto: Proto, len: usize) -> bool {
     len <= proto.layout().max_chunk
@@ -36,12 +38,19 @@ impl Composer {
     }
 
     /// Adds a chunk; a message too large for any chunk was refused where it came in, see [`fits`].
-    pub(crate) fn push(&mut self, proto: Proto, vital: Option<Seq>, resend: bool, data: &[u8]) {
+    /// Returns where its message is.
+    pub(crate) fn push(
+        &mut self,
+        proto: Proto,
+        vital: Option<Seq>,
+        resend: bool,
+        data: &[u8],
+    ) -> Option<SentAt> {
         let before = self.bytes.len();
         if write_chunk(proto, vital, resend, data, &mut self.bytes).is_err() {
             self.bytes.truncate(before);
             debug_assert!(false, "a message of {} bytes got past the size check", data.len());
-            return;
+            return None;
         }
         let end = self.bytes.len();
         let start = self.payloads.iter().rev().nth(1).map_or(0, |(end, _)| *end);
@@ -54,6 +63,16 @@ impl Composer {
             }
             _ => self.payloads.push((end, 1)),
         }
+        let datagram = self.payloads.len().checked_sub(1)?;
+        let start = datagram
+            .checked_sub(1)
+            .and_then(|before| self.payloads.get(before))
+            .map_or(0, |(end, _)| *end);
+        Some(SentAt {
+            datagram: u16::try_from(datagram).ok()?,
+            at: u16::try_from(end - data.len() - start).ok()?,
+            len: u16::try_from(data.len()).ok()?,
+        })
     }
 
     /// The payloads and their numbers of chunks.

@@ -1,7 +1,8 @@
 //! The datagram of an event: its bytes as they came in and as they left, and what became of its chunks.
 
-use std::{fmt, net::SocketAddr};
+use std::{fmt, net::SocketAddr, num::NonZeroU32};
 
+use teetap_rules::RuleId;
 use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto, Scratch, Seq, Side};
 
 #[cfg(doc)]
@@ -230,13 +231,48 @@ impl Words for Origin {
 }
 
 /// What became of one chunk of a received datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Its number as sent on; `None` = not sent, or not vital.
     pub seq_out: Option<Seq>,
     /// What was done.
     pub action: Action,
+    /// The rules that touched it, in their order.
+    pub rules: Box<[RuleId]>,
+    /// Where its bytes are in what was sent with this event; `None` = not sent now, or not known.
+    pub sent: Option<SentAt>,
+    /// The number under which it is held; `None` = not held.
+    pub held: Option<HeldId>,
 }
+
+impl Placed {
+    /// A chunk that no rule touched; not held, and not looked for in what was sent.
+    #[must_use]
+    pub fn new(seq_out: Option<Seq>, action: Action) -> Self {
+        Self {
+            seq_out,
+            action,
+            rules: Box::default(),
+            sent: None,
+            held: None,
+        }
+    }
+}
+
+/// The place of a message in the datagrams that were sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentAt {
+    /// Index of the datagram in [`Datagram::sent`].
+    pub datagram: u16,
+    /// Offset of its first byte, behind the chunk header, in the clear payload of that datagram.
+    pub at: u16,
+    /// Length in bytes.
+    pub len: u16,
+}
+
+/// The number of a message that the proxy holds, from 1, never used twice in its session and direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HeldId(pub NonZeroU32);
 
 /// What was done with one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use teetap_wire::{Dir, Proto, Side};
 use super::{
     datagram::{Datagram, Ends},
     ids::SessionId,
+    input::CommandId,
     notice::Notice,
     time::Time,
 };
@@ -32,7 +33,7 @@ impl Event {
         match &mut self.what {
             What::Datagram(datagram) => Some(&mut datagram.ends),
             What::Connless(connless) => Some(&mut connless.ends),
-            What::Session(_) | What::Notice(_) => None,
+            What::Session(_) | What::Notice(_) | What::Answer(_) => None,
         }
     }
 }
@@ -48,6 +49,27 @@ pub enum What {
     Connless(Connless),
     /// A report besides the traffic.
     Notice(Notice),
+    /// A command was carried out, or refused.
+    Answer(Answer),
+}
+
+/// The answer to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The command.
+    pub id: CommandId,
+    /// Done, or why not.
+    pub result: Result<(), &'static str>,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, result } = self;
+        match result {
+            Ok(()) => write!(f, "command {} is done", id.0),
+            Err(why) => write!(f, "command {} is refused: {why}", id.0),
+        }
+    }
 }
 
 /// State of a session.

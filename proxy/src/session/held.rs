@@ -1,8 +1,8 @@
 //! Messages that wait in the proxy's custody: acked to their sender, not numbered yet.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, num::NonZeroU32};
 
-use super::time::Time;
+use super::{datagram::HeldId, time::Time};
 
 /// How many messages one direction may hold.
 const MAX_MESSAGES: usize = 300;
@@ -14,9 +14,30 @@ const BEYOND: usize = 4;
 /// A waiting message.
 #[derive(Debug)]
 pub(crate) struct Held {
+    /// Its number, given by [`Hold`].
+    id: Option<HeldId>,
     pub(crate) data: Box<[u8]>,
     pub(crate) vital: bool,
     pub(crate) release: Release,
+}
+
+impl Held {
+    pub(crate) fn new(data: Box<[u8]>, vital: bool, release: Release) -> Self {
+        Self {
+            id: None,
+            data,
+            vital,
+            release,
+        }
+    }
+
+    /// The same message, to go as soon as there is room.
+    pub(crate) fn ready(self) -> Self {
+        Self {
+            release: Release::Ready,
+            ..self
+        }
+    }
 }
 
 /// When a waiting message may go.
@@ -64,6 +85,7 @@ pub(crate) struct Hold {
     last_loose: Time,
     bytes: usize,
     refusing: bool,
+    last_id: u32,
 }
 
 impl Hold {
@@ -100,18 +122,30 @@ impl Hold {
         recovered
     }
 
-    pub(crate) fn push_ordered(&mut self, held: Held) {
+    /// Accounts for a message, and gives it a number where it has none.
+    fn take_in(&mut self, held: &mut Held) -> Option<HeldId> {
         self.bytes += held.data.len();
-        self.ordered.push_back(held);
+        if held.id.is_none() {
+            self.last_id += 1;
+            held.id = NonZeroU32::new(self.last_id).map(HeldId);
+        }
+        held.id
     }
 
-    pub(crate) fn push_free(&mut self, held: Held) {
-        self.bytes += held.data.len();
+    pub(crate) fn push_ordered(&mut self, mut held: Held) -> Option<HeldId> {
+        let id = self.take_in(&mut held);
+        self.ordered.push_back(held);
+        id
+    }
+
+    pub(crate) fn push_free(&mut self, mut held: Held) -> Option<HeldId> {
+        let id = self.take_in(&mut held);
         self.free.push(held);
+        id
     }
 
     /// A message outside the numbering that goes after the last one of its kind.
-    pub(crate) fn push_loose(&mut self, data: Box<[u8]>, release: Release) {
+    pub(crate) fn push_loose(&mut self, data: Box<[u8]>, release: Release) -> Option<HeldId> {
         let release = match release {
             Release::At(at) => {
                 self.last_loose = self.last_loose.max(at);
@@ -119,21 +153,24 @@ impl Hold {
             }
             other => other,
         };
-        self.push_free(Held {
-            data,
-            vital: false,
-            release,
-        });
+        self.push_free(Held::new(data, false, release))
     }
 
-    pub(crate) fn push_overtaken(&mut self, group: u32, remaining: u32, until: Time, held: Held) {
-        self.bytes += held.data.len();
+    pub(crate) fn push_overtaken(
+        &mut self,
+        group: u32,
+        remaining: u32,
+        until: Time,
+        mut held: Held,
+    ) -> Option<HeldId> {
+        let id = self.take_in(&mut held);
         self.overtaken.push(Overtaken {
             group,
             remaining,
             until,
             held,
         });
+        id
     }
 
     /// Whether a message of this group waits to be overtaken.
@@ -154,11 +191,27 @@ impl Hold {
         Some(held)
     }
 
-    /// Makes everything held under `key` due.
+    /// Makes everything held under `key` due. True if there is anything.
     pub(crate) fn release_key(&mut self, key: u64) -> bool {
+        self.release(|held| matches!(held.release, Release::Key(of, _) if of == key))
+    }
+
+    /// Makes one message due. False if it is not held any more.
+    pub(crate) fn release_one(&mut self, id: HeldId) -> bool {
+        let mut found = self.release(|held| held.id == Some(id));
+        for waiting in &mut self.overtaken {
+            if waiting.held.id == Some(id) {
+                waiting.until = Time::ZERO;
+                found = true;
+            }
+        }
+        found
+    }
+
+    fn release(&mut self, is_meant: impl Fn(&Held) -> bool) -> bool {
         let mut found = false;
         for held in self.ordered.iter_mut().chain(&mut self.free) {
-            if matches!(held.release, Release::Key(of, _) if of == key) {
+            if is_meant(held) {
                 held.release = Release::Ready;
                 found = true;
             }

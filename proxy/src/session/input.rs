@@ -3,11 +3,14 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use teetap_rules::{Made, Program};
-use teetap_wire::Side;
+use teetap_wire::{Dir, Side};
 
 #[cfg(doc)]
 use super::Output;
-use super::ids::{ListenerId, SessionId, UpstreamId};
+use super::{
+    datagram::HeldId,
+    ids::{ListenerId, SessionId, UpstreamId},
+};
 
 /// Something that happened.
 pub enum Input<'a> {
@@ -66,8 +69,31 @@ pub enum Input<'a> {
     Timeout,
     /// New rules; `None` = none.
     Program(Option<Arc<Program>>),
-    /// A person, or the end of the program, wants something.
-    Command(Command),
+    /// A person wants something. Answered with one [`Answer`](super::Answer).
+    Command {
+        /// The number of the command, which its answer has too.
+        id: CommandId,
+        /// What is wanted.
+        command: Command,
+    },
+    /// The end of the run: every session is closed on both legs and gone at once.
+    Shutdown {
+        /// The reason that the peers show; empty = none.
+        reason: &'a [u8],
+    },
+}
+
+/// The number of a command, given by whoever sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommandId(pub u64);
+
+/// Messages that are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// All under the key that [`teetap_rules::Fate::Hold`] named.
+    Key(u64),
+    /// One.
+    One(Dir, HeldId),
 }
 
 /// What a person can ask for.
@@ -80,22 +106,17 @@ pub enum Command {
         /// What.
         message: Made,
     },
-    /// Let go what rules hold under this key.
+    /// Let go what is held.
     Release {
         /// In which session.
         session: SessionId,
-        /// The key that [`teetap_rules::Fate::Hold`] named.
-        key: u64,
+        /// What.
+        held: Held,
     },
     /// Have the server send a complete snapshot, for watchers that do not know the one that later ones differ from.
     Resync {
         /// In which session.
         session: SessionId,
-    },
-    /// The end of the run: every session is closed on both legs and gone at once.
-    Shutdown {
-        /// The reason that the peers show; empty = none.
-        reason: Box<[u8]>,
     },
     /// Close one or both legs with a reason.
     Close {
@@ -106,4 +127,17 @@ pub enum Command {
         /// The reason that the peers show; empty = none.
         reason: Box<[u8]>,
     },
+}
+
+impl Command {
+    /// The session that it is about; `None` = all.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        match self {
+            Self::Inject { session, .. } | Self::Release { session, .. } | Self::Resync { session } => {
+                Some(*session)
+            }
+            Self::Close { session, .. } => *session,
+        }
+    }
 }

@@ -37,11 +37,11 @@ mod time;
 mod timers;
 
 pub use config::{Config, Events};
-pub use datagram::{Action, Datagram, Ends, Origin, Placed, readable};
-pub use event::{Connless, Event, SessionChange, State, What};
+pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, readable};
+pub use event::{Answer, Connless, Event, SessionChange, State, What};
 pub use hub::{Hub, Stats, Traffic};
 pub use ids::{ClientAddr, ListenerId, Route, SessionId, UpstreamId};
-pub use input::{Command, Input};
+pub use input::{Command, CommandId, Held, Input};
 pub use notice::{Level, Notice};
 pub use output::Output;
 pub use time::Time;

@@ -273,7 +273,7 @@ impl Stage {
                     told.sent += usize::from(connless.forwarded);
                     told.events += 1;
                 }
-                What::Notice(_) => told.events += 1,
+                What::Notice(_) | What::Answer(_) => told.events += 1,
                 What::Session(change) => assert!(change.state != State::Closed, "{change:?}"),
             }
         }

@@ -17,7 +17,8 @@ use teetap_kit::{
     world::{Middle, World, client_addr, hub, listen_addr},
 };
 use teetap_proxy::session::{
-    Command, Hub, Input, ListenerId, Notice, Output, SessionId, Time, UpstreamId, What,
+    Answer, Command, CommandId, Held, HeldId, Hub, Input, ListenerId, Notice, Output, SessionId, Time,
+    UpstreamId, What,
 };
 use teetap_rules::{Decide, Fate, Made, Message, Verdict};
 use teetap_wire::Dir;
@@ -41,6 +42,10 @@ pub(crate) struct Bench {
     /// The messages that were decided.
     pub(crate) decided: Arc<Mutex<Vec<String>>>,
     pub(crate) notices: Vec<Notice>,
+    pub(crate) answers: Vec<Answer>,
+    last_command: u64,
+    /// The numbers of what is held, as it was told.
+    pub(crate) held: Vec<HeldId>,
     /// The listen sockets that were asked for, with the ports of their servers.
     pub(crate) asked: Vec<(u32, u16)>,
 }
@@ -108,6 +113,9 @@ impl Bench {
             expected: [client_expects, server_expects],
             decided: Arc::default(),
             notices: Vec::new(),
+            answers: Vec::new(),
+            last_command: 0,
+            held: Vec::new(),
             asked: Vec::new(),
         }
     }
@@ -122,7 +130,13 @@ impl Bench {
     }
 
     pub(crate) fn command(&mut self, command: Command) -> Vec<String> {
-        self.input(Input::Command(command))
+        self.last_command += 1;
+        let id = CommandId(self.last_command);
+        let before = self.answers.len();
+        let sent = self.input(Input::Command { id, command });
+        let ids: Vec<_> = self.answers[before..].iter().map(|answer| answer.id).collect();
+        assert_eq!(ids, [id], "one answer to each command");
+        sent
     }
 
     pub(crate) fn inject(&mut self, made: Made) -> Vec<String> {
@@ -135,7 +149,7 @@ impl Bench {
     pub(crate) fn release(&mut self, key: u64) -> Vec<String> {
         self.command(Command::Release {
             session: SessionId(1),
-            key,
+            held: Held::Key(key),
         })
     }
 
@@ -214,11 +228,15 @@ impl Bench {
                     assert_eq!(upstream, self.upstream);
                     left.push(('S', bytes.to_vec()));
                 }
-                Output::Event(event) => {
-                    if let What::Notice(notice) = event.what {
-                        self.notices.push(notice);
+                Output::Event(event) => match event.what {
+                    What::Notice(notice) => self.notices.push(notice),
+                    What::Answer(answer) => self.answers.push(answer),
+                    What::Datagram(datagram) => {
+                        self.held
+                            .extend(datagram.placed.iter().filter_map(|placed| placed.held));
                     }
-                }
+                    What::Session(_) | What::Connless(_) => {}
+                },
                 Output::OpenListener { listener, port } => self.asked.push((listener.0, port)),
                 Output::OpenUpstream { .. } | Output::CloseUpstream(_) => {}
             }

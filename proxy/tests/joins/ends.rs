@@ -5,7 +5,7 @@ use teetap_kit::{
     link::{Conditions, MS, SECOND},
     peer::{Peer, Server, State as PeerState},
 };
-use teetap_proxy::session::{Command, Input, Notice, UpstreamId};
+use teetap_proxy::session::{Command, CommandId, Input, Notice, UpstreamId};
 use teetap_wire::Side;
 
 use crate::stage::{Pair, Stage, closed};
@@ -211,7 +211,10 @@ fn a_command_closes_one_leg_or_both() {
                 side,
                 reason: b"enough"[..].into(),
             };
-            stage.world.input(Input::Command(command));
+            stage.world.input(Input::Command {
+                id: CommandId(1),
+                command,
+            });
             stage.run(5 * SECOND);
             assert!(is_clear(&mut stage), "{pair:?}");
             let client_told = *stage.client().state() == closed("enough");

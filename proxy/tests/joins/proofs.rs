@@ -10,7 +10,7 @@ use teetap_kit::{
     rules::{BOTH, program},
     world::{Witness, hub},
 };
-use teetap_proxy::session::{Command, Input, Notice, Output, Time};
+use teetap_proxy::session::{Command, CommandId, Input, Notice, Output, Time};
 use teetap_rules::{Decide, Fate, Made, Message, Verdict};
 use teetap_wire::Dir;
 
@@ -161,9 +161,10 @@ impl Join {
             vital: true,
             data: text.as_bytes().to_vec(),
         };
-        self.stage
-            .world
-            .input(Input::Command(Command::Inject { session, message }));
+        self.stage.world.input(Input::Command {
+            id: CommandId(1),
+            command: Command::Inject { session, message },
+        });
     }
 }
 
@@ -352,9 +353,10 @@ fn a_join_is_over_for_good() {
         vital: true,
         data: b"in time".to_vec(),
     };
-    stage
-        .world
-        .input(Input::Command(Command::Inject { session, message }));
+    stage.world.input(Input::Command {
+        id: CommandId(1),
+        command: Command::Inject { session, message },
+    });
     stage.run(SECOND);
     assert!(has(stage.client(), b"in time"), "{:?}", stage.notices());
 }

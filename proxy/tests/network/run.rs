@@ -9,7 +9,7 @@ use teetap_kit::{
     rules::{BOTH, program},
     world::{self, Middle, World, client_addr, hub},
 };
-use teetap_proxy::session::{Command, Input};
+use teetap_proxy::session::{Command, CommandId, Input};
 use teetap_rules::Made;
 use teetap_wire::Dir;
 
@@ -274,7 +274,10 @@ fn inject(world: &mut World) -> Vec<Vec<u8>> {
             vital: true,
             data,
         };
-        world.input(Input::Command(Command::Inject { session, message }));
+        world.input(Input::Command {
+            id: CommandId(1),
+            command: Command::Inject { session, message },
+        });
     }
     made
 }
@@ -294,7 +297,10 @@ pub(crate) fn inject_into_silence(plan: &Plan, count: usize) -> Vec<String> {
             vital: true,
             data: format!("X{n}").into_bytes(),
         };
-        world.input(Input::Command(Command::Inject { session, message }));
+        world.input(Input::Command {
+            id: CommandId(1),
+            command: Command::Inject { session, message },
+        });
     }
     world.run(3 * SECOND);
     world.clients[0].down.conditions.loss = 0.0;

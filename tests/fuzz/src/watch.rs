@@ -233,7 +233,7 @@ impl Watch {
                 Some((None, self.asked_with + HEADERS))
             }
             // A person's reason is as long as he likes.
-            Input::Command(_) => None,
+            Input::Command { .. } | Input::Shutdown { .. } => None,
             _ => Some((None, 0)),
         }
     }

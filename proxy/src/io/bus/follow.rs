@@ -31,7 +31,7 @@ pub fn follow(contexts: &mut Contexts, registry: &'static Registry, event: &Even
             };
             follow.datagram(event, session, datagram);
         }
-        What::Connless(_) | What::Notice(_) => {}
+        What::Connless(_) | What::Notice(_) | What::Answer(_) => {}
     }
 }
 

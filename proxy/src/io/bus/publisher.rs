@@ -49,7 +49,7 @@ pub(super) fn size_of_event(event: &Event) -> usize {
     let owned = match &event.what {
         What::Datagram(datagram) => datagram.owned(),
         What::Connless(connless) => connless.bytes.len() + connless.sent.as_deref().map_or(0, <[u8]>::len),
-        What::Session(_) | What::Notice(_) => 0,
+        What::Session(_) | What::Notice(_) | What::Answer(_) => 0,
     };
     size_of::<Event>() + owned
 }

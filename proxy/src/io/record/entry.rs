@@ -2,14 +2,14 @@
 //!
 //! Law: the names here are the format. Renaming one, or adding one, needs a new [`super::VERSION`].
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use teetap_rules::{Made, Program};
 use teetap_wire::{Dir, Side};
 
 use super::{Hex, Word};
-use crate::session::{Command, Input, ListenerId, Output, SessionId, UpstreamId};
+use crate::session::{Command, CommandId, Held, HeldId, Input, ListenerId, Output, SessionId, UpstreamId};
 
 /// Makes a program of its text, or says what is wrong with it.
 pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
@@ -58,19 +58,28 @@ pub enum Happened {
     Program { source: Option<Box<str>> },
     /// [`Command::Inject`].
     Inject {
+        id: u64,
         session: u32,
         dir: Word<Dir>,
         vital: bool,
         data: Hex,
     },
-    /// [`Command::Release`].
-    Release { session: u32, key: u64 },
+    /// [`Command::Release`] with [`Held::Key`].
+    Release { id: u64, session: u32, key: u64 },
+    /// [`Command::Release`] with [`Held::One`].
+    ReleaseOne {
+        id: u64,
+        session: u32,
+        dir: Word<Dir>,
+        held: NonZeroU32,
+    },
     /// [`Command::Resync`].
-    Resync { session: u32 },
-    /// [`Command::Shutdown`].
+    Resync { id: u64, session: u32 },
+    /// [`Input::Shutdown`].
     Shutdown { reason: Hex },
     /// [`Command::Close`].
     Close {
+        id: u64,
         session: Option<u32>,
         side: Option<Word<Side>>,
         reason: Hex,
@@ -157,39 +166,70 @@ impl Happened {
                 let program = source.as_deref().map(compile).transpose()?;
                 Input::Program(program.map(Arc::new))
             }
+            Self::Shutdown { reason } => Input::Shutdown { reason: &reason.0 },
+            Self::Inject { .. }
+            | Self::Release { .. }
+            | Self::ReleaseOne { .. }
+            | Self::Resync { .. }
+            | Self::Close { .. } => {
+                let (id, command) = self.command().ok_or("not a command")?;
+                Input::Command { id, command }
+            }
+        })
+    }
+
+    fn command(&self) -> Option<(CommandId, Command)> {
+        let release = |session: u32, held| Command::Release {
+            session: SessionId(session),
+            held,
+        };
+        let (id, command) = match self {
             Self::Inject {
+                id,
                 session,
                 dir,
                 vital,
                 data,
-            } => Input::Command(Command::Inject {
-                session: SessionId(*session),
-                message: Made {
-                    dir: dir.0,
-                    vital: *vital,
-                    data: data.0.to_vec(),
+            } => (
+                id,
+                Command::Inject {
+                    session: SessionId(*session),
+                    message: Made {
+                        dir: dir.0,
+                        vital: *vital,
+                        data: data.0.to_vec(),
+                    },
                 },
-            }),
-            Self::Release { session, key } => Input::Command(Command::Release {
-                session: SessionId(*session),
-                key: *key,
-            }),
-            Self::Resync { session } => Input::Command(Command::Resync {
-                session: SessionId(*session),
-            }),
-            Self::Shutdown { reason } => Input::Command(Command::Shutdown {
-                reason: reason.0.clone(),
-            }),
+            ),
+            Self::Release { id, session, key } => (id, release(*session, Held::Key(*key))),
+            Self::ReleaseOne {
+                id,
+                session,
+                dir,
+                held,
+            } => (id, release(*session, Held::One(dir.0, HeldId(*held)))),
+            Self::Resync { id, session } => (
+                id,
+                Command::Resync {
+                    session: SessionId(*session),
+                },
+            ),
             Self::Close {
+                id,
                 session,
                 side,
                 reason,
-            } => Input::Command(Command::Close {
-                session: session.map(SessionId),
-                side: side.map(|side| side.0),
-                reason: reason.0.clone(),
-            }),
-        })
+            } => (
+                id,
+                Command::Close {
+                    session: session.map(SessionId),
+                    side: side.map(|side| side.0),
+                    reason: reason.0.clone(),
+                },
+            ),
+            _ => return None,
+        };
+        Some((CommandId(*id), command))
     }
 
     fn bytes(&self) -> usize {
@@ -205,6 +245,7 @@ impl Happened {
             | Self::ListenerOpened { .. }
             | Self::Timeout
             | Self::Release { .. }
+            | Self::ReleaseOne { .. }
             | Self::Resync { .. } => 0,
         }
     }
@@ -250,33 +291,51 @@ impl From<&Input<'_>> for Happened {
             Input::Program(program) => Self::Program {
                 source: program.as_ref().map(|program| program.source().into()),
             },
-            Input::Command(command) => Self::from(command),
+            Input::Command { id, command } => Self::of_command(*id, command),
+            Input::Shutdown { reason } => Self::Shutdown {
+                reason: Hex::from(*reason),
+            },
         }
     }
 }
 
-impl From<&Command> for Happened {
-    fn from(command: &Command) -> Self {
+impl Happened {
+    fn of_command(CommandId(id): CommandId, command: &Command) -> Self {
         match command {
             Command::Inject { session, message } => Self::Inject {
+                id,
                 session: session.0,
                 dir: Word(message.dir),
                 vital: message.vital,
                 data: Hex::from(message.data.as_slice()),
             },
-            Command::Resync { session } => Self::Resync { session: session.0 },
-            Command::Release { session, key } => Self::Release {
+            Command::Resync { session } => Self::Resync {
+                id,
+                session: session.0,
+            },
+            Command::Release {
+                session,
+                held: Held::Key(key),
+            } => Self::Release {
+                id,
                 session: session.0,
                 key: *key,
             },
-            Command::Shutdown { reason } => Self::Shutdown {
-                reason: Hex(reason.clone()),
+            Command::Release {
+                session,
+                held: Held::One(dir, held),
+            } => Self::ReleaseOne {
+                id,
+                session: session.0,
+                dir: Word(*dir),
+                held: held.0,
             },
             Command::Close {
                 session,
                 side,
                 reason,
             } => Self::Close {
+                id,
                 session: session.map(|session| session.0),
                 side: side.map(Word),
                 reason: Hex(reason.clone()),

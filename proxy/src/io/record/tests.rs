@@ -113,20 +113,37 @@ fn happened() -> impl Strategy<Value = Happened> {
         (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::Unreachable { upstream, error }),
         Just(Happened::Timeout),
         option::of(Just(RULES.into())).prop_map(|source| Happened::Program { source }),
-        (any::<u32>(), dir, any::<bool>(), bytes()).prop_map(|(session, dir, vital, data)| {
-            Happened::Inject {
-                session,
-                dir,
-                vital,
-                data,
+        (any::<u64>(), any::<u32>(), dir, any::<bool>(), bytes()).prop_map(
+            |(id, session, dir, vital, data)| {
+                Happened::Inject {
+                    id,
+                    session,
+                    dir,
+                    vital,
+                    data,
+                }
             }
-        }),
-        (any::<u32>(), any::<u64>()).prop_map(|(session, key)| Happened::Release { session, key }),
-        bytes().prop_map(|reason| Happened::Shutdown { reason }),
-        (option::of(any::<u32>()), side(), bytes()).prop_map(|(session, side, reason)| Happened::Close {
+        ),
+        (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(id, session, key)| Happened::Release {
+            id,
             session,
-            side,
-            reason
+            key
+        }),
+        (any::<u64>(), any::<u32>(), 1..=u32::MAX).prop_map(|(id, session, held)| Happened::ReleaseOne {
+            id,
+            session,
+            dir: Word(Dir::S2c),
+            held: held.try_into().unwrap(),
+        }),
+        (any::<u64>(), any::<u32>()).prop_map(|(id, session)| Happened::Resync { id, session }),
+        bytes().prop_map(|reason| Happened::Shutdown { reason }),
+        (any::<u64>(), option::of(any::<u32>()), side(), bytes()).prop_map(|(id, session, side, reason)| {
+            Happened::Close {
+                id,
+                session,
+                side,
+                reason,
+            }
         }),
     ]
 }

@@ -14,7 +14,7 @@ use self::{
     sessions::{Owner, Sessions, Slot},
 };
 use super::{
-    ClientAddr, Command, Config, Input, ListenerId, Notice, Origin, Output, Route, SessionId, Time,
+    Answer, ClientAddr, Command, Config, Input, ListenerId, Notice, Origin, Output, Route, SessionId, Time,
     UpstreamId, What,
     datagram::readable,
     link::{Env, Link, Taken, Work},
@@ -98,7 +98,17 @@ impl Hub {
                 self.env.program = program;
                 self.each_link(Link::on_program);
             }
-            Input::Command(command) => self.on_command(&command),
+            Input::Command { id, command } => {
+                let result = self.on_command(&command);
+                let answer = Answer { id, result };
+                self.env
+                    .out
+                    .event(self.env.now, command.session(), What::Answer(answer));
+            }
+            Input::Shutdown { reason } => self.each_link(|link, env| {
+                link.close(None, reason, env);
+                link.finish(env);
+            }),
         }
         self.run_timers();
     }
@@ -225,36 +235,28 @@ impl Hub {
         }
     }
 
-    fn on_command(&mut self, command: &Command) {
-        match command {
-            Command::Inject { session, message } => {
-                self.with_link(*session, |link, _, env| link.inject(message, Origin::User, env));
-            }
-            Command::Release { session, key } => {
-                self.with_link(*session, |link, _, env| link.release(*key, env));
-            }
-            Command::Resync { session } => {
-                self.with_link(*session, |link, _, env| link.resync(env));
-            }
-            Command::Close {
-                session: Some(id),
-                side,
-                reason,
-            } => {
-                self.with_link(*id, |link, _, env| link.close(*side, reason, env));
-            }
-            Command::Shutdown { reason } => self.each_link(|link, env| {
-                link.close(None, reason, env);
-                link.finish(env);
-            }),
-            Command::Close {
-                session: None,
-                side,
-                reason,
-            } => {
-                self.each_link(|link, env| link.close(*side, reason, env));
-            }
+    fn on_command(&mut self, command: &Command) -> Result<(), &'static str> {
+        if let Command::Close {
+            session: None,
+            side,
+            reason,
+        } = command
+        {
+            self.each_link(|link, env| link.close(*side, reason, env));
+            return Ok(());
         }
+        let id = command.session().unwrap_or(SessionId(0));
+        let result = self.with_link(id, |link, _, env| match command {
+            Command::Inject { message, .. } => link.inject(message, Origin::User, env),
+            Command::Release { held, .. } => link.release(*held, env),
+            Command::Resync { .. } => link.resync(env),
+            Command::Close { .. } if link.is_closing() => Err("the session is closing already"),
+            Command::Close { side, reason, .. } => {
+                link.close(*side, reason, env);
+                Ok(())
+            }
+        });
+        result.unwrap_or(Err("there is no such session"))
     }
 
     /// Runs `act` on a session, then looks at what became of it.

@@ -53,7 +53,7 @@ impl Link {
             None => return,
         };
         for made in made {
-            self.inject(&made, Origin::Rule, env);
+            let _noticed = self.inject(&made, Origin::Rule, env);
         }
     }
 

@@ -4,11 +4,14 @@ use teetap_rules::Made;
 use teetap_wire::{Dir, Flags, Header, Seq, Side, Trailing, control, write};
 
 use super::{Env, Link};
-use crate::session::{Notice, Origin, compose::fits};
+use crate::session::{Held, Notice, Origin, compose::fits};
 
 impl Link {
     /// A message of a person's, or one that a rule made for the other direction.
-    pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env) {
+    ///
+    /// # Errors
+    /// Why it is not sent.
+    pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env) -> Result<(), &'static str> {
         let why = if !self.is_online() {
             Some("the session is not online")
         } else if !self.may_renumber() {
@@ -22,7 +25,7 @@ impl Link {
         };
         if let Some(why) = why {
             self.notice(Notice::InjectRefused { why: why.into() }, env);
-            return;
+            return Err(why);
         }
         if made.vital {
             self.arm(made.dir, env);
@@ -32,35 +35,41 @@ impl Link {
         self.splice(made.dir)
             .inject(made, proto, env.now, &mut env.work.composer);
         self.send_composed(made.dir, origin, env);
+        Ok(())
     }
 
     /// Asks the server for a complete snapshot, from the client's next input on.
-    pub(crate) fn resync(&mut self, env: &mut Env) {
-        let notice = match self.online() {
-            Some(online) => {
-                online.resync.start();
-                Notice::Resync
-            }
-            None => Notice::ResyncRefused {
-                why: "the session is not online".into(),
-            },
+    pub(crate) fn resync(&mut self, env: &mut Env) -> Result<(), &'static str> {
+        const WHY: &str = "the session is not online";
+        let Some(online) = self.online() else {
+            self.notice(Notice::ResyncRefused { why: WHY.into() }, env);
+            return Err(WHY);
         };
-        self.notice(notice, env);
+        online.resync.start();
+        self.notice(Notice::Resync, env);
+        Ok(())
     }
 
-    /// Lets go what is held under a key.
-    pub(crate) fn release(&mut self, key: u64, env: &mut Env) {
+    /// Lets go what is held.
+    pub(crate) fn release(&mut self, held: Held, env: &mut Env) -> Result<(), &'static str> {
+        let mut found = false;
         for dir in [Dir::C2s, Dir::S2c] {
-            if self.splice(dir).release_key(key) {
+            let is_held = match held {
+                Held::Key(key) => self.splice(dir).release_key(key),
+                Held::One(of, id) => of == dir && self.splice(dir).release_one(id),
+            };
+            if is_held {
                 self.send_due(dir, Origin::User, env);
             }
+            found |= is_held;
         }
+        found.then_some(()).ok_or("it is not held")
     }
 
     /// What rules made for the direction opposite to the message they saw.
     pub(super) fn send_crossing(&mut self, env: &mut Env) {
         for made in std::mem::take(&mut env.work.crossing) {
-            self.inject(&made, Origin::Rule, env);
+            let _noticed = self.inject(&made, Origin::Rule, env);
         }
     }
 

@@ -1,14 +1,14 @@
 //! A valid datagram crosses from one leg to the other.
 
 use teetap_rules::PacketFacts;
-use teetap_wire::{Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
+use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
 
 use super::{
     Env, Link, Work,
     phase::{Answered, Phase},
 };
 use crate::session::{
-    Action, Datagram, Notice, Origin, Placed, What,
+    Action, Datagram, Notice, Origin, Placed, SentAt, What,
     compose::Composer,
     redirect::{Listeners, Resolved, may_be_redirect, redirects},
     resync::Acks,
@@ -237,6 +237,12 @@ impl Link {
         };
         placed.extend(packet.chunks().map(|chunk| splice.place(&chunk, &mut placing)));
         self.rules = rules;
+        if !changed && env.out.is_watched() {
+            // The datagram goes on as it was written.
+            for (placed, chunk) in env.work.placed.iter_mut().zip(packet.chunks()) {
+                placed.sent = as_received(&chunk);
+            }
+        }
         changed
     }
 
@@ -295,7 +301,7 @@ impl Link {
         let mut event = Datagram::relayed(dir, packet, datagram, env.out.sent_since(mark));
         event.ordinal = ordinal;
         event.ends = self.ends();
-        event.placed = env.work.placed.as_slice().into();
+        event.placed = env.work.placed.drain(..).collect();
         event.notes = packet.notes;
         if let Some(code) = odd_ack {
             event.notes.push(Note { code, at: 0, len: 2 });
@@ -311,6 +317,16 @@ impl Link {
     }
 }
 
+/// The place of a message in a datagram that goes on with the chunks it came with.
+fn as_received(chunk: &Chunk<'_>) -> Option<SentAt> {
+    let len = chunk.data.len();
+    Some(SentAt {
+        datagram: 0,
+        at: u16::try_from(chunk.end() - len).ok()?,
+        len: u16::try_from(len).ok()?,
+    })
+}
+
 /// The payload with its messages rewritten and all else as it is, numbers included. True when it differs.
 fn rewrite_all(
     packet: &Packet<'_>,
@@ -323,13 +339,16 @@ fn rewrite_all(
         let edit = rewrites.edit(packet.proto, chunk.data, listeners);
         let data = edit.as_deref().unwrap_or(chunk.data);
         let seq_out = chunk.header.vital;
-        composer.push(packet.proto, seq_out, chunk.header.resend, data);
+        let sent = composer.push(packet.proto, seq_out, chunk.header.resend, data);
         let action = if edit.is_some() {
             Action::Edit
         } else {
             Action::Pass
         };
-        placed.push(Placed { seq_out, action });
+        placed.push(Placed {
+            sent,
+            ..Placed::new(seq_out, action)
+        });
         changed |= edit.is_some();
     }
     if !changed {

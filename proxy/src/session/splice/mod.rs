@@ -20,6 +20,7 @@ use teetap_wire::{Code, Proto, Seq};
 use self::log::{Log, Record};
 use super::{
     compose::Composer,
+    datagram::HeldId,
     held::{Held, Hold, Release},
     time::Time,
 };
@@ -231,11 +232,8 @@ impl Splice {
         if !made.vital {
             out.push(proto, None, false, &made.data);
         } else if self.must_queue() {
-            self.hold.push_ordered(Held {
-                data: made.data.as_slice().into(),
-                vital: true,
-                release: Release::Ready,
-            });
+            self.hold
+                .push_ordered(Held::new(made.data.as_slice().into(), true, Release::Ready));
         } else {
             self.emit_own(made.data.as_slice().into(), proto, now, out);
         }
@@ -243,6 +241,10 @@ impl Splice {
 
     pub(crate) fn release_key(&mut self, key: u64) -> bool {
         self.hold.release_key(key)
+    }
+
+    pub(crate) fn release_one(&mut self, id: HeldId) -> bool {
+        self.hold.release_one(id)
     }
 
     /// Lets everything go that is due and has room.

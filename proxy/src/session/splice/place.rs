@@ -97,15 +97,15 @@ impl Splice {
             self.observe(u);
             let edit = to.rewritten(chunk.data);
             let data = edit.as_deref().unwrap_or(chunk.data);
-            to.out.push(to.proto, Some(u), chunk.header.resend, data);
+            let sent = to.out.push(to.proto, Some(u), chunk.header.resend, data);
             let action = if edit.is_some() {
                 Action::Edit
             } else {
                 Action::Pass
             };
             Placed {
-                seq_out: Some(u),
-                action,
+                sent,
+                ..Placed::new(Some(u), action)
             }
         } else if u == self.u_seen.next() {
             self.place_first(u, chunk, to)
@@ -113,24 +113,13 @@ impl Splice {
             self.place_repeat(u, to)
         } else if self.hold.is_refusing() {
             // It follows one that was refused; asking starts when there is room again.
-            Placed {
-                seq_out: None,
-                action: Action::Refuse,
-            }
+            Placed::new(None, Action::Refuse)
         } else {
             self.gap = true;
             self.request_resend(to.now);
-            Placed {
-                seq_out: None,
-                action: Action::Gap,
-            }
+            Placed::new(None, Action::Gap)
         };
-        if placed
-            != (Placed {
-                seq_out: Some(u),
-                action: Action::Pass,
-            })
-        {
+        if (placed.seq_out, placed.action) != (Some(u), Action::Pass) {
             *to.changed = true;
         }
         placed
@@ -139,39 +128,27 @@ impl Splice {
     /// A retransmission: decisions are not taken again, and the bytes are those of the first time.
     fn place_repeat(&mut self, u: Seq, to: &mut Placing<'_>) -> Placed {
         let Some(record) = self.log.by_sender(u) else {
-            return Placed {
-                seq_out: None,
-                action: Action::Known,
-            };
+            return Placed::new(None, Action::Known);
         };
         if !record.transmit(to.now) {
-            return Placed {
-                seq_out: None,
-                action: Action::Lose,
-            };
+            return Placed::new(None, Action::Lose);
         }
-        to.out.push(to.proto, Some(record.d), true, &record.data);
+        let sent = to.out.push(to.proto, Some(record.d), true, &record.data);
         Placed {
-            seq_out: Some(record.d),
-            action: Action::Repeat,
+            sent,
+            ..Placed::new(Some(record.d), Action::Repeat)
         }
     }
 
     /// The first copy that arrives in order: the one time that rules decide.
     fn place_first(&mut self, u: Seq, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
         if self.hold.is_refusing() || (self.must_queue() && !self.hold.has_room(chunk.data.len())) {
-            return Placed {
-                seq_out: None,
-                action: Action::Refuse,
-            };
+            return Placed::new(None, Action::Refuse);
         }
-        let verdict = to.decide(chunk);
+        let mut verdict = to.decide(chunk);
         let waits = !matches!(verdict.fate, Fate::Pass | Fate::Drop | Fate::Lose { .. });
         if waits && !self.hold.has_room(chunk.data.len()) {
-            return Placed {
-                seq_out: None,
-                action: Action::Refuse,
-            };
+            return Placed::new(None, Action::Refuse);
         }
         self.u_seen = u;
         self.gap = false;
@@ -180,10 +157,7 @@ impl Splice {
         let data: Box<[u8]> = verdict.edit.as_deref().unwrap_or(chunk.data).into();
         let copy = (!verdict.copies.is_empty()).then(|| data.clone());
         let mut placed = match verdict.fate {
-            Fate::Drop => Placed {
-                seq_out: None,
-                action: Action::Drop,
-            },
+            Fate::Drop => Placed::new(None, Action::Drop),
             Fate::Pass => self.forward(u, data, 0, chunk.header.resend, to),
             Fate::Lose { times } => self.forward(u, data, times, chunk.header.resend, to),
             Fate::Reorder { group, .. } if self.hold.awaits(group) => {
@@ -202,20 +176,17 @@ impl Splice {
             self.copy(&data, true, &verdict.copies, to);
         }
         self.inject_all(&verdict.after, to);
+        placed.rules = std::mem::take(&mut verdict.rules).into();
         placed
     }
 
     /// Numbers a message of S's and sends it; S answers for it. Behind waiting ones it waits too, in custody.
     fn forward(&mut self, u: Seq, data: Box<[u8]>, lose: u32, resend: bool, to: &mut Placing<'_>) -> Placed {
         if self.must_queue() {
-            self.hold.push_ordered(Held {
-                data,
-                vital: true,
-                release: Release::Ready,
-            });
+            let held = self.hold.push_ordered(Held::new(data, true, Release::Ready));
             return Placed {
-                seq_out: None,
-                action: Action::Hold,
+                held,
+                ..Placed::new(None, Action::Hold)
             };
         }
         let d = self.next_number();
@@ -227,15 +198,14 @@ impl Splice {
             last: to.now,
             lose,
         };
-        let sent = record.transmit(to.now);
-        if sent {
-            to.out.push(to.proto, Some(d), resend, &record.data);
+        let is_sent = record.transmit(to.now);
+        let mut placed = Placed::new(None, Action::Lose);
+        if is_sent {
+            placed = Placed::new(Some(d), Action::Pass);
+            placed.sent = to.out.push(to.proto, Some(d), resend, &record.data);
         }
         self.log.push(record);
-        Placed {
-            seq_out: sent.then_some(d),
-            action: if sent { Action::Pass } else { Action::Lose },
-        }
+        placed
     }
 
     /// Takes custody of a message that waits.
@@ -245,21 +215,17 @@ impl Splice {
             Fate::Hold { key, max, order } => (Release::Key(key, now + max), order),
             _ => (Release::At(now + OVERTAKEN_FOR), Order::Free),
         };
-        let held = Held {
-            data,
-            vital: true,
-            release,
-        };
-        match (fate, order) {
+        let held = Held::new(data, true, release);
+        let held = match (fate, order) {
             (Fate::Reorder { group, after }, _) => {
-                self.hold.push_overtaken(group, after, now + OVERTAKEN_FOR, held);
+                self.hold.push_overtaken(group, after, now + OVERTAKEN_FOR, held)
             }
             (_, Order::Kept) => self.hold.push_ordered(held),
             (_, Order::Free) => self.hold.push_free(held),
-        }
+        };
         Placed {
-            seq_out: None,
-            action: Action::Hold,
+            held,
+            ..Placed::new(None, Action::Hold)
         }
     }
 
@@ -276,58 +242,58 @@ impl Splice {
         } else {
             Action::Pass
         };
-        let action = match verdict.fate {
+        let mut placed = self.place_loose_as(verdict.fate, data, chunk.header.resend, to);
+        if placed.action == Action::Pass {
+            placed.action = passed;
+        }
+        self.copy(data, false, &verdict.copies, to);
+        self.inject_all(&verdict.after, to);
+        placed.rules = verdict.rules.into();
+        placed
+    }
+
+    /// Does with a chunk outside the numbering what was decided.
+    fn place_loose_as(&mut self, fate: Fate, data: &[u8], resend: bool, to: &mut Placing<'_>) -> Placed {
+        let held = match fate {
             Fate::Pass => {
-                to.out.push(to.proto, None, chunk.header.resend, data);
-                passed
+                return Placed {
+                    sent: to.out.push(to.proto, None, resend, data),
+                    ..Placed::new(None, Action::Pass)
+                };
             }
-            Fate::Drop | Fate::Lose { .. } => Action::Drop,
+            Fate::Drop | Fate::Lose { .. } => return Placed::new(None, Action::Drop),
             Fate::Reorder { group, .. } if self.hold.awaits(group) => {
-                to.out.push(to.proto, None, chunk.header.resend, data);
+                let sent = to.out.push(to.proto, None, resend, data);
                 if let Some(held) = self.hold.overtake(group) {
                     self.let_go(held, to);
                 }
-                passed
+                return Placed {
+                    sent,
+                    ..Placed::new(None, Action::Pass)
+                };
             }
-            _ if !self.hold.has_room(data.len()) => Action::Refuse,
+            _ if !self.hold.has_room(data.len()) => return Placed::new(None, Action::Refuse),
             Fate::Delay {
                 for_,
                 order: Order::Kept,
-            } => {
-                self.hold.push_loose(data.into(), Release::At(to.now + for_));
-                Action::Hold
-            }
+            } => self.hold.push_loose(data.into(), Release::At(to.now + for_)),
             Fate::Delay {
                 for_,
                 order: Order::Free,
             } => {
-                self.hold.push_free(Held {
-                    data: data.into(),
-                    vital: false,
-                    release: Release::At(to.now + for_),
-                });
-                Action::Hold
+                let release = Release::At(to.now + for_);
+                self.hold.push_free(Held::new(data.into(), false, release))
             }
-            Fate::Hold { key, max, .. } => {
-                self.hold.push_loose(data.into(), Release::Key(key, to.now + max));
-                Action::Hold
-            }
+            Fate::Hold { key, max, .. } => self.hold.push_loose(data.into(), Release::Key(key, to.now + max)),
             Fate::Reorder { group, after } => {
                 let until = to.now + OVERTAKEN_FOR;
-                let held = Held {
-                    data: data.into(),
-                    vital: false,
-                    release: Release::At(until),
-                };
-                self.hold.push_overtaken(group, after, until, held);
-                Action::Hold
+                let held = Held::new(data.into(), false, Release::At(until));
+                self.hold.push_overtaken(group, after, until, held)
             }
         };
-        self.copy(data, false, &verdict.copies, to);
-        self.inject_all(&verdict.after, to);
         Placed {
-            seq_out: None,
-            action,
+            held,
+            ..Placed::new(None, Action::Hold)
         }
     }
 
@@ -337,10 +303,7 @@ impl Splice {
         if !held.vital {
             to.out.push(to.proto, None, false, &held.data);
         } else if self.must_queue() {
-            self.hold.push_ordered(Held {
-                release: Release::Ready,
-                ..held
-            });
+            self.hold.push_ordered(held.ready());
         } else {
             self.emit_own(held.data, to.proto, to.now, to.out);
         }
@@ -353,11 +316,7 @@ impl Splice {
             if !after.is_zero() {
                 if self.hold.has_room(data.len()) {
                     let release = Release::At(to.now + *after);
-                    self.hold.push_free(Held {
-                        data: data.into(),
-                        vital,
-                        release,
-                    });
+                    self.hold.push_free(Held::new(data.into(), vital, release));
                 }
             } else {
                 self.inject_here(

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use teetap_kit::codec::{NO_TOKEN, control, extended};
 use teetap_kit::link::MS;
-use teetap_proxy::session::{Command, Input as To, ListenerId, SessionId, UpstreamId};
+use teetap_proxy::session::{Command, CommandId, Held, Input as To, ListenerId, SessionId, UpstreamId};
 use teetap_rules::Made;
 use teetap_wire::{Dir, Side};
 
@@ -256,10 +256,10 @@ impl Arena {
                 side,
                 reason,
             },
-            2 => Command::Shutdown { reason },
+            2 => return self.input(To::Shutdown { reason: &reason }),
             3..=5 => Command::Release {
                 session,
-                key: u64::from(input.byte() % 4),
+                held: Held::Key(u64::from(input.byte() % 4)),
             },
             kind => Command::Inject {
                 session,
@@ -270,7 +270,8 @@ impl Arena {
                 },
             },
         };
-        self.input(To::Command(command));
+        let id = CommandId(0);
+        self.input(To::Command { id, command });
     }
 
     fn program(&mut self, input: &mut Input<'_>) {
