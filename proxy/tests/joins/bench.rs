@@ -17,11 +17,11 @@ use teetap_kit::{
     world::{Middle, World, client_addr, hub, listen_addr},
 };
 use teetap_proxy::session::{
-    Answer, Command, CommandId, Held, HeldId, Hub, Input, ListenerId, Notice, Output, SessionId, Time,
-    UpstreamId, What,
+    self, Action, Answer, Command, CommandId, Held, HeldId, Hub, Input, ListenerId, Notice, Output, Placed,
+    SessionId, Time, UpstreamId, What,
 };
-use teetap_rules::{Decide, Fate, Made, Message, Verdict};
-use teetap_wire::Dir;
+use teetap_rules::{Decide, Fate, Made, Message, Program, RuleId, Verdict};
+use teetap_wire::{Dir, Packet, Scratch};
 
 /// One of each kind of framing.
 const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant::V6];
@@ -44,6 +44,8 @@ pub(crate) struct Bench {
     pub(crate) notices: Vec<Notice>,
     pub(crate) answers: Vec<Answer>,
     last_command: u64,
+    /// What became of each chunk of the directions that are renumbered.
+    pub(crate) placed: Vec<Placed>,
     /// The numbers of what is held, as it was told.
     pub(crate) held: Vec<HeldId>,
     /// The listen sockets that were asked for, with the ports of their servers.
@@ -115,6 +117,7 @@ impl Bench {
             notices: Vec::new(),
             answers: Vec::new(),
             last_command: 0,
+            placed: Vec::new(),
             held: Vec::new(),
             asked: Vec::new(),
         }
@@ -151,6 +154,19 @@ impl Bench {
             session: SessionId(1),
             held: Held::Key(key),
         })
+    }
+
+    /// Releases one message of the server's.
+    pub(crate) fn release_one(&mut self, held: HeldId) -> Vec<String> {
+        self.command(Command::Release {
+            session: SessionId(1),
+            held: Held::One(Dir::S2c, held),
+        })
+    }
+
+    /// Sets another program.
+    pub(crate) fn set(&mut self, program: Option<Arc<Program>>) -> Vec<String> {
+        self.input(Input::Program(program))
     }
 
     /// A listen socket is open, on port 9000 and its number.
@@ -232,8 +248,10 @@ impl Bench {
                     What::Notice(notice) => self.notices.push(notice),
                     What::Answer(answer) => self.answers.push(answer),
                     What::Datagram(datagram) => {
+                        check_places(&datagram);
                         self.held
                             .extend(datagram.placed.iter().filter_map(|placed| placed.held));
+                        self.placed.extend(datagram.placed);
                     }
                     What::Session(_) | What::Connless(_) => {}
                 },
@@ -340,6 +358,30 @@ fn text(chunk: &Chunk) -> String {
     format!("{number}{star}:{name}{len}")
 }
 
+/// What is said of where a message went is true, and of everything that went on now something is said.
+fn check_places(datagram: &session::Datagram) {
+    let mut scratches = [Scratch::new(), Scratch::new()];
+    let [one, other] = &mut scratches;
+    let Some(Ok(received)) = datagram.packet(one) else {
+        return;
+    };
+    for (placed, chunk) in datagram.placed.iter().zip(received.chunks()) {
+        let went = matches!(placed.action, Action::Pass | Action::Edit | Action::Repeat);
+        assert_eq!(placed.sent.is_some(), went, "{placed:?}");
+        let Some(at) = placed.sent else { continue };
+        let sent = datagram.sent().nth(at.datagram.into()).unwrap();
+        let packet = Packet::parse(datagram.proto, sent, other).unwrap();
+        let (start, len) = (usize::from(at.at), usize::from(at.len));
+        let is_there = packet
+            .chunks()
+            .any(|chunk| (chunk.end() - chunk.data.len(), chunk.data.len()) == (start, len));
+        assert!(is_there, "{placed:?}");
+        if placed.action == Action::Pass {
+            assert_eq!(&packet.payload[start..start + len], chunk.data);
+        }
+    }
+}
+
 struct Rules {
     script: Script,
     decided: Arc<Mutex<Vec<String>>>,
@@ -353,8 +395,11 @@ impl Decide for Rules {
                 .trim_end_matches('.')
                 .to_owned(),
         };
-        let rule = self.script.iter().find(|(name, _)| *name == text);
+        let rule = self.script.iter().position(|(name, _)| *name == text);
         self.decided.lock().unwrap().push(text);
-        rule.map_or(Verdict::PASS, |(_, verdict)| verdict.clone())
+        rule.map_or(Verdict::PASS, |rule| Verdict {
+            rules: vec![RuleId(u16::try_from(rule).unwrap())],
+            ..self.script[rule].1.clone()
+        })
     }
 }

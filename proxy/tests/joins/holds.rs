@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use teetap_proxy::session::Notice;
-use teetap_rules::{Fate, Order};
+use teetap_kit::rules::program;
+use teetap_proxy::session::{Command, Notice, SessionId};
+use teetap_rules::{Decide, Fate, Made, Message, Order, RuleId, Verdict};
 use teetap_wire::Dir;
 
 use crate::bench::{Bench, fate, made, on_each_kind, with_rules};
@@ -56,6 +57,90 @@ fn a_release_lets_everything_go_at_once() {
         bench.is("S a1 -:h", &["C a1 keepalive"]);
         assert_eq!(bench.release(7), ["C a1 -:h"]);
         bench.after(5000, &[]);
+    });
+}
+
+#[test]
+fn one_of_several_is_released_by_its_number() {
+    let script = vec![fate("h", hold(60, Order::Free)), fate("i", hold(60, Order::Free))];
+    with_rules(&script, |bench| {
+        bench.is("S a1 1:h 2:i 3:b", &["C a1 1:b"]);
+        bench.is("C a1 keepalive", &["S a3 keepalive"]);
+        let held = bench.held.clone();
+        assert_eq!(bench.release_one(held[1]), ["C a1 2:i"]);
+        assert_eq!(bench.release_one(held[1]), [""; 0]);
+        assert_eq!(bench.release_one(held[0]), ["C a1 3:h"]);
+        let results: Vec<_> = bench.answers.iter().map(|answer| answer.result).collect();
+        assert_eq!(results, [Ok(()), Err("it is not held"), Ok(())]);
+        let rules: Vec<_> = bench.placed.iter().map(|placed| &*placed.rules).collect();
+        assert_eq!(rules, [&[RuleId(0)][..], &[RuleId(1)], &[]]);
+    });
+}
+
+#[test]
+fn every_command_has_an_answer() {
+    on_each_kind(|bench| {
+        let close = |session| Command::Close {
+            session,
+            side: None,
+            reason: Box::default(),
+        };
+        let (one, none) = (SessionId(1), SessionId(9));
+        bench.command(Command::Resync { session: one });
+        bench.command(Command::Resync { session: none });
+        bench.inject(made(Dir::C2s, "x"));
+        bench.inject(made(Dir::C2s, &"x".repeat(2000)));
+        bench.release(5);
+        bench.command(close(Some(one)));
+        bench.command(close(Some(one)));
+        bench.command(close(None));
+        let expected = [
+            Ok(()),
+            Err("there is no such session"),
+            Ok(()),
+            Err("it is larger than a chunk can be"),
+            Err("it is not held"),
+            Ok(()),
+            Err("the session is closing already"),
+            Ok(()),
+        ];
+        let results: Vec<_> = bench.answers.iter().map(|answer| answer.result).collect();
+        assert_eq!(results, expected, "{:?}", bench.kind);
+    });
+}
+
+/// Sends a message each second.
+struct Ticks {
+    next: u64,
+}
+
+impl Decide for Ticks {
+    fn decide(&mut self, _: &Message<'_>) -> Verdict {
+        Verdict::PASS
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        Some(self.next)
+    }
+
+    fn on_time(&mut self, at: u64) -> Vec<Made> {
+        self.next = at + 1_000_000;
+        let vital = false;
+        vec![Made {
+            vital,
+            ..made(Dir::S2c, "tick")
+        }]
+    }
+}
+
+#[test]
+fn a_program_has_its_own_time() {
+    on_each_kind(|bench| {
+        let ticks = program(&[], |session| Ticks { next: session.at });
+        assert_eq!(bench.set(ticks), ["C a1 -:tick"]);
+        bench.after(2500, &["1000: C a1 -:tick", "2000: C a1 -:tick"]);
+        bench.set(None);
+        bench.after(2500, &[]);
     });
 }
 
