@@ -23,7 +23,7 @@ use tokio::{
 use super::{
     bus::Publisher,
     clock::Clock,
-    readiness::{Readiness, Ready, Source, Told, Which},
+    readiness::{Batch, Readiness, Ready, Source, Which},
     record::Recorder,
     sockets::{Counters, News, Sockets},
     timer::Timer,
@@ -253,7 +253,7 @@ impl Driver {
     }
 
     fn on_time(&mut self) {
-        self.timer.hush();
+        self.timer.clear();
         self.armed = None;
         if self
             .hub
@@ -329,15 +329,15 @@ impl Driver {
 /// Reads what is ready, for ever.
 async fn keep_reading(driver: Shared, readiness: Arc<Readiness>) {
     let _witness = Witness::of(&driver);
-    let mut told = Told::new();
+    let mut batch = Batch::new();
     let mut rounds = 0;
     loop {
-        if readiness.wait(&mut told).await.is_err() {
+        if readiness.wait(&mut batch).await.is_err() {
             sleep(AFTER_ERROR).await;
             continue;
         }
         let mut is_well = false;
-        for ready in told.iter() {
+        for ready in batch.iter() {
             is_well |= driver.borrow_mut().on_ready(ready);
         }
         if !is_well {

@@ -54,8 +54,8 @@ pub(super) struct Ready {
 #[derive(Debug)]
 pub(super) struct Readiness(AsyncFd<OwnedFd>);
 
-/// The reported events, kept from call to call.
-pub(super) struct Told(Vec<epoll::Event>);
+/// The descriptors reported by one call, kept from call to call.
+pub(super) struct Batch(Vec<epoll::Event>);
 
 impl Readiness {
     /// With nothing to watch yet.
@@ -95,13 +95,13 @@ impl Readiness {
     ///
     /// # Errors
     /// What the system says.
-    pub(super) async fn wait(&self, told: &mut Told) -> io::Result<()> {
+    pub(super) async fn wait(&self, batch: &mut Batch) -> io::Result<()> {
         let at_once = Timespec::default();
         loop {
             let mut guard = self.0.readable().await?;
-            told.0.clear();
-            match epoll::wait(guard.get_inner(), spare_capacity(&mut told.0), Some(&at_once)) {
-                // Only an empty answer shows that the runtime has to be polled: it reports changes alone.
+            batch.0.clear();
+            match epoll::wait(guard.get_inner(), spare_capacity(&mut batch.0), Some(&at_once)) {
+                // Only an empty answer says that the runtime has to be asked: it reports changes alone.
                 Ok(0) => guard.clear_ready(),
                 Ok(_) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}
@@ -111,7 +111,7 @@ impl Readiness {
     }
 }
 
-impl Told {
+impl Batch {
     pub(super) fn new() -> Self {
         Self(Vec::with_capacity(AT_ONCE))
     }
@@ -167,13 +167,13 @@ mod tests {
     async fn a_socket_is_told_until_it_has_been_read() {
         let ((socket, peer), readiness) = (pair(), Readiness::new().unwrap());
         readiness.add(SEVEN, &socket).unwrap();
-        let mut told = Told::new();
+        let mut batch = Batch::new();
         for _ in 0..2 {
             peer.send(b"x").unwrap();
         }
         for left in (0..2).rev() {
-            readiness.wait(&mut told).await.unwrap();
-            let ready: Vec<Ready> = told.iter().collect();
+            readiness.wait(&mut batch).await.unwrap();
+            let ready: Vec<Ready> = batch.iter().collect();
             let expected = Ready {
                 source: SEVEN,
                 readable: true,
@@ -182,10 +182,10 @@ mod tests {
             assert_eq!(ready, [expected], "{left} left");
             assert_eq!(socket.recv(&mut [0; 8]).unwrap(), 1);
         }
-        let nothing = timeout(Duration::from_millis(20), readiness.wait(&mut told)).await;
+        let nothing = timeout(Duration::from_millis(20), readiness.wait(&mut batch)).await;
         assert!(nothing.is_err());
         peer.send(b"x").unwrap();
-        readiness.wait(&mut told).await.unwrap();
+        readiness.wait(&mut batch).await.unwrap();
     }
 
     #[tokio::test]
@@ -196,21 +196,21 @@ mod tests {
         readiness
             .watch_room(Which::Listen(ListenerId::FIRST), &peer, true)
             .unwrap();
-        let mut told = Told::new();
-        readiness.wait(&mut told).await.unwrap();
+        let mut batch = Batch::new();
+        readiness.wait(&mut batch).await.unwrap();
         let expected = Ready {
             source: listen,
             readable: false,
             writable: true,
         };
-        assert_eq!(told.iter().collect::<Vec<_>>(), [expected]);
+        assert_eq!(batch.iter().collect::<Vec<_>>(), [expected]);
         readiness
             .watch_room(Which::Listen(ListenerId::FIRST), &peer, false)
             .unwrap();
         readiness.add(SEVEN, &socket).unwrap();
         peer.send(b"x").unwrap();
         drop(socket);
-        let nothing = timeout(Duration::from_millis(20), readiness.wait(&mut told)).await;
+        let nothing = timeout(Duration::from_millis(20), readiness.wait(&mut batch)).await;
         assert!(nothing.is_err());
     }
 }

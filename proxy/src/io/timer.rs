@@ -40,8 +40,8 @@ impl Timer {
     }
 
     /// Takes note that it went off, so that it is no longer ready.
-    pub(super) fn hush(&self) {
-        // Nothing to read means that it was set again meanwhile, which hushed it as well.
+    pub(super) fn clear(&self) {
+        // Nothing to read means that it was set again meanwhile, which cleared it as well.
         let _count = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }

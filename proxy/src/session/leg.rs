@@ -13,7 +13,7 @@ pub(crate) struct Leg {
     /// The token that the proxy shows the peer.
     pub(crate) token_out: Option<Token>,
     /// When the peer last sent something valid.
-    pub(crate) last_heard: Time,
+    pub(crate) last_received: Time,
     /// How the peer ends a Huffman stream.
     pub(crate) trailing: Trailing,
     /// How many datagrams the peer has sent.
@@ -26,7 +26,7 @@ impl Leg {
             proto,
             token_in: None,
             token_out: None,
-            last_heard: now,
+            last_received: now,
             trailing: Trailing::Always,
             ordinal: 0,
         }
@@ -43,8 +43,8 @@ impl Leg {
     }
 
     /// The peer sent something valid.
-    pub(crate) fn hear(&mut self, packet: &Packet<'_>, now: Time) {
-        self.last_heard = now;
+    pub(crate) fn on_valid(&mut self, packet: &Packet<'_>, now: Time) {
+        self.last_received = now;
         if let Some(trailing) = packet.inflated.as_ref().and_then(|inflated| inflated.trailing) {
             self.trailing = trailing;
         }

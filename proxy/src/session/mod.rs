@@ -25,7 +25,7 @@ mod ids;
 mod input;
 mod leg;
 mod link;
-mod mint;
+
 mod notice;
 mod outbox;
 mod output;
@@ -35,6 +35,7 @@ mod rewrites;
 mod splice;
 mod time;
 mod timers;
+mod tokens;
 
 pub use config::{Config, Events};
 pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, readable};

@@ -58,7 +58,7 @@ impl Timers {
         }
     }
 
-    /// The next one that has gone off. Its owner's alarm has to be [`Alarm::silence`]d.
+    /// The next one that has gone off. Its owner's alarm has to be [`Alarm::clear`]ed.
     pub(crate) fn pop_due(&mut self, now: Time) -> Option<Timer> {
         self.0.first().filter(|(at, _)| *at <= now)?;
         self.0.pop_first().map(|(_, timer)| timer)
@@ -66,8 +66,8 @@ impl Timers {
 }
 
 impl Alarm {
-    /// The alarm has gone off.
-    pub(crate) fn silence(&mut self) {
+    /// It has gone off.
+    pub(crate) fn clear(&mut self) {
         self.0 = None;
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!((timers.first(), timers.0.len()), (Some(Time(20)), 1));
         assert_eq!(timers.pop_due(Time(19)), None);
         assert_eq!(timers.pop_due(Time(20)), Some(TIMER));
-        alarm.silence();
+        alarm.clear();
         timers.set(TIMER, &mut alarm, Time(90));
         timers.clear(TIMER, &mut alarm);
         assert_eq!(timers.first(), None);

@@ -15,9 +15,9 @@ use super::{Hub, sessions::Owner};
 use crate::session::{
     ClientAddr, Connless, Ends, ListenerId, SessionId, Time, UpstreamId, What,
     datagram::readable,
-    mint::Purpose,
     outbox::Destination,
     timers::{Alarm, Timer},
+    tokens::Purpose,
 };
 
 /// Asking addresses served at once; the one that was silent longest gives way.
@@ -83,7 +83,7 @@ impl Hub {
         if !forwarded {
             self.stats.refused += 1;
         }
-        self.tell_connless(Dir::C2s, addr, bytes, forwarded, mark);
+        self.report_connless(Dir::C2s, addr, bytes, forwarded, mark);
     }
 
     /// A 0.7 request shows a token that we gave to this address.
@@ -93,7 +93,7 @@ impl Hub {
         }
         let upstream = self.relay_for(addr);
         let now = self.env.now;
-        let own = self.mint.token(addr.addr, Purpose::Upstream(upstream.0));
+        let own = self.tokens.token(addr.addr, Purpose::Upstream(upstream.0));
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return false;
         };
@@ -162,7 +162,7 @@ impl Hub {
             }
             _ => false,
         };
-        self.tell_connless(Dir::S2c, addr, bytes, forwarded, mark);
+        self.report_connless(Dir::S2c, addr, bytes, forwarded, mark);
     }
 
     /// A connless datagram of the server's to a game socket belongs to that session's client.
@@ -204,7 +204,7 @@ impl Hub {
     /// A relay's alarm has gone off.
     pub(super) fn on_relay_alarm(&mut self, addr: ClientAddr) {
         if let Some(relay) = self.browser.0.get_mut(&addr) {
-            relay.alarm.silence();
+            relay.alarm.clear();
         }
         self.relay_timeout(addr);
     }
@@ -294,7 +294,7 @@ impl Hub {
     }
 
     /// `mark`: what was sent since then is what became of it.
-    fn tell_connless(&mut self, dir: Dir, client: ClientAddr, bytes: &[u8], forwarded: bool, mark: usize) {
+    fn report_connless(&mut self, dir: Dir, client: ClientAddr, bytes: &[u8], forwarded: bool, mark: usize) {
         if self.env.out.is_watched_closely() || self.env.out.is_watched() && !forwarded {
             let event = Connless {
                 dir,

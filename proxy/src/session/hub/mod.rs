@@ -1,7 +1,7 @@
 //! All sessions of one server's listen socket, and of those that its redirects asked for.
 
+mod admit;
 mod browser;
-mod knock;
 mod listening;
 mod sessions;
 mod stats;
@@ -9,8 +9,8 @@ mod stats;
 use teetap_wire::{Code, Scratch, Side, is_connless};
 
 use self::{
+    admit::NamedTokens,
     browser::Browser,
-    knock::Asked,
     sessions::{Owner, Sessions, Slot},
 };
 use super::{
@@ -18,10 +18,10 @@ use super::{
     UpstreamId, What,
     datagram::readable,
     link::{Env, Link, Taken, Work},
-    mint::Mint,
     outbox::{Destination, Outbox},
     redirect::Listeners,
     timers::{Timer, Timers},
+    tokens::Tokens,
 };
 
 pub use self::stats::{Stats, Traffic};
@@ -37,8 +37,8 @@ pub struct Hub {
     scratch: Scratch,
     sessions: Sessions,
     browser: Browser,
-    mint: Mint,
-    asked: Asked,
+    tokens: Tokens,
+    named: NamedTokens,
     timers: Timers,
     stats: Stats,
 }
@@ -48,7 +48,7 @@ impl Hub {
     #[must_use]
     pub fn new(config: Config, route: Route) -> Self {
         Self {
-            mint: Mint::new(config.secret),
+            tokens: Tokens::new(config.secret),
             env: Env {
                 now: Time::ZERO,
                 out: Outbox::new(config.events),
@@ -60,7 +60,7 @@ impl Hub {
             scratch: Scratch::default(),
             sessions: Sessions::default(),
             browser: Browser::default(),
-            asked: Asked::default(),
+            named: NamedTokens::default(),
             timers: Timers::default(),
             stats: Stats::default(),
         }
@@ -149,10 +149,10 @@ impl Hub {
         }
         let slot = self.sessions.slot(addr);
         let Some(current) = slot.current else {
-            self.knock(addr, slot, bytes, None);
+            self.admit(addr, slot, bytes, None);
             return;
         };
-        if self.is_knock_for(current, bytes) && self.knock(addr, slot, bytes, Some(current)) {
+        if self.is_request_to(current, bytes) && self.admit(addr, slot, bytes, Some(current)) {
             return;
         }
         if let Some(candidate) = slot.candidate
@@ -169,7 +169,7 @@ impl Hub {
             return;
         }
         if let Err(code) = self.client_datagram(current, bytes)
-            && !self.knock(addr, slot, bytes, Some(current))
+            && !self.admit(addr, slot, bytes, Some(current))
         {
             self.refuse(current, bytes, code);
         }
@@ -178,7 +178,7 @@ impl Hub {
     fn refuse(&mut self, id: SessionId, bytes: &[u8], code: Code) {
         self.stats.refused += 1;
         self.with_link(id, |link, _, env| {
-            link.tell_refused(Side::Client, bytes, code, env)
+            link.report_refused(Side::Client, bytes, code, env)
         });
     }
 
@@ -310,7 +310,7 @@ impl Hub {
             match timer {
                 Timer::Session(id) => {
                     self.with_link(id, |link, _, env| {
-                        link.alarm.silence();
+                        link.alarm.clear();
                         link.on_timeout(env);
                     });
                     if let Some(link) = self.sessions.links.get_mut(&id) {
@@ -328,7 +328,7 @@ impl Hub {
         self.env.out.send(to, write);
     }
 
-    fn stray(&mut self, addr: ClientAddr, bytes: &[u8]) {
+    fn unknown_sender(&mut self, addr: ClientAddr, bytes: &[u8]) {
         self.stats.refused += 1;
         self.env.out.event(
             self.env.now,

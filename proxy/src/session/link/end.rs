@@ -29,10 +29,10 @@ impl Link {
             let reason = format!("Too weak connection (not acked for {} seconds)", limit.as_secs());
             return self.end_by_proxy(reason.as_bytes(), env);
         }
-        let silent = env.now.since(self.server.last_heard);
+        let silent = env.now.since(self.server.last_received);
         if silent >= SERVER_SILENT
             && let Some(online) = self.online()
-            && !std::mem::replace(&mut online.told_silent, true)
+            && !std::mem::replace(&mut online.is_silence_reported, true)
         {
             self.notice(Notice::UpstreamSilent { time: silent }, env);
         }
@@ -124,12 +124,12 @@ impl Link {
 
     pub(super) fn begin_closing(&mut self, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
         self.phase = Phase::Closing(env.now + LINGER);
-        self.tell_state(State::Closing, by, reason, env);
+        self.report_state(State::Closing, by, reason, env);
     }
 
     pub(crate) fn finish(&mut self, env: &mut Env) {
         self.phase = Phase::Closed;
         env.out.close(self.upstream());
-        self.tell_state(State::Closed, None, None, env);
+        self.report_state(State::Closed, None, None, env);
     }
 }

@@ -22,8 +22,8 @@ use crate::session::{
     timers::Alarm,
 };
 
-/// A silent server is reported after this long, and again each time it doubles.
-const TELL_SILENCE: Duration = Duration::from_secs(2);
+/// A silent server is told of after this long, and again each time it doubles.
+const FIRST_NOTICE: Duration = Duration::from_secs(2);
 /// No line on which one plays is slower; a server that took longer to answer was not there.
 const SLOWEST: Duration = Duration::from_secs(3);
 
@@ -47,16 +47,16 @@ impl Link {
             phase: Phase::Opening(Opening {
                 handshake: Some(handshake),
                 next_request: now + REQUEST_EVERY,
-                tell_silence: now + TELL_SILENCE,
+                next_notice: now + FIRST_NOTICE,
             }),
             rules: env.open_rules(opened.id, now, None),
-            told_unreachable: None,
+            unreachable_reported: None,
             waiting: Waiting::default(),
             alarm: Alarm::default(),
         };
         env.out.open(opened.upstream, opened.server.port());
-        link.tell_state(State::Opening, None, None, env);
-        link.tell_one_leg(Side::Client, datagram, &Notes::default(), env);
+        link.report_state(State::Opening, None, None, env);
+        link.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         link.send_request(env);
         link
     }
@@ -67,9 +67,9 @@ impl Link {
 
     /// A CONNECT once more: answered as before, so that a lost answer is healed.
     pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env) {
-        self.tell_one_leg(Side::Client, datagram, &Notes::default(), env);
+        self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         if !self.is_closing() && self.is_half_open() {
-            self.client.last_heard = env.now;
+            self.client.last_received = env.now;
         }
         // Online, the client has shown that it got the answer. One more, with its ack of 0, could only harm: a 0.7 client
         // whose numbers have wrapped takes it for an ack, and a restarted tokenless client for the old session.
@@ -81,7 +81,7 @@ impl Link {
     /// The candidate takes the place of the session beside which it waited.
     pub(crate) fn promote(&mut self, env: &mut Env) {
         self.opened.is_candidate = false;
-        self.tell_state(State::Opening, None, None, env);
+        self.report_state(State::Opening, None, None, env);
         self.notice(Notice::Restart, env);
     }
 
@@ -99,7 +99,7 @@ impl Link {
         };
         let mark = env.out.mark();
         self.transmit(Side::Server, env, |out| handshake.request(out));
-        self.tell_made(Side::Server, Origin::Proxy, mark, env);
+        self.report_made(Side::Server, Origin::Proxy, mark, env);
     }
 
     pub(super) fn opening_timeout(&mut self, env: &mut Env) {
@@ -112,8 +112,8 @@ impl Link {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
-        if opening.tell_silence <= env.now {
-            opening.tell_silence = env.now + silent;
+        if opening.next_notice <= env.now {
+            opening.next_notice = env.now + silent;
             self.notice(Notice::UpstreamSilent { time: silent }, env);
         }
         if matches!(&self.phase, Phase::Opening(opening) if opening.next_request <= env.now) {
@@ -131,7 +131,7 @@ impl Link {
         if let Err(code) = self.client.check(packet) {
             return Taken::No(code);
         }
-        self.tell_one_leg(Side::Client, datagram, &packet.notes, env);
+        self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         if let Some(Control::Close { reason }) = packet.control() {
             self.close_server_while_opening(reason.unwrap_or_default(), env);
             self.begin_closing(Some(Side::Client), reason, env);
@@ -172,12 +172,12 @@ impl Link {
             Step::Stay(handshake) => {
                 opening.handshake = Some(handshake);
                 let notes = self.why_ignored(datagram, scratch);
-                self.tell_one_leg(Side::Server, datagram, &notes, env);
+                self.report_one_leg(Side::Server, datagram, &notes, env);
                 false
             }
             Step::Next(handshake) => {
                 opening.handshake = Some(handshake);
-                self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
+                self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 self.send_request(env);
                 false
             }
@@ -185,7 +185,7 @@ impl Link {
                 let is_traffic = accepted.is_traffic;
                 self.on_accepted(&accepted, env);
                 if !is_traffic {
-                    self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
+                    self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 }
                 if self.opened.is_candidate && accepted.proto == Proto::V6 {
                     // A candidate without a token could never prove itself.
@@ -196,7 +196,7 @@ impl Link {
                 is_traffic
             }
             Step::Refused(reason) => {
-                self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
+                self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 self.send_close(Side::Client, &reason, env);
                 self.begin_closing(Some(Side::Server), Some(&reason), env);
                 false
@@ -229,12 +229,12 @@ impl Link {
         let connect_took = env.now.since(self.opened.at).min(SLOWEST);
         self.phase = Phase::Answered(Answered {
             connect_took,
-            told_legacy: false,
+            is_legacy_reported: false,
         });
         self.server.proto = accepted.proto;
         self.server.token_in = accepted.token_in;
         self.server.token_out = accepted.token_out;
-        self.server.last_heard = env.now;
+        self.server.last_received = env.now;
         self.client.proto = accepted.proto;
         // 0.7: each side shows the other's token. Older kinds share one, and tokenless ones have none.
         let shared = accepted.token_out.map(|_| self.opened.token);
@@ -266,14 +266,14 @@ impl Link {
 
     /// The client's first packet in a session that the server has accepted.
     pub(super) fn go_online(&mut self, connect_took: Duration, env: &mut Env) {
-        self.server.last_heard = env.now;
+        self.server.last_received = env.now;
         let is_lone = self.server.proto == Proto::Ddnet;
         let accept = is_lone.then(|| LoneAccept::new(env.now, connect_took));
         self.phase = Phase::Online(Online::new(accept));
         if is_lone {
             self.send_accept(env);
         }
-        self.tell_state(State::Online, None, None, env);
+        self.report_state(State::Online, None, None, env);
     }
 
     /// DDNet's ACCEPT makes the server's slot. In a living session it would reset the server's numbers, so it is
@@ -317,7 +317,7 @@ impl Link {
             }
             _ => return false,
         }
-        self.tell_one_leg(from, datagram, &packet.notes, env);
+        self.report_one_leg(from, datagram, &packet.notes, env);
         true
     }
 
@@ -327,7 +327,7 @@ impl Link {
         self.transmit(to, env, |out| {
             write(proto, header, payload, None, out);
         });
-        self.tell_made(to, Origin::Proxy, mark, env);
+        self.report_made(to, Origin::Proxy, mark, env);
     }
 
     /// The legacy and anti-spoof joins hide a token in game messages and start their numbers late: nothing is
@@ -341,7 +341,7 @@ impl Link {
         let Phase::Answered(answered) = &mut self.phase else {
             return;
         };
-        if is_tokenless && !std::mem::replace(&mut answered.told_legacy, true) {
+        if is_tokenless && !std::mem::replace(&mut answered.is_legacy_reported, true) {
             self.notice(Notice::LegacyJoin, env);
         }
     }

@@ -127,7 +127,7 @@ impl Link {
         let resend = back.take_resend_request();
         let mark = env.out.mark();
         self.seal(to, ack, resend, None, env);
-        self.tell_made(to, origin, mark, env);
+        self.report_made(to, origin, mark, env);
     }
 
     /// Sends what has been composed as one datagram or more, the resend request in the first. Nothing composed: a

@@ -59,8 +59,8 @@ pub(crate) struct Link {
     phase: Phase,
     /// What the program remembers of it.
     rules: Option<Box<dyn Decide>>,
-    /// The time of the last notice that the server is unreachable.
-    told_unreachable: Option<Time>,
+    /// When it was last told that the server is unreachable.
+    unreachable_reported: Option<Time>,
     /// A datagram of the server's that waits for a listen socket.
     waiting: Waiting,
     /// When the hub looks at it without a datagram.
@@ -131,7 +131,7 @@ impl Link {
 
     /// Returns how long the client has sent nothing valid.
     pub(crate) fn client_silence(&self, now: Time) -> Duration {
-        now.since(self.client.last_heard)
+        now.since(self.client.last_received)
     }
 
     /// Handles a datagram of the client that is not a CONNECT or TOKEN request.
@@ -153,7 +153,7 @@ impl Link {
             }
             Phase::Closing(_) | Phase::Closed => match self.client.check(&packet) {
                 Ok(()) => {
-                    self.tell_one_leg(Side::Client, datagram, &packet.notes, env);
+                    self.report_one_leg(Side::Client, datagram, &packet.notes, env);
                     Taken::Yes
                 }
                 Err(code) => Taken::No(code),
@@ -175,7 +175,7 @@ impl Link {
                 return;
             }
         } else if self.is_closing() {
-            self.tell_one_leg(Side::Server, datagram, &Notes::default(), env);
+            self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
             return;
         }
         let refused = match Packet::parse(self.server.proto, datagram, scratch) {
@@ -189,20 +189,20 @@ impl Link {
             },
             Err(error) => error.code(),
         };
-        self.tell_refused(Side::Server, datagram, refused, env);
+        self.report_refused(Side::Server, datagram, refused, env);
     }
 
     /// The network says that the server is not there. It ends nothing.
     pub(crate) fn on_unreachable(&mut self, error: &str, env: &mut Env) {
-        const TELL_EVERY: Duration = Duration::from_secs(5);
+        const REPORT_EVERY: Duration = Duration::from_secs(5);
         if self.is_closing()
             || self
-                .told_unreachable
-                .is_some_and(|told| env.now.since(told) < TELL_EVERY)
+                .unreachable_reported
+                .is_some_and(|told| env.now.since(told) < REPORT_EVERY)
         {
             return;
         }
-        self.told_unreachable = Some(env.now);
+        self.unreachable_reported = Some(env.now);
         self.notice(Notice::UpstreamUnreachable { error: error.into() }, env);
     }
 
@@ -213,18 +213,18 @@ impl Link {
 
     /// When this session has to be handled without a datagram.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let heard = self.client.last_heard;
+        let heard = self.client.last_received;
         match &self.phase {
             Phase::Opening(opening) => Some(
                 opening
                     .next_request
-                    .min(opening.tell_silence)
+                    .min(opening.next_notice)
                     .min(heard + CLIENT_GONE),
             ),
             Phase::Answered(_) => Some(heard + CLIENT_NEVER_CAME),
             Phase::Online(online) => {
                 let accept = online.accept.as_ref().map(|accept| accept.repeat_at());
-                let silent = (!online.told_silent).then(|| self.server.last_heard + SERVER_SILENT);
+                let silent = (!online.is_silence_reported).then(|| self.server.last_received + SERVER_SILENT);
                 [
                     self.c2s.deadline(),
                     self.s2c.deadline(),
@@ -305,7 +305,7 @@ impl Link {
         env.out.event(env.now, Some(self.id()), What::Notice(notice));
     }
 
-    fn tell_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
+    fn report_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
         if self.opened.is_candidate {
             return;
         }
@@ -322,7 +322,7 @@ impl Link {
     }
 
     /// A datagram that stayed on its leg: handshakes, and late ones of a closed session.
-    fn tell_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env) {
+    fn report_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env) {
         let leg = self.leg(from);
         leg.ordinal += 1;
         let (proto, ordinal) = (leg.proto, leg.ordinal);
@@ -343,18 +343,18 @@ impl Link {
     }
 
     /// A datagram that the session refuses, and why.
-    pub(crate) fn tell_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env) {
+    pub(crate) fn report_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env) {
         let mut notes = Notes::default();
         notes.push(Note {
             code,
             at: 0,
             len: datagram.len(),
         });
-        self.tell_one_leg(from, datagram, &notes, env);
+        self.report_one_leg(from, datagram, &notes, env);
     }
 
-    /// Emits what the proxy sent on one leg on its own since `mark`.
-    fn tell_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
+    /// What the proxy sent on one leg on its own since `mark`.
+    fn report_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
         if !env.out.is_watched_closely() {
             return;
         }

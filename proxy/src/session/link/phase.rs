@@ -15,7 +15,7 @@ pub(super) const CLIENT_SILENT: Duration = Duration::from_secs(120);
 /// A server that says nothing for so long is worth a notice (it sends a keepalive every second).
 pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
 /// Something has to come back after a lone ACCEPT within this, or four times what CONNECT took.
-const ACCEPT_HEARD: Duration = Duration::from_secs(2);
+const ACCEPT_ANSWERED: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) enum Phase {
@@ -35,15 +35,15 @@ pub(super) struct Opening {
     pub(super) handshake: Option<Handshake>,
     pub(super) next_request: Time,
     /// When the server's silence is worth telling next.
-    pub(super) tell_silence: Time,
+    pub(super) next_notice: Time,
 }
 
 #[derive(Debug)]
 pub(super) struct Answered {
     /// How long the server's answer to CONNECT took.
     pub(super) connect_took: Duration,
-    /// True after the notice that nothing is touched in a join of this kind.
-    pub(super) told_legacy: bool,
+    /// Whether it was said that nothing is touched in a join of this kind.
+    pub(super) is_legacy_reported: bool,
 }
 
 #[derive(Debug)]
@@ -52,8 +52,8 @@ pub(super) struct Online {
     pub(super) accept: Option<LoneAccept>,
     /// Rules act but the session may not be renumbered yet.
     pub(super) arm_pending: bool,
-    /// True after the notice about the server's present silence.
-    pub(super) told_silent: bool,
+    /// Whether the server's present silence was told.
+    pub(super) is_silence_reported: bool,
     pub(super) resync: Resync,
 }
 
@@ -69,7 +69,7 @@ impl Online {
         Self {
             accept,
             arm_pending: true,
-            told_silent: false,
+            is_silence_reported: false,
             resync: Resync::default(),
         }
     }
@@ -78,7 +78,7 @@ impl Online {
 impl LoneAccept {
     /// Sent now, to a server whose answer to CONNECT took so long.
     pub(super) fn new(now: Time, connect_took: Duration) -> Self {
-        let every = ACCEPT_HEARD.max(connect_took * 4);
+        let every = ACCEPT_ANSWERED.max(connect_took * 4);
         Self {
             repeat_at: now + every,
             every,

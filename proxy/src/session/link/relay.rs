@@ -22,19 +22,19 @@ impl Link {
         let (_, back, _) = self.parts(from);
         let (ack, odd_ack) = match back.on_ack(packet.header.ack) {
             Acked::Show(ack, odd) => (ack, odd),
-            Acked::Refuse(code) => return self.tell_refused(from, datagram, code, env),
+            Acked::Refuse(code) => return self.report_refused(from, datagram, code, env),
         };
         let control = packet.control();
         if let (Some(Control::Close { .. }), Some(code)) = (control, odd_ack) {
             // Its receiver would ignore it, so it ends nothing.
-            return self.tell_refused(from, datagram, code, env);
+            return self.report_refused(from, datagram, code, env);
         }
-        self.leg(from).hear(packet, env.now);
+        self.leg(from).on_valid(packet, env.now);
         match from {
             Side::Server => {
                 // A late answer to CONNECT comes from a server without a slot, too.
                 if let Phase::Online(online) = &mut self.phase {
-                    online.told_silent = false;
+                    online.is_silence_reported = false;
                     if !matches!(control, Some(Control::ConnectAccept { .. })) {
                         online.accept = None;
                     }
@@ -69,7 +69,7 @@ impl Link {
             self.place_chunks(from, datagram, packet, rewrites, env) || is_spent && control.is_none();
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
-        self.tell_relayed(from, datagram, packet, odd_ack, mark, env);
+        self.report_relayed(from, datagram, packet, odd_ack, mark, env);
         if answer {
             self.answer_resend_request(from, env);
         }
@@ -179,7 +179,7 @@ impl Link {
                 return false;
             }
             Resolved::Later => {}
-            Resolved::Never => self.tell_one_leg(Side::Server, datagram, &Notes::default(), env),
+            Resolved::Never => self.report_one_leg(Side::Server, datagram, &Notes::default(), env),
         }
         true
     }
@@ -279,7 +279,7 @@ impl Link {
         });
     }
 
-    fn tell_relayed(
+    fn report_relayed(
         &mut self,
         from: Side,
         datagram: &[u8],
@@ -291,7 +291,7 @@ impl Link {
         let leg = self.leg(from);
         leg.ordinal += 1;
         let ordinal = leg.ordinal;
-        self.tell_full(Dir::from_sender(from), env);
+        self.report_full(Dir::from_sender(from), env);
         let is_odd = odd_ack.is_some() || !packet.notes.is_empty() || env.work.missing > 0;
         let is_worth_it = is_odd || !env.work.placed.is_empty();
         if !(env.out.is_watched_closely() || env.out.is_watched() && is_worth_it) {
@@ -310,7 +310,7 @@ impl Link {
     }
 
     /// A full hold queue is told once each time it fills.
-    fn tell_full(&mut self, dir: Dir, env: &mut Env) {
+    fn report_full(&mut self, dir: Dir, env: &mut Env) {
         if self.splice(dir).has_begun_refusing() {
             self.notice(Notice::HoldFull { dir }, env);
         }

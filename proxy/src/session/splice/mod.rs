@@ -85,7 +85,7 @@ pub(crate) struct Splice {
     log: Log,
     hold: Hold,
     /// Whether it was told that the queue is full.
-    told_full: bool,
+    is_full_reported: bool,
     /// A number of S's is missing.
     gap: bool,
     /// S has to be asked to resend, by this time.
@@ -104,7 +104,7 @@ impl Splice {
             was_acked: false,
             log: Log::default(),
             hold: Hold::default(),
-            told_full: false,
+            is_full_reported: false,
             gap: false,
             want_resend: None,
             last_full_resend: None,
@@ -122,8 +122,8 @@ impl Splice {
 
     /// Whether messages are turned away since the last time this was asked, because too many wait already.
     pub(crate) fn has_begun_refusing(&mut self) -> bool {
-        let before = std::mem::replace(&mut self.told_full, self.hold.is_refusing());
-        self.told_full && !before
+        let before = std::mem::replace(&mut self.is_full_reported, self.hold.is_refusing());
+        self.is_full_reported && !before
     }
 
     /// Whether one more message of `len` bytes can be numbered or held.

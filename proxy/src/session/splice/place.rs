@@ -46,14 +46,14 @@ impl Placing<'_> {
 
     /// What rules say; what is changed without them is, where they leave its bytes alone.
     fn decide(&mut self, chunk: &Chunk<'_>) -> Verdict {
-        let mut verdict = self.ask_rules(chunk);
+        let mut verdict = self.ruled(chunk);
         if verdict.edit.is_none() {
             verdict.edit = self.rewritten(chunk.data);
         }
         verdict
     }
 
-    fn ask_rules(&mut self, chunk: &Chunk<'_>) -> Verdict {
+    fn ruled(&mut self, chunk: &Chunk<'_>) -> Verdict {
         let Some(rules) = self.rules.as_deref_mut() else {
             return Verdict::PASS;
         };

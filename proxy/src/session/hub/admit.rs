@@ -12,7 +12,7 @@ use super::{
     Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Notice, SessionId, What,
     sessions::{Owner, Slot},
 };
-use crate::session::{ClientAddr, Datagram, Origin, link::Opened, mint::Purpose, outbox::Destination};
+use crate::session::{ClientAddr, Datagram, Origin, link::Opened, outbox::Destination, tokens::Purpose};
 
 /// How many clients' own tokens are remembered after their TOKEN requests.
 const MAX_ASKED: usize = 256;
@@ -25,9 +25,9 @@ const TOKENLESS_SILENCE: Duration = Duration::from_secs(2);
 /// its CONNECT with `TKEN` where its token should be, and names another token in every server browser request than in
 /// the TOKEN request before it. Bounded, oldest first out.
 #[derive(Debug, Default)]
-pub(super) struct Asked(VecDeque<(SocketAddr, Token)>);
+pub(super) struct NamedTokens(VecDeque<(SocketAddr, Token)>);
 
-impl Asked {
+impl NamedTokens {
     fn remember(&mut self, client: SocketAddr, token: Token) {
         self.0.retain(|asked| *asked != (client, token));
         let mut of_client = self.0.iter().enumerate().filter(|(_, (addr, _))| *addr == client);
@@ -49,7 +49,7 @@ impl Asked {
 
 /// A CONNECT, as far as the door cares.
 #[derive(Clone, Copy, Debug)]
-struct Knock {
+struct Connect {
     proto: Proto,
     /// The token that the client names.
     client_token: Option<Token>,
@@ -61,7 +61,7 @@ impl Hub {
     /// Returns true if a datagram has the form of a CONNECT or TOKEN request, where in a session of this kind its bytes cannot
     /// mean anything else: 0.6 never sets the bit that marks control packets of 0.7, but in 0.7 compressed data begins
     /// like a CONNECT of 0.6.
-    pub(super) fn is_knock_for(&self, id: SessionId, bytes: &[u8]) -> bool {
+    pub(super) fn is_request_to(&self, id: SessionId, bytes: &[u8]) -> bool {
         match bytes.first().map(|flags| flags & 0xfc) {
             Some(0x04) => matches!(bytes.get(7), Some(1 | 5)),
             Some(0x10) if bytes.get(3) == Some(&1) => self
@@ -74,14 +74,14 @@ impl Hub {
     }
 
     /// A datagram that may start a session. False when it is nothing of the kind.
-    pub(super) fn knock(
+    pub(super) fn admit(
         &mut self,
         addr: ClientAddr,
         slot: Slot,
         bytes: &[u8],
         current: Option<SessionId>,
     ) -> bool {
-        let knock = match detect(bytes) {
+        let connect = match detect(bytes) {
             First::TokenRequest {
                 token,
                 header_token,
@@ -89,7 +89,7 @@ impl Hub {
             } => {
                 return self.on_token_request(addr, token, header_token, padded, bytes, current);
             }
-            First::Connect7 { header_token, token } => Knock {
+            First::Connect7 { header_token, token } => Connect {
                 proto: Proto::V7,
                 client_token: Some(token),
                 shown: Some(header_token),
@@ -99,7 +99,7 @@ impl Hub {
             First::Connect { proto, token } => {
                 // DDNet's CONNECT has the place of a token, with nothing in it.
                 let client_token = token.filter(|token| *token != Token::NONE);
-                Knock {
+                Connect {
                     proto,
                     client_token,
                     shown: None,
@@ -107,30 +107,30 @@ impl Hub {
             }
             First::Close | First::MidSession | First::Noise | First::Connless(_) => {
                 if current.is_none() {
-                    self.stray(addr, bytes);
+                    self.unknown_sender(addr, bytes);
                 }
                 return false;
             }
         };
-        if self.env.config.proto.is_some_and(|only| only != knock.proto) {
+        if self.env.config.proto.is_some_and(|only| only != connect.proto) {
             self.stats.refused += 1;
             self.env.out.event(
                 self.env.now,
                 None,
                 What::Notice(Notice::ProtocolRefused {
                     client: addr.addr,
-                    proto: knock.proto,
+                    proto: connect.proto,
                 }),
             );
             return true;
         }
         for id in [slot.candidate, current].into_iter().flatten() {
-            if self.is_repeat(id, knock) {
+            if self.is_repeat(id, connect) {
                 self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
                 return true;
             }
         }
-        self.on_new_connect(addr, slot, knock, bytes)
+        self.on_new_connect(addr, slot, connect, bytes)
     }
 
     /// 0.7's request for our token. Answered without state, never with more bytes than it has itself.
@@ -146,12 +146,12 @@ impl Hub {
         if header_token != Token::NONE {
             // With a token of the proxy it re-keys a living session, which its own packet path does.
             if current.is_none() {
-                self.stray(addr, bytes);
+                self.unknown_sender(addr, bytes);
             }
             return false;
         }
         if !padded || self.env.config.proto.is_some_and(|only| only != Proto::V7) {
-            self.stray(addr, bytes);
+            self.unknown_sender(addr, bytes);
             return true;
         }
         let six = self.sessions.at(addr.addr).find(|id| self.plays_six(*id));
@@ -159,8 +159,8 @@ impl Hub {
             self.refuse(id, bytes, Code::UnknownFlags);
             return true;
         }
-        self.asked.remember(addr.addr, token);
-        let ours = self.mint.token(addr.addr, Purpose::Named(token));
+        self.named.remember(addr.addr, token);
+        let ours = self.tokens.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
         let header = Header {
@@ -206,23 +206,23 @@ impl Hub {
     }
 
     /// The same CONNECT once more: the same client token, or any before the client's first data.
-    fn is_repeat(&self, id: SessionId, knock: Knock) -> bool {
+    fn is_repeat(&self, id: SessionId, connect: Connect) -> bool {
         let Some(link) = self.sessions.links.get(&id) else {
             return false;
         };
-        if link.asked() != knock.proto {
+        if link.asked() != connect.proto {
             return false;
         }
-        match knock.proto {
-            Proto::V7 => knock.shown == Some(link.token()),
-            Proto::V65 => knock.client_token == link.client_token(),
+        match connect.proto {
+            Proto::V7 => connect.shown == Some(link.token()),
+            Proto::V65 => connect.client_token == link.client_token(),
             Proto::V6 | Proto::Ddnet => link.is_half_open(),
         }
     }
 
-    fn on_new_connect(&mut self, addr: ClientAddr, slot: Slot, knock: Knock, bytes: &[u8]) -> bool {
-        let Some(client_token) = self.verified_token(addr, knock) else {
-            self.stray(addr, bytes);
+    fn on_new_connect(&mut self, addr: ClientAddr, slot: Slot, connect: Connect, bytes: &[u8]) -> bool {
+        let Some(client_token) = self.verified_token(addr, connect) else {
+            self.unknown_sender(addr, bytes);
             return true;
         };
         let current = slot.current.and_then(|id| self.sessions.links.get(&id));
@@ -230,7 +230,7 @@ impl Hub {
         if let (Some(link), Some(id)) = (current, slot.current) {
             if link.is_closing() {
                 self.with_link(id, |link, _, env| link.leave(env));
-            } else if link.proto() == Proto::V6 && knock.proto != Proto::V7 {
+            } else if link.proto() == Proto::V6 && connect.proto != Proto::V7 {
                 // Without tokens nothing can tell a restart from a late copy but the old session's silence.
                 if link.is_half_open() || link.client_silence(self.env.now) < TOKENLESS_SILENCE {
                     self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
@@ -244,27 +244,27 @@ impl Hub {
         if let (true, Some(old)) = (beside, slot.candidate) {
             self.with_link(old, |link, _, env| link.leave(env));
         }
-        self.open(addr, knock.proto, client_token, beside, bytes);
+        self.open(addr, connect.proto, client_token, beside, bytes);
         true
     }
 
-    /// Returns the client's own token, when the CONNECT proves that its address is real where the protocol can.
+    /// The client's own token, when the connect proves that its address is real where the protocol can.
     /// `None` = the proof is wrong; `Some(None)` = the protocol names no token.
-    fn verified_token(&self, addr: ClientAddr, knock: Knock) -> Option<Option<Token>> {
-        let (Some(shown), Some(named)) = (knock.shown, knock.client_token) else {
-            return Some(knock.client_token);
+    fn verified_token(&self, addr: ClientAddr, connect: Connect) -> Option<Option<Token>> {
+        let (Some(shown), Some(named)) = (connect.shown, connect.client_token) else {
+            return Some(connect.client_token);
         };
-        let is_answer = |named: &Token| self.mint.token(addr.addr, Purpose::Named(*named)) == shown;
+        let is_answer = |named: &Token| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown;
         if named == Token::TKEN {
-            return self.asked.of(addr.addr).find(is_answer).map(Some);
+            return self.named.of(addr.addr).find(is_answer).map(Some);
         }
         is_answer(&named).then_some(Some(named))
     }
 
     /// Returns true if a token is one that this address was given: for the token that it names now or for one it named before.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
-        let mut asked = std::iter::once(named).chain(self.asked.of(addr.addr));
-        asked.any(|named| self.mint.token(addr.addr, Purpose::Named(named)) == shown)
+        let mut asked = std::iter::once(named).chain(self.named.of(addr.addr));
+        asked.any(|named| self.tokens.token(addr.addr, Purpose::Named(named)) == shown)
     }
 
     fn open(
@@ -287,8 +287,8 @@ impl Hub {
             upstream,
             asked,
             client_token,
-            token: self.mint.token(addr.addr, purpose),
-            own: self.mint.token(addr.addr, Purpose::Upstream(upstream.0)),
+            token: self.tokens.token(addr.addr, purpose),
+            own: self.tokens.token(addr.addr, Purpose::Upstream(upstream.0)),
             at: self.env.now,
             is_candidate: beside,
         };

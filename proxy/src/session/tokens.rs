@@ -22,11 +22,11 @@ pub(crate) enum Purpose {
 
 /// Makes tokens: SipHash-2-4 of the purpose and the client's address under the secret.
 #[derive(Clone, Debug)]
-pub(crate) struct Mint {
+pub(crate) struct Tokens {
     secret: [u8; 16],
 }
 
-impl Mint {
+impl Tokens {
     pub(crate) fn new(secret: [u8; 16]) -> Self {
         Self { secret }
     }
