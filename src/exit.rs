@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use teetap_proxy::io::{StartError, record::LogError};
+use teetap_proxy::io::{StartError, input_log::LogError};
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use teetap_proxy::{
-    io::{Clock, KernelDrops, Running, Watcher, probe::Finding, record::Faults},
+    io::{Clock, KernelDrops, Running, Watcher, input_log::Faults, probe::Finding},
     session::{Level, Time},
 };
 

@@ -10,8 +10,8 @@ use std::{
 use teetap_inspect::{Style, Verbosity};
 use teetap_proxy::{
     io::{
-        Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy, probe::probe,
-        raise_file_limit, record::InputLog,
+        Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy,
+        input_log::InputLog, probe::probe, raise_file_limit,
     },
     session::{Config, Events, Level, Time},
 };

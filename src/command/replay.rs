@@ -4,7 +4,7 @@ use std::path::Path;
 
 use teetap_inspect::{Style, Verbosity};
 use teetap_proxy::{
-    io::{Clock, record},
+    io::{Clock, input_log},
     session::Level,
 };
 use teetap_rules::{Diagnostic, Program};
@@ -29,7 +29,7 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     let input = file::open(quiet, path)?;
     let clock = Clock::start();
     let registry = Registry::builtin();
-    let checked = record::check(input.bytes, &|source| compile(source, registry));
+    let checked = input_log::check(input.bytes, &|source| compile(source, registry));
     if let Some(progress) = input.progress {
         progress.end();
     }

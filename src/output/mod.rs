@@ -16,7 +16,7 @@ use teetap_inspect::{
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
-    io::{Seen, record::Checked},
+    io::{Seen, input_log::Checked},
     session::{Event, Level, Notice, Time, Traffic, What},
 };
 use teetap_rules::Filter;

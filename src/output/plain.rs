@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use teetap_capture::{Recorded, Tally};
 use teetap_inspect::{Decoder, Style, jsonl::rfc3339, row};
 use teetap_proxy::{
-    io::record::Checked,
+    io::input_log::Checked,
     session::{Event, Traffic},
 };
 use teetap_wire::printable;

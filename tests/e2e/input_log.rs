@@ -18,7 +18,7 @@ use teetap_kit::{
     real::PATIENCE,
 };
 use teetap_proxy::{
-    io::record::{self, InputLog, Reader},
+    io::input_log::{self, InputLog, Reader},
     session::{Hub, Input, Time},
 };
 use teetap_rules::Program;
@@ -165,7 +165,7 @@ fn log_with_rules(source: &str, path: &Path) {
         version: env!("CARGO_PKG_VERSION"),
     };
     let mut hub = Hub::new(header.config().unwrap(), header.route());
-    let (mut recorder, writing) = record::start(&wanted, &header).unwrap();
+    let (mut recorder, writing) = input_log::start(&wanted, &header).unwrap();
     let mut step = |at, input: Input<'_>| {
         recorder.begin(at, &input);
         hub.handle(at, input);

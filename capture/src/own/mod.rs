@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 use teetap_inspect::jsonl::{DatagramBody, GapBody, LogBody, NoticeBody, SessionBody};
 use teetap_proxy::{
-    io::record::Hex,
+    io::input_log::Hex,
     session::{Connless, Ends, Event, Level, Notice, SessionId, Time, What},
     words::Word,
 };

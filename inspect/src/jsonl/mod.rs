@@ -19,7 +19,7 @@ use std::{
 
 use serde_json::value::RawValue;
 use teetap_proxy::{
-    io::record::{Checked, Hex},
+    io::input_log::{Checked, Hex},
     session::{Connless, Datagram, Event, Level, Origin, Time, Traffic, What},
     words::Word,
 };

@@ -8,7 +8,7 @@ use std::{borrow::Cow, net::SocketAddr};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use teetap_proxy::{
-    io::record::Hex,
+    io::input_log::Hex,
     session::{Action, Datagram, Level, Notice, Origin, Placed, SessionChange, State, What},
     words::Word,
 };

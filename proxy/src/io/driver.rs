@@ -23,8 +23,8 @@ use tokio::{
 use super::{
     bus::Publisher,
     clock::Clock,
+    input_log::Recorder,
     readiness::{Batch, Readiness, Ready, Source, Which},
-    record::Recorder,
     sockets::{Counters, News, Sockets},
     timer::Timer,
 };

@@ -5,7 +5,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
 };
 
-use super::{record::LogError, udp};
+use super::{input_log::LogError, udp};
 
 /// The game's port.
 pub const DEFAULT_PORT: u16 = 8303;

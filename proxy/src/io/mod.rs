@@ -2,18 +2,18 @@
 //!
 //! Law: no decision about the protocol is taken here. [`Proxy::start`] opens the listen socket and one data thread
 //! that owns the sockets and the [`Hub`](crate::session::Hub); nobody else touches either, so there are no locks.
-//! The input log of [`record`] has a thread of its own.
+//! The input log of [`input_log`] has a thread of its own.
 //! Watchers hang on the [`Bus`] and can be late: the data thread never wakes them and never waits for them.
 
 mod bus;
 mod clock;
 mod driver;
 mod drops;
+pub mod input_log;
 mod listen;
 mod outbox;
 pub mod probe;
 mod readiness;
-pub mod record;
 mod resolve;
 mod sockets;
 mod start;

@@ -19,8 +19,8 @@ use super::{
     bus::Bus,
     clock::Clock,
     driver::{self, Ended, Lines, Parts, Request},
+    input_log::{self, Faults, Header, InputLog, Writing},
     listen::{DEFAULT_PORT, Listen, StartError},
-    record::{self, Faults, Header, InputLog, Writing},
 };
 use crate::session::{Command, CommandId, Config, Hub, Route};
 
@@ -69,7 +69,7 @@ impl Proxy {
         let (log, writing) = match &input_log {
             Some(log) => {
                 let header = Header::new(log.version, &config, [target, addr], clock.wall());
-                let (recorder, writing) = record::start(log, &header)?;
+                let (recorder, writing) = input_log::start(log, &header)?;
                 (Some(recorder), Some(writing))
             }
             None => (None, None),

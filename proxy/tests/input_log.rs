@@ -21,7 +21,7 @@ use teetap_kit::{
     world::{Middle, Witness, World, client_addr, route},
 };
 use teetap_proxy::{
-    io::record::{self, Compile, Header, InputLog, Recorder},
+    io::input_log::{self, Compile, Header, InputLog, Recorder},
     session::{Command, CommandId, Config, Events, Hub, Input, Output, Time},
 };
 use teetap_rules::{Made, Program};
@@ -58,7 +58,7 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
     };
     let addrs = [route().server, route().listen];
     let header = Header::new(log.version, &config, addrs, UNIX_EPOCH);
-    let (recorder, writing) = record::start(&log, &header).unwrap();
+    let (recorder, writing) = input_log::start(&log, &header).unwrap();
     let conditions = Conditions::bad(0.05);
     let endless = Options {
         limits: false,
@@ -170,7 +170,7 @@ fn bad_networks_replay_equal_in_every_variant() {
         lossy(variant, seed, &path);
         let check = |compile: Compile<'_>| {
             let log = BufReader::new(File::open(&path).unwrap());
-            record::check(log, compile).unwrap()
+            input_log::check(log, compile).unwrap()
         };
         let checked = check(&compile);
         assert_eq!((checked.difference, checked.cut), (None, None), "{variant:?}");

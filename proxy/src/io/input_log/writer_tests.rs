@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use super::{super::tests::header, *};
-use crate::io::record::{Cut, Reader};
+use crate::io::input_log::{Cut, Reader};
 
 fn log(path: PathBuf) -> InputLog {
     InputLog {
