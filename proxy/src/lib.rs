@@ -1,6 +1,6 @@
 //! The core of teetap.
 //!
-//! Two halves with one border between them, and what both sides of it use:
+//! The crate has two halves:
 //!
 //! * [`session`] is the sans-IO session core. It is driven like a state machine: [`session::Hub::handle`] once for
 //!   everything that happened, then [`session::Hub::poll`] until it gives nothing more, then sleep until
@@ -10,14 +10,14 @@
 //!
 //! # Limits
 //!
-//! What peers and strangers send decides neither how much memory nor how many sockets there are:
+//! Memory and sockets are bounded, whatever peers and unknown senders send:
 //!
 //! | what | at most | then |
 //! |---|---|---|
 //! | sessions that are not online: joining, refused, just closed | 256, and 32 of one address (loopback exempt) | those that linger after their end give way, then the oldest |
 //! | sessions online | as many as the server lets in | |
 //! | a client that does not come or repeats its CONNECT no more | 10 s, 5 s | closed |
-//! | a client that says nothing | 120 s | closed |
+//! | a client that sends nothing | 120 s | closed |
 //! | candidates beside a session | 1 | the newer one stays |
 //! | TOKEN requests of 0.7 | no session and no socket; 256 tokens remembered, 4 of one address | the oldest is forgotten |
 //! | relays of the server browser | 64, one socket each, 10 s idle | the idlest is closed |
@@ -37,19 +37,21 @@
 //!
 //! One session has one socket, so there are never more than 256 + 64 + 8 beside those of players.
 //!
-//! # What is never sent on
+//! # Datagrams that are never sent on
 //!
-//! * Whatever a leg's own checks refuse: a wrong or missing token, what is too short or cannot be decompressed, and in
-//!   renumbered directions an ack outside the window. It is reported with a note. Where a direction is untouched a wrong ack
+//! * Datagrams that a leg refuses: a wrong or missing token, too short, cannot be decompressed, and in
+//!   renumbered directions an ack outside the window. The event has a note. Where a direction is untouched a wrong ack
 //!   passes with a note and the peer refuses it, as without the proxy; CLOSE with a wrong ack never passes.
-//! * To a client of 0.6: the mark of 0.7 (`0x04` in a connected datagram, version bits `01` in a connless one). DDNet 16.4's
-//!   client crashes on it. A TOKEN request in the name of a client that plays in 0.6 is not answered for the same reason.
-//! * To 0.6.4 and 0.6.5: a payload that their receivers would copy past the end of a buffer (more than 1394 and 1390 bytes).
+//! * To a client of 0.6: the mark of 0.7 (`0x04` in a connected datagram, version bits `01` in a connless one). DDNet
+//!   16.4's client crashes on it. A TOKEN request in the name of a client that plays in 0.6 is not answered for the same
+//!   reason.
+//! * To 0.6.4 and 0.6.5: a payload that their receivers would copy past the end of a buffer (more than 1394 and 1390
+//!   bytes).
 //! * To an address that has not proved itself: more than came in with the one datagram that is answered, its own or the
 //!   server's.
 //!
-//! What it cannot keep away: a peer with the right token says what it likes, a bad snapshot included; and where there are no
-//! tokens (0.6.4, fallbacks to it) a sender that can use a peer's address and guess its ack is that peer.
+//! The proxy cannot stop a peer with the right token from sending anything, a bad snapshot included; and where there
+//! are no tokens (0.6.4, fallbacks to it) any sender with a peer's address and a guess of its ack counts as that peer.
 
 pub mod session;
 pub mod words;

@@ -75,7 +75,7 @@ mod serial {
     /// Writes a value as its name: for `#[serde(with)]`.
     ///
     /// # Errors
-    /// Those of the serialiser.
+    /// Returns the errors of the serialiser.
     pub fn serialize<T: Words, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(value)
     }
@@ -109,7 +109,7 @@ mod serial {
         /// Writes a duration as seconds.
         ///
         /// # Errors
-        /// Those of the serialiser.
+        /// Returns the errors of the serialiser.
         pub fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
             serializer.serialize_f64(time.as_secs_f64())
         }

@@ -1,4 +1,4 @@
-//! Many sessions at once, and somebody who watches them too slowly: the snapshots that he shows are right, or said to be
+//! Many sessions at once, and a watcher that is too slow: the snapshots that it shows are right, or reported as
 //! unknown, and right again soon.
 
 #![expect(
@@ -39,7 +39,7 @@ struct Game {
     sizes: Sizes,
     tick: i32,
     world: Snapshot,
-    /// Those that the client may have said it has.
+    /// The snapshots that the client may have acked.
     sent: BTreeMap<i32, Snapshot>,
     acked: Option<i32>,
     dice: Random,
@@ -83,7 +83,7 @@ impl Game {
         self.event(What::Session(change))
     }
 
-    /// What happens in a step: a snapshot, as a difference to one that the client is known to have, and an ack.
+    /// A step: a snapshot, as a difference to one that the client is known to have, and an ack.
     fn step(&mut self) -> [Event; 2] {
         self.tick += 2;
         let keys: Vec<Key> = self.world.items().map(|(key, _)| key).collect();
@@ -151,7 +151,7 @@ impl Game {
     }
 }
 
-/// All games, and the way to whoever watches.
+/// All games, and the way to the watcher.
 struct Stage {
     games: Vec<Game>,
     publisher: Publisher,
@@ -171,7 +171,7 @@ impl Stage {
     }
 }
 
-/// Somebody who watches.
+/// A watcher.
 struct Viewer {
     watcher: Watcher,
     contexts: Contexts,

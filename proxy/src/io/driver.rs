@@ -1,7 +1,7 @@
 //! The data thread: sockets in, core, sockets out.
 //!
 //! Law: one thread, no locks, no waiting inside. After every input the core is drained, what it sends is sent at
-//! once, and only then are the watchers told. Of a socket of clients at most [`BURST`] datagrams are read at a time, of
+//! once, and only then are its events published. Of a socket of clients at most [`BURST`] datagrams are read at a time, of
 //! each other one, so that a flood on one does not starve the others.
 
 use std::{
@@ -49,7 +49,7 @@ const AFTER_ERROR: Duration = Duration::from_millis(1);
 /// Bytes of the largest UDP datagram.
 const LARGEST: usize = 65_535;
 
-/// What may be asked of a running proxy.
+/// A request to a running proxy.
 pub enum Request {
     /// A person's command, and its number.
     Command(CommandId, Command),
@@ -57,7 +57,7 @@ pub enum Request {
     Program(Option<Arc<Program>>),
 }
 
-/// What the data thread is made of.
+/// The parts of the data thread.
 pub(super) struct Parts {
     pub(super) hub: Hub,
     pub(super) clock: Clock,
@@ -92,16 +92,16 @@ impl Lines {
     }
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Ended {
-    /// What the core counted.
+    /// The counters of the core.
     pub stats: Stats,
-    /// What the sockets counted.
+    /// The counters of the sockets.
     pub counters: Counters,
 }
 
-/// Runs until it is told to stop, with the reason that the peers are shown; `None` when a task died of a bug.
+/// Runs until it is stopped, with the reason that the peers are shown; `None` when a task died of a bug.
 pub(super) async fn run(parts: Parts) -> Option<Ended> {
     let Parts {
         hub,
@@ -134,7 +134,7 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
     })
     .await;
     let mut driver = driver.borrow_mut();
-    // The log is complete: its writer finishes when nobody records any more.
+    // The log is complete: its writer finishes with its last recorder.
     driver.log = None;
     Some(Ended {
         stats: driver.hub.stats(),
@@ -159,11 +159,11 @@ struct Driver {
     timer: Timer,
     /// When the timer goes off.
     armed: Option<Time>,
-    /// Tells that a task died of a bug.
+    /// Notified when a task died of a bug.
     crashed: Rc<Notify>,
 }
 
-/// What every task holds. The runtime would go on without a task that panicked, deaf on its socket: the run ends instead.
+/// A guard held by every task: tokio outlives a task that panics; this ends the run instead.
 struct Witness(Rc<Notify>);
 
 impl Witness {

@@ -1,6 +1,6 @@
 //! Datagrams that the kernel dropped before they were read.
 //!
-//! A receive buffer that is full drops datagrams silently: to the peers it looks like loss on the line, and the
+//! A full receive buffer drops datagrams silently: to the peers it looks like loss on the line, and the
 //! user of a debugging proxy has to know that it is not. Read from what Linux publishes about each UDP socket, now and
 //! then, and never on the data path (asking with each datagram costs each one).
 
@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fs, io};
 const INODE: usize = 9;
 const DROPS: usize = 12;
 
-/// The counts of dropped datagrams on the UDP sockets of this process.
+/// The drops on the UDP sockets of this process.
 #[derive(Debug, Default)]
 pub struct KernelDrops {
     /// By inode, what each socket had dropped at the last look.
@@ -19,10 +19,11 @@ pub struct KernelDrops {
 }
 
 impl KernelDrops {
-    /// Datagrams dropped since the last look. Of a socket that was closed meanwhile its last ones are not known.
+    /// Returns the datagrams dropped since the last look. The last drops of a socket that was closed meanwhile are
+    /// unknown.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// Returns the error of the system.
     pub fn look(&mut self) -> io::Result<u64> {
         let ours = own_sockets()?;
         let mut now = BTreeMap::new();
@@ -45,7 +46,7 @@ impl KernelDrops {
         Ok(news)
     }
 
-    /// All that was seen.
+    /// Returns the total of all looks.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total

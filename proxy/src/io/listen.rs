@@ -51,7 +51,7 @@ pub enum StartError {
         /// The listen address.
         listen: SocketAddr,
     },
-    /// There is no input log.
+    /// The input log cannot be created.
     #[error(transparent)]
     InputLog(#[from] LogError),
     /// The operating system gave no thread, timer or random bytes.
@@ -92,11 +92,11 @@ fn next_free(target: SocketAddr) -> Result<UdpSocket, StartError> {
     Err(StartError::NoFreePort)
 }
 
-/// Opens one more listen socket, in front of `target`, at the IP address of the first one and any free port. `ours` are the
-/// addresses of all that are open.
+/// Opens one more listen socket, in front of `target`, at the IP address of the first one and any free port. `ours`
+/// are the addresses of all that are open.
 ///
 /// # Errors
-/// What the operating system says; `AddrInUse` when `target` is one of them, or would be.
+/// Returns the error of the operating system; `AddrInUse` when `target` is one of them, or would be.
 pub(super) fn beside(first: SocketAddr, ours: &[SocketAddr], target: SocketAddr) -> io::Result<UdpSocket> {
     let own = || io::Error::new(io::ErrorKind::AddrInUse, "this proxy itself listens there");
     if ours.iter().any(|listen| is_same(*listen, target)) {
@@ -110,7 +110,7 @@ pub(super) fn beside(first: SocketAddr, ours: &[SocketAddr], target: SocketAddr)
     Ok(socket)
 }
 
-/// Returns true if datagrams to `target` would arrive at a socket bound to `listen`.
+/// Returns true if a datagram to `target` would arrive at a socket bound to `listen`.
 fn is_same(listen: SocketAddr, target: SocketAddr) -> bool {
     if listen.port() != target.port() || listen.port() == 0 {
         return false;

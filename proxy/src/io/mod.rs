@@ -1,7 +1,7 @@
 //! Sockets, the clock and the bus: everything of the proxy that touches the machine.
 //!
 //! Law: no decision about the protocol is taken here. [`Proxy::start`] opens the listen socket and one data thread
-//! that owns the sockets and the [`Hub`](crate::session::Hub); nobody else touches either, so there are no locks.
+//! that owns the sockets and the [`Hub`](crate::session::Hub); nothing else touches either, so there are no locks.
 //! The input log of [`input_log`] has a thread of its own.
 //! Watchers hang on the [`Bus`] and can be late: the data thread never wakes them and never waits for them.
 
@@ -32,7 +32,7 @@ pub use resolve::{ResolveError, Target};
 pub use sockets::Counters;
 pub use start::{Busy, Commands, Crashed, Proxy, Running, Settings};
 
-/// Random bytes from the operating system: the secret of a run, a seed nobody chose.
+/// Random bytes from the operating system: the secret of a run, or its seed when none is given.
 ///
 /// # Errors
 /// When the operating system has none.
@@ -46,7 +46,7 @@ pub fn entropy<const N: usize>() -> std::io::Result<[u8; N]> {
 /// that cannot deal with more. Children started later inherit it.
 ///
 /// # Errors
-/// What the operating system says; the limit is what it was.
+/// Returns the error of the operating system; the limit stays as it was.
 pub fn raise_file_limit() -> std::io::Result<()> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -24,9 +24,9 @@ pub(super) struct Outbox {
 pub(super) enum Sent {
     /// The kernel has it. The error, if any, is of an earlier datagram (ICMP): a connected socket reports it late.
     Now(Option<io::Error>),
-    /// The first that waits: [`Outbox::flush`] has to be called when the socket is writable.
+    /// The first datagram that waits: the caller has to call [`Outbox::flush`] when the socket is writable.
     First,
-    /// A datagram that waits after others.
+    /// The datagram waits after others.
     Behind,
     /// No room: dropped.
     Dropped,
@@ -39,7 +39,7 @@ pub(super) trait Put {
     /// Sends one, to `addr` or to where the socket is connected to (`None`).
     ///
     /// # Errors
-    /// What the kernel says; `WouldBlock` when it has no room.
+    /// Returns the error of the kernel; `WouldBlock` when it has no room.
     fn put(&self, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()>;
 }
 

@@ -1,7 +1,8 @@
 //! Asks a server once what it is, as a server browser does, so that a wrong address shows at once.
 //!
-//! One socket, three datagrams at most, one second, less once something has come: DDNet's extended info request (which a 0.6 server answers in its
-//! own form), a 0.7 token request and, with its answer, a 0.7 info request. Nothing depends on the finding: some
+//! One socket, three datagrams at most, one second, less once something has come: DDNet's extended info request (which
+//! a 0.6 server answers in its own form), a 0.7 token request and, with its answer, a 0.7 info request. Nothing
+//! depends on the finding: some
 //! servers do not answer browsers.
 
 use std::{
@@ -28,14 +29,14 @@ const REST: Duration = Duration::from_millis(100);
 /// Word of an info request, with the four bytes before every word outside a connection.
 const REQUEST_INFO: &[u8] = b"\xff\xff\xff\xffgie3";
 
-/// The answers of the server.
+/// The result of asking the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The probed address.
     pub target: SocketAddr,
     /// The answers, at most one per [`Family`].
     pub answers: Vec<Answer>,
-    /// The error of the network or the operating system instead.
+    /// The error of the network or the operating system, if there was one.
     pub error: Option<String>,
 }
 
@@ -50,7 +51,7 @@ pub struct Answer {
     pub info: Option<Info>,
 }
 
-/// The requested protocol: the two incompatible ones.
+/// The two incompatible protocols that are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// 0.6, with or without tokens, and DDNet's.
@@ -59,7 +60,7 @@ pub enum Family {
     Seven,
 }
 
-/// The info of a server about itself. Texts are printable: no control characters.
+/// The server info. Texts are printable: no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Version as it calls itself.
@@ -261,7 +262,7 @@ fn token_reply(datagram: &[u8]) -> Option<Token> {
     }
 }
 
-/// Reads server info, as far as it can be read; `None` if the datagram is something else.
+/// Reads server info as far as possible. `None` if the datagram is something else.
 fn read_info(datagram: &[u8]) -> Option<(Family, Option<Info>)> {
     let message = Connless::parse(datagram)?;
     let (family, data) = match message {

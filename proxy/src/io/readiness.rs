@@ -2,7 +2,7 @@
 //!
 //! One `epoll` instance holds all sockets and the timer, and the runtime watches that one descriptor. A task for each
 //! socket cost a datagram its own wake-up and one more receive that finds nothing: a tick's burst on sixty sockets took
-//! twice the time. Level-triggered, so that datagrams that were left are reported again.
+//! twice the time. Level-triggered, so that a socket with datagrams left is reported again.
 
 use std::{io, os::fd::OwnedFd};
 
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 256;
 const LISTEN: u64 = 1 << 32;
 const TIMER: u64 = 1 << 33;
 
-/// A socket that is ready.
+/// A source that is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// A socket.
@@ -91,10 +91,10 @@ impl Readiness {
         Ok(())
     }
 
-    /// Waits until something is ready, and collects it.
+    /// Waits until something is ready, and reports it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the error of the system.
     pub(super) async fn wait(&self, batch: &mut Batch) -> io::Result<()> {
         let at_once = Timespec::default();
         loop {

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::session::{Event, ListenerId, Output, UpstreamId};
 
-/// The counts of the sockets.
+/// The counters of the sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Datagrams that were not sent: no room, refused by the kernel, or no socket.
@@ -27,7 +27,7 @@ pub struct Counters {
     pub errors: u64,
 }
 
-/// A report of a socket.
+/// News of a socket.
 #[derive(Debug)]
 pub(super) enum News {
     /// Open, at this address of our own.
@@ -60,9 +60,9 @@ pub(super) struct Sockets {
     /// The others.
     redirects: BTreeMap<ListenerId, Line>,
     upstreams: BTreeMap<UpstreamId, Line>,
-    /// The reports for the core.
+    /// News that the driver hands to the core.
     pub(super) news: VecDeque<News>,
-    /// The counts so far.
+    /// The counters.
     pub(super) counters: Counters,
 }
 
@@ -88,7 +88,7 @@ impl Sockets {
     /// One datagram of a client's.
     ///
     /// # Errors
-    /// What the kernel says; `WouldBlock` when there is none.
+    /// Returns the error of the kernel; `WouldBlock` when there is no datagram.
     pub(super) fn receive_from_client(
         &self,
         listener: ListenerId,
@@ -105,7 +105,7 @@ impl Sockets {
     /// One datagram of the server's. A connected socket does not need to return the address.
     ///
     /// # Errors
-    /// What the kernel says; `WouldBlock` when there is none, or the socket is closed.
+    /// Returns the error of the kernel; `WouldBlock` when there is no datagram, or the socket is closed.
     pub(super) fn receive_from_server(&self, upstream: UpstreamId, buffer: &mut [u8]) -> io::Result<usize> {
         let line = self.upstreams.get(&upstream);
         udp::receive(&line.ok_or(io::ErrorKind::WouldBlock)?.socket, buffer)
@@ -256,7 +256,7 @@ impl Line {
         }
     }
 
-    /// Watches for room to write, as waiting datagrams would wait for ever without it.
+    /// Datagrams in the queue are given up if the system cannot report when there is room.
     fn wait_for_room(&mut self, which: Which, readiness: &Readiness, counters: &mut Counters) {
         if readiness.watch_room(which, &self.socket, true).is_err() {
             counters.errors += 1;

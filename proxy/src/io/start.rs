@@ -27,7 +27,7 @@ use crate::session::{Command, CommandId, Config, Hub, Route};
 /// Requests that may wait for the data thread.
 const REQUESTS: usize = 1024;
 
-/// What a proxy is started with.
+/// The settings of a proxy.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The server.
@@ -123,7 +123,7 @@ impl Proxy {
 pub struct Running {
     /// Where it listens.
     pub addr: SocketAddr,
-    /// Whether the default port was taken, or the server's own, so that the next free one was used.
+    /// True if the default port was taken, or the server's own, so that the next free one was used.
     pub moved: bool,
     commands: Commands,
     thread: JoinHandle<Option<Ended>>,
@@ -139,13 +139,13 @@ impl Running {
         self.commands.clone()
     }
 
-    /// Tells when the input log has ended before the run; `None` without a log.
+    /// Returns a handle that reports when the input log has ended before the run; `None` without a log.
     #[must_use]
     pub fn input_log(&self) -> Option<Faults> {
         self.writing.as_ref().map(Writing::faults)
     }
 
-    /// Whether the data thread has ended, by itself or because it was told to.
+    /// Returns true once the data thread has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished()
@@ -175,7 +175,7 @@ impl Running {
     }
 }
 
-/// Asks things of a running proxy; cheap to clone.
+/// A handle that sends requests to a running proxy; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Commands {
     /// Numbers of commands are never used twice.
@@ -185,7 +185,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Asks for something.
+    /// Sends a request.
     ///
     /// # Errors
     /// [`Busy`] when the proxy has ended or a thousand requests already wait.
@@ -193,7 +193,7 @@ impl Commands {
         self.requests.try_send(request).map_err(|_| Busy)
     }
 
-    /// Asks for something in a session. Returns the number that the [`Answer`](crate::session::Answer) will have.
+    /// Sends a command. Returns the number that its [`Answer`](crate::session::Answer) will have.
     ///
     /// # Errors
     /// As [`Self::send`].

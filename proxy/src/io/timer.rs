@@ -27,7 +27,7 @@ impl Timer {
     /// Goes off once after `delay`, at the earliest in a nanosecond; an earlier setting is forgotten.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the error of the system.
     pub(super) fn set(&self, delay: Duration) -> io::Result<()> {
         // Zero would switch it off.
         let delay = delay.max(Duration::from_nanos(1));
@@ -39,7 +39,7 @@ impl Timer {
         Ok(())
     }
 
-    /// Takes note that it went off, so that it is no longer ready.
+    /// Clears its readiness after it went off.
     pub(super) fn clear(&self) {
         // Nothing to read means that it was set again meanwhile, which cleared it as well.
         let _count = rustix::io::read(&self.0, &mut [0_u8; 8]);

@@ -20,7 +20,7 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// A socket bound to `addr`. An unspecified IPv6 address takes IPv4 as well.
 ///
 /// # Errors
-/// The error of the operating system; `AddrInUse` when the address is taken.
+/// Returns the error of the operating system; `AddrInUse` when the address is taken.
 pub(super) fn bind(addr: SocketAddr) -> io::Result<UdpSocket> {
     let socket = open(addr)?;
     if addr.is_ipv6() {
@@ -30,10 +30,11 @@ pub(super) fn bind(addr: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// A socket on a fresh port, connected to `target`: cheaper to send on, reports ICMP errors, receives from no other address.
+/// A socket on a fresh port, connected to `target`: cheaper to send on, reports ICMP errors, receives from that
+/// address alone.
 ///
 /// # Errors
-/// What the operating system says: no descriptor, no port, no route.
+/// Returns the error of the operating system: no descriptor, no port, no route.
 pub(super) fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
     let socket = open(target)?;
     let any: IpAddr = if target.is_ipv4() {
@@ -49,7 +50,7 @@ pub(super) fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
 /// Sends a datagram, to `addr` or to where the socket is connected to (`None`).
 ///
 /// # Errors
-/// What the operating system says; `WouldBlock` when it has no room.
+/// Returns the error of the operating system; `WouldBlock` when it has no room.
 pub(super) fn send(socket: &UdpSocket, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()> {
     match addr {
         Some(addr) => rustix::net::sendto(socket, bytes, SendFlags::empty(), &addr)?,
@@ -61,7 +62,7 @@ pub(super) fn send(socket: &UdpSocket, addr: Option<SocketAddr>, bytes: &[u8]) -
 /// Receives a datagram on a connected socket; its length.
 ///
 /// # Errors
-/// What the operating system says; `WouldBlock` when there is none.
+/// Returns the error of the operating system; `WouldBlock` when there is no datagram.
 pub(super) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
     let (len, _) = rustix::net::recv(socket, buffer, RecvFlags::empty())?;
     Ok(len)
@@ -70,7 +71,7 @@ pub(super) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize
 /// Receives a datagram; its length and who sent it.
 ///
 /// # Errors
-/// What the operating system says; `WouldBlock` when there is none.
+/// Returns the error of the operating system; `WouldBlock` when there is no datagram.
 pub(super) fn receive_from(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
     let (len, _, addr) = rustix::net::recvfrom(socket, buffer, RecvFlags::empty())?;
     let addr = addr.ok_or(io::ErrorKind::InvalidData)?;

@@ -27,7 +27,7 @@ impl Composer {
         self.payloads.is_empty()
     }
 
-    /// Whether a message of `len` bytes goes into the first datagram; an empty one takes any.
+    /// Returns true if a message of `len` bytes goes into the first datagram; an empty one takes any.
     pub(crate) fn has_room_in_datagram(&self, len: usize) -> bool {
         let chunks = self
             .payloads

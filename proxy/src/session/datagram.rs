@@ -17,7 +17,7 @@ pub struct Datagram {
     pub dir: Dir,
     /// Protocol of its bytes.
     pub proto: Proto,
-    /// Whose doing it is.
+    /// The origin of the datagram.
     pub origin: Origin,
     /// The one leg it belongs to: handshakes, refused datagrams and what the proxy sends on its own.
     /// `None` = it went from one leg to the other.
@@ -33,16 +33,16 @@ pub struct Datagram {
     sent: Sent,
     /// Of what was received, read as `proto`.
     inflated: Option<Inflated>,
-    /// What became of each chunk, in order. Empty: every one passed as it was, under its own number.
+    /// The fate of each chunk, in order. Empty: every one passed as it was, under its own number.
     pub placed: Box<[Placed]>,
     /// Oddities.
     pub notes: Notes,
 }
 
-/// What left.
+/// The datagrams that left.
 #[derive(Clone, Debug)]
 enum Sent {
-    /// What came in; it is kept once.
+    /// The received datagram; it is kept once.
     AsReceived,
     /// One datagram of this length.
     One(u16),
@@ -104,8 +104,8 @@ impl Datagram {
         Self::of(dir, proto, origin, (bytes, received.len(), sent, inflated))
     }
 
-    /// One that a peer sent and that went on as it came. `clear`: what its payload inflates to, where whoever tells of it
-    /// knows that already.
+    /// One that a peer sent and that went on as it came. `clear`: the inflated payload, where the caller
+    /// has it already.
     #[must_use]
     pub fn passed(dir: Dir, proto: Proto, received: &[u8], clear: Option<(&[u8], Inflated)>) -> Self {
         let received = readable(received);
@@ -166,14 +166,14 @@ impl Datagram {
         })
     }
 
-    /// Whether what left is exactly what came in, and known to be.
+    /// Returns true if the datagram left exactly as it came in, and this is known.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         matches!(self.sent, Sent::AsReceived)
     }
 
-    /// What came in, read, as [`Packet::parse`] does; `None` when no peer sent it. What was inflated before is not inflated
-    /// again.
+    /// Parses the received datagram as [`Packet::parse`] does; `None` when no peer sent it. A payload that was
+    /// inflated before is not inflated again.
     pub fn packet<'a>(&'a self, scratch: &'a mut Scratch) -> Option<Result<Packet<'a>, PacketError>> {
         let received = self.received()?;
         let clear = self.inflated.and_then(|inflated| {
@@ -194,7 +194,7 @@ pub struct Ends {
     pub client: Option<SocketAddr>,
     /// Our socket towards the server.
     pub upstream: Option<UpstreamId>,
-    /// The address of that socket. The core learns it late; whoever opened the socket fills it in.
+    /// The address of that socket. The core learns it late; the opener of the socket fills it in.
     pub local: Option<SocketAddr>,
     /// The port of the listen socket that the client came by, where that is not the first: see [`ListenerId`].
     pub listen_port: Option<u16>,
@@ -202,7 +202,7 @@ pub struct Ends {
     pub server_port: Option<u16>,
 }
 
-/// Whose doing a datagram is.
+/// The origin of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A peer sent it.
@@ -230,12 +230,12 @@ impl Words for Origin {
     const ALL: &'static [Self] = &[Self::Peer, Self::Rule, Self::User, Self::Proxy];
 }
 
-/// What became of one chunk of a received datagram.
+/// The fate of one chunk of a received datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Its number as sent on; `None` = not sent, or not vital.
+    /// The number it was sent on with; `None` = not sent, or not vital.
     pub seq_out: Option<Seq>,
-    /// What was done.
+    /// The action.
     pub action: Action,
     /// The rules that touched it, in their order.
     pub rules: Box<[RuleId]>,
@@ -274,7 +274,7 @@ pub struct SentAt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeldId(pub NonZeroU32);
 
-/// What was done with one message.
+/// The action taken on one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sent on.
@@ -298,8 +298,8 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns true if the receiver takes the message, now or later: what is ahead of a gap, and what is refused, is sent
-    /// again.
+    /// Returns true if the receiver takes the message, now or later: what is ahead of a gap, and what is refused, is
+    /// sent again.
     #[must_use]
     pub const fn is_delivered(self) -> bool {
         !matches!(self, Self::Repeat | Self::Known | Self::Gap | Self::Refuse)
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whether or not somebody inflated it before, it is read alike, and all its parts are what they were.
+        /// A datagram reads the same whether it was inflated before or not, and all its parts are kept.
         #[test]
         fn what_was_inflated_before_is_read_alike(
             proto in prop::sample::select(&Proto::ALL[..]),

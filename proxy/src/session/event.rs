@@ -1,4 +1,4 @@
-//! What the core tells its watchers.
+//! The events that the core emits.
 //!
 //! An event owns right-sized bytes and says what was done; it is not decoded. Watchers decode what they show.
 
@@ -23,7 +23,7 @@ pub struct Event {
     pub at: Time,
     /// In which session, when it belongs to one.
     pub session: Option<SessionId>,
-    /// What.
+    /// The value.
     pub what: What,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Answer {
 /// State of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The client knocked; the server has not let it in yet.
+    /// The client sent CONNECT; the server has not accepted it yet.
     Opening,
     /// Both legs carry messages.
     Online,
@@ -124,7 +124,7 @@ pub struct SessionChange {
     pub server: Option<SocketAddr>,
     /// Our own address towards the server, when the socket is open.
     pub upstream: Option<SocketAddr>,
-    /// Who ended it, for `Closing` and `Closed`: a side, or nobody but the proxy.
+    /// The side that ended it, for `Closing` and `Closed`; `None` = the proxy.
     pub by: Option<Side>,
     /// The reason given, raw as it was on the wire or our own words.
     pub reason: Option<Box<[u8]>>,
@@ -141,9 +141,9 @@ pub struct Connless {
     pub bytes: Box<[u8]>,
     /// How many bytes behind these a recording lacks.
     pub cut: usize,
-    /// Whether it went on.
+    /// True if it was sent on.
     pub forwarded: bool,
-    /// What left because of it at once; a request of 0.7 may wait for the server's token.
+    /// The datagram that left at once; a request of 0.7 may wait for the server's token.
     pub sent: Option<Box<[u8]>>,
     /// Our socket towards the server.
     pub ends: Ends,

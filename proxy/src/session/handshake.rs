@@ -16,14 +16,14 @@ pub(crate) enum Handshake {
     Connect7(Connect7),
 }
 
-/// The server has let us in.
+/// The server has accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Accepted {
-    /// The protocol of the session on both legs.
+    /// The protocol of both legs.
     pub(crate) proto: Proto,
-    /// The token that the server shows the proxy.
+    /// The token that the server sends.
     pub(crate) token_in: Option<Token>,
-    /// The token that the proxy shows the server.
+    /// The token that the proxy sends to the server.
     pub(crate) token_out: Option<Token>,
     /// The datagram is traffic of the session already (a lost ACCEPT of DDNet's 0.7): it has to be relayed.
     pub(crate) is_traffic: bool,
@@ -94,8 +94,8 @@ impl Handshake {
         write(proto, &header, &payload, None, out);
     }
 
-    /// The slot that the server may have made for us before we hear of it, for a CLOSE: what it speaks, and what we
-    /// show it. 0.6 servers that make one at CONNECT know no tokens, those with tokens ignore such a CLOSE.
+    /// Returns the slot that the server may have made before its answer arrives, for a CLOSE: its protocol, and the
+    /// token to send. 0.6 servers that make one at CONNECT know no tokens, those with tokens ignore such a CLOSE.
     pub(crate) fn slot(&self) -> Option<(Proto, Option<Token>)> {
         match self {
             Self::Connect6(_) => Some((Proto::V6, None)),
@@ -104,7 +104,7 @@ impl Handshake {
         }
     }
 
-    /// A datagram of the server's.
+    /// Handles a server's datagram.
     pub(crate) fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
         match self {
             Self::Connect6(state) => state.handle(datagram, scratch),
@@ -123,7 +123,8 @@ impl Connect6 {
         let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
             return stay;
         };
-        // DDNet gives an old client a slot at CONNECT and says so once: traffic says the same. It cannot ack anything yet.
+        // DDNet gives an old client a slot at CONNECT and says so once: traffic says the same. It cannot ack anything
+        // yet.
         let may_have_slot = asked != Proto::Ddnet && packet.header.ack == Seq::ZERO;
         if !packet.header.flags.contains(Flags::CONTROL) {
             let has_slot = may_have_slot && packet.header.token.is_none();
@@ -189,7 +190,7 @@ impl Connect7 {
     }
 }
 
-/// An answer of a 0.7 server.
+/// The answers of a 0.7 server.
 enum Seven {
     Token(Token),
     Accept,

@@ -14,7 +14,7 @@ const BEYOND: usize = 4;
 /// A waiting message.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// Its number, given by [`Hold`].
+    /// The number, given by [`Hold`].
     id: Option<HeldId>,
     pub(crate) data: Box<[u8]>,
     pub(crate) vital: bool,
@@ -89,17 +89,17 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Whether vital messages have to queue.
+    /// Returns true if vital messages have to queue.
     pub(crate) fn is_queueing(&self) -> bool {
         !self.ordered.is_empty()
     }
 
-    /// Whether nothing more is taken until half of it has gone.
+    /// Returns true if nothing more is taken until half of it has gone.
     pub(crate) fn is_refusing(&self) -> bool {
         self.refusing
     }
 
-    /// Whether there is room for `len` more bytes; when not, starts refusing.
+    /// Returns true if there is room for `len` more bytes; if not, starts refusing.
     pub(crate) fn has_room(&mut self, len: usize) -> bool {
         if self.len() >= MAX_MESSAGES || self.bytes + len > MAX_BYTES {
             self.refusing = true;
@@ -107,8 +107,8 @@ impl Hold {
         !self.refusing
     }
 
-    /// Whether there is room for what rules make of the messages that were taken: some more than for these, as they come
-    /// with them.
+    /// Returns true if there is room for the messages that rules make of those that were taken: more than for these,
+    /// as they come with them.
     pub(crate) fn has_room_beyond(&self, len: usize) -> bool {
         self.len() < BEYOND * MAX_MESSAGES && self.bytes + len <= BEYOND * MAX_BYTES
     }
@@ -173,7 +173,7 @@ impl Hold {
         id
     }
 
-    /// Whether a message of this group waits to be overtaken.
+    /// Returns true if a message of this group waits to be overtaken.
     pub(crate) fn awaits(&self, group: u32) -> bool {
         self.overtaken.iter().any(|waiting| waiting.group == group)
     }

@@ -13,7 +13,8 @@ pub struct SessionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamId(pub u32);
 
-/// Number of a listen socket: 0 = the one of the start, from 1 those that redirects requested; never used twice in a run.
+/// Number of a listen socket: 0 = the one of the start, from 1 those that redirects asked for; never used twice in a
+/// run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListenerId(pub u32);
 
@@ -22,7 +23,7 @@ impl ListenerId {
     pub const FIRST: Self = Self(0);
 }
 
-/// Where a client is, and which listen socket it talks to: the same address may play behind several.
+/// The address of a client and its listen socket: the same address may use several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientAddr {
     /// The local address.
@@ -41,11 +42,11 @@ impl From<SocketAddr> for ClientAddr {
     }
 }
 
-/// Between which addresses a [`Hub`] stands at its start.
+/// The addresses between which a [`Hub`] starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Where clients come in: the address of the first listen socket.
+    /// The address of the first listen socket, to which clients connect.
     pub listen: SocketAddr,
-    /// The server behind it. A redirect changes the port alone.
+    /// The server that is proxied. A redirect changes the port alone.
     pub server: SocketAddr,
 }

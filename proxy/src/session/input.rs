@@ -1,4 +1,4 @@
-//! Everything that can happen to the core.
+//! The inputs of the core.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -12,68 +12,68 @@ use super::{
     ids::{ListenerId, SessionId, UpstreamId},
 };
 
-/// Something that happened.
+/// An input of the core.
 pub enum Input<'a> {
     /// A datagram on a listen socket.
     FromClient {
         /// The listen socket.
         listener: ListenerId,
-        /// Who sent it.
+        /// The address of the sender.
         addr: SocketAddr,
-        /// Its bytes.
+        /// The bytes of the datagram.
         bytes: &'a [u8],
     },
     /// A datagram on an upstream socket (which is connected, so it is the server's).
     FromServer {
         /// The socket.
         upstream: UpstreamId,
-        /// Its bytes.
+        /// The bytes of the datagram.
         bytes: &'a [u8],
     },
     /// The socket asked for with [`Output::OpenUpstream`] is open.
     UpstreamOpened {
         /// The socket.
         upstream: UpstreamId,
-        /// Its own address.
+        /// The local address.
         local: SocketAddr,
     },
     /// The socket could not be opened.
     UpstreamFailed {
         /// The socket.
         upstream: UpstreamId,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: &'a str,
     },
     /// The socket asked for with [`Output::OpenListener`] is open.
     ListenerOpened {
         /// The socket.
         listener: ListenerId,
-        /// Its own address.
+        /// The local address.
         local: SocketAddr,
     },
     /// The socket could not be opened.
     ListenerFailed {
         /// The socket.
         listener: ListenerId,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: &'a str,
     },
     /// The network reported an error on an upstream socket (ICMP port unreachable and the like).
     Unreachable {
         /// The socket.
         upstream: UpstreamId,
-        /// What the operating system said.
+        /// The error of the operating system.
         error: &'a str,
     },
-    /// Time has passed.
+    /// Handles a timeout.
     Timeout,
     /// New rules; `None` = none.
     Program(Option<Arc<Program>>),
-    /// A person wants something. Answered with one [`Answer`](super::Answer).
+    /// A command of a person. It gets one [`Answer`](super::Answer).
     Command {
         /// The number of the command, which its answer has too.
         id: CommandId,
-        /// What is wanted.
+        /// The command.
         command: Command,
     },
     /// The end of the run: every session is closed on both legs and gone at once.
@@ -83,7 +83,7 @@ pub enum Input<'a> {
     },
 }
 
-/// The number of a command, given by whoever sends it.
+/// The number of a command, given by its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
@@ -96,21 +96,21 @@ pub enum Held {
     One(Dir, HeldId),
 }
 
-/// What a person can ask for.
+/// A command of a person.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Send one more message.
     Inject {
         /// In which session.
         session: SessionId,
-        /// What.
+        /// The value.
         message: Made,
     },
     /// Let go what is held.
     Release {
         /// In which session.
         session: SessionId,
-        /// What.
+        /// The value.
         held: Held,
     },
     /// Have the server send a complete snapshot, for watchers that do not know the one that later ones differ from.

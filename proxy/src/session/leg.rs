@@ -4,13 +4,13 @@ use teetap_wire::{Code, Packet, Proto, Token, Trailing};
 
 use super::Time;
 
-/// The agreement of the proxy and one peer.
+/// The state that the proxy and one peer share.
 #[derive(Debug)]
 pub(crate) struct Leg {
     pub(crate) proto: Proto,
-    /// The token that the peer has to show. `None` = a tokenless leg, or not known yet.
+    /// The token that the peer has to send. `None` = a tokenless leg, or not known yet.
     pub(crate) token_in: Option<Token>,
-    /// The token that the proxy shows the peer.
+    /// The token that the proxy sends.
     pub(crate) token_out: Option<Token>,
     /// When the peer last sent something valid.
     pub(crate) last_received: Time,
@@ -42,7 +42,7 @@ impl Leg {
         }
     }
 
-    /// The peer sent something valid.
+    /// Handles a valid packet of the peer.
     pub(crate) fn on_valid(&mut self, packet: &Packet<'_>, now: Time) {
         self.last_received = now;
         if let Some(trailing) = packet.inflated.as_ref().and_then(|inflated| inflated.trailing) {

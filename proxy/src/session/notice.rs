@@ -214,7 +214,7 @@ notices! {
         client: SocketAddr,
         /// The server.
         server: SocketAddr,
-        /// Whether its messages show which of the two is the server.
+        /// True if its messages show which of the two is the server.
         sides_clear: bool,
     } => "no handshake was recorded: read as {proto}, client {client}, server {server}{guess}",
         guess = if *sides_clear { "" } else { "; the sides are a guess" };

@@ -1,4 +1,4 @@
-//! Everything that the core wants done.
+//! The outputs of the core.
 
 use std::net::SocketAddr;
 
@@ -34,18 +34,18 @@ pub enum Output<'a> {
         listener: ListenerId,
         /// To whom.
         addr: SocketAddr,
-        /// The bytes of the datagram.
+        /// The value.
         bytes: &'a [u8],
     },
     /// Send from an upstream socket.
     ToServer {
         /// From which socket.
         upstream: UpstreamId,
-        /// The bytes of the datagram.
+        /// The value.
         bytes: &'a [u8],
     },
     /// Close a socket. What was to be sent on it has come before.
     CloseUpstream(UpstreamId),
-    /// Tell the watchers.
+    /// Publish to the watchers.
     Event(Event),
 }

@@ -1,11 +1,13 @@
 //! A complete snapshot on request.
 //!
-//! A server sends a snapshot as the difference to the one that the client says it has, in the ack of its inputs. A client that
-//! missed that one cannot read any later one. Here the acks of some inputs become -1, "none", until the server has sent a
-//! snapshot that differs from nothing (Teeworlds 0.7 and DDNet 20 `server.cpp`, `DoSnapshot`). One input is not enough: the
+//! A server sends a snapshot as the difference to the one that the client acks in its inputs. A watcher that
+//! missed that one cannot read any later one. Here the acks of some inputs become -1, "none", until the server has
+//! sent a snapshot that differs from nothing (Teeworlds 0.7 and DDNet 20 `server.cpp`, `DoSnapshot`). One input is not
+//! enough: the
 //! next one can overtake it before the server makes a snapshot.
 //!
-//! Law: requested by the user, announced, and over after [`INPUTS`] inputs. The client takes complete snapshots as any other.
+//! Law: requested by a person, reported, and over after [`INPUTS`] inputs. The client takes complete snapshots as any
+//! other.
 
 use teetap_wire::{
     Dir, Packet, Proto,
@@ -15,7 +17,7 @@ use teetap_wire::{
 /// Inputs that are rewritten at most: a client sends 10 to 50 a second, a server answers the request within 10 ticks.
 const INPUTS: u8 = 50;
 
-/// An input that says that the client has no snapshot; `None` = not an input, or says so already.
+/// Returns the input with the ack of no snapshot; `None` if it is not an input, or has that ack already.
 pub(crate) fn without_ack(proto: Proto, data: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Decoded::new();
     let def = system(&mut decoded, proto, Dir::C2s, data)?;
@@ -39,14 +41,14 @@ pub(crate) struct Resync {
     inputs_left: u8,
 }
 
-/// The relation of a client's datagram to a request.
+/// The effect of a resync on a client's datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acks {
     /// Nothing: it goes on as it is.
     Stay,
-    /// The acks are taken away.
+    /// The acks are removed.
     Go,
-    /// So are these, and they are the last: the server sent no complete snapshot.
+    /// The acks are removed, and they are the last: the server sent no complete snapshot.
     GoLast,
 }
 
@@ -74,7 +76,7 @@ impl Resync {
         }
     }
 
-    /// Handles a datagram of the server. True when it has the requested snapshot.
+    /// Handles a server's datagram. True when it has the snapshot that was asked for.
     pub(crate) fn on_server(&mut self, packet: &Packet<'_>) -> bool {
         // Not the one that was under way before the first input.
         let asked = self.inputs_left > 0 && self.inputs_left < INPUTS;
@@ -86,7 +88,7 @@ impl Resync {
     }
 }
 
-/// Returns true if a message of the server is a part of a snapshot that differs from nothing, or all of it.
+/// Returns true if a server's message is a part or all of a snapshot without a base.
 fn is_complete(proto: Proto, data: &[u8]) -> bool {
     let mut decoded = Decoded::new();
     let Some(def) = system(&mut decoded, proto, Dir::S2c, data) else {

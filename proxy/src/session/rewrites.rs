@@ -1,7 +1,7 @@
-//! The changes that the proxy itself makes in messages, without any rule.
+//! The changes that the proxy itself makes to messages, without any rule.
 //!
-//! Law: only bytes of a message, never its number, so nothing has to be renumbered for it, and every copy of a message is
-//! rewritten to the same bytes.
+//! Law: only bytes of a message, never its number, so nothing has to be renumbered for it, and every copy of a message
+//! is rewritten to the same bytes.
 
 use teetap_wire::Proto;
 
@@ -10,7 +10,7 @@ use super::{
     resync::without_ack,
 };
 
-/// The changes in a datagram.
+/// The change to a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rewrites {
     /// Nothing.

@@ -20,7 +20,7 @@ impl Time {
         Duration::from_micros(self.0).as_secs_f64()
     }
 
-    /// How long ago `earlier` was; zero when it was not earlier.
+    /// Returns the time since `earlier`; zero if it was not earlier.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))

@@ -66,7 +66,7 @@ impl Timers {
 }
 
 impl Alarm {
-    /// It has gone off.
+    /// Clears the alarm after it went off.
     pub(crate) fn clear(&mut self) {
         self.0 = None;
     }

@@ -1,4 +1,4 @@
-//! Tokens of our own. All of them derive from one secret, so that the core needs no randomness and a request can be
+//! The proxy's own tokens. All derive from one secret, so that the core needs no randomness and a request can be
 //! answered without keeping anything of it.
 
 use std::{
@@ -31,7 +31,7 @@ impl Tokens {
         Self { secret }
     }
 
-    /// The token for a purpose; never one of the values that mean something else on the wire.
+    /// Returns the token for a purpose; never one of the values that mean something else on the wire.
     pub(crate) fn token(&self, client: SocketAddr, purpose: Purpose) -> Token {
         let mut hasher = SipHasher24::new_with_key(&self.secret);
         client.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! A client and a server in session through the core, and somebody who throws datagrams at both legs.
+//! A client and a server in session through the core, and an attacker that throws datagrams at both legs.
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -144,7 +144,7 @@ impl Stage {
         self.checked = sent.len();
     }
 
-    /// Somebody sends from the client's address.
+    /// The attacker sends from the client's address.
     pub(crate) fn as_client(&mut self, bytes: &[u8]) {
         let addr = client_addr(0);
         self.world.input(Input::FromClient {
@@ -155,7 +155,7 @@ impl Stage {
         self.check_clients();
     }
 
-    /// Somebody sends from the server's address.
+    /// The attacker sends from the server's address.
     pub(crate) fn as_server(&mut self, bytes: &[u8]) {
         let upstream = self.upstream();
         self.world.input(Input::FromServer { upstream, bytes });
@@ -182,7 +182,7 @@ impl Stage {
         self.world.hub().unwrap().session_of(client_addr(0))
     }
 
-    /// What the end at `side` shows, its last ack, and the number after its last.
+    /// The token that the end at `side` shows, its last ack, and the number after its last.
     pub(crate) fn shown(&self, side: Side) -> Shown {
         let peer = match side {
             Side::Client => &self.world.clients[0].peer,
@@ -257,7 +257,7 @@ impl Stage {
             .count()
     }
 
-    /// What the core says about one hostile datagram: its notes, whether it sent anything on, or that it is a stray.
+    /// Returns the report on one hostile datagram: its notes, whether anything was sent on, or that its sender is unknown.
     pub(crate) fn told(&mut self, from: Side, bytes: &[u8]) -> Told {
         self.world.events.clear();
         self.throw(from, bytes);

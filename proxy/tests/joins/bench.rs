@@ -26,7 +26,7 @@ use teetap_wire::{Dir, Packet, Scratch};
 /// One of each kind of framing.
 const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant::V6];
 
-/// What happens to which message; everything else passes.
+/// The verdicts by message; everything else passes.
 pub(crate) type Script = Vec<(&'static str, Verdict)>;
 
 /// A session whose client has said one message, acked. The server has said nothing.
@@ -35,18 +35,18 @@ pub(crate) struct Bench {
     hub: Box<Hub>,
     now: u64,
     upstream: UpstreamId,
-    /// What the client and the server show.
+    /// The tokens that the client and the server show.
     shown: [Token; 2],
-    /// What they expect.
+    /// The tokens that they expect.
     expected: [Token; 2],
     /// The messages that were decided.
     pub(crate) decided: Arc<Mutex<Vec<String>>>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) answers: Vec<Answer>,
     last_command: u64,
-    /// What became of each chunk of the directions that are renumbered.
+    /// The fate of each chunk of the directions that are renumbered.
     pub(crate) placed: Vec<Placed>,
-    /// The numbers of what is held, as it was told.
+    /// The numbers of held messages, as reported.
     pub(crate) held: Vec<HeldId>,
     /// The listen sockets that were asked for, with the ports of their servers.
     pub(crate) asked: Vec<(u32, u16)>,
@@ -176,7 +176,7 @@ impl Bench {
         self.input(Input::ListenerOpened { listener, local })
     }
 
-    /// It cannot be opened.
+    /// The listen socket cannot be opened.
     pub(crate) fn listens_not(&mut self, listener: u32, error: &str) -> Vec<String> {
         let listener = ListenerId(listener);
         self.input(Input::ListenerFailed { listener, error })
@@ -358,7 +358,7 @@ fn text(chunk: &Chunk) -> String {
     format!("{number}{star}:{name}{len}")
 }
 
-/// What is said of where a message went is true, and of everything that went on now something is said.
+/// Checks that the reported place of each message is right, and that every message that went on now has one.
 fn check_places(datagram: &session::Datagram) {
     let mut scratches = [Scratch::new(), Scratch::new()];
     let [one, other] = &mut scratches;

@@ -1,4 +1,4 @@
-//! Silence and unreachable servers: what is told, what survives, and what is cleared away.
+//! Silence and unreachable servers: what is reported, what survives, and what is cleared away.
 
 use teetap_kit::{
     codec::Variant,
@@ -152,7 +152,7 @@ fn a_session_survives_the_silence_of_its_server() {
         stage.run(3 * SECOND);
         stage.assert_plays();
         assert_eq!(stage.session(), session);
-        // A second silence is told again.
+        // A second silence is reported again.
         server_away(&mut stage, true);
         stage.run(7 * SECOND);
         assert_eq!(silences(&stage), [5, 5], "{pair:?}");

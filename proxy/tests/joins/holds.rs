@@ -157,7 +157,7 @@ fn hold_one_and_others_overtake() {
     });
 }
 
-/// What is injected while others wait in order queues behind them.
+/// Messages that are injected while others wait in order queue after them.
 #[test]
 fn an_injection_queues_behind_what_is_held() {
     with_rules(&vec![fate("h", hold(60, Order::Kept))], |bench| {
@@ -230,7 +230,7 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
         assert_eq!(bench.decisions("x"), 1);
         bench.is("C a302 keepalive", &["S a302 keepalive"]);
         bench.after(5000, &[]);
-        // It is told again when it fills again.
+        // It is reported again when it fills again.
         assert_eq!(full(bench), 1);
     });
 }

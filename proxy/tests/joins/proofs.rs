@@ -25,7 +25,7 @@ const PAIRS: [Pair; 5] = [
     pair(Variant::V6, Variant::D7),
 ];
 
-/// What the hub did with each datagram of the join.
+/// The effect of the hub on each datagram of the join.
 #[derive(Debug, Default)]
 struct Seen {
     /// The datagram that was handed in last, and whether a client sent it.
@@ -35,7 +35,7 @@ struct Seen {
     crossed: usize,
     /// Data that did not come out while it was handed in.
     kept: usize,
-    /// What came out that nobody had just sent.
+    /// Datagrams that came out without one that had just come in.
     made: Vec<Vec<u8>>,
 }
 

@@ -34,7 +34,7 @@ fn the_own_port_becomes_the_one_that_the_client_came_by() {
             listen: 9000,
         };
         assert_eq!((&bench.notices, &bench.asked), (&vec![told; 5], &vec![]));
-        // What a client says is nobody's redirect.
+        // A client redirects no one.
         bench.is("C a4 2:>8303", &["S a4 2:>8303"]);
     });
 }
@@ -111,7 +111,7 @@ fn without_a_socket_it_passes_and_the_next_one_tries_again() {
     });
 }
 
-/// They are not requested in turn for ever.
+/// Two listen sockets are not requested in turn for ever.
 #[test]
 fn two_that_fail_pass_together() {
     on_each_kind(|bench| {

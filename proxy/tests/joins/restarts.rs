@@ -168,7 +168,7 @@ fn a_late_connect_of_the_old_program_does_not_disturb_the_new_one() {
         let is_knock =
             |bytes: &Vec<u8>| matches!(control::message(bytes), Some(control::CONNECT | control::TOKEN));
         let (knocks, rest): (Vec<_>, Vec<_>) = by_client.map(|sent| sent.bytes).partition(is_knock);
-        // Without tokens the old program's datagrams look like the new one's, and only numbers tell them apart.
+        // Without tokens the old program's datagrams look like the new one's, and only numbers distinguish them.
         let old = if pair.is_tokenless() {
             knocks
         } else {

@@ -21,7 +21,7 @@ const HELLO: &[u8] = b"hello";
 /// A run is over when nothing has arrived for so long.
 const QUIET: u64 = 20 * SECOND;
 
-/// What happens in a run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) variant: Variant,
@@ -77,7 +77,7 @@ pub(crate) enum Fate {
     Wrong,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) fate: Fate,
@@ -368,7 +368,7 @@ fn outcome(world: &World, fate: Fate, why: String, transcript: Vec<String>) -> O
     }
 }
 
-/// What arrived against what was meant.
+/// Compares the messages that arrived with those that were meant.
 fn check(world: &World, sides: &[Side; 2], memo: &Memo, injected: &[Vec<u8>]) -> Result<(), String> {
     let server = server_peer(world).ok_or("no slot")?;
     let client = &world.clients[0].peer;

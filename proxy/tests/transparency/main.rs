@@ -1,6 +1,6 @@
 //! Real sessions through the session core: what was recorded comes out as it went in, but for the tokens.
 //!
-//! What belongs to one leg and never crosses: TOKEN request and reply, CONNECT, CONNECTACCEPT (ACCEPT in 0.7) and
+//! These belong to one leg and never cross: TOKEN request and reply, CONNECT, CONNECTACCEPT (ACCEPT in 0.7) and
 //! DDNet's ACCEPT. Everything else does, each datagram at once and alone: data, keepalives, CLOSE, the ACCEPT of 0.6
 //! without tokens, and all of the server browser's.
 

@@ -51,7 +51,7 @@ pub(crate) struct Replay {
     events: Vec<Event>,
     /// Rules that start after this many datagrams.
     rules: Option<(usize, Option<Arc<Program>>)>,
-    /// They act from the beginning: chunks that a receiver has acked do not come out again.
+    /// The rules act from the beginning: chunks that a receiver has acked do not come out again.
     translates: bool,
     tally: Tally,
     /// The current step, to explain a failure.

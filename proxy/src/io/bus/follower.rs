@@ -19,7 +19,7 @@ use crate::{
     session::{Event, Time},
 };
 
-/// How often it looks.
+/// The interval between two looks.
 const TICK: Duration = Duration::from_millis(5);
 
 /// A copy of all snapshots takes milliseconds where sessions are many: not more often than this.
@@ -64,7 +64,7 @@ impl Follower {
         }
     }
 
-    /// Takes what there is, for whoever has a loop of his own; `false`: there will be nothing more.
+    /// Takes everything available, for callers with a loop of their own; `false`: there will be nothing more.
     pub fn turn(&mut self, now: Time) -> bool {
         loop {
             match self.queue.try_recv() {
@@ -107,7 +107,7 @@ impl Follower {
             contexts: Arc::new(self.contexts.clone()),
         };
         let mut slot = self.shared.slot();
-        // Whoever asked may be gone.
+        // The watcher may be gone.
         if self.shared.behind.load(Ordering::Acquire) > 0 {
             *slot = Some(checkpoint);
         }

@@ -1,14 +1,15 @@
-//! The bus from the data thread to whoever watches.
+//! The bus from the data thread to the watchers.
 //!
 //! ```text
 //! data thread ── Publisher ──> queue ──> Follower (aux thread) ──> ring ──> Watcher, Watcher ...
 //! ```
 //!
-//! Law: publishing never blocks and never wakes anybody. The follower takes every event, in time, and follows the snapshots
-//! of all sessions; behind it the ring is bounded and drops the oldest, with an exact count of what a watcher missed. A
+//! Law: publishing never blocks and never wakes anybody. The follower takes every event, in time, and follows the
+//! snapshots of all sessions; behind it the ring is bounded and drops the oldest, with an exact count of what a
+//! watcher missed. A
 //! watcher that missed something is given the follower's snapshots, so that it knows again what later ones differ from.
 //!
-//! Watchers read snapshots themselves: what they do not miss needs nobody else, and a recording is read the same way.
+//! Watchers read snapshots themselves: they need no help unless they miss something, and a recording is read the same way.
 
 mod follow;
 mod follower;
@@ -59,11 +60,11 @@ struct Shared {
     wanted: AtomicBool,
     /// Watchers that do not know them.
     behind: AtomicUsize,
-    /// The newest, while somebody is behind.
+    /// The newest, while a watcher lags.
     checkpoint: Mutex<Option<Checkpoint>>,
 }
 
-/// What the ring holds.
+/// An event of the ring.
 #[derive(Clone, Debug)]
 struct Item {
     /// Of the event, from 1.
@@ -105,8 +106,8 @@ impl Bus {
         }
     }
 
-    /// The two ends before the ring, for a core that makes these events: one for the data thread, one for a thread of its
-    /// own.
+    /// The two ends before the ring, for a core that makes these events: one for the data thread, one for a thread of
+    /// its own.
     #[must_use]
     pub fn open(&self, events: Events) -> (Publisher, Follower) {
         let mut contexts = Contexts::new(self.registry);

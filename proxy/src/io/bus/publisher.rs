@@ -9,7 +9,7 @@ use crate::session::{Event, What};
 /// which it got no processor.
 pub(super) const QUEUE: usize = 64 << 20;
 
-/// Tells the bus what happened. There is one: the data thread's.
+/// The publishing end of the bus. There is one, in the data thread.
 #[derive(Debug)]
 pub struct Publisher {
     shared: Arc<Shared>,
@@ -26,8 +26,8 @@ impl Publisher {
         }
     }
 
-    /// Tells everybody who watches. Without watchers the event is gone, which is no error; where too many wait it is gone
-    /// too, and is counted as missed by all.
+    /// Publishes an event to all watchers. Without watchers the event is dropped silently; where too many wait it is
+    /// dropped too, and is counted as missed by all.
     pub fn publish(&mut self, event: Event) {
         self.ordinal += 1;
         self.shared.published.store(self.ordinal, Ordering::Release);

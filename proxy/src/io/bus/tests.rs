@@ -85,7 +85,7 @@ fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
     assert_eq!(watcher.lost(), room - 8 + 5 + 1);
 }
 
-/// The copy comes with the first event behind the gap that the follower sees, once, and only to whoever is behind.
+/// The copy comes with the first event behind the gap that the follower sees, once, and only to a watcher that lags.
 #[test]
 fn whoever_missed_something_is_told_the_snapshots() {
     let bus = bus(4);
@@ -121,7 +121,7 @@ fn whoever_missed_something_is_told_the_snapshots() {
     assert!(!tell(Duration::from_millis(1)));
     assert!(tell(2 * follower::BETWEEN));
     assert!(!tell(4 * follower::BETWEEN));
-    // Gone while behind: nobody needs the copy any more.
+    // Gone while it lagged: the copy is not needed any more.
     for at in 20..30 {
         publisher.publish(event(at));
     }
@@ -150,7 +150,7 @@ fn nobody_watches() {
     assert_eq!((number(late.poll()), late.lost()), (3, 0));
 }
 
-/// Of a run that tells only what is odd nobody can know the snapshots.
+/// The snapshots of a run that emits only odd events cannot be known.
 #[test]
 fn without_all_events_there_are_no_snapshots() {
     let bus = bus(4);

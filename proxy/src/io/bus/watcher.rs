@@ -1,4 +1,4 @@
-//! The end of somebody who watches.
+//! The end of a watcher.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -8,15 +8,15 @@ use tokio::sync::broadcast::{self, error::TryRecvError};
 use super::{Item, Shared};
 use crate::session::Event;
 
-/// What a watcher sees.
+/// An item that a watcher receives.
 #[derive(Clone, Debug)]
 pub enum Seen {
     /// An event.
     Event(Arc<Event>),
-    /// So many events were not seen: they were overwritten before this watcher came to them, or there was no room for them
-    /// at all.
+    /// So many events were not seen: they were overwritten before this watcher came to them, or there was no room for
+    /// them at all.
     Gap(u64),
-    /// After a gap, and some events later: the snapshots as they are here, known by somebody who missed nothing.
+    /// After a gap, and some events later: the snapshots as they are here, known by a follower that missed nothing.
     Snapshots(Arc<Contexts>),
 }
 
@@ -30,7 +30,7 @@ pub struct Watcher {
     lost: u64,
     /// The snapshots are not known.
     behind: bool,
-    /// What comes behind a gap or behind snapshots.
+    /// The item after a gap or after snapshots.
     next: Option<Item>,
 }
 
@@ -92,7 +92,7 @@ impl Watcher {
         }
     }
 
-    /// What was published at the end and had no room.
+    /// Events published at the end that had no room.
     fn last_gap(&mut self) -> Option<Seen> {
         let missed = self
             .shared
@@ -110,7 +110,7 @@ impl Watcher {
     }
 
     fn ask(&mut self) {
-        // With the slot in hand, as whoever catches up.
+        // With the slot in hand, like a watcher that catches up.
         let _slot = self.shared.slot();
         if !self.behind {
             self.behind = true;
@@ -134,7 +134,7 @@ impl Watcher {
     fn catch_up(&mut self) {
         if std::mem::take(&mut self.behind) {
             let mut slot = self.shared.slot();
-            // Asked with the slot in hand: whoever falls behind from now on gets a newer one.
+            // Requested with the slot in hand: a watcher that lags from now on gets a newer one.
             if self.shared.behind.fetch_sub(1, Ordering::AcqRel) == 1 {
                 *slot = None;
                 self.shared.wanted.store(false, Ordering::Release);

@@ -23,7 +23,7 @@ pub struct Entry {
     /// The input.
     #[serde(rename = "in")]
     pub input: Happened,
-    /// The outputs of the core, in order; events are not kept.
+    /// The outputs, in order; events are not kept.
     #[serde(rename = "out")]
     pub outputs: Vec<Wanted>,
 }
@@ -108,7 +108,7 @@ pub enum Wanted {
 }
 
 impl Entry {
-    /// Returns the memory that it occupies, roughly, in bytes; always the same for the same entry.
+    /// Returns the size in memory, roughly, in bytes; always the same for the same entry.
     pub(super) fn weight(&self) -> usize {
         let outputs = self.outputs.iter().map(|output| {
             let bytes = match output {
@@ -125,7 +125,7 @@ impl Happened {
     /// The input that this one repeats. `compile` makes a program of its text.
     ///
     /// # Errors
-    /// What `compile` says.
+    /// Returns the error of `compile`.
     pub fn input(&self, compile: Compile<'_>) -> Result<Input<'_>, String> {
         Ok(match self {
             Self::FromClient {
@@ -345,7 +345,7 @@ impl Happened {
 }
 
 impl Wanted {
-    /// Returns the output as the log has it; `None` for events, which change nothing outside.
+    /// Returns the output for the log; `None` for events, which change nothing outside.
     #[must_use]
     pub fn of(output: &Output<'_>) -> Option<Self> {
         Some(match output {

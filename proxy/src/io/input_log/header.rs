@@ -42,7 +42,7 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
-    /// [`Config::secret`]: with it the tokens of the run can be computed, which is why the file is its owner's alone.
+    /// [`Config::secret`]: with it the tokens of the run can be computed, so only the owner can read the file.
     pub secret: Hex,
     /// [`Config::proto`].
     pub proto: Option<Word<Proto>>,
@@ -65,7 +65,7 @@ pub struct End {
     pub error: Option<String>,
 }
 
-/// Why a log ends.
+/// The reason for which a log ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {

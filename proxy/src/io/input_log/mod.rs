@@ -3,8 +3,8 @@
 //! # The file
 //!
 //! JSON lines, version [`VERSION`]. The first line is the [`Header`]: the version, what the core was made of (the
-//! secret of its tokens included), its seed, server, listen address and wall clock. Then one [`Entry`] per input, with what
-//! the core sent, opened and closed because of it; bytes are hex. The last line is an [`End`].
+//! secret of its tokens included), its seed, server, listen address and wall clock. Then one [`Entry`] per input, with
+//! what the core sent, opened and closed because of it; bytes are hex. The last line is an [`End`].
 //!
 //! ```text
 //! {"input_log":3,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
@@ -19,7 +19,7 @@
 //! its own encodes and writes. The queue is bounded by bytes. Where it overflows or the disk fails the log ends with a
 //! line that says so; the run goes on. What is written is always a beginning of the run, without holes.
 //!
-//! It is not a capture for other programs: it holds what this core saw, in its own words.
+//! A capture for other programs is another file: this one holds the inputs of this core in its own format.
 
 mod entry;
 mod header;

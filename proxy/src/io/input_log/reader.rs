@@ -24,7 +24,7 @@ pub struct Reader<R> {
     cut: Option<Cut>,
 }
 
-/// How a log ends that does not hold the whole run.
+/// The way in which a log is cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// In the middle of this line.
@@ -35,16 +35,16 @@ pub enum Cut {
     Because(End),
 }
 
-/// Why a log cannot be read, or not any further.
+/// An error of reading a log.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// An error of the operating system.
+    /// The error of the operating system.
     #[error("cannot read the input log: {0}")]
     System(#[from] io::Error),
-    /// A file that is something else.
-    #[error("not an input log: its first line is not that of one ({0})")]
+    /// The file is not an input log.
+    #[error("this is no input log: its first line is not that of one ({0})")]
     NotALog(String),
-    /// A log of another version.
+    /// The log has another version.
     #[error("this is an input log of version {0}, and only version {VERSION} is known here")]
     Version(u32),
     /// A line is damaged.
@@ -52,7 +52,7 @@ pub enum ReadError {
     Damaged {
         /// The number of the line, from 1.
         line: u64,
-        /// The error in it.
+        /// A description of the error.
         text: String,
     },
     /// A program was set that cannot be compiled.
@@ -60,7 +60,7 @@ pub enum ReadError {
     Program {
         /// The line, from 1.
         line: u64,
-        /// The error in it.
+        /// A description of the error.
         error: String,
     },
 }
@@ -113,7 +113,7 @@ impl<R: BufRead> Reader<R> {
         &self.header
     }
 
-    /// Returns the cut after the last entry, if something is missing; known when there are no more entries.
+    /// Returns how the log was cut after the last entry; known when there are no more entries.
     #[must_use]
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
@@ -175,7 +175,7 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// Returns true if the line is whole; it is empty when there is none.
+/// Reads a line. Returns true if it is whole; it is empty at the end of the file.
 fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     log.take(LONGEST).read_until(b'\n', line)?;
     Ok(line.last() == Some(&b'\n'))

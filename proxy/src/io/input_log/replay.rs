@@ -20,7 +20,7 @@ pub struct Checked {
     pub until: Time,
     /// The first difference, where the replay stopped.
     pub difference: Option<Difference>,
-    /// The part that is missing after the last input.
+    /// The cut after the last input; `None` for a complete log.
     pub cut: Option<Cut>,
 }
 

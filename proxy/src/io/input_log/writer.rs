@@ -26,7 +26,7 @@ use crate::session::{Input, Output, Time};
 /// Bytes of entries that may wait for the writer: a second of a flood, minutes of a game.
 const QUEUE: usize = 64 << 20;
 
-/// How often the writer looks for entries.
+/// The interval at which the writer looks for entries.
 const TICK: Duration = Duration::from_millis(10);
 
 /// Bytes of lines that are written at once.
@@ -44,13 +44,13 @@ pub struct InputLog {
     pub version: &'static str,
 }
 
-/// Why there is no log.
+/// An error of creating a log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// Something has that name already.
     #[error("{0} exists: an input log overwrites nothing, name another file")]
     Exists(PathBuf),
-    /// A file that cannot be created or written.
+    /// The file cannot be created or written.
     #[error("cannot write the input log {path}: {error}", path = path.display())]
     Create {
         /// The file.
@@ -78,7 +78,7 @@ pub struct Writing {
     faults: Faults,
 }
 
-/// Reports when a log has ended before the run; cheap to clone.
+/// A handle that reports when a log has ended before the run; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Faults(Arc<Shared>);
 
@@ -193,7 +193,7 @@ impl Drop for Recorder {
 }
 
 impl Writing {
-    /// Returns the handle that reports when the log has ended before the run.
+    /// Returns a handle that reports when the log has ended before the run.
     #[must_use]
     pub fn faults(&self) -> Faults {
         self.faults.clone()
@@ -210,7 +210,7 @@ impl Writing {
 }
 
 impl Faults {
-    /// Why the log has ended before the run, once.
+    /// Returns why the log has ended before the run, once.
     #[must_use]
     pub fn news(&self) -> Option<String> {
         let fault = self.0.fault.get()?;

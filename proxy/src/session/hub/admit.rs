@@ -1,4 +1,4 @@
-//! Clients at the door: TOKEN requests, first CONNECTs, repeated ones, and CONNECTs of a client that restarted.
+//! The admission of clients: TOKEN requests, first CONNECTs, repeated ones, and CONNECTs of a client that restarted.
 //!
 //! One late, duplicated or spoofed CONNECT must never kill a good session, and a real restart must play again. So a
 //! CONNECT on a living session is either a repeat, which is answered again, or it opens a candidate beside the
@@ -47,19 +47,20 @@ impl NamedTokens {
     }
 }
 
-/// A CONNECT, as far as the door cares.
+/// A CONNECT, as far as admission needs it.
 #[derive(Clone, Copy, Debug)]
 struct Connect {
     proto: Proto,
     /// The token that the client names.
     client_token: Option<Token>,
-    /// The token of the proxy that it shows; 0.7 only.
+    /// The proxy's token that it shows; 0.7 only.
     shown: Option<Token>,
 }
 
 impl Hub {
-    /// Returns true if a datagram has the form of a CONNECT or TOKEN request, where in a session of this kind its bytes cannot
-    /// mean anything else: 0.6 never sets the bit that marks control packets of 0.7, but in 0.7 compressed data begins
+    /// Returns true if a datagram has the form of a CONNECT or TOKEN request, where in a session of this kind its
+    /// bytes cannot mean anything else: 0.6 never sets the bit that marks control packets of 0.7, but in 0.7
+    /// compressed data begins
     /// like a CONNECT of 0.6.
     pub(super) fn is_request_to(&self, id: SessionId, bytes: &[u8]) -> bool {
         match bytes.first().map(|flags| flags & 0xfc) {
@@ -73,7 +74,7 @@ impl Hub {
         }
     }
 
-    /// A datagram that may start a session. False when it is nothing of the kind.
+    /// Handles a datagram that may start a session. Returns false if it cannot.
     pub(super) fn admit(
         &mut self,
         addr: ClientAddr,
@@ -133,7 +134,7 @@ impl Hub {
         self.on_new_connect(addr, slot, connect, bytes)
     }
 
-    /// 0.7's request for our token. Answered without state, never with more bytes than it has itself.
+    /// Answers 0.7's TOKEN request without state, never with more bytes than it has itself.
     fn on_token_request(
         &mut self,
         addr: ClientAddr,
@@ -144,7 +145,7 @@ impl Hub {
         current: Option<SessionId>,
     ) -> bool {
         if header_token != Token::NONE {
-            // With a token of the proxy it re-keys a living session, which its own packet path does.
+            // With the proxy's token it re-keys a living session, which its own packet path does.
             if current.is_none() {
                 self.unknown_sender(addr, bytes);
             }
@@ -191,8 +192,8 @@ impl Hub {
         true
     }
 
-    /// Returns true if a client of 0.6 is at that address for certain: it has shown that it is there, and lately. A request of 0.7
-    /// in its name is from another program, and the answer would crash DDNet 16.4.
+    /// Returns true if a client of 0.6 is certainly at that address: it was active lately. A request of 0.7
+    /// in its name is forged, and the answer would crash DDNet 16.4.
     fn plays_six(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(|link| {
             let talks = link.is_online() && link.client_silence(self.env.now) < TOKENLESS_SILENCE;
@@ -205,7 +206,7 @@ impl Hub {
         link.is_some_and(|link| link.proto() == Proto::V7)
     }
 
-    /// The same CONNECT once more: the same client token, or any before the client's first data.
+    /// Returns true for a repeated CONNECT: the same client token, or any before the client's first data.
     fn is_repeat(&self, id: SessionId, connect: Connect) -> bool {
         let Some(link) = self.sessions.links.get(&id) else {
             return false;
@@ -231,7 +232,7 @@ impl Hub {
             if link.is_closing() {
                 self.with_link(id, |link, _, env| link.leave(env));
             } else if link.proto() == Proto::V6 && connect.proto != Proto::V7 {
-                // Without tokens nothing can tell a restart from a late copy but the old session's silence.
+                // Without tokens only the old session's silence distinguishes a restart from a late copy.
                 if link.is_half_open() || link.client_silence(self.env.now) < TOKENLESS_SILENCE {
                     self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
                     return true;
@@ -261,7 +262,7 @@ impl Hub {
         is_answer(&named).then_some(Some(named))
     }
 
-    /// Returns true if a token is one that this address was given: for the token that it names now or for one it named before.
+    /// Returns true if this address was given the token: for the token that it names now or for one it named before.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
         let mut asked = std::iter::once(named).chain(self.named.of(addr.addr));
         asked.any(|named| self.tokens.token(addr.addr, Purpose::Named(named)) == shown)
@@ -306,8 +307,8 @@ impl Hub {
         self.with_link(id, |_, _, _| ());
     }
 
-    /// Sessions that are not online are bounded, those included that linger after a refusal or a CLOSE: otherwise a flood
-    /// of refused clients would have a socket each. Those that linger give way first, then the oldest.
+    /// Sessions that are not online are bounded, those included that linger after a refusal or a CLOSE: otherwise a
+    /// flood of refused clients would have a socket each. Those that linger give way first, then the oldest.
     fn make_room(&mut self, addr: ClientAddr) {
         while let Some(id) = self.one_too_many(addr) {
             if self.sessions.links.get(&id).is_some_and(Link::is_half_open) {

@@ -322,7 +322,7 @@ impl Hub {
     }
 }
 
-/// Returns true if the version bits are those of 0.7, even where the tokens are cut off: DDNet 16.4's client does not survive
+/// Returns true if the version bits are those of 0.7, even where the tokens are cut off: DDNet 16.4's client crashes on
 /// such a datagram.
 fn looks_seven(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|first| first & 0x03 == 0x01)

@@ -66,7 +66,7 @@ impl Hub {
         }
     }
 
-    /// Something happened. Time never goes back: an earlier `now` counts as the latest one.
+    /// Handles an input. Time never goes back: an earlier `now` counts as the latest one.
     pub fn handle(&mut self, now: Time, input: Input<'_>) {
         self.env.now = self.env.now.max(now);
         self.env.out.reset();
@@ -113,30 +113,30 @@ impl Hub {
         self.run_timers();
     }
 
-    /// The next thing to do; `None` when there is nothing left.
+    /// Returns the next output; `None` when there is nothing left.
     pub fn poll(&mut self) -> Option<Output<'_>> {
         self.env.out.poll()
     }
 
-    /// When [`Input::Timeout`] has to be handled at the latest.
+    /// Returns the time at which [`Input::Timeout`] has to be handled at the latest.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         self.timers.first()
     }
 
-    /// What has passed so far.
+    /// The traffic so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// How many sessions exist: opening, online or just closed.
+    /// Returns the number of sessions: opening, online or just closed.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.sessions.links.len()
     }
 
-    /// The living session of a client; of a bare address, that behind the first listen socket.
+    /// Returns the living session of a client; for a bare address, that of the first listen socket.
     #[must_use]
     pub fn session_of(&self, client: impl Into<ClientAddr>) -> Option<SessionId> {
         self.sessions.slot(client.into()).current
@@ -292,7 +292,7 @@ impl Hub {
         }
     }
 
-    /// The candidate has shown its own token: it was a restart.
+    /// Promotes a candidate that has shown its own token: the client restarted.
     fn promote(&mut self, addr: ClientAddr, current: SessionId, candidate: SessionId) {
         self.sessions.slots.insert(
             addr,
@@ -322,8 +322,8 @@ impl Hub {
         }
     }
 
-    /// Sends the datagram that `write` puts into an empty buffer. Everything leaves here that belongs to no session: what
-    /// goes through browser relays, and answers that keep no state.
+    /// Sends the datagram that `write` puts into an empty buffer. Everything leaves here that belongs to no session:
+    /// what goes through browser relays, and answers that keep no state.
     fn transmit(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
         self.env.out.send(to, write);
     }

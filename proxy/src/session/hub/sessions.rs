@@ -63,7 +63,7 @@ impl Sessions {
         slots.filter_map(|(_, slot)| slot.current)
     }
 
-    /// Takes a session out. The candidate beside it, which has to be announced, takes its place.
+    /// Takes a session out. The candidate beside it takes its place; its promotion has to be reported.
     pub(super) fn remove(&mut self, id: SessionId) -> Option<(Link, Option<SessionId>)> {
         let link = self.links.remove(&id)?;
         self.owners.remove(&link.upstream());

@@ -1,6 +1,6 @@
-//! The traffic, in numbers.
+//! Counters of the traffic.
 
-/// Returns the traffic so far.
+/// The traffic so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Sessions that came online.

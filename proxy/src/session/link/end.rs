@@ -1,4 +1,4 @@
-//! How a session ends: CLOSE of a peer, silence, custody that nobody acks, or a person.
+//! The end of a session: CLOSE of a peer, silence, custody that is never acked, or a command.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use super::{
 };
 use crate::session::{Notice, Origin, State};
 
-/// How long late datagrams of a closed session are swallowed.
+/// The time for which late datagrams of a closed session are swallowed.
 const LINGER: Duration = Duration::from_secs(2);
-/// Bytes of a reason that are sent on. Receivers keep 127, DDNet 255, so that nobody misses anything, and the datagram
+/// Bytes of a reason that are sent on. Receivers keep 127, DDNet 255, so nothing is lost, and the datagram
 /// stays one that they read.
 const MAX_REASON: usize = 1024;
 /// 0.6.4 and 0.7 servers ban an address whose connection ends this soon (transport reference, section 8).
@@ -66,7 +66,7 @@ impl Link {
         }
     }
 
-    /// A person, a rule or the end of the program closes one leg or both.
+    /// Closes one leg or both for a person, a rule or the end of the run.
     pub(crate) fn close(&mut self, side: Option<Side>, reason: &[u8], env: &mut Env) {
         if self.is_closing() {
             return;
@@ -79,12 +79,12 @@ impl Link {
         self.begin_closing(None, Some(reason), env);
     }
 
-    /// The proxy itself ends it: both peers are told.
+    /// Ends the session on behalf of the proxy: both peers get a CLOSE.
     pub(super) fn end_by_proxy(&mut self, reason: &[u8], env: &mut Env) {
         self.close(None, reason, env);
     }
 
-    /// The session that a restarted client left behind: only the server is told.
+    /// Ends the session that a restarted client left: only the server gets a CLOSE.
     pub(crate) fn leave(&mut self, env: &mut Env) {
         if !self.is_closing() {
             self.close(Some(Side::Server), b"", env);

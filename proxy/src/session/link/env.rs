@@ -1,4 +1,4 @@
-//! The surroundings of all sessions.
+//! The environment that all sessions share.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::session::{
     time::Time,
 };
 
-/// The surroundings that the hub lends to a session while it handles an input.
+/// The environment that the hub lends to a session while it handles an input.
 pub(crate) struct Env {
     /// When the input happened.
     pub(crate) now: Time,
@@ -22,7 +22,7 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Whether the program acts on messages of a direction.
+    /// Returns true if the program acts on messages of a direction.
     pub(crate) fn acts(&self, proto: Proto, dir: Dir) -> bool {
         self.program
             .as_ref()

@@ -1,7 +1,7 @@
 //! How a session comes online: both handshakes, each with tokens of its own.
 //!
 //! The client's CONNECT opens the server leg in the client's kind; only when the server has answered is the client
-//! answered, in the kind that the server chose. So a refusal reaches the client as the server sent it.
+//! answered, in the kind that the server chose. So a refusal reaches the client in the server's own words.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::session::{
     timers::Alarm,
 };
 
-/// A silent server is told of after this long, and again each time it doubles.
+/// A silent server is reported after this long, and again each time it doubles.
 const FIRST_NOTICE: Duration = Duration::from_secs(2);
 /// No line on which one plays is slower; a server that took longer to answer was not there.
 const SLOWEST: Duration = Duration::from_secs(3);
@@ -71,8 +71,8 @@ impl Link {
         if !self.is_closing() && self.is_half_open() {
             self.client.last_received = env.now;
         }
-        // Online, the client has shown that it got the answer. One more, with its ack of 0, could only harm: a 0.7 client
-        // whose numbers have wrapped takes it for an ack, and a restarted tokenless client for the old session.
+        // Online, the client has shown that it got the answer. One more, with its ack of 0, could only harm: a 0.7
+        // client whose numbers have wrapped takes it for an ack, and a restarted tokenless client for the old session.
         if matches!(self.phase, Phase::Answered(_)) {
             self.answer_client(env);
         }
@@ -104,7 +104,7 @@ impl Link {
 
     pub(super) fn opening_timeout(&mut self, env: &mut Env) {
         if self.client_silence(env.now) >= CLIENT_GONE {
-            // The address may be another client's by now: only the server gets a CLOSE.
+            // The address may belong to another client by now: only the server gets a CLOSE.
             self.close(Some(Side::Server), b"the client gave up", env);
             return;
         }
@@ -139,7 +139,7 @@ impl Link {
         Taken::Yes
     }
 
-    /// A server that may have a slot for the proxy already gets a CLOSE.
+    /// Sends CLOSE to a server that may have a slot already.
     pub(super) fn close_server_while_opening(&mut self, reason: &[u8], env: &mut Env) {
         let Phase::Opening(Opening {
             handshake: Some(handshake),
@@ -204,8 +204,8 @@ impl Link {
         }
     }
 
-    /// Returns what is wrong with a datagram that did nothing for the handshake. That a 0.6 server shows another token than the
-    /// one in the request is not a mistake: which of its kinds it is, is not known yet.
+    /// Returns the notes of a datagram that did nothing for the handshake. A 0.6 server may show another token than the
+    /// one in the request: its variant is not known yet.
     fn why_ignored(&self, datagram: &[u8], scratch: &mut Scratch) -> Notes {
         let proto = self.server.proto;
         let mut notes = Notes::default();

@@ -7,7 +7,7 @@ use super::{Env, Link};
 use crate::session::{Held, Notice, Origin, compose::fits};
 
 impl Link {
-    /// A message of a person's, or one that a rule made for the other direction.
+    /// Sends a message of a person, or one that a rule made for the other direction.
     ///
     /// # Errors
     /// Why it is not sent.
@@ -66,14 +66,14 @@ impl Link {
         found.then_some(()).ok_or("it is not held")
     }
 
-    /// What rules made for the direction opposite to the message they saw.
+    /// Sends the messages that rules made for the opposite direction.
     pub(super) fn send_crossing(&mut self, env: &mut Env) {
         for made in std::mem::take(&mut env.work.crossing) {
             let _noticed = self.inject(&made, Origin::Rule, env);
         }
     }
 
-    /// Everything of a direction that is due and has room.
+    /// Sends everything of a direction that is due and has room.
     pub(super) fn send_due(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         if self.splice(dir).is_identity() {
             return;
@@ -84,7 +84,7 @@ impl Link {
         self.send_composed(dir, origin, env);
     }
 
-    /// The resend timer of what the proxy answers for.
+    /// Runs the resend timer of the messages in custody.
     pub(super) fn resend_oldest(&mut self, dir: Dir, env: &mut Env) {
         let proto = self.server.proto;
         env.work.composer.clear();
@@ -93,7 +93,7 @@ impl Link {
         self.send_composed(dir, Origin::Proxy, env);
     }
 
-    /// A resend request of `side`'s that the proxy answers itself.
+    /// Answers a resend request of `side` with the messages in custody.
     pub(super) fn answer_resend_request(&mut self, side: Side, env: &mut Env) {
         let dir = Dir::from_sender(side.other());
         let proto = self.server.proto;

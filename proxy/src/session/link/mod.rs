@@ -34,7 +34,7 @@ pub(crate) struct Opened {
     /// The port of that listen socket, where it is not the first.
     pub(crate) listen_port: Option<u16>,
     pub(crate) upstream: UpstreamId,
-    /// The protocol that the client requested.
+    /// The protocol of the client's request.
     pub(crate) asked: Proto,
     /// The token that the client named, in 0.6.5 and 0.7.
     pub(crate) client_token: Option<Token>,
@@ -57,9 +57,9 @@ pub(crate) struct Link {
     c2s: Splice,
     s2c: Splice,
     phase: Phase,
-    /// What the program remembers of it.
+    /// The state that the program keeps for this session.
     rules: Option<Box<dyn Decide>>,
-    /// When it was last told that the server is unreachable.
+    /// When it was last reported that the server is unreachable.
     unreachable_reported: Option<Time>,
     /// A datagram of the server's that waits for a listen socket.
     waiting: Waiting,
@@ -71,7 +71,7 @@ pub(crate) struct Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     Yes,
-    /// Not this session's, or void, for this reason.
+    /// The datagram belongs to another session, or is void, for this reason.
     No(Code),
 }
 
@@ -100,7 +100,7 @@ impl Link {
         self.opened.token
     }
 
-    /// Returns the proxy's token on the server leg, where the variant has one (0.7).
+    /// The proxy's token on the server leg, in variants where it has one (0.7).
     pub(crate) fn own(&self) -> Token {
         self.opened.own
     }
@@ -134,7 +134,7 @@ impl Link {
         now.since(self.client.last_received)
     }
 
-    /// Handles a datagram of the client that is not a CONNECT or TOKEN request.
+    /// Handles a client's datagram other than a CONNECT or TOKEN request.
     pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> Taken {
         let packet = match Packet::parse(self.client.proto, datagram, scratch) {
             Ok(packet) => packet,
@@ -168,7 +168,7 @@ impl Link {
                 .is_ok_and(|packet| self.client.check(&packet).is_ok())
     }
 
-    /// A datagram of the server's.
+    /// Handles a server's datagram.
     pub(crate) fn on_server(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) {
         if matches!(self.phase, Phase::Opening(_)) {
             if !self.server_while_opening(datagram, scratch, env) {
@@ -192,7 +192,7 @@ impl Link {
         self.report_refused(Side::Server, datagram, refused, env);
     }
 
-    /// The network says that the server is not there. It ends nothing.
+    /// Reports that the network has no route to the server. The session goes on.
     pub(crate) fn on_unreachable(&mut self, error: &str, env: &mut Env) {
         const REPORT_EVERY: Duration = Duration::from_secs(5);
         if self.is_closing()
@@ -211,7 +211,7 @@ impl Link {
         self.waiting.take()
     }
 
-    /// When this session has to be handled without a datagram.
+    /// Returns the time at which this session has to be handled without a datagram.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let heard = self.client.last_received;
         match &self.phase {
@@ -242,7 +242,7 @@ impl Link {
         }
     }
 
-    /// Time has passed.
+    /// Handles a timeout.
     pub(crate) fn on_timeout(&mut self, env: &mut Env) {
         match self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
@@ -290,7 +290,7 @@ impl Link {
         env.out.send(destination, write);
     }
 
-    /// Between which addresses its datagrams are.
+    /// Returns the addresses of its datagrams.
     pub(crate) fn ends(&self) -> Ends {
         Ends {
             client: Some(self.opened.client.addr),
@@ -321,7 +321,7 @@ impl Link {
         env.out.event(env.now, Some(self.id()), What::Session(change));
     }
 
-    /// A datagram that stayed on its leg: handshakes, and late ones of a closed session.
+    /// Reports a datagram that stayed on its leg: handshakes, and late ones of a closed session.
     fn report_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env) {
         let leg = self.leg(from);
         leg.ordinal += 1;
@@ -342,7 +342,7 @@ impl Link {
         }
     }
 
-    /// A datagram that the session refuses, and why.
+    /// Reports a datagram that the session refuses, and why.
     pub(crate) fn report_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env) {
         let mut notes = Notes::default();
         notes.push(Note {
@@ -353,7 +353,7 @@ impl Link {
         self.report_one_leg(from, datagram, &notes, env);
     }
 
-    /// What the proxy sent on one leg on its own since `mark`.
+    /// Reports the datagrams that the proxy sent on one leg on its own since `mark`.
     fn report_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
         if !env.out.is_watched_closely() {
             return;
@@ -367,7 +367,7 @@ impl Link {
     }
 }
 
-/// Refuses what the peers of this proxy might not survive although its token is right, because they do not check it.
+/// Refuses a datagram that could crash a peer although its token is right, because the peer does not check it.
 /// 0.6.4 and 0.6.5 copy an uncompressed payload past the end of their buffer (Teeworlds 0.6.5 network.cpp,
 /// `UnpackPacket`); no sender of these versions makes one so large.
 fn fitting(packet: &Packet<'_>) -> Result<(), Code> {
@@ -378,8 +378,8 @@ fn fitting(packet: &Packet<'_>) -> Result<(), Code> {
     Ok(())
 }
 
-/// And what a client of 0.6 might not: DDNet 16.4 takes a packet with the mark of 0.7 for one, and reads its tokens
-/// into nothing (network_client.cpp, `Recv`). No server of 0.6 sets that bit.
+/// Refuses a datagram that could crash a client of 0.6: DDNet 16.4 takes a packet with the mark of 0.7 for one, and
+/// reads its tokens into nothing (network_client.cpp, `Recv`). No server of 0.6 sets that bit.
 fn survivable(datagram: &[u8], packet: &Packet<'_>) -> Result<(), Code> {
     const SEVEN: u8 = 0x04;
     let marked = datagram.first().is_some_and(|first| first & SEVEN != 0);

@@ -19,9 +19,9 @@ const ACCEPT_ANSWERED: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// The server has not let us in yet.
+    /// The server has not accepted yet.
     Opening(Opening),
-    /// The server has answered, and so was the client; the client's first packet makes the session online.
+    /// The server has accepted and the client was answered; the client's first packet makes the session online.
     Answered(Answered),
     Online(Online),
     /// Closed; late datagrams are swallowed until then.
@@ -34,7 +34,7 @@ pub(super) struct Opening {
     /// `None` only while a datagram is being handled.
     pub(super) handshake: Option<Handshake>,
     pub(super) next_request: Time,
-    /// When the server's silence is worth telling next.
+    /// When the server's silence is reported next.
     pub(super) next_notice: Time,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Opening {
 pub(super) struct Answered {
     /// How long the server's answer to CONNECT took.
     pub(super) connect_took: Duration,
-    /// Whether it was said that nothing is touched in a join of this kind.
+    /// True once the notice about this kind of join was emitted.
     pub(super) is_legacy_reported: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Online {
     pub(super) accept: Option<LoneAccept>,
     /// Rules act but the session may not be renumbered yet.
     pub(super) arm_pending: bool,
-    /// Whether the server's present silence was told.
+    /// True once the server's present silence was reported.
     pub(super) is_silence_reported: bool,
     pub(super) resync: Resync,
 }

@@ -17,7 +17,8 @@ use crate::session::{
 };
 
 impl Link {
-    /// The order of steps for one datagram: ack, handshake packets, redirects, resend request, chunks, sending, telling.
+    /// The order of steps for one datagram: ack, handshake packets, redirects, resend request, chunks, sending,
+    /// reporting.
     pub(super) fn relay(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         let (_, back, _) = self.parts(from);
         let (ack, odd_ack) = match back.on_ack(packet.header.ack) {
@@ -104,8 +105,8 @@ impl Link {
         (resend, answer)
     }
 
-    /// Whether the server redirects its client. In identity mode every chunk's header is read here, and nothing more is
-    /// done to it.
+    /// Returns true if the server redirects its client. In identity mode every chunk's header is read here, and
+    /// nothing more is done to it.
     fn read_chunks(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env) -> bool {
         env.work.missing = 0;
         if packet.header.flags.contains(Flags::CONTROL) {
@@ -127,7 +128,7 @@ impl Link {
         extended && from == Side::Server && redirects(packet)
     }
 
-    /// What is changed in a datagram without any rule.
+    /// Returns the changes to a datagram that need no rule.
     fn own_rewrites(
         &mut self,
         from: Side,
@@ -167,8 +168,8 @@ impl Link {
         Rewrites::Acks
     }
 
-    /// Whether a datagram has to wait for a listen socket. When it need not any more, what becomes of its redirects is
-    /// told.
+    /// Returns true if a datagram has to wait for a listen socket. If not, the fate of its redirects is
+    /// reported.
     fn awaits_listener(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> bool {
         let Env { listeners, out, .. } = env;
         match self.waiting.resolve(datagram, packet, listeners, out) {
@@ -184,8 +185,8 @@ impl Link {
         true
     }
 
-    /// Places every chunk; in identity mode only those of a datagram in which something is changed. True when the payload that goes on
-    /// differs from the one that came.
+    /// Places every chunk; in identity mode only those of a datagram in which something is changed. True when the
+    /// payload that goes on differs from the one that came.
     fn place_chunks(
         &mut self,
         from: Side,
@@ -309,7 +310,7 @@ impl Link {
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
     }
 
-    /// A full hold queue is told once each time it fills.
+    /// Reports a full hold queue once each time it fills.
     fn report_full(&mut self, dir: Dir, env: &mut Env) {
         if self.splice(dir).has_begun_refusing() {
             self.notice(Notice::HoldFull { dir }, env);

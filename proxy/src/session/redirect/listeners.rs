@@ -36,14 +36,14 @@ enum State {
     Failed(Box<str>),
 }
 
-/// The thing in front of a port of the server's host.
+/// The listen socket in front of a port of the server's host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Front {
     /// A listen socket of the proxy with this port.
     Open(u16),
     /// Soon.
     Opening,
-    /// No socket of the proxy, for this reason.
+    /// None, for this reason.
     None(Box<str>),
 }
 
@@ -77,7 +77,7 @@ impl Listeners {
         }
     }
 
-    /// Returns what is in front of a port; where there is nothing yet a listen socket is requested.
+    /// Returns the listen socket in front of a port; where there is none yet, requests one.
     pub(crate) fn seek(&mut self, port: u16, out: &mut Outbox) -> Front {
         if let Some(listener) = self.of(port) {
             return match &listener.state {
@@ -98,7 +98,7 @@ impl Listeners {
         Front::Opening
     }
 
-    /// The socket is open, at this address; returns the server it is for. `None` = no datagram waits for it.
+    /// Accepts that it is open at this address. Returns the server behind it; `None` if no request is pending.
     pub(crate) fn opened(&mut self, id: ListenerId, local: SocketAddr) -> Option<SocketAddr> {
         let listener = self.sockets.get_mut(&id)?;
         if listener.state != State::Opening {
@@ -108,7 +108,7 @@ impl Listeners {
         Some(self.server(id))
     }
 
-    /// The socket could not be opened. False = no datagram waits for it.
+    /// Accepts that it could not be opened. Returns false if no request is pending.
     pub(crate) fn failed(&mut self, id: ListenerId, error: &str) -> bool {
         let waits = |listener: &&mut Listener| listener.state == State::Opening;
         let Some(listener) = self.sockets.get_mut(&id).filter(waits) else {
@@ -118,8 +118,8 @@ impl Listeners {
         true
     }
 
-    /// Those that could not be opened may be requested again, once no datagram waits: one that waits for two would request
-    /// them in turn for ever.
+    /// Lets failed listen sockets be requested again, once no request is pending: a datagram that waits for two would
+    /// request them in turn for ever.
     pub(crate) fn forget_failed(&mut self) {
         let mut all = self.sockets.values();
         if all.all(|listener| listener.state != State::Opening) {

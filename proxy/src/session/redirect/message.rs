@@ -46,12 +46,12 @@ impl Redirect {
     }
 }
 
-/// Returns true if a message is one of the system with a UUID, or has an id with bytes that it does not need: nearly all are not.
+/// Returns true for a system message with a UUID, or with an overlong id: nearly no message has either.
 pub(crate) fn may_be_redirect(data: &[u8]) -> bool {
     data.first().is_some_and(|first| first & 0x7f == 1)
 }
 
-/// Returns the port that a message redirects a client to; `None` = not a redirect.
+/// The port that a message redirects a client to; `None` if it is not a redirect.
 pub(super) fn redirect_port(data: &[u8]) -> Option<u16> {
     Redirect::parse(data).map(|redirect| redirect.port)
 }

@@ -37,8 +37,8 @@ impl Record {
 
 /// Unacked records in the order of their numbers towards the receiver, which are consecutive.
 ///
-/// What the sender still answers for is numbered as it arrives, so those records are in the order of the sender's
-/// numbers too: `owed` lists them and its front decides what the sender may be shown as acked.
+/// Messages in the sender's responsibility are numbered as they arrive, so those records are in the order of the
+/// sender's numbers too: `owed` lists them and its front decides what the sender may be shown as acked.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     records: VecDeque<Record>,
@@ -92,7 +92,7 @@ impl Log {
         self.records.len()
     }
 
-    /// Returns true if the proxy itself answers for any of them.
+    /// Returns true if any of them is in custody of the proxy.
     pub(crate) fn has_custody(&self) -> bool {
         self.records.len() > self.owed.len()
     }

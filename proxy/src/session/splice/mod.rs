@@ -27,7 +27,7 @@ use super::{
 
 pub(crate) use self::place::Placing;
 
-/// How many unacked numbers the proxy lets a receiver have. The half range of 10-bit numbers ends at 511 and a
+/// The number of unacked numbers that the proxy lets a receiver have. The half range of 10-bit numbers ends at 511 and a
 /// reference sender never has more than 455.
 const WINDOW: usize = 400;
 /// After this the oldest unacked message is sent again, as reference senders do.
@@ -48,7 +48,7 @@ enum Mode {
     Translated,
 }
 
-/// What an ack of R's means.
+/// The meaning of an ack from R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acked {
     /// S is shown this. The note says when R's own ack looked wrong and S will refuse it.
@@ -57,14 +57,14 @@ pub(crate) enum Acked {
     Refuse(Code),
 }
 
-/// Who answers a resend request of R's.
+/// The one that answers a resend request from R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// S: the flag is forwarded.
     Sender,
     /// The proxy, with everything unacked.
     Proxy,
-    /// Nobody: an answer has just gone out.
+    /// None: an answer has just gone out.
     Merged,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Splice {
     was_acked: bool,
     log: Log,
     hold: Hold,
-    /// Whether it was told that the queue is full.
+    /// True once the full queue was reported.
     is_full_reported: bool,
     /// A number of S's is missing.
     gap: bool,
@@ -115,18 +115,18 @@ impl Splice {
         self.mode == Mode::Identity
     }
 
-    /// Whether R has acked anything at all.
+    /// Returns true if R has acked anything at all.
     pub(crate) fn has_been_acked(&self) -> bool {
         self.was_acked || self.mode != Mode::Identity
     }
 
-    /// Whether messages are turned away since the last time this was asked, because too many wait already.
+    /// Returns true if messages are refused since the last call, because too many wait already.
     pub(crate) fn has_begun_refusing(&mut self) -> bool {
         let before = std::mem::replace(&mut self.is_full_reported, self.hold.is_refusing());
         self.is_full_reported && !before
     }
 
-    /// Whether one more message of `len` bytes can be numbered or held.
+    /// Returns true if one more message of `len` bytes can be numbered or held.
     pub(crate) fn has_room(&mut self, len: usize) -> bool {
         !self.must_queue() || self.hold.has_room(len)
     }
@@ -142,7 +142,7 @@ impl Splice {
         true
     }
 
-    /// R's ack in a datagram header.
+    /// Handles R's ack in a datagram header.
     pub(crate) fn on_ack(&mut self, ack: Seq) -> Acked {
         let top = if self.is_identity() {
             self.high
@@ -181,7 +181,7 @@ impl Splice {
         }
     }
 
-    /// What S is shown as acked now.
+    /// Returns the ack shown to the sender.
     pub(crate) fn shown(&self) -> Seq {
         match self.mode {
             Mode::Identity | Mode::Arming => self.a_d,
@@ -189,7 +189,7 @@ impl Splice {
         }
     }
 
-    /// R asks for everything unacked.
+    /// Handles a resend request from R.
     pub(crate) fn on_resend_request(&mut self, now: Time) -> Answer {
         if self.mode != Mode::Translated || !self.log.has_custody() || self.gap {
             return Answer::Sender;
@@ -204,7 +204,7 @@ impl Splice {
         Answer::Proxy
     }
 
-    /// Everything unacked once more, in order.
+    /// Sends everything unacked once more, in order.
     pub(crate) fn resend_all(&mut self, proto: Proto, now: Time, out: &mut Composer) {
         for record in self.log.iter_mut() {
             if record.transmit(now) {
@@ -213,12 +213,12 @@ impl Splice {
         }
     }
 
-    /// Whether S has to be asked to resend; asking is what the caller does now.
+    /// Returns true if a resend request to S is due with the next datagram, which the caller sends.
     pub(crate) fn take_resend_request(&mut self) -> bool {
         self.want_resend.take().is_some()
     }
 
-    /// Whether S has to be asked now although nothing else goes that way.
+    /// Returns true if S has to be asked now although nothing else goes that way.
     pub(crate) fn resend_request_is_due(&self, now: Time) -> bool {
         self.want_resend.is_some_and(|by| by <= now)
     }
@@ -227,7 +227,7 @@ impl Splice {
         self.want_resend.get_or_insert(now + REQUEST_WITHIN);
     }
 
-    /// A message made by a rule or a person.
+    /// Sends or queues a message made by a rule or a person.
     pub(crate) fn inject(&mut self, made: &Made, proto: Proto, now: Time, out: &mut Composer) {
         if !made.vital {
             out.push(proto, None, false, &made.data);
@@ -282,7 +282,7 @@ impl Splice {
         }
     }
 
-    /// How long R has not acked the oldest message that the proxy answers for.
+    /// Returns how long R has not acked the oldest message in custody.
     pub(crate) fn custody_age(&self, now: Time) -> Duration {
         let oldest = self
             .log
@@ -291,7 +291,7 @@ impl Splice {
         oldest.map_or(Duration::ZERO, |record| now.since(record.first))
     }
 
-    /// When something has to be done here without a datagram.
+    /// Returns the time at which something has to be done without a datagram.
     pub(crate) fn deadline(&self) -> Option<Time> {
         if self.is_identity() {
             return None;

@@ -18,7 +18,7 @@ use crate::session::{
 /// A message that others were to overtake goes after this time even when none came.
 const OVERTAKEN_FOR: Duration = Duration::from_secs(1);
 
-/// What placing the chunks of one datagram needs and gives.
+/// The inputs and outputs of placing the chunks of one datagram.
 pub(crate) struct Placing<'a> {
     pub(crate) session: u32,
     pub(crate) dir: Dir,
@@ -27,14 +27,14 @@ pub(crate) struct Placing<'a> {
     /// Only where the program acts.
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
     pub(crate) packet: PacketFacts<'a>,
-    /// What is changed without any rule.
+    /// The changes that need no rule.
     pub(crate) rewrites: Rewrites,
     pub(crate) listeners: &'a Listeners,
     /// The payload that goes on.
     pub(crate) out: &'a mut Composer,
     /// Messages made for the other direction.
     pub(crate) crossing: &'a mut Vec<Made>,
-    /// Whether the payload that goes on differs from the one that came.
+    /// True if the payload that goes on differs from the one that came.
     pub(crate) changed: &'a mut bool,
 }
 
@@ -44,7 +44,7 @@ impl Placing<'_> {
         self.rewrites.edit(self.proto, data, self.listeners)
     }
 
-    /// What rules say; what is changed without them is, where they leave its bytes alone.
+    /// Returns the verdict of the rules. Where they leave the bytes alone, the changes that need no rule are in it.
     fn decide(&mut self, chunk: &Chunk<'_>) -> Verdict {
         let mut verdict = self.ruled(chunk);
         if verdict.edit.is_none() {
@@ -341,8 +341,8 @@ impl Splice {
         }
     }
 
-    /// What a rule makes in vain, because too much waits already, is left out: a peer that acks nothing while it is sent
-    /// many messages would otherwise decide how much is kept. That the queue is full was told long before.
+    /// Messages that rules make while too much waits already are left out: a peer that acks nothing while it is sent
+    /// many messages would otherwise decide how much is kept. The full queue was reported long before.
     fn inject_here(&mut self, made: &Made, to: &mut Placing<'_>) {
         if made.vital && self.must_queue() && !self.hold.has_room_beyond(made.data.len()) {
             return;
