@@ -96,7 +96,7 @@ fn a_gist_has_a_limited_length() {
 const CLIENT_INFO: &[u8] = b"\x24\x03\0\0nameless tee\0\0";
 /// The same player leaves.
 const CLIENT_DROP: &[u8] = b"\x28\x03bye\0\0";
-/// It chats to all.
+/// A chat line to all.
 const CHAT: &[u8] = b"\x06\x01\x03\x40gg\0";
 
 #[test]

@@ -18,7 +18,7 @@ use teetap_wire::{
 /// A filter with its memory.
 pub(crate) struct Matcher {
     filter: Filter,
-    /// It needs messages that cannot match.
+    /// True if it needs messages that cannot match.
     follows: bool,
     sessions: BTreeMap<u32, Memory>,
     /// Of messages that belong to no session.

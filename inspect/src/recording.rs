@@ -12,7 +12,7 @@ pub struct Run {
     pub version: String,
     /// Start of the run, nanoseconds since 1970.
     pub wall: u64,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
     /// The server as the user wrote it.
     pub target: String,
@@ -38,9 +38,9 @@ pub enum Item {
     Log {
         /// Time since the start.
         at: Time,
-        /// Its level.
+        /// The level of the line.
         level: Level,
-        /// Its text.
+        /// The line.
         text: String,
     },
     /// A gap: events are missing here.

@@ -50,8 +50,8 @@
 //! * To an address that has not proved itself: more than came in with the one datagram that is answered, its own or the
 //!   server's.
 //!
-//! The proxy cannot stop a peer with the right token from sending anything, a bad snapshot included; and where there
-//! are no tokens (0.6.4, fallbacks to it) any sender with a peer's address and a guess of its ack counts as that peer.
+//! The proxy cannot stop a peer with the right token from sending anything, a bad snapshot included; and without
+//! tokens (0.6.4, fallbacks to it) any sender with a peer's address and a guess of its ack counts as that peer.
 
 pub mod session;
 pub mod words;

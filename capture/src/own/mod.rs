@@ -1,4 +1,4 @@
-//! What the proxy's own captures hold beside the packets: events of the schema without their bytes.
+//! The options beside the packets in the proxy's own captures: events of the schema without their bytes.
 //!
 //! Law: an event that is written and read again is shown in the same words. Unknown names are those of a later version: such
 //! an event is left out by an earlier one, not guessed at.
@@ -52,7 +52,7 @@ enum Body<'a> {
     Gap(GapBody),
 }
 
-/// What an [`Own`] is of.
+/// The subject of an [`Own`].
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,

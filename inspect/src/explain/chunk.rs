@@ -14,7 +14,7 @@ const SIZE_HIGH: u8 = 0x3f;
 
 /// A chunk, or the part of it that is there.
 struct Piece<'a> {
-    /// Its bytes, with the header.
+    /// The bytes, with the header.
     bytes: &'a [u8],
     space: Space,
     at: usize,

@@ -19,7 +19,7 @@ use super::{
 pub(super) enum Of {
     /// A chunk.
     Chunk {
-        /// It is vital.
+        /// True if it is vital.
         vital: bool,
     },
     /// A control packet.

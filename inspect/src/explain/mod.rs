@@ -1,7 +1,7 @@
 //! One datagram, explained: every byte named, down to bits, for every variant of the protocol that it may belong to.
 //!
 //! Law: a pure function of bytes. It never fails: where something cannot be read, it shows the bytes and the reason. Every
-//! byte of the datagram is in a row. Texts and hex hold no control characters and, unless asked for, no secrets.
+//! byte of the datagram is in a row. Texts and hex hold no control characters and, unless requested, no secrets.
 //! [`Verdict`] defines how a datagram fits a variant.
 //!
 //! | module | part |
@@ -86,18 +86,18 @@ pub enum Kind {
 pub struct Row {
     /// Depth in the tree, from 0.
     pub depth: u8,
-    /// Its place.
+    /// Adds a row at its place.
     pub span: Span,
-    /// Its kind.
+    /// The kind of message.
     pub kind: Kind,
-    /// Its name.
+    /// The name of the row.
     pub label: String,
-    /// Its value.
+    /// The value as text.
     pub value: String,
-    /// Its bytes, two digits each without spaces, `••` for each byte of a secret. Empty for groups, the
+    /// The bytes, two digits each without spaces, `••` for each byte of a secret. Empty for groups, the
     /// whole byte for bits.
     pub hex: String,
-    /// Its notes. Ranges count as those of the row.
+    /// The notes. Ranges count as those of the row.
     pub notes: Vec<Note>,
 }
 
@@ -125,7 +125,7 @@ pub struct Explanation {
     weight: u32,
     /// The places of its secrets.
     secrets: Vec<Span>,
-    /// Its compressed payload.
+    /// The compressed payload.
     packed: Option<Span>,
 }
 

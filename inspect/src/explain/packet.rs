@@ -33,7 +33,7 @@ pub(super) struct Payload<'a> {
     pub(super) space: Space,
     /// First byte in that space.
     pub(super) base: usize,
-    /// Its end is missing, and with it a token at the end.
+    /// True if its end is missing, and with it a token at the end.
     pub(super) cut: bool,
 }
 

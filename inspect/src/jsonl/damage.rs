@@ -1,10 +1,10 @@
 //! Lines that cannot be read.
 //!
-//! Each line stands for itself, so the others are of use: what was passed over is a gap, and told once more at the end.
+//! Each line stands for itself, so the others are of use: what was passed over is a gap, and reported once more at the end.
 
 use crate::recording::ReadError;
 
-/// What was passed over.
+/// The lines that were passed over.
 #[derive(Debug, Default)]
 pub(super) struct Damage {
     /// Where the first line begins, and what is wrong with it.
@@ -28,7 +28,7 @@ impl Damage {
         (untold > 0).then_some(untold)
     }
 
-    /// What is to be said behind everything else, where the reading ends with `last`; once.
+    /// Returns the report for the end, where the reading ends with `last`; once.
     pub(super) fn told_at_the_end(&mut self, last: Option<ReadError>) -> Option<ReadError> {
         let Some((offset, mut text)) = self.first.take() else {
             return last;

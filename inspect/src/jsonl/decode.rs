@@ -52,9 +52,9 @@ impl Parent {
 
 /// Why a line gives nothing.
 pub(super) enum Wrong {
-    /// It is about bytes that it does not hold; the line of this datagram does, where it names one.
+    /// A line about bytes that it does not hold; the line of this datagram does, where it names one.
     NoBytes(Option<Parent>),
-    /// It cannot be read, and why.
+    /// A line that cannot be read, and why.
     Damaged(String),
 }
 

@@ -1,7 +1,7 @@
 //! JSON lines read back: the recording of `-w FILE.jsonl`, or what `--json -vv` printed.
 //!
 //! Law: an event is made again of the line of its datagram, which has all bytes; the lines of its messages are made of those
-//! when it is shown. What a later version added is passed over; so is a line that cannot be read, which is then told.
+//! when it is shown. What a later version added is passed over; so is a line that cannot be read, which is then reported.
 
 use std::io::BufRead;
 
@@ -36,14 +36,14 @@ pub struct Lines<R> {
     without: u32,
     /// Lines so far.
     number: u64,
-    /// What messages may follow now, where that is known.
+    /// The messages that may follow now, where that is known.
     parent: Option<Parent>,
-    /// The recording was made of one of somebody else's: every datagram is one packet.
+    /// True if the recording was made of one of another program: every datagram is one packet.
     is_of_others: bool,
     is_over: bool,
     failed: Option<ReadError>,
     damage: Damage,
-    /// What follows a gap that was told.
+    /// The item after a gap that was reported.
     next: Option<Item>,
 }
 
@@ -66,7 +66,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// What was read so far.
+    /// Returns the counts so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }
@@ -74,7 +74,7 @@ impl<R: BufRead> Lines<R> {
     /// The next thing; `None` at the end. Where lines cannot be read there is a gap.
     ///
     /// # Errors
-    /// See [`ReadError`]; nothing follows then. That lines were damaged is told at the end.
+    /// See [`ReadError`]; nothing follows then. Damaged lines are reported at the end.
     pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         if let Some(item) = self.next.take() {
             return Ok(Some(self.counted(item)));
@@ -156,7 +156,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// What a line says about those that follow.
+    /// Keeps what a line says about those that follow.
     fn note(&mut self, item: Option<&Item>) {
         match item {
             Some(Item::Start { run, .. }) => self.is_of_others = run.is_none(),

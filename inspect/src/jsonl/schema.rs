@@ -44,7 +44,7 @@ pub(super) struct Head<'a> {
     pub(super) session: Option<u32>,
     #[serde(default)]
     pub(super) layer: Option<Cow<'a, str>>,
-    /// Whether there are bytes.
+    /// Present if there are bytes.
     #[serde(default)]
     pub(super) hex: Option<serde::de::IgnoredAny>,
     #[serde(default)]
@@ -243,7 +243,7 @@ pub(super) struct NoteBody {
     /// error, warning or info. Of lines, like the next two: the code says it.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     severity: Cow<'static, str>,
-    /// What the range is of: datagram, payload (clear) or message.
+    /// The bytes that the range counts in: datagram, payload (clear) or message.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     place: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
@@ -288,7 +288,7 @@ impl NoteBody {
     }
 }
 
-/// What was done with a message.
+/// An action on a message.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ActionBody<'a> {
     /// Null when no rule did it.
@@ -309,7 +309,7 @@ pub struct DatagramBody {
     /// Always there in lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) notes: Option<Vec<NoteBody>>,
-    /// What was done with each message, with the bytes; missing when all passed unchanged.
+    /// The action on each message, with the bytes; missing when all passed unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) placed: Vec<PlacedBody>,
     /// Of lines.
@@ -321,7 +321,7 @@ pub struct DatagramBody {
     /// Each datagram that left because of it. Of lines, with `-vv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hex_out: Option<Vec<Hex>>,
-    /// Whether it was received, and the number of datagrams that left: the packets that follow in a capture.
+    /// True if it was received, and the number of datagrams that left: the packets that follow in a capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     packets: Option<(bool, usize)>,
 }
@@ -409,7 +409,7 @@ impl DatagramBody {
     }
 }
 
-/// What was done with one message of a datagram.
+/// The action on one message of a datagram.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PlacedBody {
     action: Word<Action>,
@@ -534,7 +534,7 @@ pub struct SummaryBody<'a> {
     pub recording: Option<RecordingBody<'a>>,
 }
 
-/// What was recorded of a run.
+/// The result of recording a run.
 #[derive(Serialize, Deserialize)]
 pub struct RecordingBody<'a> {
     pub file: Cow<'a, str>,

@@ -34,13 +34,13 @@ pub struct Reading {
     pub ack: Option<Seq>,
     /// Ack as sent on (of the first datagram that left).
     pub ack_out: Option<Seq>,
-    /// Its messages.
+    /// The messages of the datagram.
     pub messages: Vec<Message>,
     /// Oddities of the datagram that belong to no message.
     pub notes: Vec<Note>,
     /// More oddities than are kept.
     pub more_notes: bool,
-    /// Its end was not recorded: the oddities that come of that are left out.
+    /// True if its end was not recorded: the oddities that come of that are left out.
     pub is_cut: bool,
     /// The reason why its bytes could not be read; `None` when they could.
     pub error: Option<Unreadable>,
@@ -53,9 +53,9 @@ pub struct Reading {
 /// The reason why a datagram could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It is not a packet.
+    /// A datagram that is not a packet.
     Packet(PacketError),
-    /// Its end was not recorded.
+    /// A datagram whose end was not recorded.
     Cut,
 }
 

@@ -351,7 +351,7 @@ async fn keep_reading(driver: Shared, readiness: Arc<Readiness>) {
     }
 }
 
-/// Hands in what is asked for; gives the reason to stop, or `None` after a crash.
+/// Hands in what is requested; returns the reason to stop, or `None` after a crash.
 async fn serve(
     driver: &Shared,
     mut requests: mpsc::Receiver<Request>,

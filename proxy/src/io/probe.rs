@@ -51,7 +51,7 @@ pub struct Answer {
     pub info: Option<Info>,
 }
 
-/// The two incompatible protocols that are asked for.
+/// The two incompatible protocols that are probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// 0.6, with or without tokens, and DDNet's.

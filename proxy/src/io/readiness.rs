@@ -101,7 +101,7 @@ impl Readiness {
             let mut guard = self.0.readable().await?;
             batch.0.clear();
             match epoll::wait(guard.get_inner(), spare_capacity(&mut batch.0), Some(&at_once)) {
-                // Only an empty answer says that the runtime has to be asked: it reports changes alone.
+                // Only an empty answer says that the runtime has to be polled: it reports changes alone.
                 Ok(0) => guard.clear_ready(),
                 Ok(_) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}

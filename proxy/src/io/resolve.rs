@@ -26,7 +26,7 @@ pub enum ResolveError {
     #[error("the server's address is empty")]
     Empty,
     /// The text after the colon is not a port.
-    #[error("'{0}' is no port: ports are 1 to 65535")]
+    #[error("invalid port '{0}': expected 1-65535")]
     Port(String),
     /// `[` without `]`, or text behind it.
     #[error("invalid IPv6 address '{0}': write it like [::1]:8303")]

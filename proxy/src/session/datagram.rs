@@ -285,7 +285,7 @@ pub enum Action {
     Repeat,
     /// A retransmission that the receiver needs no more: left out.
     Known,
-    /// Ahead of a message that is missing: left out, and asked for again.
+    /// Ahead of a message that is missing: left out, and requested again.
     Gap,
     /// Dropped by a rule.
     Drop,

@@ -116,7 +116,7 @@ impl Words for State {
 pub struct SessionChange {
     /// The new state.
     pub state: State,
-    /// Protocol of the legs, as far as the server has decided it; before that, what the client asked for.
+    /// Protocol of the legs, as far as the server has decided it; before that, the one that the client requested.
     pub proto: Proto,
     /// The client's address.
     pub client: SocketAddr,

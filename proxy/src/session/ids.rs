@@ -13,7 +13,7 @@ pub struct SessionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamId(pub u32);
 
-/// Number of a listen socket: 0 = the one of the start, from 1 those that redirects asked for; never used twice in a
+/// Number of a listen socket: 0 = the one of the start, from 1 those that redirects requested; never used twice in a
 /// run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListenerId(pub u32);

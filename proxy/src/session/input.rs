@@ -30,7 +30,7 @@ pub enum Input<'a> {
         /// The bytes of the datagram.
         bytes: &'a [u8],
     },
-    /// The socket asked for with [`Output::OpenUpstream`] is open.
+    /// The socket requested with [`Output::OpenUpstream`] is open.
     UpstreamOpened {
         /// The socket.
         upstream: UpstreamId,
@@ -44,7 +44,7 @@ pub enum Input<'a> {
         /// The error of the operating system.
         error: &'a str,
     },
-    /// The socket asked for with [`Output::OpenListener`] is open.
+    /// The socket requested with [`Output::OpenListener`] is open.
     ListenerOpened {
         /// The socket.
         listener: ListenerId,

@@ -76,7 +76,7 @@ impl Resync {
         }
     }
 
-    /// Handles a server's datagram. True when it has the snapshot that was asked for.
+    /// Handles a server's datagram. True when it has the requested snapshot.
     pub(crate) fn on_server(&mut self, packet: &Packet<'_>) -> bool {
         // Not the one that was under way before the first input.
         let asked = self.inputs_left > 0 && self.inputs_left < INPUTS;

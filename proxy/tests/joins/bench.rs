@@ -29,7 +29,7 @@ const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant:
 /// The verdicts by message; everything else passes.
 pub(crate) type Script = Vec<(&'static str, Verdict)>;
 
-/// A session whose client has said one message, acked. The server has said nothing.
+/// A session whose client has sent one message, acked. The server has sent nothing.
 pub(crate) struct Bench {
     pub(crate) kind: Variant,
     hub: Box<Hub>,
@@ -48,7 +48,7 @@ pub(crate) struct Bench {
     pub(crate) placed: Vec<Placed>,
     /// The numbers of held messages, as reported.
     pub(crate) held: Vec<HeldId>,
-    /// The listen sockets that were asked for, with the ports of their servers.
+    /// The listen sockets that were requested, with the ports of their servers.
     pub(crate) asked: Vec<(u32, u16)>,
 }
 

@@ -204,7 +204,7 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
                 .count()
         };
         assert_eq!(full(bench), 1);
-        // Neither acked nor asked for: the server's own clock runs.
+        // Neither acked nor requested: the server's own clock runs.
         bench.is("C a0 keepalive", &["S a300 keepalive"]);
         for _ in 0..8 {
             bench.after(1000, &[]);
@@ -220,7 +220,7 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
                 why: "the hold queue is full".into()
             })
         );
-        // Half of it has gone: asked once.
+        // Half of it has gone: requested once.
         let left = bench.release(7);
         let chunks: usize = left.iter().map(|line| line.split(' ').count() - 2).sum();
         let asked: Vec<&String> = left.iter().filter(|line| line.starts_with('S')).collect();

@@ -127,7 +127,7 @@ impl Join {
         self.seen.lock().unwrap()
     }
 
-    /// Both sides are in session, and the server has said what it says after the proof.
+    /// Both sides are in session, and the server has sent what it sends after the proof.
     fn is_in(&self) -> bool {
         let slots: Vec<_> = self.stage.world.server.peers().collect();
         let client = &self.stage.world.clients[0].peer;
@@ -215,7 +215,7 @@ fn rules_touch_nothing_before_the_server_acks_the_client() {
             armed.iter().all(|armed| notices.contains(armed)),
             "{pair:?}: {notices:?}"
         );
-        // The inputs go on and are dropped now, so rules act; what is said passes.
+        // The inputs continue and are dropped now, so rules act; other messages pass.
         join.stage.run(SECOND);
         let decided = join.decided.lock().unwrap();
         assert!(
@@ -277,7 +277,7 @@ fn nothing_is_injected_before_the_server_acks_the_client() {
     }
 }
 
-/// The number is said once. Who loses it knocks again, as on a bare line.
+/// The number is sent once. A client that loses it connects again, as on a bare line.
 #[test]
 fn a_client_proves_itself_on_a_bad_line() {
     let (mut attempts, mut lost) = (0, 0);
@@ -317,7 +317,7 @@ fn a_client_proves_itself_on_a_bad_line() {
     );
 }
 
-/// A server without tokens says its answer again until the client comes; that is no such join.
+/// A server without tokens repeats its answer until the client comes; that is not such a join.
 #[test]
 fn a_slow_client_of_0_6_4_is_no_legacy_join() {
     let mut stage = Stage::with(

@@ -7,7 +7,7 @@
 //!   datagram, or those of a server's and a header more; nothing when only time passed;
 //! * an address with a session of 0.6 that never spoke 0.7 is sent nothing that looks like 0.7: DDNet 16.4's client would
 //!   crash;
-//! * listen sockets are asked for when a server speaks only, and at most 8 stay;
+//! * listen sockets are requested when a server speaks only, and at most 8 stay;
 //! * sessions that are not online are at most 256, relays of the server browser at most 64, sockets no more than both;
 //! * the states of a session come in their order (opening, online, closing, closed), and nothing after the last;
 //! * the next deadline lies ahead, and one input makes a bounded number of datagrams and events.

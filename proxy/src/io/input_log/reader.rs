@@ -42,7 +42,7 @@ pub enum ReadError {
     #[error("cannot read the input log: {0}")]
     System(#[from] io::Error),
     /// The file is not an input log.
-    #[error("this is no input log: its first line is not that of one ({0})")]
+    #[error("not an input log: its first line is not that of one ({0})")]
     NotALog(String),
     /// The log has another version.
     #[error("this is an input log of version {0}, and only version {VERSION} is known here")]

@@ -1,4 +1,4 @@
-//! All sessions of one server's listen socket, and of those that its redirects asked for.
+//! All sessions of one server's listen socket, and of those that its redirects requested.
 
 mod admit;
 mod browser;

@@ -122,7 +122,7 @@ impl Link {
     fn send_with_request(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         let to = dir.receiver();
         let (_, _, back) = self.parts(to);
-        // What comes from `to` is acked to it; what is missing of it is asked for.
+        // Messages from `to` are acked to it; those that are missing are requested.
         let ack = back.shown();
         let resend = back.take_resend_request();
         let mark = env.out.mark();

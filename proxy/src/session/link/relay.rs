@@ -318,7 +318,7 @@ impl Link {
     }
 }
 
-/// The place of a message in a datagram that goes on with the chunks it came with.
+/// The place of a message in a datagram that is forwarded with the chunks it came with.
 fn as_received(chunk: &Chunk<'_>) -> Option<SentAt> {
     let len = chunk.data.len();
     Some(SentAt {

@@ -32,7 +32,7 @@ pub(crate) use self::place::Placing;
 const WINDOW: usize = 400;
 /// After this the oldest unacked message is sent again, as reference senders do.
 const RESEND_AFTER: Duration = Duration::from_secs(1);
-/// A missing message is asked for by this time even when nothing else goes that way (reference: 500 ms).
+/// A missing message is requested by this time even when nothing else goes that way (reference: 500 ms).
 const REQUEST_WITHIN: Duration = Duration::from_millis(200);
 /// Full resends to one leg are at least this far apart.
 const FULL_RESEND_EVERY: Duration = Duration::from_millis(100);
@@ -88,7 +88,7 @@ pub(crate) struct Splice {
     is_full_reported: bool,
     /// A number of S's is missing.
     gap: bool,
-    /// S has to be asked to resend, by this time.
+    /// The time by which S gets a resend request.
     want_resend: Option<Time>,
     last_full_resend: Option<Time>,
 }
@@ -218,7 +218,7 @@ impl Splice {
         self.want_resend.take().is_some()
     }
 
-    /// Returns true if S has to be asked now although nothing else goes that way.
+    /// Returns true if S has to get a request now although nothing else goes that way.
     pub(crate) fn resend_request_is_due(&self, now: Time) -> bool {
         self.want_resend.is_some_and(|by| by <= now)
     }
