@@ -1,4 +1,4 @@
-//! JSON lines: events as objects of the [`schema`].
+//! JSON lines: events as objects of the `schema`.
 //!
 //! Names are stable; fields and events may be added. Texts of peers in `fields` are as they came, with control characters
 //! escaped; all other texts hold none. `t` counts seconds since the start, with microseconds.
