@@ -173,12 +173,16 @@ fn a_snapshot_without_news_copies_nothing() {
         Arc::<Players>::default(),
         None,
     );
-    let mut take = |tick: i64, name| {
-        let (snapshot, mut bytes, mut data) = (named(name), Vec::new(), Vec::new());
-        snapshot.delta(&Snapshot::new(), &sizes, &mut bytes).unwrap();
+    let base = named(Some("a"));
+    let mut take = |tick: i64, base: Option<&Snapshot>, name| {
+        let (snapshot, mut bytes, mut data) = (named(Some(name)), Vec::new(), Vec::new());
+        let nothing = Snapshot::new();
+        snapshot
+            .delta(base.unwrap_or(&nothing), &sizes, &mut bytes)
+            .unwrap();
         let values = [
             ("tick", tick.into()),
-            ("delta_tick", (tick + 1).into()),
+            ("delta_tick", base.map_or(tick + 1, |_| tick - 10).into()),
             ("crc", i64::from(snapshot.crc()).into()),
             ("data", Datum::Bytes(bytes)),
         ];
@@ -190,8 +194,10 @@ fn a_snapshot_without_news_copies_nothing() {
         Players::learn_snapshot(&mut players, &completed, &mut kinds);
         Arc::ptr_eq(&before, &players)
     };
-    assert_eq!(
-        [take(10, None), take(11, Some("a")), take(12, None)],
-        [true, false, false]
-    );
+    let same = [
+        take(10, None, "a"),
+        take(11, Some(&base), "a"),
+        take(12, Some(&base), "b"),
+    ];
+    assert_eq!(same, [false, true, false]);
 }
