@@ -80,7 +80,7 @@ fn each_command_takes_only_its_own_options() {
         ),
         (
             "scrub",
-            vec!["output", "keep-unknown", "quiet", "messages"],
+            vec!["output", "keep-unknown", "keep-text", "quiet", "messages"],
             &["FILE", "-o", "OUT"],
         ),
         ("replay", vec!["check", "quiet", "json"], &["FILE"]),

@@ -210,9 +210,9 @@ fn other_files_and_damaged_logs_are_refused() {
         fs::write(&path, text).unwrap();
         refused(teetap().args(["replay", "--check"]).arg(&path), 5, fragment);
     };
-    check("", "no input log");
-    check("{\"v\":1,\"t\":0,\"event\":\"start\"}\n", "no input log");
-    check(&log[..100], "no input log");
+    check("", "not an input log");
+    check("{\"v\":1,\"t\":0,\"event\":\"start\"}\n", "not an input log");
+    check(&log[..100], "not an input log");
     check(
         &log.replacen("\"input_log\":3", "\"input_log\":1", 1),
         "of version 1, and only version 3",

@@ -302,7 +302,7 @@ fn a_file_that_cannot_be_opened_is_refused_in_one_line() {
     refused(teetap().arg("open"), 2, "FILE");
     for (bytes, fragment) in [
         (&b""[..], "empty"),
-        (b"hello", "no recording"),
+        (b"hello", "not a recording"),
         (b"{\"hello\":1}\n", "damaged at byte 0"),
     ] {
         fs::write(&path, bytes).unwrap();

@@ -91,7 +91,7 @@ fn the_ninth_port_passes_as_it_is() {
             assert_eq!(bench.listens(number.into()), [told]);
         }
         bench.is("S a1 9:>8312", &["C a1 9:>8312"]);
-        let warned = passes(8312, "redirects have asked for 8 other ports already");
+        let warned = passes(8312, "redirects have requested 8 other ports already");
         assert_eq!(bench.notices.last(), Some(&warned));
         bench.is("S a1 10:>8311 11:>8303", &["C a1 10:>9008 11:>9000"]);
         assert_eq!(bench.asked.len(), 8);

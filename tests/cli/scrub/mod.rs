@@ -369,7 +369,7 @@ fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
     assert!(fs::read(&path).unwrap() == fs::read(&given).unwrap());
     for (bytes, fragment) in [
         (&b""[..], "empty"),
-        (b"hello", "no recording"),
+        (b"hello", "not a recording"),
         (b"\xd4\xc3\xb2\xa1\x02\0", "breaks off"),
         (b"\x0a\x0d\x0d\x0a\x1c\0\0\0\0\0\0\0", "without its mark"),
         (b"{\"hello\":1}\n", "damaged at byte 0"),

@@ -319,6 +319,10 @@ impl Watch {
 
     fn follow(&mut self, event: &Event) {
         let Some(id) = event.session else { return };
+        if matches!(event.what, What::Answer(_)) {
+            // A command may name a session that is closed; the answer says so.
+            return;
+        }
         assert!(!self.closed.contains(&id), "{id:?} is closed: {event:?}");
         let told = self.sessions.get(&id).copied();
         if let What::Session(change) = &event.what {

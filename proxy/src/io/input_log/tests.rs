@@ -324,7 +324,7 @@ fn a_damaged_log_is_refused_with_the_line() {
             "{changed}"
         );
     }
-    assert!(other("\"input_log\":3", "\"input_lag\":2").contains("no input log"));
+    assert!(other("\"input_log\":3", "\"input_lag\":2").contains("not an input log"));
     assert!(other("0707\"", "07\"").contains("16 bytes"));
     for nothing in ["", "\n", "{}", "{}\n", "\u{0}\n"] {
         assert!(matches!(

@@ -180,7 +180,7 @@ pub(super) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
 fn object(line: &str) -> Result<Value> {
     let value: Value = serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))?;
     let version = value.get("v").and_then(Value::as_u64);
-    ensure!(version == Some(1), "not schema version 1: {line}");
+    ensure!(version == Some(2), "not schema version 2: {line}");
     let timed = value.get("t").is_some_and(Value::is_number);
     ensure!(
         timed && !text(&value, "event").is_empty(),
