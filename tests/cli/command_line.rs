@@ -95,7 +95,7 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
         (&["host:0"], 2, "expected 1-65535"),
         (&["host:65536"], 2, "expected 1-65535"),
         (&["[::1"], 2, "IPv6"),
-        (&["two words"], 2, "no host name"),
+        (&["two words"], 2, "invalid host name"),
         (&[NOBODY, "--lissten", ":0"], 2, "'--listen'"),
         (&[NOBODY, "-l", "8303"], 2, "127.0.0.1:8303"),
         (&[NOBODY, "-l", "0.0.0.0:0"], 2, "--allow-remote"),
