@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use teetap_inspect::DecodedEvent;
 use teetap_proxy::{
     io::{Clock, KernelDrops, Running, Watcher, input_log::Faults, probe::Finding},
     session::{Level, Time},
@@ -48,7 +49,7 @@ pub(crate) enum Wake {
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) proxy: Running,
-    pub(crate) watcher: Watcher,
+    pub(crate) watcher: Watcher<DecodedEvent>,
     pub(crate) output: Output,
     pub(crate) clock: Clock,
     pub(crate) seed: u64,

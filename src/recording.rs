@@ -5,11 +5,11 @@
 use std::path::{Path, PathBuf};
 
 use teetap_capture::{FileError, Recording, RecordingFile, Run, Target, recorder};
+use teetap_inspect::DecodedEvent;
 use teetap_proxy::{
     io::{Bus, Clock, Watcher},
     session::{Level, Time},
 };
-use teetap_wire::def::Registry;
 
 use crate::{exit::Failure, run::Outcome};
 
@@ -18,7 +18,7 @@ use crate::{exit::Failure, run::Outcome};
 pub(crate) struct Prepared {
     target: Target,
     file: RecordingFile,
-    watcher: Watcher,
+    watcher: Watcher<DecodedEvent>,
 }
 
 /// A recording in progress.
@@ -33,7 +33,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When the file is not a recording, is in use, or cannot be written.
-    pub(crate) fn open(target: &Target, bus: &Bus) -> Result<Self, Failure> {
+    pub(crate) fn open(target: &Target, bus: &Bus<DecodedEvent>) -> Result<Self, Failure> {
         Ok(Self {
             file: target.open().map_err(refused)?,
             target: target.clone(),
@@ -45,12 +45,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn start(
-        self,
-        run: Run,
-        clock: Clock,
-        registry: &'static Registry,
-    ) -> Result<(Running, Vec<(Level, String)>), Failure> {
+    pub(crate) fn start(self, run: Run, clock: Clock) -> Result<(Running, Vec<(Level, String)>), Failure> {
         let Self {
             target,
             file,
@@ -72,7 +67,7 @@ impl Prepared {
                 format!("appending to the recording {}", path.display()),
             ));
         }
-        let encode = target.encoder(run, registry);
+        let encode = target.encoder(run);
         let recording = recorder::start(file, encode, watcher, clock).map_err(refused)?;
         Ok((Running { path, recording }, lines))
     }

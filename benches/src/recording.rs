@@ -143,13 +143,13 @@ fn record(time: u64, from: SocketAddr, to: SocketAddr, payload: &[u8], out: &mut
 /// The events that a run of teetap would have recorded of them.
 struct Ours {
     encoder: Encoder,
+    decoder: Decoder,
     /// Sessions and time of the copies before.
     sessions: u32,
 }
 
 impl Ours {
     fn new() -> Self {
-        let mut decoder = Decoder::new(Registry::builtin());
         let run = Run {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             wall: BEGIN * 1000,
@@ -159,7 +159,8 @@ impl Ours {
             listen: ([127, 0, 0, 1], 8304).into(),
         };
         Self {
-            encoder: Encoder::new(run, Box::new(move |seen| gist(seen, &mut decoder))),
+            encoder: Encoder::new(run, row::comment),
+            decoder: Decoder::new(Registry::builtin()),
             sessions: 0,
         }
     }
@@ -179,7 +180,8 @@ impl Ours {
             last = last.max(event.session.map_or(0, |session| session.0));
             self.shift(copies, number, &clients, &mut event);
             let at = event.at;
-            self.encoder.seen(&Seen::Event(Arc::new(event)), at, out);
+            let decoded = self.decoder.decode(event);
+            self.encoder.seen(&Seen::Event(Arc::new(decoded)), at, out);
         }
         self.sessions += last;
         Ok(())
@@ -208,12 +210,5 @@ impl Ours {
 impl std::fmt::Debug for Ours {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ours").finish_non_exhaustive()
-    }
-}
-
-fn gist(seen: &Seen, decoder: &mut Decoder) -> String {
-    match seen {
-        Seen::Event(event) => row::comment(event, decoder),
-        Seen::Gap(_) | Seen::Snapshots(_) => String::new(),
     }
 }

@@ -10,13 +10,14 @@ use super::{
     pcapng::write::{self, Packet},
     recorder::Encode,
 };
+use teetap_inspect::DecodedEvent;
 use teetap_proxy::{
     io::Seen,
     session::{Ends, Event, Level, Notice, Time, What},
 };
 
-/// What to say about an event. It is told of all that is seen; only of events something is said.
-pub type Gist = Box<dyn FnMut(&Seen) -> String + Send>;
+/// Makes the comment of the packets of an event.
+pub type Gist = fn(&DecodedEvent) -> String;
 
 /// Encodes events as packets with comments.
 pub struct Encoder {
@@ -38,7 +39,7 @@ struct Part<'a> {
 }
 
 impl Encoder {
-    /// For a run. `gist`: what to say about an event.
+    /// For a run.
     #[must_use]
     pub fn new(run: Run, gist: Gist) -> Self {
         Self {
@@ -181,12 +182,9 @@ impl Encode for Encoder {
         );
     }
 
-    fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
-        let text = (self.gist)(seen);
+    fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time, out: &mut Vec<u8>) {
         match seen {
-            Seen::Event(event) => self.event(event, &text, out),
-            // Whoever reads the recording has what is in it.
-            Seen::Snapshots(_) => {}
+            Seen::Event(decoded) => self.event(&decoded.event, &(self.gist)(decoded), out),
             Seen::Gap(lost) => {
                 self.lost += lost;
                 self.drops += lost;

@@ -10,14 +10,14 @@ use std::{
 
 use serde::Deserialize;
 use teetap_inspect::{
-    Decoder, Style, Verbosity,
+    DecodedEvent, Style, Verbosity,
     jsonl::{self, OLDEST, VERSION},
 };
 use teetap_proxy::{
     io::Seen,
     session::{Level, Time},
 };
-use teetap_wire::def::{Registry, Secrets};
+use teetap_wire::def::Secrets;
 
 use crate::{Encode, ReadError, Run};
 
@@ -27,6 +27,7 @@ const STYLE: Style = Style {
     quiet: false,
     matches_only: false,
     verbosity: Verbosity::Bytes,
+    everything: true,
     items: false,
     secrets: Secrets::Hide,
 };
@@ -37,15 +38,13 @@ const FIRST: usize = 64 << 10;
 /// Writes a run as JSON lines.
 pub struct JsonLines {
     run: Run,
-    decoder: Decoder,
 }
 
 impl JsonLines {
     /// Of a run.
-    pub fn new(run: Run, registry: &'static Registry) -> Self {
-        let mut decoder = Decoder::new(registry);
-        decoder.ignore_gists();
-        Self { run, decoder }
+    #[must_use]
+    pub const fn new(run: Run) -> Self {
+        Self { run }
     }
 }
 
@@ -54,14 +53,10 @@ impl Encode for JsonLines {
         jsonl::start(&self.run, out);
     }
 
-    fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>) {
+    fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time, out: &mut Vec<u8>) {
         match seen {
-            Seen::Gap(lost) => {
-                self.decoder.gap();
-                jsonl::gap(now, *lost, out);
-            }
-            Seen::Snapshots(snapshots) => self.decoder.on_snapshots(snapshots),
-            Seen::Event(event) => jsonl::event(event, STYLE, &mut self.decoder, out),
+            Seen::Gap(lost) => jsonl::gap(now, *lost, out),
+            Seen::Event(decoded) => jsonl::event(decoded, STYLE, out),
         }
     }
 

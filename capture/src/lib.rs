@@ -32,7 +32,6 @@
 
 mod encode;
 mod frame;
-mod gist;
 pub mod jsonl;
 pub mod observe;
 pub mod own;

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use teetap_wire::def::Registry;
+use teetap_inspect::row;
 
 use crate::{
     Encode, Encoder, FileError, RecordingFile, Run, end_of_pcapng,
-    gist::gist,
     jsonl::{JsonLines, end_of_json_lines},
 };
 
@@ -60,10 +59,10 @@ impl Target {
 
     /// Returns an encoder of the format for a run.
     #[must_use]
-    pub fn encoder(&self, run: Run, registry: &'static Registry) -> Box<dyn Encode> {
+    pub fn encoder(&self, run: Run) -> Box<dyn Encode> {
         match self.format {
-            Format::PcapNg => Box::new(Encoder::new(run, gist(registry))),
-            Format::JsonLines => Box::new(JsonLines::new(run, registry)),
+            Format::PcapNg => Box::new(Encoder::new(run, row::comment)),
+            Format::JsonLines => Box::new(JsonLines::new(run)),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Messages read through the definitions, for watchers.
 //!
-//! Law: every byte a peer sent is read off the data thread, by the watcher that shows it, and never fails: oddities are
+//! Law: every byte a peer sent is read off the data thread, once for all watchers, and never fails: oddities are
 //! notes. Each message is looked up once and decoded at most once, whether a filter, the context of its session or the
-//! reading needs its fields first. Messages that are not shown get no fields.
+//! reading needs its fields first. Messages that no watcher shows get no fields.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use teetap_proxy::session::{self, SessionId, State, Time};
 use teetap_rules::{
     Filter,
-    context::{Contexts, MessageView, Names, PacketView},
+    context::{Contexts, MessageView, Names, Needs, PacketView},
     eval::{Identity, Lazy},
 };
 use teetap_wire::{
@@ -34,6 +34,8 @@ pub struct Decoder {
     buffer: Decoded,
     /// A buffer for messages without a definition of their own.
     unknown: Decoded,
+    /// Everything is decoded, whatever the filter shows.
+    everything: bool,
     /// Sessions are shown, with their names.
     sessions: bool,
     /// Gists are shown, with the names of players.
@@ -74,6 +76,7 @@ impl Decoder {
             select: Select::default(),
             buffer: Decoded::new(),
             unknown: Decoded::new(),
+            everything: false,
             sessions: true,
             gists: true,
             scratch: None,
@@ -98,6 +101,13 @@ impl Decoder {
         self.choose_needs();
     }
 
+    /// Decodes everything, with all names: a watcher without the filter, such as a recorder, shows it.
+    pub fn decode_everything(&mut self) {
+        self.everything = true;
+        self.gists = true;
+        self.choose_needs();
+    }
+
     /// Shows only messages that match from now on.
     pub fn show_only(&mut self, filter: Filter) {
         self.select.show_only(filter);
@@ -112,9 +122,12 @@ impl Decoder {
 
     fn choose_needs(&mut self) {
         let stores = self.contexts.stores();
-        let needs = self
-            .select
-            .needs(self.gists, self.sessions, stores, self.registry);
+        let needs = if self.everything {
+            Needs::ALL
+        } else {
+            self.select
+                .needs(self.gists, self.sessions, stores, self.registry)
+        };
         self.contexts.set_needs(needs);
     }
 
@@ -154,6 +167,12 @@ impl Decoder {
         self.contexts.restart();
     }
 
+    /// The contexts of all sessions.
+    #[must_use]
+    pub const fn contexts(&self) -> &Contexts {
+        &self.contexts
+    }
+
     /// Returns the name of a session's own player without control characters; `None` until it is known.
     #[must_use]
     pub fn player(&self, session: SessionId) -> Option<String> {
@@ -166,17 +185,10 @@ impl Decoder {
         self.contexts.gap();
     }
 
-    /// Takes over the snapshots of a watcher that missed nothing.
-    pub fn on_snapshots(&mut self, contexts: &Contexts) {
-        if self.contexts.needs().follows_any() {
-            self.contexts.adopt_snapshots(contexts);
-        }
-    }
-
     /// Returns true if no message of this direction can be shown or change what is known.
     pub(crate) fn skips(&self, proto: Proto, dir: Dir) -> bool {
         let needs = self.contexts.needs();
-        let needed = needs.follows_any() || needs.names > Names::None;
+        let needed = self.everything || needs.follows_any() || needs.names > Names::None;
         !needed && self.select.is_beyond(proto, dir)
     }
 
@@ -200,17 +212,17 @@ impl Decoder {
         self.reading = Some(reading);
     }
 
-    /// Returns the reading if there is anything to show: a message that passes the filter, or, without a filter, the
-    /// datagram.
+    /// Returns the reading if a watcher shows anything of it: all, a message that passes the filter, or, without a filter,
+    /// the datagram.
     pub(crate) fn keep_shown(&mut self, reading: Reading) -> Option<Reading> {
-        if !self.is_choosy() || reading.messages.iter().any(|message| message.shown) {
+        if self.everything || !self.is_choosy() || reading.messages.iter().any(|message| message.shown) {
             return Some(reading);
         }
         self.recycle(reading);
         None
     }
 
-    /// Reads a chunk; `records` gets its fields if it is shown.
+    /// Reads a chunk; `records` gets its fields if they are decoded.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>, records: &mut Vec<Record>) -> Message {
         let found = self.registry.message(place.proto, place.dir, chunk.data);
         // An unknown UUID has the definition of its envelope, which is not its own.
@@ -245,7 +257,7 @@ impl Decoder {
         self.read(message, &view, records)
     }
 
-    /// Reads the clear payload of a control packet; `records` gets its fields if it is shown.
+    /// Reads the clear payload of a control packet; `records` gets its fields if they are decoded.
     pub(crate) fn control(
         &mut self,
         place: Place<'_>,
@@ -270,7 +282,7 @@ impl Decoder {
         }
     }
 
-    /// Reads a datagram outside a connection; `records` gets its fields if it is shown.
+    /// Reads a datagram outside a connection; `records` gets its fields if they are decoded.
     pub(crate) fn connless(
         &mut self,
         at: Time,
@@ -281,6 +293,7 @@ impl Decoder {
         let Some(parsed) = parsed else {
             return Message {
                 shown: !self.is_choosy(),
+                decoded: true,
                 ..Message::new(Layer::Connless, None)
             };
         };
@@ -313,19 +326,20 @@ impl Decoder {
             ..place.view(Class::Connless, def, data)
         };
         let mut message = self.read(Message::new(Layer::Connless, def), &view, records);
-        if message.shown {
+        if message.decoded {
             message.notes.extend(notes);
         }
         message
     }
 
-    /// Asks the filters about a message, and decodes it if it is shown. `message` has its definition.
+    /// Asks the filters about a message, and decodes it if a watcher shows it. `message` has its definition.
     fn read(&mut self, mut message: Message, view: &MessageView<'_>, records: &mut Vec<Record>) -> Message {
         let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
         self.contexts.observe(view, &fields);
         let context = self.contexts.of(view.session);
         message.shown = self.select.decide(view, &fields, context);
-        if message.shown {
+        message.decoded = message.shown || self.everything;
+        if message.decoded {
             let start = records.len();
             let notes = match fields.fields() {
                 Some(fields) => {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
-//! the typed result. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
+//! the typed result. [`feed`] does so once for all watchers. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
 //!
 //! Law: no text of a peer leaves here with control characters.
 //!
@@ -13,6 +13,7 @@
 
 pub mod decoder;
 pub mod explain;
+pub mod feed;
 pub mod frame;
 mod gist;
 pub mod jsonl;
@@ -26,6 +27,7 @@ mod snapshot;
 mod style;
 
 pub use decoder::Decoder;
+pub use feed::DecodedEvent;
 pub use lines::EventLines;
 pub use reading::{Layer, Message, Reading};
 pub use row::{Row, rows};

@@ -6,7 +6,7 @@
 use teetap_proxy::session::{Datagram, Event, Level, What};
 use teetap_wire::{Note, Severity};
 
-use crate::{Decoder, Kind, Message, Reading, Style, Verbosity};
+use crate::{DecodedEvent, Kind, Message, Reading, Style, Verbosity};
 
 /// The lines of an event that a style shows, and what they are rendered from.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct EventLines<'e> {
     /// The event.
     pub event: &'e Event,
     /// Its datagram, decoded; `None` when it has none, or nothing of it is shown.
-    pub reading: Option<Reading>,
+    pub reading: Option<&'e Reading>,
     /// The lines, in their order.
     pub list: Vec<Line>,
 }
@@ -67,21 +67,21 @@ pub enum Bytes {
 }
 
 impl<'e> EventLines<'e> {
-    /// The lines of an event. Sessions and messages become known to the decoder.
+    /// The lines of an event.
     #[must_use]
-    pub fn of(event: &'e Event, style: Style, decoder: &mut Decoder) -> Self {
+    pub fn of(decoded: &'e DecodedEvent, style: Style) -> Self {
+        let event = &decoded.event;
         let mut lines = Self {
             event,
-            reading: None,
+            reading: decoded
+                .reading
+                .as_ref()
+                .filter(|_| decoded.selected || style.everything),
             list: Vec::new(),
         };
         match &event.what {
-            What::Session(change) => {
-                let mut player = None;
-                if let Some(session) = event.session {
-                    player = decoder.player(session);
-                    decoder.on_session(event.at, session, change.state);
-                }
+            What::Session(_) => {
+                let player = decoded.player.clone();
                 lines.push(style, Kind::Session, About::Session { player });
             }
             // For whoever sent the command.
@@ -95,16 +95,14 @@ impl<'e> EventLines<'e> {
                     lines.push(style, kind, About::Notice);
                 }
             }
-            What::Connless(connless) => {
-                lines.reading = Reading::of_connless(event.at, connless, decoder);
+            What::Connless(_) => {
                 if let Some(message) = lines.message(0) {
                     let kind = weight(&message.notes);
                     lines.push(style, kind, About::Connless);
                 }
             }
             What::Datagram(datagram) => {
-                let reading = Reading::of_datagram(event.at, event.session, datagram, decoder);
-                if let Some(reading) = reading {
+                if let Some(reading) = lines.reading {
                     lines.add_datagram(datagram, reading, style);
                 }
             }
@@ -112,7 +110,7 @@ impl<'e> EventLines<'e> {
         lines
     }
 
-    fn add_datagram(&mut self, datagram: &Datagram, reading: Reading, style: Style) {
+    fn add_datagram(&mut self, datagram: &Datagram, reading: &Reading, style: Style) {
         let broken = reading.error.is_some();
         // Without messages the notes would have no line to stand on.
         let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || broken);
@@ -130,7 +128,7 @@ impl<'e> EventLines<'e> {
         }
         let mut with_datagram = !has_own;
         for (index, message) in reading.messages.iter().enumerate() {
-            if !message.shown {
+            if !message.shown && !style.everything {
                 continue;
             }
             let kind = match weight(&message.notes) {
@@ -143,7 +141,6 @@ impl<'e> EventLines<'e> {
                 self.push(style, Kind::Traffic, About::Items(index));
             }
         }
-        self.reading = Some(reading);
     }
 
     fn add_bytes(&mut self, datagram: &Datagram, style: Style) {
@@ -167,13 +164,13 @@ impl<'e> EventLines<'e> {
     /// A message of the reading.
     #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
-        self.reading.as_ref()?.messages.get(index)
+        self.reading?.messages.get(index)
     }
 
     /// The notes on the line of a message.
     #[must_use]
     pub fn notes(&self, message: &Message, with_datagram: bool) -> Vec<Note> {
-        let reading = self.reading.as_ref().filter(|_| with_datagram);
+        let reading = self.reading.filter(|_| with_datagram);
         let of_datagram = reading.map_or(&[][..], |reading| &reading.notes);
         [&message.notes, of_datagram].concat()
     }

@@ -12,13 +12,12 @@
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{
-    Connless, Datagram, Event, Level, Notice, Origin, SessionChange, SessionId, Time, What,
+    Connless, Datagram, Level, Notice, Origin, SessionChange, SessionId, Time, What,
 };
 use teetap_wire::{Dir, Flags, Note, Side, def::Secrets, printable};
 
 use crate::{
-    EventLines, Kind, Style, Verbosity,
-    decoder::Decoder,
+    DecodedEvent, EventLines, Kind, Style, Verbosity,
     lines::{About, Bytes, Line},
     reading::{Message, Reading},
     snapshot,
@@ -35,22 +34,23 @@ pub struct Row {
 
 /// Returns the rows of an event that a style shows.
 #[must_use]
-pub fn rows(event: &Event, style: Style, decoder: &mut Decoder) -> Vec<Row> {
+pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
     let mut rows = Vec::new();
-    let lines = EventLines::of(event, style, decoder);
+    let lines = EventLines::of(decoded, style);
     for line in &lines.list {
         add(&lines, line, style, &mut rows);
-    }
-    if let Some(reading) = lines.reading {
-        decoder.recycle(reading);
     }
     rows
 }
 
 /// Returns the rows of an event as one text, the comment of its packets in captures.
 #[must_use]
-pub fn comment(event: &Event, decoder: &mut Decoder) -> String {
-    let rows = rows(event, Style::default(), decoder);
+pub fn comment(decoded: &DecodedEvent) -> String {
+    let style = Style {
+        everything: true,
+        ..Style::default()
+    };
+    let rows = rows(decoded, style);
     let lines: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
     lines.join("\n")
 }
@@ -63,7 +63,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
         session: event.session,
     };
     let mut row = |text: String| rows.push(Row::new(line.kind, text));
-    match (&line.about, &event.what, &lines.reading) {
+    match (&line.about, &event.what, lines.reading) {
         (About::Session { .. }, What::Session(change), _) => row(format!("{start} {}", Session(change))),
         (About::Notice, What::Notice(notice), _) => row(notice_text(start, notice)),
         (About::Connless, What::Connless(connless), Some(reading)) => {

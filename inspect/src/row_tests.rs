@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use teetap_proxy::session::{Action, Ends, Placed, State};
+use teetap_proxy::session::{Action, Ends, Event, Placed, State};
 use teetap_wire::{Header, Proto, Seq, Token, control, def::Registry, packet, write_chunk};
 
 use super::*;
+use crate::Decoder;
 
 fn packet(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
     let header = Header {
@@ -43,7 +44,7 @@ fn rows(event: &Event, verbosity: Verbosity) -> Vec<Row> {
         verbosity,
         ..Style::default()
     };
-    super::rows(event, style, &mut Decoder::new(Registry::builtin()))
+    super::rows(&Decoder::new(Registry::builtin()).decode(event.clone()), style)
 }
 
 fn texts(event: &Event, verbosity: Verbosity) -> Vec<String> {

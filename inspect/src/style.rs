@@ -38,6 +38,8 @@ pub struct Style {
     pub matches_only: bool,
     /// How much is shown of a datagram.
     pub verbosity: Verbosity,
+    /// Messages that do not pass the filter are shown too.
+    pub everything: bool,
     /// The items of snapshots are shown.
     pub items: bool,
     /// How secret fields are shown.

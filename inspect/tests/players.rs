@@ -129,7 +129,7 @@ fn lines_of_a_recorded_session_have_names() {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut lines = Vec::new();
     for event in events("rich-dd16") {
-        lines.extend(rows(&event, Style::default(), &mut decoder));
+        lines.extend(rows(&decoder.decode(event), Style::default()));
     }
     for expected in [
         r#" bytes 0 "alice": hello all"#,

@@ -2,6 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::mpsc, thread, time::Duration};
 
+use teetap_inspect::Decoder;
 use teetap_proxy::{
     io::{KernelDrops, Proxy, Running, Settings, StartError},
     session::Level,
@@ -39,7 +40,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
         .build()
         .map_err(Failure::network)?;
     thread::Builder::new().name("demo".into()).spawn(move || {
-        let report = runtime.block_on(play(duration, seed, &template, &started_sender));
+        let report = runtime.block_on(play(duration, seed, template, &started_sender));
         let (exit, lines) = outcome(report);
         // The run may have ended before.
         let _ended = wake_sender.send(Wake::Done(exit, lines));
@@ -70,14 +71,13 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
 async fn play(
     duration: Duration,
     seed: u64,
-    template: &Settings,
+    template: Settings<Decoder>,
     started: &mpsc::Sender<Started>,
 ) -> io::Result<Report> {
-    let connect = async |server: SocketAddr| {
-        let proxy = Proxy::start(Settings {
-            target: server,
-            ..template.clone()
-        });
+    let connect = async move |server: SocketAddr| {
+        let mut settings = template;
+        settings.target = server;
+        let proxy = Proxy::start(settings);
         let addr = proxy
             .as_ref()
             .map(|proxy| proxy.addr)

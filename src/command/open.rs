@@ -7,15 +7,16 @@ use std::{
 };
 
 use teetap_capture::{Format, Item, Playback, ReadError, Tally};
-use teetap_inspect::{Style, jsonl::Lines};
+use teetap_inspect::{Decoder, Style, jsonl::Lines};
 use teetap_proxy::{io::Seen, session::Level};
+use teetap_rules::Filter;
 
 use super::{file, proxy::style};
 use crate::{
     cli::{FilterOption, Show},
     exit::{Exit, Failure},
     filters,
-    output::Output,
+    output::{Filters, Output, decoder},
     run::Opened,
 };
 
@@ -35,11 +36,8 @@ enum Recording<R> {
 /// damaged is printed up to the damage, with a warning before the summary.
 pub(crate) fn open(filter: &FilterOption, show: &Show, path: &Path) -> anyhow::Result<Exit> {
     let registry = show.definitions.registry()?;
-    let mut output = Output::new(style(show), registry);
-    if let Some(filter) = filters::parse("--filter", filter.filter.as_deref(), registry)? {
-        output.show_only(filter);
-    }
-    show_all(show, path, &mut output, Exit::Ok)
+    let filter = filters::parse("--filter", filter.filter.as_deref(), registry)?;
+    show_all(show, path, style(show), filter, Exit::Ok)
 }
 
 /// Runs `teetap grep`; like grep it ends with 1 when nothing matches.
@@ -52,34 +50,37 @@ pub(crate) fn grep(show: &Show, expr: &str, path: &Path) -> anyhow::Result<Exit>
         matches_only: true,
         ..style(show)
     };
-    let mut output = Output::new(style, registry);
-    if let Some(filter) = filters::parse("grep", Some(expr), registry)? {
-        output.show_only(filter);
-    }
-    show_all(show, path, &mut output, Exit::Failed)
+    let filter = filters::parse("grep", Some(expr), registry)?;
+    show_all(show, path, style, filter, Exit::Failed)
 }
 
-/// Prints a whole recording. `nothing`: the end when no message matches.
-fn show_all(options: &Show, path: &Path, output: &mut Output, nothing: Exit) -> anyhow::Result<Exit> {
+/// `nothing`: the end of one in which nothing matches.
+fn show_all(
+    options: &Show,
+    path: &Path,
+    style: Style,
+    filter: Option<Filter>,
+    nothing: Exit,
+) -> anyhow::Result<Exit> {
+    let registry = options.definitions.registry()?;
     let input = file::open(options.quiet, path)?;
     let path = file::shown(path);
     let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
+    let filters = Filters {
+        show: filter,
+        until: filters::parse("--until", options.until.as_deref(), registry)?,
+    };
+    let mut output = Output::new(style, &filters);
+    let mut decoder = decoder(style, registry, &filters);
     if let Some(progress) = input.progress {
         output.expect_progress(progress);
     }
     let mut recording = Recording::of(input.bytes).map_err(refused)?;
-    if let Some(until) = filters::parse(
-        "--until",
-        options.until.as_deref(),
-        options.definitions.registry()?,
-    )? {
-        output.wait_for(until);
-    }
     let batch = if input.is_live { 1 } else { BATCH };
     let mut shown = 0;
     let damage = loop {
         match recording.read() {
-            Ok(Some(item)) => show(item, path, output),
+            Ok(Some(item)) => show(item, path, &mut output, &mut decoder),
             Ok(None) => break None,
             // No part of it is a recording.
             Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error).into()),
@@ -114,16 +115,28 @@ fn show_all(options: &Show, path: &Path, output: &mut Output, nothing: Exit) -> 
     Ok(exit)
 }
 
-fn show(item: Item, path: &Path, output: &mut Output) {
+fn show(item: Item, path: &Path, output: &mut Output, decoder: &mut Decoder) {
     match item {
-        Item::Start { wall, run } => output.opened(&Opened {
-            file: path,
-            wall: UNIX_EPOCH + Duration::from_nanos(wall),
-            run: run.as_ref(),
-        }),
-        Item::Event(event) => output.event(&event),
+        Item::Start { wall, run } => {
+            decoder.restart();
+            output.opened(&Opened {
+                file: path,
+                wall: UNIX_EPOCH + Duration::from_nanos(wall),
+                run: run.as_ref(),
+            });
+        }
+        Item::Event(event) => {
+            let decoded = decoder.decode(event);
+            output.event(&decoded);
+            if let Some(reading) = decoded.reading {
+                decoder.recycle(reading);
+            }
+        }
         Item::Log { at, level, text } => output.recorded_log(at, level, &text),
-        Item::Gap { at, lost } => output.seen(&Seen::Gap(lost), at),
+        Item::Gap { at, lost } => {
+            decoder.gap();
+            output.seen(&Seen::Gap(lost), at);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use teetap_inspect::{Style, Verbosity};
+use teetap_inspect::{DecodedEvent, Decoder, Style, Verbosity};
 use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy,
@@ -15,7 +15,6 @@ use teetap_proxy::{
     },
     session::{Config, Events, Level, Time},
 };
-use teetap_rules::Filter;
 use teetap_wire::{Proto, def::Registry};
 
 use crate::{
@@ -25,7 +24,7 @@ use crate::{
     filters,
     live::{Live, Wake},
     log::{self, Log},
-    output::Output,
+    output::{Filters, Output, decoder},
     recording::Prepared,
     run::Start,
     signals::Signals,
@@ -91,12 +90,11 @@ pub(crate) fn proxy(
 pub(super) struct Setup {
     pub(super) clock: Clock,
     pub(super) seed: u64,
-    pub(super) bus: Bus,
+    pub(super) bus: Bus<DecodedEvent>,
     config: Config,
     style: Style,
     registry: &'static Registry,
-    filter: Option<Filter>,
-    until: Option<Filter>,
+    filters: Filters,
     /// When the run ends at the latest, and how.
     pub(super) timeout: Option<(Time, Exit)>,
     input_log: Option<InputLog>,
@@ -116,9 +114,15 @@ impl Setup {
         log::expression("--filter", options.filter.filter.as_deref());
         log::expression("--until", options.show.until.as_deref());
         let registry = options.show.definitions.registry()?;
-        let filter = filters::parse("--filter", options.filter.filter.as_deref(), registry)?;
-        let until = filters::parse("--until", options.show.until.as_deref(), registry)?;
-        let late = if until.is_some() { Exit::Timeout } else { Exit::Ok };
+        let filters = Filters {
+            show: filters::parse("--filter", options.filter.filter.as_deref(), registry)?,
+            until: filters::parse("--until", options.show.until.as_deref(), registry)?,
+        };
+        let late = if filters.until.is_some() {
+            Exit::Timeout
+        } else {
+            Exit::Ok
+        };
         let drawn = entropy::<4>().map_err(Failure::network)?;
         // Four bytes: short enough to be typed again.
         let seed = options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
@@ -126,7 +130,7 @@ impl Setup {
             path,
             version: env!("CARGO_PKG_VERSION"),
         });
-        let bus = Bus::new(registry);
+        let bus = Bus::new();
         let recording = options
             .write
             .as_ref()
@@ -153,25 +157,37 @@ impl Setup {
             recording,
             log,
             registry,
-            filter,
-            until,
+            filters,
             timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
         })
     }
 
-    /// Returns the settings of a proxy in front of `target`.
-    pub(super) fn settings(&self, target: SocketAddr, listen: teetap_proxy::io::Listen) -> Settings {
+    /// For a proxy in front of `target`.
+    pub(super) fn settings(&self, target: SocketAddr, listen: teetap_proxy::io::Listen) -> Settings<Decoder> {
         Settings {
             target,
             listen,
             config: self.config.clone(),
             bus: self.bus.clone(),
+            stage: self.decoder(),
             clock: self.clock,
             input_log: self.input_log.clone(),
         }
     }
 
-    /// Starts the output and the recording.
+    /// The decoder of all watchers: of the output, and of the recording if there is one.
+    fn decoder(&self) -> Decoder {
+        let mut decoder = decoder(self.style, self.registry, &self.filters);
+        if self.config.events == Events::Odd {
+            decoder.ignore_snapshots();
+        }
+        if self.recording.is_some() {
+            decoder.decode_everything();
+        }
+        decoder
+    }
+
+    /// The output, with the first words said and the recording begun.
     ///
     /// # Errors
     /// When the recording cannot be written.
@@ -181,16 +197,7 @@ impl Setup {
         target: &str,
         server: SocketAddr,
     ) -> anyhow::Result<Output> {
-        let mut output = Output::new(self.style, self.registry);
-        if self.config.events == Events::Odd {
-            output.expect_only_odd();
-        }
-        if let Some(filter) = &self.filter {
-            output.show_only(filter.clone());
-        }
-        if let Some(until) = &self.until {
-            output.wait_for(until.clone());
-        }
+        let mut output = Output::new(self.style, &self.filters);
         let start = Start {
             seed: self.seed,
             target: target.to_owned(),
@@ -202,7 +209,7 @@ impl Setup {
         log::start(&start);
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
-            let (running, said) = prepared.start(start.recorded(), self.clock, self.registry)?;
+            let (running, said) = prepared.start(start.recorded(), self.clock)?;
             output.record(running);
             for (level, text) in &said {
                 output.log(self.clock.now(), *level, text);
@@ -222,6 +229,7 @@ pub(super) fn style(show: &Show) -> Style {
         json: show.json.json,
         quiet: show.quiet.quiet,
         matches_only: false,
+        everything: false,
         verbosity: show.verbosity(),
         items: show.verbosity() >= Verbosity::Datagrams,
         secrets: show.secrets.secrets(),

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use teetap_inspect::{Style, Verbosity};
+use teetap_inspect::Style;
 use teetap_proxy::{
     io::{Clock, input_log},
     session::Level,
 };
 use teetap_rules::{Diagnostic, Program};
-use teetap_wire::def::{Registry, Secrets};
+use teetap_wire::def::Registry;
 
 use super::file;
 use crate::{
     cli::{Json, Quiet},
     exit::{Exit, Failure},
-    output::Output,
+    output::{Filters, Output},
 };
 
 /// Runs the command.
@@ -38,12 +38,9 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     let style = Style {
         json: json.json,
         quiet: quiet.quiet,
-        matches_only: false,
-        verbosity: Verbosity::Messages,
-        items: false,
-        secrets: Secrets::Hide,
+        ..Style::default()
     };
-    let mut output = Output::new(style, registry);
+    let mut output = Output::new(style, &Filters::default());
     output.replay(&checked);
     if let Some(cut) = &checked.cut {
         let text = format!("the input log is incomplete: {cut}");

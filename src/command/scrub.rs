@@ -12,7 +12,7 @@ use teetap_capture::{
     jsonl::JsonLines,
     scrub::{Capture, Keep, ScrubError, Scrubbed, Scrubber},
 };
-use teetap_inspect::jsonl::Lines;
+use teetap_inspect::{Decoder, jsonl::Lines};
 use teetap_proxy::{io::Seen, session::Time};
 use teetap_wire::def::Registry;
 use tempfile::NamedTempFile;
@@ -144,6 +144,7 @@ fn scrub_lines(
     mut out: &File,
 ) -> Result<(), ScrubError> {
     let mut encoder: Option<JsonLines> = None;
+    let mut decoder = Decoder::new(registry);
     let mut buffer = Vec::new();
     let done = loop {
         match lines.read() {
@@ -151,13 +152,14 @@ fn scrub_lines(
                 run: Some(mut run), ..
             })) => {
                 scrubber.run(&mut run);
-                encoder.insert(JsonLines::new(run, registry)).start(&mut buffer);
+                encoder.insert(JsonLines::new(run)).start(&mut buffer);
+                decoder.restart();
             }
             Ok(Some(item)) => {
                 let Some(encoder) = &mut encoder else {
                     break Err(ReadError::Unknown("it does not begin with the start of a run"));
                 };
-                write_line(item, scrubber, encoder, &mut buffer);
+                write_line(item, scrubber, (encoder, &mut decoder), &mut buffer);
             }
             Ok(None) => break Ok(()),
             Err(error) => break Err(error),
@@ -171,15 +173,23 @@ fn scrub_lines(
     done.map_err(ScrubError::Read)
 }
 
-fn write_line(item: Item, scrubber: &mut Scrubber, encoder: &mut JsonLines, out: &mut Vec<u8>) {
+fn write_line(
+    item: Item,
+    scrubber: &mut Scrubber,
+    (encoder, decoder): (&mut JsonLines, &mut Decoder),
+    out: &mut Vec<u8>,
+) {
     match item {
         Item::Start { .. } => {}
         Item::Event(event) => {
-            let event = scrubber.event(event);
-            encoder.seen(&Seen::Event(Arc::new(event)), Time::ZERO, out);
+            let decoded = decoder.decode(scrubber.event(event));
+            encoder.seen(&Seen::Event(Arc::new(decoded)), Time::ZERO, out);
         }
         Item::Log { at, level, text } => encoder.log(at, level, &scrubber.text(&text), out),
-        Item::Gap { at, lost } => encoder.seen(&Seen::Gap(lost), at, out),
+        Item::Gap { at, lost } => {
+            decoder.gap();
+            encoder.seen(&Seen::Gap(lost), at, out);
+        }
     }
 }
 

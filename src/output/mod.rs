@@ -12,12 +12,12 @@ use std::io::{self, IsTerminal as _};
 
 use teetap_capture::Tally;
 use teetap_inspect::{
-    Decoder, Style,
+    DecodedEvent, Decoder, Style,
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
     io::{Seen, input_log::Checked},
-    session::{Event, Level, Notice, Time, Traffic, What},
+    session::{Level, Notice, Time, Traffic, What},
 };
 use teetap_rules::Filter;
 use teetap_wire::def::Registry;
@@ -34,7 +34,14 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Output {
     style: Style,
-    decoder: Decoder,
+    /// A filter selects the messages that are shown.
+    is_filtered: bool,
+    /// Messages that passed the filter.
+    matches: u64,
+    /// A message is waited for.
+    waits: bool,
+    /// The message that was waited for has come.
+    reached: bool,
     stdout: Vec<u8>,
     closed: bool,
     recording: Option<Running>,
@@ -42,19 +49,42 @@ pub(crate) struct Output {
     progress: Option<(Progress, bool)>,
 }
 
+/// The filters of an output.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filters {
+    /// Only messages that match are shown.
+    pub(crate) show: Option<Filter>,
+    /// A message that is waited for, shown or not.
+    pub(crate) until: Option<Filter>,
+}
+
+/// Returns a decoder of events for an output.
+pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filters) -> Decoder {
+    let mut decoder = Decoder::new(registry);
+    if style.json {
+        decoder.ignore_gists();
+    }
+    if style.matches_only {
+        decoder.ignore_sessions();
+    }
+    if let Some(filter) = &filters.show {
+        decoder.show_only(filter.clone());
+    }
+    if let Some(until) = &filters.until {
+        decoder.wait_for(until.clone());
+    }
+    decoder
+}
+
 impl Output {
-    /// An output that decodes messages with `registry`.
-    pub(crate) fn new(style: Style, registry: &'static Registry) -> Self {
-        let mut decoder = Decoder::new(registry);
-        if style.json {
-            decoder.ignore_gists();
-        }
-        if style.matches_only {
-            decoder.ignore_sessions();
-        }
+    /// An output of events that [`decoder`] decodes.
+    pub(crate) fn new(style: Style, filters: &Filters) -> Self {
         Self {
             style,
-            decoder,
+            is_filtered: filters.show.is_some(),
+            matches: 0,
+            waits: filters.until.is_some(),
+            reached: false,
             stdout: Vec::new(),
             closed: false,
             recording: None,
@@ -72,54 +102,35 @@ impl Output {
         }
     }
 
-    /// Expects odd traffic only, so that snapshots cannot be followed.
-    pub(crate) fn expect_only_odd(&mut self) {
-        self.decoder.ignore_snapshots();
+    /// Messages that passed the filter.
+    pub(crate) const fn matches(&self) -> u64 {
+        self.matches
     }
 
-    /// Shows only messages that match from now on.
-    pub(crate) fn show_only(&mut self, filter: Filter) {
-        self.decoder.show_only(filter);
+    /// Returns true if a message is waited for and has not come.
+    pub(crate) const fn waits(&self) -> bool {
+        self.waits && !self.reached
     }
 
-    /// Watches for a message that matches, shown or not.
-    pub(crate) fn wait_for(&mut self, filter: Filter) {
-        self.decoder.wait_for(filter);
+    /// Returns true if the message that was waited for has come.
+    pub(crate) const fn has_reached(&self) -> bool {
+        self.reached
     }
 
-    /// Returns the number of messages that the filter has let through.
-    pub(crate) fn matches(&self) -> u64 {
-        self.decoder.matches()
-    }
-
-    /// Returns true while a message that is watched for has not come.
-    pub(crate) fn waits(&self) -> bool {
-        self.decoder.waits()
-    }
-
-    /// Returns true when a message that was watched for has come.
-    pub(crate) fn has_reached(&self) -> bool {
-        self.decoder.has_reached()
-    }
-
-    /// Prints what the proxy did. Also watches for messages where stdout is closed.
-    pub(crate) fn seen(&mut self, seen: &Seen, now: Time) {
+    /// Takes what a watcher saw. The end of a wait counts even where nobody reads the output any more.
+    pub(crate) fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         match seen {
-            Seen::Event(event) => self.event(event),
-            Seen::Snapshots(snapshots) => self.decoder.on_snapshots(snapshots),
-            Seen::Gap(lost) => {
-                self.decoder.gap();
-                if self.style.json {
-                    jsonl::gap(now, *lost, &mut self.stdout);
-                } else {
-                    plain::gap(*lost, &mut self.stdout);
-                }
-            }
+            Seen::Event(decoded) => self.event(decoded),
+            Seen::Gap(lost) if self.style.json => jsonl::gap(now, *lost, &mut self.stdout),
+            Seen::Gap(lost) => plain::gap(*lost, &mut self.stdout),
         }
     }
 
-    /// As [`Self::seen`].
-    pub(crate) fn event(&mut self, event: &Event) {
+    /// Takes an event.
+    pub(crate) fn event(&mut self, decoded: &DecodedEvent) {
+        self.matches += decoded.matches;
+        self.reached |= decoded.reached;
+        let event = &decoded.event;
         match &event.what {
             What::Session(change) => log::session(event.session, change),
             What::Notice(notice) => log::notice(event.session, notice),
@@ -135,9 +146,9 @@ impl Output {
             }
         }
         if self.style.json {
-            jsonl::event(event, self.style, &mut self.decoder, &mut self.stdout);
+            jsonl::event(decoded, self.style, &mut self.stdout);
         } else {
-            plain::event(event, self.style, &mut self.decoder, &mut self.stdout);
+            plain::event(decoded, self.style, &mut self.stdout);
         }
     }
 
@@ -149,9 +160,9 @@ impl Output {
 
     fn show_progress(&self) {
         if let Some((progress, _)) = &self.progress
-            && self.decoder.is_choosy()
+            && self.is_filtered
         {
-            progress.matched(self.decoder.matches());
+            progress.matched(self.matches);
         }
     }
 
@@ -223,7 +234,6 @@ impl Output {
 
     /// Prints the start of a recording.
     pub(crate) fn opened(&mut self, opened: &Opened<'_>) {
-        self.decoder.restart();
         if self.style.json {
             jsonl::opened(opened.file, opened.wall, opened.run, &mut self.stdout);
         }

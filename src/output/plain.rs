@@ -3,11 +3,8 @@
 use std::net::SocketAddr;
 
 use teetap_capture::{Recorded, Tally};
-use teetap_inspect::{Decoder, Style, jsonl::rfc3339, row};
-use teetap_proxy::{
-    io::input_log::Checked,
-    session::{Event, Traffic},
-};
+use teetap_inspect::{DecodedEvent, Style, jsonl::rfc3339, row};
+use teetap_proxy::{io::input_log::Checked, session::Traffic};
 use teetap_wire::printable;
 
 use crate::{
@@ -97,8 +94,8 @@ fn counted(count: u64, what: &str) -> String {
 }
 
 /// The rows of an event that this style shows.
-pub(super) fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
-    for row in row::rows(event, style, decoder) {
+pub(super) fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
+    for row in row::rows(decoded, style) {
         out.extend_from_slice(row.text.as_bytes());
         out.push(b'\n');
     }

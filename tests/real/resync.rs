@@ -4,33 +4,38 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use teetap_inspect::Decoder;
 use teetap_kit::real::{
     DdnetClient, DdnetServer, PATIENCE, Player, Server, TeeworldsClient, TeeworldsServer, turn,
 };
-use teetap_proxy::io::{Buffers, Bus, Clock, Listen, Proxy, Seen, Settings, Watcher, follow};
-use teetap_proxy::session::{Command, Config, Events, Notice, SessionId, What};
-use teetap_rules::context::{Context, Contexts};
+use teetap_proxy::io::{Bus, Clock, Listen, Proxy, Raw, Seen, Settings, Watcher};
+use teetap_proxy::session::{Command, Config, Event, Events, Notice, SessionId, What};
+use teetap_rules::context::Context;
 use teetap_wire::def::Registry;
 
 /// Looks at what happens, as a watcher that missed the beginning.
 struct Viewer {
-    watcher: Watcher,
-    contexts: Contexts,
-    buffers: Buffers,
+    watcher: Watcher<Event>,
+    decoder: Decoder,
 }
 
 impl Viewer {
+    fn take(&mut self, event: &Event) {
+        // Only what becomes known of it matters.
+        drop(self.decoder.decode(event.clone()));
+    }
+
     /// Waits until a notice comes, or the snapshots are known.
-    fn wait(&mut self, what: &str, found: impl Fn(&Notice, &Contexts) -> bool) -> Result<()> {
+    fn wait(&mut self, what: &str, found: impl Fn(&Notice) -> bool) -> Result<()> {
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end {
             while let Some(seen) = self.watcher.poll() {
                 let Seen::Event(event) = seen else {
                     panic!("events were missed")
                 };
-                follow(&mut self.contexts, Registry::builtin(), &event, &mut self.buffers);
+                self.take(&event);
                 if let What::Notice(notice) = &event.what
-                    && found(notice, &self.contexts)
+                    && found(notice)
                 {
                     return Ok(());
                 }
@@ -41,7 +46,7 @@ impl Viewer {
     }
 
     fn knows(&self) -> bool {
-        let store = self.contexts.get(1).and_then(Context::store);
+        let store = self.decoder.contexts().get(1).and_then(Context::store);
         store.is_some_and(|store| store.whole() && store.newest().is_some())
     }
 }
@@ -50,11 +55,10 @@ fn a_resync(
     server: &mut impl Server,
     start: impl FnOnce(std::net::SocketAddr) -> Result<Box<dyn Player>>,
 ) -> Result<()> {
-    let bus = Bus::new(Registry::builtin());
+    let bus = Bus::new();
     let mut viewer = Viewer {
         watcher: bus.watch(),
-        contexts: Contexts::new(Registry::builtin()),
-        buffers: Buffers::default(),
+        decoder: Decoder::new(Registry::builtin()),
     };
     let proxy = Proxy::start(Settings {
         target: server.addr(),
@@ -67,6 +71,7 @@ fn a_resync(
             events: Events::All,
         },
         bus,
+        stage: Raw,
         clock: Clock::start(),
         input_log: None,
     })?;
@@ -75,31 +80,21 @@ fn a_resync(
     while !viewer.knows() && Instant::now() < end {
         thread::sleep(Duration::from_millis(100));
         while let Some(Seen::Event(event)) = viewer.watcher.poll() {
-            follow(
-                &mut viewer.contexts,
-                Registry::builtin(),
-                &event,
-                &mut viewer.buffers,
-            );
+            viewer.take(&event);
         }
     }
     ensure!(viewer.knows(), "no snapshot came");
-    viewer.contexts.gap();
+    viewer.decoder.gap();
     ensure!(!viewer.knows());
     let session = SessionId(1);
     proxy.commands().command(Command::Resync { session })?;
-    viewer.wait("resync", |notice, _| *notice == Notice::Resync)?;
-    viewer.wait("the complete snapshot", |notice, _| *notice == Notice::Resynced)?;
+    viewer.wait("resync", |notice| *notice == Notice::Resync)?;
+    viewer.wait("the complete snapshot", |notice| *notice == Notice::Resynced)?;
     // The next one differs from it.
     player.command("say still here")?;
     server.log().wait_for("chat.*: still here$", PATIENCE)?;
     while let Some(Seen::Event(event)) = viewer.watcher.poll() {
-        follow(
-            &mut viewer.contexts,
-            Registry::builtin(),
-            &event,
-            &mut viewer.buffers,
-        );
+        viewer.take(&event);
     }
     ensure!(viewer.knows(), "the snapshots are not known again");
     player.quit()?;

@@ -32,7 +32,7 @@ fn lines(mut read: impl FnMut() -> Option<Item>) -> Vec<Value> {
     while let Some(item) = read() {
         match item {
             Item::Start { run, .. } => assert_eq!(run.unwrap().target, "demo"),
-            Item::Event(event) => jsonl::event(&event, style, &mut decoder, &mut out),
+            Item::Event(event) => jsonl::event(&decoder.decode(event), style, &mut out),
             Item::Log { at, level, text } => jsonl::log(at, level, &text, &mut out),
             Item::Gap { at, lost } => jsonl::gap(at, lost, &mut out),
         }

@@ -18,6 +18,7 @@ use std::{
 };
 
 pub use file::{FileError, FindEnd, RecordingFile, end_of_pcapng};
+use teetap_inspect::DecodedEvent;
 use teetap_proxy::{
     io::{Clock, Seen, Watcher},
     session::{Event, Level, Notice, Time, What},
@@ -34,8 +35,8 @@ pub trait Encode: Send {
     /// Appends the start of a run.
     fn start(&mut self, out: &mut Vec<u8>);
 
-    /// Appends an event, or a gap.
-    fn seen(&mut self, seen: &Seen, now: Time, out: &mut Vec<u8>);
+    /// Appends something that was seen.
+    fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time, out: &mut Vec<u8>);
 
     /// Appends a log line of the program.
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>);
@@ -100,7 +101,7 @@ struct Writer {
 pub fn start(
     mut file: RecordingFile,
     mut encode: Box<dyn Encode>,
-    watcher: Watcher,
+    watcher: Watcher<DecodedEvent>,
     clock: Clock,
 ) -> Result<Recording, FileError> {
     file.keep()?;
@@ -180,7 +181,7 @@ impl Done {
 impl Writer {
     fn run(
         mut self,
-        mut watcher: Watcher,
+        mut watcher: Watcher<DecodedEvent>,
         said: &mpsc::Receiver<(Time, Level, String)>,
         clock: Clock,
     ) -> Done {
@@ -203,10 +204,10 @@ impl Writer {
         }
     }
 
-    fn take(&mut self, seen: &Seen, now: Time) {
+    fn take(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         let packets = match seen {
-            Seen::Event(event) => packets_of(event),
-            Seen::Gap(_) | Seen::Snapshots(_) => 0,
+            Seen::Event(decoded) => packets_of(&decoded.event),
+            Seen::Gap(_) => 0,
         };
         if self.shared.fault.get().is_some() {
             self.recorded.missing += packets;

@@ -2,6 +2,7 @@
 
 use std::{fs, io::BufReader, os::unix::fs::PermissionsExt as _, path::Path, thread};
 
+use teetap_inspect::Decoder;
 use teetap_kit::capture;
 use teetap_wire::{Code, Dir, Note, Proto, Seq, Side, def::Registry};
 
@@ -9,7 +10,7 @@ use super::*;
 use crate::{Encoder, Item, Playback, ReadError, Run};
 use teetap_proxy::{
     io::Bus,
-    session::{Action, Connless, Datagram, Ends, Events, Origin, Placed, SessionChange, SessionId, State},
+    session::{Action, Connless, Datagram, Ends, Origin, Placed, SessionChange, SessionId, State},
 };
 
 fn run() -> Run {
@@ -23,11 +24,8 @@ fn run() -> Run {
     }
 }
 
-fn gist(seen: &Seen) -> String {
-    match seen {
-        Seen::Event(event) => format!("gist {}", event.at.0),
-        Seen::Gap(_) | Seen::Snapshots(_) => String::new(),
-    }
+fn gist(decoded: &DecodedEvent) -> String {
+    format!("gist {}", decoded.event.at.0)
 }
 
 fn event(at: u64, what: What) -> Event {
@@ -136,17 +134,17 @@ fn play(path: &Path) -> (Vec<Item>, Option<ReadError>) {
 }
 
 fn encoder() -> Box<dyn Encode> {
-    Box::new(Encoder::new(run(), Box::new(gist)))
+    Box::new(Encoder::new(run(), gist))
 }
 
 /// Records `events` over a bus of this capacity.
 fn record(path: &Path, capacity: usize, events: &[Event]) -> Recorded {
-    let bus = Bus::with_capacity(capacity, Registry::builtin());
+    let bus = Bus::with_capacity(capacity);
     let watcher = bus.watch();
-    let (mut publisher, follower) = bus.open(Events::All);
+    let (mut publisher, worker) = bus.open(Decoder::new(Registry::builtin()));
     events.iter().cloned().for_each(|event| publisher.publish(event));
     drop(publisher);
-    follower.run(Clock::start());
+    worker.run();
     let file = RecordingFile::open(path, end_of_pcapng).unwrap();
     let recording = start(file, encoder(), watcher, Clock::start()).unwrap();
     let done = recording.finish().unwrap();
@@ -374,11 +372,11 @@ fn nothing_of_anybody_else_is_touched() {
 fn a_crash_loses_no_more_than_a_tick() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.pcapng");
-    let bus = Bus::with_capacity(64, Registry::builtin());
+    let bus = Bus::with_capacity(64);
     let file = RecordingFile::open(&path, end_of_pcapng).unwrap();
     let recording = start(file, encoder(), bus.watch(), Clock::start()).unwrap();
-    let (mut publisher, follower) = bus.open(Events::All);
-    thread::spawn(move || follower.run(Clock::start()));
+    let (mut publisher, worker) = bus.open(Decoder::new(Registry::builtin()));
+    thread::spawn(move || worker.run());
     events().into_iter().for_each(|event| publisher.publish(event));
     let whole = |path: &Path| {
         play(path)

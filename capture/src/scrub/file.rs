@@ -13,7 +13,6 @@ use super::{
 use crate::{
     ReadError, Run,
     frame::{self, Link},
-    gist::gist,
     own::Own,
     pcap::{self, Pcap},
     pcapng::{self, Block, PcapNg, write},
@@ -155,8 +154,7 @@ fn scrub_pcapng<R: Read, W: Write>(
                 if let Some(mut again) = again.take() {
                     again.finish(scrubber);
                 }
-                again =
-                    run.map(|run| Again::start(run, gist(scrubber.registry), scrubber, &mut writer.buffer));
+                again = run.map(|run| Again::start(run, scrubber, &mut writer.buffer));
                 if again.is_none() {
                     writer.section();
                 }

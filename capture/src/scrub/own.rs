@@ -9,9 +9,10 @@ use teetap_wire::{Dir, Side};
 
 use super::Scrubber;
 use crate::{
-    Encode as _, Encoder, Gist, Run,
+    Encode as _, Encoder, Run,
     own::{MAX_PARTS, Of, Own},
 };
+use teetap_inspect::{Decoder, row};
 use teetap_proxy::{
     io::Seen,
     session::{Event, What},
@@ -20,7 +21,8 @@ use teetap_proxy::{
 /// A run that is recorded again.
 pub(super) struct Again {
     encoder: Encoder,
-    /// An event that lacks some of its packets.
+    decoder: Decoder,
+    /// An event that waits for the rest of its packets.
     open: Option<(Own<'static>, Vec<Part>)>,
 }
 
@@ -34,11 +36,15 @@ pub(super) struct Part {
 
 impl Again {
     /// Appends the start of the run to `out`.
-    pub(super) fn start(mut run: Run, gist: Gist, scrubber: &mut Scrubber, out: &mut Vec<u8>) -> Self {
+    pub(super) fn start(mut run: Run, scrubber: &mut Scrubber, out: &mut Vec<u8>) -> Self {
         scrubber.run(&mut run);
-        let mut encoder = Encoder::new(run, gist);
+        let mut encoder = Encoder::new(run, row::comment);
         encoder.start(out);
-        Self { encoder, open: None }
+        Self {
+            encoder,
+            decoder: Decoder::new(scrubber.registry),
+            open: None,
+        }
     }
 
     /// Adds a packet; `own` begins an event.
@@ -86,14 +92,17 @@ impl Again {
                     scrubber.tally.unreadable += parts.len() as u64;
                 }
                 find_ends(&mut event, &parts);
-                let event = Arc::new(scrubber.event(event));
-                self.encoder.seen(&Seen::Event(event), at, out);
+                let decoded = self.decoder.decode(scrubber.event(event));
+                self.encoder.seen(&Seen::Event(Arc::new(decoded)), at, out);
             }
             Some(Of::Log(level, text)) => {
                 let text = scrubber.text(&text);
                 self.encoder.log(at, level, &text, out);
             }
-            Some(Of::Gap(lost)) => self.encoder.seen(&Seen::Gap(lost), at, out),
+            Some(Of::Gap(lost)) => {
+                self.decoder.gap();
+                self.encoder.seen(&Seen::Gap(lost), at, out);
+            }
             None => scrubber.tally.unreadable += parts.len() as u64,
         }
     }

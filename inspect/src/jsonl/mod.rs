@@ -20,7 +20,7 @@ use std::{
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::{Checked, Hex},
-    session::{Connless, Datagram, Event, Level, Origin, Time, Traffic, What},
+    session::{Connless, Datagram, Level, Origin, Time, Traffic, What},
     words::Word,
 };
 use teetap_wire::{Flags, Note, printable};
@@ -33,7 +33,7 @@ pub use schema::{
 pub use time::rfc3339;
 
 use crate::{
-    Decoder, EventLines, Layer, Message, Reading, Style, Verbosity,
+    DecodedEvent, EventLines, Layer, Message, Reading, Style, Verbosity,
     lines::{self, About},
     reading::Done,
     recording::{Run, Tally},
@@ -89,22 +89,19 @@ pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
 }
 
 /// The lines of an event that this style shows.
-pub fn event(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
-    let session = event.session.map(|session| session.0);
-    let lines = EventLines::of(event, style, decoder);
+pub fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
+    let session = decoded.event.session.map(|session| session.0);
+    let lines = EventLines::of(decoded, style);
     for line in &lines.list {
         if let Some(body) = body(&lines, line, style) {
-            write(event.at, session, &body, out);
+            write(decoded.event.at, session, &body, out);
         }
-    }
-    if let Some(reading) = lines.reading {
-        decoder.recycle(reading);
     }
 }
 
 /// The object of a line; `None` = another object has it.
 fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Option<Body<'a>> {
-    Some(match (&line.about, &lines.event.what, &lines.reading) {
+    Some(match (&line.about, &lines.event.what, lines.reading) {
         (About::Session { player }, What::Session(change), _) => {
             Body::Session(SessionBody::new(change, player.clone(), printable))
         }

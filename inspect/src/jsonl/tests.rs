@@ -3,10 +3,11 @@
 mod odd;
 
 use serde_json::{Value, json};
-use teetap_proxy::session::{Action, Ends, Notice, Origin, Placed, SessionChange, SessionId, State};
+use teetap_proxy::session::{Action, Ends, Event, Notice, Origin, Placed, SessionChange, SessionId, State};
 use teetap_wire::{Dir, Header, Proto, Seq, Side, Token, control, def::Registry, packet, write_chunk};
 
 use super::*;
+use crate::Decoder;
 use crate::recording::Item;
 
 fn style(verbosity: Verbosity) -> Style {
@@ -22,9 +23,14 @@ fn decoder() -> Decoder {
     Decoder::new(Registry::builtin())
 }
 
+/// Appends the lines of an event.
+fn put(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
+    super::event(&decoder.decode(event.clone()), style, out);
+}
+
 fn lines(what: What, style: Style) -> Vec<Value> {
     let mut out = Vec::new();
-    event(
+    put(
         &Event {
             at: Time(12_418_001),
             session: Some(SessionId(2)),
@@ -233,7 +239,7 @@ fn a_session_has_the_name_of_its_player_once_that_is_known() {
             session: Some(SessionId(2)),
             what,
         };
-        super::event(&event, style(Verbosity::Messages), &mut decoder, &mut out);
+        put(&event, style(Verbosity::Messages), &mut decoder, &mut out);
     }
     let lines = parse(&out);
     let names = lines.iter().filter(|line| line["event"] == "session");
@@ -329,7 +335,7 @@ fn recorded(whats: &[What]) -> Vec<u8> {
             session: Some(SessionId(at)),
             what: what.clone(),
         };
-        super::event(&event, style(Verbosity::Bytes), &mut decoder(), &mut out);
+        put(&event, style(Verbosity::Bytes), &mut decoder(), &mut out);
     }
     out
 }
@@ -392,7 +398,7 @@ fn lines_with_bytes_are_read_back() {
         let Item::Event(event) = item else {
             panic!("{item:?}")
         };
-        super::event(&event, style(Verbosity::Bytes), &mut decoder(), &mut again);
+        put(&event, style(Verbosity::Bytes), &mut decoder(), &mut again);
     }
     assert_eq!(String::from_utf8(again), String::from_utf8(lines.clone()));
     assert_eq!(reader.tally().packets, 3 + 1 + 1 + 1 + 2 + 1);
@@ -462,7 +468,7 @@ fn lines_that_cannot_be_read_are_passed_over_and_told() {
 fn lines_without_bytes_or_of_others_are_refused() {
     let mut out = Vec::new();
     let what = traffic(chunk(1, 2), &[], |_| {});
-    event(
+    put(
         &Event {
             at: Time(1),
             session: None,

@@ -60,8 +60,10 @@ pub struct Message {
     pub at: usize,
     /// Its oddities.
     pub notes: Vec<Note>,
-    /// It passes the filter. Only then are its fields decoded.
+    /// It passes the filter.
     pub shown: bool,
+    /// Its fields are decoded: it is shown, or another watcher shows everything.
+    pub(crate) decoded: bool,
     /// Its data in the bytes of the reading.
     pub(crate) data: Range<usize>,
     /// Its fields in the records of the reading.
@@ -122,6 +124,7 @@ impl Message {
             at: 0,
             notes: Vec::new(),
             shown: false,
+            decoded: false,
             data: 0..0,
             records: 0..0,
             players: None,
@@ -184,7 +187,7 @@ impl Reading {
         if let Some(snapshot) = message.snapshot() {
             return snapshot.to_string();
         }
-        let Some(def) = message.def.filter(|_| message.shown) else {
+        let Some(def) = message.def.filter(|_| message.decoded) else {
             return String::new();
         };
         let source = Source::Bytes(self.data(message));
@@ -200,7 +203,7 @@ impl Reading {
     /// Returns the fields of a message as a JSON object; `None` when its id is not known.
     #[must_use]
     pub fn json(&self, message: &Message, secrets: Secrets) -> Option<String> {
-        let def = message.def.filter(|_| message.shown)?;
+        let def = message.def.filter(|_| message.decoded)?;
         let mut out = String::new();
         let source = Source::Bytes(self.data(message));
         self.records(message).json(def, source, secrets, &mut out);
@@ -211,7 +214,7 @@ impl Reading {
     pub fn tree<'r>(&'r self, message: &Message, secrets: Secrets) -> impl Iterator<Item = Row<'r>> + 'r {
         let records = self.records(message);
         let source = Source::Bytes(self.data(message));
-        let def = message.def.filter(|_| message.shown);
+        let def = message.def.filter(|_| message.decoded);
         def.into_iter()
             .flat_map(move |def| records.rows(def, source, secrets))
     }

@@ -23,7 +23,7 @@ mod udp;
 use rand::{TryRng as _, rngs::SysRng};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-pub use bus::{Buffers, Bus, Follower, Publisher, Seen, Watcher, follow};
+pub use bus::{Bus, Publisher, Raw, Seen, Stage, Watcher, Worker};
 pub use clock::Clock;
 pub use driver::{Ended, Request};
 pub use drops::KernelDrops;

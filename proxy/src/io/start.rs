@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    bus::Bus,
+    bus::{Bus, Stage},
     clock::Clock,
     driver::{self, Ended, Lines, Parts, Request},
     input_log::{self, Faults, Header, InputLog, Writing},
@@ -29,7 +29,7 @@ const REQUESTS: usize = 1024;
 
 /// The settings of a proxy.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct Settings<S: Stage> {
     /// The server.
     pub target: SocketAddr,
     /// Where clients connect to.
@@ -37,7 +37,9 @@ pub struct Settings {
     /// For the core.
     pub config: Config,
     /// Where events go. Watch it before the start and nothing is missed.
-    pub bus: Bus,
+    pub bus: Bus<S::Made>,
+    /// Makes of events what watchers get.
+    pub stage: S,
     /// The clock of the run.
     pub clock: Clock,
     /// Where every input of the core is written to; `None` = nowhere.
@@ -53,12 +55,13 @@ impl Proxy {
     ///
     /// # Errors
     /// See [`StartError`]; nothing runs then.
-    pub fn start(settings: Settings) -> Result<Running, StartError> {
+    pub fn start<S: Stage>(settings: Settings<S>) -> Result<Running, StartError> {
         let Settings {
             target,
             listen,
             config,
             bus,
+            stage,
             clock,
             input_log,
         } = settings;
@@ -81,10 +84,10 @@ impl Proxy {
         };
         let (request_sender, requests) = mpsc::channel(REQUESTS);
         let (stop_sender, stop) = watch::channel(None);
-        let (publisher, follower) = bus.open(config.events);
+        let (publisher, worker) = bus.open(stage);
         let aux = thread::Builder::new()
             .name("aux".into())
-            .spawn(move || follower.run(clock))?;
+            .spawn(move || worker.run())?;
         let thread = thread::Builder::new().name("data".into()).spawn(move || {
             let parts = Parts {
                 hub: Hub::new(
@@ -127,7 +130,7 @@ pub struct Running {
     pub moved: bool,
     commands: Commands,
     thread: JoinHandle<Option<Ended>>,
-    /// Passes events on.
+    /// Decodes events and passes them on.
     aux: JoinHandle<()>,
     writing: Option<Writing>,
 }

@@ -169,18 +169,6 @@ impl Contexts {
         self.held
     }
 
-    /// Takes over the snapshots of a watcher that missed nothing.
-    pub fn adopt_snapshots(&mut self, other: &Self) {
-        let ids: Vec<u32> = self.sessions.keys().copied().collect();
-        ids.into_iter().for_each(|id| self.forget_snapshots(id));
-        for (id, theirs) in &other.sessions {
-            let entry = self.entry(theirs.context.known.since, *id);
-            entry.context.track = theirs.context.track.clone();
-            entry.held = theirs.held;
-            self.held += theirs.held;
-        }
-    }
-
     fn entry(&mut self, at: u64, id: u32) -> &mut Entry {
         if !self.sessions.contains_key(&id) && self.sessions.len() >= SESSIONS {
             let silent = self.sessions.iter().min_by_key(|(_, entry)| entry.turn);

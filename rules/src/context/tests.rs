@@ -1,8 +1,9 @@
 //! Tests of the limits of contexts.
 
 use teetap_wire::{
-    Dir, Proto,
-    def::{Class, Decoded, Registry},
+    Dir, Proto, Seq,
+    def::{Class, Datum, Decoded, Registry},
+    snap::{Key, Sizes, Snapshot},
 };
 
 use super::*;
@@ -89,4 +90,98 @@ fn names_that_nobody_needs_are_not_learned() {
     assert_eq!(name(&contexts, 1), None);
     take(&mut contexts, &start_info(1));
     assert_eq!(name(&contexts, 1), Some(&b"me"[..]));
+}
+
+/// A message of DDNet's server, made of these values.
+fn from_server(name: &str, values: &[(&str, Datum)]) -> Vec<u8> {
+    let mut named = Registry::builtin().named(Proto::Ddnet, Some(Class::System), name);
+    let mut data = Vec::new();
+    let values = values.iter().map(|(name, value)| (*name, value.clone()));
+    named
+        .next()
+        .unwrap()
+        .encode(&Datum::group(values), &mut data)
+        .unwrap();
+    data
+}
+
+fn view_of_server(session: u32, data: &[u8]) -> MessageView<'_> {
+    let found = Registry::builtin().message(Proto::Ddnet, Dir::S2c, data);
+    MessageView {
+        proto: Proto::Ddnet,
+        dir: Dir::S2c,
+        class: Class::System,
+        id: Identity::Other,
+        def: found.map(|found| found.def),
+        body: found.map_or(0, |found| found.body),
+        data,
+        ..start_info(session)
+    }
+}
+
+/// A whole snapshot of tees.
+fn snapshot(tick: i32, tees: u16) -> Vec<u8> {
+    let (mut world, mut data) = (Snapshot::new(), Vec::new());
+    for id in 0..tees {
+        world.insert(Key { kind: 9, id }, &[tick; 22]).unwrap();
+    }
+    let sizes = Sizes::new(Registry::builtin(), Proto::Ddnet);
+    world.delta(&Snapshot::new(), &sizes, &mut data).unwrap();
+    from_server(
+        "snap_single",
+        &[
+            ("tick", i64::from(tick).into()),
+            ("delta_tick", i64::from(tick + 1).into()),
+            ("crc", i64::from(world.crc()).into()),
+            ("data", Datum::Bytes(data)),
+        ],
+    )
+}
+
+/// Memory has a limit for all sessions together, and those that still talk are known.
+#[test]
+fn snapshots_of_silent_sessions_give_way() {
+    let mut contexts = Contexts::new(Registry::builtin()).with_limit(200 << 10);
+    let mut most = 0;
+    for session in 1..=64 {
+        contexts.on_session(1, session, SessionState::Opening);
+        for tick in 100..140 {
+            take(&mut contexts, &view_of_server(session, &snapshot(tick, 10)));
+            most = most.max(contexts.held());
+        }
+        let newest = contexts.get(session).unwrap().store().unwrap().newest();
+        assert_eq!(newest.map(|(tick, _)| tick), Some(139));
+    }
+    assert!((100 << 10..=200 << 10).contains(&most), "{most}");
+    // What else is known of the first one stays.
+    assert_eq!(contexts.len(), 64);
+    assert!(contexts.get(1).unwrap().store().is_none());
+    // It comes back, and its snapshots are known to be seen from the middle on.
+    let difference = from_server("snap_empty", &[("tick", 150.into()), ("delta_tick", 5.into())]);
+    take(&mut contexts, &view_of_server(1, &difference));
+    let store = contexts.get(1).unwrap().store().unwrap();
+    assert!(!store.whole() && store.is_empty() && store.notes().is_empty());
+}
+
+#[test]
+fn a_repeat_is_not_followed_and_the_end_of_a_session_frees_its_snapshots() {
+    let mut contexts = Contexts::new(Registry::builtin());
+    let map = from_server("map_change", &[("name", "dm1".into())]);
+    let change = |resend| MessageView {
+        seq: Some(Seq::new(7)),
+        resend,
+        ..view_of_server(1, &map)
+    };
+    contexts.on_session(1, 1, SessionState::Opening);
+    take(&mut contexts, &change(false));
+    take(&mut contexts, &view_of_server(1, &snapshot(100, 4)));
+    take(&mut contexts, &change(true));
+    let kept = |contexts: &Contexts| contexts.get(1).unwrap().store().unwrap().len();
+    assert_eq!(kept(&contexts), 1);
+    take(&mut contexts, &change(false));
+    assert_eq!(kept(&contexts), 0);
+    take(&mut contexts, &view_of_server(1, &snapshot(100, 4)));
+    assert!(contexts.held() > 0);
+    contexts.on_session(2, 1, SessionState::Closed);
+    assert_eq!(contexts.held(), 0);
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use proptest::prelude::*;
+use teetap_inspect::Decoder;
 use teetap_kit::capture;
 use teetap_wire::{Dir, Proto, def::Registry};
 
@@ -228,7 +229,8 @@ fn recorded_by_us() -> Vec<u8> {
         server: address("93.4.5.6:8303"),
         listen: address("[2a02::7]:8303"),
     };
-    let mut encoder = Encoder::new(run, Box::new(|_| "alice-pc did it".to_owned()));
+    let mut encoder = Encoder::new(run, |_| "alice-pc did it".to_owned());
+    let mut decoder = Decoder::new(Registry::builtin());
     let mut out = Vec::new();
     encoder.start(&mut out);
     let packets = capture::recorded("loss-tw07").unwrap();
@@ -244,7 +246,8 @@ fn recorded_by_us() -> Vec<u8> {
             session: Some(SessionId(1)),
             what: What::Datagram(datagram),
         };
-        encoder.seen(&Seen::Event(Arc::new(event)), Time::ZERO, &mut out);
+        let decoded = decoder.decode(event);
+        encoder.seen(&Seen::Event(Arc::new(decoded)), Time::ZERO, &mut out);
     }
     encoder.seen(&Seen::Gap(3), Time(100), &mut out);
     encoder.log(Time(101), Level::Warning, "alice-pc is at 84.1.2.3", &mut out);

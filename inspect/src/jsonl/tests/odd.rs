@@ -13,7 +13,7 @@ fn six() -> Vec<Vec<u8>> {
             session: Some(SessionId(1)),
             what,
         };
-        super::super::event(&event, style(Verbosity::Bytes), &mut decoder(), &mut out);
+        put(&event, style(Verbosity::Bytes), &mut decoder(), &mut out);
     }
     out.split_inclusive(|byte| *byte == b'\n')
         .map(<[u8]>::to_vec)

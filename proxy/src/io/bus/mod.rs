@@ -1,143 +1,119 @@
 //! The bus from the data thread to the watchers.
 //!
 //! ```text
-//! data thread ── Publisher ──> queue ──> Follower (aux thread) ──> ring ──> Watcher, Watcher ...
+//! data thread ── Publisher ──> queue ──> Worker, with its Stage (aux thread) ──> ring ──> Watcher, Watcher ...
 //! ```
 //!
-//! Law: publishing never blocks and never wakes anybody. The follower takes every event, in time, and follows the
-//! snapshots of all sessions; behind it the ring is bounded and drops the oldest, with an exact count of what a
-//! watcher missed. A
-//! watcher that missed something is given the follower's snapshots, so that it knows again what later ones differ from.
-//!
-//! Watchers read snapshots themselves: they need no help unless they miss something, and a recording is read the same way.
+//! Law: publishing never blocks and never wakes a thread. The worker takes every event, in time, and its [`Stage`] decodes it
+//! once for all watchers. The ring after it is bounded and drops the oldest, with an exact count for each watcher that
+//! missed some. All knowledge about sessions is in the stage, so a watcher that missed something loses nothing else.
 
-mod follow;
-mod follower;
 mod publisher;
 mod watcher;
+mod worker;
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     mpsc,
 };
 
-use teetap_rules::context::{Contexts, Names, Needs};
-use teetap_wire::def::Registry;
 use tokio::sync::broadcast;
 
-pub use follow::{Buffers, follow};
-pub use follower::Follower;
 pub use publisher::Publisher;
 pub use watcher::{Seen, Watcher};
-
-use crate::session::{Event, Events};
+pub use worker::{Raw, Stage, Worker};
 
 /// Events kept for late watchers.
 ///
 /// A watcher that looks every 20 ms misses nothing below 800 000 events per second. Each event owns its bytes, so
-/// the ring is worth about 16 MiB when it is full of ordinary traffic.
+/// the ring is worth about 16 MiB when it is full of ordinary traffic, and twice that with what is decoded of it.
 const CAPACITY: usize = 16_384;
 
-/// Where watchers subscribe; cheap to clone.
-#[derive(Clone, Debug)]
-pub struct Bus {
-    shared: Arc<Shared>,
-    registry: &'static Registry,
+/// The place where watchers subscribe; cheap to clone.
+#[derive(Debug)]
+pub struct Bus<T> {
+    ring: broadcast::Sender<Item<T>>,
+    counts: Arc<Counts>,
 }
 
-#[derive(Debug)]
-struct Shared {
-    ring: broadcast::Sender<Item>,
+#[derive(Debug, Default)]
+struct Counts {
     watchers: AtomicUsize,
-    /// Bytes of events between publisher and follower.
+    /// Bytes of events between publisher and worker.
     queued: AtomicUsize,
     /// Events published, taken or not.
     published: AtomicU64,
-    /// The follower has passed on everything there is.
+    /// The worker has passed on everything there is.
     finished: AtomicBool,
-    /// A watcher asks for the snapshots.
-    wanted: AtomicBool,
-    /// Watchers that do not know them.
-    behind: AtomicUsize,
-    /// The newest, while a watcher lags.
-    checkpoint: Mutex<Option<Checkpoint>>,
 }
 
-/// An event of the ring.
-#[derive(Clone, Debug)]
-struct Item {
+/// An entry of the ring.
+#[derive(Debug)]
+struct Item<T> {
     /// Of the event, from 1.
     ordinal: u64,
-    event: Arc<Event>,
+    made: Arc<T>,
 }
 
-/// The snapshots before an event.
-#[derive(Clone, Debug)]
-struct Checkpoint {
-    /// Of that event.
-    ordinal: u64,
-    contexts: Arc<Contexts>,
-}
-
-impl Bus {
-    /// A bus; snapshots are read through these definitions.
+impl<T> Bus<T> {
+    /// A bus without watchers.
     #[must_use]
-    pub fn new(registry: &'static Registry) -> Self {
-        Self::with_capacity(CAPACITY, registry)
+    pub fn new() -> Self {
+        Self::with_capacity(CAPACITY)
     }
 
-    /// With room for at least `capacity` events (rounded up to a power of two).
+    /// A bus with room for at least `capacity` events (rounded up to a power of two).
     #[must_use]
-    pub fn with_capacity(capacity: usize, registry: &'static Registry) -> Self {
-        let shared = Shared {
-            ring: broadcast::Sender::new(capacity.max(1)),
-            watchers: AtomicUsize::new(0),
-            queued: AtomicUsize::new(0),
-            published: AtomicU64::new(0),
-            finished: AtomicBool::new(false),
-            wanted: AtomicBool::new(false),
-            behind: AtomicUsize::new(0),
-            checkpoint: Mutex::new(None),
-        };
+    pub fn with_capacity(capacity: usize) -> Self {
         Self {
-            shared: Arc::new(shared),
-            registry,
+            ring: broadcast::Sender::new(capacity.max(1)),
+            counts: Arc::default(),
         }
     }
 
-    /// The two ends before the ring, for a core that makes these events: one for the data thread, one for a thread of
-    /// its own.
+    /// The two ends before the ring: one for the data thread, one for a thread of its own.
     #[must_use]
-    pub fn open(&self, events: Events) -> (Publisher, Follower) {
-        let mut contexts = Contexts::new(self.registry);
-        contexts.set_needs(Needs {
-            snapshots: true,
-            names: Names::None,
-        });
-        if events != Events::All {
-            contexts.ignore_snapshots();
-        }
+    pub fn open<S: Stage<Made = T>>(&self, stage: S) -> (Publisher, Worker<S>) {
         let (sender, queue) = mpsc::channel();
         (
-            Publisher::new(Arc::clone(&self.shared), sender),
-            Follower::new(Arc::clone(&self.shared), queue, contexts, self.registry),
+            Publisher::new(Arc::clone(&self.counts), sender),
+            Worker::new(self.clone(), queue, stage),
         )
     }
 
     /// A watcher that sees everything published from now on.
     #[must_use]
-    pub fn watch(&self) -> Watcher {
-        Watcher::new(Arc::clone(&self.shared))
+    pub fn watch(&self) -> Watcher<T> {
+        Watcher::new(self)
     }
 }
 
-impl Shared {
-    fn slot(&self) -> MutexGuard<'_, Option<Checkpoint>> {
-        // Nothing that is done with it can fail halfway.
-        self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner)
+impl<T> Default for Bus<T> {
+    fn default() -> Self {
+        Self::new()
     }
+}
 
+impl<T> Clone for Bus<T> {
+    fn clone(&self) -> Self {
+        Self {
+            ring: self.ring.clone(),
+            counts: Arc::clone(&self.counts),
+        }
+    }
+}
+
+impl<T> Clone for Item<T> {
+    fn clone(&self) -> Self {
+        Self {
+            ordinal: self.ordinal,
+            made: Arc::clone(&self.made),
+        }
+    }
+}
+
+impl Counts {
     fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }

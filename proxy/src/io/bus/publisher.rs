@@ -2,25 +2,25 @@
 
 use std::sync::{Arc, atomic::Ordering, mpsc};
 
-use super::Shared;
+use super::Counts;
 use crate::session::{Event, What};
 
-/// Bytes of events that may wait for the follower. It looks every few milliseconds; this is a second of 500 Mbit/s, in
+/// Bytes of events that may wait for the worker. It looks every few milliseconds; this is a second of 500 Mbit/s, in
 /// which it got no processor.
 pub(super) const QUEUE: usize = 64 << 20;
 
 /// The publishing end of the bus. There is one, in the data thread.
 #[derive(Debug)]
 pub struct Publisher {
-    shared: Arc<Shared>,
+    counts: Arc<Counts>,
     queue: mpsc::Sender<(u64, Event)>,
     ordinal: u64,
 }
 
 impl Publisher {
-    pub(super) const fn new(shared: Arc<Shared>, queue: mpsc::Sender<(u64, Event)>) -> Self {
+    pub(super) const fn new(counts: Arc<Counts>, queue: mpsc::Sender<(u64, Event)>) -> Self {
         Self {
-            shared,
+            counts,
             queue,
             ordinal: 0,
         }
@@ -30,17 +30,17 @@ impl Publisher {
     /// dropped too, and is counted as missed by all.
     pub fn publish(&mut self, event: Event) {
         self.ordinal += 1;
-        self.shared.published.store(self.ordinal, Ordering::Release);
-        if !self.shared.is_watched() {
+        self.counts.published.store(self.ordinal, Ordering::Release);
+        if !self.counts.is_watched() {
             return;
         }
-        if self.shared.queued.load(Ordering::Relaxed) >= QUEUE {
+        if self.counts.queued.load(Ordering::Relaxed) >= QUEUE {
             return;
         }
         let size = size_of_event(&event);
-        self.shared.queued.fetch_add(size, Ordering::Relaxed);
-        // Without a follower, which is a test's doing, it is as without watchers.
-        let _nobody_follows = self.queue.send((self.ordinal, event));
+        self.counts.queued.fetch_add(size, Ordering::Relaxed);
+        // Without a worker, which is a test's doing, it is as without watchers.
+        let _nobody_takes = self.queue.send((self.ordinal, event));
     }
 }
 

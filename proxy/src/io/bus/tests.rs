@@ -1,12 +1,44 @@
-//! Tests of the bus: exact gaps, and snapshots that are known again.
-
-use std::time::Duration;
+//! Tests of the bus: exact gaps, for the stage and for each watcher.
 
 use super::*;
-use crate::session::{Notice, Time, What};
+use crate::session::{Event, Notice, Time, What};
 
-fn bus(capacity: usize) -> Bus {
-    Bus::with_capacity(capacity, Registry::builtin())
+/// A stage that counts.
+#[derive(Default)]
+struct Counter {
+    events: u64,
+    gaps: u64,
+}
+
+/// An event with the numbers of events and gaps in the stage before it.
+#[derive(Debug)]
+struct Counted {
+    event: Event,
+    before: u64,
+    gaps: u64,
+}
+
+impl Stage for Counter {
+    type Made = Counted;
+
+    fn event(&mut self, event: Event) -> Counted {
+        self.events += 1;
+        Counted {
+            event,
+            before: self.events - 1,
+            gaps: self.gaps,
+        }
+    }
+
+    fn gap(&mut self) {
+        self.gaps += 1;
+    }
+}
+
+fn counting(capacity: usize) -> (Bus<Counted>, Publisher, Worker<Counter>) {
+    let bus = Bus::with_capacity(capacity);
+    let (publisher, worker) = bus.open(Counter::default());
+    (bus, publisher, worker)
 }
 
 fn event(number: u64) -> Event {
@@ -17,22 +49,21 @@ fn event(number: u64) -> Event {
     }
 }
 
-fn number(seen: Option<Seen>) -> u64 {
+fn number(seen: Option<Seen<Counted>>) -> u64 {
     match seen {
-        Some(Seen::Event(event)) => event.at.0,
+        Some(Seen::Event(made)) => made.event.at.0,
         other => panic!("{other:?} is no event"),
     }
 }
 
 #[test]
 fn a_late_watcher_gets_the_newest_events_and_the_exact_count_of_the_rest() {
-    let bus = bus(4);
+    let (bus, mut publisher, mut worker) = counting(4);
     let mut watcher = bus.watch();
-    let (mut publisher, mut follower) = bus.open(Events::All);
     for at in 0..11 {
         publisher.publish(event(at));
     }
-    assert!(follower.turn(Time::ZERO));
+    assert!(worker.turn());
     assert!(matches!(watcher.poll(), Some(Seen::Gap(7))));
     for expected in 7..11 {
         assert_eq!(number(watcher.poll()), expected);
@@ -43,13 +74,12 @@ fn a_late_watcher_gets_the_newest_events_and_the_exact_count_of_the_rest() {
 
 #[test]
 fn watchers_do_not_take_from_each_other_and_see_the_rest_after_the_end() {
-    let bus = bus(8);
+    let (bus, mut publisher, mut worker) = counting(8);
     let (mut one, mut other) = (bus.watch(), bus.watch());
-    let (mut publisher, mut follower) = bus.open(Events::All);
     publisher.publish(event(1));
     drop((bus, publisher));
-    assert!(!follower.turn(Time::ZERO));
-    drop(follower);
+    assert!(!worker.turn());
+    drop(worker);
     for watcher in [&mut one, &mut other] {
         assert_eq!(number(watcher.poll()), 1);
         assert!(watcher.poll().is_none());
@@ -58,111 +88,74 @@ fn watchers_do_not_take_from_each_other_and_see_the_rest_after_the_end() {
 
 #[test]
 fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
-    let bus = bus(8);
+    let (bus, mut publisher, mut worker) = counting(8);
     let mut watcher = bus.watch();
-    let (mut publisher, mut follower) = bus.open(Events::All);
     let room = publisher::QUEUE.div_ceil(size_of::<Event>()) as u64;
     for at in 1..=room + 5 {
         publisher.publish(event(at));
     }
-    follower.turn(Time::ZERO);
-    assert_eq!(bus.shared.queued.load(Ordering::Relaxed), 0);
+    worker.turn();
+    assert_eq!(bus.counts.queued.load(Ordering::Relaxed), 0);
     assert!(matches!(watcher.poll(), Some(Seen::Gap(lost)) if lost == room - 8));
     assert_eq!((0..8).map(|_| number(watcher.poll())).last(), Some(room));
     publisher.publish(event(1_000_000_000));
-    follower.turn(Time::ZERO);
+    worker.turn();
     assert!(matches!(watcher.poll(), Some(Seen::Gap(5))));
-    assert!(matches!(
-        watcher.poll(),
-        Some(Seen::Snapshots(_)) | Some(Seen::Event(_))
-    ));
-    bus.shared.queued.store(publisher::QUEUE, Ordering::Relaxed);
+    // The stage learned of it once, before this event.
+    assert!(matches!(watcher.poll(), Some(Seen::Event(made)) if (made.before, made.gaps) == (room, 1)));
+    bus.counts.queued.store(publisher::QUEUE, Ordering::Relaxed);
     publisher.publish(event(1));
     drop(publisher);
-    assert!(!follower.turn(Time::ZERO));
-    let rest: Vec<Seen> = std::iter::from_fn(|| watcher.poll()).collect();
+    assert!(!worker.turn());
+    let rest: Vec<_> = std::iter::from_fn(|| watcher.poll()).collect();
     assert!(matches!(rest.last(), Some(Seen::Gap(1))), "{rest:?}");
     assert_eq!(watcher.lost(), room - 8 + 5 + 1);
 }
 
-/// The copy comes with the first event behind the gap that the follower sees, once, and only to a watcher that lags.
+/// Whatever many of them do not do: the stage works once per event, and the ones that look miss nothing.
 #[test]
-fn whoever_missed_something_is_told_the_snapshots() {
-    let bus = bus(4);
-    let (mut slow, mut quick) = (bus.watch(), bus.watch());
-    let (mut publisher, mut follower) = bus.open(Events::All);
-    for at in 0..6 {
+fn stalled_watchers_cost_the_others_nothing() {
+    let (bus, mut publisher, mut worker) = counting(16);
+    let mut stalled: Vec<_> = (0..64).map(|_| bus.watch()).collect();
+    let mut quick = bus.watch();
+    for at in 0..1_000 {
         publisher.publish(event(at));
-        follower.turn(Time::ZERO);
-        assert_eq!(number(quick.poll()), at);
+        assert!(worker.turn());
+        let Some(Seen::Event(made)) = quick.poll() else {
+            panic!("event {at} is missing");
+        };
+        assert_eq!((made.event.at.0, made.before, made.gaps), (at, at, 0));
     }
-    assert!(matches!(slow.poll(), Some(Seen::Gap(2))));
-    assert_eq!(number(slow.poll()), 2);
-    publisher.publish(event(6));
-    follower.turn(Time::ZERO);
-    for at in 3..6 {
-        assert_eq!(number(slow.poll()), at);
+    assert_eq!(quick.lost(), 0);
+    for watcher in &mut stalled {
+        assert!(matches!(watcher.poll(), Some(Seen::Gap(984))));
+        let rest: Vec<u64> = (0..16).map(|_| number(watcher.poll())).collect();
+        assert_eq!(rest, (984..1_000).collect::<Vec<_>>());
+        assert!(watcher.poll().is_none());
+        assert_eq!(watcher.lost(), 984);
     }
-    assert!(matches!(slow.poll(), Some(Seen::Snapshots(_))));
-    assert_eq!((number(slow.poll()), number(quick.poll())), (6, 6));
-    assert!(bus.shared.slot().is_none());
-    // Not again so soon.
-    for at in 10..16 {
-        publisher.publish(event(at));
-    }
-    follower.turn(Time::ZERO);
-    assert!(matches!(slow.poll(), Some(Seen::Gap(2))));
-    let mut tell = |after: Duration| {
-        publisher.publish(event(16));
-        follower.turn(Time::ZERO + after);
-        let seen: Vec<Seen> = std::iter::from_fn(|| slow.poll()).collect();
-        seen.iter().any(|seen| matches!(seen, Seen::Snapshots(_)))
-    };
-    assert!(!tell(Duration::from_millis(1)));
-    assert!(tell(2 * follower::BETWEEN));
-    assert!(!tell(4 * follower::BETWEEN));
-    // Gone while it lagged: the copy is not needed any more.
-    for at in 20..30 {
-        publisher.publish(event(at));
-    }
-    follower.turn(Time::ZERO + 6 * follower::BETWEEN);
-    while slow.poll().is_some() {}
-    drop((slow, quick));
-    assert!(bus.shared.slot().is_none());
 }
 
+/// What is published while nobody watches is not decoded, and is a gap for the stage: a session may have begun in it.
 #[test]
-fn nobody_watches() {
-    let bus = bus(4);
-    let (mut publisher, mut follower) = bus.open(Events::All);
+fn without_watchers_the_stage_has_nothing_to_do() {
+    let (bus, mut publisher, mut worker) = counting(4);
     publisher.publish(event(1));
     let mut watcher = bus.watch();
     publisher.publish(event(2));
-    follower.turn(Time::ZERO);
-    // One that comes later knows that it does not know the snapshots.
-    assert!(matches!(watcher.poll(), Some(Seen::Snapshots(_))));
-    assert_eq!((number(watcher.poll()), watcher.lost()), (2, 0));
+    assert!(worker.turn());
+    let Some(Seen::Event(made)) = watcher.poll() else {
+        panic!("no event");
+    };
+    assert_eq!((made.event.at.0, made.before, made.gaps), (2, 0, 1));
+    assert_eq!(watcher.lost(), 0);
     drop(watcher);
-    let mut late = bus.watch();
     publisher.publish(event(3));
-    follower.turn(Time::ZERO + 2 * follower::BETWEEN);
-    assert!(matches!(late.poll(), Some(Seen::Snapshots(_))));
-    assert_eq!((number(late.poll()), late.lost()), (3, 0));
-}
-
-/// The snapshots of a run that emits only odd events cannot be known.
-#[test]
-fn without_all_events_there_are_no_snapshots() {
-    let bus = bus(4);
-    let mut watcher = bus.watch();
-    let (mut publisher, mut follower) = bus.open(Events::Odd);
-    for at in 0..10 {
-        publisher.publish(event(at));
-    }
-    follower.turn(Time::ZERO);
-    assert!(matches!(watcher.poll(), Some(Seen::Gap(6))));
-    publisher.publish(event(10));
-    follower.turn(Time::ZERO);
-    let seen: Vec<Seen> = std::iter::from_fn(|| watcher.poll()).collect();
-    assert!(seen.iter().all(|seen| matches!(seen, Seen::Event(_))), "{seen:?}");
+    let mut late = bus.watch();
+    publisher.publish(event(4));
+    assert!(worker.turn());
+    let Some(Seen::Event(made)) = late.poll() else {
+        panic!("no event");
+    };
+    assert_eq!((made.event.at.0, made.before, made.gaps), (4, 1, 2));
 }

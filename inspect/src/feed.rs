@@ -1,0 +1,80 @@
+//! Events decoded once for all watchers.
+//!
+//! Law: one inflation and at most one decode per message, however many watch. Everything that takes all events of a session
+//! (contexts, snapshots, the memory of filters) is here, so a watcher that falls behind loses only what it did not see.
+
+use std::fmt;
+
+use teetap_proxy::{
+    io::Stage,
+    session::{Event, What},
+};
+
+use crate::{Decoder, Reading};
+
+/// An event, and what was decoded of it.
+pub struct DecodedEvent {
+    /// The event.
+    pub event: Event,
+    /// Its datagram, decoded; `None` when it has none, or when no watcher shows any of it.
+    pub reading: Option<Reading>,
+    /// The name of the session's own player, if the state of the session changes and the name is known.
+    pub player: Option<String>,
+    /// A message of it passes the filter, or there is no filter.
+    pub selected: bool,
+    /// Messages of it that pass the filter.
+    pub matches: u64,
+    /// The message that is waited for has come, here or before.
+    pub reached: bool,
+}
+
+impl Decoder {
+    /// Decodes the next event, as deep as its watchers need.
+    #[must_use]
+    pub fn decode(&mut self, event: Event) -> DecodedEvent {
+        let before = self.matches();
+        let mut player = None;
+        let reading = match &event.what {
+            What::Session(change) => {
+                if let Some(session) = event.session {
+                    player = self.player(session);
+                    self.on_session(event.at, session, change.state);
+                }
+                None
+            }
+            What::Datagram(datagram) => Reading::of_datagram(event.at, event.session, datagram, self),
+            What::Connless(connless) => Reading::of_connless(event.at, connless, self),
+            What::Notice(_) | What::Answer(_) => None,
+        };
+        let matches = self.matches() - before;
+        DecodedEvent {
+            event,
+            reading,
+            player,
+            selected: matches > 0 || !self.is_choosy(),
+            matches,
+            reached: self.has_reached(),
+        }
+    }
+}
+
+impl Stage for Decoder {
+    type Made = DecodedEvent;
+
+    fn event(&mut self, event: Event) -> DecodedEvent {
+        self.decode(event)
+    }
+
+    fn gap(&mut self) {
+        Self::gap(self);
+    }
+}
+
+impl fmt::Debug for DecodedEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecodedEvent")
+            .field("event", &self.event)
+            .field("matches", &self.matches)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! The middle: decodes events once, and passes them on to the ring.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{self, TryRecvError},
+    },
+    thread,
+    time::Duration,
+};
+
+use super::{Bus, Item, publisher::size_of_event};
+use crate::session::Event;
+
+/// Time between two looks at the queue.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Makes of each event what all watchers get.
+pub trait Stage: Send + 'static {
+    /// An event as watchers get it.
+    type Made: Send + Sync + 'static;
+
+    /// Takes the next event.
+    fn event(&mut self, event: Event) -> Self::Made;
+
+    /// Events before the next one are missing: there was no room for them.
+    fn gap(&mut self);
+}
+
+/// The stage that passes events on as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Raw;
+
+impl Stage for Raw {
+    type Made = Event;
+
+    fn event(&mut self, event: Event) -> Event {
+        event
+    }
+
+    fn gap(&mut self) {}
+}
+
+/// Takes every event from the queue, hands it to the stage, and passes the result on to the watchers.
+#[derive(Debug)]
+pub struct Worker<S: Stage> {
+    bus: Bus<S::Made>,
+    queue: mpsc::Receiver<(u64, Event)>,
+    stage: S,
+    /// Of the last event.
+    ordinal: u64,
+}
+
+impl<S: Stage> Worker<S> {
+    pub(super) const fn new(bus: Bus<S::Made>, queue: mpsc::Receiver<(u64, Event)>, stage: S) -> Self {
+        Self {
+            bus,
+            queue,
+            stage,
+            ordinal: 0,
+        }
+    }
+
+    /// Runs until the publisher is dropped and everything is passed on.
+    pub fn run(mut self) {
+        while self.turn() {
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Takes what there is, for a caller with a loop of its own; `false`: nothing more will come.
+    pub fn turn(&mut self) -> bool {
+        loop {
+            match self.queue.try_recv() {
+                Ok((ordinal, event)) => self.take(ordinal, event),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => {
+                    self.bus.counts.finished.store(true, Ordering::Release);
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, ordinal: u64, event: Event) {
+        let size = size_of_event(&event);
+        self.bus.counts.queued.fetch_sub(size, Ordering::Relaxed);
+        if ordinal != self.ordinal + 1 {
+            self.stage.gap();
+        }
+        self.ordinal = ordinal;
+        let made = Arc::new(self.stage.event(event));
+        let _nobody_watches = self.bus.ring.send(Item { ordinal, made });
+    }
+}
