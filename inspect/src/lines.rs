@@ -28,6 +28,14 @@ pub struct Line {
     pub about: About,
 }
 
+impl Line {
+    /// Returns true if the line is about a message, connless ones included.
+    #[must_use]
+    pub fn is_message(&self) -> bool {
+        matches!(self.about, About::Message { .. } | About::Connless)
+    }
+}
+
 /// The subject of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {

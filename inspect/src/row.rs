@@ -43,6 +43,14 @@ pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
     rows
 }
 
+/// Returns one line of an event as rows: several for the changed items of a snapshot, else one.
+#[must_use]
+pub fn render(decoded: &DecodedEvent, line: &Line, style: Style) -> Vec<Row> {
+    let mut rows = Vec::new();
+    add(&EventLines::of(decoded, style), line, style, &mut rows);
+    rows
+}
+
 /// Returns the rows of an event as one text, the comment of its packets in captures.
 #[must_use]
 pub fn comment(decoded: &DecodedEvent) -> String {
@@ -287,6 +295,28 @@ impl fmt::Display for Range {
     }
 }
 
+/// Returns `V` for a vital message, `R` for one that is sent again, and `-` for others.
+#[must_use]
+pub fn flag(message: &Message) -> char {
+    match (message.vital, message.resend) {
+        (true, true) => 'R',
+        (true, false) => 'V',
+        (false, _) => '-',
+    }
+}
+
+/// Returns the sequence number as its sender gave it, with `→` and the number it left with where that differs; empty for a
+/// message without one.
+#[must_use]
+pub fn seq(message: &Message) -> String {
+    match (message.seq, message.seq_out) {
+        (Some(came), Some(left)) if came != left => format!("{}→{}", came.get(), left.get()),
+        (None, Some(left)) => format!("→{}", left.get()),
+        (Some(came), _) => came.get().to_string(),
+        (None, None) => String::new(),
+    }
+}
+
 /// The line of a message, after the direction.
 struct MessageText<'a> {
     message: &'a Message,
@@ -301,17 +331,7 @@ impl fmt::Display for MessageText<'_> {
             reading,
             secrets,
         } = *self;
-        let flag = match (message.vital, message.resend) {
-            (true, true) => 'R',
-            (true, false) => 'V',
-            (false, _) => '-',
-        };
-        let seq = match (message.seq, message.seq_out) {
-            (Some(came), Some(left)) if came != left => format!("{}→{}", came.get(), left.get()),
-            (None, Some(left)) => format!("→{}", left.get()),
-            (Some(came), _) => came.get().to_string(),
-            (None, None) => String::new(),
-        };
+        let (flag, seq) = (flag(message), seq(message));
         // A long number shortens the padding of the name, so that sizes stay in their column.
         let spare = 15_usize.saturating_sub(seq.chars().count().saturating_sub(4));
         write!(
@@ -347,8 +367,9 @@ impl fmt::Display for Marks<'_> {
     }
 }
 
-/// Returns sender and receiver; with a leg, one of them is the proxy.
-fn arrow(dir: Dir, leg: Option<Side>) -> &'static str {
+/// Returns the arrow from sender to receiver; on a single leg, `p` is the proxy.
+#[must_use]
+pub fn arrow(dir: Dir, leg: Option<Side>) -> &'static str {
     match (dir, leg) {
         (Dir::C2s, None) => "c→s",
         (Dir::S2c, None) => "s→c",

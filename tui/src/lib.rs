@@ -1,0 +1,25 @@
+//! The terminal UI.
+//!
+//! ```text
+//! keys ── keymap ──> Action ── update ──> App ── view ──> frame
+//! lines of events ─────────────────────────┘
+//! ```
+//!
+//! [`app`] holds the state, [`update`] changes it by named [`action`]s, [`view`] draws it as a function of the state, and
+//! [`Screen`] connects them to a terminal. All content comes typed from `teetap-inspect`; nothing here decodes.
+//!
+//! Law: the screen is a watcher. It draws at most 30 times a second and only after a change, renders visible rows only, and
+//! keeps a history of bounded size. Text of peers reaches the terminal without control characters.
+
+pub mod action;
+pub mod app;
+pub mod keymap;
+mod screen;
+pub mod theme;
+pub mod update;
+pub mod view;
+
+pub use action::Action;
+pub use app::{App, Title};
+pub use screen::Screen;
+pub use theme::Theme;
