@@ -82,6 +82,7 @@ impl Live {
         let why = self.watch();
         // Whatever happened, the peers get their CLOSE first.
         self.proxy.commands().stop(REASON);
+        self.output.close_screen();
         let why = why?;
         let unread = matches!(why, Why::Unread);
         let (mut exit, mut end) = match why {

@@ -27,6 +27,7 @@ use std::{
 use teetap_capture::scrub::Keep;
 
 use cli::{Cli, Command};
+use command::Mode;
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
@@ -55,7 +56,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             let text = format!("the server '{target}' is before the command: write it after");
             return Err(Failure::usage(text).into());
         }
-        (None, Some(target)) => return command::proxy(&cli.options, &target, None),
+        (None, Some(target)) => {
+            let mode = if cli.tui { Mode::Screen } else { Mode::Lines };
+            return command::proxy(&cli.options, &target, mode);
+        }
         (None, None) => return Err(Failure::usage("no server given; see teetap --help").into()),
     };
     match command {
@@ -63,7 +67,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             options,
             target,
             command,
-        } => command::proxy(&options, &target, Some(&command)),
+        } => command::proxy(&options, &target, Mode::Command(&command)),
         Command::Demo { options, seconds } => command::demo(&options, Duration::from_secs(seconds)),
         Command::Replay {
             quiet,

@@ -11,6 +11,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
     CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    builder::BoolishValueParser,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use clap_complete::Shell;
@@ -37,6 +38,11 @@ use crate::{
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) options: ProxyOptions,
+
+    /// Show the messages in a terminal UI
+    #[arg(long, env = "TEETAP_TUI", value_parser = BoolishValueParser::new(), hide_env_values = true,
+        conflicts_with_all = ["json", "quiet", "verbose"])]
+    pub(crate) tui: bool,
 
     /// The game server; the port is 8303 when none is given
     #[arg(value_name = "HOST[:PORT]", required = true)]

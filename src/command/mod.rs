@@ -14,7 +14,7 @@ pub(crate) use demo::demo;
 pub(crate) use explain::explain;
 pub(crate) use messages::{form, messages};
 pub(crate) use open::{grep, open};
-pub(crate) use proxy::proxy;
+pub(crate) use proxy::{Mode, proxy};
 pub(crate) use replay::replay;
 pub(crate) use scrub::scrub;
 pub(crate) use text::{completions, man};

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    io::{self, IsTerminal as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::mpsc,
     thread,
@@ -15,6 +16,7 @@ use teetap_proxy::{
     },
     session::{Config, Events, Level, Time},
 };
+use teetap_tui::Title;
 use teetap_wire::{Proto, def::Registry};
 
 use crate::{
@@ -30,15 +32,27 @@ use crate::{
     signals::Signals,
 };
 
-/// Runs `teetap HOST` and `teetap run`. `command`: of `teetap run`; `None` or empty = until a signal.
+/// The way a run is watched, and what ends it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mode<'a> {
+    /// Lines on stdout, until a signal.
+    Lines,
+    /// The terminal UI, until the user leaves it.
+    Screen,
+    /// Lines on stdout, until this command ends; until a signal where it is empty.
+    Command(&'a [OsString]),
+}
+
+/// Runs a proxy.
 ///
 /// # Errors
-/// The command line is wrong, or the proxy cannot start; nothing runs then.
-pub(crate) fn proxy(
-    options: &ProxyOptions,
-    target: &Target,
-    command: Option<&[OsString]>,
-) -> anyhow::Result<Exit> {
+/// [`Failure`]s of the command line and of the start; nothing runs then.
+pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> anyhow::Result<Exit> {
+    if matches!(mode, Mode::Screen) && !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
+        let text = "cannot open the terminal UI: this is not a terminal; leave out --tui";
+        return Err(Failure::usage(text).into());
+    }
+    let filter = options.run.filter.filter.clone();
     let (proto, options) = (options.protocol.only(), &options.run);
     let listen = options.listen()?;
     let server = target.resolve().map_err(|error| {
@@ -56,8 +70,8 @@ pub(crate) fn proxy(
     let connect = reachable(proxy.addr);
     let mut output = setup.greet(&proxy, &target.to_string(), server)?;
     output.flush()?;
-    let child = match command {
-        Some(command) if !command.is_empty() => Some(child::start(command, connect)?),
+    let child = match mode {
+        Mode::Command(command) if !command.is_empty() => Some(child::start(command, connect)?),
         _ => None,
     };
     // After the start of the command, which need not inherit it.
@@ -71,6 +85,16 @@ pub(crate) fn proxy(
         // The run may end before the server has answered.
         let _too_late = wake_sender.send(Wake::Probe(finding));
     })?;
+    if matches!(mode, Mode::Screen) {
+        let title = Title {
+            target: target.to_string(),
+            connect: connect.to_string(),
+            filter,
+            recording: output.is_recording(),
+            seed: setup.seed,
+        };
+        output.open_screen(title).map_err(Failure::network)?;
+    }
     Live {
         proxy,
         watcher,

@@ -20,6 +20,7 @@ use teetap_proxy::{
     session::{Level, Notice, Time, Traffic, What},
 };
 use teetap_rules::Filter;
+use teetap_tui::{App, Screen, Theme, Title};
 use teetap_wire::def::Registry;
 
 use crate::{
@@ -47,6 +48,10 @@ pub(crate) struct Output {
     recording: Option<Running>,
     /// A line that is drawn on stderr, and true if stdout is on the same terminal.
     progress: Option<(Progress, bool)>,
+    /// The terminal UI, which takes the place of stdout and stderr while it is open.
+    screen: Option<Screen>,
+    /// Events have been shown on a screen, so stdout has none.
+    had_screen: bool,
 }
 
 /// The filters of an output.
@@ -89,10 +94,35 @@ impl Output {
             closed: false,
             recording: None,
             progress: None,
+            screen: None,
+            had_screen: false,
         }
     }
 
-    /// Prints what to type in the client, and the addresses and the seed for scripts.
+    /// Opens the terminal UI.
+    ///
+    /// # Errors
+    /// When the terminal cannot be switched to it.
+    pub(crate) fn open_screen(&mut self, title: Title) -> io::Result<()> {
+        let theme = Theme {
+            colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        };
+        self.screen = Some(Screen::open(App::new(title, self.style), theme)?);
+        self.had_screen = true;
+        Ok(())
+    }
+
+    /// Closes the terminal UI, if it is open: the terminal is as it was before.
+    pub(crate) fn close_screen(&mut self) {
+        self.screen = None;
+    }
+
+    /// Returns true while a recording is written.
+    pub(crate) const fn is_recording(&self) -> bool {
+        self.recording.is_some()
+    }
+
+    /// What to type in the client, and what a script wants to know.
     pub(crate) fn start(&mut self, start: &Start) {
         if self.style.json {
             jsonl::start(&start.recorded(), &mut self.stdout);
@@ -120,7 +150,17 @@ impl Output {
     /// Takes what a watcher saw. The end of a wait counts even where nobody reads the output any more.
     pub(crate) fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         match seen {
-            Seen::Event(decoded) => self.event(decoded),
+            Seen::Event(decoded) => {
+                if let Some(screen) = &mut self.screen {
+                    screen.app.push(decoded);
+                }
+                self.event(decoded);
+            }
+            Seen::Gap(lost) if self.screen.is_some() => {
+                if let Some(screen) = &mut self.screen {
+                    screen.app.gap(*lost);
+                }
+            }
             Seen::Gap(lost) if self.style.json => jsonl::gap(now, *lost, &mut self.stdout),
             Seen::Gap(lost) => plain::gap(*lost, &mut self.stdout),
         }
@@ -147,7 +187,7 @@ impl Output {
         }
         if self.style.json {
             jsonl::event(decoded, self.style, &mut self.stdout);
-        } else {
+        } else if !self.had_screen {
             plain::event(decoded, self.style, &mut self.stdout);
         }
     }
@@ -218,6 +258,9 @@ impl Output {
         if self.style.json {
             jsonl::log(at, level, text, &mut self.stdout);
         }
+        if let Some(screen) = &mut self.screen {
+            return screen.app.log(at, level, text);
+        }
         match level {
             Level::Info => self.say(&format!("teetap: {text}")),
             Level::Warning => self.say(&format!("teetap: warning: {text}")),
@@ -265,6 +308,9 @@ impl Output {
     /// Stdout cannot be written, a closed pipe excepted.
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.show_progress();
+        if let Some(screen) = &mut self.screen {
+            return screen.step().map_err(Failure::network);
+        }
         if !self.closed && !self.stdout.is_empty() {
             let is_open = match &self.progress {
                 Some((progress, true)) => progress.suspend(|| write_out(&self.stdout)),

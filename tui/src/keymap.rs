@@ -80,7 +80,8 @@ mod tests {
             assert_ne!(key_of(action), "", "{action:?}");
         }
         for (index, (key, _)) in KEYS.iter().enumerate() {
-            let same = |(other, _): &(Key, Action)| other.code == key.code && other.modifiers == key.modifiers;
+            let same =
+                |(other, _): &(Key, Action)| other.code == key.code && other.modifiers == key.modifiers;
             assert_eq!(KEYS.iter().position(same), Some(index), "{}", key.name);
         }
     }
@@ -93,7 +94,13 @@ mod tests {
         assert_eq!(action(&pressed), Some(Action::Last));
         pressed.kind = KeyEventKind::Release;
         assert_eq!(action(&pressed), None);
-        assert_eq!(action(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE)), None);
-        assert_eq!(action(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Some(Action::Quit));
+        assert_eq!(
+            action(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE)),
+            None
+        );
+        assert_eq!(
+            action(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)),
+            Some(Action::Quit)
+        );
     }
 }

@@ -26,7 +26,13 @@ pub(super) fn bottom(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme)
         None => String::new(),
     };
     let mut text = format!(" {place}  {} messages  seed {} ", app.messages, app.title.seed);
-    for action in [Action::Quit, Action::Up, Action::Down, Action::First, Action::Last] {
+    for action in [
+        Action::Quit,
+        Action::Up,
+        Action::Down,
+        Action::First,
+        Action::Last,
+    ] {
         text.push_str(&format!("  {} {}", keymap::key_of(action), action.hint()));
     }
     bar(frame, area, text, theme);

@@ -18,7 +18,10 @@ use crate::{App, Theme, app::Row};
 /// Draws the visible rows, or what to do while there is none.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &mut App, theme: Theme) {
     if app.list.is_empty() {
-        let hint = format!("\n  nothing yet: in the game console type   connect {}", app.title.connect);
+        let hint = format!(
+            "\n  nothing yet: in the game console type   connect {}",
+            app.title.connect
+        );
         frame.render_widget(Paragraph::new(hint), area);
         return;
     }
@@ -26,11 +29,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &mut App, theme: Them
     let selected = app.list.selected().filter(|_| !app.list.follows());
     for ((place, row), y) in app.list.visible().zip(area.y..area.bottom()) {
         let line = line(row, app, theme);
-        let line_area = Rect {
-            y,
-            height: 1,
-            ..area
-        };
+        let line_area = Rect { y, height: 1, ..area };
         if selected == Some(place) {
             frame.buffer_mut().set_style(line_area, theme.selected());
         }
@@ -56,7 +55,8 @@ fn line(row: &Row, app: &App, theme: Theme) -> Line<'static> {
 
 /// Returns the columns of a message; `None` for a line about something else.
 fn message(decoded: &DecodedEvent, line: &lines::Line, app: &App, theme: Theme) -> Option<Line<'static>> {
-    let (About::Message { index, with_datagram }, What::Datagram(datagram)) = (&line.about, &decoded.event.what)
+    let (About::Message { index, with_datagram }, What::Datagram(datagram)) =
+        (&line.about, &decoded.event.what)
     else {
         return None;
     };
@@ -69,7 +69,10 @@ fn message(decoded: &DecodedEvent, line: &lines::Line, app: &App, theme: Theme) 
         Span::styled(start(event.at, event.session), theme.quiet()),
         Span::styled(row::arrow(datagram.dir, datagram.leg), direction),
         Span::raw(format!(" {} {:>5} ", row::flag(message), row::seq(message))),
-        Span::styled(format!("{:<18} ", reading.label(message)), direction.patch(theme.name())),
+        Span::styled(
+            format!("{:<18} ", reading.label(message)),
+            direction.patch(theme.name()),
+        ),
     ];
     if let Some(word) = message.done.word() {
         spans.push(Span::styled(format!("{word} "), theme.warning()));
@@ -77,7 +80,11 @@ fn message(decoded: &DecodedEvent, line: &lines::Line, app: &App, theme: Theme) 
     spans.push(Span::raw(reading.gist(message, app.style.secrets)));
     for note in lines.notes(message, *with_datagram) {
         let text = format!(" !{}", note.code.name());
-        let style = if line.kind == Kind::Warning { theme.warning() } else { theme.quiet() };
+        let style = if line.kind == Kind::Warning {
+            theme.warning()
+        } else {
+            theme.quiet()
+        };
         spans.push(Span::styled(text, style));
     }
     Some(Line::from(spans))
