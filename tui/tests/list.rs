@@ -1,5 +1,7 @@
 //! The message list over a recorded session, drawn on a terminal in memory.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic: that is how it fails")]
+
 use std::{fs::File, io::BufReader, sync::Arc};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
