@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::Ordering, mpsc};
 
-use super::Counts;
+use super::ring::Counts;
 use crate::session::{Event, What};
 
 /// Bytes of events that may wait for the worker. It looks every few milliseconds; this is a second of 500 Mbit/s, in
@@ -26,8 +26,8 @@ impl Publisher {
         }
     }
 
-    /// Publishes an event to all watchers. Without watchers the event is dropped silently; where too many wait it is
-    /// dropped too, and is counted as missed by all.
+    /// Publishes an event to all watchers. Without watchers the event is dropped silently. If too many bytes wait, it is
+    /// dropped and counted as missed by all.
     pub fn publish(&mut self, event: Event) {
         self.ordinal += 1;
         self.counts.published.store(self.ordinal, Ordering::Release);
@@ -39,8 +39,8 @@ impl Publisher {
         }
         let size = size_of_event(&event);
         self.counts.queued.fetch_add(size, Ordering::Relaxed);
-        // Without a worker, which is a test's doing, it is as without watchers.
-        let _nobody_takes = self.queue.send((self.ordinal, event));
+        // Only tests have no worker; then the event is dropped, as without watchers.
+        let _no_worker = self.queue.send((self.ordinal, event));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Tests of the bus: exact gaps, for the stage and for each watcher.
 
+use std::sync::atomic::Ordering;
+
 use super::*;
 use crate::session::{Event, Notice, Time, What};
 
@@ -95,7 +97,7 @@ fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
         publisher.publish(event(at));
     }
     worker.turn();
-    assert_eq!(bus.counts.queued.load(Ordering::Relaxed), 0);
+    assert_eq!(bus.0.counts.queued.load(Ordering::Relaxed), 0);
     assert!(matches!(watcher.poll(), Some(Seen::Gap(lost)) if lost == room - 8));
     assert_eq!((0..8).map(|_| number(watcher.poll())).last(), Some(room));
     publisher.publish(event(1_000_000_000));
@@ -103,7 +105,7 @@ fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
     assert!(matches!(watcher.poll(), Some(Seen::Gap(5))));
     // The stage learned of it once, before this event.
     assert!(matches!(watcher.poll(), Some(Seen::Event(made)) if (made.before, made.gaps) == (room, 1)));
-    bus.counts.queued.store(publisher::QUEUE, Ordering::Relaxed);
+    bus.0.counts.queued.store(publisher::QUEUE, Ordering::Relaxed);
     publisher.publish(event(1));
     drop(publisher);
     assert!(!worker.turn());

@@ -4,24 +4,24 @@ use std::sync::{Arc, atomic::Ordering};
 
 use tokio::sync::broadcast::{self, error::TryRecvError};
 
-use super::{Bus, Counts, Item};
+use super::ring::{Counts, Item, Ring};
 
-/// Something that a watcher sees.
+/// An event, or a gap.
 #[derive(Debug)]
 pub enum Seen<T> {
     /// An event.
     Event(Arc<T>),
-    /// This many events were not seen: they were overwritten before this watcher came to them, or there was no room for them
-    /// at all.
+    /// The number of events missed here: they were overwritten before this watcher came to them, or there was no room for
+    /// them.
     Gap(u64),
 }
 
-/// Sees everything that is published, or knows how much it missed.
+/// A reader of all published events, with an exact count of those it missed.
 #[derive(Debug)]
 pub struct Watcher<T> {
     counts: Arc<Counts>,
     receiver: broadcast::Receiver<Item<T>>,
-    /// Of the last event.
+    /// The number of the last event.
     ordinal: u64,
     lost: u64,
     /// The event after a gap.
@@ -29,20 +29,20 @@ pub struct Watcher<T> {
 }
 
 impl<T> Watcher<T> {
-    pub(super) fn new(bus: &Bus<T>) -> Self {
-        bus.counts.watchers.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn new(ring: &Ring<T>) -> Self {
+        ring.counts.watchers.fetch_add(1, Ordering::Relaxed);
         // In this order: what comes in between is seen.
-        let ordinal = bus.counts.published.load(Ordering::Acquire);
+        let ordinal = ring.counts.published.load(Ordering::Acquire);
         Self {
-            receiver: bus.ring.subscribe(),
-            counts: Arc::clone(&bus.counts),
+            receiver: ring.sender.subscribe(),
+            counts: Arc::clone(&ring.counts),
             ordinal,
             lost: 0,
             next: None,
         }
     }
 
-    /// The next thing seen; `None` when there is nothing more right now or ever. Never waits.
+    /// Returns the next event or gap; `None` when there is none now. Never waits.
     pub fn poll(&mut self) -> Option<Seen<T>> {
         // Before the look, so that nothing is left after it.
         let is_over = self.counts.finished.load(Ordering::Acquire);
@@ -58,7 +58,7 @@ impl<T> Watcher<T> {
         Some(Seen::Event(item.made))
     }
 
-    /// Number of events this watcher has missed.
+    /// Returns the number of events this watcher has missed.
     #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost
@@ -77,7 +77,7 @@ impl<T> Watcher<T> {
         }
     }
 
-    /// What was published at the end and had no room.
+    /// Returns the events published at the end that had no room.
     fn last_gap(&mut self) -> Option<Seen<T>> {
         let published = self.counts.published.load(Ordering::Acquire);
         let missed = published.saturating_sub(self.ordinal);

@@ -10,13 +10,16 @@ use std::{
     time::Duration,
 };
 
-use super::{Bus, Item, publisher::size_of_event};
+use super::{
+    publisher::size_of_event,
+    ring::{Item, Ring},
+};
 use crate::session::Event;
 
 /// Time between two looks at the queue.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Makes of each event what all watchers get.
+/// A step that turns each event into the value that all watchers get.
 pub trait Stage: Send + 'static {
     /// An event as watchers get it.
     type Made: Send + Sync + 'static;
@@ -45,17 +48,17 @@ impl Stage for Raw {
 /// Takes every event from the queue, hands it to the stage, and passes the result on to the watchers.
 #[derive(Debug)]
 pub struct Worker<S: Stage> {
-    bus: Bus<S::Made>,
+    ring: Ring<S::Made>,
     queue: mpsc::Receiver<(u64, Event)>,
     stage: S,
-    /// Of the last event.
+    /// The number of the last event.
     ordinal: u64,
 }
 
 impl<S: Stage> Worker<S> {
-    pub(super) const fn new(bus: Bus<S::Made>, queue: mpsc::Receiver<(u64, Event)>, stage: S) -> Self {
+    pub(super) const fn new(ring: Ring<S::Made>, queue: mpsc::Receiver<(u64, Event)>, stage: S) -> Self {
         Self {
-            bus,
+            ring,
             queue,
             stage,
             ordinal: 0,
@@ -69,14 +72,14 @@ impl<S: Stage> Worker<S> {
         }
     }
 
-    /// Takes what there is, for a caller with a loop of its own; `false`: nothing more will come.
+    /// Takes the events that wait, for a caller with a loop of its own. Returns false when no more will come.
     pub fn turn(&mut self) -> bool {
         loop {
             match self.queue.try_recv() {
                 Ok((ordinal, event)) => self.take(ordinal, event),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => {
-                    self.bus.counts.finished.store(true, Ordering::Release);
+                    self.ring.counts.finished.store(true, Ordering::Release);
                     return false;
                 }
             }
@@ -85,12 +88,12 @@ impl<S: Stage> Worker<S> {
 
     fn take(&mut self, ordinal: u64, event: Event) {
         let size = size_of_event(&event);
-        self.bus.counts.queued.fetch_sub(size, Ordering::Relaxed);
+        self.ring.counts.queued.fetch_sub(size, Ordering::Relaxed);
         if ordinal != self.ordinal + 1 {
             self.stage.gap();
         }
         self.ordinal = ordinal;
         let made = Arc::new(self.stage.event(event));
-        let _nobody_watches = self.bus.ring.send(Item { ordinal, made });
+        let _no_watchers = self.ring.sender.send(Item { ordinal, made });
     }
 }
