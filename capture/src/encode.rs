@@ -1,4 +1,4 @@
-//! What a run tells, as pcapng.
+//! The events of a run, as pcapng.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -125,7 +125,8 @@ impl Encoder {
         received.into_iter().chain(sent).collect()
     }
 
-    /// A client, and where it connected to. Whoever listens on every address is shown at the one that is surely its own.
+    /// Returns the addresses of a client and of the listener. A listener on every address is shown
+    /// at the loopback address to a client of this machine, else at the unspecified one.
     fn client_leg(&self, ends: &Ends) -> (SocketAddr, SocketAddr) {
         let listen = self.run.listen;
         let client = ends.client.unwrap_or(SocketAddr::new(listen.ip(), 0));
@@ -142,7 +143,8 @@ impl Encoder {
         )
     }
 
-    /// A socket of ours, and the server. Of a socket that could not be opened nothing is known.
+    /// Returns the addresses of the upstream socket and of the server. A socket that could not be
+    /// opened has the unspecified address and port 0.
     fn server_leg(&self, ends: &Ends) -> (SocketAddr, SocketAddr) {
         let mut server = self.run.server;
         if let Some(port) = ends.server_port {

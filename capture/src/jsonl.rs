@@ -69,7 +69,7 @@ impl Encode for JsonLines {
     }
 }
 
-/// Where the last whole line of a recording ends; `None` = it is none of ours.
+/// Returns the end of the last whole line of a recording; `None` if teetap did not write it.
 ///
 /// # Errors
 /// What the operating system says.

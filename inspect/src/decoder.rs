@@ -61,7 +61,7 @@ pub(crate) struct Chunk<'a> {
     /// Sequence number under which it left.
     pub(crate) seq_out: Option<Seq>,
     pub(crate) resend: bool,
-    /// Its receiver takes it, now or later.
+    /// The receiver takes it, now or later.
     pub(crate) delivered: bool,
     pub(crate) data: &'a [u8],
 }

@@ -16,7 +16,7 @@ use crate::{Decoder, Reading};
 pub struct DecodedEvent {
     /// The event.
     pub event: Event,
-    /// Its datagram, decoded; `None` when it has none, or when no watcher shows any of it.
+    /// The decoded datagram; `None` if there is none, or no watcher shows any of it.
     pub reading: Option<Reading>,
     /// The name of the session's own player, if the state of the session changes and the name is known.
     pub player: Option<String>,

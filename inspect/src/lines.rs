@@ -13,7 +13,7 @@ use crate::{DecodedEvent, Kind, Message, Reading, Style, Verbosity};
 pub struct EventLines<'e> {
     /// The event.
     pub event: &'e Event,
-    /// Its datagram, decoded; `None` when it has none, or nothing of it is shown.
+    /// The decoded datagram; `None` if there is none, or nothing of it is shown.
     pub reading: Option<&'e Reading>,
     /// The lines, in their order.
     pub list: Vec<Line>,
@@ -22,9 +22,9 @@ pub struct EventLines<'e> {
 /// A line of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its weight.
+    /// The weight of the line.
     pub kind: Kind,
-    /// Its subject.
+    /// The subject of the line.
     pub about: About,
 }
 
@@ -52,7 +52,7 @@ pub enum About {
     Bytes(Bytes),
     /// A message of a datagram.
     Message {
-        /// Its place in the reading.
+        /// The index in the reading.
         index: usize,
         /// The notes of the datagram stand on it.
         with_datagram: bool,
@@ -92,7 +92,7 @@ impl<'e> EventLines<'e> {
                 let player = decoded.player.clone();
                 lines.push(style, Kind::Session, About::Session { player });
             }
-            // For whoever sent the command.
+            // Only the sender of the command needs it.
             What::Answer(_) => {}
             What::Notice(notice) => {
                 let kind = match notice.level() {

@@ -26,7 +26,7 @@ use crate::{
 /// A line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its weight.
+    /// The weight of the row.
     pub kind: Kind,
     /// The line, without its end. No control characters.
     pub text: String,

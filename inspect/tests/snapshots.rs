@@ -39,7 +39,7 @@ struct Game {
     sizes: Sizes,
     tick: i32,
     world: Snapshot,
-    /// Those that the client may have said it has.
+    /// Snapshots that the client may have acknowledged.
     sent: BTreeMap<i32, Snapshot>,
     acked: Option<i32>,
     dice: Random,
@@ -83,7 +83,7 @@ impl Game {
         self.event(What::Session(change))
     }
 
-    /// What happens in a step: a snapshot, as a difference to one that the client is known to have, and an ack.
+    /// Returns the events of a step: a snapshot, as a delta to one that the client is known to have, and an ack.
     fn step(&mut self) -> [Event; 2] {
         self.tick += 2;
         let keys: Vec<Key> = self.world.items().map(|(key, _)| key).collect();

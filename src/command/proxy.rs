@@ -211,7 +211,7 @@ impl Setup {
         decoder
     }
 
-    /// The output, with the first words said and the recording begun.
+    /// Returns the output after it has printed the start and begun the recording.
     ///
     /// # Errors
     /// When the recording cannot be written.

@@ -122,7 +122,7 @@ impl Output {
         self.recording.is_some()
     }
 
-    /// What to type in the client, and what a script wants to know.
+    /// Prints the command to type in the client, and the start line for scripts.
     pub(crate) fn start(&mut self, start: &Start) {
         if self.style.json {
             jsonl::start(&start.recorded(), &mut self.stdout);
@@ -147,7 +147,7 @@ impl Output {
         self.reached
     }
 
-    /// Takes what a watcher saw. The end of a wait counts even where nobody reads the output any more.
+    /// Takes an event or a gap from a watcher. The end of a wait counts even when stdout is closed.
     pub(crate) fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         match seen {
             Seen::Event(decoded) => {

@@ -16,6 +16,7 @@ mod options;
 mod progress;
 mod scrub;
 mod stdin;
+mod style;
 
 use std::process::Command;
 

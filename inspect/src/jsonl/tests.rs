@@ -402,7 +402,7 @@ fn lines_with_bytes_are_read_back() {
     }
     assert_eq!(String::from_utf8(again), String::from_utf8(lines.clone()));
     assert_eq!(reader.tally().packets, 3 + 1 + 1 + 1 + 2 + 1);
-    // Cut anywhere: what is whole is read, and the rest is said to be cut.
+    // Cut anywhere: what is whole is read, and the rest is reported as cut.
     for cut in (1..lines.len()).step_by(97) {
         let mut reader = Lines::new(&lines[..lines.len() - cut]);
         let error = loop {

@@ -34,7 +34,7 @@ pub enum Layer {
 /// A message. [`Reading`] shows it.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its kind.
+    /// The layer that the message belongs to.
     pub layer: Layer,
     /// The id; `None` when it cannot be read.
     pub id: Option<i32>,
@@ -58,15 +58,15 @@ pub struct Message {
     pub done: Done,
     /// First byte of its data in the inflated payload of its packet, or in its datagram if it is connless.
     pub at: usize,
-    /// Its oddities.
+    /// The notes of the message.
     pub notes: Vec<Note>,
-    /// It passes the filter.
+    /// The message passes the filter.
     pub shown: bool,
-    /// Its fields are decoded: it is shown, or another watcher shows everything.
+    /// The fields are decoded: the message is shown, or another watcher shows everything.
     pub(crate) decoded: bool,
-    /// Its data in the bytes of the reading.
+    /// The range of its data in the bytes of the reading.
     pub(crate) data: Range<usize>,
-    /// Its fields in the records of the reading.
+    /// The range of its fields in the records of the reading.
     pub(crate) records: Range<usize>,
     /// The players of its session when it came; `None` where its gist shows none.
     pub(crate) players: Option<Arc<Players>>,
@@ -79,9 +79,9 @@ pub struct Message {
 pub enum Done {
     /// The core decided about this message.
     Placed(Action),
-    /// Its datagram was not sent on as a whole.
+    /// The whole datagram was not sent on.
     Discarded,
-    /// It is between the proxy and one peer, and goes no further.
+    /// The message is between the proxy and one peer, and goes no further.
     Ended,
 }
 

@@ -134,7 +134,7 @@ fn a_bug_in_a_task_ends_the_run() {
         .commands()
         .send(Request::Program(Some(Arc::new(Program::new("", Broken)))))
         .unwrap();
-    // The rules are asked when the client of a 0.6 session comes online, in the task that reads the listen socket.
+    // The rules run when the client of a 0.6 session comes online, in the task that reads the listen socket.
     let mut buffer = [0; 2048];
     client.send_to(b"\x10\0\0\x01", proxy.addr).unwrap();
     let (_, upstream) = server.recv_from(&mut buffer).unwrap();

@@ -1,4 +1,4 @@
-//! Lines that somebody cut, sorted out or mixed with others.
+//! Lines that were cut, filtered or mixed with others.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn six() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Events and the sizes of gaps, what was said at the end, and how much is missing.
+/// Returns events and the sizes of gaps, the report at the end, and the number of missing events.
 fn read(lines: &[Vec<u8>]) -> (String, String, u64) {
     let whole = lines.concat();
     let mut reader = Lines::new(whole.as_slice());

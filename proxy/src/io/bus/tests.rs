@@ -138,7 +138,7 @@ fn stalled_watchers_cost_the_others_nothing() {
     }
 }
 
-/// What is published while nobody watches is not decoded, and is a gap for the stage: a session may have begun in it.
+/// Events published without watchers are not decoded, and are a gap for the stage: a session may have begun in it.
 #[test]
 fn without_watchers_the_stage_has_nothing_to_do() {
     let (bus, mut publisher, mut worker) = counting(4);
