@@ -32,8 +32,10 @@ pub struct App {
     pub style: Style,
     /// The rows.
     pub list: List,
-    /// Messages seen, shown or dropped from the history.
+    /// Messages listed so far, those dropped from the history included.
     pub messages: u64,
+    /// An event was listed.
+    pub has_traffic: bool,
     /// The user wants to leave.
     pub leaving: bool,
     /// The screen is older than the state.
@@ -75,6 +77,7 @@ impl App {
             style,
             list: List::default(),
             messages: 0,
+            has_traffic: false,
             leaving: false,
             changed: true,
         }
@@ -84,6 +87,7 @@ impl App {
     pub fn push(&mut self, decoded: &Arc<DecodedEvent>) {
         let lines = EventLines::of(decoded, self.style).list;
         self.changed |= !lines.is_empty();
+        self.has_traffic |= !lines.is_empty();
         for (index, line) in lines.into_iter().enumerate() {
             self.messages += u64::from(line.is_message());
             // The first row of an event stands for its memory.
@@ -175,7 +179,7 @@ impl List {
     pub fn fit(&mut self, height: usize) {
         self.height = height;
         let selected = self.selected().unwrap_or(0);
-        let lowest = (selected + 1).saturating_sub(height);
+        let lowest = (selected + 1).saturating_sub(height.max(1));
         let highest = self.rows.len().saturating_sub(height);
         self.top = self.top.clamp(lowest, selected).min(highest.max(lowest));
     }

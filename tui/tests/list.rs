@@ -60,8 +60,9 @@ fn the_first_screen_of_a_recording_at_each_size() {
 }
 
 #[test]
-fn an_empty_list_names_the_command_to_connect() {
+fn a_list_without_traffic_names_the_command_to_connect() {
     let mut app = App::new(title(), Style::default());
+    app.log(Time(3_000), Level::Info, "the server answers 0.7");
     insta::assert_snapshot!("empty", draw(&mut app, 80, 8));
 }
 
@@ -107,14 +108,16 @@ fn a_gap_and_a_log_line_are_rows() {
 }
 
 #[test]
-fn keys_end_the_run_and_change_the_selection_on_an_empty_list() {
-    let mut app = App::new(title(), Style::default());
-    for (_, action) in keymap::KEYS {
-        update(&mut app, action);
-        draw(&mut app, 20, 5);
-        draw(&mut app, 1, 1);
+fn every_key_works_on_an_empty_list_and_on_terminals_too_small_for_a_row() {
+    for mut app in [App::new(title(), Style::default()), recorded()] {
+        for (_, action) in keymap::KEYS {
+            update(&mut app, action);
+            for (width, height) in [(20, 5), (20, 2), (1, 1), (200, 3)] {
+                draw(&mut app, width, height);
+            }
+        }
+        assert!(app.leaving);
     }
-    assert!(app.leaving);
 }
 
 #[test]

@@ -15,25 +15,28 @@ use teetap_proxy::session::{SessionId, Time, What};
 
 use crate::{App, Theme, app::Row};
 
-/// Draws the visible rows, or what to do while there is none.
+/// Draws the visible rows and, until there is traffic, the command that brings some.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &mut App, theme: Theme) {
-    if app.list.is_empty() {
-        let hint = format!(
-            "\n  nothing yet: in the game console type   connect {}",
-            app.title.connect
-        );
-        frame.render_widget(Paragraph::new(hint), area);
-        return;
-    }
     app.list.fit(area.height.into());
     let selected = app.list.selected().filter(|_| !app.list.follows());
-    for ((place, row), y) in app.list.visible().zip(area.y..area.bottom()) {
-        let line = line(row, app, theme);
-        let line_area = Rect { y, height: 1, ..area };
+    let mut rest = area.rows();
+    for ((place, row), line_area) in app.list.visible().zip(rest.by_ref()) {
         if selected == Some(place) {
             frame.buffer_mut().set_style(line_area, theme.selected());
         }
-        frame.buffer_mut().set_line(area.x, y, &line, area.width);
+        let line = line(row, app, theme);
+        frame
+            .buffer_mut()
+            .set_line(area.x, line_area.y, &line, area.width);
+    }
+    if !app.has_traffic
+        && let Some(hint) = rest.nth(1)
+    {
+        let text = format!(
+            "  nothing yet: in the game console type   connect {}",
+            app.title.connect
+        );
+        frame.render_widget(Paragraph::new(text), hint);
     }
 }
 
