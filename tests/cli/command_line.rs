@@ -343,3 +343,17 @@ fn completions_and_man_page_are_made_from_the_definition() {
     );
     assert!(!page.contains("allow\\-remote"), "{page}");
 }
+
+#[test]
+fn the_terminal_ui_needs_a_terminal_and_no_other_output() {
+    refused(
+        &["--tui", NOBODY],
+        2,
+        "cannot open the terminal UI: this is not a terminal",
+    );
+    for option in ["--json", "--quiet", "-v"] {
+        refused(&["--tui", option, NOBODY], 2, "cannot be used with");
+    }
+    let (stdout, _) = run(&["--help"], 0);
+    assert!(stdout.contains("--tui"), "{stdout}");
+}

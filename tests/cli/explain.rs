@@ -1,16 +1,13 @@
 //! `teetap explain` of the built binary: its inputs, its output and its errors.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs,
     io::{Read as _, Write as _},
-    os::unix::ffi::OsStrExt as _,
-    path::Path,
     process::{Command, Stdio},
 };
 
-use rustix::{pty, termios};
 use serde_json::Value;
-use teetap_kit::binary;
+use teetap_kit::{binary, terminal};
 
 /// DDNet's connect.
 const CONNECT: [u8; 12] = *b"\x10\x00\x00\x01TKEN\xff\xff\xff\xff";
@@ -192,27 +189,14 @@ fn json_has_the_rows_with_their_ranges() {
 
 /// Returns the output on a terminal of so many columns.
 fn on_terminal(columns: u16) -> String {
-    let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY;
-    let ours = pty::openpt(flags).unwrap();
-    pty::grantpt(&ours).unwrap();
-    pty::unlockpt(&ours).unwrap();
-    let name = pty::ptsname(&ours, Vec::new()).unwrap();
-    let path = Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
-    let theirs = OpenOptions::new().read(true).write(true).open(path).unwrap();
-    let size = termios::Winsize {
-        ws_row: 24,
-        ws_col: columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    termios::tcsetwinsize(&theirs, size).unwrap();
+    let (mut outer, inner) = terminal::open(columns, 24).unwrap();
     let mut command = teetap(&[INFO]);
-    let mut child = command.stdout(theirs).spawn().unwrap();
+    let mut child = command.stdout(inner).spawn().unwrap();
     // Else this end would keep the terminal open.
     drop(command);
     let mut text = Vec::new();
     // Reading a terminal that no process has open any more ends with an error.
-    let _ended = File::from(ours).read_to_end(&mut text);
+    let _ended = outer.read_to_end(&mut text);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     String::from_utf8(text).unwrap()
 }

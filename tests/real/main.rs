@@ -16,6 +16,7 @@ mod joins;
 mod map;
 mod messages;
 mod resync;
+mod screen;
 mod seven;
 mod soak;
 mod transparency;

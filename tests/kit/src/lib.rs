@@ -12,4 +12,5 @@ pub mod link;
 pub mod peer;
 pub mod real;
 pub mod rules;
+pub mod terminal;
 pub mod world;

@@ -1,0 +1,114 @@
+//! A terminal for the program under test, and a model of its screen.
+
+use std::{
+    ffi::OsStr,
+    fs::{File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    num::NonZero,
+    os::unix::ffi::OsStrExt as _,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, bail};
+use rustix::{pty, termios};
+
+/// Opens a pseudo-terminal of this size: the end of the test, and the end of the program.
+///
+/// # Errors
+/// The system has none left.
+pub fn open(columns: u16, rows: u16) -> io::Result<(File, File)> {
+    let outer = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY)?;
+    pty::grantpt(&outer)?;
+    pty::unlockpt(&outer)?;
+    let name = pty::ptsname(&outer, Vec::new())?;
+    let inner = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(OsStr::from_bytes(name.as_bytes()))?;
+    let size = termios::Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    termios::tcsetwinsize(&inner, size)?;
+    Ok((File::from(outer), inner))
+}
+
+/// A terminal whose screen is read as a user sees it.
+#[derive(Debug)]
+pub struct Terminal {
+    keys: File,
+    screen: Arc<Mutex<Model>>,
+}
+
+struct Model(vt100::Parser);
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.screen().contents())
+    }
+}
+
+impl Terminal {
+    /// Opens a terminal; the second value is the end of the program.
+    ///
+    /// # Errors
+    /// The system has no terminal left.
+    pub fn open(columns: NonZero<u16>, rows: NonZero<u16>) -> io::Result<(Self, File)> {
+        let (keys, inner) = open(columns.get(), rows.get())?;
+        let screen = Arc::new(Mutex::new(Model(vt100::Parser::new(rows, columns, 0))));
+        let (mut output, model) = (keys.try_clone()?, Arc::clone(&screen));
+        thread::spawn(move || {
+            let mut block = [0; 4096];
+            // Ends with an error when no process has the terminal open.
+            while let Ok(read @ 1..) = output.read(&mut block) {
+                let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
+                model.0.process(block.get(..read).unwrap_or_default());
+            }
+        });
+        Ok((Self { keys, screen }, inner))
+    }
+
+    /// Returns the visible text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        model.0.screen().contents()
+    }
+
+    /// Returns true while the program shows its alternate screen.
+    #[must_use]
+    pub fn is_alternate(&self) -> bool {
+        let model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        model.0.screen().alternate_screen()
+    }
+
+    /// Types keys.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn press(&mut self, keys: &str) -> io::Result<()> {
+        self.keys.write_all(keys.as_bytes())
+    }
+
+    /// Waits until the visible text has `part`, and returns all of it.
+    ///
+    /// # Errors
+    /// This does not happen in time.
+    pub fn wait_for(&self, part: &str, patience: Duration) -> Result<String> {
+        let begun = Instant::now();
+        loop {
+            let text = self.text();
+            if text.contains(part) {
+                return Ok(text);
+            }
+            if begun.elapsed() > patience {
+                bail!("the screen does not show {part:?}:\n{text}");
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}

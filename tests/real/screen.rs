@@ -1,0 +1,101 @@
+//! The terminal UI of the built binary, in a terminal, while a real client visits a real server.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    num::NonZero,
+    process::{Child, Command, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use teetap_kit::{
+    real::{DdnetServer, NpmBot, PATIENCE, Player as _, Server as _, home, turn},
+    terminal::Terminal,
+};
+
+use crate::TEETAP;
+
+const COLUMNS: NonZero<u16> = NonZero::new(100).unwrap();
+const ROWS: NonZero<u16> = NonZero::new(30).unwrap();
+
+/// Starts the terminal UI in front of a server; the address for clients is on the screen.
+fn start(server: SocketAddr, options: &[&str]) -> Result<(Terminal, Child, SocketAddr)> {
+    let (terminal, inner) = Terminal::open(COLUMNS, ROWS)?;
+    let mut command = Command::new(TEETAP);
+    command
+        .args(["--tui", "-l", "127.0.0.1:0", &server.to_string()])
+        .args(options);
+    command.env("TERM", "xterm-256color");
+    command
+        .stdin(inner.try_clone()?)
+        .stdout(inner.try_clone()?)
+        .stderr(inner);
+    let child = command.spawn()?;
+    let screen = terminal.wait_for("nothing yet: in the game console type", PATIENCE)?;
+    let (_, rest) = screen.split_once("type   connect ").context("no address")?;
+    let address = rest.split_whitespace().next().context("no address")?;
+    Ok((terminal, child, address.parse()?))
+}
+
+/// Waits for the end of the program.
+fn end(child: &mut Child) -> Result<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if begun.elapsed() > PATIENCE {
+            child.kill()?;
+            bail!("the program does not end");
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_visit_is_listed_and_q_ends_the_run_with_the_terminal_as_before() -> Result<()> {
+    let _turn = turn::shared()?;
+    let folder = home("screen")?;
+    let recording = folder.path().join("run.pcapng");
+    let mut server = DdnetServer::start(&[])?;
+    let (mut terminal, mut child, connect) = start(server.addr(), &["-w", recording.to_str().unwrap()])?;
+    let mut bot = NpmBot::start("shown", connect)?.joined()?;
+    terminal.wait_for("snap_single", PATIENCE)?;
+    assert!(terminal.is_alternate());
+
+    terminal.press("g")?;
+    let first = terminal.wait_for("session opening: ddnet", PATIENCE)?;
+    for part in ["following", "snap_single"] {
+        assert!(!first.contains(part), "{first}");
+    }
+    for part in [" REC", "connect_accept", "c→s V     3 info", "session online"] {
+        assert!(first.contains(part), "{part}\n{first}");
+    }
+    terminal.press("G")?;
+    terminal.wait_for("following", PATIENCE)?;
+    bot.quit()?;
+    terminal.wait_for("session closed", PATIENCE)?;
+
+    terminal.press("q")?;
+    assert_eq!(end(&mut child)?.code(), Some(0));
+    let last = terminal.wait_for("1 session,", PATIENCE)?;
+    assert!(last.contains("exit 0") && !terminal.is_alternate(), "{last}");
+    assert!(fs::metadata(&recording)?.len() > 1000);
+    server.stop()
+}
+
+#[test]
+fn sigterm_restores_the_terminal() -> Result<()> {
+    let _turn = turn::shared()?;
+    let mut server = DdnetServer::start(&[])?;
+    let (terminal, mut child, _) = start(server.addr(), &[])?;
+    let process = Pid::from_raw(child.id().try_into()?).context("a process id")?;
+    kill_process(process, Signal::TERM)?;
+    assert_eq!(end(&mut child)?.code(), Some(128 + 15));
+    let last = terminal.wait_for("exit 143", PATIENCE)?;
+    assert!(!terminal.is_alternate(), "{last}");
+    server.stop()
+}
