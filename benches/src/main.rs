@@ -51,6 +51,10 @@ struct Cli {
     #[arg(long, value_name = "MB", default_value_t = 256)]
     megabytes: u64,
 
+    /// An older binary to measure beside it, where the part compares two
+    #[arg(long, value_name = "PATH")]
+    before: Option<PathBuf>,
+
     /// Fewer and shorter runs, to see that it works: no figures to quote
     #[arg(long)]
     quick: bool,
@@ -87,6 +91,8 @@ enum Part {
     Sessions,
     /// 100 000 first datagrams of each variant from distinct ports
     Flood,
+    /// CPU time per datagram with plain output, a recording, and both
+    Watch,
     /// `teetap grep` over a long recording: MB/s and memory
     Grep,
 }
@@ -146,6 +152,9 @@ fn measure(cli: &Cli, run: &Run, report: &mut Report) -> Result<()> {
     }
     if wanted(Part::Flood) {
         part::flood(run, report)?;
+    }
+    if wanted(Part::Watch) {
+        part::watch(run, cli.before.as_deref(), report)?;
     }
     if wanted(Part::Grep) {
         part::grep(run, cli.megabytes, report)?;

@@ -40,7 +40,7 @@ impl Which {
 #[derive(Debug)]
 pub(crate) struct Subject {
     child: Child,
-    said: NamedTempFile,
+    stderr: NamedTempFile,
     /// Where it listens.
     pub(crate) addr: SocketAddr,
 }
@@ -51,25 +51,55 @@ impl Subject {
     /// # Errors
     /// When it does not listen after ten seconds.
     pub(crate) fn start(which: Which, teetap: &Path, target: SocketAddr, cores: &Cores) -> Result<Self> {
+        match which {
+            Which::Teetap => Self::start_watched(teetap, &["-q"], target, cores),
+            Which::Minimal => Self::start_forwarder("minimal", target, cores),
+            Which::Naive => Self::start_forwarder("naive", target, cores),
+        }
+    }
+
+    /// Starts the binary with these options; stdout is discarded.
+    ///
+    /// # Errors
+    /// When it does not listen after ten seconds.
+    pub(crate) fn start_watched(
+        teetap: &Path,
+        options: &[&str],
+        target: SocketAddr,
+        cores: &Cores,
+    ) -> Result<Self> {
+        Self::spawn(cores, |command, listen| {
+            command
+                .arg(teetap)
+                .args(["run", &target.to_string(), "--listen", listen])
+                .args(options);
+            Ok(())
+        })
+    }
+
+    fn start_forwarder(kind: &str, target: SocketAddr, cores: &Cores) -> Result<Self> {
+        Self::spawn(cores, |command, listen| {
+            let own = std::env::current_exe()?;
+            command
+                .arg(own)
+                .args(["forward", kind, listen, &target.to_string()]);
+            Ok(())
+        })
+    }
+
+    fn spawn(cores: &Cores, arguments: impl FnOnce(&mut Command, &str) -> Result<()>) -> Result<Self> {
         let addr = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
-        let (listen, server) = (addr.to_string(), target.to_string());
         // The limit of open files that a user's shell mostly has, whatever the load generator needs for itself.
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -S -n 1024 && exec \"$@\"", "sh"]);
-        match which {
-            Which::Teetap => command
-                .arg(teetap)
-                .args(["run", &server, "--listen", &listen, "-q"]),
-            Which::Minimal => forwarder(&mut command, "minimal", &listen, &server)?,
-            Which::Naive => forwarder(&mut command, "naive", &listen, &server)?,
-        };
-        let said = NamedTempFile::new()?;
+        arguments(&mut command, &addr.to_string())?;
+        let stderr = NamedTempFile::new()?;
         command
             .stdin(Stdio::null())
-            .stdout(said.reopen()?)
-            .stderr(said.reopen()?);
+            .stdout(Stdio::null())
+            .stderr(stderr.reopen()?);
         let child = cores.start(|| command.spawn()).context("cannot start a shell")?;
-        let mut subject = Self { child, said, addr };
+        let mut subject = Self { child, stderr, addr };
         subject.wait_until_it_listens()?;
         Ok(subject)
     }
@@ -109,7 +139,7 @@ impl Subject {
     }
 
     fn words(&self) -> String {
-        fs::read_to_string(self.said.path()).unwrap_or_default()
+        fs::read_to_string(self.stderr.path()).unwrap_or_default()
     }
 }
 
@@ -129,14 +159,4 @@ impl Drop for Subject {
         let _gone = self.child.kill();
         let _reaped = self.child.wait();
     }
-}
-
-fn forwarder<'a>(
-    command: &'a mut Command,
-    kind: &str,
-    listen: &str,
-    server: &str,
-) -> Result<&'a mut Command> {
-    let own = std::env::current_exe()?;
-    Ok(command.arg(own).args(["forward", kind, listen, server]))
 }

@@ -6,6 +6,7 @@ mod grep;
 mod latency;
 mod play;
 mod sessions;
+mod watch;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) use self::grep::measure as grep;
 pub(crate) use self::latency::measure as latency;
 pub(crate) use self::play::{Play, play};
 pub(crate) use self::sessions::measure as sessions;
+pub(crate) use self::watch::measure as watch;
 
 /// The two dialects whose traffic is measured, with their names.
 const DIALECTS: [(Variant, &str); 2] = [(Variant::V7, "0.7"), (Variant::Ddnet, "DDNet")];
