@@ -2,6 +2,7 @@
 
 use std::{fs::File, io::Read as _, path::Path, sync::OnceLock};
 
+use teetap_proxy::io::input_log::Definitions;
 use teetap_wire::def::{Class, Registry};
 
 use crate::exit::Failure;
@@ -40,6 +41,26 @@ pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
         Failure::usage(lines.join("\n"))
     })?;
     Ok(LOADED.get_or_init(|| registry))
+}
+
+/// Returns the definitions of the run that an input log is about. They are kept until the end of the program, which
+/// replays one log.
+///
+/// # Errors
+/// They are wrong: the first mistake.
+pub(crate) fn of_log(definitions: &[Definitions]) -> Result<&'static Registry, String> {
+    if definitions.is_empty() {
+        return Ok(Registry::builtin());
+    }
+    let files: Vec<(&str, &str)> = definitions
+        .iter()
+        .map(|definitions| (&*definitions.file, &*definitions.text))
+        .collect();
+    let registry = Registry::load(&files).map_err(|errors| {
+        let first = errors.first().map(ToString::to_string);
+        first.unwrap_or_default()
+    })?;
+    Ok(Box::leak(Box::new(registry)))
 }
 
 /// Returns why a message or object may not have this name: a filter could not name it.

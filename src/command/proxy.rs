@@ -17,7 +17,7 @@ use teetap_proxy::{
     session::{Config, Events, Level, Time},
 };
 use teetap_tui::Title;
-use teetap_wire::{Proto, def::Registry};
+use teetap_wire::Proto;
 
 use crate::{
     child,
@@ -117,7 +117,6 @@ pub(super) struct Setup {
     pub(super) bus: Bus<DecodedEvent>,
     config: Config,
     style: Style,
-    registry: &'static Registry,
     filters: Filters,
     /// When the run ends at the latest, and how.
     pub(super) timeout: Option<(Time, Exit)>,
@@ -176,11 +175,11 @@ impl Setup {
                 } else {
                     Events::All
                 },
+                registry,
             },
             style: style(&options.show),
             recording,
             log,
-            registry,
             filters,
             timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
         })
@@ -201,7 +200,7 @@ impl Setup {
 
     /// The decoder of all watchers: of the output, and of the recording if there is one.
     fn decoder(&self) -> Decoder {
-        let mut decoder = decoder(self.style, self.registry, &self.filters);
+        let mut decoder = decoder(self.style, self.config.registry, &self.filters);
         if self.config.events == Events::Odd {
             decoder.ignore_snapshots();
         }

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use teetap_inspect::Style;
 use teetap_proxy::{
-    io::{Clock, input_log},
+    io::{
+        Clock,
+        input_log::{self, Texts},
+    },
     session::Level,
 };
 use teetap_rules::{Diagnostic, Program};
@@ -13,6 +16,7 @@ use teetap_wire::def::Registry;
 use super::file;
 use crate::{
     cli::{Json, Quiet},
+    definitions,
     exit::{Exit, Failure},
     output::{Filters, Output},
 };
@@ -28,8 +32,11 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     }
     let input = file::open(quiet, path)?;
     let clock = Clock::start();
-    let registry = Registry::builtin();
-    let checked = input_log::check(input.bytes, &|source| compile(source, registry));
+    let texts = Texts {
+        registry: &definitions::of_log,
+        program: &compile,
+    };
+    let checked = input_log::check(input.bytes, texts);
     if let Some(progress) = input.progress {
         progress.end();
     }
@@ -62,7 +69,7 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     Ok(exit)
 }
 
-/// A program of its text, or the first thing that is wrong with that.
+/// Makes a program of its text, or returns its first error.
 fn compile(source: &str, registry: &'static Registry) -> Result<Program, String> {
     let shown = |errors: Vec<Diagnostic>| {
         let first = errors.first().map(|error| error.message.clone());

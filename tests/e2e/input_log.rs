@@ -18,7 +18,7 @@ use teetap_kit::{
     real::PATIENCE,
 };
 use teetap_proxy::{
-    io::input_log::{self, InputLog, Reader},
+    io::input_log::{self, Definitions, InputLog, Reader},
     session::{Hub, Input, Time},
 };
 use teetap_rules::Program;
@@ -67,7 +67,7 @@ fn a_demo_replays_equal() {
     let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
     assert_eq!(
         (&first["input_log"], &first["version"], &first["seed"]),
-        (&3.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
+        (&4.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
     );
     let inputs = lines.len() - 2;
     assert_eq!(
@@ -156,15 +156,23 @@ fn a_truncated_log_is_read_to_its_end_with_a_warning() {
     }
 }
 
-/// Writes the log of the demo once more, as if these rules had been set at its start.
-fn log_with_rules(source: &str, path: &Path) {
+/// Writes the log of the demo once more, as if these rules had been set at its start, with these definitions.
+fn log_with_rules(source: &str, definitions: Option<&str>, path: &Path) {
     let mut reader = Reader::open(demo().as_bytes()).unwrap();
-    let header = reader.header().clone();
+    let mut header = reader.header().clone();
+    let registry = match definitions {
+        Some(text) => Box::leak(Box::new(Registry::with("own.tw", text).unwrap())),
+        None => Registry::builtin(),
+    };
+    header.definitions.extend(definitions.map(|text| Definitions {
+        file: "own.tw".into(),
+        text: text.into(),
+    }));
     let wanted = InputLog {
         path: path.to_owned(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    let mut hub = Hub::new(header.config().unwrap(), header.route());
+    let mut hub = Hub::new(header.config(registry).unwrap(), header.route());
     let (mut recorder, writing) = input_log::start(&wanted, &header).unwrap();
     let mut step = |at, input: Input<'_>| {
         recorder.begin(at, &input);
@@ -174,7 +182,7 @@ fn log_with_rules(source: &str, path: &Path) {
         }
         recorder.end();
     };
-    let (program, _) = Program::compile(source, Registry::builtin()).unwrap();
+    let (program, _) = Program::compile(source, registry).unwrap();
     step(Time::ZERO, Input::Program(Some(Arc::new(program))));
     for line in reader.by_ref() {
         let (_, entry) = line.unwrap();
@@ -190,6 +198,7 @@ fn a_run_with_rules_replays_equal() {
     let (_folder, path) = place("run.log");
     log_with_rules(
         "chat: drop when sv_chat\nlose when c2s and vital and pkt.seq in {3 5}\ndelay 40ms when s2c and any_snap\n",
+        None,
         &path,
     );
     let (stdout, _) = replay_file(&path, 0);
@@ -200,6 +209,58 @@ fn a_run_with_rules_replays_equal() {
     assert_ne!(changed, log);
     let (stdout, _) = replay(&changed, 1);
     assert!(stdout.contains("differs"), "{stdout}");
+}
+
+/// The number of `sv_chat` under the name of another message.
+const DEFINITIONS: &str = "for 0.6 ddnet 0.7\ngame 3 sv_motd s2c vital\n  message str?\n";
+
+#[test]
+fn a_run_with_definitions_and_rules_replays_equal() {
+    let (_folder, path) = place("run.log");
+    log_with_rules("drop when sv_motd\n", Some(DEFINITIONS), &path);
+    let (stdout, _) = replay_file(&path, 0);
+    assert!(stdout.starts_with("equal: "), "{stdout}");
+    let log = fs::read_to_string(&path).unwrap();
+    let changed = |from: &str, to: &str| {
+        let changed = log.replacen(from, to, 1);
+        assert_ne!(changed, log);
+        changed
+    };
+    // Without them, or with others, the rule is about other messages.
+    let start = log.find(",\"definitions\":").unwrap();
+    let end = log.find('\n').unwrap() - 1;
+    for log in [
+        format!("{}{}", &log[..start], &log[end..]),
+        changed("game 3 sv_motd", "game 4 sv_motd"),
+    ] {
+        let (stdout, _) = replay(&log, 1);
+        assert!(stdout.contains("differs"), "{stdout}");
+    }
+    let (_folder, path) = place("run.log");
+    fs::write(&path, changed("for 0.6", "for 0.5")).unwrap();
+    refused(
+        teetap().args(["replay", "--check"]).arg(&path),
+        5,
+        "cannot read the definitions in line 1 of the input log: own.tw:1:5: ",
+    );
+}
+
+#[test]
+fn the_definitions_of_a_run_are_in_its_log() {
+    let (_folder, path) = place("run.log");
+    let own = path.with_file_name("own.tw");
+    fs::write(&own, DEFINITIONS).unwrap();
+    let mut command = teetap();
+    command.args(["demo", "--seconds", "1", "-q", "-l", ":0", "--messages"]);
+    run(command.arg(&own).arg("--input-log").arg(&path), 0);
+    let log = fs::read_to_string(&path).unwrap();
+    let definitions = &objects(&log)[0]["definitions"];
+    assert_eq!(definitions[0]["text"], DEFINITIONS);
+    assert_eq!(definitions[0]["file"], *own.to_str().unwrap());
+    // The log needs no other file.
+    fs::remove_file(&own).unwrap();
+    let (stdout, _) = replay_file(&path, 0);
+    assert!(stdout.starts_with("equal: "), "{stdout}");
 }
 
 #[test]
@@ -214,8 +275,8 @@ fn other_files_and_damaged_logs_are_refused() {
     check("{\"v\":1,\"t\":0,\"event\":\"start\"}\n", "not an input log");
     check(&log[..100], "not an input log");
     check(
-        &log.replacen("\"input_log\":3", "\"input_log\":1", 1),
-        "of version 1, and only version 3",
+        &log.replacen("\"input_log\":4", "\"input_log\":1", 1),
+        "cannot read an input log of version 1: this teetap knows 3 to 4",
     );
     let second = log.find('\n').unwrap() + 1;
     check(

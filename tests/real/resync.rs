@@ -69,6 +69,7 @@ fn a_resync(
             proto: None,
             patience: None,
             events: Events::All,
+            registry: Registry::builtin(),
         },
         bus,
         stage: Raw,

@@ -1,9 +1,11 @@
 //! Tests of the data thread with real sockets on the loopback.
 
+#![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
+
 use std::{net::UdpSocket, sync::Arc, thread, time::Duration};
 
 use teetap_rules::{Decide, Logic, Message, Opening, Program, RuleId, Verdict};
-use teetap_wire::{Dir, Proto};
+use teetap_wire::{Dir, Proto, def::Registry};
 
 use super::*;
 use crate::{
@@ -31,6 +33,7 @@ fn start(target: SocketAddr, bus: &Bus<Event>) -> Running {
             proto: None,
             patience: None,
             events: crate::session::Events::All,
+            registry: Registry::builtin(),
         },
         bus: bus.clone(),
         stage: Raw,

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use teetap_wire::Proto;
+use teetap_wire::{Proto, def::Registry};
 
 #[cfg(doc)]
 use super::Hub;
@@ -21,6 +21,8 @@ pub struct Config {
     pub patience: Option<Duration>,
     /// The events to emit: each costs an allocation on the data path.
     pub events: Events,
+    /// The definitions through which the core reads messages.
+    pub registry: &'static Registry,
 }
 
 /// The events to emit.

@@ -10,8 +10,9 @@
 //!
 //! # Its law
 //!
-//! Time, the secret that tokens are made of, rules and commands are inputs. Nothing here reads a clock, draws
-//! randomness, touches a socket or depends on the order of a hash map, so the same inputs give the same outputs.
+//! Time, the secret that tokens are made of, message definitions, rules and commands are inputs. Nothing here reads a
+//! clock, draws randomness, touches a socket, has global state or depends on the order of a hash map, so the same inputs
+//! give the same outputs.
 //! Bytes of peers never become an `Err` and never panic: oddities become notes on events.
 
 mod compose;

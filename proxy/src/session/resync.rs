@@ -18,9 +18,9 @@ use teetap_wire::{
 const INPUTS: u8 = 50;
 
 /// Returns the input with the ack of no snapshot; `None` if it is not an input, or has that ack already.
-pub(crate) fn without_ack(proto: Proto, data: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn without_ack(registry: &Registry, proto: Proto, data: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Decoded::new();
-    let def = system(&mut decoded, proto, Dir::C2s, data)?;
+    let def = system(registry, &mut decoded, (proto, Dir::C2s), data)?;
     if &*def.name != "input" {
         return None;
     }
@@ -62,9 +62,9 @@ impl Resync {
         self.inputs_left > 0
     }
 
-    /// A datagram of the client's.
-    pub(crate) fn on_client(&mut self, packet: &Packet<'_>) -> Acks {
-        let has_ack = |data: &[u8]| without_ack(packet.proto, data).is_some();
+    /// Handles a client's datagram.
+    pub(crate) fn on_client(&mut self, registry: &Registry, packet: &Packet<'_>) -> Acks {
+        let has_ack = |data: &[u8]| without_ack(registry, packet.proto, data).is_some();
         if self.inputs_left == 0 || !packet.chunks().any(|chunk| has_ack(chunk.data)) {
             return Acks::Stay;
         }
@@ -77,10 +77,11 @@ impl Resync {
     }
 
     /// Handles a server's datagram. True when it has the requested snapshot.
-    pub(crate) fn on_server(&mut self, packet: &Packet<'_>) -> bool {
+    pub(crate) fn on_server(&mut self, registry: &Registry, packet: &Packet<'_>) -> bool {
         // Not the one that was under way before the first input.
-        let asked = self.inputs_left > 0 && self.inputs_left < INPUTS;
-        let found = asked && packet.chunks().any(|chunk| is_complete(packet.proto, chunk.data));
+        let is_requested = self.inputs_left > 0 && self.inputs_left < INPUTS;
+        let mut chunks = packet.chunks();
+        let found = is_requested && chunks.any(|chunk| is_complete(registry, packet.proto, chunk.data));
         if found {
             self.inputs_left = 0;
         }
@@ -89,9 +90,9 @@ impl Resync {
 }
 
 /// Returns true if a server's message is a part or all of a snapshot without a base.
-fn is_complete(proto: Proto, data: &[u8]) -> bool {
+fn is_complete(registry: &Registry, proto: Proto, data: &[u8]) -> bool {
     let mut decoded = Decoded::new();
-    let Some(def) = system(&mut decoded, proto, Dir::S2c, data) else {
+    let Some(def) = system(registry, &mut decoded, (proto, Dir::S2c), data) else {
         return false;
     };
     let int = |name: &str| decoded.find(&def.path(name).ok()?)?.int();
@@ -102,8 +103,13 @@ fn is_complete(proto: Proto, data: &[u8]) -> bool {
             .is_some_and(|(tick, delta)| delta > tick)
 }
 
-fn system(decoded: &mut Decoded, proto: Proto, dir: Dir, data: &[u8]) -> Option<&'static Def> {
-    let found = Registry::builtin().message(proto, dir, data)?;
+fn system<'r>(
+    registry: &'r Registry,
+    decoded: &mut Decoded,
+    (proto, dir): (Proto, Dir),
+    data: &[u8],
+) -> Option<&'r Def> {
+    let found = registry.message(proto, dir, data)?;
     if found.unknown || found.def.class != Class::System {
         return None;
     }
@@ -112,6 +118,7 @@ fn system(decoded: &mut Decoded, proto: Proto, dir: Dir, data: &[u8]) -> Option<
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 mod tests {
     use super::*;
 
@@ -135,11 +142,18 @@ mod tests {
             long.extend(b"surplus");
             let mut wanted = input(-1);
             wanted.extend(b"surplus");
-            assert_eq!(without_ack(proto, &long), Some(wanted), "{proto}");
-            assert_eq!(without_ack(proto, &input(-1)), None);
-            assert_eq!(without_ack(proto, &message(proto, "enter_game", &[])), None);
+            assert_eq!(
+                without_ack(Registry::builtin(), proto, &long),
+                Some(wanted),
+                "{proto}"
+            );
+            assert_eq!(without_ack(Registry::builtin(), proto, &input(-1)), None);
+            assert_eq!(
+                without_ack(Registry::builtin(), proto, &message(proto, "enter_game", &[])),
+                None
+            );
         }
-        assert_eq!(without_ack(Proto::V7, b""), None);
+        assert_eq!(without_ack(Registry::builtin(), Proto::V7, b""), None);
     }
 
     #[test]
@@ -148,11 +162,16 @@ mod tests {
             for name in ["snap", "snap_single", "snap_empty"] {
                 let snap = |delta| message(proto, name, &[("tick", 500), ("delta_tick", delta)]);
                 assert!(
-                    is_complete(proto, &snap(501)) && !is_complete(proto, &snap(20)),
+                    is_complete(Registry::builtin(), proto, &snap(501))
+                        && !is_complete(Registry::builtin(), proto, &snap(20)),
                     "{proto} {name}"
                 );
             }
-            assert!(!is_complete(proto, &message(proto, "con_ready", &[])));
+            assert!(!is_complete(
+                Registry::builtin(),
+                proto,
+                &message(proto, "con_ready", &[])
+            ));
         }
     }
 }

@@ -3,12 +3,19 @@
 //! Law: only bytes of a message, never its number, so nothing has to be renumbered for it, and every copy of a message
 //! is rewritten to the same bytes.
 
-use teetap_wire::Proto;
+use teetap_wire::{Proto, def::Registry};
 
 use super::{
     redirect::{Listeners, redirected},
     resync::without_ack,
 };
+
+/// The definitions and sockets that changes depend on.
+#[derive(Clone, Copy)]
+pub(crate) struct Means<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) listeners: &'a Listeners,
+}
 
 /// The change to a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +30,11 @@ pub(crate) enum Rewrites {
 
 impl Rewrites {
     /// The message as it is to be; `None` = it stays as it is.
-    pub(crate) fn edit(self, proto: Proto, data: &[u8], listeners: &Listeners) -> Option<Vec<u8>> {
+    pub(crate) fn edit(self, proto: Proto, data: &[u8], means: Means<'_>) -> Option<Vec<u8>> {
         match self {
             Self::None => None,
-            Self::Redirects => redirected(proto, data, listeners),
-            Self::Acks => without_ack(proto, data),
+            Self::Redirects => redirected(proto, data, means.listeners),
+            Self::Acks => without_ack(means.registry, proto, data),
         }
     }
 }

@@ -14,17 +14,17 @@ use teetap_kit::{
     link::{Conditions, SECOND},
     peer::{Options, Peer, Policy, Server},
     rules::{BOTH, program},
-    world::{Middle, World, client_addr, hub, listen_addr},
+    world::{Middle, World, client_addr, config, listen_addr, route},
 };
 use teetap_proxy::session::{
-    self, Action, Answer, Command, CommandId, Held, HeldId, Hub, Input, ListenerId, Notice, Output, Placed,
-    SessionId, Time, UpstreamId, What,
+    self, Action, Answer, Command, CommandId, Config, Held, HeldId, Hub, Input, ListenerId, Notice, Output,
+    Placed, SessionId, Time, UpstreamId, What,
 };
 use teetap_rules::{Decide, Fate, Made, Message, Program, RuleId, Verdict};
 use teetap_wire::{Dir, Packet, Scratch};
 
 /// One of each kind of framing.
-const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant::V6];
+pub(crate) const KINDS: [Variant; 4] = [Variant::V7, Variant::V65, Variant::Ddnet, Variant::V6];
 
 /// The verdicts by message; everything else passes.
 pub(crate) type Script = Vec<(&'static str, Verdict)>;
@@ -82,8 +82,12 @@ pub(crate) fn made(dir: Dir, text: &str) -> Made {
 
 impl Bench {
     fn new(kind: Variant) -> Self {
+        Self::with(kind, config(3, None, true))
+    }
+
+    pub(crate) fn with(kind: Variant, config: Config) -> Self {
         let mut world = World::new(
-            hub(3, None, true),
+            Middle::Hub(Box::new(Hub::new(config, route()))),
             Server::new(kind, Policy::default(), 3),
             Conditions::GOOD,
             3,

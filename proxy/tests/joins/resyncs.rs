@@ -1,10 +1,11 @@
 //! A complete snapshot on request: the acks of inputs, and nothing else, until it comes.
 
-use teetap_kit::codec::Variant;
-use teetap_proxy::session::{Command, Notice, SessionId};
+use teetap_kit::{codec::Variant, world::config};
+use teetap_proxy::session::{Command, Config, Notice, SessionId};
 use teetap_rules::Fate;
+use teetap_wire::def::Registry;
 
-use crate::bench::{Bench, fate, on_each_kind, with_rules};
+use crate::bench::{Bench, KINDS, fate, on_each_kind, with_rules};
 
 /// Numbers of the messages: 0.6 and DDNet, 0.7.
 const INPUT: [u8; 2] = [16, 20];
@@ -82,6 +83,34 @@ fn it_gives_up_and_can_be_asked_again() {
             assert_eq!(std::mem::take(&mut bench.notices), told);
         }
     });
+}
+
+/// The core reads inputs through the definitions of its configuration.
+#[test]
+fn the_ack_is_where_the_definitions_have_it() {
+    const OTHER: &str = "
+for 0.6 ddnet
+system 16 input c2s
+  keys          int
+  ack_snapshot  int
+for 0.7
+system 20 input c2s
+  keys          int
+  ack_snapshot  int
+";
+    let registry: &'static Registry = Box::leak(Box::new(Registry::with("own.tw", OTHER).unwrap()));
+    for kind in KINDS {
+        let config = Config {
+            registry,
+            ..config(3, None, true)
+        };
+        let bench = &mut Bench::with(kind, config);
+        let [has, none] = [9, 0x40].map(|ack| system(bench, INPUT, &[5, ack]));
+        ask(bench);
+        bench.is(&format!("C a0 {has}"), &[&format!("S a0 {none}")]);
+        let has_none = system(bench, INPUT, &[9, 0x40]);
+        bench.is(&format!("C a0 {has_none}"), &[&format!("S a0 {has_none}")]);
+    }
 }
 
 #[test]

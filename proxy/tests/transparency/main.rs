@@ -10,6 +10,7 @@
     clippy::indexing_slicing,
     reason = "all of this crate is tests, and a helper may fail one"
 )]
+#![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
 mod actor;
 mod datagram;

@@ -15,7 +15,7 @@ use teetap_proxy::session::{
     Config, Event, Events, Hub, Input, ListenerId, Origin, Output, Time, UpstreamId, What,
 };
 use teetap_rules::Program;
-use teetap_wire::{Dir, Side};
+use teetap_wire::{Dir, Side, def::Registry};
 
 use crate::{
     actor::Actor,
@@ -67,6 +67,7 @@ impl Replay {
             proto: None,
             patience: None,
             events: Events::All,
+            registry: Registry::builtin(),
         };
         Self {
             name: name.to_owned(),

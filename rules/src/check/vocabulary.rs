@@ -128,6 +128,7 @@ fn wrap(words: &[String], out: &mut String) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 mod tests {
     use super::*;
     use crate::check::cond::check;

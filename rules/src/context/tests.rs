@@ -1,5 +1,7 @@
 //! Tests of the limits of contexts.
 
+#![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
+
 use teetap_wire::{
     Dir, Proto, Seq,
     def::{Class, Datum, Decoded, Registry},

@@ -5,6 +5,7 @@
     clippy::indexing_slicing,
     reason = "a test that fails may stop"
 )]
+#![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
 mod decide;
 mod program;

@@ -20,7 +20,7 @@ use teetap_proxy::session::{
     ClientAddr, Config, Event, Events, Hub, Input, ListenerId, Output, Route, SessionChange, SessionId,
     State, Time, UpstreamId, What,
 };
-use teetap_wire::{MAX_DATAGRAM, Proto};
+use teetap_wire::{MAX_DATAGRAM, Proto, def::Registry};
 
 /// Sessions that are not online, at most.
 pub const MAX_OPENING: usize = 256;
@@ -114,6 +114,7 @@ impl Watch {
             proto,
             patience: None,
             events: Events::All,
+            registry: Registry::builtin(),
         };
         let route = Route {
             listen: listen(ListenerId::FIRST),

@@ -1,6 +1,7 @@
 //! All definitions, indexed by id and by name.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::error::{DefError, Errors};
@@ -27,11 +28,12 @@ const SMALL: usize = 128;
 const NONE: u16 = u16::MAX;
 
 /// All definitions of all dialects.
-#[derive(Debug)]
 pub struct Registry {
     v6: Table,
     ddnet: Table,
     v7: Table,
+    /// The files beside the built-in ones, by name, with their text.
+    files: Box<[(Box<str>, Box<str>)]>,
 }
 
 /// The definition found for the start of a message.
@@ -127,9 +129,19 @@ impl Registry {
             v6: table(Dialect::V6),
             ddnet: table(Dialect::Ddnet),
             v7: table(Dialect::V7),
+            files: files
+                .iter()
+                .map(|(name, text)| ((*name).into(), (*text).into()))
+                .collect(),
         };
         errors.into_result()?;
         Ok(registry)
+    }
+
+    /// Returns the names and texts of the files beside the built-in ones. [`Registry::load`] makes the same registry of
+    /// them.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(name, text)| (&**name, &**text))
     }
 
     /// Returns the definition of a message by its id and direction. If it is only defined for the other direction,
@@ -267,6 +279,15 @@ impl Registry {
             Dialect::Ddnet => &self.ddnet,
             Dialect::V7 => &self.v7,
         }
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.files.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Registry")
+            .field("files", &names)
+            .finish_non_exhaustive()
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use teetap_wire::Proto;
+use teetap_wire::{Proto, def::Registry};
 
 use super::Hex;
 use crate::{
@@ -15,14 +15,17 @@ use crate::{
     words::{Word, Words},
 };
 
-/// Version of the format.
-pub const VERSION: u32 = 3;
+/// The version of the format that is written.
+pub const VERSION: u32 = 4;
+
+/// The oldest version that is read. Version 3 has no definitions: its runs had the built-in ones.
+pub(super) const OLDEST: u32 = 3;
 
 /// The first line: what the run was made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// [`VERSION`].
+    /// The version of the format.
     pub input_log: u32,
     /// Version of the program.
     pub version: String,
@@ -36,9 +39,22 @@ pub struct Header {
     pub listen: SocketAddr,
     /// Start of the run, microseconds since 1970; for people.
     pub wall_clock_us: u64,
+    /// The files of [`Config::registry`] beside the built-in ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub definitions: Vec<Definitions>,
 }
 
-/// A [`Config`] in the log, but for its seed, which stands beside it.
+/// A file of message definitions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definitions {
+    /// The name, for errors.
+    pub file: Box<str>,
+    /// The contents.
+    pub text: Box<str>,
+}
+
+/// A [`Config`] in the log, but for its seed and definitions, which stand beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
@@ -91,9 +107,10 @@ impl From<&Config> for Core {
 }
 
 impl Header {
-    /// The configuration of the core; `None` when the secret is not 16 bytes long.
+    /// Returns the configuration of the core; `None` when the secret is not 16 bytes long. `registry` is made of
+    /// [`Header::definitions`].
     #[must_use]
-    pub fn config(&self) -> Option<Config> {
+    pub fn config(&self, registry: &'static Registry) -> Option<Config> {
         let core = &self.config;
         Some(Config {
             seed: self.seed,
@@ -101,6 +118,7 @@ impl Header {
             proto: core.proto.map(|proto| proto.0),
             patience: core.patience_us.map(Duration::from_micros),
             events: core.events.0,
+            registry,
         })
     }
 
@@ -124,6 +142,16 @@ impl Header {
             target,
             listen,
             wall_clock_us: micros(wall.duration_since(UNIX_EPOCH).unwrap_or_default()),
+            definitions: config.registry.files().map(Definitions::new).collect(),
+        }
+    }
+}
+
+impl Definitions {
+    fn new((file, text): (&str, &str)) -> Self {
+        Self {
+            file: file.into(),
+            text: text.into(),
         }
     }
 }

@@ -3,11 +3,11 @@
 //! # The file
 //!
 //! JSON lines, version [`VERSION`]. The first line is the [`Header`]: the version, what the core was made of (the
-//! secret of its tokens included), its seed, server, listen address and wall clock. Then one [`Entry`] per input, with
+//! secret of its tokens included), its seed, server, listen address, wall clock and the text of custom definitions. Then one [`Entry`] per input, with
 //! what the core sent, opened and closed because of it; bytes are hex. The last line is an [`End`].
 //!
 //! ```text
-//! {"input_log":3,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
+//! {"input_log":4,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
 //! {"t":2168,"in":{"from_client":{"listener":0,"addr":"127.0.0.1:5000","bytes":"10.."}},"out":[{"open":{"upstream":1,"port":8303}},{"to_server":{"upstream":1,"bytes":"10.."}}]}
 //! {"t":9001,"in":"timeout","out":[]}
 //! {"end":{"reason":"complete","inputs":2}}
@@ -30,10 +30,10 @@ mod writer;
 
 pub use crate::words::Word;
 pub use entry::{Compile, Entry, Happened, Wanted};
-pub use header::{Core, End, Header, Reason, VERSION};
+pub use header::{Core, Definitions, End, Header, Reason, VERSION};
 pub use hex::Hex;
 pub use reader::{Cut, ReadError, Reader};
-pub use replay::{Checked, Difference, check};
+pub use replay::{Checked, Difference, Texts, check};
 pub use writer::{Faults, InputLog, LogError, Recorder, Writing, start};
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{End, Entry, Happened, Header, Reason, VERSION, Wanted};
+use super::{End, Entry, Happened, Header, Reason, VERSION, Wanted, header::OLDEST};
 
 /// Bytes of the longest line that is read: far more than everything that a full proxy sends at its end.
 const LONGEST: u64 = 256 << 20;
@@ -45,7 +45,7 @@ pub enum ReadError {
     #[error("not an input log: its first line is not that of one ({0})")]
     NotALog(String),
     /// The log has another version.
-    #[error("this is an input log of version {0}, and only version {VERSION} is known here")]
+    #[error("cannot read an input log of version {0}: this teetap knows {OLDEST} to {VERSION}")]
     Version(u32),
     /// A line is damaged.
     #[error("line {line} of the input log is damaged: {text}")]
@@ -55,6 +55,9 @@ pub enum ReadError {
         /// A description of the error.
         text: String,
     },
+    /// The definitions of the run are wrong.
+    #[error("cannot read the definitions in line 1 of the input log: {0}")]
+    Definitions(String),
     /// A program was set that cannot be compiled.
     #[error("cannot compile the program in line {line} of the input log: {error}")]
     Program {
@@ -94,7 +97,7 @@ impl<R: BufRead> Reader<R> {
         }
         let not = |error: serde_json::Error| ReadError::NotALog(error.to_string());
         let version: Version = serde_json::from_slice(&line).map_err(not)?;
-        if version.input_log != VERSION {
+        if !(OLDEST..=VERSION).contains(&version.input_log) {
             return Err(ReadError::Version(version.input_log));
         }
         Ok(Self {

@@ -2,8 +2,20 @@
 
 use std::{fmt, io::BufRead};
 
-use super::{Compile, Cut, Entry, Happened, Header, ReadError, Reader, Wanted};
+use teetap_rules::Program;
+use teetap_wire::def::Registry;
+
+use super::{Compile, Cut, Definitions, Entry, Happened, Header, ReadError, Reader, Wanted};
 use crate::session::{Hub, Time};
+
+/// The meaning of the texts in a log.
+#[derive(Clone, Copy)]
+pub struct Texts<'a> {
+    /// Makes definitions of the built-in files and these, or returns what is wrong with them.
+    pub registry: &'a dyn Fn(&[Definitions]) -> Result<&'static Registry, String>,
+    /// Makes a program of its text, or returns what is wrong with it.
+    pub program: &'a dyn Fn(&str, &'static Registry) -> Result<Program, String>,
+}
 
 /// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,15 +51,15 @@ pub struct Difference {
     pub came: Option<Wanted>,
 }
 
-/// Runs a log through a fresh core and compares all outputs, up to the first difference. `compile` makes programs of
-/// their texts.
+/// Runs a log through a fresh core and compares all outputs, up to the first difference.
 ///
 /// # Errors
 /// The log cannot be read, or not any further; see [`ReadError`].
-pub fn check(log: impl BufRead, compile: Compile<'_>) -> Result<Checked, ReadError> {
+pub fn check(log: impl BufRead, texts: Texts<'_>) -> Result<Checked, ReadError> {
     let mut reader = Reader::open(log)?;
     let header = reader.header().clone();
-    let config = header.config();
+    let registry = (texts.registry)(&header.definitions).map_err(ReadError::Definitions)?;
+    let config = header.config(registry);
     let config = config.ok_or_else(|| ReadError::NotALog("the secret is not 16 bytes long".into()))?;
     let mut hub = Hub::new(config, header.route());
     let mut checked = Checked {
@@ -59,9 +71,10 @@ pub fn check(log: impl BufRead, compile: Compile<'_>) -> Result<Checked, ReadErr
         difference: None,
         cut: None,
     };
+    let compile = |source: &str| (texts.program)(source, registry);
     for line in reader.by_ref() {
         let (line, entry) = line?;
-        checked.step(&mut hub, line, entry, compile)?;
+        checked.step(&mut hub, line, entry, &compile)?;
         if checked.difference.is_some() {
             break;
         }
@@ -136,5 +149,11 @@ impl fmt::Display for Difference {
         writeln!(f, "line {line}, at {at} s, output {output} differs")?;
         writeln!(f, "  expected: {}", text(expected))?;
         write!(f, "  came:     {}", text(came))
+    }
+}
+
+impl fmt::Debug for Texts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Texts").finish_non_exhaustive()
     }
 }

@@ -1,5 +1,7 @@
 //! Any sequence of inputs that is written is read again; damaged and cut logs; a replay that finds a difference.
 
+#![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
+
 use std::{
     fs,
     net::{Ipv6Addr, SocketAddr},
@@ -18,8 +20,21 @@ const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
 
 const RULES: &str = "drop when c2s and vital\n";
 
+const TEXTS: Texts<'_> = Texts {
+    registry: &|definitions| {
+        let files: Vec<(&str, &str)> = definitions.iter().map(|of| (&*of.file, &*of.text)).collect();
+        let registry = Registry::load(&files).map_err(|errors| errors[0].to_string())?;
+        Ok(Box::leak(Box::new(registry)))
+    },
+    program: &compile_with,
+};
+
 fn compile(source: &str) -> Result<Program, String> {
-    let compiled = Program::compile(source, Registry::builtin());
+    compile_with(source, Registry::builtin())
+}
+
+fn compile_with(source: &str, registry: &'static Registry) -> Result<Program, String> {
+    let compiled = Program::compile(source, registry);
     compiled
         .map(|(program, _)| program)
         .map_err(|errors| errors[0].message.clone())
@@ -32,6 +47,7 @@ fn config() -> Config {
         proto: Some(Proto::V7),
         patience: Some(Duration::MAX),
         events: Events::Nothing,
+        registry: Registry::builtin(),
     }
 }
 
@@ -43,13 +59,17 @@ pub(super) fn header() -> Header {
 
 /// The text of a log that is written by a recorder of its own.
 pub(super) fn written(act: impl FnOnce(&mut Recorder)) -> String {
+    written_with(&header(), act)
+}
+
+fn written_with(header: &Header, act: impl FnOnce(&mut Recorder)) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     let log = InputLog {
         path: path.clone(),
         version: "0.0.1",
     };
-    let (mut recorder, writing) = start(&log, &header()).unwrap();
+    let (mut recorder, writing) = start(&log, header).unwrap();
     act(&mut recorder);
     drop(recorder);
     writing.finish();
@@ -236,7 +256,7 @@ proptest! {
 #[test]
 fn the_same_core_gives_the_same_outputs() {
     let log = asked();
-    let checked = check(log.as_bytes(), &compile).unwrap();
+    let checked = check(log.as_bytes(), TEXTS).unwrap();
     assert_eq!((checked.difference, checked.cut), (None, None));
     assert_eq!((checked.inputs, checked.received, checked.sent), (4, 3, 3));
     assert_eq!(checked.until, Time(60_000_000));
@@ -284,7 +304,7 @@ fn every_kind_of_difference_is_found() {
     ];
     for (damaged, line, output, [expected, came]) in cases {
         assert_ne!(damaged, log);
-        let difference = check(damaged.as_bytes(), &compile)
+        let difference = check(damaged.as_bytes(), TEXTS)
             .unwrap()
             .difference
             .expect("a difference");
@@ -307,7 +327,7 @@ fn a_damaged_log_is_refused_with_the_line() {
     let other = |from: &str, to: &str| {
         let damaged = log.replacen(from, to, 1);
         assert_ne!(damaged, log);
-        check(damaged.as_bytes(), &compile)
+        check(damaged.as_bytes(), TEXTS)
             .map(drop)
             .unwrap_err()
             .to_string()
@@ -317,18 +337,18 @@ fn a_damaged_log_is_refused_with_the_line() {
     for (from, to) in [("3307\"", "330\""), ("3307\"", "330g\""), ("ffff", "+fff")] {
         assert!(other(from, to).contains("even number of hex digits"), "{to}");
     }
-    for version in [2, 4] {
-        let changed = other("\"input_log\":3", &format!("\"input_log\":{version}"));
+    for version in [2, 5] {
+        let changed = other("\"input_log\":4", &format!("\"input_log\":{version}"));
         assert!(
-            changed.contains(&format!("of version {version}, and only version 3")),
+            changed.contains(&format!("of version {version}: this teetap knows 3 to 4")),
             "{changed}"
         );
     }
-    assert!(other("\"input_log\":3", "\"input_lag\":2").contains("not an input log"));
+    assert!(other("\"input_log\":4", "\"input_lag\":2").contains("not an input log"));
     assert!(other("0707\"", "07\"").contains("16 bytes"));
     for nothing in ["", "\n", "{}", "{}\n", "\u{0}\n"] {
         assert!(matches!(
-            check(nothing.as_bytes(), &compile),
+            check(nothing.as_bytes(), TEXTS),
             Err(ReadError::NotALog(_))
         ));
     }
@@ -343,12 +363,55 @@ fn a_program_is_in_the_log_as_its_text() {
         format!("{}{line}{}", &log[..second], &log[second..]).replacen("\"inputs\":4", "\"inputs\":5", 1)
     };
     for source in ["null", "\"\"", &format!("{RULES:?}")] {
-        let checked = check(set(source).as_bytes(), &compile).unwrap();
+        let checked = check(set(source).as_bytes(), TEXTS).unwrap();
         assert_eq!((checked.inputs, checked.difference), (5, None), "{source}");
     }
-    let error = check(set("\"drap when c2s\"").as_bytes(), &compile).unwrap_err();
+    let error = check(set("\"drap when c2s\"").as_bytes(), TEXTS).unwrap_err();
     assert_eq!(
         error.to_string(),
         "cannot compile the program in line 2 of the input log: unknown action `drap`"
     );
+}
+
+/// A message that replaces another one, by its name and by its number.
+const DEFINITIONS: &str = "for 0.6 ddnet 0.7\ngame 3 sv_motd s2c vital\n  message str\n";
+
+#[test]
+fn definitions_are_in_the_log_and_decide_about_programs() {
+    let registry = Box::leak(Box::new(Registry::with("own.tw", DEFINITIONS).unwrap()));
+    let config = Config { registry, ..config() };
+    let [target, listen] = [header().target, header().listen];
+    let header = Header::new("0.0.1", &config, [target, listen], UNIX_EPOCH);
+    let rules = "drop when sv_motd.message == \"x\"";
+    let log = written_with(&header, |recorder| {
+        let mut hub = Hub::new(config.clone(), header.route());
+        let program = compile_with(rules, registry).unwrap();
+        step(&mut hub, recorder, 0, Input::Program(Some(program.into())));
+    });
+    let of_log = |log: &str| check(log.as_bytes(), TEXTS);
+    let checked = of_log(&log).unwrap();
+    assert_eq!((checked.inputs, checked.difference), (1, None));
+    assert_eq!(
+        checked.header.definitions,
+        [Definitions {
+            file: "own.tw".into(),
+            text: DEFINITIONS.into()
+        }]
+    );
+    let wrong = log.replacen("for 0.6", "for 0.8", 1);
+    assert_ne!(wrong, log);
+    assert_eq!(
+        of_log(&wrong).unwrap_err().to_string(),
+        "cannot read the definitions in line 1 of the input log: own.tw:1:5: unknown protocol `0.8` (0.6, ddnet or 0.7)"
+    );
+    let other = log.replacen("message str", "text str", 1);
+    assert!(matches!(of_log(&other), Err(ReadError::Program { line: 2, .. })));
+}
+
+#[test]
+fn a_log_of_version_3_had_the_built_in_definitions() {
+    let log = asked().replacen("\"input_log\":4", "\"input_log\":3", 1);
+    assert!(log.starts_with("{\"input_log\":3,") && !log.contains("definitions"));
+    let checked = check(log.as_bytes(), TEXTS).unwrap();
+    assert_eq!((checked.inputs, checked.difference), (4, None));
 }

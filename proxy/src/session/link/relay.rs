@@ -10,9 +10,9 @@ use super::{
 use crate::session::{
     Action, Datagram, Notice, Origin, Placed, SentAt, What,
     compose::Composer,
-    redirect::{Listeners, Resolved, may_be_redirect, redirects},
+    redirect::{Resolved, may_be_redirect, redirects},
     resync::Acks,
-    rewrites::Rewrites,
+    rewrites::{Means, Rewrites},
     splice::{Acked, Answer, Placing},
 };
 
@@ -149,13 +149,14 @@ impl Link {
         else {
             return Rewrites::None;
         };
+        let registry = env.config.registry;
         if from == Side::Server {
-            if resync.on_server(packet) {
+            if resync.on_server(registry, packet) {
                 self.notice(Notice::Resynced, env);
             }
             return Rewrites::None;
         }
-        match resync.on_client(packet) {
+        match resync.on_client(registry, packet) {
             Acks::Stay => return Rewrites::None,
             Acks::Go => {}
             Acks::GoLast => self.notice(
@@ -198,6 +199,10 @@ impl Link {
         let session = self.id().0;
         let dir = Dir::from_sender(from);
         let acts = env.acts(packet.proto, dir);
+        let means = Means {
+            registry: env.config.registry,
+            listeners: &env.listeners,
+        };
         let Work {
             composer,
             placed,
@@ -210,8 +215,7 @@ impl Link {
             return false;
         }
         if self.parts(from).2.is_identity() {
-            return rewrites != Rewrites::None
-                && rewrite_all(packet, (rewrites, &env.listeners), composer, placed);
+            return rewrites != Rewrites::None && rewrite_all(packet, (rewrites, means), composer, placed);
         }
         // Both are lent at once.
         let mut rules = self.rules.take();
@@ -231,7 +235,7 @@ impl Link {
                 notes: &packet.notes,
             },
             rewrites,
-            listeners: &env.listeners,
+            means,
             out: composer,
             crossing,
             changed: &mut changed,
@@ -331,13 +335,13 @@ fn as_received(chunk: &Chunk<'_>) -> Option<SentAt> {
 /// The payload with its messages rewritten and all else as it is, numbers included. True when it differs.
 fn rewrite_all(
     packet: &Packet<'_>,
-    (rewrites, listeners): (Rewrites, &Listeners),
+    (rewrites, means): (Rewrites, Means<'_>),
     composer: &mut Composer,
     placed: &mut Vec<Placed>,
 ) -> bool {
     let mut changed = false;
     for chunk in packet.chunks() {
-        let edit = rewrites.edit(packet.proto, chunk.data, listeners);
+        let edit = rewrites.edit(packet.proto, chunk.data, means);
         let data = edit.as_deref().unwrap_or(chunk.data);
         let seq_out = chunk.header.vital;
         let sent = composer.push(packet.proto, seq_out, chunk.header.resend, data);

@@ -10,8 +10,7 @@ use crate::session::{
     compose::{Composer, fits},
     datagram::{Action, Placed},
     held::{Held, Release},
-    redirect::Listeners,
-    rewrites::Rewrites,
+    rewrites::{Means, Rewrites},
     time::Time,
 };
 
@@ -29,7 +28,7 @@ pub(crate) struct Placing<'a> {
     pub(crate) packet: PacketFacts<'a>,
     /// The changes that need no rule.
     pub(crate) rewrites: Rewrites,
-    pub(crate) listeners: &'a Listeners,
+    pub(crate) means: Means<'a>,
     /// The payload that goes on.
     pub(crate) out: &'a mut Composer,
     /// Messages made for the other direction.
@@ -41,7 +40,7 @@ pub(crate) struct Placing<'a> {
 impl Placing<'_> {
     /// A message that is changed without any rule.
     fn rewritten(&self, data: &[u8]) -> Option<Vec<u8>> {
-        self.rewrites.edit(self.proto, data, self.listeners)
+        self.rewrites.edit(self.proto, data, self.means)
     }
 
     /// Returns the verdict of the rules. Where they leave the bytes alone, the changes that need no rule are in it.

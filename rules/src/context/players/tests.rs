@@ -1,5 +1,7 @@
 //! Tests of the players: known by messages and snapshots, and within bounds.
 
+#![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
+
 use teetap_wire::{
     Proto,
     def::{Datum, Registry},

@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use teetap_proxy::session::{Config, Event, Events, Hub, Input, ListenerId, Output, Route, Time, UpstreamId};
+use teetap_wire::def::Registry;
 
 use crate::link::{Conditions, Hop, MS};
 use crate::peer::{Peer, Server};
@@ -124,17 +125,22 @@ pub fn client_addr(index: usize) -> SocketAddr {
     ))
 }
 
-/// A hub for tests: a secret made of the seed, any protocol.
+/// A hub for tests, see [`config`].
 pub fn hub(seed: u64, patience: Option<Duration>, events: bool) -> Middle {
+    Middle::Hub(Box::new(Hub::new(config(seed, patience, events), route())))
+}
+
+/// A configuration for tests: a secret made of the seed, any protocol, the built-in definitions.
+pub fn config(seed: u64, patience: Option<Duration>, events: bool) -> Config {
     let secret = (u128::from(seed) << 64 | 7).to_be_bytes();
-    let config = Config {
+    Config {
         seed,
         secret,
         proto: None,
         patience,
         events: if events { Events::All } else { Events::Nothing },
-    };
-    Middle::Hub(Box::new(Hub::new(config, route())))
+        registry: Registry::builtin(),
+    }
 }
 
 impl World {
