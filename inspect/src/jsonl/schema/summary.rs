@@ -1,0 +1,93 @@
+//! The end of a run, of a recording, and of a replay.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// The end of a run, or of a recording that was shown.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+pub(in crate::jsonl) enum Summary<'a> {
+    Run(SummaryBody<'a>),
+    Recording(TallyBody),
+}
+
+/// The end of a run.
+#[derive(Serialize, Deserialize)]
+pub struct SummaryBody<'a> {
+    /// Null when the data thread crashed, like all counts below.
+    pub sessions: Option<u64>,
+    pub datagrams: Option<PerDir>,
+    pub bytes: Option<PerDir>,
+    pub refused: Option<u64>,
+    pub unsent: Option<u64>,
+    pub network_errors: Option<u64>,
+    /// Datagrams that the kernel dropped because they came faster than they could be read.
+    pub kernel_drops: u64,
+    /// Events that are missing in this output.
+    pub lost: u64,
+    pub seed: u64,
+    pub exit: u8,
+    pub cmd_exit: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<RecordingBody<'a>>,
+}
+
+/// The result of recording a run.
+#[derive(Serialize, Deserialize)]
+pub struct RecordingBody<'a> {
+    pub file: Cow<'a, str>,
+    /// Packets in the file: each datagram counts where it came in and where it left. Null when the recorder crashed.
+    pub packets: Option<u64>,
+    /// Packets that could not be written.
+    pub missing: Option<u64>,
+    /// Events that came faster than they could be recorded.
+    pub lost: Option<u64>,
+}
+
+/// The end of a recording that was shown.
+#[derive(Serialize, Deserialize)]
+pub(in crate::jsonl) struct TallyBody {
+    pub(in crate::jsonl) packets: u64,
+    pub(in crate::jsonl) sessions: u64,
+    pub(in crate::jsonl) datagrams: PerDir,
+    pub(in crate::jsonl) bytes: PerDir,
+    /// UDP datagrams of other protocols.
+    pub(in crate::jsonl) not_understood: u64,
+    pub(in crate::jsonl) not_udp: u64,
+    /// Parts of fragmented packets.
+    pub(in crate::jsonl) fragments: u64,
+    /// Packets with headers that are cut off or contradict themselves.
+    pub(in crate::jsonl) broken: u64,
+    /// Packets of the server leg that were left out because the client leg shows them.
+    pub(in crate::jsonl) doubled: u64,
+    /// Events that are missing in the recording.
+    pub(in crate::jsonl) lost: u64,
+    pub(in crate::jsonl) exit: u8,
+}
+
+/// The result of a replay.
+#[derive(Serialize, Deserialize)]
+pub(in crate::jsonl) struct ReplayBody<'a> {
+    /// Version of the program that wrote the log.
+    pub(in crate::jsonl) version: Cow<'a, str>,
+    pub(in crate::jsonl) equal: bool,
+    pub(in crate::jsonl) inputs: u64,
+    /// Datagrams received, and those sent as in the log.
+    pub(in crate::jsonl) received: u64,
+    pub(in crate::jsonl) sent: u64,
+    /// The first difference: line of the log, ordinal of the output, and both outputs, null where there is none.
+    pub(in crate::jsonl) line: Option<u64>,
+    pub(in crate::jsonl) output: Option<usize>,
+    pub(in crate::jsonl) expected: Option<String>,
+    pub(in crate::jsonl) came: Option<String>,
+    /// Why the log does not hold the whole run.
+    pub(in crate::jsonl) cut: Option<String>,
+}
+
+/// A count for each direction.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct PerDir {
+    pub c2s: u64,
+    pub s2c: u64,
+}

@@ -1,0 +1,311 @@
+//! Sessions, datagrams and their messages.
+
+use std::{borrow::Cow, net::SocketAddr};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use teetap_proxy::{
+    io::input_log::Hex,
+    session::{Action, Datagram, Origin, Placed, SessionChange, State, What},
+    words::Word,
+};
+use teetap_wire::{Code, Dir, Note, Notes, Place, Proto, Seq, Side};
+
+/// A change of state. `R`: the form of the reason, text in lines and hex in captures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionBody<R> {
+    state: Word<State>,
+    proto: Word<Proto>,
+    client: SocketAddr,
+    /// The server, where a redirect has led to another one than that of the `start` line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<SocketAddr>,
+    upstream: Option<SocketAddr>,
+    /// The side that ended it; null when the proxy did.
+    by: Option<Word<Side>>,
+    reason: Option<R>,
+    /// The player, when known. Of lines.
+    #[serde(default)]
+    name: Option<String>,
+}
+
+impl<R> SessionBody<R> {
+    /// Returns the fields of a change; `form` makes the reason.
+    pub fn new(change: &SessionChange, name: Option<String>, form: impl FnOnce(&[u8]) -> R) -> Self {
+        let SessionChange {
+            state,
+            proto,
+            client,
+            server,
+            upstream,
+            by,
+            reason,
+        } = change;
+        Self {
+            state: Word(*state),
+            proto: Word(*proto),
+            client: *client,
+            server: *server,
+            upstream: *upstream,
+            by: by.map(Word),
+            reason: reason.as_deref().map(form),
+            name,
+        }
+    }
+
+    /// Returns the change; `form` makes the reason.
+    pub fn change(self, form: impl FnOnce(R) -> Box<[u8]>) -> What {
+        What::Session(SessionChange {
+            state: self.state.0,
+            proto: self.proto.0,
+            client: self.client,
+            server: self.server,
+            upstream: self.upstream,
+            by: self.by.map(|side| side.0),
+            reason: self.reason.map(form),
+        })
+    }
+}
+
+/// One message.
+#[derive(Serialize, Deserialize)]
+pub(in crate::jsonl) struct MessageBody<'a> {
+    pub(in crate::jsonl) dir: Word<Dir>,
+    /// Null outside a connection.
+    pub(in crate::jsonl) proto: Option<Word<Proto>>,
+    /// control, system, game or connless; null when the id cannot be read.
+    pub(in crate::jsonl) layer: Option<Cow<'a, str>>,
+    pub(in crate::jsonl) id: Option<i32>,
+    pub(in crate::jsonl) uuid: Option<Cow<'a, str>>,
+    pub(in crate::jsonl) name: Option<Cow<'a, str>>,
+    pub(in crate::jsonl) vital: bool,
+    pub(in crate::jsonl) resend: bool,
+    /// As its sender numbered it.
+    pub(in crate::jsonl) seq: Option<u16>,
+    /// As it was sent on; null when it was not, or is not vital.
+    pub(in crate::jsonl) seq_out: Option<u16>,
+    /// Ordinal of its datagram in the session and direction; null when no peer sent it.
+    pub(in crate::jsonl) datagram: Option<u64>,
+    /// Bytes of id and fields.
+    pub(in crate::jsonl) size: usize,
+    /// Decoded fields; null when they are not decoded.
+    pub(in crate::jsonl) fields: Option<Box<RawValue>>,
+    pub(in crate::jsonl) notes: Vec<NoteBody>,
+    /// The snapshot that it completes; its items with `-v`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) snap: Option<Box<RawValue>>,
+    pub(in crate::jsonl) actions: Vec<ActionBody<'a>>,
+    pub(in crate::jsonl) origin: Word<Origin>,
+    /// The one leg it belongs to; null when it went through.
+    pub(in crate::jsonl) leg: Option<Word<Side>>,
+    /// The client, outside a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) client: Option<SocketAddr>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) hex: Option<Hex>,
+    /// The datagrams that were sent on at once, outside a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) hex_out: Option<Vec<Hex>>,
+}
+
+/// The datagram that a message belongs to.
+#[derive(Deserialize)]
+pub(in crate::jsonl) struct ParentBody {
+    pub(in crate::jsonl) dir: Word<Dir>,
+    pub(in crate::jsonl) datagram: Option<u64>,
+}
+
+/// One oddity.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::jsonl) struct NoteBody {
+    pub(in crate::jsonl) code: Cow<'static, str>,
+    pub(in crate::jsonl) at: usize,
+    pub(in crate::jsonl) len: usize,
+    /// error, warning or info. Of lines, like the next two: the code says it.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    severity: Cow<'static, str>,
+    /// The bytes that the range counts in: datagram, payload (clear) or message.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    place: Cow<'static, str>,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    text: Cow<'static, str>,
+}
+
+impl NoteBody {
+    /// Returns a note with what its code means.
+    pub(in crate::jsonl) fn explained(note: &Note) -> Self {
+        let place = match note.code.place() {
+            Place::Datagram => "datagram",
+            Place::Payload => "payload",
+            Place::Message => "message",
+        };
+        Self {
+            severity: note.code.severity().name().into(),
+            place: place.into(),
+            text: note.code.text().into(),
+            ..Self::plain(note)
+        }
+    }
+
+    fn plain(note: &Note) -> Self {
+        Self {
+            code: note.code.name().into(),
+            at: note.at,
+            len: note.len,
+            severity: Cow::default(),
+            place: Cow::default(),
+            text: Cow::default(),
+        }
+    }
+
+    /// Returns the note; `None` for a code of a later version.
+    fn note(&self) -> Option<Note> {
+        let code = Code::ALL.iter().find(|code| code.name() == self.code)?;
+        Some(Note {
+            code: *code,
+            at: self.at,
+            len: self.len,
+        })
+    }
+}
+
+/// An action on a message.
+#[derive(Serialize, Deserialize)]
+pub(in crate::jsonl) struct ActionBody<'a> {
+    /// Null when no rule did it.
+    pub(in crate::jsonl) rule: Option<Cow<'a, str>>,
+    pub(in crate::jsonl) action: Cow<'a, str>,
+}
+
+/// A datagram.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DatagramBody {
+    dir: Word<Dir>,
+    proto: Word<Proto>,
+    /// Ordinal in the session and direction; null when no peer sent it.
+    ordinal: Option<u64>,
+    origin: Word<Origin>,
+    #[serde(default)]
+    leg: Option<Word<Side>>,
+    /// Always there in lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) notes: Option<Vec<NoteBody>>,
+    /// The action on each message, with the bytes; missing when all passed unchanged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::jsonl) placed: Vec<PlacedBody>,
+    /// Of lines.
+    #[serde(flatten)]
+    pub(in crate::jsonl) header: Option<HeaderBody>,
+    /// As received. Of lines, with `-vv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) hex: Option<Hex>,
+    /// Each datagram that left because of it. Of lines, with `-vv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) hex_out: Option<Vec<Hex>>,
+    /// True if it was received, and the number of datagrams that left: the packets that follow in a capture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    packets: Option<(bool, usize)>,
+}
+
+/// The part of a datagram that its bytes say.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::jsonl) struct HeaderBody {
+    /// Bytes as received; null when no peer sent it.
+    pub(in crate::jsonl) size: Option<usize>,
+    /// Bytes of each datagram that left because of it.
+    pub(in crate::jsonl) sizes_out: Vec<usize>,
+    /// control, resend, compression.
+    pub(in crate::jsonl) flags: Vec<Cow<'static, str>>,
+    pub(in crate::jsonl) ack: Option<u16>,
+    pub(in crate::jsonl) ack_out: Option<u16>,
+    pub(in crate::jsonl) chunks: u8,
+    pub(in crate::jsonl) token_ok: bool,
+    /// Why its bytes cannot be read.
+    pub(in crate::jsonl) error: Option<Cow<'static, str>>,
+}
+
+impl DatagramBody {
+    /// Returns the fields that the bytes do not say.
+    pub(in crate::jsonl) fn new(datagram: &Datagram) -> Self {
+        Self {
+            dir: Word(datagram.dir),
+            proto: Word(datagram.proto),
+            ordinal: Some(datagram.ordinal).filter(|ordinal| *ordinal > 0),
+            origin: Word(datagram.origin),
+            leg: datagram.leg.map(Word),
+            notes: None,
+            placed: Vec::new(),
+            header: None,
+            hex: None,
+            hex_out: None,
+            packets: None,
+        }
+    }
+
+    /// Returns the fields of a datagram in a capture, which its packets follow.
+    #[must_use]
+    pub fn with_packets(datagram: &Datagram) -> Self {
+        let notes: Vec<_> = datagram.notes.iter().map(|note| NoteBody::plain(&note)).collect();
+        Self {
+            notes: Some(notes).filter(|notes| !notes.is_empty()),
+            placed: datagram.placed.iter().map(PlacedBody::new).collect(),
+            packets: Some((datagram.received().is_some(), datagram.sent().count())),
+            ..Self::new(datagram)
+        }
+    }
+
+    /// The number of packets that follow in a capture.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        let (received, sent) = self.packets.unwrap_or_default();
+        usize::from(received).saturating_add(sent)
+    }
+
+    /// Returns the datagram with the bytes of its line.
+    pub(in crate::jsonl) fn datagram(&self) -> What {
+        let received: &[u8] = self.hex.as_ref().map_or(&[], |hex| &hex.0);
+        let sent = self.hex_out.as_deref().unwrap_or_default();
+        self.with_bytes(received, sent.iter().map(|hex| &*hex.0))
+    }
+
+    /// Returns the datagram with the bytes of its packets; `None` when they are too few.
+    #[must_use]
+    pub fn with_bytes_of(&self, packets: &[Box<[u8]>]) -> Option<What> {
+        let (was_received, _) = self.packets?;
+        let (received, sent) = packets.split_at_checked(usize::from(was_received))?;
+        let received: &[u8] = received.first().map_or(&[], |bytes| bytes);
+        Some(self.with_bytes(received, sent.iter().map(|bytes| &**bytes)))
+    }
+
+    fn with_bytes<'b>(&self, received: &'b [u8], sent: impl Iterator<Item = &'b [u8]> + Clone) -> What {
+        let mut datagram = Datagram::new(self.dir.0, self.proto.0, self.origin.0, received, sent);
+        datagram.leg = self.leg.map(|side| side.0);
+        datagram.ordinal = self.ordinal.unwrap_or_default();
+        datagram.placed = self.placed.iter().map(PlacedBody::placed).collect();
+        let mut notes = Notes::new();
+        let known = self.notes.iter().flatten().filter_map(NoteBody::note);
+        known.for_each(|note| notes.push(note));
+        datagram.notes = notes;
+        What::Datagram(datagram)
+    }
+}
+
+/// The action on one message of a datagram.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::jsonl) struct PlacedBody {
+    action: Word<Action>,
+    seq_out: Option<u16>,
+}
+
+impl PlacedBody {
+    pub(in crate::jsonl) fn new(placed: &Placed) -> Self {
+        Self {
+            action: Word(placed.action),
+            seq_out: placed.seq_out.map(Seq::get),
+        }
+    }
+
+    fn placed(&self) -> Placed {
+        Placed::new(self.seq_out.map(Seq::new), self.action.0)
+    }
+}
