@@ -7,10 +7,13 @@ use std::{
 };
 
 use serde::Serialize;
-use teetap_inspect::explain::{
-    Ask, Explanation, Kind, Row, Space, explain as read,
-    input::{self, Found, InputError, MAX_INPUT},
-    text,
+use teetap_inspect::{
+    explain::{
+        Ask, Explanation, Kind, Row, Space, explain as read,
+        input::{self, Found, InputError, MAX_INPUT},
+        text,
+    },
+    jsonl::VERSION,
 };
 
 use crate::{
@@ -18,9 +21,6 @@ use crate::{
     exit::{Exit, Failure},
     output, progress,
 };
-
-/// Version of the JSON schema.
-const VERSION: u8 = 1;
 
 /// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin.
 ///

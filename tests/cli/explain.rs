@@ -141,7 +141,7 @@ fn json_has_the_rows_with_their_ranges() {
     let best = &json(&[HEX])[0];
     assert_eq!(
         (&best["v"], &best["event"]),
-        (&Value::from(1), &Value::from("explain"))
+        (&Value::from(2), &Value::from("explain"))
     );
     assert_eq!(
         (&best["verdict"], &best["dir"]),
