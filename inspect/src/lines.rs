@@ -46,6 +46,8 @@ pub enum About {
     },
     /// A notice.
     Notice,
+    /// The answer to a command. Only JSON has a line for it.
+    Answer,
     /// A datagram as a whole.
     Datagram,
     /// The bytes of a datagram.
@@ -92,8 +94,11 @@ impl<'e> EventLines<'e> {
                 let player = decoded.player.clone();
                 lines.push(style, Kind::Session, About::Session { player });
             }
-            // Only the sender of the command needs it.
-            What::Answer(_) => {}
+            What::Answer(_) => {
+                if style.json && !style.matches_only {
+                    lines.push(style, Kind::Info, About::Answer);
+                }
+            }
             What::Notice(notice) => {
                 let kind = match notice.level() {
                     Level::Warning => Kind::Warning,

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
-use teetap_inspect::jsonl::{DatagramBody, GapBody, LogBody, NoticeBody, SessionBody};
+use teetap_inspect::jsonl::{AnswerBody, DatagramBody, GapBody, LogBody, NoticeBody, SessionBody};
 use teetap_proxy::{
     io::input_log::Hex,
     session::{Connless, Ends, Event, Level, Notice, SessionId, Time, What},
@@ -48,6 +48,7 @@ enum Body<'a> {
         #[serde(default)]
         packets: usize,
     },
+    Answer(AnswerBody),
     Log(LogBody<'a>),
     Gap(GapBody),
 }
@@ -88,10 +89,7 @@ impl<'a> Own<'a> {
                     packets: (true, usize::from(connless.sent.is_some())),
                     upstream: connless.ends.local,
                 },
-                What::Answer(answer) => {
-                    let text = answer.result.err().unwrap_or("a command is done");
-                    Body::Log(LogBody::new(Level::Info, text))
-                }
+                What::Answer(answer) => Body::Answer(AnswerBody::new(answer)),
                 What::Notice(notice) => Body::Notice {
                     body: NoticeBody::new(notice),
                     packets: usize::from(
@@ -133,7 +131,7 @@ impl<'a> Own<'a> {
             Body::Datagram(datagram) => datagram.packets(),
             Body::Connless { packets, .. } => usize::from(packets.0).saturating_add(packets.1),
             Body::Notice { packets, .. } => *packets,
-            Body::State { .. } | Body::Log { .. } | Body::Gap { .. } => 0,
+            Body::State(_) | Body::Answer(_) | Body::Log(_) | Body::Gap(_) => 0,
         }
     }
 
@@ -152,6 +150,7 @@ impl<'a> Own<'a> {
                 }
                 What::Notice(notice)
             }
+            Body::Answer(answer) => What::Answer(answer.answer()),
             Body::State(state) => state.change(|reason| reason.0),
             Body::Connless {
                 dir,

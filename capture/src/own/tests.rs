@@ -1,15 +1,16 @@
 //! Recordings of the first version, before notices had kinds: the same run in both formats, cut to its first and last
 //! milliseconds. Both are read as the lines that they were, but for what version 2 changed.
 
-use std::{fs::File, io::BufReader, path::PathBuf};
+use std::{fs::File, io::BufReader, num::NonZeroU32, path::PathBuf};
 
 use serde_json::{Value, json};
 use teetap_inspect::{
     Decoder, Style, Verbosity,
     jsonl::{self, Lines},
 };
-use teetap_proxy::session::{Action, Placed};
-use teetap_wire::{Code, Note, Seq, def::Registry};
+use teetap_proxy::session::{Action, Answer, CommandId, Datagram, HeldId, Origin, Placed, SentAt};
+use teetap_rules::RuleId;
+use teetap_wire::{Code, Note, Proto, Seq, def::Registry};
 
 use super::*;
 use crate::{Item, Playback};
@@ -109,11 +110,59 @@ fn lists_of_the_first_version_are_read() {
     assert_eq!(datagram.received(), Some(&b"one"[..]));
     assert!(datagram.sent().eq([&b"two"[..], b"three"]));
     // What is written now is read as the same.
-    let again = Own::of(&event).write();
-    let Some(Of::Event(again)) = Own::read(&again).unwrap().join(&packets) else {
-        panic!("no event");
-    };
+    let again = read_back(&event, &packets);
     assert_eq!(format!("{again:?}"), format!("{event:?}"));
+}
+
+/// Returns the event that an option is read as, with its packets.
+fn read_back(event: &Event, packets: &[Box<[u8]>]) -> Event {
+    match Own::read(&Own::of(event).write()).unwrap().join(packets) {
+        Some(Of::Event(event)) => event,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn answers_and_the_rules_place_and_hold_of_a_message_are_read_back() {
+    let bytes = b"bytes";
+    let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, [&bytes[..]].into_iter());
+    datagram.placed = [
+        Placed {
+            rules: [RuleId(0), RuleId(u16::MAX)].into(),
+            sent: Some(SentAt {
+                datagram: 0,
+                at: 3,
+                len: 2,
+            }),
+            ..Placed::new(Some(Seq::new(9)), Action::Edit)
+        },
+        Placed {
+            held: NonZeroU32::new(4).map(HeldId),
+            ..Placed::new(None, Action::Hold)
+        },
+    ]
+    .into();
+    let answer = |result| {
+        What::Answer(Answer {
+            id: CommandId(u64::MAX),
+            result,
+        })
+    };
+    for (what, packets) in [
+        (What::Datagram(datagram), 2),
+        (answer(Ok(())), 0),
+        (answer(Err("it is not held".into())), 0),
+    ] {
+        let event = Event {
+            at: Time(7),
+            session: Some(SessionId(2)),
+            what,
+        };
+        assert_eq!(Own::of(&event).packets(), packets);
+        let packets = vec![bytes[..].into(); packets];
+        let again = read_back(&event, &packets);
+        assert_eq!(format!("{again:?}"), format!("{event:?}"));
+    }
 }
 
 #[test]

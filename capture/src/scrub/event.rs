@@ -27,7 +27,10 @@ impl Scrubber {
             What::Datagram(datagram) => What::Datagram(self.whole(datagram)),
             What::Connless(connless) => What::Connless(self.browser(connless)),
             What::Notice(notice) => What::Notice(self.notice(notice)),
-            answer @ What::Answer(_) => answer,
+            What::Answer(mut answer) => {
+                answer.result = answer.result.map_err(|why| self.text(&why).into());
+                What::Answer(answer)
+            }
         };
         Event { what, ..event }
     }

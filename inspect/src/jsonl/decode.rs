@@ -114,6 +114,7 @@ fn item(head: &Head<'_>, body: Body<'_>) -> Option<Item> {
         Body::Replay(_) | Body::Summary(_) => return None,
         Body::Log(log) => What::Notice(log.notice()),
         Body::Notice(notice) => What::Notice(notice.notice()),
+        Body::Answer(answer) => What::Answer(answer.answer()),
         Body::Session(session) => session.change(|reason| reason.into_bytes().into()),
         Body::Datagram(datagram) => datagram.datagram(),
         Body::Message(message) => What::Connless(connless(message)?),

@@ -27,8 +27,8 @@ use teetap_wire::{Flags, Note, printable};
 
 pub use read::Lines;
 pub use schema::{
-    DatagramBody, GapBody, LogBody, NoticeBody, OLDEST, PerDir, RecordingBody, SessionBody, SummaryBody,
-    VERSION,
+    AnswerBody, DatagramBody, GapBody, LogBody, NoticeBody, OLDEST, PerDir, RecordingBody, SessionBody,
+    SummaryBody, VERSION,
 };
 pub use time::rfc3339;
 
@@ -106,6 +106,7 @@ fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Opti
             Body::Session(SessionBody::new(change, player.clone(), printable))
         }
         (About::Notice, What::Notice(notice), _) => Body::Notice(NoticeBody::new(notice)),
+        (About::Answer, What::Answer(answer), _) => Body::Answer(AnswerBody::new(answer)),
         (About::Connless, What::Connless(connless), Some(reading)) => {
             let message = reading.messages.first()?;
             Body::Message(connless_body(connless, (reading, message), style))

@@ -2,8 +2,14 @@
 
 mod odd;
 
+use std::num::NonZeroU32;
+
 use serde_json::{Value, json};
-use teetap_proxy::session::{Action, Ends, Event, Notice, Origin, Placed, SessionChange, SessionId, State};
+use teetap_proxy::session::{
+    Action, Answer, CommandId, Ends, Event, HeldId, Notice, Origin, Placed, SentAt, SessionChange, SessionId,
+    State,
+};
+use teetap_rules::RuleId;
 use teetap_wire::{Dir, Header, Proto, Seq, Side, Token, control, def::Registry, packet, write_chunk};
 
 use super::*;
@@ -340,12 +346,52 @@ fn recorded(whats: &[What]) -> Vec<u8> {
     out
 }
 
+fn answer(result: Result<(), Cow<'static, str>>) -> What {
+    What::Answer(Answer {
+        id: CommandId(u64::MAX),
+        result,
+    })
+}
+
 #[test]
-fn lines_with_bytes_are_read_back() {
+fn answers_are_for_scripts_only() {
+    let json = style(Verbosity::Messages);
+    assert_eq!(
+        lines(answer(Err("it is not held".into())), json),
+        [json!({
+            "v": 2, "t": 12.418_001, "event": "answer", "session": 2, "id": u64::MAX, "done": false,
+            "why": "it is not held",
+        })]
+    );
+    let quiet = Style { quiet: true, ..json };
+    assert!(lines(answer(Ok(())), quiet).is_empty());
+    let event = Event {
+        at: Time(7),
+        session: None,
+        what: answer(Ok(())),
+    };
+    let text = crate::row::rows(&decoder().decode(event), Style::default());
+    assert_eq!(text, []);
+}
+
+/// Events of every kind that JSON lines hold, three packets in the first.
+fn events() -> Vec<What> {
     let placed = |datagram: &mut Datagram| {
         datagram.placed = [
             Placed::new(Some(Seq::new(218)), Action::Edit),
-            Placed::new(None, Action::Hold),
+            Placed {
+                rules: [RuleId(0), RuleId(3)].into(),
+                held: NonZeroU32::new(7).map(HeldId),
+                ..Placed::new(None, Action::Hold)
+            },
+            Placed {
+                sent: Some(SentAt {
+                    datagram: 1,
+                    at: 3,
+                    len: 4,
+                }),
+                ..Placed::new(None, Action::Pass)
+            },
         ]
         .into();
     };
@@ -370,7 +416,7 @@ fn lines_with_bytes_are_read_back() {
         sent,
         ends: Ends::default(),
     };
-    let whats = [
+    vec![
         traffic(came.clone(), &[&left, &came], placed),
         traffic(odd, &[], |datagram| {
             datagram.leg = Some(Side::Client);
@@ -390,8 +436,14 @@ fn lines_with_bytes_are_read_back() {
         What::Connless(connless(None)),
         What::Notice(Notice::Candidate),
         What::Notice(Notice::HalfOpenLimit),
-    ];
-    let lines = recorded(&whats);
+        answer(Ok(())),
+        answer(Err("it is not held".into())),
+    ]
+}
+
+#[test]
+fn lines_with_bytes_are_read_back() {
+    let lines = recorded(&events());
     let mut reader = Lines::new(lines.as_slice());
     let mut again = Vec::new();
     while let Some(item) = reader.read().unwrap() {

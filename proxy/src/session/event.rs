@@ -2,7 +2,7 @@
 //!
 //! An event owns right-sized bytes and says what was done; it is not decoded. Watchers decode what they show.
 
-use std::{fmt, net::SocketAddr};
+use std::{borrow::Cow, fmt, net::SocketAddr};
 
 use teetap_rules::eval::SessionState;
 use teetap_wire::{Dir, Proto, Side};
@@ -54,12 +54,12 @@ pub enum What {
 }
 
 /// The answer to a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The command.
     pub id: CommandId,
     /// Done, or why not.
-    pub result: Result<(), &'static str>,
+    pub result: Result<(), Cow<'static, str>>,
 }
 
 impl fmt::Display for Answer {

@@ -146,6 +146,14 @@ impl Bench {
         sent
     }
 
+    /// The results of all commands.
+    pub(crate) fn results(&self) -> Vec<Result<(), &str>> {
+        let results = self.answers.iter().map(|answer| &answer.result);
+        results
+            .map(|result| result.as_ref().copied().map_err(|why| &**why))
+            .collect()
+    }
+
     pub(crate) fn inject(&mut self, made: Made) -> Vec<String> {
         self.command(Command::Inject {
             session: SessionId(1),

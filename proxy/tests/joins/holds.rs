@@ -70,7 +70,7 @@ fn one_of_several_is_released_by_its_number() {
         assert_eq!(bench.release_one(held[1]), ["C a1 2:i"]);
         assert_eq!(bench.release_one(held[1]), [""; 0]);
         assert_eq!(bench.release_one(held[0]), ["C a1 3:h"]);
-        let results: Vec<_> = bench.answers.iter().map(|answer| answer.result).collect();
+        let results = bench.results();
         assert_eq!(results, [Ok(()), Err("it is not held"), Ok(())]);
         let rules: Vec<_> = bench.placed.iter().map(|placed| &*placed.rules).collect();
         assert_eq!(rules, [&[RuleId(0)][..], &[RuleId(1)], &[]]);
@@ -104,7 +104,7 @@ fn every_command_has_an_answer() {
             Err("the session is closing already"),
             Ok(()),
         ];
-        let results: Vec<_> = bench.answers.iter().map(|answer| answer.result).collect();
+        let results = bench.results();
         assert_eq!(results, expected, "{:?}", bench.kind);
     });
 }

@@ -11,7 +11,7 @@ use std::{borrow::Cow, net::SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-pub use report::{GapBody, LogBody, NoticeBody};
+pub use report::{AnswerBody, GapBody, LogBody, NoticeBody};
 pub use summary::{PerDir, RecordingBody, SummaryBody};
 pub(super) use summary::{ReplayBody, Summary, TallyBody};
 pub(super) use traffic::{ActionBody, HeaderBody, MessageBody, NoteBody, ParentBody, PlacedBody};
@@ -104,6 +104,8 @@ events! {
     "datagram" Datagram(DatagramBody) true;
     /// A report besides the traffic.
     "notice" Notice(NoticeBody<'a>) true;
+    /// The answer to a command.
+    "answer" Answer(AnswerBody) true;
     /// A report of the program.
     "log" Log(LogBody<'a>) false;
     /// Events are missing.

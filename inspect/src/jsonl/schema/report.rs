@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use teetap_proxy::{
-    session::{Level, Notice},
+    session::{Answer, CommandId, Level, Notice},
     words::Word,
 };
 
@@ -37,6 +37,42 @@ impl<'a> NoticeBody<'a> {
             *text = self.text.into();
         }
         notice
+    }
+}
+
+/// The answer to a command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AnswerBody {
+    /// The number of the command, as its sender gave it.
+    id: u64,
+    /// False when it was refused.
+    done: bool,
+    /// Why it was refused; null when it was done.
+    why: Option<Cow<'static, str>>,
+}
+
+impl AnswerBody {
+    /// Returns the fields of an answer.
+    #[must_use]
+    pub fn new(answer: &Answer) -> Self {
+        Self {
+            id: answer.id.0,
+            done: answer.result.is_ok(),
+            why: answer.result.clone().err(),
+        }
+    }
+
+    /// Returns the answer.
+    #[must_use]
+    pub fn answer(self) -> Answer {
+        Answer {
+            id: CommandId(self.id),
+            result: if self.done {
+                Ok(())
+            } else {
+                Err(self.why.unwrap_or_default())
+            },
+        }
     }
 }
 

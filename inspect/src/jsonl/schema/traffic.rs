@@ -1,14 +1,15 @@
 //! Sessions, datagrams and their messages.
 
-use std::{borrow::Cow, net::SocketAddr};
+use std::{borrow::Cow, net::SocketAddr, num::NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::Hex,
-    session::{Action, Datagram, Origin, Placed, SessionChange, State, What},
+    session::{Action, Datagram, HeldId, Origin, Placed, SentAt, SessionChange, State, What},
     words::Word,
 };
+use teetap_rules::RuleId;
 use teetap_wire::{Code, Dir, Note, Notes, Place, Proto, Seq, Side};
 
 /// A change of state. `R`: the form of the reason, text in lines and hex in captures.
@@ -295,6 +296,26 @@ impl DatagramBody {
 pub(in crate::jsonl) struct PlacedBody {
     action: Word<Action>,
     seq_out: Option<u16>,
+    /// The rules that touched it: their numbers in the program, from 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rules: Vec<u16>,
+    /// The place of its bytes in the datagrams that left; missing when it did not leave now, or is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sent: Option<SentBody>,
+    /// The number under which it is held; missing when it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<NonZeroU32>,
+}
+
+/// The place of a message in the datagrams that left.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SentBody {
+    /// Index of the datagram, from 0.
+    datagram: u16,
+    /// Offset in the clear payload of the datagram, after the chunk header.
+    at: u16,
+    /// Bytes.
+    len: u16,
 }
 
 impl PlacedBody {
@@ -302,10 +323,26 @@ impl PlacedBody {
         Self {
             action: Word(placed.action),
             seq_out: placed.seq_out.map(Seq::get),
+            rules: placed.rules.iter().map(|rule| rule.0).collect(),
+            sent: placed.sent.map(|sent| SentBody {
+                datagram: sent.datagram,
+                at: sent.at,
+                len: sent.len,
+            }),
+            held: placed.held.map(|held| held.0),
         }
     }
 
     fn placed(&self) -> Placed {
-        Placed::new(self.seq_out.map(Seq::new), self.action.0)
+        Placed {
+            rules: self.rules.iter().copied().map(RuleId).collect(),
+            sent: self.sent.map(|sent| SentAt {
+                datagram: sent.datagram,
+                at: sent.at,
+                len: sent.len,
+            }),
+            held: self.held.map(HeldId),
+            ..Placed::new(self.seq_out.map(Seq::new), self.action.0)
+        }
     }
 }

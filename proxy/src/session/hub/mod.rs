@@ -100,7 +100,10 @@ impl Hub {
             }
             Input::Command { id, command } => {
                 let result = self.on_command(&command);
-                let answer = Answer { id, result };
+                let answer = Answer {
+                    id,
+                    result: result.map_err(Into::into),
+                };
                 self.env
                     .out
                     .event(self.env.now, command.session(), What::Answer(answer));
