@@ -11,6 +11,7 @@ mod dependencies;
 mod docs;
 mod explain;
 mod filter;
+mod json;
 mod messages;
 mod options;
 mod progress;
