@@ -25,6 +25,7 @@ const FOLDERS: [&str; 10] = [
 #[test]
 fn every_link_leads_to_a_file_or_heading() {
     let pages = pages();
+    let book = root().join("docs/src").canonicalize().unwrap();
     let mut links = 0;
     for page in &pages {
         let dir = page.path.parent().unwrap();
@@ -41,6 +42,12 @@ fn every_link_leads_to_a_file_or_heading() {
                 dir.join(file)
             };
             assert!(root().join(&path).is_file(), "{at}: no file {target}");
+            // The book has only what is in its own folder.
+            let in_book = |path: &Path| root().join(path).canonicalize().unwrap().starts_with(&book);
+            assert!(
+                !in_book(&page.path) || in_book(&path),
+                "{at}: {target} leads out of the book"
+            );
             if !anchor.is_empty() {
                 let text = fs::read_to_string(root().join(&path)).unwrap();
                 let linked = Page { path, text };
