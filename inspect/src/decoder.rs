@@ -439,6 +439,7 @@ impl<'a> Place<'a> {
             seq_out: None,
             resend: false,
             delivered: false,
+            first: false,
             packet: self.packet,
         }
     }

@@ -6,9 +6,9 @@ use std::{cell::Cell, collections::BTreeMap};
 
 use teetap_proxy::session::{SessionId, State};
 use teetap_rules::{
-    Filter, Memory, Subject,
+    Filter, Memory,
     context::{Context, MessageView, SESSIONS, Stores},
-    eval::{Identity, Lazy},
+    eval::Lazy,
 };
 use teetap_wire::{
     Dir, Proto,
@@ -56,34 +56,18 @@ impl Matcher {
     pub(crate) fn asks_about(&self, stores: &Stores, registry: &Registry) -> bool {
         // Clients only send acks.
         let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && stores.follows(proto, dir, def);
-        self.filter.needs_snapshots() || self.may_match(registry, is_snapshot)
+        self.filter.needs_snapshots() || self.filter.may_match(registry, is_snapshot)
     }
 
     /// Returns true if a message that names players can match.
     pub(crate) fn may_show_players(&self, registry: &Registry) -> bool {
         let names = |_, _, def: &Def| def.gist.as_ref().is_some_and(Gist::names_players);
-        self.may_match(registry, names)
+        self.filter.may_match(registry, names)
     }
 
     /// Returns true if the names of players matter to it.
     pub(crate) fn needs_players(&self) -> bool {
         self.filter.needs_players()
-    }
-
-    fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {
-        let each = Proto::ALL
-            .into_iter()
-            .flat_map(|proto| [(proto, Dir::C2s), (proto, Dir::S2c)]);
-        each.into_iter().any(|(proto, dir)| {
-            registry.defs(proto.into()).any(|def| {
-                let subject = Subject {
-                    class: def.class,
-                    id: Identity::Other,
-                    def: Some(def),
-                };
-                wanted(proto, dir, def) && self.filter.reach().message(proto, dir, &subject)
-            })
-        })
     }
 
     /// Returns true if no message of this direction can match, nor change what it remembers.

@@ -1,6 +1,9 @@
 //! Tests of filters on messages and the sessions around them.
 
-use teetap_rules::context::{Contexts, PacketView};
+use teetap_rules::{
+    context::{Contexts, PacketView},
+    eval::Identity,
+};
 use teetap_wire::{Code, Note, Seq, identify};
 
 use super::*;
@@ -55,6 +58,7 @@ fn view(at: u64, session: u32, dir: Dir, data: &[u8]) -> MessageView<'_> {
         seq_out: Some(Seq::new(9)),
         resend: false,
         delivered: true,
+        first: false,
         packet: PacketView::default(),
     }
 }

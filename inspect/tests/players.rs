@@ -113,6 +113,7 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
                 seq_out: None,
                 resend: chunk.header.resend,
                 delivered: true,
+                first: false,
                 packet: PacketView::default(),
             };
             seen.message(&mut contexts, &view);

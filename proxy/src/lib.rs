@@ -34,6 +34,7 @@
 //! | events on their way to watchers | 64 MiB | dropped and counted |
 //! | events kept for watchers | 16 384 | the oldest are dropped and counted |
 //! | snapshots that a watcher knows | 2 MiB of a session, 128 MiB and 4096 sessions | the oldest; the session that was silent longest, whose next ones are of an unknown base |
+//! | snapshots that rules know, if a condition needs them | 2 MiB of a session that is online | the oldest |
 //!
 //! One session has one socket, so there are never more than 256 + 64 + 8 beside those of players.
 //!

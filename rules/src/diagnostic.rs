@@ -72,7 +72,6 @@ codes! {
     WholeList       "E207" Error   "a list in place of a single value"
     DivideByZero    "E208" Error   "division by zero"
     BadRange        "E209" Error   "a range whose end is before its start"
-    NotInRules      "E210" Error   "known to filters only"
     NeverMatches    "W301" Warning "no message that the games send can match"
     OutOfRange      "W302" Warning "a value that the games never send"
     SomeVersions    "N401" Note    "exists only in some protocol versions"

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use teetap_wire::def::Registry;
+use teetap_wire::def::{Def, Registry};
+use teetap_wire::{Dir, Proto};
 
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
-use crate::eval::{Facts, Key, Memory, Program, Reach};
-use crate::syntax::{Expr, parse};
+use crate::eval::{Facts, Identity, Key, Memory, Program, Reach, Subject};
+use crate::syntax::{Expr, Path, parse};
 
 /// A checked expression.
 ///
@@ -76,6 +77,33 @@ impl Filter {
         self.expr.mentions(&|path| path.begins("sess", is_name))
     }
 
+    /// Returns true if it reads the round trip (`sess.rtt`).
+    pub(crate) fn needs_trips(&self) -> bool {
+        let is_rtt = |name: &str| name.eq_ignore_ascii_case("rtt");
+        self.expr.mentions(&|path| path.begins("sess", is_rtt))
+    }
+
+    /// Returns true if it reads notes (`lint`, `malformed`).
+    pub(crate) fn needs_notes(&self) -> bool {
+        let is_note = |path: &Path| path.starts("lint") || path.starts("malformed");
+        self.expr.mentions(&is_note)
+    }
+
+    /// Returns true if one of the `wanted` messages can match.
+    pub fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {
+        let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
+        Proto::ALL.into_iter().flat_map(of).any(|(proto, dir)| {
+            registry.defs(proto.into()).any(|def| {
+                let subject = Subject {
+                    class: def.class,
+                    id: Identity::Other,
+                    def: Some(def),
+                };
+                wanted(proto, dir, def) && self.reach.message(proto, dir, &subject)
+            })
+        })
+    }
+
     /// Returns the messages that can match when sent in their usual direction. If there are none, returns those sent in
     /// the wrong direction.
     pub(crate) fn usual_reach(&self, registry: &Registry) -> Reach {
@@ -97,6 +125,11 @@ impl Filter {
     #[must_use]
     pub const fn remembers(&self) -> bool {
         !self.program.forgets()
+    }
+
+    /// Returns true if it remembers messages that are sent in this direction.
+    pub(crate) fn remembers_in(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
+        self.program.remembers_in(registry, proto, dir)
     }
 
     /// Returns true if it depends on facts that need all messages of a session: its age, its player, its round trips.

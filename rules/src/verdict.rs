@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::time::Duration;
 
-use teetap_wire::{Dir, MessageId, Notes, Proto, Seq};
+use teetap_wire::{Dir, MessageId, Note, Proto, Seq};
 
 /// A message on its way through the proxy, as rules see it.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +45,8 @@ pub struct PacketFacts<'a> {
     pub chunks: u8,
     /// True if the payload is compressed.
     pub compressed: bool,
-    /// The oddities.
-    pub notes: &'a Notes,
+    /// The oddities of the datagram; those of its chunks only if a rule needs them.
+    pub notes: &'a [Note],
 }
 
 /// The decisions about the messages of one session. [`Program::open`](crate::Program::open) creates them; they are
@@ -54,6 +54,18 @@ pub struct PacketFacts<'a> {
 pub trait Decide: Any + Send {
     /// Decides about the first copy of a message.
     fn decide(&mut self, message: &Message<'_>) -> Verdict;
+
+    /// Observes the first copy of a message that passes without a decision: the program does not act in its direction,
+    /// or the direction may not be renumbered yet. See [`Logic::observes`](crate::Logic::observes).
+    fn observe(&mut self, _message: &Message<'_>) {}
+
+    /// Handles the sending of a vital message to the client, under this number. See
+    /// [`Logic::measures`](crate::Logic::measures).
+    fn on_sent(&mut self, _at: u64, _seq: Seq, _resend: bool) {}
+
+    /// Handles an ack of the client, of the numbers that it was sent. See
+    /// [`Logic::measures`](crate::Logic::measures).
+    fn on_ack(&mut self, _at: u64, _ack: Seq) {}
 
     /// Returns the time for the next call of [`Self::on_time`], in microseconds since the start of the run. `None` for
     /// never. The caller reads it after every message and every call of `on_time`.

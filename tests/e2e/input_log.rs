@@ -27,7 +27,7 @@ use teetap_wire::def::Registry;
 use crate::{TEETAP, teetap};
 
 /// The log of a demo of one second, made once.
-fn demo() -> &'static str {
+pub(crate) fn demo() -> &'static str {
     static LOG: OnceLock<String> = OnceLock::new();
     LOG.get_or_init(|| {
         let (_folder, path) = place("run.log");
@@ -209,6 +209,29 @@ fn a_run_with_rules_replays_equal() {
     assert_ne!(changed, log);
     let (stdout, _) = replay(&changed, 1);
     assert!(stdout.contains("differs"), "{stdout}");
+}
+
+#[test]
+fn a_run_whose_rules_know_the_session_replays_equal() {
+    let (_folder, path) = place("run.log");
+    let rules = "drop when s2c and any_snap and snap.tick > 0 and sess.name == \"seven\"
+drop when c2s and input and sess.name == \"ddnet\" and sess.rtt >= 0us
+drop when s2c and lint and pkt.chunks > 1
+";
+    log_with_rules(rules, None, &path);
+    let (stdout, _) = replay_file(&path, 0);
+    assert!(stdout.starts_with("equal: "), "{stdout}");
+    let log = fs::read_to_string(&path).unwrap();
+    for (from, to) in [
+        ("snap.tick > 0", "snap.tick < 0"),
+        ("seven", "eleven"),
+        ("sess.rtt >= 0us", "sess.rtt < 0us"),
+    ] {
+        let changed = log.replacen(from, to, 1);
+        assert_ne!(changed, log);
+        let (stdout, _) = replay(&changed, 1);
+        assert!(stdout.contains("differs"), "{from}: {stdout}");
+    }
 }
 
 /// The number of `sv_chat` under the name of another message.

@@ -7,6 +7,7 @@ mod input_log;
 mod log;
 mod recordings;
 mod redirect;
+mod rules;
 
 use std::process::Command;
 

@@ -19,6 +19,7 @@ mod compose;
 mod config;
 mod datagram;
 mod event;
+mod frame;
 mod handshake;
 mod held;
 mod hub;

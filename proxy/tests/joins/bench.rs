@@ -215,8 +215,14 @@ impl Bench {
     }
 
     pub(crate) fn send(&mut self, line: &str) -> Vec<String> {
+        self.send_with_tail(line, &[])
+    }
+
+    /// One side sends a datagram with bytes after its last chunk.
+    pub(crate) fn send_with_tail(&mut self, line: &str, tail: &[u8]) -> Vec<String> {
         let by_client = line.starts_with('C');
-        let bytes = self.encode(line);
+        let mut bytes = self.encode(line);
+        bytes.extend(tail);
         let upstream = self.upstream;
         if by_client {
             self.input(Input::FromClient {

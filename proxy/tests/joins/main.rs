@@ -11,6 +11,7 @@
 mod bench;
 mod dummies;
 mod ends;
+mod facts;
 mod follows;
 mod handshakes;
 mod holds;

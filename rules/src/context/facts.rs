@@ -157,7 +157,7 @@ impl Facts for MessageFacts<'_> {
     }
 
     fn repeated(&self) -> bool {
-        self.view.seq.is_some() && self.view.resend
+        self.view.seq.is_some() && self.view.resend && !self.view.first
     }
 
     fn snap(&self, fact: SnapFact) -> Option<i64> {

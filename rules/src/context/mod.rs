@@ -21,7 +21,7 @@ mod view;
 use std::{cell::Cell, sync::Arc};
 
 use teetap_wire::{
-    Notes,
+    Notes, Seq,
     def::Decoded,
     snap::{Completed, Retained, Store},
 };
@@ -98,6 +98,25 @@ impl Context {
         }
         let follows = view.session.is_some() && needs.follows(view.proto);
         self.track.observe(view, fields, follows.then_some(stores));
+    }
+
+    /// Records that a vital message was sent to the client under this number. For callers that observe a message
+    /// before it has one.
+    pub fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
+        self.trip.on_sent(at, seq, resend);
+    }
+
+    /// Handles an ack of the client, for callers that do not observe all its datagrams.
+    pub fn on_ack(&mut self, at: u64, ack: Seq) {
+        if let Some(trip) = self.trip.on_ack(at, ack) {
+            self.known.rtt = Some(trip);
+        }
+    }
+
+    /// Forgets the round trip and begins anew: acks were missed.
+    pub(crate) fn restart_trips(&mut self) {
+        self.trip = Trip::default();
+        self.known.rtt = None;
     }
 
     /// Learns the names of players from the message that was observed last.

@@ -29,6 +29,7 @@ fn start_info(session: u32) -> MessageView<'static> {
         seq_out: None,
         resend: false,
         delivered: true,
+        first: false,
         packet: PacketView::default(),
     }
 }

@@ -13,18 +13,29 @@ pub(super) struct Trip {
 impl Trip {
     /// Observes a message in either direction. Returns the microseconds of the trip that it ends.
     pub(super) fn observe(&mut self, view: &MessageView<'_>) -> Option<u64> {
-        match (view.dir, self.under_way) {
-            (Dir::S2c, None) if !view.resend => {
-                self.under_way = view.seq_out.map(|seq| (seq, view.at));
+        match view.dir {
+            Dir::S2c => {
+                self.on_sent(view.at, view.seq_out?, view.resend);
+                None
             }
+            Dir::C2s => self.on_ack(view.at, view.packet.ack?),
+        }
+    }
+
+    /// Records that a vital message was sent to the client under this number.
+    pub(super) fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
+        match self.under_way {
+            None if !resend => self.under_way = Some((seq, at)),
             // A message was sent again: its ack may be for either copy.
-            (Dir::S2c, Some((seq, _))) if view.resend && view.seq_out == Some(seq) => self.under_way = None,
-            (Dir::C2s, Some((seq, sent))) if view.packet.ack.is_some_and(|ack| seq.is_behind(ack)) => {
-                self.under_way = None;
-                return Some(view.at.saturating_sub(sent));
-            }
+            Some((known, _)) if resend && known == seq => self.under_way = None,
             _ => {}
         }
-        None
+    }
+
+    /// Handles an ack of the client. Returns the microseconds of the trip that it ends.
+    pub(super) fn on_ack(&mut self, at: u64, ack: Seq) -> Option<u64> {
+        let (_, sent) = self.under_way.filter(|(seq, _)| seq.is_behind(ack))?;
+        self.under_way = None;
+        Some(at.saturating_sub(sent))
     }
 }

@@ -36,6 +36,8 @@ pub struct MessageView<'a> {
     pub resend: bool,
     /// True if the receiver accepts it, now or later: it is not a repeat and was not refused.
     pub delivered: bool,
+    /// True if it is known to be the first copy, even if it is marked as a resend: the one before it was lost.
+    pub first: bool,
     /// The packet that contains it.
     pub packet: PacketView<'a>,
 }

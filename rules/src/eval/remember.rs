@@ -2,10 +2,13 @@
 //!
 //! Law: nothing grows. Counters count, and a kept text replaces the one before.
 
+use teetap_wire::def::{Class, Def, Registry};
+use teetap_wire::{Dir, Proto};
+
 use super::facts::Facts;
-use super::key::Key;
+use super::key::{Key, Target};
 use super::memory::{Kept, KeptValue, MAX_KEPT, Memory};
-use super::program::Program;
+use super::program::{Field, Program};
 use super::run::{Found, with_value};
 
 impl Program {
@@ -16,6 +19,26 @@ impl Program {
     /// Returns true if nothing is remembered except the number of matches.
     pub(crate) const fn forgets(&self) -> bool {
         self.counted.is_empty() && self.kept.is_empty()
+    }
+
+    /// Returns true if a message that is sent in this direction changes what is remembered.
+    pub(crate) fn remembers_in(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
+        let dialect = proto.into();
+        let chunks = [Class::System, Class::Game];
+        let mut defs = registry.defs(dialect);
+        defs.any(|def| {
+            let is_sent = chunks.contains(&def.class) && def.way.allows(dir);
+            is_sent && self.remembers(Some(&Key::new(dialect, def)), Some(def), def.class)
+        }) || chunks.into_iter().any(|class| self.remembers(None, None, class))
+    }
+
+    /// Returns true if a message of this definition may change what is remembered.
+    fn remembers(&self, key: Option<&Key>, def: Option<&Def>, class: Class) -> bool {
+        let counts = |target: &Target| target.may_hold(key, def, class) != Some(false);
+        let keeps = |field: &Field| field.entries.iter().any(|entry| Some(&entry.key) == key);
+        let targets = self.counted.iter().map(|at| self.targets.get(usize::from(*at)));
+        let fields = self.kept.iter().map(|at| self.fields.get(usize::from(*at)));
+        targets.flatten().any(counts) || fields.flatten().any(keeps)
     }
 
     /// Counts the message, if the expression counts it.

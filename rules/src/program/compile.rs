@@ -2,18 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use teetap_wire::def::Registry;
+use teetap_wire::def::{Def, Registry};
 use teetap_wire::{Dir, Proto};
 
+use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::filter::Filter;
-use crate::syntax::{self, Action, Expr, Path, parse_rules};
+use crate::syntax::{self, Action, parse_rules};
 
 /// The rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
-    /// The protocols and directions in which a rule has to see messages.
+    /// The protocols and directions in which a rule can match.
     pub(super) acts: Vec<(Proto, Dir)>,
+    /// The same, and those in which messages change what is remembered or known.
+    pub(super) observes: Vec<(Proto, Dir)>,
+    /// The parts of a session's context that conditions need.
+    pub(super) needs: Needs,
+    /// True if a condition needs the round trip.
+    pub(super) measures: bool,
+    /// True if a condition needs notes.
+    pub(super) inspects: bool,
+    /// The empty stores of snapshots; none if snapshots are not needed.
+    pub(super) stores: Stores,
     pub(super) registry: &'static Registry,
 }
 
@@ -32,10 +43,51 @@ impl Rule {
     pub(super) fn reaches(&self, proto: Proto, dir: Dir) -> bool {
         self.reach.contains(&(proto, dir))
     }
+}
 
-    /// Returns true if it has to see the messages of this direction.
-    fn acts(&self, proto: Proto, dir: Dir) -> bool {
-        self.when.remembers() || self.reaches(proto, dir)
+impl Rules {
+    fn new(rules: Vec<Rule>, registry: &'static Registry) -> Self {
+        let any = |needs: fn(&Filter) -> bool| rules.iter().any(|rule| needs(&rule.when));
+        let stores = Stores::new(registry);
+        let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && stores.follows(proto, dir, def);
+        // The oddities of a snapshot are known only to those who follow them all.
+        let reads_snapshots = |when: &Filter| {
+            when.needs_snapshots() || when.needs_notes() && when.may_match(registry, is_snapshot)
+        };
+        let needs = Needs {
+            snapshots: rules.iter().any(|rule| reads_snapshots(&rule.when)),
+            names: if any(Filter::needs_players) {
+                Names::All
+            } else {
+                Names::None
+            },
+        };
+        let acts = |(proto, dir): &_| rules.iter().any(|rule| rule.reaches(*proto, *dir));
+        let learns = |proto: Proto, dir, def: &Def| {
+            needs.names != Names::None && Players::learns_from(dir, def)
+                || needs.follows(proto) && stores.follows(proto, dir, def)
+        };
+        let observes = |&(proto, dir): &(Proto, Dir)| {
+            let mut defs = registry.defs(proto.into());
+            defs.any(|def| learns(proto, dir, def))
+                || rules
+                    .iter()
+                    .any(|rule| rule.when.remembers_in(registry, proto, dir))
+        };
+        Self {
+            acts: places().filter(acts).collect(),
+            observes: places().filter(|place| acts(place) || observes(place)).collect(),
+            needs,
+            measures: any(Filter::needs_trips),
+            inspects: any(Filter::needs_notes),
+            stores: if needs.follows_any() {
+                stores.clone()
+            } else {
+                Stores::none()
+            },
+            registry,
+            rules,
+        }
     }
 }
 
@@ -43,15 +95,10 @@ pub(super) fn compile(
     source: &str,
     registry: &'static Registry,
 ) -> Result<(Rules, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut compiled = Rules {
-        rules: Vec::new(),
-        acts: Vec::new(),
-        registry,
-    };
+    let mut rules = Vec::new();
     let mut diagnostics = Vec::new();
     let mut occurrences = BTreeMap::new();
     for rule in parse_rules(source)? {
-        diagnostics.extend(unknown_here(&rule.when));
         match Filter::check(rule.when.clone(), registry) {
             Ok((when, warnings)) => {
                 diagnostics.extend(warnings);
@@ -59,9 +106,7 @@ pub(super) fn compile(
                     diagnostics.push(error);
                     Box::default()
                 });
-                compiled
-                    .rules
-                    .push(checked(identity, rule.actions, when, registry));
+                rules.push(checked(identity, rule.actions, when, registry));
             }
             Err(errors) => diagnostics.extend(errors),
         }
@@ -72,9 +117,7 @@ pub(super) fn compile(
         diagnostics.retain(is_error);
         return Err(diagnostics);
     }
-    let acts = |(proto, dir): &_| compiled.rules.iter().any(|rule| rule.acts(*proto, *dir));
-    compiled.acts = places().filter(acts).collect();
-    Ok((compiled, diagnostics))
+    Ok((Rules::new(rules, registry), diagnostics))
 }
 
 fn checked(identity: Box<str>, actions: Vec<Action>, when: Filter, registry: &Registry) -> Rule {
@@ -108,26 +151,4 @@ fn identity(rule: &syntax::Rule, occurrences: &mut BTreeMap<String, u32>) -> Res
             Err(Diagnostic::new(Code::NotHere, name.span, what))
         }
     }
-}
-
-/// Reports the first part of a condition that is unknown where rules decide.
-fn unknown_here(when: &Expr) -> Option<Diagnostic> {
-    let mut found = None;
-    when.each_path(&mut |path| {
-        if found.is_none() && is_unknown_here(path) {
-            found = Some(path.span());
-        }
-    });
-    let what = "rules do not know this: use it in a filter";
-    Some(Diagnostic::new(Code::NotInRules, found?, what))
-}
-
-fn is_unknown_here(path: &Path) -> bool {
-    let is_lint = |name: &str| name.eq_ignore_ascii_case("lint") || name.eq_ignore_ascii_case("malformed");
-    let first = path.segments.first();
-    !path.dot && first.is_some_and(|first| is_lint(&first.name.text))
-        || path.begins("snap", |_| true)
-        || path.begins("sess", |name| {
-            name.eq_ignore_ascii_case("name") || name.eq_ignore_ascii_case("rtt")
-        })
 }

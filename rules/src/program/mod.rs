@@ -3,16 +3,13 @@
 //! A [`Program`] is a text and its meaning. It is set once for all sessions and never changes. The memory of its
 //! rules about a session is in a [`Decide`], which it creates for each session. The text is kept, so that a log of
 //! inputs can hold the program and a replay can compile it again.
-//! program and a replay can compile it again.
 //!
 //! | module | part |
 //! |---|---|
 //! | `compile` | from text to rules |
 //! | `state` | the memory of rules about one session, and their decisions |
-//! | `facts` | the facts that conditions can use on the data thread |
 
 mod compile;
-mod facts;
 mod state;
 
 use std::{fmt, sync::Arc};
@@ -39,6 +36,8 @@ pub struct Opening {
     pub session: u32,
     /// The time at which the session opened, in microseconds since the start of the run.
     pub at: u64,
+    /// True if no message of the session was missed.
+    pub is_new: bool,
 }
 
 /// The meaning of a program.
@@ -46,9 +45,26 @@ pub struct Opening {
 /// Law: pure. The same logic makes the same decisions about the same messages, independent of the clock and of other
 /// sessions.
 pub trait Logic: Send + Sync {
-    /// Returns true if a decision in this direction can differ from a pass, or depends on its messages. A direction
-    /// without such decisions keeps the numbers of its sender.
+    /// Returns true if a decision in this direction can differ from a pass. A direction without such decisions keeps the
+    /// numbers of its sender.
     fn acts(&self, proto: Proto, dir: Dir) -> bool;
+
+    /// Returns true if decisions depend on the messages of this direction, so that [`Decide::observe`] needs those
+    /// that pass without a decision.
+    fn observes(&self, proto: Proto, dir: Dir) -> bool {
+        self.acts(proto, dir)
+    }
+
+    /// Returns true if decisions depend on the round trip to the client, so that [`Decide::on_sent`] and
+    /// [`Decide::on_ack`] are needed.
+    fn measures(&self) -> bool {
+        false
+    }
+
+    /// Returns true if decisions depend on the oddities of the chunks of a datagram.
+    fn inspects(&self) -> bool {
+        false
+    }
 
     /// Creates the state of a session. `before` is the state that another program had of the same session; the memory
     /// of its rules may be carried over.
@@ -89,6 +105,24 @@ impl Program {
     #[must_use]
     pub fn acts(&self, proto: Proto, dir: Dir) -> bool {
         self.logic.acts(proto, dir)
+    }
+
+    /// Returns true if a direction has messages to observe, see [`Logic::observes`].
+    #[must_use]
+    pub fn observes(&self, proto: Proto, dir: Dir) -> bool {
+        self.logic.observes(proto, dir)
+    }
+
+    /// Returns true if round trips are needed, see [`Logic::measures`].
+    #[must_use]
+    pub fn measures(&self) -> bool {
+        self.logic.measures()
+    }
+
+    /// Returns true if the oddities of chunks are needed, see [`Logic::inspects`].
+    #[must_use]
+    pub fn inspects(&self) -> bool {
+        self.logic.inspects()
     }
 
     /// Creates the state of a session, see [`Logic::open`].

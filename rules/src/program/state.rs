@@ -1,16 +1,17 @@
-//! The memory of rules about one session, and their decisions.
+//! The memory of rules about one session, the context of the session, and decisions.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use teetap_wire::def::Decoded;
-use teetap_wire::{Dir, Proto};
+use teetap_wire::def::{Class, Decoded, Registry};
+use teetap_wire::{Dir, Proto, Seq};
 
 use super::compile::{Rule, Rules};
-use super::facts::Asked;
 use super::{Logic, Opening};
-use crate::eval::Memory;
+use crate::context::{Context, MessageView, PacketView};
+use crate::eval::{Identity, Lazy, Memory, SessionState};
 use crate::syntax::Action;
 use crate::verdict::{Decide, Fate, Message, Order, RuleId, Verdict};
 
@@ -26,12 +27,33 @@ impl Logic for Rules {
             let kept = before.as_mut().and_then(|before| before.take(rule));
             kept.unwrap_or_else(|| rule.when.memory())
         };
+        let memories = self.rules.iter().map(memory).collect();
+        let mut context = match before {
+            Some(before) => before.context_for(&self),
+            None if session.is_new => Context::opening(session.at),
+            None => Context::new(session.at),
+        };
+        // Rules decide about messages of sessions that are online.
+        context.set_state(SessionState::Online);
         Box::new(State {
-            memories: self.rules.iter().map(memory).collect(),
+            memories,
+            context,
             rules: self,
-            since: session.at,
             buffer: Decoded::new(),
+            item: Cell::default(),
         })
+    }
+
+    fn observes(&self, proto: Proto, dir: Dir) -> bool {
+        self.observes.contains(&(proto, dir))
+    }
+
+    fn measures(&self) -> bool {
+        self.measures
+    }
+
+    fn inspects(&self) -> bool {
+        self.inspects
     }
 
     fn rule(&self, id: RuleId) -> Option<&str> {
@@ -44,10 +66,12 @@ struct State {
     rules: Arc<Rules>,
     /// The memories, one for each rule.
     memories: Vec<Memory>,
-    /// The time at which the session opened.
-    since: u64,
+    /// The context of the session, as far as conditions need it.
+    context: Context,
     /// A buffer, so that decoding a message allocates nothing.
     buffer: Decoded,
+    /// A buffer for snapshot items.
+    item: Cell<Decoded>,
 }
 
 impl State {
@@ -57,24 +81,92 @@ impl State {
         let at = self.rules.rules.iter().position(is_same)?;
         self.memories.get_mut(at).map(std::mem::take)
     }
+
+    /// Returns the context for a program that takes over. Parts that it needs and this one did not were missed.
+    fn context_for(self, next: &Rules) -> Context {
+        let (had, needs) = (self.rules.needs, next.needs);
+        let mut context = self.context;
+        if needs.follows_any() && !had.follows_any() || needs.names > had.names {
+            context.gap();
+        }
+        if next.measures && !self.rules.measures {
+            context.restart_trips();
+        }
+        context
+    }
+
+    /// Observes a message and tries the rules; with `decides` false it is only remembered.
+    fn on_message(&mut self, message: &Message<'_>, decides: bool) -> Verdict {
+        let rules = Arc::clone(&self.rules);
+        let view = view(message, rules.registry);
+        let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
+        self.context.observe(&view, &fields, rules.needs, &rules.stores);
+        let facts = self.context.facts(&view, &fields, &self.item);
+        let mut verdict = Verdict::PASS;
+        let mut has_ended = !decides;
+        for (id, (rule, memory)) in (0..).zip(rules.rules.iter().zip(&mut self.memories)) {
+            if has_ended || !rule.reaches(message.proto, message.dir) {
+                rule.when.remember(&facts, memory);
+            } else if rule.when.matches(&facts, memory) == Some(true) {
+                has_ended = carry_out(RuleId(id), &rule.actions, &mut verdict);
+            }
+        }
+        self.context.learn(&view, &fields, rules.needs);
+        self.buffer = fields.into_buffer();
+        verdict
+    }
+}
+
+/// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.
+fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> MessageView<'a> {
+    let found = registry.message(message.proto, message.dir, message.data);
+    // An unknown UUID has the definition of its envelope, which is not its own.
+    let found = found.filter(|found| !found.unknown);
+    let id = message.id;
+    let packet = message.packet;
+    MessageView {
+        at: message.at,
+        session: Some(message.session),
+        proto: message.proto,
+        dir: message.dir,
+        class: id.map_or(Class::System, |id| id.layer.into()),
+        id: match id {
+            Some(id) => id.uuid.map_or(Identity::Number(id.id), Identity::Uuid),
+            None => Identity::Other,
+        },
+        def: found.map(|found| found.def),
+        body: found.map_or(0, |found| found.body),
+        data: message.data,
+        seq: message.seq,
+        seq_out: None,
+        resend: message.resend,
+        delivered: true,
+        first: true,
+        packet: PacketView {
+            size: Some(packet.size),
+            ack: Some(packet.ack),
+            chunks: Some(packet.chunks),
+            compressed: packet.compressed,
+            notes: packet.notes,
+        },
+    }
 }
 
 impl Decide for State {
     fn decide(&mut self, message: &Message<'_>) -> Verdict {
-        let buffer = std::mem::take(&mut self.buffer);
-        let asked = Asked::new(message, self.rules.registry, self.since, buffer);
-        let mut verdict = Verdict::PASS;
-        let mut has_ended = false;
-        let rules = self.rules.rules.iter().zip(&mut self.memories);
-        for (id, (rule, memory)) in (0..).zip(rules) {
-            if has_ended || !rule.reaches(message.proto, message.dir) {
-                rule.when.remember(&asked, memory);
-            } else if rule.when.matches(&asked, memory) == Some(true) {
-                has_ended = carry_out(RuleId(id), &rule.actions, &mut verdict);
-            }
-        }
-        self.buffer = asked.into_buffer();
-        verdict
+        self.on_message(message, true)
+    }
+
+    fn observe(&mut self, message: &Message<'_>) {
+        self.on_message(message, false);
+    }
+
+    fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
+        self.context.on_sent(at, seq, resend);
+    }
+
+    fn on_ack(&mut self, at: u64, ack: Seq) {
+        self.context.on_ack(at, ack);
     }
 }
 

@@ -272,6 +272,12 @@ impl Path {
         }
     }
 
+    /// Returns true if the first name is this one, in any case, and it is not a field of the message itself.
+    pub(crate) fn starts(&self, first: &str) -> bool {
+        let segment = self.segments.first().filter(|_| !self.dot);
+        segment.is_some_and(|segment| segment.name.text.eq_ignore_ascii_case(first))
+    }
+
     /// Returns the range from the first to the last name.
     #[must_use]
     pub fn span(&self) -> Span {

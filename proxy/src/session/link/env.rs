@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use teetap_rules::{Decide, Made, Opening, Program};
-use teetap_wire::{Dir, Proto};
+use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
     compose::Composer, config::Config, datagram::Placed, ids::SessionId, outbox::Outbox, redirect::Listeners,
@@ -29,17 +29,44 @@ impl Env {
             .is_some_and(|program| program.acts(proto, dir))
     }
 
-    /// The state of the program for a session that opened at `at`; `before`: the one that it had so far.
+    /// Returns true if the program has to see the messages of a direction.
+    pub(crate) fn observes(&self, proto: Proto, dir: Dir) -> bool {
+        self.program
+            .as_ref()
+            .is_some_and(|program| program.observes(proto, dir))
+    }
+
+    /// Returns true if the program needs the round trip to the client.
+    pub(crate) fn measures(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.measures())
+    }
+
+    /// Returns the oddities of a datagram that the program sees.
+    pub(crate) fn notes(&self, packet: &Packet<'_>) -> Vec<Note> {
+        let Some(program) = &self.program else {
+            return Vec::new();
+        };
+        let mut notes: Vec<Note> = packet.notes.iter().collect();
+        if program.inspects() {
+            notes.extend(packet.chunk_notes().iter());
+        }
+        notes
+    }
+
+    /// The state of the program for a session that opened at `at`; `is_new`: none of its messages was missed;
+    /// `before`: the state that it had so far.
     pub(crate) fn open_rules(
         &self,
         session: SessionId,
         at: Time,
+        is_new: bool,
         before: Option<Box<dyn Decide>>,
     ) -> Option<Box<dyn Decide>> {
         let opening = Opening {
             seed: self.config.seed,
             session: session.0,
             at: at.0,
+            is_new,
         };
         let program = self.program.as_ref()?;
         Some(program.open(opening, before))

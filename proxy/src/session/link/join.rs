@@ -49,7 +49,7 @@ impl Link {
                 next_request: now + REQUEST_EVERY,
                 next_notice: now + FIRST_NOTICE,
             }),
-            rules: env.open_rules(opened.id, now, None),
+            rules: env.open_rules(opened.id, now, true, None),
             unreachable_reported: None,
             waiting: Waiting::default(),
             alarm: Alarm::default(),
@@ -348,7 +348,8 @@ impl Link {
 
     /// Another program was set, or none. What the rules of the old one remember may be carried over.
     pub(crate) fn on_program(&mut self, env: &mut Env) {
-        self.rules = env.open_rules(self.id(), self.opened.at, self.rules.take());
+        let is_new = matches!(self.phase, Phase::Opening(_));
+        self.rules = env.open_rules(self.id(), self.opened.at, is_new, self.rules.take());
         if self.is_online() {
             self.arm_for_rules(env);
         }

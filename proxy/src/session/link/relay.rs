@@ -1,6 +1,5 @@
 //! A valid datagram crosses from one leg to the other.
 
-use teetap_rules::PacketFacts;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
 
 use super::{
@@ -10,6 +9,7 @@ use super::{
 use crate::session::{
     Action, Datagram, Notice, Origin, Placed, SentAt, What,
     compose::Composer,
+    frame::Frame,
     redirect::{Resolved, may_be_redirect, redirects},
     resync::Acks,
     rewrites::{Means, Rewrites},
@@ -31,6 +31,12 @@ impl Link {
             return self.report_refused(from, datagram, code, env);
         }
         self.leg(from).on_valid(packet, env.now);
+        if from == Side::Client
+            && env.measures()
+            && let Some(rules) = &mut self.rules
+        {
+            rules.on_ack(env.now.0, packet.header.ack);
+        }
         match from {
             Side::Server => {
                 // A late answer to CONNECT comes from a server without a slot, too.
@@ -57,7 +63,10 @@ impl Link {
         if control.is_some() && self.keep_on_leg(from, datagram, packet, env) {
             return;
         }
-        let is_redirect = self.read_chunks(from, packet, env);
+        let notes = env.notes(packet);
+        let dir = Dir::from_sender(from);
+        let frame = Frame::new(self.id(), dir, env.now, datagram.len(), packet, &notes);
+        let is_redirect = self.read_chunks(frame, packet, env);
         if is_redirect && self.awaits_listener(datagram, packet, env) {
             return;
         }
@@ -66,8 +75,7 @@ impl Link {
         // A bare resend request that the proxy answers leaves nothing but its ack to send on.
         let is_spent =
             packet.header.flags.contains(Flags::RESEND) && !resend && packet.header.num_chunks == 0;
-        let changed =
-            self.place_chunks(from, datagram, packet, rewrites, env) || is_spent && control.is_none();
+        let changed = self.place_chunks(frame, packet, rewrites, env) || is_spent && control.is_none();
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.report_relayed(from, datagram, packet, odd_ack, mark, env);
@@ -105,27 +113,39 @@ impl Link {
         (resend, answer)
     }
 
-    /// Returns true if the server redirects its client. In identity mode every chunk's header is read here, and
-    /// nothing more is done to it.
-    fn read_chunks(&mut self, from: Side, packet: &Packet<'_>, env: &mut Env) -> bool {
+    /// Returns true if the server redirects its client. In identity mode every chunk's header is read here, rules
+    /// observe its message if they need it, and nothing more is done to it.
+    fn read_chunks(&mut self, frame: Frame<'_>, packet: &Packet<'_>, env: &mut Env) -> bool {
         env.work.missing = 0;
         if packet.header.flags.contains(Flags::CONTROL) {
             return false;
         }
-        let (_, _, splice) = self.parts(from);
+        let splice = match frame.dir {
+            Dir::C2s => &mut self.c2s,
+            Dir::S2c => &mut self.s2c,
+        };
         if !splice.is_identity() {
-            return from == Side::Server && redirects(packet);
+            return frame.dir == Dir::S2c && redirects(packet);
         }
+        let observes = env.observes(frame.proto, frame.dir);
+        let measures = frame.dir == Dir::S2c && env.measures();
+        let mut rules = self.rules.as_deref_mut().filter(|_| observes || measures);
         let mut extended = false;
         let mut chunks = packet.chunks();
         for chunk in chunks.by_ref() {
-            if let Some(u) = chunk.header.vital {
-                splice.observe(u);
+            let is_first = chunk.header.vital.is_none_or(|u| splice.observe(u));
+            if let Some(rules) = &mut rules {
+                if is_first && observes {
+                    rules.observe(&frame.message(&chunk));
+                }
+                if let Some(u) = chunk.header.vital.filter(|_| measures) {
+                    rules.on_sent(frame.now.0, u, chunk.header.resend);
+                }
             }
             extended |= may_be_redirect(chunk.data);
         }
         env.work.missing = chunks.missing();
-        extended && from == Side::Server && redirects(packet)
+        extended && frame.dir == Dir::S2c && redirects(packet)
     }
 
     /// Returns the changes to a datagram that need no rule.
@@ -190,15 +210,14 @@ impl Link {
     /// payload that goes on differs from the one that came.
     fn place_chunks(
         &mut self,
-        from: Side,
-        datagram: &[u8],
+        frame: Frame<'_>,
         packet: &Packet<'_>,
         rewrites: Rewrites,
         env: &mut Env,
     ) -> bool {
-        let session = self.id().0;
-        let dir = Dir::from_sender(from);
-        let acts = env.acts(packet.proto, dir);
+        let acts = env.acts(frame.proto, frame.dir);
+        let observes = env.observes(frame.proto, frame.dir);
+        let measures = frame.dir == Dir::S2c && env.measures();
         let means = Means {
             registry: env.config.registry,
             listeners: &env.listeners,
@@ -214,26 +233,17 @@ impl Link {
         if packet.header.flags.contains(Flags::CONTROL) {
             return false;
         }
-        if self.parts(from).2.is_identity() {
+        if self.splice(frame.dir).is_identity() {
             return rewrites != Rewrites::None && rewrite_all(packet, (rewrites, means), composer, placed);
         }
         // Both are lent at once.
         let mut rules = self.rules.take();
-        let (_, _, splice) = self.parts(from);
+        let splice = self.splice(frame.dir);
         let mut changed = false;
         let mut placing = Placing {
-            session,
-            dir,
-            proto: packet.proto,
-            now: env.now,
-            rules: rules.as_deref_mut().filter(|_| acts),
-            packet: PacketFacts {
-                size: datagram.len(),
-                ack: packet.header.ack,
-                chunks: packet.header.num_chunks,
-                compressed: packet.header.flags.contains(Flags::COMPRESSION),
-                notes: &packet.notes,
-            },
+            frame,
+            rules: rules.as_deref_mut().filter(|_| observes),
+            acts,
             rewrites,
             means,
             out: composer,
@@ -241,6 +251,13 @@ impl Link {
             changed: &mut changed,
         };
         placed.extend(packet.chunks().map(|chunk| splice.place(&chunk, &mut placing)));
+        if let Some(rules) = rules.as_mut().filter(|_| measures) {
+            for (placed, chunk) in placed.iter().zip(packet.chunks()) {
+                if let Some(seq) = placed.seq_out {
+                    rules.on_sent(frame.now.0, seq, chunk.header.resend);
+                }
+            }
+        }
         self.rules = rules;
         if !changed && env.out.is_watched() {
             // The datagram goes on as it was written.

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Fate, Made, Message, Order, PacketFacts, Verdict};
-use teetap_wire::{Chunk, Dir, Proto, Seq, identify};
+use teetap_rules::{Decide, Fate, Made, Order, Verdict};
+use teetap_wire::{Chunk, Seq};
 
 use super::{Mode, Splice, log::Record};
 use crate::session::{
     compose::{Composer, fits},
     datagram::{Action, Placed},
+    frame::Frame,
     held::{Held, Release},
     rewrites::{Means, Rewrites},
     time::Time,
@@ -19,13 +20,11 @@ const OVERTAKEN_FOR: Duration = Duration::from_secs(1);
 
 /// The inputs and outputs of placing the chunks of one datagram.
 pub(crate) struct Placing<'a> {
-    pub(crate) session: u32,
-    pub(crate) dir: Dir,
-    pub(crate) proto: Proto,
-    pub(crate) now: Time,
-    /// Only where the program acts.
+    pub(crate) frame: Frame<'a>,
+    /// Only where the program observes.
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
-    pub(crate) packet: PacketFacts<'a>,
+    /// True if the program acts, too.
+    pub(crate) acts: bool,
     /// The changes that need no rule.
     pub(crate) rewrites: Rewrites,
     pub(crate) means: Means<'a>,
@@ -40,7 +39,7 @@ pub(crate) struct Placing<'a> {
 impl Placing<'_> {
     /// A message that is changed without any rule.
     fn rewritten(&self, data: &[u8]) -> Option<Vec<u8>> {
-        self.rewrites.edit(self.proto, data, self.means)
+        self.rewrites.edit(self.frame.proto, data, self.means)
     }
 
     /// Returns the verdict of the rules. Where they leave the bytes alone, the changes that need no rule are in it.
@@ -56,35 +55,35 @@ impl Placing<'_> {
         let Some(rules) = self.rules.as_deref_mut() else {
             return Verdict::PASS;
         };
-        let mut verdict = rules.decide(&Message {
-            session: self.session,
-            dir: self.dir,
-            proto: self.proto,
-            vital: chunk.header.vital.is_some(),
-            seq: chunk.header.vital,
-            resend: chunk.header.resend,
-            id: identify(chunk.data).map(|(id, _)| id),
-            data: chunk.data,
-            packet: self.packet,
-            at: self.now.0,
-        });
+        let message = self.frame.message(chunk);
+        if !self.acts {
+            rules.observe(&message);
+            return Verdict::PASS;
+        }
+        let mut verdict = rules.decide(&message);
         // What no chunk can carry cannot be sent; the original goes on.
-        verdict.edit = verdict.edit.filter(|edit| fits(self.proto, edit.len()));
-        verdict.before.retain(|made| fits(self.proto, made.data.len()));
-        verdict.after.retain(|made| fits(self.proto, made.data.len()));
+        verdict.edit = verdict.edit.filter(|edit| fits(self.frame.proto, edit.len()));
+        verdict
+            .before
+            .retain(|made| fits(self.frame.proto, made.data.len()));
+        verdict
+            .after
+            .retain(|made| fits(self.frame.proto, made.data.len()));
         verdict
     }
 }
 
 impl Splice {
-    /// In identity mode a chunk only has its number read.
-    pub(crate) fn observe(&mut self, u: Seq) {
-        if u == self.u_seen.next() {
+    /// In identity mode a chunk only has its number read. True for the first copy that arrives in order.
+    pub(crate) fn observe(&mut self, u: Seq) -> bool {
+        let is_first = u == self.u_seen.next();
+        if is_first {
             self.u_seen = u;
         }
         if !u.is_behind(self.high) {
             self.high = u;
         }
+        is_first
     }
 
     /// Places one chunk of a translated direction.
@@ -93,10 +92,14 @@ impl Splice {
             return self.place_loose(chunk, to);
         };
         let placed = if self.mode == Mode::Arming && u.is_behind(self.high) {
-            self.observe(u);
+            if self.observe(u)
+                && let Some(rules) = to.rules.as_deref_mut()
+            {
+                rules.observe(&to.frame.message(chunk));
+            }
             let edit = to.rewritten(chunk.data);
             let data = edit.as_deref().unwrap_or(chunk.data);
-            let sent = to.out.push(to.proto, Some(u), chunk.header.resend, data);
+            let sent = to.out.push(to.frame.proto, Some(u), chunk.header.resend, data);
             let action = if edit.is_some() {
                 Action::Edit
             } else {
@@ -115,7 +118,7 @@ impl Splice {
             Placed::new(None, Action::Refuse)
         } else {
             self.gap = true;
-            self.request_resend(to.now);
+            self.request_resend(to.frame.now);
             Placed::new(None, Action::Gap)
         };
         if (placed.seq_out, placed.action) != (Some(u), Action::Pass) {
@@ -129,10 +132,10 @@ impl Splice {
         let Some(record) = self.log.by_sender(u) else {
             return Placed::new(None, Action::Known);
         };
-        if !record.transmit(to.now) {
+        if !record.transmit(to.frame.now) {
             return Placed::new(None, Action::Lose);
         }
-        let sent = to.out.push(to.proto, Some(record.d), true, &record.data);
+        let sent = to.out.push(to.frame.proto, Some(record.d), true, &record.data);
         Placed {
             sent,
             ..Placed::new(Some(record.d), Action::Repeat)
@@ -166,7 +169,7 @@ impl Splice {
                 }
                 placed
             }
-            waiting => self.keep(waiting, data, to.now),
+            waiting => self.keep(waiting, data, to.frame.now),
         };
         if edited && placed.action == Action::Pass {
             placed.action = Action::Edit;
@@ -193,15 +196,15 @@ impl Splice {
             d,
             u: Some(u),
             data,
-            first: to.now,
-            last: to.now,
+            first: to.frame.now,
+            last: to.frame.now,
             lose,
         };
-        let is_sent = record.transmit(to.now);
+        let is_sent = record.transmit(to.frame.now);
         let mut placed = Placed::new(None, Action::Lose);
         if is_sent {
             placed = Placed::new(Some(d), Action::Pass);
-            placed.sent = to.out.push(to.proto, Some(d), resend, &record.data);
+            placed.sent = to.out.push(to.frame.proto, Some(d), resend, &record.data);
         }
         self.log.push(record);
         placed
@@ -256,13 +259,13 @@ impl Splice {
         let held = match fate {
             Fate::Pass => {
                 return Placed {
-                    sent: to.out.push(to.proto, None, resend, data),
+                    sent: to.out.push(to.frame.proto, None, resend, data),
                     ..Placed::new(None, Action::Pass)
                 };
             }
             Fate::Drop | Fate::Lose { .. } => return Placed::new(None, Action::Drop),
             Fate::Reorder { group, .. } if self.hold.awaits(group) => {
-                let sent = to.out.push(to.proto, None, resend, data);
+                let sent = to.out.push(to.frame.proto, None, resend, data);
                 if let Some(held) = self.hold.overtake(group) {
                     self.let_go(held, to);
                 }
@@ -275,17 +278,21 @@ impl Splice {
             Fate::Delay {
                 for_,
                 order: Order::Kept,
-            } => self.hold.push_loose(data.into(), Release::At(to.now + for_)),
+            } => self
+                .hold
+                .push_loose(data.into(), Release::At(to.frame.now + for_)),
             Fate::Delay {
                 for_,
                 order: Order::Free,
             } => {
-                let release = Release::At(to.now + for_);
+                let release = Release::At(to.frame.now + for_);
                 self.hold.push_free(Held::new(data.into(), false, release))
             }
-            Fate::Hold { key, max, .. } => self.hold.push_loose(data.into(), Release::Key(key, to.now + max)),
+            Fate::Hold { key, max, .. } => self
+                .hold
+                .push_loose(data.into(), Release::Key(key, to.frame.now + max)),
             Fate::Reorder { group, after } => {
-                let until = to.now + OVERTAKEN_FOR;
+                let until = to.frame.now + OVERTAKEN_FOR;
                 let held = Held::new(data.into(), false, Release::At(until));
                 self.hold.push_overtaken(group, after, until, held)
             }
@@ -300,11 +307,11 @@ impl Splice {
     fn let_go(&mut self, held: Held, to: &mut Placing<'_>) {
         *to.changed = true;
         if !held.vital {
-            to.out.push(to.proto, None, false, &held.data);
+            to.out.push(to.frame.proto, None, false, &held.data);
         } else if self.must_queue() {
             self.hold.push_ordered(held.ready());
         } else {
-            self.emit_own(held.data, to.proto, to.now, to.out);
+            self.emit_own(held.data, to.frame.proto, to.frame.now, to.out);
         }
     }
 
@@ -314,13 +321,13 @@ impl Splice {
             *to.changed = true;
             if !after.is_zero() {
                 if self.hold.has_room(data.len()) {
-                    let release = Release::At(to.now + *after);
+                    let release = Release::At(to.frame.now + *after);
                     self.hold.push_free(Held::new(data.into(), vital, release));
                 }
             } else {
                 self.inject_here(
                     &Made {
-                        dir: to.dir,
+                        dir: to.frame.dir,
                         vital,
                         data: data.to_vec(),
                     },
@@ -332,7 +339,7 @@ impl Splice {
 
     fn inject_all(&mut self, made: &[Made], to: &mut Placing<'_>) {
         for made in made {
-            if made.dir == to.dir {
+            if made.dir == to.frame.dir {
                 self.inject_here(made, to);
             } else {
                 to.crossing.push(made.clone());
@@ -347,6 +354,6 @@ impl Splice {
             return;
         }
         *to.changed = true;
-        self.inject(made, to.proto, to.now, to.out);
+        self.inject(made, to.frame.proto, to.frame.now, to.out);
     }
 }
