@@ -187,9 +187,18 @@ impl Decoder {
 
     /// Returns true if no message of this direction can be shown or change what is known.
     pub(crate) fn skips(&self, proto: Proto, dir: Dir) -> bool {
+        !self.needs_all() && self.select.is_beyond(proto, dir)
+    }
+
+    /// Returns true if a message cannot be shown or change what is known, whatever its fields are.
+    fn passes_over(&self, view: &MessageView<'_>) -> bool {
+        !self.needs_all() && self.select.is_out_of_reach(view)
+    }
+
+    /// Returns true if messages that no filter shows are needed too: decoded, or for the contexts.
+    fn needs_all(&self) -> bool {
         let needs = self.contexts.needs();
-        let needed = self.everything || needs.follows_any() || needs.names > Names::None;
-        !needed && self.select.is_beyond(proto, dir)
+        self.everything || needs.follows_any() || needs.names > Names::None
     }
 
     /// Lends a buffer to inflate into, until [`Self::give_back`].
@@ -334,6 +343,9 @@ impl Decoder {
 
     /// Asks the filters about a message, and decodes it if a watcher shows it. `message` has its definition.
     fn read(&mut self, mut message: Message, view: &MessageView<'_>, records: &mut Vec<Record>) -> Message {
+        if self.passes_over(view) {
+            return message;
+        }
         let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
         self.contexts.observe(view, &fields);
         let context = self.contexts.of(view.session);

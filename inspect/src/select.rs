@@ -83,6 +83,11 @@ impl Select {
         shown
     }
 
+    /// Returns true if a message cannot be shown or waited for, whatever its fields are.
+    pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
+        self.is_choosy() && self.all().all(|matcher| matcher.is_out_of_reach(view))
+    }
+
     /// Returns true if no message of this direction can be shown or waited for, whatever is in it.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         self.is_choosy() && self.all().all(|matcher| matcher.is_beyond(proto, dir))
