@@ -74,6 +74,23 @@ fn docs_comments_and_messages_are_in_plain_english() {
 }
 
 #[test]
+fn the_guide_lists_every_banned_opening_and_word() {
+    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("CONTRIBUTING.md")).unwrap();
+    let guide = guide.split_whitespace().collect::<Vec<_>>().join(" ");
+    for opening in OPENINGS {
+        assert!(guide.contains(&format!("`{opening}`")), "{opening}");
+    }
+    for (phrase, _) in WORDS {
+        let listed = match *phrase {
+            "are no *" | "remarks" => continue,
+            "is no *" => "`is no X`".to_owned(),
+            phrase => format!("`{phrase}`"),
+        };
+        assert!(guide.contains(&listed), "{phrase}");
+    }
+}
+
+#[test]
 fn the_check_finds_what_it_looks_for() {
     let rust =
         "/// What it is.\nfn x() -> &'static str { \"it was told\" }\n// `told` is code\nlet told = 'a';\n";
