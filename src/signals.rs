@@ -1,13 +1,13 @@
 //! Signals: INT, TERM and HUP end the run.
 //!
 //! Law: the first one ends the run in order, and the peers are sent their CLOSE even when the output is stuck in a full
-//! pipe; a second INT, or a second later, the process ends at once.
+//! pipe; another INT, or a second later, the process ends at once.
 
 use std::{
     io,
     sync::{Arc, OnceLock, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use teetap_proxy::io::Commands;
@@ -24,6 +24,9 @@ use crate::{
 
 /// From the first signal to the end at the latest; closing and flushing take half of it.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Time in which another INT is taken for the first one: `timeout` and shells signal a process and then its group.
+const SAME: Duration = Duration::from_millis(200);
 
 /// The thread that waits for signals.
 #[derive(Debug)]
@@ -92,7 +95,9 @@ async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Co
         proxy.stop(REASON);
     }
     if listened {
-        let again = async { while signals.next().await != SignalKind::interrupt() {} };
+        let first = Instant::now();
+        let again =
+            async { while signals.next().await != SignalKind::interrupt() || first.elapsed() < SAME {} };
         let _either_way_it_is_over = timeout(PATIENCE, again).await;
     }
     std::process::exit(exit.code().into());

@@ -62,9 +62,9 @@ pub(crate) enum Command {
         /// The game server; the port is 8303 when none is given
         #[arg(value_name = "HOST[:PORT]")]
         target: Target,
-        /// A program to run; {addr}, {host} and {port} become the proxy's
+        /// A program to run and connect to the proxy
         ///
-        /// Its stdout goes to stderr.
+        /// {addr} becomes the HOST:PORT to connect to, {host} and {port} its parts. The program's stdout goes to stderr.
         #[arg(last = true, value_name = "CMD")]
         command: Vec<OsString>,
     },
@@ -84,7 +84,7 @@ pub(crate) enum Command {
         quiet: Quiet,
         #[command(flatten)]
         json: Json,
-        /// Compare byte for byte, up to the first difference
+        /// Compare byte for byte, up to the first difference (required)
         #[arg(long)]
         check: bool,
         /// The input log (of --input-log); - is stdin

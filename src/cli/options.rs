@@ -72,8 +72,8 @@ pub(crate) struct RunOptions {
     /// Record the run to FILE.pcapng or FILE.jsonl
     ///
     /// FILE.pcapng holds every datagram, for Wireshark and `teetap open`. FILE.jsonl holds the lines of --json -vv without
-    /// the items of snapshots, which `teetap open` reads from the bytes. Appends to an existing teetap recording. It
-    /// contains passwords and is created with mode 0600.
+    /// the items of snapshots, which `teetap open` reads from the bytes. Appends to an existing teetap recording. A
+    /// filter does not apply to it. It contains passwords and is created with mode 0600.
     #[arg(short, long, value_name = "FILE", env = "TEETAP_WRITE", value_parser = Target::parse, hide_env_values = true)]
     pub(crate) write: Option<Target>,
 }
@@ -119,7 +119,7 @@ pub(crate) struct FilterOption {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Quiet {
-    /// Print only warnings, session states and the summary
+    /// Print only sessions, notices, odd messages and the summary
     #[arg(short, long, env = "TEETAP_QUIET", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     pub(crate) quiet: bool,
 }

@@ -219,8 +219,10 @@ fn the_limit_of_open_files_is_raised_for_the_proxy_only() {
 fn signals_end_it_with_a_summary_and_their_code() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let (mut child, _, mut stdout) = start_json(&[NOBODY, "-l", ":0", "--json"]);
+        // Twice at once, as timeout signals its child and its group.
+        let id = child.id().to_string();
         Command::new("kill")
-            .args([&format!("-{signal}"), &child.id().to_string()])
+            .args([&format!("-{signal}"), &id, &id])
             .assert()
             .success();
         assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
