@@ -1,4 +1,4 @@
-//! The core of teetap.
+//! The session core of teetap, and the code that drives it.
 //!
 //! The crate has two halves:
 //!
@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | sessions that are not online: joining, refused, just closed | 256, and 32 of one address (loopback exempt) | those that linger after their end give way, then the oldest |
 //! | sessions online | as many as the server lets in | |
-//! | a client that does not come or repeats its CONNECT no more | 10 s, 5 s | closed |
+//! | a client that does not come, or stops repeating its CONNECT | 10 s, 5 s | closed |
 //! | a client that sends nothing | 120 s | closed |
 //! | candidates beside a session | 1 | the newer one stays |
 //! | TOKEN requests of 0.7 | no session and no socket; 256 tokens remembered, 4 of one address | the oldest is forgotten |
@@ -24,7 +24,7 @@
 //! | listen sockets for the ports that `redirect` names | 8 beside the first, kept to the end | the message passes as it is, with a warning |
 //! | datagrams that wait for such a socket | 1 of a session | lost, as on a bad line |
 //! | requests that wait for a server's token | 4 of one relay, 5 s | the oldest is forgotten |
-//! | unacked messages towards a peer, waiting ones | 400; 300 or 24 KiB | not acked to their sender, who sends them again |
+//! | unacked messages towards a peer, waiting ones | 400; 300 or 24 KiB | not acked to their sender, which sends them again |
 //! | waiting ones with those that rules made | 1200 or 96 KiB | what rules make is left out |
 //! | a datagram | 1400 bytes of it are read, sent on and kept in events | the rest is cut off, as no receiver would see it |
 //! | a reason in CLOSE | 1024 bytes | cut off |

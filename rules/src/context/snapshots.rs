@@ -47,12 +47,6 @@ impl Stores {
         Self(Arc::default())
     }
 
-    /// Returns true if any snapshots are followed.
-    #[must_use]
-    pub fn is_following(&self) -> bool {
-        !self.0.is_empty()
-    }
-
     /// Returns true if messages of a definition change snapshots or complete one.
     #[must_use]
     pub fn follows(&self, proto: Proto, dir: Dir, def: &Def) -> bool {

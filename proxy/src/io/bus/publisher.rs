@@ -1,4 +1,4 @@
-//! The end of the data thread.
+//! The sending half of the bus, on the data thread.
 
 use std::sync::{Arc, atomic::Ordering, mpsc};
 

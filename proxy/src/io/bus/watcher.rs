@@ -1,4 +1,4 @@
-//! The end of a watcher.
+//! The receiving half of the bus, one for each watcher.
 
 use std::sync::{Arc, atomic::Ordering};
 

@@ -1,4 +1,4 @@
-//! The middle: decodes events once, and passes them on to the ring.
+//! The worker: decodes events once, and passes them on to the ring.
 
 use std::{
     sync::{
