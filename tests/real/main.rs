@@ -10,6 +10,7 @@
 )]
 
 mod ddnet;
+mod handshakes;
 mod hostile;
 mod input_log;
 mod joins;

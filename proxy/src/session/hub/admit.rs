@@ -245,7 +245,7 @@ impl Hub {
         if let (true, Some(old)) = (beside, slot.candidate) {
             self.with_link(old, |link, _, env| link.leave(env));
         }
-        self.open(addr, connect.proto, client_token, beside, bytes);
+        self.open(addr, connect, client_token, beside, bytes);
         true
     }
 
@@ -259,7 +259,9 @@ impl Hub {
         if named == Token::TKEN {
             return self.named.of(addr.addr).find(is_answer).map(Some);
         }
-        is_answer(&named).then_some(Some(named))
+        // A server's token does not depend on the client's: it accepts a CONNECT that names another one than the TOKEN
+        // request did, and uses that one (Teeworlds 0.7.5, network_conn.cpp and network_token.cpp).
+        self.has_given(addr, shown, named).then_some(Some(named))
     }
 
     /// Returns true if this address was given the token: for the token that it names now or for one it named before.
@@ -271,7 +273,7 @@ impl Hub {
     fn open(
         &mut self,
         addr: ClientAddr,
-        asked: Proto,
+        connect: Connect,
         client_token: Option<Token>,
         beside: bool,
         bytes: &[u8],
@@ -286,9 +288,12 @@ impl Hub {
             server: self.env.listeners.server(addr.listener),
             listen_port: self.env.listeners.port(addr.listener),
             upstream,
-            asked,
+            asked: connect.proto,
             client_token,
-            token: self.tokens.token(addr.addr, purpose),
+            // The client goes on showing the token that it was given.
+            token: connect
+                .shown
+                .unwrap_or_else(|| self.tokens.token(addr.addr, purpose)),
             own: self.tokens.token(addr.addr, Purpose::Upstream(upstream.0)),
             at: self.env.now,
             is_candidate: beside,
