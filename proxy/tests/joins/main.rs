@@ -26,6 +26,7 @@ mod repeats;
 mod restarts;
 mod resyncs;
 mod servers;
+mod sockets;
 mod spoofs;
 mod stage;
 mod table;

@@ -285,7 +285,7 @@ impl Hub {
         upstream
     }
 
-    fn close_relay(&mut self, addr: ClientAddr) {
+    pub(super) fn close_relay(&mut self, addr: ClientAddr) {
         if let Some(mut relay) = self.browser.0.remove(&addr) {
             self.sessions.owners.remove(&relay.upstream);
             self.env.out.close(relay.upstream);

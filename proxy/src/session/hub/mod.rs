@@ -214,12 +214,18 @@ impl Hub {
     }
 
     fn on_upstream_failed(&mut self, upstream: UpstreamId, error: &str) {
-        let session = self.sessions.of_upstream(upstream);
-        self.env.out.event(
-            self.env.now,
-            session,
-            What::Notice(Notice::UpstreamFailed { error: error.into() }),
-        );
+        match self.sessions.owners.get(&upstream).copied() {
+            Some(Owner::Session(id)) => {
+                self.with_link(id, |link, _, env| link.on_upstream_failed(error, env));
+            }
+            Some(Owner::Relay(addr)) => {
+                // The next request of the browser opens another one.
+                self.close_relay(addr);
+                let notice = Notice::UpstreamFailed { error: error.into() };
+                self.env.out.event(self.env.now, None, What::Notice(notice));
+            }
+            None => {}
+        }
     }
 
     fn on_unreachable(&mut self, upstream: UpstreamId, error: &str) {

@@ -47,6 +47,7 @@ impl Link {
             phase: Phase::Opening(Opening {
                 handshake: Some(handshake),
                 next_request: now + REQUEST_EVERY,
+                has_no_socket: false,
                 next_notice: now + FIRST_NOTICE,
             }),
             rules: env.open_rules(opened.id, now, true, None),
@@ -63,6 +64,15 @@ impl Link {
 
     pub(crate) fn on_upstream_open(&mut self, local: std::net::SocketAddr) {
         self.local = Some(local);
+    }
+
+    /// Reports that there is no upstream socket: the network may be down, or descriptors used up. The next request to the
+    /// server tries again.
+    pub(crate) fn on_upstream_failed(&mut self, error: &str, env: &mut Env) {
+        if let Phase::Opening(opening) = &mut self.phase {
+            opening.has_no_socket = true;
+        }
+        self.report_network(Notice::UpstreamFailed { error: error.into() }, env);
     }
 
     /// A CONNECT once more: answered as before, so that a lost answer is healed.
@@ -90,6 +100,9 @@ impl Link {
             return;
         };
         opening.next_request = env.now + REQUEST_EVERY;
+        if std::mem::take(&mut opening.has_no_socket) {
+            env.out.open(self.opened.upstream, self.opened.server.port());
+        }
         let Phase::Opening(Opening {
             handshake: Some(handshake),
             ..

@@ -59,7 +59,7 @@ pub(crate) struct Link {
     phase: Phase,
     /// The state that the program keeps for this session.
     rules: Option<Box<dyn Decide>>,
-    /// When it was last reported that the server is unreachable.
+    /// When it was last reported that the network fails.
     unreachable_reported: Option<Time>,
     /// A datagram of the server's that waits for a listen socket.
     waiting: Waiting,
@@ -194,6 +194,11 @@ impl Link {
 
     /// Reports that the network has no route to the server. The session goes on.
     pub(crate) fn on_unreachable(&mut self, error: &str, env: &mut Env) {
+        self.report_network(Notice::UpstreamUnreachable { error: error.into() }, env);
+    }
+
+    /// Emits a notice about the network, the first and then at most every five seconds.
+    fn report_network(&mut self, notice: Notice, env: &mut Env) {
         const REPORT_EVERY: Duration = Duration::from_secs(5);
         if self.is_closing()
             || self
@@ -203,7 +208,7 @@ impl Link {
             return;
         }
         self.unreachable_reported = Some(env.now);
-        self.notice(Notice::UpstreamUnreachable { error: error.into() }, env);
+        self.notice(notice, env);
     }
 
     /// A listen socket is open or will never be: the datagram that waited for it, to be handled again.

@@ -34,6 +34,8 @@ pub(super) struct Opening {
     /// `None` only while a datagram is being handled.
     pub(super) handshake: Option<Handshake>,
     pub(super) next_request: Time,
+    /// The upstream socket could not be opened: the next request tries again.
+    pub(super) has_no_socket: bool,
     /// When the server's silence is reported next.
     pub(super) next_notice: Time,
 }
