@@ -19,9 +19,6 @@ pub(crate) struct Cores {
 
 impl Cores {
     /// Shares out the cores that this process may use; a single one is shared by all.
-    ///
-    /// # Errors
-    /// When the kernel does not tell.
     pub(crate) fn share() -> io::Result<Self> {
         let all = sched_getaffinity(SELF)?;
         let allowed: Vec<usize> = (0..CpuSet::count())
@@ -42,9 +39,6 @@ impl Cores {
     }
 
     /// Starts a process on the subjects' cores.
-    ///
-    /// # Errors
-    /// The cores as `start` prints them.
     pub(crate) fn start<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         // Inherited by whatever is started.
         sched_setaffinity(SELF, &self.subjects)?;

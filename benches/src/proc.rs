@@ -6,9 +6,6 @@ use std::net::SocketAddr;
 use anyhow::{Context as _, Result};
 
 /// Nanoseconds that all threads of a process have run. Threads that have ended are not counted.
-///
-/// # Errors
-/// The process has ended.
 pub(crate) fn cpu_time(pid: u32) -> Result<u64> {
     let mut sum = 0;
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -23,9 +20,6 @@ pub(crate) fn cpu_time(pid: u32) -> Result<u64> {
 }
 
 /// Resident memory in bytes: now, and at its highest.
-///
-/// # Errors
-/// The process has ended.
 pub(crate) fn memory(pid: u32) -> Result<(u64, u64)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let field = |name: &str| -> Result<u64> {
@@ -40,9 +34,6 @@ pub(crate) fn memory(pid: u32) -> Result<(u64, u64)> {
 }
 
 /// UDP sockets of this network namespace that are connected to `server`: the upstream sockets of all proxies.
-///
-/// # Errors
-/// When the kernel does not tell.
 pub(crate) fn upstream_sockets(server: SocketAddr) -> Result<usize> {
     sockets(server, REMOTE)
 }

@@ -34,9 +34,6 @@ const BEGIN: u64 = 1_700_000_000_000_000;
 const CLIENT_PORTS: std::ops::Range<usize> = 10_000..60_000;
 
 /// Writes a recording of at least `size` bytes with copies of the sessions of `name`.
-///
-/// # Errors
-/// When the sessions cannot be read, or the file cannot be written.
 pub(crate) fn write(name: &str, format: Format, size: u64, path: &Path) -> Result<()> {
     let packets = capture::recorded(name).with_context(|| format!("the sessions of {name}"))?;
     let copies = Copies::of(packets).with_context(|| format!("{name} is empty"))?;

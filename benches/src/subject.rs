@@ -47,9 +47,6 @@ pub(crate) struct Subject {
 
 impl Subject {
     /// Starts one in front of `target`. `teetap` is the binary.
-    ///
-    /// # Errors
-    /// When it does not listen after ten seconds.
     pub(crate) fn start(which: Which, teetap: &Path, target: SocketAddr, cores: &Cores) -> Result<Self> {
         match which {
             Which::Teetap => Self::start_watched(teetap, &["-q"], target, cores),
@@ -59,9 +56,6 @@ impl Subject {
     }
 
     /// Starts the binary with these options; stdout is discarded.
-    ///
-    /// # Errors
-    /// When it does not listen after ten seconds.
     pub(crate) fn start_watched(
         teetap: &Path,
         options: &[&str],
@@ -110,17 +104,11 @@ impl Subject {
     }
 
     /// Nanoseconds that it has run.
-    ///
-    /// # Errors
-    /// The process has ended.
     pub(crate) fn cpu_time(&self) -> Result<u64> {
         proc::cpu_time(self.pid())
     }
 
     /// Returns its memory in bytes: now, and at its highest.
-    ///
-    /// # Errors
-    /// The process has ended.
     pub(crate) fn memory(&self) -> Result<(u64, u64)> {
         proc::memory(self.pid())
     }

@@ -21,9 +21,6 @@ pub(crate) enum Kind {
 }
 
 /// Forwards until the process is ended.
-///
-/// # Errors
-/// The operating system refuses.
 pub(crate) fn run(kind: Kind, listen: SocketAddr, target: SocketAddr) -> Result<()> {
     match kind {
         Kind::Minimal => minimal::run(listen, target),

@@ -54,9 +54,6 @@ struct Joining {
 }
 
 /// Joins all sessions at `subject`, which has the server socket as its target.
-///
-/// # Errors
-/// When a client does not come online in time.
 pub(crate) fn join(plan: &Plan<'_>, server: Socket, subject: SocketAddr) -> Result<Load> {
     let options = Options {
         limits: false,

@@ -96,9 +96,6 @@ pub(crate) struct Load {
 impl Load {
     /// Plays as fast as it goes, `window` datagrams on their way at most, until `datagrams` have been sent and have
     /// arrived. All sessions in turn, each with two inputs and a snapshot.
-    ///
-    /// # Errors
-    /// When a socket fails.
     pub(crate) fn fast(&mut self, datagrams: usize, window: usize) -> Result<()> {
         let mut left = datagrams;
         let mut heard = Instant::now();
@@ -123,9 +120,6 @@ impl Load {
     }
 
     /// Plays at the speed of the game; `beside` is called about every 100 us.
-    ///
-    /// # Errors
-    /// When a socket fails, or what `beside` says.
     pub(crate) fn paced(
         &mut self,
         time: Duration,
@@ -160,9 +154,6 @@ impl Load {
     }
 
     /// Waits for what is on its way, then gives it up.
-    ///
-    /// # Errors
-    /// When a socket fails.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let mut heard = Instant::now();
         while self.flying > 0 && heard.elapsed() < PATIENCE {
@@ -331,9 +322,6 @@ impl Load {
 
 impl Tally {
     /// Returns the load if everything arrived as it should.
-    ///
-    /// # Errors
-    /// When something did not.
     pub(crate) fn clean(self, what: &str) -> Result<Self> {
         if self.lost > 0 || self.wrong > 0 || self.right != self.sent {
             bail!("{what}: {self:?}");

@@ -17,9 +17,6 @@ const GOALS: [(usize, [f64; 2]); 3] = [(1, [0.80, 0.80]), (16, [0.85, 0.80]), (2
 pub(super) const WINDOW: usize = 64;
 
 /// Measures and prints.
-///
-/// # Errors
-/// When a datagram got lost or changed, or a process failed.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (runs, datagrams) = (run.either(9, 3), run.either(60_000, 10_000));
     report.line(&format!(

@@ -42,9 +42,6 @@ struct Flood {
 }
 
 /// Measures and prints.
-///
-/// # Errors
-/// When the session in play lost a datagram, no client can join afterwards, or a process failed.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (count, time) = (
         run.either(100_000, 20_000),

@@ -45,9 +45,6 @@ struct Figures {
 }
 
 /// Measures and prints. `megabytes`: how long the recordings are.
-///
-/// # Errors
-/// When a recording cannot be made, or grep fails.
 pub(crate) fn measure(run: &Run, megabytes: u64, report: &mut Report) -> Result<()> {
     let (size, runs) = (run.either(megabytes, 16) * 1_000_000, run.either(3, 1));
     report.line(&format!(

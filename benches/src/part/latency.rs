@@ -26,9 +26,6 @@ struct Figures {
 }
 
 /// Measures and prints.
-///
-/// # Errors
-/// When a datagram got lost or changed, or a process failed.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (rounds, time) = (run.either(5, 2), Duration::from_secs(run.either(3, 1)));
     report.line(&format!(

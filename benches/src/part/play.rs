@@ -32,9 +32,6 @@ pub(crate) struct Play {
 }
 
 /// Plays and prints what it cost.
-///
-/// # Errors
-/// When a datagram got lost or changed, or the process failed.
 pub(crate) fn play(run: &Run, play: &Play, report: &Report) -> Result<()> {
     let known = DIALECTS
         .into_iter()

@@ -18,9 +18,6 @@ const MANY: usize = 1000;
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// Measures and prints.
-///
-/// # Errors
-/// When a datagram got lost or changed, or a process failed.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     // Longer than any peer's patience with silence.
     let time = Duration::from_secs(run.either(15, 3));

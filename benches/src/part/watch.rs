@@ -37,9 +37,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 const REST: Duration = Duration::from_millis(300);
 
 /// Measures and prints; with `before`, an older binary beside the built one.
-///
-/// # Errors
-/// When a datagram got lost or changed, or a process failed.
 pub(crate) fn measure(run: &Run, before: Option<&Path>, report: &Report) -> Result<()> {
     let (runs, bursts) = (run.either(7, 1), run.either(20, 5));
     report.line(&format!(

@@ -4,15 +4,11 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 /// The folder of a target.
-#[must_use]
 pub fn folder(target: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "corpus", target].iter().collect()
 }
 
 /// All inputs of a target, by name; none when it has no folder.
-///
-/// # Errors
-/// The folder or a file in it cannot be read.
 pub fn load(target: &str) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut inputs = Vec::new();
     let entries = match folder(target).read_dir() {

@@ -85,14 +85,12 @@ pub struct Watch {
 }
 
 /// Our own address of an upstream socket.
-#[must_use]
 pub fn local(upstream: UpstreamId) -> SocketAddr {
     let port = u16::try_from(20_000 + upstream.0 % 40_000).unwrap_or(0);
     SocketAddr::from((Ipv4Addr::new(10, 9, 0, 1), port))
 }
 
 /// The address of a listen socket.
-#[must_use]
 pub fn listen(listener: ListenerId) -> SocketAddr {
     let port = u16::try_from(9_000 + listener.0 % 10_000).unwrap_or(0);
     SocketAddr::from((Ipv4Addr::new(10, 9, 0, 2), port))
@@ -106,7 +104,6 @@ impl Default for Watch {
 
 impl Watch {
     /// An empty hub that takes one protocol, or all.
-    #[must_use]
     pub fn new(proto: Option<Proto>) -> Self {
         let config = Config {
             seed: 0,
@@ -138,7 +135,6 @@ impl Watch {
     }
 
     /// The hub itself, to ask.
-    #[must_use]
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
@@ -182,7 +178,6 @@ impl Watch {
     }
 
     /// An open listen socket, by any number.
-    #[must_use]
     pub fn some_listener(&self, number: usize) -> ListenerId {
         let count = self.listeners.len();
         self.listeners.get(number % count).copied().unwrap_or_default()

@@ -12,7 +12,6 @@ use tempfile::TempDir;
 use crate::real::home;
 
 /// Returns a command that runs the binary at `path` without any `TEETAP_*` variable of this environment.
-#[must_use]
 pub fn command(path: impl AsRef<Path>) -> Command {
     let mut command = Command::new(path.as_ref());
     for (name, _) in env::vars_os() {
@@ -24,9 +23,6 @@ pub fn command(path: impl AsRef<Path>) -> Command {
 }
 
 /// Runs `command` to its end; returns its stdout and stderr.
-///
-/// # Panics
-/// The exit code is not `code`, or an output is not UTF-8.
 pub fn run(command: &mut Command, code: i32) -> (String, String) {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -40,9 +36,6 @@ pub fn run(command: &mut Command, code: i32) -> (String, String) {
 }
 
 /// Runs `command`, which must be refused: exit code `code`, nothing on stdout, one line with `fragment` on stderr.
-///
-/// # Panics
-/// The command is not refused in this way.
 pub fn refused(command: &mut Command, code: i32, fragment: &str) {
     let (stdout, stderr) = run(command, code);
     assert_eq!(stdout, "", "{command:?}");
@@ -54,10 +47,6 @@ pub fn refused(command: &mut Command, code: i32, fragment: &str) {
 }
 
 /// Returns a new folder, removed when it is dropped, and the path of a file `name` in it.
-///
-/// # Panics
-/// The folder cannot be created.
-#[must_use]
 pub fn place(name: &str) -> (TempDir, PathBuf) {
     let folder = home("test").unwrap();
     let path = folder.path().join(name);
@@ -65,10 +54,6 @@ pub fn place(name: &str) -> (TempDir, PathBuf) {
 }
 
 /// Parses JSON lines.
-///
-/// # Panics
-/// A line is not JSON.
-#[must_use]
 pub fn objects(lines: &str) -> Vec<Value> {
     lines
         .lines()

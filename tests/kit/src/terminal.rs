@@ -15,9 +15,6 @@ use anyhow::{Result, bail};
 use rustix::{pty, termios};
 
 /// Opens a pseudo-terminal of this size: the end of the test, and the end of the program.
-///
-/// # Errors
-/// The system has none left.
 pub fn open(columns: u16, rows: u16) -> io::Result<(File, File)> {
     let outer = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY)?;
     pty::grantpt(&outer)?;
@@ -54,9 +51,6 @@ impl std::fmt::Debug for Model {
 
 impl Terminal {
     /// Opens a terminal; the second value is the end of the program.
-    ///
-    /// # Errors
-    /// The system has no terminal left.
     pub fn open(columns: NonZero<u16>, rows: NonZero<u16>) -> io::Result<(Self, File)> {
         let (keys, inner) = open(columns.get(), rows.get())?;
         let screen = Arc::new(Mutex::new(Model(vt100::Parser::new(rows, columns, 0))));
@@ -73,31 +67,23 @@ impl Terminal {
     }
 
     /// Returns the visible text.
-    #[must_use]
     pub fn text(&self) -> String {
         let model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
         model.0.screen().contents()
     }
 
     /// Returns true while the program shows its alternate screen.
-    #[must_use]
     pub fn is_alternate(&self) -> bool {
         let model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
         model.0.screen().alternate_screen()
     }
 
     /// Types keys.
-    ///
-    /// # Errors
-    /// The terminal is gone.
     pub fn press(&mut self, keys: &str) -> io::Result<()> {
         self.keys.write_all(keys.as_bytes())
     }
 
     /// Waits until the visible text has `part`, and returns all of it.
-    ///
-    /// # Errors
-    /// This does not happen in time.
     pub fn wait_for(&self, part: &str, patience: Duration) -> Result<String> {
         let begun = Instant::now();
         loop {

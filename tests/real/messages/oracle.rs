@@ -23,9 +23,6 @@ pub(crate) struct Question {
 }
 
 /// Returns the answer of the oracle for each datagram, in their order.
-///
-/// # Errors
-/// The package is not installed, or the script ends before its input.
 pub(crate) fn ask(questions: Vec<Question>) -> Result<Vec<Value>> {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
     let python: PathBuf = peers.join("python/bin/python");

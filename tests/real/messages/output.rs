@@ -11,9 +11,6 @@ use teetap_wire::{Dir, Proto};
 use super::compare::{Datagram, text};
 
 /// The datagrams of peers, with their messages.
-///
-/// # Errors
-/// A message stands outside a datagram, or a datagram has no bytes.
 pub(crate) fn datagrams(what: &str, objects: &[Value]) -> Result<Vec<Datagram>> {
     let mut all: Vec<Datagram> = Vec::new();
     for object in objects.iter().filter(|object| text(object, "origin") == "peer") {
@@ -58,9 +55,6 @@ pub(crate) fn datagrams(what: &str, objects: &[Value]) -> Result<Vec<Datagram>> 
 
 /// Every message has a name, every byte is in a field or in a note, every note has an explanation, and every snapshot is
 /// known with its sum.
-///
-/// # Errors
-/// All that is not so.
 pub(crate) fn check(objects: &[Value]) -> Result<()> {
     let mut wrong: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut tell =

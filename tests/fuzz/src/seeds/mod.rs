@@ -26,10 +26,6 @@ impl Seeds {
 }
 
 /// Returns the seeds of a target; none for an unknown name.
-///
-/// # Panics
-/// A recorded session cannot be read.
-#[must_use]
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     let mut seeds = Seeds::default();
     match target {

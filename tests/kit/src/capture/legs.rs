@@ -33,9 +33,6 @@ pub struct Leg {
 }
 
 /// Reads a recording, all sections of it.
-///
-/// # Errors
-/// The file cannot be opened, is not a sound pcapng file, or holds anything but UDP over IPv4.
 pub fn read_recording(path: &Path) -> Result<Vec<Leg>, CaptureError> {
     let file = File::open(path).map_err(CaptureError::Open)?;
     let mut reader = PcapNgReader::new(file).map_err(CaptureError::ReadNg)?;

@@ -96,9 +96,6 @@ impl Flow {
 }
 
 /// Reads a capture.
-///
-/// # Errors
-/// The file cannot be opened, or is not a sound pcap file.
 pub fn read(path: &Path) -> Result<Vec<Packet>, CaptureError> {
     let file = File::open(path).map_err(CaptureError::Open)?;
     let mut reader = PcapReader::new(file).map_err(CaptureError::Read)?;
@@ -112,9 +109,6 @@ pub fn read(path: &Path) -> Result<Vec<Packet>, CaptureError> {
 }
 
 /// The names of the recorded sessions that the tests of the project share, in order.
-///
-/// # Errors
-/// Their folder cannot be read.
 pub fn names() -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in folder().read_dir()? {
@@ -129,15 +123,11 @@ pub fn names() -> io::Result<Vec<String>> {
 }
 
 /// Reads one of the recorded sessions that the tests of the project share.
-///
-/// # Errors
-/// As [`read`].
 pub fn recorded(name: &str) -> Result<Vec<Packet>, CaptureError> {
     read(&path(name))
 }
 
 /// The file of one of them.
-#[must_use]
 pub fn path(name: &str) -> PathBuf {
     folder().join(name).with_extension("pcap")
 }

@@ -168,9 +168,6 @@ impl Datagram {
 }
 
 /// [`open`], with owned parts.
-///
-/// # Errors
-/// As [`open`].
 pub fn parse(variant: Variant, bytes: &[u8]) -> Result<Datagram, Fault> {
     let opened = open(variant, bytes)?;
     let mut walk = opened.chunks();

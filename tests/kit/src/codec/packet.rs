@@ -71,10 +71,7 @@ pub enum Packing {
     Always(Ending),
 }
 
-/// Opens a datagram of a known variant. Bytes behind the 1400th are not looked at.
-///
-/// # Errors
-/// A [`Fault`] where every receiver of the variant drops the datagram unseen.
+/// Opens a datagram of a known variant; fails where every receiver drops it unseen. Ignores bytes after the 1400th.
 pub fn open(variant: Variant, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
     let bytes = bytes.get(..MAX_DATAGRAM).unwrap_or(bytes);
     if variant.is_seven() {

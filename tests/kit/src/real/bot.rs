@@ -20,9 +20,6 @@ pub struct NpmBot {
 
 impl NpmBot {
     /// Starts a bot that connects to `server`.
-    ///
-    /// # Errors
-    /// The npm package is not installed in `tests/peers`.
     pub fn start(name: &str, server: SocketAddr) -> Result<Self> {
         let package = peers("node_modules/teeworlds/package.json");
         ensure!(
@@ -44,9 +41,6 @@ impl NpmBot {
     }
 
     /// Waits until the game runs.
-    ///
-    /// # Errors
-    /// This does not happen in time.
     pub fn joined(self) -> Result<Self> {
         self.log()
             .wait_for(&format!("^joined {}$", self.name), PATIENCE)?;

@@ -38,17 +38,11 @@ pub struct DdnetServer {
 
 impl DdnetServer {
     /// Starts a server with `settings` (console lines) behind the shared ones.
-    ///
-    /// # Errors
-    /// The package is missing, or the server does not come up.
     pub fn start(settings: &[&str]) -> Result<Self> {
         Self::start_with(settings, |_| Ok(()))
     }
 
     /// As [`DdnetServer::start`]; `prepare` gets the server's data folder (`maps`, `maps7`) first.
-    ///
-    /// # Errors
-    /// As for [`DdnetServer::start`], or those of `prepare`.
     pub fn start_with(settings: &[&str], prepare: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
         let home = home("ddnet-server")?;
         let data = home.path().join(".local/share/ddnet");
@@ -89,7 +83,6 @@ impl DdnetServer {
     }
 
     /// The home folder of the server.
-    #[must_use]
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -134,9 +127,6 @@ pub struct DdnetClient {
 
 impl DdnetClient {
     /// Starts a client that connects to `server`.
-    ///
-    /// # Errors
-    /// The package or xvfb is missing.
     pub fn start(name: &str, server: SocketAddr) -> Result<Self> {
         let (home, display) = (home("ddnet-client")?, Display::start()?);
         let mut lines = vec![format!("player_name \"{name}\"")];
@@ -161,11 +151,8 @@ impl DdnetClient {
         })
     }
 
-    /// Waits until its own entrance is reported and its tee is drawn. Before its first snapshots it drops what others
-    /// , as their names come with these; the race recorder starts with them.
-    ///
-    /// # Errors
-    /// This does not happen in time.
+    /// Waits until its own entrance is reported and its tee is drawn. Before its first snapshots it drops what others say,
+    /// as their names come with these; the race recorder starts with them.
     pub fn joined(self) -> Result<Self> {
         self.log()
             .wait_for(&format!("chat: .*'{}' entered", self.name), PATIENCE)?;
@@ -174,15 +161,11 @@ impl DdnetClient {
     }
 
     /// Waits for its end, whatever ends it.
-    ///
-    /// # Errors
-    /// The client does not end.
     pub fn wait_end(&mut self) -> Result<ExitStatus> {
         self.program.wait_end(PATIENCE)
     }
 
     /// The home folder of the client.
-    #[must_use]
     pub fn home(&self) -> &Path {
         self.home.path()
     }

@@ -22,9 +22,6 @@ pub struct Display {
 
 impl Display {
     /// Starts Xvfb and waits until it takes clients.
-    ///
-    /// # Errors
-    /// Xvfb is not installed or does not start.
     pub fn start() -> Result<Self> {
         let home = home("display")?;
         let launch = Launch::new("Xvfb", installed("/usr/bin/Xvfb", "xvfb")?, home.path());
@@ -55,15 +52,11 @@ impl Display {
     }
 
     /// The value for `DISPLAY`.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Presses a key in the visible window whose title contains `title`.
-    ///
-    /// # Errors
-    /// There is no such window within the usual patience, or xdotool fails.
     pub fn press(&self, title: &str, key: &str) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         let window = loop {

@@ -63,23 +63,16 @@ struct Flight {
 
 impl Line {
     /// Opens a line to `server` that takes `delay` each way.
-    ///
-    /// # Errors
-    /// There is no free port.
     pub fn open(server: SocketAddr, delay: Duration) -> Result<Self> {
         Self::new(server, delay, None)
     }
 
     /// Opens a line to `server` that takes no time and records what it carries.
-    ///
-    /// # Errors
-    /// There is no free port.
     pub fn recording(server: SocketAddr) -> Result<Self> {
         Self::new(server, Duration::ZERO, Some(Arc::default()))
     }
 
     /// Returns the traffic carried so far, by client address in the order of their first datagrams.
-    #[must_use]
     pub fn talks(&self) -> Vec<(SocketAddr, Talk)> {
         let record = self.record.as_ref();
         record.map_or_else(Vec::new, |talks| {
@@ -89,9 +82,6 @@ impl Line {
 
     /// Opens a line to `server` that takes no time and loses datagrams each way until [`Line::heal`], but none of the
     /// handshake: every fourth of the client's, every second of the server's.
-    ///
-    /// # Errors
-    /// There is no free port.
     pub fn losing(server: SocketAddr) -> Result<Self> {
         Self::with(server, Duration::ZERO, None, true)
     }
@@ -147,7 +137,6 @@ impl Line {
     }
 
     /// Where clients connect to.
-    #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }

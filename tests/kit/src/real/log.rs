@@ -44,7 +44,6 @@ struct State {
 
 impl Log {
     /// An empty log of the peer called `name` (as errors show it).
-    #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -84,17 +83,11 @@ impl Log {
     }
 
     /// The first line of the whole log that matches `pattern`, waiting up to `patience` for it.
-    ///
-    /// # Errors
-    /// The pattern is not a regular expression, the time is over, or the peer closed its output without such a line.
     pub fn wait_for(&self, pattern: &str, patience: Duration) -> Result<Entry> {
         self.wait_after(Mark(0), pattern, patience)
     }
 
     /// As [`Log::wait_for`], but only lines after `mark` count.
-    ///
-    /// # Errors
-    /// As for [`Log::wait_for`].
     pub fn wait_after(&self, mark: Mark, pattern: &str, patience: Duration) -> Result<Entry> {
         let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let deadline = Instant::now() + patience;
@@ -130,9 +123,6 @@ impl Log {
     }
 
     /// How many lines after `mark` match `pattern` so far.
-    ///
-    /// # Errors
-    /// The pattern is not a regular expression.
     pub fn count_after(&self, mark: Mark, pattern: &str) -> Result<usize> {
         let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let state = self.state();
@@ -141,9 +131,6 @@ impl Log {
     }
 
     /// Waits until the peer has closed all its output, so that the log is whole.
-    ///
-    /// # Errors
-    /// The output is still open after `patience`.
     pub fn drain(&self, patience: Duration) -> Result<()> {
         let deadline = Instant::now() + patience;
         let mut state = self.state();
@@ -163,21 +150,16 @@ impl Log {
     }
 
     /// The place behind the newest line.
-    #[must_use]
     pub fn mark(&self) -> Mark {
         Mark(self.state().lines.len())
     }
 
     /// All lines so far.
-    #[must_use]
     pub fn lines(&self) -> Vec<Entry> {
         self.state().lines.clone()
     }
 
     /// The lines so far that match `pattern` and none of the patterns in `but`.
-    ///
-    /// # Errors
-    /// A pattern is not a regular expression.
     pub fn matching<'a>(&self, pattern: &str, but: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>> {
         let wanted = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let but = but
@@ -192,19 +174,16 @@ impl Log {
     }
 
     /// How many lines came that were not kept.
-    #[must_use]
     pub fn skipped(&self) -> u64 {
         self.state().skipped
     }
 
     /// Returns true if a line so far contains `text`.
-    #[must_use]
     pub fn contains(&self, text: &str) -> bool {
         self.state().lines.iter().any(|line| line.text.contains(text))
     }
 
     /// The last lines, for an error.
-    #[must_use]
     pub fn tail(&self) -> String {
         tail(&self.state().lines)
     }

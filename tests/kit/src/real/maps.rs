@@ -20,9 +20,6 @@ pub struct BigMap {
 
 impl BigMap {
     /// A 0.7 map of `size` bytes.
-    ///
-    /// # Errors
-    /// The package teeworlds-data is missing.
     pub fn seven(size: usize) -> Result<Self> {
         Self::build(
             installed("/usr/share/games/teeworlds/data/maps/dm1.map", "teeworlds-data")?,
@@ -31,9 +28,6 @@ impl BigMap {
     }
 
     /// A 0.6 map of `size` bytes.
-    ///
-    /// # Errors
-    /// The package ddnet-data is missing.
     pub fn six(size: usize) -> Result<Self> {
         Self::build(
             installed("/usr/share/games/ddnet/data/maps/dm1.map", "ddnet-data")?,
@@ -42,21 +36,16 @@ impl BigMap {
     }
 
     /// The whole file.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// The console line that makes a server play it.
-    #[must_use]
     pub fn setting() -> String {
         format!("sv_map {NAME}")
     }
 
     /// Puts it into a folder of maps.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
     pub fn write_into(&self, folder: &Path) -> Result<()> {
         let path = folder.join(format!("{NAME}.map"));
         std::fs::write(&path, &self.bytes).with_context(|| format!("write {}", path.display()))
@@ -76,9 +65,6 @@ impl BigMap {
 }
 
 /// The one file in a client's folder of downloaded maps; both games keep it under their data folder.
-///
-/// # Errors
-/// There is none, or more than one.
 pub fn downloaded(home: &Path, game: &str) -> Result<PathBuf> {
     let folder = home.join(".local/share").join(game).join("downloadedmaps");
     let listed = std::fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;

@@ -51,24 +51,12 @@ pub trait Server {
     /// The output of the server.
     fn log(&self) -> &Log;
     /// Runs a line in its console.
-    ///
-    /// # Errors
-    /// The server has ended.
     fn command(&mut self, line: &str) -> Result<()>;
     /// Asks it to end, and waits for that.
-    ///
-    /// # Errors
-    /// The program had ended already, or does not end.
     fn stop(&mut self) -> Result<()>;
     /// Ends it silently, as a crash does.
-    ///
-    /// # Errors
-    /// The program had ended already.
     fn kill(&mut self) -> Result<()>;
     /// Waits for its end and starts it again on the same port; its log begins afresh.
-    ///
-    /// # Errors
-    /// The program does not end, its port is taken, or it does not come up.
     fn start_again(&mut self) -> Result<()>;
 }
 
@@ -79,14 +67,8 @@ pub trait Player {
     /// The output of the player.
     fn log(&self) -> &Log;
     /// Runs a line of the game's console: `say`, `rcon_auth`, `rcon`, `kill`.
-    ///
-    /// # Errors
-    /// The client has ended, or does not take the line.
     fn command(&mut self, line: &str) -> Result<()>;
     /// Quits the way a player does, and waits for the end.
-    ///
-    /// # Errors
-    /// The client does not end, or not with exit code 0.
     fn quit(&mut self) -> Result<()>;
 }
 

@@ -39,7 +39,6 @@ pub const UNKNOWN_OBJECT: &str = "unknown-object";
 const LATER: &str = "DDNet's server says from the second snapshot on which UUID a type has";
 
 /// Returns true if a note of this code about a message, named by protocol, direction and name, has an explanation.
-#[must_use]
 pub fn is_odd_as_known(message: &str, code: &str) -> bool {
     let message = message.trim_end();
     ODD.iter()

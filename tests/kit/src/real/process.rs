@@ -46,7 +46,6 @@ pub struct Launch {
 
 impl Launch {
     /// `program` run with `home` as its home and working directory; `name` is shown in errors.
-    #[must_use]
     pub fn new(name: &str, program: impl AsRef<OsStr>, home: &Path) -> Self {
         let mut command = Command::new("setpriv");
         command
@@ -77,37 +76,30 @@ impl Launch {
     }
 
     /// Adds an argument.
-    #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.command.arg(arg);
         self
     }
 
     /// Sets a variable of the program's environment.
-    #[must_use]
     pub fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value);
         self
     }
 
     /// Keeps standard error out of the main log, in [`Program::errors`].
-    #[must_use]
     pub fn split_errors(mut self) -> Self {
         self.split = true;
         self
     }
 
     /// Of its standard output the log keeps only the lines that `keeps` wants.
-    #[must_use]
     pub fn keep(mut self, keeps: fn(&str) -> bool) -> Self {
         self.keeps = keeps;
         self
     }
 
-    /// Starts it.
-    ///
-    /// # Errors
-    /// `setpriv` is not there; a missing `program` shows as a program that ends with a line about it.
+    /// Starts it. A missing program shows as one that ends with a line about it.
     pub fn start(self) -> Result<Program> {
         let Self {
             name,
@@ -141,21 +133,16 @@ impl Launch {
 
 impl Program {
     /// Returns its output: standard output, and standard error too unless they were split.
-    #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
     }
 
     /// The number of its process.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Returns its resident memory now, in KiB.
-    ///
-    /// # Errors
-    /// The program has ended.
     pub fn resident(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .with_context(|| format!("{} is gone", self.name))?;
@@ -166,15 +153,11 @@ impl Program {
     }
 
     /// Standard error alone when split, else the same as [`Program::log`].
-    #[must_use]
     pub fn errors(&self) -> &Log {
         &self.errors
     }
 
     /// Writes a line to its standard input.
-    ///
-    /// # Errors
-    /// The program has ended.
     pub fn feed(&mut self, line: &str) -> Result<()> {
         let stdin = self
             .stdin
@@ -186,17 +169,11 @@ impl Program {
     }
 
     /// Sends it one signal.
-    ///
-    /// # Errors
-    /// The program has ended.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         kill_process(self.pid()?, signal).with_context(|| format!("signal to {}", self.name))
     }
 
-    /// Waits until it ends by itself.
-    ///
-    /// # Errors
-    /// The program does not end within `patience`; it keeps running.
+    /// Waits until it ends by itself; after `patience` this fails and the program keeps running.
     pub fn wait_end(&mut self, patience: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + patience;
         loop {
@@ -219,9 +196,6 @@ impl Program {
     }
 
     /// Asks it to end with SIGTERM and waits for that.
-    ///
-    /// # Errors
-    /// The program had ended already, or does not end in time.
     pub fn stop(&mut self) -> Result<ExitStatus> {
         if let Some(status) = self.child.try_wait()? {
             bail!(
@@ -235,9 +209,6 @@ impl Program {
     }
 
     /// Kills it and waits for its end.
-    ///
-    /// # Errors
-    /// The program had ended already.
     pub fn kill(&mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!("{} was gone before its end ({status})", self.name);
@@ -270,9 +241,6 @@ impl Drop for Program {
 }
 
 /// A folder for one peer, removed with the handle.
-///
-/// # Errors
-/// The temporary folder cannot be written.
 pub fn home(name: &str) -> Result<TempDir> {
     tempfile::Builder::new()
         .prefix(&format!("teetap-{name}-"))

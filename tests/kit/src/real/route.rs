@@ -30,17 +30,11 @@ pub struct Route {
 
 impl Route {
     /// Opens the way to `server`.
-    ///
-    /// # Errors
-    /// The proxy does not start.
     pub fn open(via: Via<'_>, server: &impl Server) -> Result<Self> {
         Self::open_to(via, server.addr())
     }
 
     /// Opens the way to a server that is reached at `server`.
-    ///
-    /// # Errors
-    /// The proxy does not start.
     pub fn open_to(via: Via<'_>, server: SocketAddr) -> Result<Self> {
         let teetap = match via {
             Via::Direct => None,
@@ -51,7 +45,6 @@ impl Route {
     }
 
     /// Where a client must connect to.
-    #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -59,9 +52,6 @@ impl Route {
     /// Ends the proxy and checks what it reports: it ran to the end, ended as SIGTERM asks, and saw exactly `protos` (the
     /// `proto` of each game session, in any order) come online and be closed by their clients. Straight there is nothing
     /// to check.
-    ///
-    /// # Errors
-    /// One of these does not hold.
     pub fn close(self, protos: &[&str]) -> Result<()> {
         let Some(objects) = self.finish()? else {
             return Ok(());
@@ -87,9 +77,6 @@ impl Route {
 
     /// As [`Route::close`], for sessions that the server ends (perhaps before they are online): each with the server's
     /// `reason`, word for word.
-    ///
-    /// # Errors
-    /// One of these does not hold.
     pub fn close_with(self, protos: &[&str], reason: &str) -> Result<()> {
         let Some(objects) = self.finish()? else {
             return Ok(());
@@ -123,9 +110,6 @@ impl Route {
 }
 
 /// Runs a scenario straight and through the `teetap` binary at this path; what it gives (the server's log) must be the same.
-///
-/// # Errors
-/// A run fails, or the two differ.
 pub fn both_ways(teetap: &Path, scenario: impl Fn(Via<'_>) -> Result<Vec<String>>) -> Result<()> {
     let direct = scenario(Via::Direct).context("the direct run")?;
     let proxied = scenario(Via::Proxy(teetap)).context("the run through the proxy")?;

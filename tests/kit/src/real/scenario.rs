@@ -9,9 +9,6 @@ use regex::escape;
 use super::{PATIENCE, Player, Server};
 
 /// The whole visit of a server's only player (so it is client 0), after it joined: entrance, chat both ways, rcon refused, granted and used, a death, a clean quit.
-///
-/// # Errors
-/// Anything did not happen, or happened that must not.
 pub fn visit(server: &mut impl Server, mut player: impl Player) -> Result<()> {
     let name = player.name().to_owned();
     entered(server, &name)?;
@@ -44,9 +41,6 @@ pub fn visit(server: &mut impl Server, mut player: impl Player) -> Result<()> {
 }
 
 /// The server kicks the joined `player` with a reason, which both sides then name.
-///
-/// # Errors
-/// One of them does not.
 pub fn kick(server: &mut impl Server, player: &impl Player) -> Result<()> {
     let name = player.name();
     entered(server, name)?;
@@ -75,9 +69,6 @@ pub fn kick(server: &mut impl Server, player: &impl Player) -> Result<()> {
 }
 
 /// The server refuses `player`, and the player receives `reason` unchanged.
-///
-/// # Errors
-/// The player does not get the reason.
 pub fn refused(player: &impl Player, reason: &str) -> Result<()> {
     hears(
         player,
@@ -86,9 +77,6 @@ pub fn refused(player: &impl Player, reason: &str) -> Result<()> {
 }
 
 /// Two joined players: both are in the game, and what `speaker` says reaches the server and `listener`.
-///
-/// # Errors
-/// One of them is not in the game, or the text does not arrive.
 pub fn chat_between(
     server: &impl Server,
     speaker: &mut impl Player,
@@ -102,9 +90,6 @@ pub fn chat_between(
 }
 
 /// The server's log says that the player is in the game.
-///
-/// # Errors
-/// This does not happen in time.
 pub fn entered(server: &impl Server, name: &str) -> Result<()> {
     let name = escape(name);
     let pattern = format!(r"team_join player='\d+:{name}'|'{name}' entered and joined the game");
@@ -112,9 +97,6 @@ pub fn entered(server: &impl Server, name: &str) -> Result<()> {
 }
 
 /// The server's log says that the player left by its own wish: no reason, so neither a timeout nor an error.
-///
-/// # Errors
-/// The log does not say so, or names a reason.
 pub fn left(server: &impl Server, name: &str) -> Result<()> {
     let name = escape(name);
     server

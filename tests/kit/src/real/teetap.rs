@@ -29,17 +29,11 @@ pub struct Teetap {
 
 impl Teetap {
     /// Starts the binary at `path` in front of `server` on a free port, with more `options` behind its own.
-    ///
-    /// # Errors
-    /// The program does not print where it listens.
     pub fn start(path: &Path, server: SocketAddr, options: &[&str]) -> Result<Self> {
         Self::start_keeping(path, server, options, |_| true)
     }
 
     /// As [`Teetap::start`], but only the objects whose lines `keeps` wants are kept; the others are counted.
-    ///
-    /// # Errors
-    /// As for [`Teetap::start`].
     pub fn start_keeping(
         path: &Path,
         server: SocketAddr,
@@ -74,41 +68,31 @@ impl Teetap {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn listen(&self) -> SocketAddr {
         self.listen
     }
 
     /// The number of its process.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.program.id()
     }
 
     /// Returns its resident memory now, in KiB.
-    ///
-    /// # Errors
-    /// The program has ended.
     pub fn resident(&self) -> Result<u64> {
         self.program.resident()
     }
 
     /// How many objects it has printed that were not kept.
-    #[must_use]
     pub fn skipped(&self) -> u64 {
         self.program.log().skipped()
     }
 
     /// The standard error.
-    #[must_use]
     pub fn errors(&self) -> &Log {
         self.program.errors()
     }
 
     /// All objects so far.
-    ///
-    /// # Errors
-    /// A line is not an object of schema version 1.
     pub fn objects(&self) -> Result<Vec<Value>> {
         self.program
             .log()
@@ -119,9 +103,6 @@ impl Teetap {
     }
 
     /// The first object for which `wanted` holds, waiting up to the usual patience.
-    ///
-    /// # Errors
-    /// None comes, or a line is not an object.
     pub fn wait_for(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -137,9 +118,6 @@ impl Teetap {
     }
 
     /// Ends it with SIGTERM; its exit code and all its objects.
-    ///
-    /// # Errors
-    /// The process had ended before, does not end, dies of the signal instead of exiting, or printed something that is not an object.
     pub fn stop(mut self) -> Result<(i32, Vec<Value>)> {
         self.program
             .signal(Signal::TERM)
@@ -154,9 +132,6 @@ impl Teetap {
     }
 
     /// Ends it as [`Teetap::stop`] does; the codes of all notes that it printed, each once.
-    ///
-    /// # Errors
-    /// As for [`Teetap::stop`], or a thread of it panicked, or it did not end by the signal.
     pub fn notes(self) -> Result<Vec<String>> {
         ensure!(!self.errors().contains("panicked"), "{}", self.errors().tail());
         let (code, objects) = self.stop()?;

@@ -39,17 +39,11 @@ pub struct TeeworldsServer {
 
 impl TeeworldsServer {
     /// Starts a server with `settings` (console lines) behind the shared ones.
-    ///
-    /// # Errors
-    /// The package is missing, or the server does not come up.
     pub fn start(settings: &[&str]) -> Result<Self> {
         Self::start_with(settings, |_| Ok(()))
     }
 
     /// As [`TeeworldsServer::start`]; `prepare` gets the server's data folder (`maps` and so on) first.
-    ///
-    /// # Errors
-    /// As for [`TeeworldsServer::start`], or those of `prepare`.
     pub fn start_with(settings: &[&str], prepare: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
         let home = home("teeworlds-server")?;
         let data = home.path().join(".local/share/teeworlds");
@@ -92,7 +86,6 @@ impl TeeworldsServer {
     }
 
     /// The home folder of the server.
-    #[must_use]
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -170,32 +163,22 @@ pub struct TeeworldsClient {
 
 impl TeeworldsClient {
     /// Starts a client that draws into memory: it joins, stays, hears and quits, but cannot act (there is no keyboard).
-    ///
-    /// # Errors
-    /// The package (or `libegl1`) is missing.
     pub fn offscreen(name: &str, server: SocketAddr) -> Result<Self> {
         Self::start(name, server, None)
     }
 
     /// Starts a client on an X server of its own; it runs any console line.
-    ///
-    /// # Errors
-    /// The package, xvfb or xdotool is missing.
     pub fn on_display(name: &str, server: SocketAddr) -> Result<Self> {
         Self::start(name, server, Some(Display::start()?))
     }
 
     /// Waits until the map is loaded and the game runs.
-    ///
-    /// # Errors
-    /// This does not happen in time.
     pub fn joined(self) -> Result<Self> {
         self.log().wait_for(r"client/network\]: loading done", PATIENCE)?;
         Ok(self)
     }
 
     /// The home folder of the client.
-    #[must_use]
     pub fn home(&self) -> &Path {
         self.home.path()
     }

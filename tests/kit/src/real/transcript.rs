@@ -22,9 +22,6 @@ const BY_THE_CLOCK: [&str; 5] = [
 ];
 
 /// The lines of a server's log after its start, comparable between runs.
-///
-/// # Errors
-/// The log has no start.
 pub fn server_transcript(log: &Log) -> Result<Vec<String>> {
     let stamp = Regex::new(r"^\[?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\]| [A-Z] )")?;
     let address = Regex::new(r"127\.0\.0\.1:\d+")?;
@@ -45,9 +42,6 @@ pub fn server_transcript(log: &Log) -> Result<Vec<String>> {
 }
 
 /// Fails with both texts and the first different line when they are not the same.
-///
-/// # Errors
-/// They differ.
 pub fn show_difference(direct: &[String], proxied: &[String]) -> Result<()> {
     let both = direct.len().max(proxied.len());
     let first = (0..both).find(|&at| direct.get(at) != proxied.get(at));

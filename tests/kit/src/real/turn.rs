@@ -20,17 +20,11 @@ pub struct Turn {
 }
 
 /// Waits until no test runs alone.
-///
-/// # Errors
-/// The test binary cannot be locked.
 pub fn shared() -> Result<Turn> {
     take(File::lock_shared)
 }
 
 /// Waits until no other test runs.
-///
-/// # Errors
-/// The test binary cannot be locked.
 pub fn alone() -> Result<Turn> {
     take(File::lock)
 }
