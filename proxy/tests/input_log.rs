@@ -19,13 +19,14 @@ use teetap_kit::{
     codec::Variant,
     link::{Conditions, SECOND},
     peer::{Options, Peer, Policy, Server},
+    rules::made,
     world::{Middle, Witness, World, client_addr, route},
 };
 use teetap_proxy::{
     io::input_log::{self, Header, InputLog, Recorder, Texts},
-    session::{Command, CommandId, Config, Events, Hub, Input, Output, Time},
+    session::{Config, Events, Hub, Input, Output, Time},
 };
-use teetap_rules::{Made, Program};
+use teetap_rules::Program;
 use teetap_wire::{Dir, def::Registry};
 
 /// Writes down what the hub of a virtual world is given and what it wants.
@@ -62,12 +63,8 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
     let header = Header::new(log.version, &config, addrs, UNIX_EPOCH);
     let (recorder, writing) = input_log::start(&log, &header).unwrap();
     let conditions = Conditions::bad(0.05);
-    let endless = Options {
-        limits: false,
-        ..Options::default()
-    };
     let policy = Policy {
-        options: endless.clone(),
+        options: Options::endless(),
         ..Policy::default()
     };
     let server = Server::new(variant, policy, seed);
@@ -79,9 +76,10 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
     );
     world.witness = Some(Box::new(Clerk(recorder)));
     for number in 0..3 {
+        let limits = false;
         let options = Options {
-            hello: Some(b"hello".to_vec()),
-            ..endless.clone()
+            limits,
+            ..Options::saying(b"hello")
         };
         let mut client = Peer::client(variant, options, seed + number);
         client.connect(0);
@@ -91,15 +89,8 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
         talk(&mut world, round);
         let session = world.hub().and_then(|hub| hub.session_of(client_addr(0)));
         if let (25 | 50, Some(session)) = (round, session) {
-            let message = Made {
-                dir: [Dir::C2s, Dir::S2c][usize::from(round == 50)],
-                vital: true,
-                data: b"one more".to_vec(),
-            };
-            world.input(Input::Command {
-                id: CommandId(1),
-                command: Command::Inject { session, message },
-            });
+            let dir = if round == 50 { Dir::S2c } else { Dir::C2s };
+            world.inject(session, made(dir, "one more"));
         }
         match round {
             10 => world.input(Input::Program(compiled(RULES))),

@@ -8,7 +8,7 @@ use teetap_kit::{
     link::SECOND,
     world::{Place, client_addr},
 };
-use teetap_proxy::session::{Input, ListenerId, UpstreamId};
+use teetap_proxy::session::UpstreamId;
 
 use crate::stage::{PAIRS, Phase, Stage};
 
@@ -17,14 +17,6 @@ const ASK: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
 fn stranger(number: u16) -> SocketAddr {
     let [high, low] = number.to_be_bytes();
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 7, high, low)), 9000)
-}
-
-fn ask(stage: &mut Stage, addr: SocketAddr, bytes: &[u8]) {
-    stage.world.input(Input::FromClient {
-        listener: ListenerId::FIRST,
-        addr,
-        bytes,
-    });
 }
 
 /// Datagrams that were sent to an address.
@@ -38,7 +30,7 @@ fn sent_to(stage: &Stage, addr: SocketAddr) -> Vec<Vec<u8>> {
 fn relays_are_bounded_and_end() {
     let mut stage = Stage::at(PAIRS[2], Phase::Online);
     for number in 0..1000 {
-        ask(&mut stage, stranger(number), ASK);
+        stage.world.stranger_sends(stranger(number), ASK);
         assert!(stage.world.sockets.len() <= 1 + 64);
     }
     assert_eq!(stage.world.sockets.len(), 1 + 64);
@@ -57,14 +49,14 @@ fn relay(stage: &Stage) -> UpstreamId {
 fn a_server_cannot_say_0_7_to_who_asked_in_0_6() {
     let mut stage = Stage::at(PAIRS[2], Phase::Online);
     let addr = stranger(1);
-    ask(&mut stage, addr, ASK);
+    stage.world.stranger_sends(addr, ASK);
     let upstream = relay(&stage);
     let mut hostile: Vec<Vec<u8>> = (0..=u8::MAX)
         .flat_map(|first| [6, 8, 9, 40].map(|len| vec![first; len]))
         .collect();
     hostile.push(Vec::new());
     for bytes in &hostile {
-        stage.world.input(Input::FromServer { upstream, bytes });
+        stage.world.server_sends(upstream, bytes);
     }
     let heard = sent_to(&stage, addr);
     // Half of all first bytes are connless; of these a quarter looks like 0.7, but for `x` `x`, which is not a DDNet header.
@@ -106,7 +98,7 @@ fn requests_are_cut_where_no_server_reads_on() {
     let mut stage = Stage::at(PAIRS[5], Phase::Online);
     let mut long = ASK.to_vec();
     long.resize(LARGEST, 0);
-    ask(&mut stage, stranger(1), &long);
+    stage.world.stranger_sends(stranger(1), &long);
     let sent = stage.world.network.sent.as_deref().unwrap();
     let last = sent
         .iter()
@@ -123,7 +115,7 @@ fn a_request_of_0_7_without_a_token_opens_nothing() {
         let mut stage = Stage::at(pair, Phase::Online);
         for token in [[0; 4], [0xff; 4], *b"TKEN", [1, 2, 3, 4]] {
             let bytes = [&[0x21], &token[..], &[5, 6, 7, 8], &[0xff; 4], b"gie3\x07"].concat();
-            ask(&mut stage, stranger(1), &bytes);
+            stage.world.stranger_sends(stranger(1), &bytes);
             stage.as_client(&bytes);
         }
         assert_eq!(stage.world.sockets.len(), 1, "{pair:?}");

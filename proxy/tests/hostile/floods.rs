@@ -7,10 +7,10 @@ use teetap_kit::{
     hostile::LARGEST,
     link::{MS, SECOND},
     peer::Refusal,
-    rules::program,
+    rules::{made, program},
 };
-use teetap_proxy::session::{Input, ListenerId, Notice, What};
-use teetap_rules::{Decide, Made, Message, Verdict};
+use teetap_proxy::session::{Input, Notice, What};
+use teetap_rules::{Decide, Message, Verdict};
 use teetap_wire::{Dir, Side};
 
 use crate::stage::{PAIRS, Phase, Stage};
@@ -33,11 +33,7 @@ fn clients_that_leave_at_once() {
             let connect = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
             let close = control::close(Variant::V6, 0, None, "");
             for bytes in [&connect, &close] {
-                stage.world.input(Input::FromClient {
-                    listener: ListenerId::FIRST,
-                    addr,
-                    bytes,
-                });
+                stage.world.stranger_sends(addr, bytes);
             }
             assert!(
                 stage.world.sockets.len() <= 1 + MOST,
@@ -61,11 +57,7 @@ fn clients_that_are_refused() {
         for number in 0..2000 {
             let bytes = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
             let addr = stranger(number);
-            stage.world.input(Input::FromClient {
-                listener: ListenerId::FIRST,
-                addr,
-                bytes: &bytes,
-            });
+            stage.world.stranger_sends(addr, &bytes);
             if number % 50 == 0 {
                 stage.run(30 * MS);
             }
@@ -90,11 +82,7 @@ fn a_client_that_comes_during_a_flood() {
                     number += 1;
                     let bytes = control::connect(variant, [1, 2, 3, 4], NO_TOKEN);
                     stage.world.server.policy.refusal = None;
-                    stage.world.input(Input::FromClient {
-                        listener: ListenerId::FIRST,
-                        addr: stranger(number),
-                        bytes: &bytes,
-                    });
+                    stage.world.stranger_sends(stranger(number), &bytes);
                 }
                 stage.run(10 * MS);
             }
@@ -116,11 +104,7 @@ fn what_opens_nothing_keeps_nothing() {
         // Neither connless nor a CONNECT, so these are strays.
         let stray = vec![byte & 0xdf | 0x02; if number % 10 == 0 { LARGEST } else { 50 }];
         for bytes in [&stray, &control::token_request([1, 2, 3, byte])] {
-            stage.world.input(Input::FromClient {
-                listener: ListenerId::FIRST,
-                addr,
-                bytes,
-            });
+            stage.world.stranger_sends(addr, bytes);
         }
     }
     assert_eq!(stage.world.sockets.len(), 1);
@@ -140,11 +124,7 @@ struct Echo;
 
 impl Decide for Echo {
     fn decide(&mut self, message: &Message<'_>) -> Verdict {
-        let made = Made {
-            dir: Dir::S2c,
-            vital: true,
-            data: b"made".to_vec(),
-        };
+        let made = made(Dir::S2c, "made");
         Verdict {
             after: if message.vital { Vec::new() } else { vec![made] },
             ..Verdict::PASS
@@ -161,11 +141,7 @@ fn what_rules_make_is_bounded() {
         stage.assert_talks();
         stage.world.clients[0].up.conditions.loss = 1.0;
         let shown = stage.shown(Side::Server);
-        let chunk = Chunk {
-            seq: None,
-            resend: false,
-            data: b"snap".to_vec(),
-        };
+        let chunk = Chunk::new(None, b"snap");
         let bytes = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk; 100]).build();
         for _ in 0..100 {
             stage.as_server(&bytes);

@@ -26,12 +26,7 @@ fn online(test: impl Fn(&mut Stage, Side, &str)) {
 fn wrong_tokens_are_named() {
     online(|stage, from, case| {
         for bytes in hostile::wrong_tokens(stage.shown(from)) {
-            let told = stage.told(from, &bytes);
-            assert_eq!(
-                (&told.codes[..], told.sent),
-                (&[Code::WrongToken][..], 0),
-                "{case}"
-            );
+            stage.refuses(from, &bytes, Code::WrongToken, format_args!("{case}"));
         }
     });
 }
@@ -45,12 +40,7 @@ fn missing_tokens_are_named() {
             Variant::Ddnet => vec![0x10, 0, 0, 0],
             _ => return,
         };
-        let told = stage.told(from, &bytes);
-        assert_eq!(
-            (&told.codes[..], told.sent),
-            (&[Code::MissingToken][..], 0),
-            "{case}"
-        );
+        stage.refuses(from, &bytes, Code::MissingToken, format_args!("{case}"));
     });
 }
 
@@ -58,11 +48,11 @@ fn missing_tokens_are_named() {
 fn what_is_cut_off_is_named() {
     online(|stage, from, case| {
         for len in 0..3 {
-            let told = stage.told(from, &[0x00, 1, 1][..len]);
-            assert_eq!(
-                (&told.codes[..], told.sent),
-                (&[Code::TooShort][..], 0),
-                "{case} {len}"
+            stage.refuses(
+                from,
+                &[0x00, 1, 1][..len],
+                Code::TooShort,
+                format_args!("{case} {len}"),
             );
         }
     });
@@ -99,11 +89,7 @@ fn bombs_are_named() {
 fn what_is_too_long_is_named_and_cut() {
     online(|stage, from, case| {
         let shown = stage.shown(from);
-        let chunk = Chunk {
-            seq: None,
-            resend: false,
-            data: b"short".to_vec(),
-        };
+        let chunk = Chunk::new(None, b"short");
         let mut bytes = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk]).build();
         bytes.resize(LARGEST, 0x55);
         let told = stage.told(from, &bytes);
@@ -136,21 +122,12 @@ fn the_mark_of_0_7_is_kept_from_clients_of_0_6() {
         if shown.format.is_seven() || from == Side::Client {
             return;
         }
-        let chunk = Chunk {
-            seq: Some(shown.next),
-            resend: false,
-            data: b"marked".to_vec(),
-        };
+        let chunk = Chunk::new(Some(shown.next), b"marked");
         let data = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk]).build();
         let alive = control::control(shown.format, shown.ack, shown.token, control::KEEPALIVE, &[]);
         for mut bytes in [data, alive] {
             bytes[0] |= 0x04;
-            let told = stage.told(from, &bytes);
-            assert_eq!(
-                (&told.codes[..], told.sent),
-                (&[Code::UnknownFlags][..], 0),
-                "{case}"
-            );
+            stage.refuses(from, &bytes, Code::UnknownFlags, format_args!("{case}"));
         }
     });
 }
@@ -174,12 +151,7 @@ fn wrong_acks_are_named() {
                         "{pair:?} {phase:?} {from}"
                     );
                     let close = control::close(shown.format, ack, shown.token, "bad ack");
-                    let told = stage.told(from, &close);
-                    assert_eq!(
-                        (&told.codes[..], told.sent),
-                        (&[code][..], 0),
-                        "{pair:?} {phase:?} {from}"
-                    );
+                    stage.refuses(from, &close, code, format_args!("{pair:?} {phase:?} {from}"));
                 }
                 stage.recover(phase);
             }
@@ -192,11 +164,11 @@ fn wrong_acks_are_named() {
 fn a_token_request_in_the_name_of_a_playing_client_of_0_6() {
     for pair in PAIRS.into_iter().filter(|pair| !pair.0.is_seven()) {
         let mut stage = Stage::at(pair, Phase::Online);
-        let told = stage.told(Side::Client, &control::token_request([1, 2, 3, 4]));
-        assert_eq!(
-            (&told.codes[..], told.sent),
-            (&[Code::UnknownFlags][..], 0),
-            "{pair:?}"
+        stage.refuses(
+            Side::Client,
+            &control::token_request([1, 2, 3, 4]),
+            Code::UnknownFlags,
+            format_args!("{pair:?}"),
         );
         stage.recover(Phase::Online);
     }
@@ -215,12 +187,7 @@ fn garbage_instead_of_an_answer_is_named() {
             (&[], Code::TooShort),
             (&[0x90, 0, 0, 1, 2, 3, 4, 0xff], Code::BadHuffman),
         ] {
-            let told = stage.told(Side::Server, bytes);
-            assert_eq!(
-                (&told.codes[..], told.sent),
-                (&[code][..], 0),
-                "{pair:?} {bytes:02x?}"
-            );
+            stage.refuses(Side::Server, bytes, code, format_args!("{pair:?} {bytes:02x?}"));
         }
         stage.recover(Phase::Opening);
     }

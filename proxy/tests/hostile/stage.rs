@@ -1,5 +1,7 @@
 //! A client and a server in session through the core, and an attacker that throws datagrams at both legs.
 
+use std::fmt;
+
 use teetap_kit::{
     codec::{Variant, control},
     hostile::{Shown, looks_seven},
@@ -8,7 +10,7 @@ use teetap_kit::{
     rules::pass_all,
     world::{self, Place, World, client_addr, hub},
 };
-use teetap_proxy::session::{Input, ListenerId, SessionId, State, UpstreamId, What};
+use teetap_proxy::session::{Input, SessionId, State, UpstreamId, What};
 use teetap_wire::{Code, Side};
 
 /// Which client meets which server: all framings, DDNet on either side, and the fallback to no token.
@@ -97,11 +99,7 @@ impl Stage {
     }
 
     fn new(pair: (Variant, Variant)) -> Self {
-        let policy = Policy {
-            greeting: vec![b"greeting".to_vec()],
-            ..Policy::default()
-        };
-        let server = Server::new(pair.1, policy, 5);
+        let server = Server::new(pair.1, Policy::greets(b"greeting"), 5);
         let mut world = World::new(hub(9, None, true), server, Conditions::GOOD, 3);
         world.network.sent = Some(Vec::new());
         world.add(client(pair.0, 1), Conditions::GOOD, 1);
@@ -147,18 +145,14 @@ impl Stage {
     /// The attacker sends from the client's address.
     pub(crate) fn as_client(&mut self, bytes: &[u8]) {
         let addr = client_addr(0);
-        self.world.input(Input::FromClient {
-            listener: ListenerId::FIRST,
-            addr,
-            bytes,
-        });
+        self.world.stranger_sends(addr, bytes);
         self.check_clients();
     }
 
     /// The attacker sends from the server's address.
     pub(crate) fn as_server(&mut self, bytes: &[u8]) {
         let upstream = self.upstream();
-        self.world.input(Input::FromServer { upstream, bytes });
+        self.world.server_sends(upstream, bytes);
         self.check_clients();
     }
 
@@ -243,6 +237,13 @@ impl Stage {
         );
     }
 
+    /// A datagram is refused for this one thing.
+    #[track_caller]
+    pub(crate) fn refuses(&mut self, from: Side, bytes: &[u8], code: Code, case: impl fmt::Display) {
+        let told = self.told(from, bytes);
+        assert_eq!((told.codes, told.sent), (vec![code], 0), "{case}: {bytes:02x?}");
+    }
+
     pub(crate) fn transcript(&self) -> String {
         let events = &self.world.events;
         let last = &events[events.len().saturating_sub(60)..];
@@ -291,9 +292,5 @@ pub(crate) struct Told {
 }
 
 fn client(variant: Variant, seed: u64) -> Peer {
-    let options = Options {
-        hello: Some(b"hello".to_vec()),
-        ..Options::default()
-    };
-    Peer::client(variant, options, seed)
+    Peer::client(variant, Options::saying(b"hello"), seed)
 }

@@ -9,6 +9,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+pub(crate) use teetap_kit::rules::made;
 use teetap_kit::{
     codec::{Chunk, Datagram, Flags, Token, Variant, control, extended, parse},
     link::{Conditions, SECOND},
@@ -72,14 +73,6 @@ pub(crate) fn fate(name: &'static str, fate: Fate) -> (&'static str, Verdict) {
     (name, Verdict::of(fate))
 }
 
-pub(crate) fn made(dir: Dir, text: &str) -> Made {
-    Made {
-        dir,
-        vital: true,
-        data: text.as_bytes().to_vec(),
-    }
-}
-
 impl Bench {
     fn new(kind: Variant) -> Self {
         Self::with(kind, config(3, None, true))
@@ -92,10 +85,7 @@ impl Bench {
             Conditions::GOOD,
             3,
         );
-        let options = Options {
-            hello: Some(b"hello".to_vec()),
-            ..Options::default()
-        };
+        let options = Options::saying(b"hello");
         let mut client = Peer::client(kind, options, 3);
         client.connect(0);
         world.add(client, Conditions::GOOD, 3);
@@ -154,26 +144,20 @@ impl Bench {
             .collect()
     }
 
-    pub(crate) fn inject(&mut self, made: Made) -> Vec<String> {
-        self.command(Command::Inject {
-            session: SessionId(1),
-            message: made,
-        })
+    pub(crate) fn inject(&mut self, message: Made) -> Vec<String> {
+        let session = SessionId(1);
+        self.command(Command::Inject { session, message })
     }
 
     pub(crate) fn release(&mut self, key: u64) -> Vec<String> {
-        self.command(Command::Release {
-            session: SessionId(1),
-            held: Held::Key(key),
-        })
+        let (session, held) = (SessionId(1), Held::Key(key));
+        self.command(Command::Release { session, held })
     }
 
     /// Releases one message of the server's.
     pub(crate) fn release_one(&mut self, held: HeldId) -> Vec<String> {
-        self.command(Command::Release {
-            session: SessionId(1),
-            held: Held::One(Dir::S2c, held),
-        })
+        let (session, held) = (SessionId(1), Held::One(Dir::S2c, held));
+        self.command(Command::Release { session, held })
     }
 
     /// Sets another program.
@@ -224,17 +208,16 @@ impl Bench {
         let mut bytes = self.encode(line);
         bytes.extend(tail);
         let upstream = self.upstream;
+        let bytes = &*bytes;
         if by_client {
+            let (listener, addr) = (ListenerId::FIRST, client_addr(0));
             self.input(Input::FromClient {
-                listener: ListenerId::FIRST,
-                addr: client_addr(0),
-                bytes: &bytes,
+                listener,
+                addr,
+                bytes,
             })
         } else {
-            self.input(Input::FromServer {
-                upstream,
-                bytes: &bytes,
-            })
+            self.input(Input::FromServer { upstream, bytes })
         }
     }
 

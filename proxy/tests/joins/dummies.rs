@@ -20,24 +20,19 @@ struct Both {
 }
 
 fn newcomer(pair: Pair, index: usize, seed: u64) -> Peer {
-    let options = Options {
-        hello: Some(format!("hello of {index}").into_bytes()),
-        limits: false,
-        ..Options::default()
-    };
+    let limits = false;
+    let saying = Options::saying(format!("hello of {index}").as_bytes());
+    let options = Options { limits, ..saying };
     Peer::client(pair.client, options, seed)
 }
 
 impl Both {
     /// The player joins, then its dummy.
     fn joined(pair: Pair, seed: u64) -> Self {
+        let options = Options::endless();
         let policy = Policy {
-            greeting: vec![GREETING.to_vec()],
-            options: Options {
-                limits: false,
-                ..Options::default()
-            },
-            ..Policy::default()
+            options,
+            ..Policy::greets(GREETING)
         };
         let server = Server::new(pair.server, policy, seed);
         let world = World::new(hub(seed, None, true), server, Conditions::GOOD, seed);
@@ -100,18 +95,9 @@ impl Both {
             has(self.slot(index).1, &up) && has(&self.world.clients[index].peer, &down),
             "{place}"
         );
-        let heard = self
-            .world
-            .clients
-            .iter()
-            .filter(|client| has(&client.peer, &down))
-            .count();
-        let read = self
-            .world
-            .server
-            .peers()
-            .filter(|(_, slot)| has(slot, &up))
-            .count();
+        let (clients, mut slots) = (self.world.clients.iter(), self.world.server.peers());
+        let heard = clients.filter(|client| has(&client.peer, &down)).count();
+        let read = slots.by_ref().filter(|(_, slot)| has(slot, &up)).count();
         assert_eq!((heard, read), (1, 1), "{place}");
     }
 }

@@ -5,7 +5,7 @@ use teetap_kit::{
     link::{Conditions, MS, SECOND},
     peer::{Peer, Server, State as PeerState},
 };
-use teetap_proxy::session::{Command, CommandId, Input, Notice, UpstreamId};
+use teetap_proxy::session::{Command, Input, Notice, UpstreamId};
 use teetap_wire::Side;
 
 use crate::stage::{Pair, Stage, closed};
@@ -31,6 +31,11 @@ fn unreachable(stage: &mut Stage) {
     }
 }
 
+fn unreachables(stage: &Stage) -> usize {
+    let is_one = |notice: &&Notice| matches!(notice, Notice::UpstreamUnreachable { .. });
+    stage.notices().iter().filter(is_one).count()
+}
+
 fn silences(stage: &Stage) -> Vec<u64> {
     let notices = stage.notices().into_iter();
     let silences = notices.filter_map(|notice| match notice {
@@ -38,10 +43,6 @@ fn silences(stage: &Stage) -> Vec<u64> {
         _ => None,
     });
     silences.collect()
-}
-
-fn is_clear(stage: &mut Stage) -> bool {
-    stage.world.sockets.is_empty() && stage.world.hub().unwrap().sessions() == 0
 }
 
 #[test]
@@ -55,12 +56,7 @@ fn a_client_may_wait_for_a_server_that_is_not_there_yet() {
             unreachable(&mut stage);
         }
         assert_eq!(silences(&stage), [2, 4, 8, 16], "{pair:?}");
-        let told = stage.notices();
-        let told = told
-            .iter()
-            .filter(|notice| matches!(notice, Notice::UpstreamUnreachable { .. }))
-            .count();
-        assert_eq!(told, 4, "{pair:?}: once in 5 s");
+        assert_eq!(unreachables(&stage), 4, "{pair:?}: once in 5 s");
         server_away(&mut stage, false);
         stage.run(3 * SECOND);
         stage.assert_plays();
@@ -75,12 +71,12 @@ fn a_client_that_gives_up_leaves_nothing_behind() {
         server_away(&mut stage, true);
         stage.run(4 * SECOND);
         // A 0.7 client whose token request was never answered is unknown; ours always is.
-        assert!(!is_clear(&mut stage));
+        assert!(!stage.is_clear());
         stage.vanish();
         stage.run(4 * SECOND);
-        assert!(!is_clear(&mut stage), "{pair:?}");
+        assert!(!stage.is_clear(), "{pair:?}");
         stage.run(4 * SECOND);
-        assert!(is_clear(&mut stage), "{pair:?}\n{}", stage.transcript());
+        stage.assert_clear("is not clear");
         server_away(&mut stage, false);
         stage.restart();
         stage.run(2 * SECOND);
@@ -95,7 +91,7 @@ fn a_client_of_teeworlds_0_7_gives_up_by_itself() {
     server_away(&mut stage, true);
     stage.run(25 * SECOND);
     assert!(matches!(stage.client().state(), PeerState::Dead(_)));
-    assert!(is_clear(&mut stage), "{}", stage.transcript());
+    stage.assert_clear("is not clear");
 }
 
 /// The server has let it in but the client is gone: the slot is given back.
@@ -112,18 +108,11 @@ fn a_client_that_never_comes_leaves_no_slot() {
         stage.vanish();
         stage.world.clients[0].up.conditions = DEAD;
         stage.run(20 * SECOND);
-        assert!(is_clear(&mut stage), "{pair:?}\n{}", stage.transcript());
-        assert_eq!(
-            stage.world.server.peers().count(),
-            0,
-            "{pair:?}\n{}",
-            stage.transcript()
-        );
-        for (_, end) in stage.ended_slots() {
-            assert!(
-                matches!(end, PeerState::Closed { by_peer: true, .. }),
-                "{pair:?} {end:?}"
-            );
+        stage.assert_clear("is not clear");
+        stage.equal(stage.world.server.peers().count(), 0, "slots");
+        for end in stage.ends() {
+            let closed = matches!(end, PeerState::Closed { by_peer: true, .. });
+            assert!(closed, "{pair:?} {end:?}");
         }
     }
 }
@@ -142,12 +131,7 @@ fn a_session_survives_the_silence_of_its_server() {
             stage.run(SECOND);
         }
         assert_eq!(silences(&stage), [5], "{pair:?}");
-        let told = stage.notices();
-        let told = told
-            .iter()
-            .filter(|notice| matches!(notice, Notice::UpstreamUnreachable { .. }))
-            .count();
-        assert_eq!(told, 12, "{pair:?}");
+        assert_eq!(unreachables(&stage), 12, "{pair:?}");
         server_away(&mut stage, false);
         stage.run(3 * SECOND);
         stage.assert_plays();
@@ -166,11 +150,10 @@ fn a_vanished_client_is_given_up_after_two_minutes() {
         stage.slot().options.limits = false;
         stage.vanish();
         stage.run(115 * SECOND);
-        assert!(!is_clear(&mut stage), "{pair:?}");
+        assert!(!stage.is_clear(), "{pair:?}");
         stage.run(10 * SECOND);
-        assert!(is_clear(&mut stage), "{pair:?}");
-        let ends: Vec<PeerState> = stage.ended_slots().into_iter().map(|(_, end)| end).collect();
-        assert_eq!(ends, [closed("Timeout")], "{pair:?}");
+        stage.assert_clear("is not clear");
+        assert_eq!(stage.ends(), [closed("Timeout")], "{pair:?}");
     }
 }
 
@@ -184,7 +167,7 @@ fn a_servers_own_limit_reaches_the_client() {
     stage.run(12 * SECOND);
     assert_eq!(*stage.client().state(), closed("Timeout"));
     stage.run(3 * SECOND);
-    assert!(is_clear(&mut stage));
+    stage.assert_clear("is not clear");
 }
 
 #[test]
@@ -211,21 +194,13 @@ fn a_command_closes_one_leg_or_both() {
                 side,
                 reason: b"enough"[..].into(),
             };
-            stage.world.input(Input::Command {
-                id: CommandId(1),
-                command,
-            });
+            stage.world.command(command);
             stage.run(5 * SECOND);
-            assert!(is_clear(&mut stage), "{pair:?}");
+            stage.assert_clear("is not clear");
             let client_told = *stage.client().state() == closed("enough");
             assert_eq!(client_told, side != Some(Side::Server), "{pair:?} {side:?}");
-            let ends: Vec<PeerState> = stage.ended_slots().into_iter().map(|(_, end)| end).collect();
-            let wanted = if side == Some(Side::Client) {
-                vec![]
-            } else {
-                vec![closed("enough")]
-            };
-            assert_eq!(ends, wanted, "{pair:?} {side:?}");
+            let wanted = vec![closed("enough"); usize::from(side != Some(Side::Client))];
+            assert_eq!(stage.ends(), wanted, "{pair:?} {side:?}");
         }
     }
 }
@@ -237,8 +212,7 @@ fn early_ends_of_servers_that_ban_for_them_are_told() {
             let mut stage = Stage::new(pair, 1);
             stage.run(after);
             assert!(stage.plays(), "{pair:?}");
-            let now = stage.world.now;
-            stage.client().close("", now);
+            stage.leave("");
             stage.run(SECOND);
             let bans = pair.is_tokenless() || pair.client.is_seven();
             let told = stage.notices().contains(&Notice::EarlyClose);
@@ -271,8 +245,7 @@ fn many_clients_of_all_kinds_play_at_once() {
             .world
             .clients
             .iter()
-            .filter(|client| client.peer.is_online())
-            .count();
-        assert_eq!(online, 20 - index);
+            .filter(|client| client.peer.is_online());
+        assert_eq!(online.count(), 20 - index);
     }
 }

@@ -18,9 +18,8 @@ const OTHER: u16 = 8305;
 /// A stage whose first server has another one beside it.
 fn joined(pair: Pair, seed: u64, options: Options) -> Stage {
     let policy = Policy {
-        greeting: vec![GREETING.to_vec()],
         options,
-        ..Policy::default()
+        ..Policy::greets(GREETING)
     };
     let other = Server::new(pair.server, policy.clone(), seed + 1);
     let mut stage = Stage::with(pair, seed, policy, hub(seed, None, true));
@@ -56,19 +55,13 @@ fn told(stage: &mut Stage) -> ListenerId {
             let known = (0..9).map(ListenerId).find(|id| listen_addr(*id).port() == port);
             return known.unwrap_or_else(|| panic!("{:?}: sent away to port {port}", stage.pair));
         }
-        assert!(
-            stage.world.now < end,
-            "{:?}: no redirect\n{}",
-            stage.pair,
-            stage.transcript()
-        );
+        stage.check(stage.world.now < end, "no redirect");
     }
 }
 
 /// Leaves as DDNet's client does, with a CLOSE, and joins there from the same port.
 fn follow(stage: &mut Stage, listener: ListenerId) {
-    let now = stage.world.now;
-    stage.client().close("", now);
+    stage.leave("");
     stage.step();
     stage.world.clients[0].listener = listener;
     stage.restart();
@@ -82,7 +75,7 @@ fn assert_plays_at(stage: &mut Stage, port: u16, listener: ListenerId) {
         addr: client_addr(0),
         listener,
     };
-    assert!(stage.client().is_online(), "{pair:?}\n{}", stage.transcript());
+    stage.check(stage.world.clients[0].peer.is_online(), "not online");
     let id = stage.world.hub().unwrap().session_of(client);
     assert!(
         id.is_some() && stage.online == [id.unwrap()],
@@ -97,7 +90,10 @@ fn assert_plays_at(stage: &mut Stage, port: u16, listener: ListenerId) {
     says(stage, port, &down);
     stage.run(SECOND);
     let heard = |peer: &Peer, text: &[u8]| peer.delivered.iter().any(|message| message.data == text);
-    assert!(heard(stage.client(), &down), "{pair:?}\n{}", stage.transcript());
+    stage.check(
+        heard(&stage.world.clients[0].peer, &down),
+        "the client does not hear",
+    );
     let server = &stage.world.server;
     for (number, server) in [(8303, server), (OTHER, &stage.world.others[&OTHER])] {
         let slots: Vec<&Peer> = server.peers().map(|(_, slot)| slot).collect();
@@ -166,12 +162,8 @@ fn on_a_bad_line_no_redirect_gets_past() {
         for (seed, packing) in
             (0..10).flat_map(|seed| [(seed, Packing::Clear), (seed, Packing::Always(Ending::Padded))])
         {
-            let options = Options {
-                limits: false,
-                packing,
-                ..Options::default()
-            };
-            let mut stage = joined(pair, seed, options);
+            let endless = Options::endless();
+            let mut stage = joined(pair, seed, Options { packing, ..endless });
             stage.client().options.limits = false;
             stage.world.set_conditions(Conditions::bad(0.3));
             let before = stage.world.clients[0].down.lost + stage.world.down.lost;
@@ -226,10 +218,11 @@ fn the_browser_sees_the_other_server_there() {
     let there = told(&mut stage);
     let addr = client_addr(7);
     for (listener, counts) in [(there, [0, 1]), (ListenerId::FIRST, [1, 1]), (there, [1, 2])] {
+        let bytes = REQUEST;
         stage.world.input(Input::FromClient {
             listener,
             addr,
-            bytes: REQUEST,
+            bytes,
         });
         stage.run(SECOND);
         let other = &stage.world.others[&OTHER];
@@ -243,10 +236,7 @@ fn the_browser_sees_the_other_server_there() {
     let mut answered = Vec::new();
     for upstream in relays {
         stage.world.network.sent = Some(Vec::new());
-        stage.world.input(Input::FromServer {
-            upstream,
-            bytes: ANSWER,
-        });
+        stage.world.server_sends(upstream, ANSWER);
         let sent = stage.world.network.sent.take().unwrap();
         answered.extend(sent.into_iter().map(|sent| (sent.place, sent.addr, sent.bytes)));
     }
@@ -261,14 +251,14 @@ fn a_client_of_0_6_is_shielded_behind_every_listen_socket() {
     let mut stage = joined(pair, 6, Options::default());
     says(&mut stage, 8303, &extended::redirect(OTHER));
     let there = told(&mut stage);
-    let bytes = control::token_request([1, 2, 3, 4]);
+    let bytes = &control::token_request([1, 2, 3, 4]);
     for (number, answers) in [(0, 0), (1, 1)] {
         stage.world.network.sent = Some(Vec::new());
         let (listener, addr) = (there, client_addr(number));
         stage.world.input(Input::FromClient {
             listener,
             addr,
-            bytes: &bytes,
+            bytes,
         });
         assert_eq!(
             stage.count(Place::ToClient, control::TOKEN),
@@ -292,9 +282,8 @@ fn a_reconnecting_client_replaces_its_session() {
                 .last()
                 .map(|message| message.data.clone());
             assert_eq!(heard.as_deref(), Some(&extended::RECONNECT[..]), "{pair:?}");
-            let now = stage.world.now;
             if leaves {
-                stage.client().close("", now);
+                stage.leave("");
                 stage.step();
             } else {
                 // Tokenless, only silence distinguishes a restart from a late copy; the server waits 10 s.
@@ -322,10 +311,7 @@ fn a_client_that_reconnects_from_another_port_is_a_second_session() {
     for pair in Pair::ALL {
         let mut stage = joined(pair, 8, Options::default());
         says(&mut stage, 8303, &extended::RECONNECT);
-        let options = Options {
-            hello: Some(HELLO.to_vec()),
-            ..Options::default()
-        };
+        let options = Options::saying(HELLO);
         let world = &mut stage.world;
         let index = world.add(Peer::client(pair.client, options, 99), Conditions::GOOD, 99);
         world.clients[index].peer.connect(world.now);

@@ -89,7 +89,7 @@ fn every_command_has_an_answer() {
         bench.command(Command::Resync { session: one });
         bench.command(Command::Resync { session: none });
         bench.inject(made(Dir::C2s, "x"));
-        bench.inject(made(Dir::C2s, &"x".repeat(2000)));
+        bench.inject(made(Dir::C2s, "x".repeat(2000)));
         bench.release(5);
         bench.command(close(Some(one)));
         bench.command(close(Some(one)));

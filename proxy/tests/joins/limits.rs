@@ -7,7 +7,7 @@ use teetap_kit::{
     link::{MS, SECOND},
     world::{Place, World},
 };
-use teetap_proxy::session::{Input, ListenerId, Notice};
+use teetap_proxy::session::Notice;
 
 use crate::stage::{Pair, Stage};
 
@@ -19,19 +19,11 @@ fn address(ip: [u8; 4], port: u16) -> SocketAddr {
 fn knock(world: &mut World, addr: SocketAddr, variant: Variant) {
     let [a, b] = addr.port().to_be_bytes();
     let bytes = control::connect(variant, [a, b, 7, 7], NO_TOKEN);
-    world.input(Input::FromClient {
-        listener: ListenerId::FIRST,
-        addr,
-        bytes: &bytes,
-    });
+    world.stranger_sends(addr, &bytes);
 }
 
 fn limits_told(stage: &Stage) -> usize {
-    let notices = stage.notices();
-    notices
-        .iter()
-        .filter(|notice| **notice == Notice::HalfOpenLimit)
-        .count()
+    stage.times(&Notice::HalfOpenLimit)
 }
 
 #[test]
@@ -112,11 +104,7 @@ fn a_short_token_request_gets_no_answer() {
         let mut bytes = request.clone();
         bytes.resize(len, 0);
         let addr = address([10, 5, 0, 1], 1000);
-        stage.world.input(Input::FromClient {
-            listener: ListenerId::FIRST,
-            addr,
-            bytes: &bytes,
-        });
+        stage.world.stranger_sends(addr, &bytes);
         let answers: Vec<usize> = sent_to(&stage, addr);
         assert_eq!(answers, if len >= 519 { vec![12] } else { vec![] }, "{len} bytes");
         stage.world.network.sent = Some(Vec::new());
@@ -142,11 +130,7 @@ fn a_connect_of_0_7_needs_the_token_that_its_address_was_given() {
         for own in [[5, 6, 7, 8], *b"TKEN", NO_TOKEN] {
             let bytes = control::connect(Variant::V7, own, server);
             let addr = address([10, 5, 0, 1], 1000);
-            stage.world.input(Input::FromClient {
-                listener: ListenerId::FIRST,
-                addr,
-                bytes: &bytes,
-            });
+            stage.world.stranger_sends(addr, &bytes);
         }
     }
     assert_eq!(stage.world.hub().unwrap().sessions(), 1);

@@ -7,29 +7,23 @@ use teetap_kit::{
 };
 use teetap_proxy::session::{Notice, UpstreamId};
 
-use crate::stage::{Pair, Stage};
+use crate::stage::{Pair, Stage, pair};
 
-const DDNET: Pair = Pair {
-    client: Variant::Ddnet,
-    server: Variant::Ddnet,
-};
+const DDNET: Pair = pair(Variant::Ddnet, Variant::Ddnet);
 
 fn losing(pair: Pair, place: Place, message: u8, times: u32) -> Stage {
     let mut stage = Stage::new(pair, 21);
-    stage.world.network.losses.push(Loss {
+    let loss = Loss {
         place,
         message,
         times,
-    });
+    };
+    stage.world.network.losses.push(loss);
     stage
 }
 
 fn repeats(stage: &Stage) -> usize {
-    let notices = stage.notices();
-    notices
-        .iter()
-        .filter(|notice| **notice == Notice::AcceptRepeated)
-        .count()
+    stage.times(&Notice::AcceptRepeated)
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_person_injects() {
             ..made(Dir::C2s, "n")
         };
         assert_eq!(bench.inject(loose), ["S a2 -:n"]);
-        let large = made(Dir::C2s, &"x".repeat(1389));
+        let large = made(Dir::C2s, "x".repeat(1389));
         assert_eq!(bench.inject(large), [""; 0]);
         assert!(matches!(bench.notices.last(), Some(Notice::InjectRefused { .. })));
     });

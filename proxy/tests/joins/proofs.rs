@@ -7,11 +7,11 @@ use teetap_kit::{
     codec::{Variant, control},
     link::{Conditions, MS, SECOND},
     peer::{Policy, game},
-    rules::{BOTH, program},
+    rules::{BOTH, made, program},
     world::{Witness, hub},
 };
-use teetap_proxy::session::{Command, CommandId, Input, Notice, Output, Time};
-use teetap_rules::{Decide, Fate, Made, Message, Verdict};
+use teetap_proxy::session::{Input, Notice, Output, Time};
+use teetap_rules::{Decide, Fate, Message, Verdict};
 use teetap_wire::Dir;
 
 use crate::stage::{GREETING, PAUSE, Pair, Stage, has, pair};
@@ -135,10 +135,10 @@ impl Join {
     }
 
     fn assert_plays(&mut self) {
-        let place = format!("{:?}\n{}", self.stage.pair, self.stage.transcript());
-        assert!(self.is_in(), "not in session: {place}");
-        assert!(self.stage.talks(3 * SECOND), "no talk: {place}");
-        assert_eq!(self.stage.online.len(), 1, "{place}");
+        self.stage.check(self.is_in(), "not in session");
+        let talks = self.stage.talks(3 * SECOND);
+        self.stage.check(talks, "no talk");
+        self.stage.equal(self.stage.online.len(), 1, "sessions online");
     }
 
     fn assert_untouched(&self) {
@@ -146,25 +146,9 @@ impl Join {
         assert!(seen.made.is_empty(), "{:?}: {:02x?}", self.stage.pair, seen.made);
     }
 
-    fn labels(&self) -> usize {
-        let notices = self.stage.notices();
-        notices
-            .iter()
-            .filter(|notice| **notice == Notice::LegacyJoin)
-            .count()
-    }
-
     fn inject(&mut self, dir: Dir, text: &str) {
         let session = self.stage.session().unwrap();
-        let message = Made {
-            dir,
-            vital: true,
-            data: text.as_bytes().to_vec(),
-        };
-        self.stage.world.input(Input::Command {
-            id: CommandId(1),
-            command: Command::Inject { session, message },
-        });
+        self.stage.world.inject(session, made(dir, text));
     }
 }
 
@@ -183,7 +167,8 @@ fn a_client_proves_itself_and_plays() {
             seen.is_over && seen.kept == 0 && seen.crossed > 20,
             "{pair:?}: {seen:?}"
         );
-        assert_eq!(join.labels(), 1, "{pair:?}\n{}", join.stage.transcript());
+        join.stage
+            .equal(join.stage.times(&Notice::LegacyJoin), 1, "labels");
         assert_eq!(join.stage.world.server.counters.opened, 1);
         assert_eq!(join.stage.ever_online, 1);
     }
@@ -201,11 +186,8 @@ fn rules_touch_nothing_before_the_server_acks_the_client() {
                 join.stage.say();
             }
             join.stage.step();
-            assert!(
-                join.stage.world.now < 10 * SECOND,
-                "{pair:?}\n{}",
-                join.stage.transcript()
-            );
+            join.stage
+                .check(join.stage.world.now < 10 * SECOND, "the join is not over");
         }
         join.assert_plays();
         join.assert_untouched();
@@ -242,20 +224,11 @@ fn nothing_is_injected_before_the_server_acks_the_client() {
                 join.stage.say();
             }
             join.stage.step();
-            assert!(
-                join.stage.world.now < 10 * SECOND,
-                "{pair:?}\n{}",
-                join.stage.transcript()
-            );
+            join.stage
+                .check(join.stage.world.now < 10 * SECOND, "the join is not over");
         }
         join.assert_untouched();
-        let refused = |why: &'static str| {
-            let notices = join.stage.notices();
-            notices
-                .iter()
-                .filter(|notice| **notice == Notice::InjectRefused { why: why.into() })
-                .count()
-        };
+        let refused = |why: &'static str| join.stage.times(&Notice::InjectRefused { why: why.into() });
         let (early, joining) = (
             refused("the session is not online"),
             refused("a tokenless join is not over"),
@@ -297,11 +270,8 @@ fn a_client_proves_itself_on_a_bad_line() {
                     attempts += 1;
                 }
                 join.stage.step();
-                assert!(
-                    join.stage.world.now < 200 * SECOND,
-                    "{pair:?} seed {seed}\n{}",
-                    join.stage.transcript()
-                );
+                let now = join.stage.world.now;
+                join.stage.check(now < 200 * SECOND, format_args!("seed {seed}"));
             }
             join.assert_untouched();
             lost += join.stage.world.up.lost + join.stage.world.down.lost;
@@ -320,20 +290,11 @@ fn a_client_proves_itself_on_a_bad_line() {
 /// A server without tokens repeats its answer until the client comes; that is not such a join.
 #[test]
 fn a_slow_client_of_0_6_4_is_no_legacy_join() {
-    let mut stage = Stage::with(
-        pair(Variant::V6, Variant::V6),
-        1,
-        Policy::default(),
-        hub(1, None, true),
-    );
+    let mut stage = Stage::new(pair(Variant::V6, Variant::V6), 1);
     stage.world.clients[0].up.conditions.delay = 700 * MS;
     stage.run(5 * SECOND);
     assert!(stage.plays());
-    assert!(
-        !stage.notices().contains(&Notice::LegacyJoin),
-        "{}",
-        stage.transcript()
-    );
+    stage.equal(stage.times(&Notice::LegacyJoin), 0, "labels");
 }
 
 /// Acks wrap to 0 every 1024 messages; the join has been over for long.
@@ -348,15 +309,7 @@ fn a_join_is_over_for_good() {
     stage.run(2 * SECOND);
     assert_eq!((stage.client().numbers().0, stage.client().unacked()), (0, 0));
     let session = stage.session().unwrap();
-    let message = Made {
-        dir: Dir::S2c,
-        vital: true,
-        data: b"in time".to_vec(),
-    };
-    stage.world.input(Input::Command {
-        id: CommandId(1),
-        command: Command::Inject { session, message },
-    });
+    stage.world.inject(session, made(Dir::S2c, "in time"));
     stage.run(SECOND);
     assert!(has(stage.client(), b"in time"), "{:?}", stage.notices());
 }

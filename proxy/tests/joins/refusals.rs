@@ -25,42 +25,17 @@ fn refused(pair: Pair, policy: &Policy, middle: Middle) -> (PeerState, Stage) {
 #[test]
 fn the_client_reads_the_servers_refusal() {
     let text = "You have been banned for 5 minutes (Stressing network)";
+    let slots = |max_clients, max_clients_per_ip| Policy {
+        max_clients,
+        max_clients_per_ip,
+        ..Policy::default()
+    };
     let cases = [
-        (
-            Policy {
-                refusal: Some(Refusal::Full),
-                ..Policy::default()
-            },
-            "This server is full",
-        ),
-        (
-            Policy {
-                max_clients: 0,
-                ..Policy::default()
-            },
-            "This server is full",
-        ),
-        (
-            Policy {
-                max_clients_per_ip: 0,
-                ..Policy::default()
-            },
-            "Only 0 players with the same IP are allowed",
-        ),
-        (
-            Policy {
-                refusal: Some(Refusal::Banned(text.into())),
-                ..Policy::default()
-            },
-            text,
-        ),
-        (
-            Policy {
-                refusal: Some(Refusal::WrongPassword),
-                ..Policy::default()
-            },
-            "Wrong password",
-        ),
+        (Policy::refuses(Refusal::Full), "This server is full"),
+        (slots(0, 64), "This server is full"),
+        (slots(64, 0), "Only 0 players with the same IP are allowed"),
+        (Policy::refuses(Refusal::Banned(text.into())), text),
+        (Policy::refuses(Refusal::WrongPassword), "Wrong password"),
     ];
     for pair in Pair::ALL {
         for (policy, reason) in &cases {
@@ -75,19 +50,13 @@ fn the_client_reads_the_servers_refusal() {
                 );
                 continue;
             }
-            assert_eq!(
-                proxied,
-                closed(reason),
-                "{pair:?} {reason}\n{}",
-                stage.transcript()
-            );
+            stage.equal(&proxied, &closed(reason), reason);
             // 0.6.5 reads no CLOSE without token while it connects; the proxy says it with one.
             let improved =
                 direct == PeerState::Connecting && pair.client == Variant::V65 && pair.is_tokenless();
             assert!(improved || direct == proxied, "{pair:?} {reason}: {direct:?}");
             stage.run(3 * SECOND);
-            assert_eq!(stage.world.hub().unwrap().sessions(), 0, "{pair:?} {reason}");
-            assert!(stage.world.sockets.is_empty(), "{pair:?} {reason}");
+            stage.assert_clear(reason);
         }
     }
 }
@@ -95,10 +64,7 @@ fn the_client_reads_the_servers_refusal() {
 #[test]
 fn a_refused_client_may_try_again() {
     for pair in Pair::ALL {
-        let policy = Policy {
-            refusal: Some(Refusal::Full),
-            ..Policy::default()
-        };
+        let policy = Policy::refuses(Refusal::Full);
         let (end, mut stage) = refused(pair, &policy, hub(2, None, true));
         assert_eq!(end, closed("This server is full"), "{pair:?}");
         stage.world.server.policy.refusal = None;
@@ -130,14 +96,11 @@ fn the_reason_of_a_quit_reaches_the_server() {
     for pair in Pair::ALL {
         for reason in ["Client shutdown", "flüstern", ""] {
             let mut stage = Stage::joined(pair, 3);
-            let now = stage.world.now;
-            stage.client().close(reason, now);
+            stage.leave(reason);
             stage.run(SECOND);
-            let ends: Vec<PeerState> = stage.ended_slots().into_iter().map(|(_, end)| end).collect();
-            assert_eq!(ends, [closed(reason)], "{pair:?}");
+            assert_eq!(stage.ends(), [closed(reason)], "{pair:?}");
             stage.run(3 * SECOND);
-            assert!(stage.world.sockets.is_empty());
-            assert_eq!(stage.world.hub().unwrap().sessions(), 0);
+            stage.assert_clear(reason);
             let told = stage.world.events.iter().filter_map(|event| match &event.what {
                 What::Session(change) if change.state == State::Closing => change.reason.clone(),
                 _ => None,
@@ -157,23 +120,11 @@ fn a_client_may_leave_while_joining() {
         for moment in (0..14).map(|tick| tick * 10 * MS) {
             let mut stage = Stage::new(pair, 8);
             stage.run(moment);
-            let now = stage.world.now;
-            stage.client().close("changed my mind", now);
+            stage.leave("changed my mind");
             // Without a slot nothing is requested from a server for longer than the client could repeat its CONNECT.
             stage.run(15 * SECOND);
-            assert_eq!(
-                stage.world.hub().unwrap().sessions(),
-                0,
-                "{pair:?} at {moment}\n{}",
-                stage.transcript()
-            );
-            assert!(stage.world.sockets.is_empty(), "{pair:?} at {moment}");
-            assert_eq!(
-                stage.world.server.peers().count(),
-                0,
-                "{pair:?} at {moment}\n{}",
-                stage.transcript()
-            );
+            stage.assert_clear(moment);
+            stage.equal(stage.world.server.peers().count(), 0, moment);
         }
     }
 }
@@ -190,15 +141,10 @@ fn on_both_kinds(test: impl Fn(&mut Stage)) {
             }
             test(&mut stage);
             stage.run(3 * SECOND);
-            assert!(
-                stage.online.len() == 1 && stage.plays(),
-                "{pair:?} {renumbered}\n{}",
-                stage.transcript()
-            );
-            assert!(
-                stage.talks(SECOND),
-                "{pair:?} {renumbered}\n{}",
-                stage.transcript()
+            let talks = stage.plays() && stage.talks(SECOND);
+            stage.check(
+                stage.online.len() == 1 && talks,
+                format_args!("renumbered {renumbered}"),
             );
         }
     }
@@ -257,13 +203,9 @@ fn a_close_with_a_wrong_token_ends_nothing() {
 
 fn server_sends(stage: &mut Stage, bytes: &[u8]) {
     let upstream = *stage.world.sockets.last().unwrap_or(&UpstreamId(1));
-    assert!(
-        stage.world.server.peer(upstream_addr(upstream)).is_some(),
-        "{:?}\n{}",
-        stage.pair,
-        stage.transcript()
-    );
-    stage.world.input(Input::FromServer { upstream, bytes });
+    let slot = stage.world.server.peer(upstream_addr(upstream));
+    stage.check(slot.is_some(), "no slot");
+    stage.world.server_sends(upstream, bytes);
 }
 
 /// The single CLOSE gets lost: the other side finds out by itself, and the proxy gives up its session.
@@ -271,16 +213,15 @@ fn server_sends(stage: &mut Stage, bytes: &[u8]) {
 fn a_lost_close_leaves_nothing_behind() {
     for pair in Pair::ALL {
         let mut stage = Stage::joined(pair, 3);
+        let (place, message, times) = (Place::FromClient, control::CLOSE, 1);
         stage.world.network.losses.push(Loss {
-            place: Place::FromClient,
-            message: control::CLOSE,
-            times: 1,
+            place,
+            message,
+            times,
         });
-        let now = stage.world.now;
-        stage.client().close("bye", now);
+        stage.leave("bye");
         stage.run(130 * SECOND);
-        assert_eq!(stage.world.hub().unwrap().sessions(), 0, "{pair:?}");
-        assert!(stage.world.sockets.is_empty(), "{pair:?}");
+        stage.assert_clear("after the CLOSE");
         assert_eq!(stage.world.server.peers().count(), 0, "{pair:?}");
     }
 }

@@ -66,11 +66,11 @@ fn join_under_echoes(pair: Pair, seed: u64, sum: &mut Sum) {
         // DDNet's 0.7 client requests a token once; only the network could heal its loss.
         let single = pair.client == Variant::D7 && *stage.client().state() == State::WantToken;
         let joining = !stage.client().is_online();
-        let loss = if joining { 0.25 } else { 0.05 };
+        let bad = if joining { 0.25 } else { 0.05 };
         let conditions = if single {
             Conditions::GOOD
         } else {
-            Conditions::bad(loss)
+            Conditions::bad(bad)
         };
         stage.world.set_conditions(conditions);
         if stage.world.now >= next_word {
@@ -80,48 +80,22 @@ fn join_under_echoes(pair: Pair, seed: u64, sum: &mut Sum) {
         stage.step();
         echo.repeat(&mut stage);
         let slots = stage.world.server.peers().count() + stage.world.server.finished.len();
-        assert!(
-            slots <= 1,
-            "seed {seed} {pair:?}: {slots} slots\n{}",
-            stage.transcript()
-        );
+        stage.check(slots <= 1, format_args!("seed {seed}: {slots} slots"));
     }
     stage.world.set_conditions(Conditions::GOOD);
-    assert!(
-        stage.plays() && stage.talks(5 * SECOND),
-        "seed {seed} {pair:?}: not in session: {:?}\n{}",
-        stage.client().state().clone(),
-        stage.transcript()
-    );
-    assert_eq!(
-        stage.ever_online,
-        1,
-        "seed {seed} {pair:?}\n{}",
-        stage.transcript()
-    );
-    assert_eq!(stage.online.len(), 1, "seed {seed} {pair:?}");
+    let seed = format_args!("seed {seed}");
+    let talks = stage.plays() && stage.talks(5 * SECOND);
+    stage.check(talks, seed);
+    stage.equal((stage.ever_online, stage.online.len()), (1, 1), seed);
     let counters = stage.world.server.counters;
-    assert_eq!(
-        counters.rejoins,
-        0,
-        "seed {seed} {pair:?}\n{}",
-        stage.transcript()
-    );
-    assert_eq!(counters.opened, 1, "seed {seed} {pair:?}");
-    let notices = stage.notices();
-    let repeated = notices
-        .iter()
-        .filter(|notice| **notice == Notice::AcceptRepeated)
-        .count();
+    stage.equal((counters.rejoins, counters.opened), (0, 1), seed);
+    let repeated = stage.times(&Notice::AcceptRepeated);
     if pair.has_lone_accept() {
         let accepts = stage.count(Place::ToServer, control::ACCEPT);
-        assert_eq!(accepts, 1 + repeated, "seed {seed}\n{}", stage.transcript());
+        stage.equal(accepts, 1 + repeated, seed);
     }
     sum.accepts_repeated += repeated;
-    sum.joins_beside += notices
-        .iter()
-        .filter(|notice| **notice == Notice::Candidate)
-        .count();
+    sum.joins_beside += stage.times(&Notice::Candidate);
     sum.copies += echo.copies;
     sum.lost += stage.world.clients[0].up.lost;
 }

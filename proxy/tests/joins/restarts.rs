@@ -28,28 +28,21 @@ fn restart_at(pair: Pair, moment: u64, seed: u64) -> Stage {
 }
 
 fn restart(stage: &mut Stage, moment: u64) {
-    let pair = stage.pair;
     stage.restart();
     let begun = stage.world.now;
     while !stage.plays() {
         stage.step();
         let took = stage.world.now - begun;
-        assert!(
+        let state = stage.client().state().clone();
+        stage.check(
             took <= SOON,
-            "{pair:?} restarted after {} ms: {:?}\n{}",
-            moment / MS,
-            stage.client().state().clone(),
-            stage.transcript()
+            format_args!("restarted after {} ms: {state:?}", moment / MS),
         );
     }
     stage.assert_plays();
     for (addr, end) in stage.ended_slots() {
-        assert!(
-            matches!(end, State::Closed { by_peer: true, .. }),
-            "{pair:?} restarted after {} ms: slot of {addr} ended {end:?}\n{}",
-            moment / MS,
-            stage.transcript()
-        );
+        let what = format_args!("restarted after {} ms: slot of {addr} ended {end:?}", moment / MS);
+        stage.check(matches!(end, State::Closed { by_peer: true, .. }), what);
     }
 }
 
@@ -62,11 +55,7 @@ fn a_restart_at_any_moment_plays_again() {
         let late = [SECOND / 2, SECOND, 3 * SECOND / 2, 4 * SECOND, 20 * SECOND];
         for moment in early.chain(late) {
             let stage = restart_at(pair, moment, moment ^ 77);
-            took_over += stage
-                .notices()
-                .iter()
-                .filter(|notice| **notice == Notice::Restart)
-                .count();
+            took_over += stage.times(&Notice::Restart);
         }
     }
     assert!(took_over > 50, "{took_over}");
@@ -139,19 +128,12 @@ fn a_restart_on_a_bad_line_plays_again() {
             // client looks at acks before tokens, so late datagrams of the old slot can move its window.
             while !stage.client().is_online() || stage.client().delivered.is_empty() {
                 stage.step();
-                assert!(
-                    stage.world.now - begun < 20 * SECOND,
-                    "{pair:?} seed {seed}\n{}",
-                    stage.transcript()
-                );
+                stage.check(stage.world.now - begun < 20 * SECOND, format_args!("seed {seed}"));
             }
             stage.world.set_conditions(Conditions::GOOD);
             stage.run(5 * SECOND);
-            assert!(
-                stage.talks(SECOND),
-                "{pair:?} seed {seed}\n{}",
-                stage.transcript()
-            );
+            let talks = stage.talks(SECOND);
+            stage.check(talks, format_args!("seed {seed}"));
             assert_eq!(stage.online.len(), 1, "{pair:?} seed {seed}");
             assert_eq!(stage.world.server.counters.rejoins, 0, "{pair:?} seed {seed}");
         }

@@ -11,11 +11,7 @@ use crate::stage::{GREETING, Pair, Stage, closed};
 
 /// A server's program starts: no slots, other tokens.
 fn start(stage: &mut Stage, seed: u64) {
-    let policy = Policy {
-        greeting: vec![GREETING.to_vec()],
-        ..Policy::default()
-    };
-    stage.world.server = Server::new(stage.pair.server, policy, seed);
+    stage.world.server = Server::new(stage.pair.server, Policy::greets(GREETING), seed);
 }
 
 /// The client's program, started again at once or some time later, plays within some seconds.

@@ -1,6 +1,6 @@
 //! A world with one client that joins one server, and the questions a test has about it.
 
-use std::net::SocketAddr;
+use std::{fmt, net::SocketAddr};
 
 use teetap_kit::{
     codec::{Variant, control},
@@ -76,10 +76,8 @@ impl Stage {
     }
 
     pub(crate) fn with(pair: Pair, seed: u64, policy: Policy, middle: Middle) -> Self {
-        let policy = Policy {
-            greeting: vec![GREETING.to_vec()],
-            ..policy
-        };
+        let greeting = vec![GREETING.to_vec()];
+        let policy = Policy { greeting, ..policy };
         let mut world = World::new(
             middle,
             Server::new(pair.server, policy, seed),
@@ -119,6 +117,11 @@ impl Stage {
         let count = self.world.server.peers().count();
         assert_eq!(count, 1, "{pair:?}: slots of the server");
         self.world.server.peers_mut().next().unwrap().1
+    }
+
+    /// Returns true if the hub has neither a session nor a socket.
+    pub(crate) fn is_clear(&mut self) -> bool {
+        self.world.sockets.is_empty() && self.world.hub().unwrap().sessions() == 0
     }
 
     /// The living session of the client's address.
@@ -166,16 +169,31 @@ impl Stage {
             }
         }
         self.told = self.world.events.len();
-        assert!(
-            self.online.len() <= 1,
-            "two sessions online\n{}",
-            self.transcript()
-        );
+        self.check(self.online.len() <= 1, "two sessions online");
     }
 
     pub(crate) fn transcript(&self) -> String {
         let lines: Vec<String> = self.world.events.iter().map(world::transcript).collect();
         lines.join("\n")
+    }
+
+    /// Fails with the transcript unless `holds`.
+    #[track_caller]
+    pub(crate) fn check(&self, holds: bool, what: impl fmt::Display) {
+        assert!(holds, "{:?} {what}\n{}", self.pair, self.transcript());
+    }
+
+    /// Fails with the transcript unless both are the same.
+    #[track_caller]
+    pub(crate) fn equal<T: PartialEq + fmt::Debug>(&self, got: T, wanted: T, what: impl fmt::Display) {
+        assert_eq!(got, wanted, "{:?} {what}\n{}", self.pair, self.transcript());
+    }
+
+    /// Fails unless the hub has neither a session nor a socket any more.
+    #[track_caller]
+    pub(crate) fn assert_clear(&mut self, what: impl fmt::Display) {
+        let clear = self.is_clear();
+        self.check(clear, what);
     }
 
     /// Returns true if both ends are in session with one another.
@@ -189,18 +207,9 @@ impl Stage {
 
     /// One session, one slot, and what either side says reaches the other.
     pub(crate) fn assert_plays(&mut self) {
-        assert!(
-            self.plays(),
-            "{:?}: not in session\n{}",
-            self.pair,
-            self.transcript()
-        );
-        assert!(
-            self.talks(SECOND),
-            "{:?}: no talk\n{}",
-            self.pair,
-            self.transcript()
-        );
+        self.check(self.plays(), "not in session");
+        let talks = self.talks(SECOND);
+        self.check(talks, "no talk");
         assert_eq!(self.online.len(), 1, "{:?}", self.pair);
     }
 
@@ -254,6 +263,11 @@ impl Stage {
         notices.collect()
     }
 
+    /// How often this notice came.
+    pub(crate) fn times(&self, wanted: &Notice) -> usize {
+        self.notices().iter().filter(|notice| *notice == wanted).count()
+    }
+
     /// How the slots ended that the server has no more.
     pub(crate) fn ended_slots(&self) -> Vec<(SocketAddr, PeerState)> {
         let finished = self.world.server.finished.iter();
@@ -261,15 +275,22 @@ impl Stage {
             .map(|(addr, peer)| (*addr, peer.state().clone()))
             .collect()
     }
+
+    /// The same without their addresses.
+    pub(crate) fn ends(&self) -> Vec<PeerState> {
+        self.ended_slots().into_iter().map(|(_, end)| end).collect()
+    }
+
+    /// The client leaves with a reason.
+    pub(crate) fn leave(&mut self, reason: &str) {
+        let now = self.world.now;
+        self.client().close(reason, now);
+    }
 }
 
 fn new_client(pair: Pair, joins: bool, seed: u64) -> Peer {
-    let options = Options {
-        hello: Some(HELLO.to_vec()),
-        joins,
-        ..Options::default()
-    };
-    Peer::client(pair.client, options, seed)
+    let options = Options::saying(HELLO);
+    Peer::client(pair.client, Options { joins, ..options }, seed)
 }
 
 pub(crate) fn has(peer: &Peer, message: &[u8]) -> bool {

@@ -30,15 +30,14 @@ struct Outcome {
 
 fn meet(client: Variant, (server, challenges): (Variant, bool), middle: Middle) -> (Outcome, World) {
     let policy = Policy {
-        greeting: vec![GREETING.to_vec()],
         challenges,
-        ..Policy::default()
+        ..Policy::greets(GREETING)
     };
     let mut world = World::new(middle, Server::new(server, policy, 5), Conditions::GOOD, 5);
+    let joins = true;
     let options = Options {
-        hello: Some(HELLO.to_vec()),
-        joins: true,
-        ..Options::default()
+        joins,
+        ..Options::saying(HELLO)
     };
     world.add(Peer::client(client, options, 5), Conditions::GOOD, 5);
     world.clients[0].peer.connect(0);

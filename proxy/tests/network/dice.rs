@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use teetap_kit::link::Random;
-use teetap_rules::{Decide, Fate, Made, Message, Order, Verdict};
+use teetap_kit::{link::Random, rules::made};
+use teetap_rules::{Decide, Fate, Message, Order, Verdict};
 use teetap_wire::Dir;
 
 /// A thing that can happen to a message.
@@ -97,13 +97,7 @@ fn verdict(kind: Kind, message: &Message<'_>) -> Verdict {
         data.extend(message.data);
         data
     };
-    let made = |prefix, dir| {
-        vec![Made {
-            dir,
-            vital: true,
-            data: prefixed(prefix),
-        }]
-    };
+    let made = |prefix, dir| vec![made(dir, prefixed(prefix))];
     let ms = Duration::from_millis;
     let fate = match kind {
         Kind::Drop => Fate::Drop,

@@ -9,6 +9,7 @@
     reason = "a test: what may not happen fails it"
 )]
 
+mod compare;
 mod dice;
 mod run;
 
@@ -26,7 +27,10 @@ const VARIANTS: [Variant; 2] = [Variant::V7, Variant::Ddnet];
 /// Runs many seeds; every one has to deliver everything.
 fn all_arrive(seeds: Range<u64>, plan: impl Fn(u64) -> Plan) {
     for seed in seeds {
-        let plan = plan(seed);
+        let plan = Plan {
+            variant: variant(seed),
+            ..plan(seed)
+        };
         let outcome = run(seed, &plan);
         if outcome.fate != Fate::Complete {
             explain(seed, &plan);
@@ -36,10 +40,11 @@ fn all_arrive(seeds: Range<u64>, plan: impl Fn(u64) -> Plan) {
 
 /// Fails with the transcript of a run.
 fn explain(seed: u64, plan: &Plan) {
+    let trace = true;
     let outcome = run(
         seed,
         &Plan {
-            trace: true,
+            trace,
             ..plan.clone()
         },
     );
@@ -57,17 +62,13 @@ fn variant(seed: u64) -> Variant {
 
 #[test]
 fn no_rules_at_ten_percent_loss() {
-    all_arrive(0..500, |seed| Plan {
-        variant: variant(seed),
-        ..Plan::default()
-    });
+    all_arrive(0..500, |_| Plan::default());
 }
 
 #[test]
 fn drops_edits_and_injections() {
     let kinds = [Kind::Drop, Kind::Edit, Kind::Before, Kind::After];
-    all_arrive(1000..1800, |seed| Plan {
-        variant: variant(seed),
+    all_arrive(1000..1800, |_| Plan {
         kinds: Kind::mix(6, &kinds),
         ..Plan::default()
     });
@@ -76,8 +77,7 @@ fn drops_edits_and_injections() {
 #[test]
 fn bursts_that_wrap_the_numbers() {
     let kinds = [Kind::Drop, Kind::Edit, Kind::Before, Kind::After];
-    all_arrive(2000..2060, |seed| Plan {
-        variant: variant(seed),
+    all_arrive(2000..2060, |_| Plan {
         kinds: Kind::mix(6, &kinds),
         conditions: Conditions::bad(0.02),
         burst: true,
@@ -97,8 +97,7 @@ fn messages_that_come_late_or_twice_or_in_another_order() {
         Kind::Lose,
         Kind::Reply,
     ];
-    all_arrive(3000..3600, |seed| Plan {
-        variant: variant(seed),
+    all_arrive(3000..3600, |_| Plan {
         kinds: Kind::mix(12, &kinds),
         conditions: Conditions::bad(0.05),
         ..Plan::default()
@@ -116,8 +115,7 @@ fn messages_that_are_held_while_others_queue_behind() {
         Kind::Wait,
         Kind::Held,
     ];
-    all_arrive(4000..4060, |seed| Plan {
-        variant: variant(seed),
+    all_arrive(4000..4060, |_| Plan {
         kinds: Kind::mix(60, &kinds),
         conditions: Conditions::bad(0.02),
         burst: true,
@@ -137,7 +135,6 @@ fn rules_that_start_at_any_moment() {
         Kind::Reorder,
     ];
     all_arrive(5000..6000, |seed| Plan {
-        variant: variant(seed),
         kinds: Kind::mix(10, &kinds),
         rules_from: Some(SECOND + (seed % 300) * 100 * MS),
         burst: seed % 8 == 0,
@@ -149,7 +146,6 @@ fn rules_that_start_at_any_moment() {
 #[test]
 fn a_first_injection_at_any_moment() {
     all_arrive(6000..7000, |seed| Plan {
-        variant: variant(seed),
         inject_at: Some(SECOND + (seed % 250) * 100 * MS),
         burst: seed % 8 == 0,
         conditions: Conditions::bad(if seed % 8 == 0 { 0.02 } else { 0.1 }),

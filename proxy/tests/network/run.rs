@@ -1,19 +1,17 @@
 //! One run: a client and a server that talk for a while over bad hops, and what arrived.
 
-use std::collections::BTreeSet;
-
 use teetap_kit::{
     codec::Variant,
     link::{Conditions, Random, SECOND},
     peer::{Counters, Options, Peer, Policy, Server},
-    rules::{BOTH, program},
+    rules::{BOTH, made, program},
     world::{self, Middle, World, client_addr, hub},
 };
-use teetap_proxy::session::{Command, CommandId, Input};
-use teetap_rules::Made;
+use teetap_proxy::session::Input;
 use teetap_wire::Dir;
 
-use crate::dice::{Dice, Kind, Memo};
+use crate::compare::check;
+use crate::dice::{Dice, Kind};
 
 /// The first message of a client: the server's slot is up when it has it.
 const HELLO: &[u8] = b"hello";
@@ -88,10 +86,10 @@ pub(crate) struct Outcome {
 }
 
 /// One side's messages, and what was made of them.
-struct Side {
+pub(crate) struct Side {
     name: &'static str,
-    c2s: bool,
-    sent: Vec<Vec<u8>>,
+    pub(crate) c2s: bool,
+    pub(crate) sent: Vec<Vec<u8>>,
 }
 
 pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
@@ -143,12 +141,8 @@ pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
         done = world.now > plan.talk && world.now - since > QUIET && is_settled(&world);
     }
     if !world.clients[0].peer.is_online() || server_peer(&world).is_none() {
-        return outcome(
-            &world,
-            Fate::NeverJoined,
-            format!("{:?}", world.clients[0].peer.state()),
-            transcript,
-        );
+        let why = format!("{:?}", world.clients[0].peer.state());
+        return outcome(&world, Fate::NeverJoined, why, transcript);
     }
     match check(&world, &sides, &memo, &injected) {
         Ok(()) => outcome(&world, Fate::Complete, String::new(), transcript),
@@ -157,18 +151,9 @@ pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
 }
 
 fn world(seed: u64, plan: &Plan) -> World {
-    let options = Options {
-        limits: plan.limits,
-        hello: Some(HELLO.to_vec()),
-        ..Options::default()
-    };
-    let policy = Policy {
-        options: Options {
-            limits: plan.limits,
-            ..Options::default()
-        },
-        ..Policy::default()
-    };
+    let mut options = Options::saying(HELLO);
+    let mut policy = Policy::default();
+    (options.limits, policy.options.limits) = (plan.limits, plan.limits);
     let middle = if plan.bare {
         Middle::Wire
     } else {
@@ -232,16 +217,10 @@ fn send_map(world: &mut World, sides: &mut [Side; 2]) {
     else {
         return;
     };
+    let size = [900, 1388][usize::from(server.variant() == Variant::V7)];
     while server.unacked() < WINDOW && server_side.sent.len() < PIECES {
         let mut message = format!("s{}", server_side.sent.len()).into_bytes();
-        message.resize(
-            if server.variant() == Variant::V7 {
-                1388
-            } else {
-                900
-            },
-            0xa5,
-        );
+        message.resize(size, 0xa5);
         server.send_vital(&message, now);
         server.flush(now);
         server_side.sent.push(message);
@@ -265,21 +244,12 @@ fn inject(world: &mut World) -> Vec<Vec<u8>> {
     if !world.clients[0].peer.is_online() || !server_peer(world).is_some_and(Peer::is_online) {
         return Vec::new();
     }
-    let mut made = Vec::new();
-    for dir in [Dir::C2s, Dir::S2c] {
-        let data = format!("X{dir}").into_bytes();
-        made.push(data.clone());
-        let message = Made {
-            dir,
-            vital: true,
-            data,
-        };
-        world.input(Input::Command {
-            id: CommandId(1),
-            command: Command::Inject { session, message },
-        });
-    }
-    made
+    let texts = [Dir::C2s, Dir::S2c].map(|dir| {
+        let text = format!("X{dir}").into_bytes();
+        world.inject(session, made(dir, text.clone()));
+        text
+    });
+    texts.to_vec()
 }
 
 /// Injects this many messages while nothing reaches the client, then lets it hear again. What it got.
@@ -292,15 +262,7 @@ pub(crate) fn inject_into_silence(plan: &Plan, count: usize) -> Vec<String> {
         .expect("a session");
     world.clients[0].down.conditions.loss = 1.0;
     for n in 0..count {
-        let message = Made {
-            dir: Dir::S2c,
-            vital: true,
-            data: format!("X{n}").into_bytes(),
-        };
-        world.input(Input::Command {
-            id: CommandId(1),
-            command: Command::Inject { session, message },
-        });
+        world.inject(session, made(Dir::S2c, format!("X{n}")));
     }
     world.run(3 * SECOND);
     world.clients[0].down.conditions.loss = 0.0;
@@ -319,7 +281,7 @@ pub(crate) fn inject_into_silence(plan: &Plan, count: usize) -> Vec<String> {
         .collect()
 }
 
-fn server_peer(world: &World) -> Option<&Peer> {
+pub(crate) fn server_peer(world: &World) -> Option<&Peer> {
     world.server.peers().next().map(|(_, peer)| peer)
 }
 
@@ -366,94 +328,4 @@ fn outcome(world: &World, fate: Fate, why: String, transcript: Vec<String>) -> O
         ],
         transcript,
     }
-}
-
-/// Compares the messages that arrived with those that were meant.
-fn check(world: &World, sides: &[Side; 2], memo: &Memo, injected: &[Vec<u8>]) -> Result<(), String> {
-    let server = server_peer(world).ok_or("no slot")?;
-    let client = &world.clients[0].peer;
-    if world.server.counters.opened != 1 || world.server.counters.rejoins != 0 {
-        return Err(format!("{:?}", world.server.counters));
-    }
-    for peer in [client, server] {
-        let counters = peer.counters;
-        if counters.ahead + counters.malformed + counters.missing_chunks + counters.trailing + counters.stray
-            > 0
-        {
-            return Err(format!("{:?}: {counters:?}", peer.role()));
-        }
-    }
-    for (side, receiver) in [(&sides[0], server), (&sides[1], client)] {
-        let vital = receiver.delivered.iter().filter(|message| message.vital);
-        let got: Vec<&[u8]> = vital.map(|message| message.data.as_slice()).collect();
-        compare(side, memo, injected, &got)?;
-    }
-    Ok(())
-}
-
-fn compare(side: &Side, memo: &Memo, injected: &[Vec<u8>], got: &[&[u8]]) -> Result<(), String> {
-    let memo = memo.lock().unwrap();
-    let mut meant = Vec::new();
-    // Messages whose place among the others is free.
-    let mut loose: BTreeSet<Vec<u8>> = injected.iter().cloned().collect();
-    let prefixed = |prefix: &str, message: &[u8]| [prefix.as_bytes(), message].concat();
-    for ((c2s, message), kind) in memo.iter() {
-        if *c2s != side.c2s && *kind == Kind::Reply {
-            let reply = prefixed("R", message);
-            meant.push(reply.clone());
-            loose.insert(reply);
-        }
-    }
-    for message in &side.sent {
-        let kind = memo
-            .get(&(side.c2s, message.clone()))
-            .copied()
-            .unwrap_or(Kind::Pass);
-        match kind {
-            Kind::Drop => {}
-            Kind::Edit => meant.push(prefixed("M", message)),
-            Kind::Before => meant.extend([prefixed("I", message), message.clone()]),
-            Kind::After => meant.extend([message.clone(), prefixed("J", message)]),
-            Kind::Twice | Kind::TwiceLater => meant.extend([message.clone(), message.clone()]),
-            _ => meant.push(message.clone()),
-        }
-        if matches!(kind, Kind::Late | Kind::Reorder | Kind::TwiceLater) {
-            loose.insert(message.clone());
-        }
-    }
-    let suffix = if side.c2s { "c2s" } else { "s2c" };
-    meant.extend(
-        injected
-            .iter()
-            .filter(|made| made.ends_with(suffix.as_bytes()))
-            .cloned(),
-    );
-    let fixed = |list: &mut dyn Iterator<Item = &[u8]>| -> Vec<String> {
-        list.filter(|message| !loose.contains(*message))
-            .map(|m| String::from_utf8_lossy(m).into_owned())
-            .collect()
-    };
-    let ordered_meant = fixed(&mut meant.iter().map(Vec::as_slice));
-    let ordered_got = fixed(&mut got.iter().copied());
-    if ordered_meant != ordered_got {
-        let at = ordered_meant
-            .iter()
-            .zip(&ordered_got)
-            .take_while(|(meant, got)| meant == got)
-            .count();
-        return Err(format!(
-            "{suffix}: {} meant, {} got; they part at {at}: meant {:?}, got {:?}",
-            ordered_meant.len(),
-            ordered_got.len(),
-            ordered_meant.get(at),
-            ordered_got.get(at)
-        ));
-    }
-    let mut all_meant: Vec<&[u8]> = meant.iter().map(Vec::as_slice).collect();
-    let mut all_got = got.to_vec();
-    all_meant.sort_unstable();
-    all_got.sort_unstable();
-    (all_meant == all_got)
-        .then_some(())
-        .ok_or_else(|| format!("{suffix}: other messages than meant"))
 }

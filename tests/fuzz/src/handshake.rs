@@ -133,11 +133,8 @@ impl Door {
             2 => control::control(variant, ack, token, control::ACCEPT, &[]),
             3 => control::control(variant, ack, token, input.byte(), &[input.bytes()]),
             _ => {
-                let chunk = teetap_kit::codec::Chunk {
-                    seq: Some(u16::from(input.byte()) % 8),
-                    resend: false,
-                    data: vec![input.byte(); 5],
-                };
+                let chunk =
+                    teetap_kit::codec::Chunk::new(Some(u16::from(input.byte()) % 8), vec![input.byte(); 5]);
                 teetap_kit::codec::Datagram::of_chunks(variant, ack, token, vec![chunk]).build()
             }
         }

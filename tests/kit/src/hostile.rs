@@ -111,11 +111,7 @@ pub fn of_every_variant(shown: Shown, token: Token) -> Vec<Vec<u8>> {
     let mut datagrams = Vec::new();
     for variant in Variant::ALL {
         let token = (variant != Variant::V6).then_some(token);
-        let chunk = Chunk {
-            seq: Some(shown.next),
-            resend: false,
-            data: b"from somebody else".to_vec(),
-        };
+        let chunk = Chunk::new(Some(shown.next), b"from somebody else");
         datagrams.push(Datagram::of_chunks(variant, shown.ack, token, vec![chunk]).build());
         for message in 0..8 {
             datagrams.push(control::control(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Logic, Message, Opening, Program, RuleId, Verdict};
+use teetap_rules::{Decide, Logic, Made, Message, Opening, Program, RuleId, Verdict};
 use teetap_wire::{Dir, Proto};
 
 /// Both directions.
@@ -34,6 +34,12 @@ pub fn program<D: Decide>(
 ) -> Option<Arc<Program>> {
     let dirs = dirs.to_vec();
     Some(Arc::new(Program::new("code of a test", Code { dirs, open })))
+}
+
+/// A vital message made by a rule or a command.
+pub fn made(dir: Dir, data: impl Into<Vec<u8>>) -> Made {
+    let (vital, data) = (true, data.into());
+    Made { dir, vital, data }
 }
 
 /// A program that could change everything and changes nothing.

@@ -122,10 +122,7 @@ impl Arena {
     /// Starts a client's program; one that was there ended silently.
     fn start(&mut self, addr: SocketAddr, variant: Variant) {
         self.seed += 1;
-        let options = Options {
-            hello: Some(b"hello".to_vec()),
-            ..Options::default()
-        };
+        let options = Options::saying(b"hello");
         let mut peer = Peer::client(variant, options, self.seed);
         peer.connect(self.now);
         if self.clients.insert(addr, peer).is_some() {

@@ -13,6 +13,14 @@ pub struct Chunk {
     pub data: Vec<u8>,
 }
 
+impl Chunk {
+    /// A chunk that is sent for the first time.
+    pub fn new(seq: Option<u16>, data: impl Into<Vec<u8>>) -> Self {
+        let (resend, data) = (false, data.into());
+        Self { seq, resend, data }
+    }
+}
+
 /// A chunk inside a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkRef<'a> {

@@ -99,6 +99,26 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// A client whose first message is this.
+    pub fn saying(hello: &[u8]) -> Self {
+        let hello = Some(hello.to_vec());
+        Self {
+            hello,
+            ..Self::default()
+        }
+    }
+
+    /// A peer that never gives up.
+    pub fn endless() -> Self {
+        let limits = false;
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+}
+
 /// The counters of a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {

@@ -5,19 +5,22 @@
 //! kind of hops, so that what the proxy adds can be distinguished from what the network does.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::net::SocketAddr;
 
-use teetap_proxy::session::{Config, Event, Events, Hub, Input, ListenerId, Output, Route, Time, UpstreamId};
-use teetap_wire::def::Registry;
+use teetap_proxy::session::{
+    Command, CommandId, Event, Hub, Input, ListenerId, Output, SessionId, Time, UpstreamId,
+};
+use teetap_rules::Made;
 
 use crate::link::{Conditions, Hop, MS};
 use crate::peer::{Peer, Server};
 
 pub use self::network::{Loss, Network, Place, Sent};
+pub use self::setup::{client_addr, config, hub, listen_addr, route, upstream_addr};
 pub use self::transcript::transcript;
 
 mod network;
+mod setup;
 mod transcript;
 
 /// How often peers look at their timers.
@@ -90,57 +93,9 @@ pub struct World {
     pub network: Network,
 }
 
-/// Where the first server is, and where the hub listens in front of it.
-pub fn route() -> Route {
-    Route {
-        listen: listen_addr(ListenerId::FIRST),
-        server: SocketAddr::from(([10, 8, 0, 1], 8303)),
-    }
-}
-
-/// The address of a listen socket.
-pub fn listen_addr(listener: ListenerId) -> SocketAddr {
-    let port = u16::try_from(9_000 + listener.0 % 10_000).unwrap_or(0);
-    SocketAddr::from(([10, 9, 0, 2], port))
-}
-
-/// The address that the server sees of an upstream socket.
-pub fn upstream_addr(upstream: UpstreamId) -> SocketAddr {
-    SocketAddr::from((
-        Ipv4Addr::new(10, 9, 0, 1),
-        u16::try_from(20_000 + upstream.0 % 40_000).unwrap_or(0),
-    ))
-}
-
 /// DDNet's ACCEPT with its token.
 fn is_lone_accept(bytes: &[u8]) -> bool {
     matches!(bytes, [0x10, 0, 0, 3, _, _, _, _])
-}
-
-/// The address of the n-th client.
-pub fn client_addr(index: usize) -> SocketAddr {
-    SocketAddr::from((
-        Ipv4Addr::new(10, 1, 0, 1),
-        u16::try_from(40_000 + index % 20_000).unwrap_or(0),
-    ))
-}
-
-/// A hub for tests, see [`config`].
-pub fn hub(seed: u64, patience: Option<Duration>, events: bool) -> Middle {
-    Middle::Hub(Box::new(Hub::new(config(seed, patience, events), route())))
-}
-
-/// A configuration for tests: a secret made of the seed, any protocol, the built-in definitions.
-pub fn config(seed: u64, patience: Option<Duration>, events: bool) -> Config {
-    let secret = (u128::from(seed) << 64 | 7).to_be_bytes();
-    Config {
-        seed,
-        secret,
-        proto: None,
-        patience,
-        events: if events { Events::All } else { Events::Nothing },
-        registry: Registry::builtin(),
-    }
 }
 
 impl World {
@@ -237,6 +192,32 @@ impl World {
         }
     }
 
+    /// Hands the hub a datagram that came to its first listen socket from any address.
+    pub fn stranger_sends(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        let listener = ListenerId::FIRST;
+        self.input(Input::FromClient {
+            listener,
+            addr,
+            bytes,
+        });
+    }
+
+    /// Hands the hub a datagram that came from its server.
+    pub fn server_sends(&mut self, upstream: UpstreamId, bytes: &[u8]) {
+        self.input(Input::FromServer { upstream, bytes });
+    }
+
+    /// Gives the hub a command.
+    pub fn command(&mut self, command: Command) {
+        let id = CommandId(1);
+        self.input(Input::Command { id, command });
+    }
+
+    /// Commands the hub to inject a message.
+    pub fn inject(&mut self, session: SessionId, message: Made) {
+        self.command(Command::Inject { session, message });
+    }
+
     /// Hands a datagram of a client to the middle at once.
     pub fn client_sends(&mut self, index: usize, bytes: &[u8]) {
         let listener = self
@@ -256,12 +237,6 @@ impl World {
             .chain([self.up.next_time(), self.down.next_time(), hub])
             .flatten()
             .min()
-    }
-
-    /// Nothing is under way on any hop.
-    pub fn is_quiet(&self) -> bool {
-        let idle = |client: &Client| client.up.next_time().is_none() && client.down.next_time().is_none();
-        self.up.next_time().is_none() && self.down.next_time().is_none() && self.clients.iter().all(idle)
     }
 
     fn deliver(&mut self) {

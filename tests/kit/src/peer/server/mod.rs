@@ -59,6 +59,26 @@ impl Default for Policy {
     }
 }
 
+impl Policy {
+    /// A server that answers the first message of each client with this.
+    pub fn greets(text: &[u8]) -> Self {
+        let greeting = vec![text.to_vec()];
+        Self {
+            greeting,
+            ..Self::default()
+        }
+    }
+
+    /// A server that refuses every client.
+    pub fn refuses(refusal: Refusal) -> Self {
+        let refusal = Some(refusal);
+        Self {
+            refusal,
+            ..Self::default()
+        }
+    }
+}
+
 /// The counters of a server for everything outside its slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerCounters {

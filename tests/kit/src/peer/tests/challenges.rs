@@ -79,11 +79,7 @@ fn clients_without_the_number_do_not_get_in() {
         let number = challenge::number(server.token(client_address(), now));
         for tick in [number + 1, number - 1, 0, -1] {
             let input = game::input(tick);
-            let chunk = Chunk {
-                seq: None,
-                resend: false,
-                data: input,
-            };
+            let chunk = Chunk::new(None, input);
             let bytes = Datagram::of_chunks(Variant::V6, 2, None, vec![chunk]).build();
             server.receive(client_address(), &bytes, now);
         }

@@ -3,17 +3,11 @@
 use super::*;
 
 fn greeting() -> Policy {
-    Policy {
-        greeting: vec![b"map".to_vec()],
-        ..Policy::default()
-    }
+    Policy::greets(b"map")
 }
 
 fn saying_hello() -> Options {
-    Options {
-        hello: Some(b"info".to_vec()),
-        ..Options::default()
-    }
+    Options::saying(b"info")
 }
 
 /// A client of one variant, joined to a server of another.
@@ -260,10 +254,7 @@ fn refusals_reach_the_client() {
             (&reason[..], server.counters.opened),
             ("Only 1 players with the same IP are allowed", 1)
         );
-        let policy = Policy {
-            refusal: Some(Refusal::WrongPassword),
-            ..Policy::default()
-        };
+        let policy = Policy::refuses(Refusal::WrongPassword);
         let (reason, mut server) = turned_away(variant, variant, policy, 0);
         server.update(10 * MS);
         assert_eq!(
@@ -275,10 +266,7 @@ fn refusals_reach_the_client() {
 
 #[test]
 fn bans_reach_the_clients_that_understand_them() {
-    let policy = || Policy {
-        refusal: Some(Refusal::Banned("You have been banned".to_owned())),
-        ..Policy::default()
-    };
+    let policy = || Policy::refuses(Refusal::Banned("You have been banned".to_owned()));
     for variant in [Variant::V6, Variant::V65, Variant::Ddnet, Variant::V7] {
         let (reason, server) = turned_away(variant, variant, policy(), 0);
         assert_eq!(

@@ -13,10 +13,7 @@ mod world;
 
 /// No peer gives up.
 fn patient() -> Options {
-    Options {
-        limits: false,
-        ..Options::default()
-    }
+    Options::endless()
 }
 
 fn client_address() -> SocketAddr {
@@ -35,11 +32,7 @@ fn sent(peer: &mut Peer) -> Vec<Datagram> {
 /// A data packet for this peer, with its token.
 fn data(peer: &Peer, ack: u16, chunks: &[(Option<u16>, &str)]) -> Vec<u8> {
     let token = (peer.format() != Variant::V6).then_some(peer.tokens().0);
-    let chunk = |(seq, text): &(Option<u16>, &str)| Chunk {
-        seq: *seq,
-        resend: false,
-        data: text.as_bytes().to_vec(),
-    };
+    let chunk = |(seq, text): &(Option<u16>, &str)| Chunk::new(*seq, text.as_bytes());
     Datagram::of_chunks(peer.format(), ack, token, chunks.iter().map(chunk).collect()).build()
 }
 

@@ -176,27 +176,14 @@ fn wrong_tokens_void_the_datagram_but_move_the_window_of_07() {
         let mut peer = online(variant, 0);
         peer.send_vital(b"x", 0);
         let mut spoofed = Datagram::of_chunks(variant, 1, Some([9; 4]), Vec::new());
-        spoofed.chunks.push(Chunk {
-            seq: Some(1),
-            resend: false,
-            data: vec![1],
-        });
+        spoofed.chunks.push(Chunk::new(Some(1), vec![1]));
         spoofed.head.num_chunks = 1;
         assert_eq!(peer.receive(&spoofed.build(), 0).dropped, Some(Drop::WrongToken));
         assert_eq!(peer.numbers(), (1, 0, u16::from(variant == Variant::V7)));
         assert!(peer.delivered.is_empty());
     }
     let mut peer = online(Variant::V65, 0);
-    let bare = Datagram::of_chunks(
-        Variant::V65,
-        0,
-        None,
-        vec![Chunk {
-            seq: None,
-            resend: false,
-            data: vec![1],
-        }],
-    );
+    let bare = Datagram::of_chunks(Variant::V65, 0, None, vec![Chunk::new(None, vec![1])]);
     assert_eq!(peer.receive(&bare.build(), 0).dropped, Some(Drop::WrongToken));
 }
 

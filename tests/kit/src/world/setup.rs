@@ -1,0 +1,57 @@
+//! The addresses of a virtual world, and the hub in its middle.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use teetap_proxy::session::{Config, Events, Hub, ListenerId, Route, UpstreamId};
+use teetap_wire::def::Registry;
+
+use super::Middle;
+
+/// Where the first server is, and where the hub listens in front of it.
+pub fn route() -> Route {
+    Route {
+        listen: listen_addr(ListenerId::FIRST),
+        server: SocketAddr::from(([10, 8, 0, 1], 8303)),
+    }
+}
+
+/// The address of a listen socket.
+pub fn listen_addr(listener: ListenerId) -> SocketAddr {
+    let port = u16::try_from(9_000 + listener.0 % 10_000).unwrap_or(0);
+    SocketAddr::from(([10, 9, 0, 2], port))
+}
+
+/// The address that the server sees of an upstream socket.
+pub fn upstream_addr(upstream: UpstreamId) -> SocketAddr {
+    SocketAddr::from((
+        Ipv4Addr::new(10, 9, 0, 1),
+        u16::try_from(20_000 + upstream.0 % 40_000).unwrap_or(0),
+    ))
+}
+
+/// The address of the n-th client.
+pub fn client_addr(index: usize) -> SocketAddr {
+    SocketAddr::from((
+        Ipv4Addr::new(10, 1, 0, 1),
+        u16::try_from(40_000 + index % 20_000).unwrap_or(0),
+    ))
+}
+
+/// A hub for tests, see [`config`].
+pub fn hub(seed: u64, patience: Option<Duration>, events: bool) -> Middle {
+    Middle::Hub(Box::new(Hub::new(config(seed, patience, events), route())))
+}
+
+/// A configuration for tests: a secret made of the seed, any protocol, the built-in definitions.
+pub fn config(seed: u64, patience: Option<Duration>, events: bool) -> Config {
+    let secret = (u128::from(seed) << 64 | 7).to_be_bytes();
+    Config {
+        seed,
+        secret,
+        proto: None,
+        patience,
+        events: if events { Events::All } else { Events::Nothing },
+        registry: Registry::builtin(),
+    }
+}
