@@ -9,7 +9,6 @@
     reason = "a test fails by panicking"
 )]
 
-mod ddnet;
 mod handshakes;
 mod hostile;
 mod input_log;
@@ -18,9 +17,9 @@ mod map;
 mod messages;
 mod resync;
 mod screen;
-mod seven;
 mod soak;
 mod transparency;
+mod visits;
 
 /// The binary under test.
 const TEETAP: &str = env!("CARGO_BIN_EXE_teetap");

@@ -24,23 +24,26 @@ const PAIRS: usize = 5;
 /// The median proxied download may take this many times the direct one of its pair.
 const LIMIT: f64 = 1.5;
 
+/// The time that a 0.7 client takes for the map, which it then has.
+fn download(addr: SocketAddr, map: &BigMap) -> Result<Duration> {
+    let mut client = TeeworldsClient::offscreen("loader", addr)?.joined()?;
+    let took = between(
+        &client,
+        "starting to download map",
+        "download complete, loading map",
+    )?;
+    check(client.home(), "teeworlds", map)?;
+    client.quit()?;
+    Ok(took)
+}
+
 #[test]
 fn a_0_7_client_downloads_a_map() -> Result<()> {
     let _turn = turn::alone()?;
     let map = BigMap::seven(SEVEN)?;
     let server =
         TeeworldsServer::start_with(&[&BigMap::setting()], |data| map.write_into(&data.join("maps")))?;
-    compare(server.addr(), "0.7", |addr| {
-        let mut client = TeeworldsClient::offscreen("loader", addr)?.joined()?;
-        let took = between(
-            &client,
-            "starting to download map",
-            "download complete, loading map",
-        )?;
-        check(client.home(), "teeworlds", &map)?;
-        client.quit()?;
-        Ok(took)
-    })
+    compare(server.addr(), "0.7", |addr| download(addr, &map))
 }
 
 #[test]
@@ -51,17 +54,7 @@ fn a_0_7_client_downloads_a_map_of_a_ddnet_server() -> Result<()> {
         six.write_into(&data.join("maps"))?;
         seven.write_into(&data.join("maps7"))
     })?;
-    compare(server.addr(), "0.7", |addr| {
-        let mut client = TeeworldsClient::offscreen("loader", addr)?.joined()?;
-        let took = between(
-            &client,
-            "starting to download map",
-            "download complete, loading map",
-        )?;
-        check(client.home(), "teeworlds", &seven)?;
-        client.quit()?;
-        Ok(took)
-    })
+    compare(server.addr(), "0.7", |addr| download(addr, &seven))
 }
 
 /// A DDNet client asks far ahead, so straight on the loopback it takes what two processors give (80 MB/s here), and any third

@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use teetap_inspect::Decoder;
-use teetap_kit::real::{
-    DdnetClient, DdnetServer, PATIENCE, Player, Server, TeeworldsClient, TeeworldsServer, turn,
-};
+use teetap_kit::real::{Client, Game, PATIENCE, turn};
 use teetap_proxy::io::{Bus, Clock, Listen, Proxy, Raw, Seen, Settings, Watcher};
 use teetap_proxy::session::{Command, Config, Event, Events, Notice, SessionId, What};
 use teetap_rules::context::Context;
@@ -51,10 +49,9 @@ impl Viewer {
     }
 }
 
-fn a_resync(
-    server: &mut impl Server,
-    start: impl FnOnce(std::net::SocketAddr) -> Result<Box<dyn Player>>,
-) -> Result<()> {
+fn a_resync(game: Game, client: Client) -> Result<()> {
+    let _turn = turn::shared()?;
+    let mut server = game.start(&[])?;
     let bus = Bus::new();
     let mut viewer = Viewer {
         watcher: bus.watch(),
@@ -76,7 +73,7 @@ fn a_resync(
         clock: Clock::start(),
         input_log: None,
     })?;
-    let mut player = start(proxy.addr)?;
+    let mut player = client.join("anna", proxy.addr)?;
     let end = Instant::now() + PATIENCE;
     while !viewer.knows() && Instant::now() < end {
         thread::sleep(Duration::from_millis(100));
@@ -106,16 +103,10 @@ fn a_resync(
 
 #[test]
 fn of_a_ddnet_server() -> Result<()> {
-    let _turn = turn::shared()?;
-    a_resync(&mut DdnetServer::start(&[])?, |addr| {
-        Ok(Box::new(DdnetClient::start("anna", addr)?.joined()?))
-    })
+    a_resync(Game::Ddnet, Client::Ddnet)
 }
 
 #[test]
 fn of_a_0_7_server() -> Result<()> {
-    let _turn = turn::shared()?;
-    a_resync(&mut TeeworldsServer::start(&[])?, |addr| {
-        Ok(Box::new(TeeworldsClient::on_display("anna", addr)?.joined()?))
-    })
+    a_resync(Game::Seven, Client::Seven)
 }

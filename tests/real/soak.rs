@@ -6,7 +6,6 @@
 //! listed here, and the proxies' memory must be what it was.
 
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,8 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use teetap_kit::real::{
-    DdnetClient, DdnetServer, Log, NpmBot, PATIENCE, Player, Server, Teetap, TeeworldsClient,
-    TeeworldsServer, entered, is_odd_as_known, left, turn,
+    Client, DdnetServer, Log, PATIENCE, Player, Server, Teetap, TeeworldsServer, entered, is_odd_as_known,
+    left, text, turn,
 };
 
 use crate::TEETAP;
@@ -26,8 +25,6 @@ const ROUND: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(500);
 /// The median memory of the last third may be above that of the first third by this, KiB.
 const MAY_GROW: u64 = 512;
-/// The exit code of a program that SIGTERM (15) ended in order.
-const TERMINATED: i32 = 128 + 15;
 
 /// The pattern of a line in which a peer complains of the connection, of a message, or of anything.
 const COMPLAINT: &str = r"(?x) (?i: time.?out | timed | disconnect | reconnect | offline | closed | dropped | weak | lost
@@ -127,25 +124,14 @@ impl<S: Server> Table<S> {
         })
     }
 
-    fn addr(&self) -> SocketAddr {
-        self.teetap.listen()
-    }
-
     /// A player that has joined takes its seat.
-    fn sit(
-        &mut self,
-        player: impl Player + 'static,
-        proto: &'static str,
-        moves: &'static [&'static str],
-    ) -> Result<()> {
-        entered(&self.server, player.name())?;
-        self.protos.push(proto);
+    fn sit(&mut self, client: Client, name: &str, moves: &'static [&'static str]) -> Result<()> {
+        let player = client.join(name, self.teetap.listen())?;
+        entered(&self.server, name)?;
+        self.protos.push(client.proto());
         self.protos.sort_unstable();
-        self.seats.push(Seat {
-            player: Box::new(player),
-            acts: !moves.is_empty(),
-            moves,
-        });
+        let acts = !moves.is_empty();
+        self.seats.push(Seat { player, acts, moves });
         Ok(())
     }
 
@@ -186,8 +172,10 @@ impl<S: Server> Table<S> {
             complaints.extend(complaints_of(seat.player.name(), seat.player.log())?);
         }
         let ordinary = self.teetap.skipped();
-        let (code, objects) = self.teetap.stop()?;
-        ensure!(code == TERMINATED, "the proxy of {name} ended with {code}");
+        let objects = self
+            .teetap
+            .stop()
+            .with_context(|| format!("the proxy of {name}"))?;
         check_sessions(&self.protos, &objects)?;
         complaints.extend(unexplained(name, &objects));
         self.server.stop()?;
@@ -280,11 +268,6 @@ fn is_unknown_snapshot(object: &Value) -> bool {
     snap.is_some_and(|snap| !["kept", "late", "again"].contains(&text(snap, "fate")))
 }
 
-/// The text under `key`; empty when there is none.
-fn text<'a>(object: &'a Value, key: &str) -> &'a str {
-    object.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Past the harness, which would swallow it: what a reader of a passing run wants.
 fn say(line: &str) -> Result<()> {
     writeln!(std::io::stderr(), "{line}").context("standard error")
@@ -297,21 +280,15 @@ fn eight_clients_play() -> Result<()> {
     let duration = Duration::from_secs(if is_long { 600 } else { 60 });
     let mut seven = Table::open(TeeworldsServer::start(&[])?, &["--quiet"])?;
     let mut six = Table::open(DdnetServer::start(&[])?, &[])?;
-    let addr = seven.addr();
-    seven.sit(
-        TeeworldsClient::on_display("speaker", addr)?.joined()?,
-        "0.7",
-        SEVEN,
-    )?;
-    seven.sit(TeeworldsClient::offscreen("first", addr)?.joined()?, "0.7", &[])?;
-    seven.sit(TeeworldsClient::offscreen("second", addr)?.joined()?, "0.7", &[])?;
-    let addr = six.addr();
-    six.sit(TeeworldsClient::offscreen("sixup", addr)?.joined()?, "0.7", &[])?;
+    seven.sit(Client::Seven, "speaker", SEVEN)?;
+    seven.sit(Client::Offscreen, "first", &[])?;
+    seven.sit(Client::Offscreen, "second", &[])?;
+    six.sit(Client::Offscreen, "sixup", &[])?;
     for name in ["anna", "bert"] {
-        six.sit(DdnetClient::start(name, addr)?.joined()?, "ddnet", DDNET)?;
+        six.sit(Client::Ddnet, name, DDNET)?;
     }
     for name in ["carl", "dora"] {
-        six.sit(NpmBot::start(name, addr)?.joined()?, "ddnet", NPM)?;
+        six.sit(Client::Npm, name, NPM)?;
     }
     let begun = Instant::now();
     let mut number = 0;

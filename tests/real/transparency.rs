@@ -1,14 +1,11 @@
 //! Real clients on real servers, recorded on both sides of the built binary: what leaves is what came, but for tokens.
 
-use std::{net::SocketAddr, path::Path, thread, time::Duration};
+use std::{path::Path, thread, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use teetap_kit::{
     codec::{NO_TOKEN, Packing, Variant, control, open, seal},
-    real::{
-        DdnetClient, DdnetServer, Line, NpmBot, PATIENCE, Player, Route, Server, Talk, TeeworldsClient,
-        TeeworldsServer, Via, entered, left, turn, visit,
-    },
+    real::{Client, Game, Line, PATIENCE, Player, Route, Server, Talk, Via, entered, left, turn, visit},
 };
 
 use crate::TEETAP;
@@ -44,7 +41,7 @@ fn all_crossing(variant: Variant, datagrams: &[Vec<u8>]) -> Result<Vec<Vec<u8>>>
 }
 
 /// The one talk that carried a game; browser requests come from other sockets.
-fn game(variant: Variant, talks: &[Talk]) -> Result<Talk> {
+fn carried(variant: Variant, talks: &[Talk]) -> Result<Talk> {
     let is_game = |talk: &&Talk| all_crossing(variant, &talk.up).is_ok_and(|sent| sent.len() > 5);
     let mut games = talks.iter().filter(is_game);
     let game = games.next().context("no game was recorded")?;
@@ -52,34 +49,35 @@ fn game(variant: Variant, talks: &[Talk]) -> Result<Talk> {
     Ok(game.clone())
 }
 
+fn variant(client: Client) -> Variant {
+    match client {
+        Client::Ddnet | Client::Npm => Variant::Ddnet,
+        Client::Seven | Client::Offscreen => Variant::V7,
+    }
+}
+
 /// The lines of one visit: what the proxy got from its client and gave it, and the same on its other side.
-fn recorded_visit<S: Server, P: Player>(
-    variant: Variant,
-    mut server: S,
-    loses: bool,
-    join: impl FnOnce(SocketAddr) -> Result<P>,
-) -> Result<[Talk; 2]> {
+fn recorded_visit(game: Game, client: Client, loses: bool) -> Result<[Talk; 2]> {
+    let mut server = game.start(&[])?;
     let far = Line::recording(server.addr())?;
     let route = Route::open_to(Via::Proxy(Path::new(TEETAP)), far.addr())?;
     let near = Line::recording(route.addr())?;
-    let lossy = if loses {
-        Some(Line::losing(near.addr())?)
+    if loses {
+        let line = Line::losing(near.addr())?;
+        let mut player = client.join("lossy", line.addr())?;
+        listen_to_many_lines(&mut *server, &mut *player, &line)?;
     } else {
-        None
-    };
-    let player = join(lossy.as_ref().unwrap_or(&near).addr())?;
-    match &lossy {
-        Some(line) => listen_to_many_lines(&mut server, player, line)?,
-        None => visit(&mut server, player)?,
+        visit(&mut *server, &mut *client.join("guest", near.addr())?)?;
     }
-    route.close(&[if variant == Variant::V7 { "0.7" } else { "ddnet" }])?;
+    route.close(&[client.proto()])?;
     server.stop()?;
     let talks = |line: &Line| line.talks().into_iter().map(|(_, talk)| talk).collect::<Vec<_>>();
-    Ok([game(variant, &talks(&near))?, game(variant, &talks(&far))?])
+    let variant = variant(client);
+    Ok([carried(variant, &talks(&near))?, carried(variant, &talks(&far))?])
 }
 
 /// The server says more than gets through at once, so the client has to ask for the rest.
-fn listen_to_many_lines(server: &mut impl Server, mut player: impl Player, line: &Line) -> Result<()> {
+fn listen_to_many_lines(server: &mut dyn Server, player: &mut dyn Player, line: &Line) -> Result<()> {
     entered(server, player.name())?;
     for number in 0..12 {
         server.command(&format!("say line number {number}"))?;
@@ -93,13 +91,10 @@ fn listen_to_many_lines(server: &mut impl Server, mut player: impl Player, line:
 }
 
 /// One visit with a recording line on each side of the proxy: what left is what came.
-fn visit_is_transparent<S: Server, P: Player>(
-    variant: Variant,
-    server: S,
-    loses: bool,
-    join: impl FnOnce(SocketAddr) -> Result<P>,
-) -> Result<()> {
-    let [near, far] = recorded_visit(variant, server, loses, join)?;
+fn visit_is_transparent(game: Game, client: Client, loses: bool) -> Result<()> {
+    let _turn = turn::shared()?;
+    let variant = variant(client);
+    let [near, far] = recorded_visit(game, client, loses)?;
     let (sent, passed) = (all_crossing(variant, &near.up)?, all_crossing(variant, &far.up)?);
     same("c2s", &sent, &passed, 0)?;
     let (repeats, requests) = repairs(variant, &passed)?;
@@ -159,54 +154,30 @@ fn same(dir: &str, sent: &[Vec<u8>], passed: &[Vec<u8>], too_late: usize) -> Res
 
 #[test]
 fn a_0_7_client_on_a_0_7_server() -> Result<()> {
-    let _turn = turn::shared()?;
-    let server = TeeworldsServer::start(&[])?;
-    visit_is_transparent(Variant::V7, server, false, |addr| {
-        TeeworldsClient::on_display("seven", addr)?.joined()
-    })
+    visit_is_transparent(Game::Seven, Client::Seven, false)
 }
 
 #[test]
 fn a_0_7_client_on_a_ddnet_server() -> Result<()> {
-    let _turn = turn::shared()?;
-    let server = DdnetServer::start(&[])?;
-    visit_is_transparent(Variant::V7, server, false, |addr| {
-        TeeworldsClient::on_display("sixup", addr)?.joined()
-    })
+    visit_is_transparent(Game::Ddnet, Client::Seven, false)
 }
 
 #[test]
 fn a_ddnet_client_on_a_ddnet_server() -> Result<()> {
-    let _turn = turn::shared()?;
-    let server = DdnetServer::start(&[])?;
-    visit_is_transparent(Variant::Ddnet, server, false, |addr| {
-        DdnetClient::start("deedee", addr)?.joined()
-    })
+    visit_is_transparent(Game::Ddnet, Client::Ddnet, false)
 }
 
 #[test]
 fn an_npm_client_on_a_ddnet_server() -> Result<()> {
-    let _turn = turn::shared()?;
-    let server = DdnetServer::start(&[])?;
-    visit_is_transparent(Variant::Ddnet, server, false, |addr| {
-        NpmBot::start("npm", addr)?.joined()
-    })
+    visit_is_transparent(Game::Ddnet, Client::Npm, false)
 }
 
 #[test]
 fn a_0_7_client_that_loses_datagrams() -> Result<()> {
-    let _turn = turn::shared()?;
-    let server = TeeworldsServer::start(&[])?;
-    visit_is_transparent(Variant::V7, server, true, |addr| {
-        TeeworldsClient::on_display("lossy", addr)?.joined()
-    })
+    visit_is_transparent(Game::Seven, Client::Seven, true)
 }
 
 #[test]
 fn a_ddnet_client_that_loses_datagrams() -> Result<()> {
-    let _turn = turn::shared()?;
-    let server = DdnetServer::start(&[])?;
-    visit_is_transparent(Variant::Ddnet, server, true, |addr| {
-        DdnetClient::start("lossy", addr)?.joined()
-    })
+    visit_is_transparent(Game::Ddnet, Client::Ddnet, true)
 }

@@ -8,6 +8,7 @@ use std::io::Write as _;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Map, Value};
+use teetap_kit::real::text;
 
 use super::known;
 use super::oracle::{Question, ask};
@@ -238,10 +239,6 @@ fn count(counts: &mut BTreeMap<String, usize>, what: &str) {
             counts.insert(what.to_owned(), 1);
         }
     }
-}
-
-pub(crate) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
-    object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns true if two values mean the same: a bool is 0 or 1, the oracle divides a tuning by 100 and writes a UUID without dashes.

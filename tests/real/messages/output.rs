@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
-use teetap_kit::real::{UNKNOWN_OBJECT, is_odd_as_known};
+use teetap_kit::real::{UNKNOWN_OBJECT, is_odd_as_known, text};
 use teetap_wire::def::{Decoded, Registry};
 use teetap_wire::{Dir, Proto};
 
-use super::compare::{Datagram, text};
+use super::compare::Datagram;
 
 /// The datagrams of peers, with their messages.
 pub(crate) fn datagrams(what: &str, objects: &[Value]) -> Result<Vec<Datagram>> {

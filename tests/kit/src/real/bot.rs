@@ -40,10 +40,9 @@ impl NpmBot {
         })
     }
 
-    /// Waits until the game runs.
+    /// As [`Player::wait_joined`], and returns it.
     pub fn joined(self) -> Result<Self> {
-        self.log()
-            .wait_for(&format!("^joined {}$", self.name), PATIENCE)?;
+        self.wait_joined()?;
         Ok(self)
     }
 }
@@ -57,18 +56,17 @@ impl Player for NpmBot {
         self.program.log()
     }
 
+    fn wait_joined(&self) -> Result<()> {
+        let line = format!("^joined {}$", self.name);
+        self.log().wait_for(&line, PATIENCE).map(drop)
+    }
+
     fn command(&mut self, line: &str) -> Result<()> {
         self.program.feed(line)
     }
 
     fn quit(&mut self) -> Result<()> {
         self.command("quit")?;
-        let status = self.program.wait_end(PATIENCE)?;
-        ensure!(
-            status.success(),
-            "the bot ended with {status}:\n{}",
-            self.log().tail()
-        );
-        Ok(())
+        self.program.ends_well()
     }
 }

@@ -7,26 +7,24 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitStatus;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result};
 use rustix::fs::OFlags;
 use tempfile::TempDir;
 
 use super::{
-    Display, Launch, Log, PATIENCE, Player, Program, Server, free_udp_port, home, installed, quiet_udp_port,
+    Display, Launch, Log, PATIENCE, Player, Program, Server, home, installed, on_free_port, quiet_udp_port,
     write_config,
 };
 
-/// Starts on a fresh port before the launcher gives up: another process may take a port in between.
-const ATTEMPTS: usize = 5;
 /// The server's configuration in its home.
 const CONFIG: &str = "ddnet-server.cfg";
-/// The 0.7 form of the map that the server plays.
-const MAP7: &str = "/usr/share/games/teeworlds/data/maps/dm1.map";
+/// The maps that the server has in their 0.7 forms, too.
+const MAPS7: [&str; 3] = ["dm1", "dm2", "ctf1"];
 
 /// A running `DDNet-Server` 16.4 that takes 0.6 and 0.7 clients.
 #[derive(Debug)]
@@ -48,22 +46,18 @@ impl DdnetServer {
         let data = home.path().join(".local/share/ddnet");
         std::fs::create_dir_all(data.join("maps"))?;
         std::fs::create_dir_all(data.join("maps7"))?;
-        std::fs::copy(installed(MAP7, "teeworlds-data")?, data.join("maps7/dm1.map"))?;
+        let packaged = installed("/usr/share/games/teeworlds/data/maps", "teeworlds-data")?;
+        for map in MAPS7.map(|map| format!("{map}.map")) {
+            std::fs::copy(Path::new(packaged).join(&map), data.join("maps7").join(&map)).context(map)?;
+        }
         prepare(&data)?;
-        for _ in 0..ATTEMPTS {
-            let port = free_udp_port()?;
+        let (program, addr) = on_free_port("DDNet-Server", |port| {
             let mut lines: Vec<String> = settings.iter().map(|&line| line.to_owned()).collect();
             lines.push(format!("sv_port {port}"));
             write_config(home.path(), CONFIG, &lines)?;
-            if let Some(program) = Self::launch(home.path())? {
-                return Ok(Self {
-                    program,
-                    addr: (Ipv4Addr::LOCALHOST, port).into(),
-                    home,
-                });
-            }
-        }
-        bail!("DDNet-Server found no free port in {ATTEMPTS} attempts")
+            Self::launch(home.path())
+        })?;
+        Ok(Self { program, addr, home })
     }
 
     /// Starts the program with the configuration in its home; `None` when the port is taken.
@@ -80,11 +74,6 @@ impl DdnetServer {
             return Ok(None);
         }
         Ok(Some(program))
-    }
-
-    /// The home folder of the server.
-    pub fn home(&self) -> &Path {
-        self.home.path()
     }
 }
 
@@ -151,12 +140,9 @@ impl DdnetClient {
         })
     }
 
-    /// Waits until its own entrance is reported and its tee is drawn. Before its first snapshots it drops what others say,
-    /// as their names come with these; the race recorder starts with them.
+    /// As [`Player::wait_joined`], and returns it.
     pub fn joined(self) -> Result<Self> {
-        self.log()
-            .wait_for(&format!("chat: .*'{}' entered", self.name), PATIENCE)?;
-        self.log().wait_for("demo_recorder: Recording to", PATIENCE)?;
+        self.wait_joined()?;
         Ok(self)
     }
 
@@ -180,19 +166,23 @@ impl Player for DdnetClient {
         self.program.log()
     }
 
+    /// Waits until the entrance is reported and the tee is drawn. Before its first snapshots it drops what others say, as their
+    /// names come with these; the race recorder starts with them.
+    fn wait_joined(&self) -> Result<()> {
+        self.log()
+            .wait_for(&format!("chat: .*'{}' entered", self.name), PATIENCE)?;
+        self.log()
+            .wait_for("demo_recorder: Recording to", PATIENCE)
+            .map(drop)
+    }
+
     fn command(&mut self, line: &str) -> Result<()> {
         write_fifo(&self.home.path().join("client.fifo"), line)
     }
 
     fn quit(&mut self) -> Result<()> {
         self.command("quit")?;
-        let status = self.program.wait_end(PATIENCE)?;
-        ensure!(
-            status.success(),
-            "DDNet ended with {status}:\n{}",
-            self.log().tail()
-        );
-        Ok(())
+        self.program.ends_well()
     }
 }
 

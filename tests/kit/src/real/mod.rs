@@ -6,6 +6,7 @@
 //! Nothing here knows the wire format: the peers themselves decide whether the proxy is right.
 
 mod bot;
+mod cast;
 mod ddnet;
 mod display;
 mod line;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 
 pub use bot::NpmBot;
+pub use cast::{Client, Game};
 pub use ddnet::{DdnetClient, DdnetServer};
 pub use display::Display;
 pub use line::{Line, Talk};
@@ -37,7 +39,7 @@ pub use odd::{UNKNOWN_OBJECT, is_odd_as_known};
 pub use process::{Launch, Program, home};
 pub use route::{Route, Via, both_ways};
 pub use scenario::{chat_between, entered, kick, left, refused, visit};
-pub use teetap::Teetap;
+pub use teetap::{Teetap, text};
 pub use teeworlds::{TeeworldsClient, TeeworldsServer};
 pub use transcript::{server_transcript, show_difference};
 
@@ -66,6 +68,8 @@ pub trait Player {
     fn name(&self) -> &str;
     /// The output of the player.
     fn log(&self) -> &Log;
+    /// Waits until it is in the game and can act.
+    fn wait_joined(&self) -> Result<()>;
     /// Runs a line of the game's console: `say`, `rcon_auth`, `rcon`, `kill`.
     fn command(&mut self, line: &str) -> Result<()>;
     /// Quits the way a player does, and waits for the end.
@@ -110,6 +114,18 @@ fn quiet_udp_port() -> Result<u16> {
         }
     }
     bail!("no UDP port is free")
+}
+
+/// Starts a server on a fresh port; `start` gives `None` when another program took the port in between.
+fn on_free_port<T>(name: &str, start: impl Fn(u16) -> Result<Option<T>>) -> Result<(T, SocketAddr)> {
+    const ATTEMPTS: usize = 5;
+    for _ in 0..ATTEMPTS {
+        let port = free_udp_port()?;
+        if let Some(started) = start(port)? {
+            return Ok((started, (Ipv4Addr::LOCALHOST, port).into()));
+        }
+    }
+    bail!("{name} found no free port in {ATTEMPTS} attempts")
 }
 
 /// As [`free_udp_port`], for TCP.

@@ -14,10 +14,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
+use super::PATIENCE;
 use super::log::Log;
 
 /// The time a program may take to end after a signal.
@@ -193,6 +194,18 @@ impl Program {
             }
             thread::sleep(STEP);
         }
+    }
+
+    /// Waits until it ends by itself, which must be in order.
+    pub(super) fn ends_well(&mut self) -> Result<()> {
+        let status = self.wait_end(PATIENCE)?;
+        ensure!(
+            status.success(),
+            "{} ended with {status}:\n{}",
+            self.name,
+            self.log.tail()
+        );
+        Ok(())
     }
 
     /// Asks it to end with SIGTERM and waits for that.

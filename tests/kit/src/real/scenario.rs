@@ -9,16 +9,16 @@ use regex::escape;
 use super::{PATIENCE, Player, Server};
 
 /// The whole visit of a server's only player (so it is client 0), after it joined: entrance, chat both ways, rcon refused, granted and used, a death, a clean quit.
-pub fn visit(server: &mut impl Server, mut player: impl Player) -> Result<()> {
+pub fn visit(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
     let name = player.name().to_owned();
     entered(server, &name)?;
-    says(server, &mut player, "hello from the player")?;
+    says(server, player, "hello from the player")?;
     server.command("say hello from the server")?;
-    hears(&player, r"\*\*\* hello from the server$|: hello from the server$")?;
+    hears(player, r"\*\*\* hello from the server$|: hello from the server$")?;
 
     player.command("rcon_auth wrong-rcon")?;
     player.command("rcon say nobody may say this")?;
-    says(server, &mut player, "after the wrong password")?;
+    says(server, player, "after the wrong password")?;
     for forbidden in ["ClientID=0 authed", "nobody may say this"] {
         ensure!(
             !server.log().contains(forbidden),
@@ -32,16 +32,16 @@ pub fn visit(server: &mut impl Server, mut player: impl Player) -> Result<()> {
     server
         .log()
         .wait_for("rcon='say only an admin says this'", PATIENCE)?;
-    hears(&player, "only an admin says this$")?;
+    hears(player, "only an admin says this$")?;
 
     player.command("kill")?;
-    says(server, &mut player, "after the end of a tee")?;
+    says(server, player, "after the end of a tee")?;
     player.quit()?;
     left(server, &name)
 }
 
 /// The server kicks the joined `player` with a reason, which both sides then name.
-pub fn kick(server: &mut impl Server, player: &impl Player) -> Result<()> {
+pub fn kick(server: &mut dyn Server, player: &dyn Player) -> Result<()> {
     let name = player.name();
     entered(server, name)?;
     let entrance = server
@@ -69,7 +69,7 @@ pub fn kick(server: &mut impl Server, player: &impl Player) -> Result<()> {
 }
 
 /// The server refuses `player`, and the player receives `reason` unchanged.
-pub fn refused(player: &impl Player, reason: &str) -> Result<()> {
+pub fn refused(player: &dyn Player, reason: &str) -> Result<()> {
     hears(
         player,
         &format!("(offline error=|disconnected by server )'{}'", escape(reason)),
@@ -78,9 +78,9 @@ pub fn refused(player: &impl Player, reason: &str) -> Result<()> {
 
 /// Two joined players: both are in the game, and what `speaker` says reaches the server and `listener`.
 pub fn chat_between(
-    server: &impl Server,
-    speaker: &mut impl Player,
-    listener: &impl Player,
+    server: &dyn Server,
+    speaker: &mut dyn Player,
+    listener: &dyn Player,
     text: &str,
 ) -> Result<()> {
     entered(server, speaker.name())?;
@@ -90,14 +90,14 @@ pub fn chat_between(
 }
 
 /// The server's log says that the player is in the game.
-pub fn entered(server: &impl Server, name: &str) -> Result<()> {
+pub fn entered(server: &dyn Server, name: &str) -> Result<()> {
     let name = escape(name);
     let pattern = format!(r"team_join player='\d+:{name}'|'{name}' entered and joined the game");
     server.log().wait_for(&pattern, PATIENCE).map(drop)
 }
 
 /// The server's log says that the player left by its own wish: no reason, so neither a timeout nor an error.
-pub fn left(server: &impl Server, name: &str) -> Result<()> {
+pub fn left(server: &dyn Server, name: &str) -> Result<()> {
     let name = escape(name);
     server
         .log()
@@ -107,12 +107,12 @@ pub fn left(server: &impl Server, name: &str) -> Result<()> {
     server.log().wait_for(&clean, PATIENCE).map(drop)
 }
 
-fn says(server: &impl Server, player: &mut impl Player, text: &str) -> Result<()> {
+fn says(server: &dyn Server, player: &mut dyn Player, text: &str) -> Result<()> {
     player.command(&format!("say {text}"))?;
     let line = format!(r"chat.*{}: {}$", escape(player.name()), escape(text));
     server.log().wait_for(&line, PATIENCE).map(drop)
 }
 
-fn hears(player: &impl Player, pattern: &str) -> Result<()> {
+fn hears(player: &dyn Player, pattern: &str) -> Result<()> {
     player.log().wait_for(pattern, PATIENCE).map(drop)
 }

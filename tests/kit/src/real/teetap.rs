@@ -117,25 +117,28 @@ impl Teetap {
         }
     }
 
-    /// Ends it with SIGTERM; its exit code and all its objects.
-    pub fn stop(mut self) -> Result<(i32, Vec<Value>)> {
+    /// Ends it with SIGTERM, which it must take in order, and returns all its objects.
+    pub fn stop(mut self) -> Result<Vec<Value>> {
         self.program
             .signal(Signal::TERM)
             .map_err(|error| anyhow!("{error}\n{}", self.errors().tail()))?;
         let status = self.program.wait_end(PATIENCE)?;
-        let code = status
-            .code()
-            .ok_or_else(|| anyhow!("teetap died: {status}\n{}", self.errors().tail()))?;
+        let errors = self.errors();
+        ensure!(
+            status.code() == Some(128 + 15),
+            "teetap ended with {status}
+{}",
+            errors.tail()
+        );
         // The pipe may still hold lines after the exit; the readers end it.
         self.program.log().drain(PATIENCE)?;
-        Ok((code, self.objects()?))
+        self.objects()
     }
 
     /// Ends it as [`Teetap::stop`] does; the codes of all notes that it printed, each once.
     pub fn notes(self) -> Result<Vec<String>> {
         ensure!(!self.errors().contains("panicked"), "{}", self.errors().tail());
-        let (code, objects) = self.stop()?;
-        ensure!(code == 128 + 15, "teetap ended with {code}");
+        let objects = self.stop()?;
         let all = objects
             .iter()
             .filter_map(|object| object.get("notes")?.as_array());
@@ -148,7 +151,7 @@ impl Teetap {
 }
 
 /// The text under `key`; empty when there is none.
-pub(super) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+pub fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 

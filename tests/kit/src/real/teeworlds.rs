@@ -14,12 +14,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use tempfile::TempDir;
 
 use super::{
-    Display, Launch, Log, PATIENCE, Player, Program, Server, free_tcp_port, free_udp_port, home, installed,
+    Display, Launch, Log, PATIENCE, Player, Program, Server, free_tcp_port, home, installed, on_free_port,
     write_config,
 };
 
-/// Starts on fresh ports before the launcher gives up: another process may take a port in between.
-const ATTEMPTS: usize = 5;
 /// The server's configuration in its home.
 const CONFIG: &str = "teeworlds-server.cfg";
 /// How long a key press may take to be executed before it is pressed again (the focus may have been elsewhere).
@@ -50,19 +48,17 @@ impl TeeworldsServer {
         std::fs::create_dir_all(data.join("maps"))?;
         prepare(&data)?;
         let settings = settings.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
-        for _ in 0..ATTEMPTS {
-            let port = free_udp_port()?;
-            if let Some((program, econ)) = Self::launch(home.path(), &settings, port)? {
-                return Ok(Self {
-                    program,
-                    addr: (Ipv4Addr::LOCALHOST, port).into(),
-                    econ,
-                    settings,
-                    home,
-                });
-            }
-        }
-        bail!("teeworlds-server found no free port in {ATTEMPTS} attempts")
+        let started = on_free_port("teeworlds-server", |port| {
+            Self::launch(home.path(), &settings, port)
+        });
+        let ((program, econ), addr) = started?;
+        Ok(Self {
+            program,
+            addr,
+            econ,
+            settings,
+            home,
+        })
     }
 
     /// Starts the program and opens its console, which has a fresh port each time: one that was connected stays taken for
@@ -83,11 +79,6 @@ impl TeeworldsServer {
             return Ok(None);
         }
         Ok(Some((program, open_econ(econ)?)))
-    }
-
-    /// The home folder of the server.
-    pub fn home(&self) -> &Path {
-        self.home.path()
     }
 }
 
@@ -172,9 +163,9 @@ impl TeeworldsClient {
         Self::start(name, server, Some(Display::start()?))
     }
 
-    /// Waits until the map is loaded and the game runs.
+    /// As [`Player::wait_joined`], and returns it.
     pub fn joined(self) -> Result<Self> {
-        self.log().wait_for(r"client/network\]: loading done", PATIENCE)?;
+        self.wait_joined()?;
         Ok(self)
     }
 
@@ -228,6 +219,12 @@ impl Player for TeeworldsClient {
         self.program.log()
     }
 
+    /// The map is loaded.
+    fn wait_joined(&self) -> Result<()> {
+        let loaded = self.log().wait_for(r"client/network\]: loading done", PATIENCE);
+        loaded.map(drop)
+    }
+
     /// Writes the line to the file that F5 executes; the client's log shows that it did.
     fn command(&mut self, line: &str) -> Result<()> {
         let Some(display) = &self.display else {
@@ -251,17 +248,11 @@ impl Player for TeeworldsClient {
 
     /// By the console's `quit`; the offscreen client by SIGTERM, which it takes for a closed window.
     fn quit(&mut self) -> Result<()> {
-        let status = if self.display.is_some() {
+        if self.display.is_some() {
             self.command("quit")?;
-            self.program.wait_end(PATIENCE)?
         } else {
-            self.program.stop()?
-        };
-        ensure!(
-            status.success(),
-            "teeworlds ended with {status}:\n{}",
-            self.log().tail()
-        );
-        Ok(())
+            self.program.stop()?;
+        }
+        self.program.ends_well()
     }
 }
