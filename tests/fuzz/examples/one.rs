@@ -4,10 +4,6 @@
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let name = args.next().unwrap();
-    let (_, target) = teetap_fuzz::TARGETS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .unwrap();
+    let target = teetap_fuzz::target(&args.next().unwrap()).unwrap();
     target(&std::fs::read(args.next().unwrap()).unwrap());
 }

@@ -160,11 +160,11 @@ impl Door {
     }
 
     fn client_sends(&mut self, bytes: &[u8]) {
-        let (now, addr) = (self.watch.now, self.client);
+        let (now, addr, listener) = (self.watch.now, self.client, ListenerId::FIRST);
         self.send(
             now,
             To::FromClient {
-                listener: ListenerId::FIRST,
+                listener,
                 addr,
                 bytes,
             },

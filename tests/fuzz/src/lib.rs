@@ -62,3 +62,9 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("handshake", handshake),
     ("hub", hub),
 ];
+
+/// Returns the target of this name.
+pub fn target(name: &str) -> Option<Target> {
+    let found = TARGETS.into_iter().find(|(known, _)| *known == name);
+    found.map(|(_, target)| target)
+}

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{env, fs, thread};
 
-use teetap_fuzz::{TARGETS, Target, corpus, mutate, seeds};
+use teetap_fuzz::{TARGETS, corpus, mutate, seeds};
 
 /// For each target with `TEETAP_LONG`.
 const LONG: Duration = Duration::from_secs(600);
@@ -21,14 +21,14 @@ const SEED: u64 = 0x7ee7_a901;
 
 /// Keeps the input that is being run, and writes it down when the target fails.
 struct Keeper {
-    target: &'static str,
+    name: &'static str,
     input: Vec<u8>,
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
         if thread::panicking() {
-            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.finding", self.target));
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.finding", self.name));
             let kept = fs::write(&path, &self.input);
             eprintln!(
                 "the input of {} bytes is in {} ({kept:?})",
@@ -39,17 +39,11 @@ impl Drop for Keeper {
     }
 }
 
-fn target(name: &str) -> (&'static str, Target) {
-    *TARGETS.iter().find(|(known, _)| *known == name).unwrap()
-}
-
 /// Mutates as long as one test may take, or long.
-fn fuzz(name: &str, rounds: u32) {
-    let (name, target) = target(name);
-    let mut keeper = Keeper {
-        target: name,
-        input: Vec::new(),
-    };
+fn fuzz(name: &'static str, rounds: u32) {
+    let target = teetap_fuzz::target(name).unwrap();
+    let input = Vec::new();
+    let mut keeper = Keeper { name, input };
     let mut inputs = seeds::of(name);
     assert!(!inputs.is_empty(), "{name} has no seeds");
     inputs.extend(corpus::load(name).unwrap().into_iter().map(|(_, input)| input));

@@ -47,10 +47,7 @@ impl Arena {
             _ => {
                 if let Some((upstream, bytes)) = self.last_reply.clone() {
                     self.touched_server = true;
-                    self.input(To::FromServer {
-                        upstream,
-                        bytes: &bytes,
-                    });
+                    self.server_sends(upstream, &bytes);
                 }
             }
         }
@@ -106,21 +103,14 @@ impl Arena {
         let addr = address(input.below(8));
         let bytes = self.some_bytes(input);
         self.touch(addr);
-        self.input(To::FromClient {
-            listener: self.watch.some_listener(bytes.len()),
-            addr,
-            bytes: &bytes,
-        });
+        self.client_sends(addr, &bytes);
     }
 
     fn raw_server(&mut self, input: &mut Input<'_>) {
         let upstream = self.some_upstream(input);
         let bytes = self.some_bytes(input);
         self.touched_server = true;
-        self.input(To::FromServer {
-            upstream,
-            bytes: &bytes,
-        });
+        self.server_sends(upstream, &bytes);
     }
 
     fn some_bytes(&self, input: &mut Input<'_>) -> Vec<u8> {
@@ -168,20 +158,13 @@ impl Arena {
         bytes.truncate(bytes.len().saturating_sub(input.below(4)));
         self.touched_server = true;
         if from_server {
-            self.input(To::FromServer {
-                upstream,
-                bytes: &bytes,
-            });
+            self.server_sends(upstream, &bytes);
         } else {
             // Datagrams of the core to the server look like those of a client; the token differs.
             let addr = address(input.below(CLIENTS));
             self.borrow_token(addr, &mut bytes);
             self.touch(addr);
-            self.input(To::FromClient {
-                listener: self.watch.some_listener(bytes.len()),
-                addr,
-                bytes: &bytes,
-            });
+            self.client_sends(addr, &bytes);
         }
     }
 
@@ -209,11 +192,7 @@ impl Arena {
             return;
         };
         self.touch(from);
-        self.input(To::FromClient {
-            listener: self.watch.some_listener(bytes.len()),
-            addr: from,
-            bytes: &bytes,
-        });
+        self.client_sends(from, &bytes);
     }
 
     fn flood(&mut self, input: &mut Input<'_>) {
@@ -223,16 +202,12 @@ impl Arena {
         let leaves = input.byte() & 1 != 0;
         for number in 0..count {
             let addr = address(CLIENTS + 8 + number);
-            self.input(To::FromClient {
-                listener: ListenerId::FIRST,
-                addr,
-                bytes: &bytes,
-            });
-            if leaves {
+            let listener = ListenerId::FIRST;
+            for bytes in [&bytes, &leave].into_iter().take(1 + usize::from(leaves)) {
                 self.input(To::FromClient {
-                    listener: ListenerId::FIRST,
+                    listener,
                     addr,
-                    bytes: &leave,
+                    bytes,
                 });
             }
         }
@@ -302,17 +277,10 @@ impl Arena {
         let bytes = [header, &[0xff; 4], b"inf3", input.bytes()].concat();
         if input.byte() & 1 == 0 {
             let addr = address(input.word().into());
-            self.input(To::FromClient {
-                listener: self.watch.some_listener(bytes.len()),
-                addr,
-                bytes: &bytes,
-            });
+            self.client_sends(addr, &bytes);
         } else {
             let upstream = self.some_upstream(input);
-            self.input(To::FromServer {
-                upstream,
-                bytes: &bytes,
-            });
+            self.server_sends(upstream, &bytes);
         }
     }
 

@@ -122,8 +122,7 @@ impl Arena {
     /// Starts a client's program; one that was there ended silently.
     fn start(&mut self, addr: SocketAddr, variant: Variant) {
         self.seed += 1;
-        let options = Options::saying(b"hello");
-        let mut peer = Peer::client(variant, options, self.seed);
+        let mut peer = Peer::client(variant, Options::saying(b"hello"), self.seed);
         peer.connect(self.now);
         if self.clients.insert(addr, peer).is_some() {
             self.touched.insert(addr);
@@ -158,15 +157,15 @@ impl Arena {
     fn deliver(&mut self) {
         while let Some(flight) = self.lines.pop(self.now) {
             match flight {
-                Flight::FromClient(ClientAddr { addr, listener }, bytes) => self.input(To::FromClient {
-                    listener,
-                    addr,
-                    bytes: &bytes,
-                }),
-                Flight::FromServer(upstream, bytes) => self.input(To::FromServer {
-                    upstream,
-                    bytes: &bytes,
-                }),
+                Flight::FromClient(ClientAddr { addr, listener }, bytes) => {
+                    let bytes = &*bytes;
+                    self.input(To::FromClient {
+                        listener,
+                        addr,
+                        bytes,
+                    });
+                }
+                Flight::FromServer(upstream, bytes) => self.server_sends(upstream, &bytes),
                 Flight::ToClient(addr, bytes) => self.client_gets(addr, &bytes),
                 Flight::ToServer(upstream, bytes) => {
                     self.server.receive(local(upstream), &bytes, self.now);
@@ -218,6 +217,20 @@ impl Arena {
         }
     }
 
+    /// From any address, to one of the listen sockets.
+    fn client_sends(&mut self, addr: SocketAddr, bytes: &[u8]) {
+        let listener = self.watch.some_listener(bytes.len());
+        self.input(To::FromClient {
+            listener,
+            addr,
+            bytes,
+        });
+    }
+
+    fn server_sends(&mut self, upstream: UpstreamId, bytes: &[u8]) {
+        self.input(To::FromServer { upstream, bytes });
+    }
+
     fn input(&mut self, input: To<'_>) {
         self.input_at(self.now, input);
     }
@@ -251,10 +264,8 @@ impl Arena {
         let mut flights = Vec::new();
         for (addr, peer) in &mut self.clients {
             let listener = self.behind.get(addr).copied().unwrap_or_default();
-            let from = ClientAddr {
-                addr: *addr,
-                listener,
-            };
+            let addr = *addr;
+            let from = ClientAddr { addr, listener };
             let out = peer.outgoing.drain(..);
             flights.extend(out.map(|bytes| Flight::FromClient(from, bytes)));
         }

@@ -1,4 +1,0 @@
-//! `teetap_fuzz::packet` under libFuzzer.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| teetap_fuzz::packet(data));
