@@ -1,122 +1,94 @@
 //! A client and a server on a direct line, good or bad: every vital message arrives once and in order.
 
 use super::*;
-use crate::link::{Conditions, Hop, Random};
+use crate::link::{Conditions, Random};
+use crate::world::{Middle, World, upstream_addr};
+use teetap_proxy::session::UpstreamId;
 
-const STEP: u64 = 10 * MS;
-
-struct World {
-    client: Peer,
-    server: Server,
-    up: Hop<Vec<u8>>,
-    down: Hop<Vec<u8>>,
+/// A client and a server on one line, and what either has sent.
+struct Talk {
+    world: World,
     random: Random,
-    now: u64,
     sent: [Vec<Vec<u8>>; 2],
     number: u32,
 }
 
-impl World {
+impl Talk {
     /// Joined over a good line; single-shot handshake packets that get lost are not the matter here.
     fn joined(client: Variant, server: Variant, options: Options, seed: u64) -> Self {
+        let hello = Some(b"info".to_vec());
+        let mut peer = Peer::client(
+            client,
+            Options {
+                hello,
+                ..options.clone()
+            },
+            seed,
+        );
         let policy = Policy {
-            options: options.clone(),
+            options,
             ..Policy::default()
         };
-        let hello = Options {
-            hello: Some(b"info".to_vec()),
-            ..options
-        };
-        let mut world = Self {
-            client: Peer::client(client, hello, seed),
-            server: Server::new(server, policy, seed),
-            up: Hop::new(Conditions::GOOD, seed ^ 0x55),
-            down: Hop::new(Conditions::GOOD, seed ^ 0xaa),
+        let server = Server::new(server, policy, seed);
+        let mut world = World::new(Middle::Wire, server, Conditions::GOOD, seed);
+        peer.connect(0);
+        world.add(peer, Conditions::GOOD, seed);
+        while world.server.peers().all(|(_, slot)| slot.delivered.is_empty()) {
+            world.step();
+            assert!(
+                world.now < 3 * SECOND,
+                "{client:?} never joined {:?}",
+                world.server
+            );
+        }
+        Self {
+            world,
             random: Random::new(seed),
-            now: 0,
             sent: [vec![b"info".to_vec()], Vec::new()],
             number: 0,
-        };
-        world.client.connect(0);
-        while world
-            .server
-            .peer(client_address())
-            .is_none_or(|slot| slot.delivered.is_empty())
-        {
-            world.step();
-            assert!(world.now < 3 * SECOND, "{client:?} never joined {server:?}");
-        }
-        world
-    }
-
-    fn step(&mut self) {
-        self.now += STEP;
-        let now = self.now;
-        while let Some(bytes) = self.up.receive(now) {
-            self.server.receive(client_address(), &bytes, now);
-        }
-        while let Some(bytes) = self.down.receive(now) {
-            self.client.receive(&bytes, now);
-        }
-        self.client.update(now);
-        self.server.update(now);
-        for bytes in self.client.outgoing.drain(..) {
-            self.up.send(bytes, now);
-        }
-        for (_, bytes) in self.server.take_outgoing() {
-            self.down.send(bytes, now);
         }
     }
 
     /// Both ends send vital messages in random groups, mixed with others.
     fn talk(&mut self, chance: f64, most: u64) {
-        for side in 0..2 {
-            let Self {
-                client,
-                server,
-                random,
-                number,
-                sent,
-                now,
-                ..
-            } = self;
-            let Some(peer) = (if side == 0 {
-                Some(client)
-            } else {
-                server.peer_mut(client_address())
-            }) else {
-                return;
-            };
-            if !random.chance(chance) {
+        let now = self.world.now;
+        let client = &mut self.world.clients[0].peer;
+        let slot = self.world.server.peers_mut().next().map(|(_, slot)| slot);
+        for (peer, sent) in std::iter::once(client).chain(slot).zip(&mut self.sent) {
+            if !self.random.chance(chance) {
                 continue;
             }
-            for _ in 0..=random.below(most) {
+            for _ in 0..=self.random.below(most) {
                 if peer.unacked() < 250 {
-                    *number += 1;
-                    let message = number.to_be_bytes().to_vec();
-                    peer.send_vital(&message, *now);
-                    sent[side].push(message);
+                    self.number += 1;
+                    let message = self.number.to_be_bytes().to_vec();
+                    peer.send_vital(&message, now);
+                    sent.push(message);
                 }
             }
-            peer.send_nonvital(b"input", *now);
-            if random.chance(0.8) {
-                peer.flush(*now);
+            peer.send_nonvital(b"input", now);
+            if self.random.chance(0.8) {
+                peer.flush(now);
             }
         }
     }
 
+    fn client(&self) -> &Peer {
+        &self.world.clients[0].peer
+    }
+
     fn slot(&self) -> &Peer {
-        self.server.peer(client_address()).expect("the slot is gone")
+        self.world.server.peers().next().expect("the slot is gone").1
     }
 
     fn is_quiet(&self) -> bool {
-        self.client.unacked() + self.slot().unacked() == 0 && self.now > 30 * SECOND
+        self.client().unacked() + self.slot().unacked() == 0 && self.world.now > 30 * SECOND
     }
 
     fn check(&self, label: &str) {
         for (from, to, sent) in [
-            (&self.client, self.slot(), &self.sent[0]),
-            (self.slot(), &self.client, &self.sent[1]),
+            (self.client(), self.slot(), &self.sent[0]),
+            (self.slot(), self.client(), &self.sent[1]),
         ] {
             let arrived: Vec<_> = to
                 .delivered
@@ -145,7 +117,7 @@ impl World {
             );
             assert!(from.is_online(), "{label}: {:?}", from.state());
         }
-        assert_eq!(self.server.counters.rejoins, 0);
+        assert_eq!(self.world.server.counters.rejoins, 0);
     }
 }
 
@@ -160,32 +132,31 @@ const PAIRS: [(Variant, Variant); 7] = [
     (Variant::V65, Variant::V6),
 ];
 
-fn run(pair: (Variant, Variant), loss: f64, seed: u64, options: Options) -> World {
-    let mut world = World::joined(pair.0, pair.1, options, seed);
+fn run(pair: (Variant, Variant), loss: f64, seed: u64, options: Options) -> Talk {
+    let mut talk = Talk::joined(pair.0, pair.1, options, seed);
     if loss > 0.0 {
+        let world = &mut talk.world;
         (world.up.conditions, world.down.conditions) = (Conditions::bad(loss), Conditions::bad(loss));
     }
     // Some thousand messages: the numbers wrap several times.
-    while world.now < 20 * SECOND {
-        world.talk(0.5, 6);
-        world.step();
+    while talk.world.now < 20 * SECOND {
+        talk.talk(0.5, 6);
+        talk.world.step();
     }
-    while !world.is_quiet() && world.now < 600 * SECOND {
-        world.step();
+    while !talk.is_quiet() && talk.world.now < 600 * SECOND {
+        talk.world.step();
     }
-    world.check(&format!(
-        "{pair:?} loss {loss} seed {seed} at {} s",
-        world.now / SECOND
-    ));
-    world
+    let end = talk.world.now / SECOND;
+    talk.check(&format!("{pair:?} loss {loss} seed {seed} at {end} s"));
+    talk
 }
 
 #[test]
 fn a_good_line_delivers_without_any_repetition() {
     for pair in PAIRS {
-        let world = run(pair, 0.0, 1, Options::default());
-        assert!(world.sent[0].len() > 3 * 1024 && world.sent[1].len() > 3 * 1024);
-        for counters in [world.client.counters, world.slot().counters] {
+        let talk = run(pair, 0.0, 1, Options::default());
+        assert!(talk.sent[0].len() > 3 * 1024 && talk.sent[1].len() > 3 * 1024);
+        for counters in [talk.client().counters, talk.slot().counters] {
             let Counters {
                 behind,
                 gaps,
@@ -197,7 +168,7 @@ fn a_good_line_delivers_without_any_repetition() {
             // The ack of the very last message may come with a keepalive, later than the sender's second.
             assert!(resent_chunks <= 1, "{pair:?} {resent_chunks}");
         }
-        let nonvital = world
+        let nonvital = talk
             .slot()
             .delivered
             .iter()
@@ -211,8 +182,8 @@ fn a_good_line_delivers_without_any_repetition() {
 fn a_bad_line_delivers_everything_too() {
     for pair in PAIRS {
         for seed in 0..6 {
-            let world = run(pair, 0.1, seed, patient());
-            let counters = [world.client.counters, world.slot().counters];
+            let talk = run(pair, 0.1, seed, patient());
+            let counters = [talk.client().counters, talk.slot().counters];
             assert!(
                 counters
                     .iter()
@@ -233,8 +204,8 @@ fn a_bad_line_delivers_compressed_packets_too() {
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let run = |seed| {
-        let world = run((Variant::V7, Variant::V7), 0.1, seed, patient());
-        (world.now, world.client.counters, world.slot().counters)
+        let talk = run((Variant::V7, Variant::V7), 0.1, seed, patient());
+        (talk.world.now, talk.client().counters, talk.slot().counters)
     };
     assert_eq!(run(3), run(3));
     assert_ne!(run(3), run(4));
@@ -243,7 +214,8 @@ fn the_same_seed_gives_the_same_run() {
 /// Many clients share one address of the server, and each session stays its own.
 #[test]
 fn a_server_keeps_its_clients_apart() {
-    let mut server = Server::new(Variant::Ddnet, Policy::default(), 1);
+    let server = Server::new(Variant::Ddnet, Policy::default(), 1);
+    let mut world = World::new(Middle::Wire, server, Conditions::GOOD, 1);
     let variants = [
         Variant::Ddnet,
         Variant::V7,
@@ -251,44 +223,24 @@ fn a_server_keeps_its_clients_apart() {
         Variant::D7,
         Variant::Ddnet,
     ];
-    let address =
-        |number: usize| SocketAddr::new(client_address().ip(), 7000 + u16::try_from(number).unwrap());
-    let hello = |number| Options {
-        hello: Some(format!("client {number}").into_bytes()),
-        ..Options::default()
-    };
-    let mut clients: Vec<Peer> = variants
-        .iter()
-        .zip(0..)
-        .map(|(variant, number)| Peer::client(*variant, hello(number), number))
-        .collect();
-    for client in &mut clients {
+    for (number, variant) in (0..).zip(variants) {
+        let hello = Options::saying(format!("client {number}").as_bytes());
+        let mut client = Peer::client(variant, hello, number);
         client.connect(0);
+        world.add(client, Conditions::GOOD, number);
     }
-    for step in 0..300 {
-        let now = step * STEP;
-        for (number, client) in clients.iter_mut().enumerate() {
-            client.update(now);
-            for bytes in std::mem::take(&mut client.outgoing) {
-                server.receive(address(number), &bytes, now);
-            }
-        }
-        if step == 100 {
-            for (address, slot) in server.peers_mut() {
-                slot.send_vital(format!("to {}", address.port()).as_bytes(), now);
-            }
-        }
-        server.update(now);
-        for (to, bytes) in server.take_outgoing() {
-            clients[usize::from(to.port() - 7000)].receive(&bytes, now);
-        }
+    world.run(SECOND);
+    let now = world.now;
+    for (address, slot) in world.server.peers_mut() {
+        slot.send_vital(format!("to {address}").as_bytes(), now);
+        slot.flush(now);
     }
-    assert_eq!(server.peers().count(), 5);
-    for (number, client) in clients.iter().enumerate() {
-        assert_eq!(texts(client), [format!("to {}", 7000 + number)]);
-        assert_eq!(
-            texts(server.peer(address(number)).unwrap()),
-            [format!("client {number}")]
-        );
+    world.run(2 * SECOND);
+    assert_eq!(world.server.peers().count(), 5);
+    for (number, client) in (0..).zip(&world.clients) {
+        let address = upstream_addr(UpstreamId(number));
+        assert_eq!(texts(&client.peer), [format!("to {address}")]);
+        let slot = world.server.peer(address).unwrap();
+        assert_eq!(texts(slot), [format!("client {number}")]);
     }
 }
