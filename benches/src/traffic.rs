@@ -86,6 +86,11 @@ impl Traffic {
         }
     }
 
+    /// The dialect.
+    pub(crate) fn variant(&self) -> Variant {
+        self.variant
+    }
+
     /// The datagrams of one direction as they are sent with `sent` as token, and as they have to arrive with
     /// `expected`.
     pub(crate) fn ready(&self, way: Way, sent: Token, expected: Token) -> (Rc<[Ready]>, Rc<[Ready]>) {

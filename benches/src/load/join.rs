@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
-use teetap_kit::codec::Variant;
 use teetap_kit::peer::{Options, Peer, Policy, Server};
 
 use super::{LARGEST, Lane, Latencies, Load, SERVER, Session, Tally};
@@ -30,12 +29,22 @@ const GREETING: &[u8] = b"\x05the map";
 pub(crate) struct Plan<'a> {
     /// The messages to send.
     pub(crate) traffic: &'a Traffic,
-    /// The dialect.
-    pub(crate) variant: Variant,
     /// How many sessions.
     pub(crate) sessions: usize,
     /// True if datagrams are stamped, for latencies.
     pub(crate) stamped: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// So many sessions of this traffic, not stamped.
+    pub(crate) fn new(traffic: &'a Traffic, sessions: usize) -> Self {
+        let stamped = false;
+        Self {
+            traffic,
+            sessions,
+            stamped,
+        }
+    }
 }
 
 /// A client that is joining.
@@ -55,23 +64,19 @@ struct Joining {
 
 /// Joins all sessions at `subject`, which has the server socket as its target.
 pub(crate) fn join(plan: &Plan<'_>, server: Socket, subject: SocketAddr) -> Result<Load> {
-    let options = Options {
-        limits: false,
-        ..Options::default()
-    };
+    let options = Options::endless();
     let policy = Policy {
         max_clients: usize::MAX,
         max_clients_per_ip: usize::MAX,
-        // As a real server answers with its map.
-        greeting: vec![GREETING.to_vec()],
         options: options.clone(),
-        ..Policy::default()
+        // As a real server answers with its map.
+        ..Policy::greets(GREETING)
     };
     let mut joining = Joining {
         start: Instant::now(),
         updated: Instant::now(),
         socket: server,
-        server: Server::new(plan.variant, policy, 1),
+        server: Server::new(plan.traffic.variant(), policy, 1),
         clients: Vec::new(),
         buffer: vec![0; LARGEST],
     };
@@ -82,7 +87,7 @@ pub(crate) fn join(plan: &Plan<'_>, server: Socket, subject: SocketAddr) -> Resu
             hello: Some(hello(index)),
             ..options.clone()
         };
-        let mut peer = Peer::client(plan.variant, options, u64::try_from(index)? + 2);
+        let mut peer = Peer::client(plan.traffic.variant(), options, u64::try_from(index)? + 2);
         peer.connect(joining.now());
         joining.clients.push(Client { socket, peer });
         if (index + 1) % AT_ONCE == 0 || index + 1 == plan.sessions {

@@ -28,12 +28,7 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
         report.line("| sessions | minimal | naive tokio | teetap | naive/minimal | teetap/minimal | goal |");
         report.line("|---|---|---|---|---|---|---|");
         for (sessions, goals) in GOALS {
-            let plan = Plan {
-                traffic: &traffic,
-                variant,
-                sessions,
-                stamped: false,
-            };
+            let plan = Plan::new(&traffic, sessions);
             let costs = interleaved(run, &plan, runs, datagrams)?;
             let [minimal, naive, teetap] = &costs;
             let (naive_ratio, ratio) = (capacity(minimal, naive), capacity(minimal, teetap));

@@ -59,12 +59,7 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
             Variant::Ddnet
         };
         let traffic = Traffic::new(dialect);
-        let plan = Plan {
-            traffic: &traffic,
-            variant: dialect,
-            sessions: 1,
-            stamped: false,
-        };
+        let plan = Plan::new(&traffic, 1);
         let bench = run.bench(Which::Teetap, &plan)?;
         let flood = Flood {
             datagram: first(variant),

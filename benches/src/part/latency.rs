@@ -39,10 +39,8 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     for (variant, name) in DIALECTS {
         let traffic = Traffic::new(variant);
         let plan = Plan {
-            traffic: &traffic,
-            variant,
-            sessions: SESSIONS,
             stamped: true,
+            ..Plan::new(&traffic, SESSIONS)
         };
         let mut direct = straight(&plan)?;
         let mut benches = run.all(&plan)?;

@@ -38,12 +38,7 @@ pub(crate) fn play(run: &Run, play: &Play, report: &Report) -> Result<()> {
         .find(|(_, name)| name.eq_ignore_ascii_case(&play.dialect));
     let (variant, _) = known.context("the dialects are 0.7 and DDNet")?;
     let traffic = Traffic::new(variant);
-    let plan = Plan {
-        traffic: &traffic,
-        variant,
-        sessions: play.sessions,
-        stamped: false,
-    };
+    let plan = Plan::new(&traffic, play.sessions);
     let mut bench = run.bench(play.subject, &plan)?;
     report.line(&format!("process {}", bench.subject.pid()));
     let (time, begun) = (Duration::from_secs(play.seconds), Instant::now());

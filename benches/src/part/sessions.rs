@@ -43,12 +43,7 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
 
 fn alive(run: &Run, report: &mut Report, variant: Variant, name: &str, time: Duration) -> Result<()> {
     let traffic = Traffic::new(variant);
-    let plan = Plan {
-        traffic: &traffic,
-        variant,
-        sessions: MANY,
-        stamped: false,
-    };
+    let plan = Plan::new(&traffic, MANY);
     let server = Socket::open(false)?;
     let addr = server.addr()?;
     let subject = run.start(Which::Teetap, addr)?;
@@ -92,12 +87,7 @@ fn flat(
 ) -> Result<()> {
     let traffic = Traffic::new(variant);
     let costs = |sessions| {
-        let plan = Plan {
-            traffic: &traffic,
-            variant,
-            sessions,
-            stamped: false,
-        };
+        let plan = Plan::new(&traffic, sessions);
         capacity::interleaved(run, &plan, runs, datagrams)
     };
     let (few, many) = (costs(FEW)?, costs(MANY)?);

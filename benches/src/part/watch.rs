@@ -44,12 +44,7 @@ pub(crate) fn measure(run: &Run, before: Option<&Path>, report: &Report) -> Resu
     ));
     for (variant, name) in DIALECTS {
         let traffic = Traffic::new(variant);
-        let plan = Plan {
-            traffic: &traffic,
-            variant,
-            sessions: SESSIONS,
-            stamped: false,
-        };
+        let plan = Plan::new(&traffic, SESSIONS);
         report.line(&format!(
             "| {name}, watched by | before | teetap | before/teetap |"
         ));
