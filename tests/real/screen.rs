@@ -63,6 +63,8 @@ fn a_visit_is_listed_and_q_ends_the_run_with_the_terminal_as_before() -> Result<
     let mut server = DdnetServer::start(&[])?;
     let (mut terminal, mut child, connect) = start(server.addr(), &["-w", recording.to_str().unwrap()])?;
     let mut bot = NpmBot::start("shown", connect)?.joined()?;
+    // The beginning has left the screen by then.
+    bot.log().wait_for("^snapshots 25$", PATIENCE)?;
     terminal.wait_for("snap_single", PATIENCE)?;
     assert!(terminal.is_alternate());
 
