@@ -1,12 +1,12 @@
 //! The command line of the built binary: options, errors and exit codes.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufRead as _, BufReader, Read},
     net::UdpSocket,
     process::{Child, Command, Stdio},
 };
 
-use assert_cmd::assert::OutputAssertExt as _;
+use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
@@ -46,6 +46,19 @@ fn start_json(args: &[&str]) -> (Child, serde_json::Value, BufReader<std::proces
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
     (child, serde_json::from_str(&line).unwrap(), stdout)
+}
+
+/// Sends a signal.
+fn kill(child: &Child, signal: &str) {
+    let (signal, id) = (format!("-{signal}"), child.id().to_string());
+    binary::run(Command::new("kill").args([signal, id]), 0);
+}
+
+/// Returns the last line of what is still to be printed.
+fn last(mut stdout: impl Read) -> serde_json::Value {
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    json(rest.lines().last().unwrap())
 }
 
 pub(crate) fn json(line: &str) -> serde_json::Value {
@@ -129,20 +142,13 @@ fn a_taken_port_is_refused() {
 fn the_default_port_moves_on_with_a_warning_when_it_is_taken() {
     // The port is taken now, by this test or by another program.
     let _mine_or_anybodys = UdpSocket::bind("127.0.0.1:8303");
-    let output = teetap()
-        .args(["run", NOBODY, "--json", "--", "true"])
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    let stdout = String::from_utf8(output.stdout).unwrap();
+    let (stdout, stderr) = run(&["run", NOBODY, "--json", "--", "true"], 0);
     let listen = json(stdout.lines().next().unwrap())["listen"]
         .as_str()
         .unwrap()
         .to_owned();
     let port: u16 = listen.strip_prefix("127.0.0.1:").unwrap().parse().unwrap();
     assert!((8304..8403).contains(&port), "{listen}");
-    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
         stderr.contains(&format!("port 8303 is taken: listening on {listen}")),
         "{stderr}"
@@ -212,27 +218,21 @@ fn the_limit_of_open_files_is_raised_for_the_proxy_only() {
     let mut limited = Command::new("sh");
     limited.args(["-c", r#"ulimit -Sn 64; exec "$@""#, "sh", TEETAP]);
     limited.args(["run", NOBODY, "--listen", "127.0.0.1:0", "--", "sh", "-c", SEEN]);
-    limited.assert().code(0);
+    binary::run(&mut limited, 0);
 }
 
 #[test]
 fn signals_end_it_with_a_summary_and_their_code() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        let (mut child, _, mut stdout) = start_json(&[NOBODY, "-l", ":0", "--json"]);
+        let (mut child, _, stdout) = start_json(&[NOBODY, "-l", ":0", "--json"]);
         // Twice at once, as timeout signals its child and its group.
-        let id = child.id().to_string();
-        Command::new("kill")
-            .args([&format!("-{signal}"), &id, &id])
-            .assert()
-            .success();
+        let (signal, id) = (format!("-{signal}"), child.id().to_string());
+        binary::run(Command::new("kill").args([&signal, &id, &id]), 0);
         assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
-        let mut rest = String::new();
-        stdout.read_to_string(&mut rest).unwrap();
-        let last = json(rest.lines().last().unwrap());
-        assert_eq!(
-            (&last["event"], &last["exit"]),
-            (&"summary".into(), &code.into()),
-            "{signal}"
+        let last = last(stdout);
+        assert!(
+            last["event"] == "summary" && last["exit"] == code,
+            "{signal}: {last}"
         );
     }
 }
@@ -240,30 +240,24 @@ fn signals_end_it_with_a_summary_and_their_code() {
 #[test]
 fn datagrams_dropped_by_the_kernel_are_reported() {
     let (mut child, first, mut stdout) = start_json(&[NOBODY, "-l", "127.0.0.1:0", "--json", "-q"]);
-    let signal = |name: &str| {
-        let id = child.id().to_string();
-        Command::new("kill").args([name, &id]).assert().success();
-    };
     // The proxy stands still while more comes than any usual receive buffer holds.
-    signal("-STOP");
+    kill(&child, "STOP");
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for _ in 0..20_000 {
         socket
             .send_to(&[0; 1024], first["listen"].as_str().unwrap())
             .unwrap();
     }
-    signal("-CONT");
+    kill(&child, "CONT");
     let mut line = String::new();
     while !line.contains("the kernel dropped") {
         line.clear();
         assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "it was never told");
     }
     assert_eq!(json(&line)["level"], "warning");
-    signal("-TERM");
+    kill(&child, "TERM");
     child.wait().unwrap();
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).unwrap();
-    let last = json(rest.lines().last().unwrap());
+    let last = last(stdout);
     let (dropped, read) = (&last["kernel_drops"], &last["datagrams"]["c2s"]);
     assert_eq!(dropped.as_u64().unwrap() + read.as_u64().unwrap(), 20_000);
 }
@@ -271,15 +265,10 @@ fn datagrams_dropped_by_the_kernel_are_reported() {
 #[test]
 fn a_signal_ends_the_command_too() {
     let args = ["run", NOBODY, "-l", ":0", "--json", "--", "sleep", "1000"];
-    let (mut child, _, mut stdout) = start_json(&args);
-    Command::new("kill")
-        .args(["-TERM", &child.id().to_string()])
-        .assert()
-        .success();
+    let (mut child, _, stdout) = start_json(&args);
+    kill(&child, "TERM");
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).unwrap();
-    let last = json(rest.lines().last().unwrap());
+    let last = last(stdout);
     // Started in time or not, none is left; if started, TERM ended it.
     assert!(last["cmd_exit"].is_null() || last["cmd_exit"] == 143, "{last}");
 }

@@ -1,10 +1,6 @@
 //! `teetap explain` of the built binary: its inputs, its output and its errors.
 
-use std::{
-    fs,
-    io::{Read as _, Write as _},
-    process::{Command, Stdio},
-};
+use std::{fs, io::Read as _, process::Command};
 
 use serde_json::Value;
 use teetap_kit::{binary, terminal};
@@ -37,23 +33,7 @@ fn explained(args: &[&str]) -> String {
 
 /// Returns stdout and stderr of a run that is given `input`.
 fn piped(args: &[&str], input: &[u8], code: i32) -> (String, String) {
-    let mut command = teetap(args);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    // An input that is too long is not read to its end.
-    let written = stdin.write_all(input);
-    assert!(written.is_ok() || input.len() > 1 << 20);
-    drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(code));
-    (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    )
+    binary::piped(&mut teetap(args), input, code)
 }
 
 /// Refused: code 2, nothing on stdout, one line with `fragment` on stderr.
@@ -139,13 +119,10 @@ fn protocol_and_direction_can_be_forced() {
 #[test]
 fn json_has_the_rows_with_their_ranges() {
     let best = &json(&[HEX])[0];
+    let found = ["v", "event", "verdict", "dir"].map(|key| &best[key]);
     assert_eq!(
-        (&best["v"], &best["event"]),
-        (&Value::from(2), &Value::from("explain"))
-    );
-    assert_eq!(
-        (&best["verdict"], &best["dir"]),
-        (&Value::from("fits"), &Value::from("c2s"))
+        serde_json::json!(found),
+        serde_json::json!([2, "explain", "fits", "c2s"])
     );
     let rows = best["rows"].as_array().unwrap();
     let token = rows.iter().find(|row| row["label"] == "token").unwrap();
@@ -156,35 +133,27 @@ fn json_has_the_rows_with_their_ranges() {
     assert_eq!(token, &expected);
     let control = rows.iter().find(|row| row["label"] == "control").unwrap();
     assert_eq!(
-        (&control["bits"], &control["value"]),
-        (&Value::from(0x10), &Value::from("yes"))
+        (control["bits"].as_i64(), &control["value"]),
+        (Some(0x10), &"yes".into())
     );
-    let unknown = &json(&["--proto", "0.6", "00 00 01 00 01 7f"])[0];
-    let notes = unknown["rows"].as_array().unwrap().iter();
-    let notes: Vec<&Value> = notes.flat_map(|row| row["notes"].as_array().unwrap()).collect();
-    assert_eq!(
-        (&notes[0]["code"], &notes[0]["at"], &notes[0]["place"]),
-        (
-            &Value::from("unknown-message"),
-            &Value::from(5),
-            &Value::from("datagram")
-        )
-    );
+    // The code, the place and the space of the first note.
+    let first_note = |hex: &str| {
+        let unknown = &json(&["--proto", "0.6", hex])[0];
+        let rows = unknown["rows"].as_array().unwrap().iter();
+        let note = rows
+            .flat_map(|row| row["notes"].as_array().unwrap())
+            .next()
+            .unwrap();
+        serde_json::json!(["code", "at", "place"].map(|key| &note[key]))
+    };
+    let note = first_note("00 00 01 00 01 7f");
+    assert_eq!(note, serde_json::json!(["unknown-message", 5, "datagram"]));
     // The same, compressed: its ranges count in the payload.
     let mut packed = vec![0x80, 0, 1];
     teetap_wire::compress(&[0, 1, 0x7f], teetap_wire::Trailing::Always, &mut packed);
     let hex: String = packed.iter().map(|byte| format!("{byte:02x}")).collect();
-    let unknown = &json(&["--proto", "0.6", &hex])[0];
-    let notes = unknown["rows"].as_array().unwrap().iter();
-    let notes: Vec<&Value> = notes.flat_map(|row| row["notes"].as_array().unwrap()).collect();
-    assert_eq!(
-        (&notes[0]["code"], &notes[0]["at"], &notes[0]["place"]),
-        (
-            &Value::from("unknown-message"),
-            &Value::from(2),
-            &Value::from("payload")
-        )
-    );
+    let note = first_note(&hex);
+    assert_eq!(note, serde_json::json!(["unknown-message", 2, "payload"]));
 }
 
 /// Returns the output on a terminal of so many columns.

@@ -1,6 +1,6 @@
 //! Which options each command takes, typed or from the environment.
 
-use assert_cmd::assert::OutputAssertExt as _;
+use teetap_kit::binary;
 
 use crate::{
     command_line::{NOBODY, OPTIONS, json},
@@ -9,31 +9,18 @@ use crate::{
 
 #[test]
 fn the_environment_mirrors_the_options() {
-    let output = teetap()
-        .args(["run", NOBODY, "--", "true"])
-        .envs([
-            ("TEETAP_LISTEN", ":0"),
-            ("TEETAP_JSON", "1"),
-            ("TEETAP_SEED", "77"),
-            ("TEETAP_QUIET", "yes"),
-        ])
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    let stdout = String::from_utf8(output.stdout).unwrap();
+    let variables = [
+        ("TEETAP_LISTEN", ":0"),
+        ("TEETAP_JSON", "1"),
+        ("TEETAP_SEED", "77"),
+        ("TEETAP_QUIET", "yes"),
+    ];
+    let (stdout, stderr) = binary::run(teetap().args(["run", NOBODY, "--", "true"]).envs(variables), 0);
     assert_eq!(json(stdout.lines().next().unwrap())["seed"], 77);
-    assert!(
-        !String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("in the client")
-    );
-    teetap().arg(NOBODY).env("TEETAP_PROTO", "0.9").assert().code(2);
-    teetap()
-        .args([NOBODY])
-        .env("TEETAP_LISTEN", "0.0.0.0:0")
-        .assert()
-        .code(2);
+    assert!(!stderr.contains("in the client"));
+    for (name, value) in [("TEETAP_PROTO", "0.9"), ("TEETAP_LISTEN", "0.0.0.0:0")] {
+        binary::run(teetap().arg(NOBODY).env(name, value), 2);
+    }
 }
 
 /// Returns the options that each command takes beside its arguments, by its help.
@@ -145,34 +132,17 @@ fn variables_of_other_commands_are_ignored() {
         ("TEETAP_JSON", ""),
     ];
     let (listed, _) = run(&["messages", "sv_chat"], 0);
-    let output = teetap()
-        .args(["messages", "sv_chat"])
-        .envs(others)
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), listed);
+    let output = binary::run(teetap().args(["messages", "sv_chat"]).envs(others), 0);
+    assert_eq!(output.0, listed);
     // Both protocols play.
-    teetap()
-        .args(["demo", "--seconds", "1", "-q"])
-        .envs([others[1], others[2]])
-        .assert()
-        .code(0);
+    let mut demo = teetap();
+    demo.args(["demo", "--seconds", "1", "-q"]);
+    binary::run(demo.envs([others[1], others[2]]), 0);
 }
 
 #[test]
 fn a_wrong_variable_is_named() {
-    let refused = |args: &[&str]| {
-        let output = teetap()
-            .args(args)
-            .env("TEETAP_LISTEN", "nowhere")
-            .assert()
-            .code(2)
-            .get_output()
-            .clone();
-        String::from_utf8(output.stderr).unwrap()
-    };
+    let refused = |args: &[&str]| binary::run(teetap().args(args).env("TEETAP_LISTEN", "nowhere"), 2).1;
     assert!(refused(&[NOBODY]).contains("in the environment, TEETAP_LISTEN: "));
     for typed in ["--listen=here", "-lhere"] {
         let stderr = refused(&[NOBODY, typed]);

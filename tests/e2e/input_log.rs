@@ -5,18 +5,12 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
     path::Path,
-    process::{Command, Stdio},
+    process::Command,
     sync::{Arc, OnceLock},
-    thread,
-    time::{Duration, Instant},
 };
 
-use assert_cmd::assert::OutputAssertExt as _;
 use serde_json::Value;
-use teetap_kit::{
-    binary::{objects, place, refused, run},
-    real::PATIENCE,
-};
+use teetap_kit::binary::{objects, place, refused, run};
 use teetap_proxy::{
     io::input_log::{self, Definitions, InputLog, Reader},
     session::{Hub, Input, Time},
@@ -24,25 +18,15 @@ use teetap_proxy::{
 use teetap_rules::Program;
 use teetap_wire::def::Registry;
 
-use crate::{TEETAP, teetap};
+use crate::{TEETAP, kill, teetap};
 
 /// The log of a demo of one second, made once.
 pub(crate) fn demo() -> &'static str {
     static LOG: OnceLock<String> = OnceLock::new();
     LOG.get_or_init(|| {
         let (_folder, path) = place("run.log");
-        let args = [
-            "demo",
-            "--seconds",
-            "1",
-            "-q",
-            "-l",
-            ":0",
-            "--seed",
-            "77",
-            "--input-log",
-        ];
-        let (_, stderr) = run(teetap().args(args).arg(&path), 0);
+        let args = "demo --seconds 1 -q -l :0 --seed 77 --input-log";
+        let (_, stderr) = run(teetap().args(args.split(' ')).arg(&path), 0);
         assert!(!stderr.contains("input log"), "{stderr}");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::read_to_string(&path).unwrap()
@@ -321,10 +305,8 @@ fn other_files_and_damaged_logs_are_refused() {
     refused(teetap().args(["replay", "--check", "/"]), 2, "cannot open /");
     fs::write(&path, log).unwrap();
     // A log may come from stdin, and one that is given to `open` is not called damaged.
-    let piped = || fs::File::open(&path).unwrap();
-    let mut replayed = teetap();
-    replayed.args(["replay", "--check", "-"]).stdin(piped());
-    replayed.assert().code(0);
+    let file = fs::File::open(&path).unwrap();
+    run(teetap().args(["replay", "--check", "-"]).stdin(file), 0);
     refused(teetap().arg("open").arg(&path), 5, "replay --check");
     refused(teetap().arg("replay").arg(&path), 2, "--check");
     refused(teetap().args(["replay", "--check"]), 2, "FILE");
@@ -367,15 +349,7 @@ fn a_log_that_cannot_be_created_is_refused_before_anything_starts() {
 fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
     let (_folder, path) = place("run.log");
     let script = "trap '' XFSZ; ulimit -f 32; exec \"$0\" demo --seconds 1 -q -l :0 --input-log \"$1\"";
-    let output = Command::new("sh")
-        .args(["-c", script, TEETAP])
-        .arg(&path)
-        .stdout(Stdio::null())
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let (_, stderr) = run(Command::new("sh").args(["-c", script, TEETAP]).arg(&path), 0);
     let warnings = stderr.matches("warning: the input log ends before the run: it could not be written");
     assert_eq!(warnings.count(), 1, "{stderr}");
     let log = fs::read_to_string(&path).unwrap();
@@ -396,20 +370,7 @@ fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
 #[test]
 fn a_killed_run_leaves_a_log_that_can_be_read() {
     let (_folder, path) = place("run.log");
-    let mut child = teetap()
-        .args(["demo", "--seconds", "60", "-q", "-l", ":0", "--input-log"])
-        .arg(&path)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    while fs::metadata(&path).map_or(0, |file| file.len()) < 20_000 {
-        assert!(Instant::now() < deadline, "the log does not grow");
-        thread::sleep(Duration::from_millis(10));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill("--input-log", &path, 20_000);
     let (stdout, stderr) = replay_file(&path, 0);
     assert!(stdout.starts_with("equal: "), "{stdout}");
     assert!(stderr.contains("the input log is incomplete"), "{stderr}");

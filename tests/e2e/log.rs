@@ -8,19 +8,8 @@ use crate::teetap;
 
 fn demo(log: &Path) -> Command {
     let mut command = teetap();
-    command
-        .args([
-            "demo",
-            "--seconds",
-            "1",
-            "-l",
-            ":0",
-            "-q",
-            "--seed",
-            "77",
-            "--log",
-        ])
-        .arg(log);
+    let args = "demo --seconds 1 -l :0 -q --seed 77 --log";
+    command.args(args.split(' ')).arg(log);
     command
 }
 

@@ -9,13 +9,37 @@ mod recordings;
 mod redirect;
 mod rules;
 
-use std::process::Command;
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
-use teetap_kit::binary;
+use teetap_kit::{binary, real::PATIENCE};
 
 /// The binary under test.
 const TEETAP: &str = env!("CARGO_BIN_EXE_teetap");
 
 fn teetap() -> Command {
     binary::command(TEETAP)
+}
+
+/// Kills a demo once the file that it writes for `option` has grown to `size`.
+fn kill(option: &str, path: &Path, size: u64) {
+    let mut child = teetap()
+        .args(["demo", "--seconds", "60", "-q", "-l", ":0", option])
+        .arg(path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while fs::metadata(path).map_or(0, |file| file.len()) < size {
+        assert!(Instant::now() < deadline, "{} does not grow", path.display());
+        thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

@@ -1,23 +1,15 @@
 //! `--write` and `open` of the built binary: what is recorded is what happened, others can read it, and a recording is shown
 //! as the run was, after a crash, a full disk and a second run in the same file too.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 use serde_json::Value;
 use teetap_kit::{
     binary::{objects, place, refused, run},
     capture::{self, Leg},
-    real::PATIENCE,
 };
 
-use crate::{TEETAP, teetap};
+use crate::{TEETAP, kill, teetap};
 
 /// A demo of a second that is recorded.
 fn demo(path: &Path, args: &[&str]) -> (String, String) {
@@ -204,29 +196,11 @@ fn a_quiet_run_is_recorded_whole() {
     assert!(capture::read_recording(&path).unwrap().len() > 100);
 }
 
-/// A run that is killed once its recording has grown beyond `size`.
-fn kill(path: &Path, size: u64) {
-    let mut child = teetap()
-        .args(["demo", "--seconds", "60", "-q", "-l", ":0", "-w"])
-        .arg(path)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + PATIENCE;
-    while fs::metadata(path).map_or(0, |file| file.len()) < size {
-        assert!(Instant::now() < deadline, "the recording does not grow");
-        thread::sleep(Duration::from_millis(10));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
 #[test]
 fn a_killed_run_leaves_a_recording_that_can_be_appended_to() {
     for name in ["run.pcapng", "run.jsonl"] {
         let (_folder, path) = place(name);
-        kill(&path, 30_000);
+        kill("-w", &path, 30_000);
         // Half of what was written last: what a crash of the machine leaves.
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();

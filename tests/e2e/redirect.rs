@@ -59,12 +59,8 @@ fn heard(peer: &Peer, message: &[u8]) -> bool {
 
 impl Host {
     fn new(variant: Variant, seed: u64) -> Result<Self> {
-        let policy = Policy {
-            greeting: vec![b"greeting".to_vec()],
-            ..Policy::default()
-        };
         Ok(Self {
-            server: Server::new(variant, policy, seed),
+            server: Server::new(variant, Policy::greets(b"greeting"), seed),
             socket: socket()?,
         })
     }
@@ -156,11 +152,7 @@ impl Stage {
         self.step()?;
         self.dialled = to;
         self.joins += 1;
-        let options = Options {
-            hello: Some(b"hello".to_vec()),
-            ..Options::default()
-        };
-        self.client = Peer::client(self.variant, options, self.joins);
+        self.client = Peer::client(self.variant, Options::saying(b"hello"), self.joins);
         self.client.connect(self.now());
         self.until("a join", |stage| heard(&stage.client, b"greeting"))
     }

@@ -37,19 +37,11 @@ fn socket() -> Result<UdpSocket> {
 
 impl Udp {
     pub(crate) fn new(client: Variant, server: Variant) -> Result<Self> {
-        let options = Options {
-            hello: Some(b"hello".to_vec()),
-            ..Options::default()
-        };
-        let policy = Policy {
-            greeting: vec![b"greeting".to_vec()],
-            ..Policy::default()
-        };
         Ok(Self {
             begun: Instant::now(),
-            client: Peer::client(client, options, 3),
+            client: Peer::client(client, Options::saying(b"hello"), 3),
             client_socket: socket()?,
-            server: Server::new(server, policy, 4),
+            server: Server::new(server, Policy::greets(b"greeting"), 4),
             server_socket: socket()?,
             buffer: vec![0; LARGEST],
             said: 0,

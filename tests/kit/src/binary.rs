@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
 use std::env;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -25,12 +26,32 @@ pub fn command(path: impl AsRef<Path>) -> Command {
 /// Runs `command` to its end; returns its stdout and stderr.
 pub fn run(command: &mut Command, code: i32) -> (String, String) {
     let output = command.output().unwrap();
+    check(command, output, code)
+}
+
+/// As [`run`], with these bytes as its stdin. An input that is too long is not read to its end.
+pub fn piped(command: &mut Command, input: &[u8], code: i32) -> (String, String) {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let written = child.stdin.take().unwrap().write_all(input);
+    assert!(written.is_ok() || input.len() > 1 << 20);
+    check(command, child.wait_with_output().unwrap(), code)
+}
+
+fn check(command: &Command, output: Output, code: i32) -> (String, String) {
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    let ended = output.status.code();
     assert_eq!(
-        output.status.code(),
+        ended,
         Some(code),
-        "{command:?} printed\n{stdout}\nand on stderr\n{stderr}"
+        "{command:?} printed
+{stdout}
+and on stderr
+{stderr}"
     );
     (stdout, stderr)
 }
