@@ -3,16 +3,17 @@
 //! Law: no socket and no clock. The bot decides nothing; what it saw is in its report. It starts to talk when it sees
 //! another player, so that every line can be received, and stops a quarter of its time before it quits.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use teetap_wire::{Control, Packet, Proto, Scratch, Seq, Token, control};
+use teetap_wire::def::Datum;
+use teetap_wire::snap::{Fate, Store};
+use teetap_wire::{Control, Dir, Packet, Proto, Scratch, Seq, Token, control};
 
 use super::endpoint::{Endpoint, Message, Received, control_datagram};
-use super::message::{Fields, Kind, Packed, VERSION_6, VERSION_7};
+use super::message::{Opened, Packed, registry, version};
 use super::persona::Persona;
 use super::report::BotReport;
-use super::snap::Snap;
 use super::world;
 
 /// Between two tries to connect.
@@ -51,7 +52,7 @@ pub(super) struct Bot {
     talk_at: Duration,
     ping_at: Duration,
     pinged: Option<Duration>,
-    snaps: BTreeMap<i32, Snap>,
+    snaps: Store<'static>,
     acked: i32,
     acked_at: Duration,
     /// Tick that the last input was meant for.
@@ -76,7 +77,7 @@ impl Bot {
             talk_at: Duration::ZERO,
             ping_at: Duration::ZERO,
             pinged: None,
-            snaps: BTreeMap::new(),
+            snaps: Store::new(registry(), persona.proto),
             acked: -1,
             acked_at: Duration::ZERO,
             intended: 0,
@@ -211,94 +212,80 @@ impl Bot {
         self.report.token = Some(endpoint.token());
         self.phase = Phase::Online(Box::new(endpoint));
         let proto = self.persona.proto;
-        let info = Packed::new(proto, Kind::Info);
-        if proto == Proto::V7 {
-            self.send(now, &info.strs(&[VERSION_7, ""]).int(0x0705));
-        } else {
-            let version = Packed::new(proto, Kind::ClientVersion).raw(&[self.own.0; 4].concat());
-            self.send(now, &version.int(16_040).str("DDNet 16.4, demo"));
-            self.send(now, &info.strs(&[VERSION_6, ""]));
+        if proto == Proto::Ddnet {
+            let fields = [
+                ("connection_id", Datum::Bytes([self.own.0; 4].concat())),
+                ("ddnet_version", 16_040.into()),
+                ("ddnet_version_string", "DDNet 16.4, demo".into()),
+            ];
+            self.send(now, &Packed::new(proto, "client_version", fields));
         }
+        let info = [("version", version(proto).into()), ("password", "".into())];
+        let release = (proto == Proto::V7).then_some(("client_version", 0x0705.into()));
+        self.send(now, &Packed::new(proto, "info", info.into_iter().chain(release)));
     }
 
     fn message(&mut self, now: Duration, message: &Message) {
         let proto = self.persona.proto;
-        let Some((kind, mut fields)) = Fields::open(proto, message.vital, &message.data) else {
+        let Some(opened) = Opened::new(proto, Dir::S2c, message.vital, &message.data) else {
             return;
         };
-        match kind {
-            Kind::MapChange => {
-                if fields.str().as_deref() == Some("dm1") {
-                    self.send(now, &Packed::new(proto, Kind::Ready));
-                } else {
-                    self.quit(now, "unknown map", false);
-                }
+        match &*opened.def.name {
+            "map_change" if opened.text("name").as_deref() == Some("dm1") => {
+                self.send(now, &Packed::new(proto, "ready", []));
             }
-            Kind::ConReady => {
-                let info = Packed::new(proto, Kind::ClStartInfo)
-                    .strs(&[self.persona.name, "demo"])
-                    .int(-1);
-                let seven = proto == Proto::V7;
-                let info = if seven {
-                    world::skin_parts(info)
-                } else {
-                    info.str("default").ints(&[0; 3])
-                };
-                self.send(now, &info);
+            "map_change" => self.quit(now, "unknown map", false),
+            "con_ready" => {
+                let looks = world::looks(proto, self.persona.name);
+                self.send(now, &Packed::new(proto, "cl_start_info", looks));
             }
-            Kind::SvReadyToEnter => self.send(now, &Packed::new(proto, Kind::EnterGame)),
-            Kind::SnapSingle | Kind::SnapEmpty => self.snapshot(now, kind, &mut fields),
-            Kind::InputTiming => self.report.timings += 1,
-            Kind::PingReply => {
+            "sv_ready_to_enter" => self.send(now, &Packed::new(proto, "enter_game", [])),
+            "snap_single" | "snap_empty" => self.snapshot(now, &opened),
+            "input_timing" => self.report.timings += 1,
+            "ping_reply" => {
                 if let Some(sent) = self.pinged.take() {
                     self.report.pongs += 1;
                     self.report.slowest_pong = self.report.slowest_pong.max(now.saturating_sub(sent));
                 }
             }
-            Kind::SvChat => {
-                // 0.6: team, client, text. 0.7: mode, client, target, text. Client -1 is the server.
-                let head = fields.ints(if proto == Proto::V7 { 3 } else { 2 });
-                let by_a_player = head.is_some_and(|head| head.get(1).is_some_and(|client| *client >= 0));
-                self.report.heard.extend(fields.str().filter(|_| by_a_player));
+            // Client -1 is the server.
+            "sv_chat" if opened.int("client_id").is_some_and(|client| client >= 0) => {
+                self.report.heard.extend(opened.text("message"));
             }
             _ => {}
         }
     }
 
-    fn snapshot(&mut self, now: Duration, kind: Kind, fields: &mut Fields<'_>) {
-        let (Some(tick), Some(delta)) = (fields.int(), fields.int()) else {
+    fn snapshot(&mut self, now: Duration, message: &Opened<'_>) {
+        let Opened { def, decoded, data } = message;
+        let Some(snap) = self.snaps.on_message(Dir::S2c, def, decoded, data) else {
             self.report.damaged += 1;
             return;
         };
-        if self.snaps.last_key_value().is_some_and(|(last, _)| tick <= *last) {
-            return;
+        match snap.fate {
+            Fate::Kept => {}
+            Fate::Late | Fate::Again => return,
+            Fate::NoBase => {
+                self.report.baseless += 1;
+                self.acked = -1;
+                return;
+            }
+            Fate::Broken | Fate::BadCrc => {
+                self.report.damaged += 1;
+                return;
+            }
         }
-        let base = tick.wrapping_sub(delta);
-        let empty = Snap::default();
-        let Some(old) = self.snaps.get(&base).or((base == -1).then_some(&empty)) else {
-            self.report.baseless += 1;
-            self.acked = -1;
-            return;
-        };
-        let new = if kind == Kind::SnapEmpty {
-            Some(old.clone())
-        } else {
-            read_delta(self.persona.proto, old, fields)
-        };
-        let Some(new) = new else {
-            self.report.damaged += 1;
-            return;
-        };
-        if self.met.is_none() && new.of_type(world::player_info(self.persona.proto)).count() > 1 {
+        let players = snap
+            .kind("player_info")
+            .map(|kind| snap.snapshot().items_of(kind));
+        if self.met.is_none() && players.is_some_and(|players| players.count() > 1) {
             self.met = Some(now);
             self.talk_at = now;
         }
+        self.acked = snap.tick;
+        self.acked_at = now;
         self.report.snapshots += 1;
         self.report.joined = self.report.snapshots >= 2;
-        self.snaps = self.snaps.split_off(&base);
-        self.snaps.insert(tick, new);
-        self.acked = tick;
-        self.acked_at = now;
     }
 
     fn play(&mut self, now: Duration) {
@@ -312,7 +299,7 @@ impl Bot {
             self.ping_at = now + PING;
             self.report.pings += 1;
             self.pinged = Some(now);
-            self.send(now, &Packed::new(self.persona.proto, Kind::Ping));
+            self.send(now, &Packed::new(self.persona.proto, "ping", []));
         }
         let Some(met) = self.met else { return };
         let played = now.saturating_sub(met);
@@ -321,17 +308,11 @@ impl Bot {
         } else if now >= self.talk_at && played < self.duration * 3 / 4 {
             self.talk_at = now + TALK;
             let text = format!("line {} of {}", self.report.said.len() + 1, self.persona.name);
-            let to_all: &[i32] = if self.persona.proto == Proto::V7 {
-                &[1, -1]
-            } else {
-                &[0]
-            };
-            self.send(
-                now,
-                &Packed::new(self.persona.proto, Kind::ClSay)
-                    .ints(to_all)
-                    .str(&text),
-            );
+            let line = [("message", text.as_str().into())];
+            let to_all = [("mode", 1.into()), ("target", (-1).into())];
+            let to_all = to_all.into_iter().filter(|_| self.persona.proto == Proto::V7);
+            let packed = Packed::new(self.persona.proto, "cl_say", line.into_iter().chain(to_all));
+            self.send(now, &packed);
             self.report.said.push(text);
         }
     }
@@ -346,14 +327,26 @@ impl Bot {
             .saturating_add(1)
             .max(self.acked.saturating_add(3).saturating_add(since));
         let direction = if now.as_secs().is_multiple_of(2) { 1 } else { -1 };
-        let packed = Packed::new(self.persona.proto, Kind::Input).ints(&[self.acked, self.intended, 40]);
+        let mut input = vec![
+            ("direction", direction.into()),
+            ("target_x", (200 * direction).into()),
+            ("target_y", (-40).into()),
+        ];
         // 0.6 has a flag for a player who plays, 0.7 has none and adds its ping correction.
-        let (player_flags, last): (i32, &[i32]) = match self.persona.proto {
-            Proto::V7 => (0, &[0]),
-            _ => (1, &[]),
+        let correction = match self.persona.proto {
+            Proto::V7 => Some(("ping_correction", 0.into())),
+            _ => {
+                input.push(("player_flags", 1.into()));
+                None
+            }
         };
-        let packed = packed.ints(&[direction, 200 * direction, -40, 0, 0, 0, player_flags, 0, 0, 0]);
-        self.send(now, &packed.ints(last));
+        let fields = [
+            ("ack_snapshot", self.acked.into()),
+            ("intended_tick", self.intended.into()),
+            ("input", Datum::group(input)),
+        ];
+        let fields = fields.into_iter().chain(correction);
+        self.send(now, &Packed::new(self.persona.proto, "input", fields));
     }
 
     fn send(&mut self, now: Duration, packed: &Packed) {
@@ -384,11 +377,4 @@ impl Bot {
         self.report.ended = reason.to_owned();
         self.phase = Phase::Over;
     }
-}
-
-/// The rest of a snap_single: crc, size, delta.
-fn read_delta(proto: Proto, base: &Snap, fields: &mut Fields<'_>) -> Option<Snap> {
-    let (crc, size) = (fields.int()?, usize::try_from(fields.int()?).ok()?);
-    let new = base.apply(proto, fields.raw(size)?)?;
-    (new.crc() == crc).then_some(new)
 }

@@ -20,8 +20,8 @@ const FLUSH: Duration = Duration::from_millis(500);
 const RESEND: Duration = Duration::from_secs(1);
 /// Silence of the peer, or a chunk it did not ack, ends the connection after this long.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of the reference's ring of unacked chunks.
-const RING: usize = 32_760;
+/// The most unacked chunks: fewer than half of the sequence numbers, so that none is taken for an older one.
+const WINDOW: usize = 500;
 
 /// A message as a chunk carried it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) enum Received {
     Messages(Vec<Message>),
 }
 
-/// More unacked chunks than the reference can remember.
+/// More unacked chunks than [`WINDOW`], or a message that is larger than a chunk can be.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct OutOfBuffer;
 
@@ -144,7 +144,7 @@ impl Endpoint {
         self.peer_ack = packet.header.ack;
         self.received_at = now;
         if packet.header.flags.contains(Flags::RESEND) {
-            self.resend_all(now);
+            self.resend(now, self.unacked.len());
         }
         let received = if packet.header.flags.contains(Flags::CONTROL) {
             match packet.control() {
@@ -169,7 +169,7 @@ impl Endpoint {
     /// Queues a message. It leaves with the next flush, or now if `flush`.
     ///
     /// # Errors
-    /// [`OutOfBuffer`] when the ring of unacked chunks is full, or the message is larger than a chunk can be.
+    /// [`OutOfBuffer`]; nothing is queued then.
     pub(super) fn send(
         &mut self,
         now: Duration,
@@ -177,11 +177,10 @@ impl Endpoint {
         data: &[u8],
         flush: bool,
     ) -> Result<(), OutOfBuffer> {
-        let seq = vital.then(|| self.sequence.next());
-        if vital && self.unacked.iter().map(|u| block(u.data.len())).sum::<usize>() + block(data.len()) > RING
-        {
+        if vital && self.unacked.len() >= WINDOW {
             return Err(OutOfBuffer);
         }
+        let seq = vital.then(|| self.sequence.next());
         self.add_chunk(now, seq, false, data)?;
         if let Some(seq) = seq {
             self.sequence = seq;
@@ -234,21 +233,20 @@ impl Endpoint {
     /// # Errors
     /// The reason, when the connection has ended. The peer has been sent it.
     pub(super) fn tick(&mut self, now: Duration) -> Result<(), &'static str> {
-        if now.saturating_sub(self.received_at) > TIMEOUT {
-            return Err(self.end(now, "Timeout"));
+        let age = |since: Duration| now.saturating_sub(since);
+        let oldest = self.unacked.front();
+        let unacked = oldest.map_or(Duration::ZERO, |oldest| age(oldest.first_sent));
+        let unsent = oldest.map_or(Duration::ZERO, |oldest| age(oldest.last_sent));
+        let ended = if age(self.received_at) > TIMEOUT {
+            Some("Timeout")
+        } else {
+            (unacked > TIMEOUT).then_some("Too weak connection (not acked for 10 seconds)")
+        };
+        if let Some(reason) = ended {
+            self.close(now, reason);
+            return Err(reason);
         }
-        if self
-            .unacked
-            .front()
-            .is_some_and(|oldest| now.saturating_sub(oldest.first_sent) > TIMEOUT)
-        {
-            return Err(self.end(now, "Too weak connection (not acked for 10 seconds)"));
-        }
-        let overdue = self
-            .unacked
-            .front()
-            .is_some_and(|u| now.saturating_sub(u.last_sent) > RESEND);
-        if overdue {
+        if unsent > RESEND {
             self.resend(now, 1);
         }
         let silent = now.saturating_sub(self.sent_at);
@@ -278,11 +276,6 @@ impl Endpoint {
         self.sent_at = now;
     }
 
-    fn end(&mut self, now: Duration, reason: &'static str) -> &'static str {
-        self.close(now, reason);
-        reason
-    }
-
     fn deliver(&mut self, packet: &Packet<'_>) -> Vec<Message> {
         let mut messages = Vec::new();
         for chunk in packet.chunks() {
@@ -305,10 +298,6 @@ impl Endpoint {
             });
         }
         messages
-    }
-
-    fn resend_all(&mut self, now: Duration) {
-        self.resend(now, self.unacked.len());
     }
 
     /// Queues the `count` oldest unacked chunks again. They leave when a packet is full or at the next flush.
@@ -352,9 +341,4 @@ pub(super) fn control_datagram(proto: Proto, token: Token, ack: Seq, payload: &[
     let mut datagram = Vec::new();
     packet::write(proto, &header, payload, None, &mut datagram);
     datagram
-}
-
-/// Returns the bytes that a chunk takes in the reference's ring (ringbuffer.cpp on 64 bit).
-fn block(len: usize) -> usize {
-    (40 + len + 47) / 24 * 24
 }

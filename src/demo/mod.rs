@@ -13,7 +13,6 @@ mod report;
 mod run;
 mod server;
 mod slot;
-mod snap;
 mod world;
 
 #[cfg(test)]

@@ -32,9 +32,6 @@ pub(crate) struct DemoServer {
 
 impl DemoServer {
     /// Starts it on a free port of 127.0.0.1. Its tokens are made of the seed.
-    ///
-    /// # Errors
-    /// The socket cannot be opened.
     pub(crate) async fn start(seed: u64) -> io::Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = socket.local_addr()?;
@@ -50,9 +47,6 @@ impl DemoServer {
 
     /// Waits until all have left, but not longer than `patience`, then closes the connections that are left
     /// and returns what it saw.
-    ///
-    /// # Errors
-    /// The socket failed before.
     pub(crate) async fn stop(self, patience: Duration) -> io::Result<Vec<PlayerReport>> {
         // A server that has failed no longer listens; its error is what the task gives.
         let _ = self.stop.send(patience);
@@ -73,9 +67,6 @@ pub(crate) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io
 
 /// The whole demo: starts the server, has `connect` put a proxy before it and say its address, lets the bots play
 /// through it, stops the server.
-///
-/// # Errors
-/// As [`DemoServer::start`], [`play`], and `connect`'s own.
 pub(crate) async fn run(
     duration: Duration,
     seed: u64,

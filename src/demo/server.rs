@@ -10,7 +10,7 @@ use std::time::Duration;
 use teetap_wire::{Control, First, Packet, Proto, Scratch, Seq, Token, control, detect};
 
 use super::endpoint::{Endpoint, Message, Received, control_datagram};
-use super::message::{Kind, Packed, token};
+use super::message::{Packed, token};
 use super::report::PlayerReport;
 use super::slot::{Action, Slot, State};
 use super::world;
@@ -197,10 +197,8 @@ impl Server {
                 now,
                 &world::server_info(i32::try_from(others.len() + 1).unwrap_or(SLOTS)),
             );
-            slot.send(
-                now,
-                &Packed::new(Proto::V7, Kind::SvGameInfo).ints(&[0, 20, 0, 0, 1]),
-            );
+            let rules = [("score_limit", 20.into()), ("match_current", 1.into())];
+            slot.send(now, &Packed::new(Proto::V7, "sv_game_info", rules));
             for (other, name) in &others {
                 slot.send(now, &world::client_info(*other, false, name));
             }
@@ -208,11 +206,7 @@ impl Server {
         }
         // A 0.6 client learns the name from a snapshot, a 0.7 client prints the entry by itself.
         let line = format!("'{name}' entered and joined the game");
-        for (other, slot) in self
-            .slots
-            .iter_mut()
-            .filter(|(_, slot)| slot.state == State::InGame)
-        {
+        for (other, slot) in playing(&mut self.slots) {
             if slot.proto != Proto::V7 {
                 slot.send(now, &world::chat(slot.proto, -1, &line));
             } else if *other != id {
@@ -231,7 +225,10 @@ impl Server {
         if slot.state == State::InGame {
             let line = format!("'{}' has left the game ({reason})", slot.tee.name);
             self.broadcast(now, |proto| match proto {
-                Proto::V7 => Packed::new(proto, Kind::SvClientDrop).int(id).str(reason).int(0),
+                Proto::V7 => {
+                    let left = [("client_id", id.into()), ("reason", reason.into())];
+                    Packed::new(proto, "sv_client_drop", left)
+                }
                 _ => world::chat(proto, -1, &line),
             });
         }
@@ -242,7 +239,7 @@ impl Server {
     }
 
     fn broadcast(&mut self, now: Duration, pack: impl Fn(Proto) -> Packed) {
-        for slot in self.slots.values_mut().filter(|slot| slot.state == State::InGame) {
+        for (_, slot) in playing(&mut self.slots) {
             slot.send(now, &pack(slot.proto));
         }
     }
@@ -250,24 +247,21 @@ impl Server {
     /// One tick of the world, and its snapshots.
     fn play(&mut self, now: Duration) {
         let mut tees = BTreeMap::new();
-        for (id, slot) in self
-            .slots
-            .iter_mut()
-            .filter(|(_, slot)| slot.state == State::InGame)
-        {
+        for (id, slot) in playing(&mut self.slots) {
             slot.tee.walk();
             tees.insert(*id, slot.tee.clone());
         }
-        for (id, slot) in self
-            .slots
-            .iter_mut()
-            .filter(|(_, slot)| slot.state == State::InGame)
-        {
+        for (id, slot) in playing(&mut self.slots) {
             if slot.is_due(self.tick) {
                 slot.snapshot(now, self.tick, world::snapshot(slot.proto, self.tick, &tees, *id));
             }
         }
     }
+}
+
+/// Returns the clients that are in the game.
+fn playing(slots: &mut BTreeMap<i32, Slot>) -> impl Iterator<Item = (&i32, &mut Slot)> {
+    slots.iter_mut().filter(|(_, slot)| slot.state == State::InGame)
 }
 
 /// 0.7's ACCEPT in the vanilla server's form, without a token.

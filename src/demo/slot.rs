@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use teetap_wire::{Proto, Token};
+use teetap_wire::def::Datum;
+use teetap_wire::snap::{Sizes, Snapshot};
+use teetap_wire::{Dir, Proto, Token};
 
 use super::endpoint::{Endpoint, Message};
-use super::message::{Fields, Kind, Packed, VERSION_6, VERSION_7};
+use super::message::{Opened, Packed, registry, version};
 use super::report::PlayerReport;
-use super::snap::Snap;
 use super::world::{self, Tee};
 
 /// Ticks a snapshot is kept as a base for deltas.
@@ -46,7 +47,8 @@ pub(super) struct Slot {
     /// When to repeat 0.7's ACCEPT.
     pub(super) accept_at: Option<Duration>,
     pub(super) tee: Tee,
-    snaps: BTreeMap<i32, Snap>,
+    sizes: Sizes,
+    snaps: BTreeMap<i32, Snapshot>,
     /// Tick of the snapshot that the client has; -1: none.
     acked: i32,
     intended: i32,
@@ -71,6 +73,7 @@ impl Slot {
                 direction: 0,
                 angle: 0,
             },
+            sizes: Sizes::new(registry(), proto),
             snaps: BTreeMap::new(),
             acked: -1,
             intended: 0,
@@ -93,82 +96,73 @@ impl Slot {
     /// Takes a message. What does not fit the state is ignored, as the reference servers do.
     pub(super) fn message(&mut self, now: Duration, tick: i32, message: &Message) -> Action {
         let proto = self.proto;
-        let Some((kind, mut fields)) = Fields::open(proto, message.vital, &message.data) else {
+        let Some(opened) = Opened::new(proto, Dir::C2s, message.vital, &message.data) else {
             return Action::Nothing;
         };
-        match (kind, self.state) {
-            (Kind::Info, State::Auth) => self.info(now, &fields.str().unwrap_or_default()),
-            (Kind::Ready, State::Connecting) => {
-                self.send(now, &Packed::new(proto, Kind::SvMotd).str("Welcome to the demo."));
-                self.send(now, &Packed::new(proto, Kind::ConReady));
+        match (&*opened.def.name, self.state) {
+            ("info", State::Auth) => self.info(now, &opened.text("version").unwrap_or_default()),
+            ("ready", State::Connecting) => {
+                let motd = [("message", "Welcome to the demo.".into())];
+                self.send(now, &Packed::new(proto, "sv_motd", motd));
+                self.send(now, &Packed::new(proto, "con_ready", []));
                 self.state = State::Ready;
             }
-            (Kind::ClStartInfo, State::Ready) => {
-                let name = fields.str().unwrap_or_default();
+            ("cl_start_info", State::Ready) => {
+                let name = opened.text("name").unwrap_or_default();
                 self.tee.name = name
                     .chars()
                     .filter(|letter| !letter.is_control())
                     .take(NAME)
                     .collect();
-                self.send(now, &Packed::new(proto, Kind::SvVoteClearOptions));
+                self.send(now, &Packed::new(proto, "sv_vote_clear_options", []));
                 self.send(now, &world::tune_params(proto));
-                self.send(now, &Packed::new(proto, Kind::SvReadyToEnter));
+                self.send(now, &Packed::new(proto, "sv_ready_to_enter", []));
                 self.state = State::Entering;
             }
-            (Kind::EnterGame, State::Entering) => return Action::Enter,
-            (Kind::Input, State::InGame) => self.input(now, tick, &mut fields),
-            (Kind::ClSay, State::InGame) => {
-                // 0.6: team, text. 0.7: mode, target, text.
-                let whom = if proto == Proto::V7 { 2 } else { 1 };
-                let text = fields.ints(whom).and_then(|_| fields.str());
-                return text.map_or(Action::Nothing, Action::Say);
+            ("enter_game", State::Entering) => return Action::Enter,
+            ("input", State::InGame) => {
+                self.input(now, tick, &opened);
             }
-            (Kind::Ping, _) => self.send(now, &Packed::new(proto, Kind::PingReply)),
+            ("cl_say", State::InGame) => {
+                return opened.text("message").map_or(Action::Nothing, Action::Say);
+            }
+            ("ping", _) => self.send(now, &Packed::new(proto, "ping_reply", [])),
             _ => {}
         }
         Action::Nothing
     }
 
-    fn info(&mut self, now: Duration, version: &str) {
-        if version
-            != if self.proto == Proto::V7 {
-                VERSION_7
-            } else {
-                VERSION_6
-            }
-        {
+    fn info(&mut self, now: Duration, spoken: &str) {
+        if spoken != version(self.proto) {
             self.failed = Some("Wrong version.");
             return;
         }
         if self.proto == Proto::Ddnet {
-            self.send(now, &Packed::new(self.proto, Kind::Capabilities).ints(&[5, 0]));
+            let capabilities = [("version", 5.into())];
+            self.send(now, &Packed::new(self.proto, "capabilities", capabilities));
         }
         self.send(now, &world::map_change(self.proto));
         self.state = State::Connecting;
     }
 
-    fn input(&mut self, now: Duration, tick: i32, fields: &mut Fields<'_>) {
-        let (Some(head), Some(input)) = (fields.ints(3), fields.ints(10)) else {
-            return;
-        };
-        let ([acked, intended, 40], [direction, target_x, ..]) = (head.as_slice(), input.as_slice()) else {
-            return;
-        };
+    /// Takes an input; `None` if a field is missing.
+    fn input(&mut self, now: Duration, tick: i32, input: &Opened<'_>) -> Option<()> {
+        let (acked, intended) = (input.int("ack_snapshot")?, input.int("intended_tick")?);
+        let (direction, target_x) = (input.int("input.direction")?, input.int("input.target_x")?);
         self.inputs += 1;
-        if *acked == -1 || self.snaps.contains_key(acked) {
-            self.acked = *acked;
+        if acked == -1 || self.snaps.contains_key(&acked) {
+            self.acked = acked;
         }
-        if *intended > self.intended {
-            self.intended = *intended;
-            self.tee.direction = (*direction).clamp(-1, 1);
-            self.tee.angle = (*target_x).clamp(-800, 800);
+        if intended > self.intended {
+            self.intended = intended;
+            self.tee.direction = direction.clamp(-1, 1);
+            self.tee.angle = target_x.clamp(-800, 800);
             // Milliseconds between the arrival of the input and the tick it is meant for.
             let left = intended.saturating_sub(tick).clamp(-1000, 1000) * 20;
-            self.send(
-                now,
-                &Packed::new(self.proto, Kind::InputTiming).ints(&[*intended, left]),
-            );
+            let timing = [("input_pred_tick", intended.into()), ("time_left", left.into())];
+            self.send(now, &Packed::new(self.proto, "input_timing", timing));
         }
+        Some(())
     }
 
     /// Returns true if the client is due a snapshot: until it has acked one, five a second; then 25, as the reference.
@@ -180,18 +174,29 @@ impl Slot {
     }
 
     /// Sends a snapshot as a delta to the one the client has acked, or to the empty one.
-    pub(super) fn snapshot(&mut self, now: Duration, tick: i32, snap: Snap) {
+    #[expect(
+        clippy::expect_used,
+        reason = "both snapshots are made of the built-in definitions"
+    )]
+    pub(super) fn snapshot(&mut self, now: Duration, tick: i32, snap: Snapshot) {
         self.snaps = self.snaps.split_off(&self.acked.max(tick - KEPT));
-        let empty = Snap::default();
+        let empty = Snapshot::new();
         let known = self.snaps.get(&self.acked);
         let base = if known.is_some() { self.acked } else { -1 };
-        let packed = match snap.delta(self.proto, known.unwrap_or(&empty)) {
-            None => Packed::new(self.proto, Kind::SnapEmpty).ints(&[tick, tick - base]),
-            Some(delta) => {
-                let size = i32::try_from(delta.len()).unwrap_or(i32::MAX);
-                let head = [tick, tick - base, snap.crc(), size];
-                Packed::new(self.proto, Kind::SnapSingle).ints(&head).raw(&delta)
-            }
+        let mut delta = Vec::new();
+        snap.delta(known.unwrap_or(&empty), &self.sizes, &mut delta)
+            .expect("items keep their sizes");
+        let head = [("tick", tick.into()), ("delta_tick", (tick - base).into())];
+        let packed = if delta.is_empty() {
+            Packed::new(self.proto, "snap_empty", head)
+        } else {
+            let size = i32::try_from(delta.len()).unwrap_or(i32::MAX);
+            let body = [
+                ("crc", snap.crc().into()),
+                ("part_size", size.into()),
+                ("data", Datum::Bytes(delta)),
+            ];
+            Packed::new(self.proto, "snap_single", head.into_iter().chain(body))
         };
         self.snaps.insert(tick, snap);
         self.send(now, &packed);

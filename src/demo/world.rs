@@ -1,17 +1,12 @@
-//! The demo server's little world and the messages that describe it: two-sided packings of what a 0.6 and a 0.7
-//! client gets during its join, and the snapshot of a tick.
+//! The demo server's little world and the messages that describe it, for clients of 0.6 and of 0.7.
 
 use std::collections::BTreeMap;
 
 use teetap_wire::Proto;
+use teetap_wire::def::{Class, Datum, Id};
+use teetap_wire::snap::{Key, Snapshot};
 
-use super::message::{Kind, Packed};
-use super::snap::{Snap, text_ints};
-
-/// Item type of a player's info that lists the players of a snapshot, in 0.6 and 0.7.
-pub(super) const fn player_info(proto: Proto) -> i32 {
-    if matches!(proto, Proto::V7) { 11 } else { 10 }
-}
+use super::message::{Packed, named};
 
 /// Digest of the standard dm1 of 0.7.
 const DM1_SHA256: [u8; 32] = [
@@ -44,12 +39,17 @@ impl Tee {
 
 /// dm1, the map that every client has: no download.
 pub(super) fn map_change(proto: Proto) -> Packed {
-    let packed = Packed::new(proto, Kind::MapChange).str("dm1");
-    if proto == Proto::V7 {
-        packed.ints(&[0x6454_8818, 6793, 8, 1384]).raw(&DM1_SHA256)
-    } else {
-        packed.ints(&[0xf215_9e6e_u32.cast_signed(), 5805])
-    }
+    let (crc, size) = match proto {
+        Proto::V7 => (0x6454_8818, 6793),
+        _ => (0xf215_9e6e_u32.cast_signed(), 5805),
+    };
+    let map = [("name", "dm1".into()), ("crc", crc.into()), ("size", size.into())];
+    let download = [
+        ("num_response_chunks_per_request", 8.into()),
+        ("sha256", Datum::Bytes(DM1_SHA256.to_vec())),
+    ];
+    let download = download.into_iter().filter(|_| proto == Proto::V7);
+    Packed::new(proto, "map_change", map.into_iter().chain(download))
 }
 
 /// The default tuning.
@@ -60,94 +60,132 @@ pub(super) fn tune_params(proto: Proto) -> Packed {
     } else {
         &[500, 100, 100]
     };
-    Packed::new(proto, Kind::SvTuneParams).ints(&TUNING).ints(rest)
+    let fields = &named(proto, &[Class::Game], "sv_tune_params").fields;
+    let values = TUNING.iter().chain(rest).map(|value| (*value).into());
+    Packed::new(
+        proto,
+        "sv_tune_params",
+        fields.iter().map(|field| &*field.name).zip(values),
+    )
 }
 
 /// The message of a 0.7 server about itself on entering.
 pub(super) fn server_info(players: i32) -> Packed {
-    let texts = ["0.7.5", "teetap demo", "localhost", "dm1", "DM"];
-    let ints = [0, 1, players, 16, players, 16];
-    Packed::new(Proto::V7, Kind::ServerInfo).strs(&texts).ints(&ints)
+    let fields = [
+        ("version", "0.7.5".into()),
+        ("name", "teetap demo".into()),
+        ("hostname", "localhost".into()),
+        ("map", "dm1".into()),
+        ("game_type", "DM".into()),
+        ("skill_level", 1.into()),
+        ("num_players", players.into()),
+        ("max_players", 16.into()),
+        ("num_clients", players.into()),
+        ("max_clients", 16.into()),
+    ];
+    Packed::new(Proto::V7, "server_info", fields)
 }
 
 /// 0.7: the description of a client.
 pub(super) fn client_info(id: i32, local: bool, name: &str) -> Packed {
-    let packed = Packed::new(Proto::V7, Kind::SvClientInfo).ints(&[id, i32::from(local), 0]);
-    skin_parts(packed.strs(&[name, "demo"]).int(-1)).int(0)
+    let fields = [("client_id", id.into()), ("local", i32::from(local).into())];
+    Packed::new(
+        Proto::V7,
+        "sv_client_info",
+        fields.into_iter().chain(looks(Proto::V7, name)),
+    )
 }
 
-/// Six standard skin parts without custom colours, as 0.7 wants them.
-pub(super) fn skin_parts(packed: Packed) -> Packed {
-    packed
-        .strs(&["standard", "", "", "standard", "standard", "standard"])
-        .ints(&[0; 12])
+/// The name and the skin of a player.
+pub(super) fn looks(proto: Proto, name: &str) -> [(&'static str, Datum); 4] {
+    let skin = if proto == Proto::V7 {
+        let parts = ["standard", "", "", "standard", "standard", "standard"].map(Datum::from);
+        ("skin_part_names", Datum::List(parts.into()))
+    } else {
+        ("skin", "default".into())
+    };
+    [
+        ("name", name.into()),
+        ("clan", "demo".into()),
+        ("country", (-1).into()),
+        skin,
+    ]
 }
 
 /// A line of chat to all; `id` -1 is the server.
 pub(super) fn chat(proto: Proto, id: i32, text: &str) -> Packed {
-    let to_all: &[i32] = if proto == Proto::V7 {
-        &[1, id, -1]
-    } else {
-        &[0, id]
-    };
-    Packed::new(proto, Kind::SvChat).ints(to_all).str(text)
+    let line = [("client_id", id.into()), ("message", text.into())];
+    let to_all = [("mode", 1.into()), ("target_id", (-1).into())];
+    let to_all = to_all.into_iter().filter(|_| proto == Proto::V7);
+    Packed::new(proto, "sv_chat", line.into_iter().chain(to_all))
 }
 
 /// The snapshot of a tick for the client `viewer`.
-pub(super) fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32) -> Snap {
+pub(super) fn snapshot(proto: Proto, tick: i32, tees: &BTreeMap<i32, Tee>, viewer: i32) -> Snapshot {
     let seven = proto == Proto::V7;
-    let mut items = BTreeMap::new();
-    let rules = if seven {
-        vec![0; 3]
+    let mut snap = Snapshot::new();
+    let mut put = |name, id, fields: Vec<_>| insert(&mut snap, proto, name, id, fields);
+    if seven {
+        put("game_data", 0, vec![]);
     } else {
-        vec![0, 0, 0, 0, 20, 0, 0, 1]
-    };
-    items.insert((6, 0), rules);
+        let rules = [("score_limit", 20.into()), ("round_current", 1.into())];
+        put("game_info", 0, rules.into());
+    }
     for (id, (x, y)) in (0..).zip(PICKUPS) {
-        items.insert((4, id), if seven { vec![x, y, id] } else { vec![x, y, id, 0] });
+        put(
+            "pickup",
+            id,
+            vec![("x", x.into()), ("y", y.into()), ("type", id.into())],
+        );
     }
     for (id, tee) in tees {
-        items.insert((if seven { 10 } else { 9 }, *id), character(seven, tick, tee));
-        if seven {
-            items.insert((player_info(proto), *id), vec![0, 0, 1]);
-        } else {
-            items.insert(
-                (player_info(proto), *id),
-                vec![i32::from(*id == viewer), *id, 0, 0, 1],
-            );
-            items.insert((11, *id), looks(&tee.name));
+        put("character", *id, character(proto, tick, tee));
+        let mut info = vec![("latency", 1.into())];
+        if !seven {
+            let local = i32::from(*id == viewer);
+            info.extend([("local", local.into()), ("client_id", (*id).into())]);
+            put("client_info", *id, looks(proto, &tee.name).into());
         }
+        put("player_info", *id, info);
     }
-    Snap(items)
+    snap
 }
 
-fn character(seven: bool, tick: i32, tee: &Tee) -> Vec<i32> {
-    // The core: tick, place, speed, angle, direction, jumped, and a hook at rest.
-    let mut ints = vec![
-        tick,
-        tee.x,
-        497,
-        tee.direction * 2560,
-        0,
-        tee.angle,
-        tee.direction,
-        0,
+fn character(proto: Proto, tick: i32, tee: &Tee) -> Vec<(&'static str, Datum)> {
+    let mut fields = vec![
+        ("tick", tick.into()),
+        ("x", tee.x.into()),
+        ("y", 497.into()),
+        ("vel_x", (tee.direction * 2560).into()),
+        ("angle", tee.angle.into()),
+        ("direction", tee.direction.into()),
+        ("hooked_player", (-1).into()),
+        ("hook_x", tee.x.into()),
+        ("hook_y", 497.into()),
+        ("health", 10.into()),
+        ("armor", 5.into()),
+        ("ammo_count", 10.into()),
+        ("weapon", 1.into()),
     ];
-    ints.extend([-1, 0, 0, tee.x, 497, 0, 0]);
-    let (health, armor, ammo, gun, emote, attack) = (10, 5, 10, 1, 0, 0);
-    if seven {
-        ints.extend([health, armor, ammo, gun, emote, attack, 0]);
-    } else {
-        ints.extend([1, health, armor, ammo, gun, emote, attack]);
+    if proto != Proto::V7 {
+        fields.push(("player_flags", 1.into()));
     }
-    ints
+    fields
 }
 
-fn looks(name: &str) -> Vec<i32> {
-    let mut ints = text_ints(name, 4);
-    ints.extend(text_ints("demo", 3));
-    ints.push(-1);
-    ints.extend(text_ints("default", 6));
-    ints.extend([0, 0, 0]);
-    ints
+#[expect(
+    clippy::expect_used,
+    reason = "the demo knows the names and types of its objects, and has room for 16 players"
+)]
+fn insert(snap: &mut Snapshot, proto: Proto, name: &str, id: i32, fields: Vec<(&str, Datum)>) {
+    let def = named(proto, &[Class::Object], name);
+    let mut ints = Vec::new();
+    def.encode_object(&Datum::group(fields), &mut ints)
+        .expect("the fields fit the object");
+    let kind = match def.id {
+        Id::Number(number) => number,
+        _ => 0,
+    };
+    snap.insert(Key::from_int((kind << 16) | id), &ints)
+        .expect("the snapshot has room for an item of its own");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_wire::{Flags, Header, Packet, Proto, Scratch, Seq, Token, packet};
+use teetap_wire::{Proto, Token};
 
 use super::super::endpoint::{Endpoint, Received};
 use teetap_kit::link::{Conditions, Hop, MS};
@@ -82,39 +82,6 @@ fn every_vital_message_arrives_once_and_in_order_over_bad_links_and_wraps() {
 }
 
 #[test]
-fn a_gap_requests_a_resend_and_is_counted() {
-    let [mut a, mut b] = pair(Proto::V7);
-    let now = Duration::from_millis(1);
-    for text in [b"one", b"two"] {
-        a.send(now, true, text, true).unwrap();
-    }
-    a.take().unwrap();
-    assert_eq!(b.feed(now, &a.take().unwrap()), Received::Messages(vec![]));
-    assert_eq!(b.counters().gaps, 1);
-    b.flush(now);
-    let request = b.take().unwrap();
-    // Header only: the flag of 0.7 is 0x08, no chunk, ack 0.
-    assert_eq!(request, [&[8, 0, 0][..], &HERE.0].concat());
-    a.feed(now, &request);
-    a.flush(now);
-    let Received::Messages(messages) = b.feed(now, &a.take().unwrap()) else {
-        panic!("no messages")
-    };
-    assert_eq!(
-        messages.iter().map(|m| m.data.as_slice()).collect::<Vec<_>>(),
-        [b"one", b"two"]
-    );
-    assert_eq!(a.counters().resent, 2);
-    // A duplicate is not a gap: no resend is requested.
-    a.feed(now, &request);
-    a.flush(now);
-    assert_eq!(b.feed(now, &a.take().unwrap()), Received::Messages(vec![]));
-    assert_eq!((b.counters().duplicates, b.counters().gaps), (2, 1));
-    b.flush(now);
-    assert_eq!(b.take(), None);
-}
-
-#[test]
 fn a_datagram_with_a_wrong_token_or_ack_is_dropped() {
     let [mut a, mut b] = pair(Proto::V7);
     let now = Duration::from_millis(1);
@@ -191,33 +158,4 @@ fn a_vital_message_without_an_ack_ends_the_connection() {
     };
     assert_eq!(reason, "Too weak connection (not acked for 10 seconds)");
     assert_eq!(b.feed(now, &last), Received::Closed(reason.to_owned()));
-}
-
-#[test]
-fn the_ring_of_unacked_chunks_holds_what_the_reference_holds() {
-    for (size, capacity) in [(8, 455), (32, 341), (100, 195), (512, 56), (1023, 29)] {
-        let [mut a, _] = pair(Proto::V7);
-        let sent = std::iter::from_fn(|| a.send(Duration::ZERO, true, &vec![0; size], false).ok()).count();
-        assert_eq!(sent, capacity, "{size} bytes");
-    }
-}
-
-#[test]
-fn control_messages_carry_the_ack() {
-    let [mut a, mut b] = pair(Proto::Ddnet);
-    a.send(Duration::ZERO, true, b"x", true).unwrap();
-    b.feed(Duration::ZERO, &a.take().unwrap());
-    b.close(Duration::ZERO, "bye");
-    let datagram = b.take().unwrap();
-    let mut expected = Vec::new();
-    let header = Header {
-        flags: Flags::CONTROL,
-        ack: Seq::new(1),
-        num_chunks: 0,
-        token: Some(HERE),
-    };
-    packet::write(Proto::Ddnet, &header, b"\x04bye\0", None, &mut expected);
-    assert_eq!(datagram, expected);
-    assert_eq!(datagram, b"\x10\x01\x00\x04bye\0here");
-    assert!(Packet::parse(Proto::Ddnet, &datagram, &mut Scratch::default()).is_ok());
 }

@@ -98,12 +98,8 @@ fn the_report_finds_every_failure() {
             report.bots[0].heard.retain(|line| line != "line 2 of ddnet")
         }),
         ("did not receive the chat of seven", |report| {
-            let twice = report.bots[1]
-                .heard
-                .iter()
-                .find(|line| line.ends_with("seven"))
-                .unwrap()
-                .clone();
+            let mut heard = report.bots[1].heard.iter();
+            let twice = heard.find(|line| line.ends_with("seven")).unwrap().clone();
             report.bots[1].heard.push(twice);
         }),
         ("the server recorded the quit", |report| {

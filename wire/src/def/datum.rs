@@ -48,6 +48,12 @@ impl From<i64> for Datum {
     }
 }
 
+impl From<i32> for Datum {
+    fn from(value: i32) -> Self {
+        Self::Int(value.into())
+    }
+}
+
 impl From<&str> for Datum {
     fn from(text: &str) -> Self {
         Self::Bytes(text.as_bytes().to_vec())
@@ -128,13 +134,11 @@ impl Field {
 
 impl Decoded {
     /// Returns everything that was read as values. Missing fields are [`Datum::Absent`].
-    #[must_use]
     pub fn datum(&self, def: &Def, source: Source<'_>) -> Datum {
         self.group(def, None, None, source)
     }
 
     /// Returns one record as a value.
-    #[must_use]
     pub fn datum_of(&self, def: &Def, record: &Record, source: Source<'_>) -> Datum {
         match record.value {
             Value::Int(value) => Datum::Int(value),
