@@ -17,7 +17,7 @@ use teetap_proxy::{
     session::{Config, Events, Level, Time},
 };
 use teetap_tui::Title;
-use teetap_wire::Proto;
+use teetap_wire::{Proto, def::Registry};
 
 use crate::{
     child,
@@ -81,7 +81,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
     }
     let clock = setup.clock;
     thread::Builder::new().name("probe".into()).spawn(move || {
-        let finding = probe(server, proto, &clock);
+        let finding = probe(server, proto, Registry::builtin(), &clock);
         // The run may end before the server has answered.
         let _too_late = wake_sender.send(Wake::Probe(finding));
     })?;
@@ -129,9 +129,6 @@ pub(super) struct Setup {
 
 impl Setup {
     /// Reads definitions, starts the log and the clock, and draws the secret, and a seed where none is given.
-    ///
-    /// # Errors
-    /// The definitions or expressions are wrong, the operating system has no randomness, or a file cannot be opened.
     pub(super) fn new(options: &RunOptions, proto: Option<Proto>) -> anyhow::Result<Self> {
         let log = options.log.as_deref().map(Log::start).transpose()?;
         log::expression("--filter", options.filter.filter.as_deref());
@@ -211,9 +208,6 @@ impl Setup {
     }
 
     /// Returns the output after it has printed the start and begun the recording.
-    ///
-    /// # Errors
-    /// When the recording cannot be written.
     pub(super) fn greet(
         &mut self,
         proxy: &Running,

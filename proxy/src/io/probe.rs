@@ -2,8 +2,7 @@
 //!
 //! One socket, three datagrams at most, one second, less once something has come: DDNet's extended info request (which
 //! a 0.6 server answers in its own form), a 0.7 token request and, with its answer, a 0.7 info request. Nothing
-//! depends on the finding: some
-//! servers do not answer browsers.
+//! depends on the finding: some servers do not answer browsers.
 
 use std::{
     fmt, io,
@@ -12,8 +11,9 @@ use std::{
 };
 
 use teetap_wire::{
-    Connless, Control, Flags, Header, Packet, Proto, Scratch, Seq, Token, connless, control, packet,
-    printable, varint,
+    Connless, Control, Flags, Header, Packet, Proto, Scratch, Seq, Token, connless, control,
+    def::{Decoded, Def, Registry, Source},
+    packet, printable,
 };
 
 use super::{clock::Clock, entropy, udp};
@@ -77,15 +77,15 @@ pub struct Info {
     pub max_clients: i32,
 }
 
-/// Asks. Blocks for at most [`PATIENCE`]; with `proto` only about that protocol.
-#[must_use]
-pub fn probe(target: SocketAddr, proto: Option<Proto>, clock: &Clock) -> Finding {
+/// Asks. Blocks for at most [`PATIENCE`]; with `proto` only about that protocol. The answers are read by the
+/// definitions of `registry`.
+pub fn probe(target: SocketAddr, proto: Option<Proto>, registry: &Registry, clock: &Clock) -> Finding {
     let mut finding = Finding {
         target,
         answers: Vec::new(),
         error: None,
     };
-    if let Err(error) = ask(&mut finding, proto, clock) {
+    if let Err(error) = ask(&mut finding, proto, registry, clock) {
         finding.error = Some(match error.kind() {
             io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
             _ => error.to_string(),
@@ -96,7 +96,6 @@ pub fn probe(target: SocketAddr, proto: Option<Proto>, clock: &Clock) -> Finding
 
 impl Finding {
     /// Returns true if the server answered at all.
-    #[must_use]
     pub fn is_answered(&self) -> bool {
         !self.answers.is_empty()
     }
@@ -170,7 +169,7 @@ impl fmt::Display for Family {
     }
 }
 
-fn ask(finding: &mut Finding, proto: Option<Proto>, clock: &Clock) -> io::Result<()> {
+fn ask(finding: &mut Finding, proto: Option<Proto>, registry: &Registry, clock: &Clock) -> io::Result<()> {
     let socket = udp::connect(finding.target)?;
     socket.set_nonblocking(false)?;
     let [own @ .., byte, extra] = entropy::<6>()?;
@@ -204,7 +203,7 @@ fn ask(finding: &mut Finding, proto: Option<Proto>, clock: &Clock) -> io::Result
             let message: Vec<u8> = [REQUEST_INFO, &[byte & 0x3f]].concat();
             connless::write_v7(token, own, &message, &mut request);
             socket.send(&request)?;
-        } else if let Some((family, info)) = read_info(datagram) {
+        } else if let Some((family, info)) = read_info(registry, datagram) {
             finding.add(family, after, info);
         }
     }
@@ -263,74 +262,31 @@ fn token_reply(datagram: &[u8]) -> Option<Token> {
 }
 
 /// Reads server info as far as possible. `None` if the datagram is something else.
-fn read_info(datagram: &[u8]) -> Option<(Family, Option<Info>)> {
-    let message = Connless::parse(datagram)?;
-    let (family, data) = match message {
-        Connless::V7 { data, .. } => (Family::Seven, data),
-        Connless::Plain { data } | Connless::Extended { data, .. } => (Family::Six, data),
+fn read_info(registry: &Registry, datagram: &[u8]) -> Option<(Family, Option<Info>)> {
+    let (family, proto, data) = match Connless::parse(datagram)? {
+        Connless::V7 { data, .. } => (Family::Seven, Proto::V7, data),
+        Connless::Plain { data } | Connless::Extended { data, .. } => (Family::Six, Proto::Ddnet, data),
     };
-    let body = data.get(REQUEST_INFO.len()..)?;
-    let info = match (family, connless::name(data)?) {
-        (Family::Seven, "info") => info_07(body),
-        (Family::Six, "info") => info_06(body, 0),
-        // The extended form has the map's checksum and size behind its name.
-        (Family::Six, "info_extended") => info_06(body, 2),
-        _ => return None,
-    };
-    Some((family, info))
+    let mut decoded = Decoded::new();
+    let def = decoded.connless(registry, proto, data)?;
+    let found = matches!(&*def.name, "info" | "info_extended");
+    found.then(|| (family, Info::read(def, &decoded, data)))
 }
 
-/// 0.6: strings, numbers in decimal. `map_facts` = strings between map and game type.
-fn info_06(body: &[u8], map_facts: usize) -> Option<Info> {
-    let mut strings = body.split(|byte| *byte == 0);
-    let mut text = || strings.next().map(printable);
-    text()?;
-    let (version, name, map) = (text()?, text()?, text()?);
-    for _ in 0..map_facts {
-        text()?;
+impl Info {
+    fn read(def: &Def, decoded: &Decoded, data: &[u8]) -> Option<Self> {
+        let record = |name| decoded.find(&def.path(name).ok()?);
+        let text = |name| Some(printable(&def.bytes(record(name)?, Source::Bytes(data))));
+        let number = |name| i32::try_from(record(name)?.int()?).ok();
+        Some(Self {
+            version: text("version")?,
+            name: text("name")?,
+            map: text("map")?,
+            game_type: text("game_type")?,
+            clients: number("num_clients")?,
+            max_clients: number("max_clients")?,
+        })
     }
-    let game_type = text()?;
-    let (_flags, _players, _max_players) = (text()?, text()?, text()?);
-    let mut number = || text()?.parse().ok();
-    Some(Info {
-        version,
-        name,
-        map,
-        game_type,
-        clients: number()?,
-        max_clients: number()?,
-    })
-}
-
-/// 0.7: packed ints and strings.
-fn info_07(body: &[u8]) -> Option<Info> {
-    let mut rest = body;
-    int(&mut rest)?;
-    let (version, name, _hostname) = (string(&mut rest)?, string(&mut rest)?, string(&mut rest)?);
-    let (map, game_type) = (string(&mut rest)?, string(&mut rest)?);
-    let (_flags, _skill, _players, _max_players) =
-        (int(&mut rest)?, int(&mut rest)?, int(&mut rest)?, int(&mut rest)?);
-    Some(Info {
-        version,
-        name,
-        map,
-        game_type,
-        clients: int(&mut rest)?,
-        max_clients: int(&mut rest)?,
-    })
-}
-
-fn int(rest: &mut &[u8]) -> Option<i32> {
-    let int = varint::decode(rest)?;
-    *rest = rest.get(int.len..)?;
-    Some(int.value)
-}
-
-fn string(rest: &mut &[u8]) -> Option<String> {
-    let end = rest.iter().position(|byte| *byte == 0)?;
-    let (text, behind) = rest.split_at_checked(end)?;
-    *rest = behind.get(1..)?;
-    Some(printable(text))
 }
 
 #[cfg(test)]

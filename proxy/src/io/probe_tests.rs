@@ -1,8 +1,14 @@
 //! Tests of the probe against a scripted server.
 
+#![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
+
 use std::thread;
 
 use super::*;
+
+fn probe(target: SocketAddr, proto: Option<Proto>) -> Finding {
+    super::probe(target, proto, Registry::builtin(), &Clock::start())
+}
 
 const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 const SERVER_TOKEN: [u8; 4] = *b"serv";
@@ -52,7 +58,7 @@ const INF3_07: &[u8] = b"inf3\x010.7.5\0seven\0host\0ctf1\0CTF\0\x01\x00\x02\x08
 
 #[test]
 fn both_protocols_are_found_and_their_texts_are_printable() {
-    let finding = probe(server(Some(INF3), Some(INF3_07)), None, &Clock::start());
+    let finding = probe(server(Some(INF3), Some(INF3_07)), None);
     assert!(
         finding.has_info(Family::Six) && finding.has_info(Family::Seven),
         "{finding:?}"
@@ -71,7 +77,7 @@ fn both_protocols_are_found_and_their_texts_are_printable() {
 
 #[test]
 fn the_extended_form_is_read() {
-    let finding = probe(server(Some(IEXT), None), Some(Proto::Ddnet), &Clock::start());
+    let finding = probe(server(Some(IEXT), None), Some(Proto::Ddnet));
     let [
         Answer {
             family: Family::Six,
@@ -97,11 +103,7 @@ fn the_extended_form_is_read() {
 
 #[test]
 fn only_the_wanted_protocol_is_asked_for() {
-    let finding = probe(
-        server(Some(INF3), Some(INF3_07)),
-        Some(Proto::V7),
-        &Clock::start(),
-    );
+    let finding = probe(server(Some(INF3), Some(INF3_07)), Some(Proto::V7));
     assert!(
         finding.has_info(Family::Seven) && finding.answers.len() == 1,
         "{finding:?}"
@@ -110,11 +112,7 @@ fn only_the_wanted_protocol_is_asked_for() {
 
 #[test]
 fn an_answer_that_cannot_be_read_is_an_answer() {
-    let finding = probe(
-        server(Some(b"inf3123\0cut"), None),
-        Some(Proto::V6),
-        &Clock::start(),
-    );
+    let finding = probe(server(Some(b"inf3123\0cut"), None), Some(Proto::V6));
     assert!(
         finding.is_answered() && !finding.has_info(Family::Six),
         "{finding:?}"
@@ -126,7 +124,7 @@ fn nobody_there_is_said() {
     let socket = UdpSocket::bind(SocketAddr::from(LOCAL)).unwrap();
     let addr = socket.local_addr().unwrap();
     drop(socket);
-    let finding = probe(addr, None, &Clock::start());
+    let finding = probe(addr, None);
     assert!(!finding.is_answered());
     assert!(finding.to_string().contains("nothing listens there"), "{finding}");
 }
