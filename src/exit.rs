@@ -83,10 +83,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// The command line is wrong.
     pub(crate) fn usage(text: impl fmt::Display) -> Self {
-        Self {
-            exit: Exit::Usage,
-            text: text.to_string(),
-        }
+        Self::new(Exit::Usage, text)
     }
 
     /// The proxy did not start.
@@ -99,18 +96,17 @@ impl Failure {
 
     /// A recording is damaged.
     pub(crate) fn damaged(text: impl fmt::Display) -> Self {
-        Self {
-            exit: Exit::Damaged,
-            text: text.to_string(),
-        }
+        Self::new(Exit::Damaged, text)
     }
 
     /// The network, or something that could not be started.
     pub(crate) fn network(text: impl fmt::Display) -> Self {
-        Self {
-            exit: Exit::Network,
-            text: text.to_string(),
-        }
+        Self::new(Exit::Network, text)
+    }
+
+    fn new(exit: Exit, text: impl fmt::Display) -> Self {
+        let text = text.to_string();
+        Self { exit, text }
     }
 }
 

@@ -59,9 +59,6 @@ impl Write for Sink {
 
 impl Log {
     /// Appends to the file at `path` from now on, panics included.
-    ///
-    /// # Errors
-    /// The filter is wrong, or the file cannot be written.
     pub(crate) fn start(path: &Path) -> Result<Self, Failure> {
         let filter = filter(env::var_os(FILTER).unwrap_or_default().to_str())?;
         let file = OpenOptions::new()
@@ -142,16 +139,9 @@ pub(crate) fn start(start: &Start) {
 
 /// Logs the end of a run.
 pub(crate) fn end(summary: &Summary) {
-    let stats = summary
-        .ended
-        .as_ref()
-        .map(|ended| ended.stats)
-        .unwrap_or_default();
-    let counters = summary
-        .ended
-        .as_ref()
-        .map(|ended| ended.counters)
-        .unwrap_or_default();
+    let ended = summary.ended.as_ref();
+    let stats = ended.map(|ended| ended.stats).unwrap_or_default();
+    let counters = ended.map(|ended| ended.counters).unwrap_or_default();
     info!(
         target: "teetap::run",
         exit = summary.exit.code(),

@@ -76,14 +76,15 @@ pub(super) fn tally(tally: &Tally, exit: Exit) -> String {
         (tally.doubled, "of the server leg left out"),
         (tally.lost, "events missing"),
     ];
-    parts.extend(
-        extra
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}")),
-    );
+    parts.extend(found(&extra));
     parts.push(format!("exit {}", exit.code()));
     format!("teetap: {}", parts.join(", "))
+}
+
+/// Returns the counts that are not 0, as text.
+fn found(counts: &[(u64, &str)]) -> impl Iterator<Item = String> {
+    let found = counts.iter().filter(|(count, _)| *count > 0);
+    found.map(|(count, what)| format!("{count} {what}"))
 }
 
 fn counted(count: u64, what: &str) -> String {
@@ -152,20 +153,13 @@ pub(super) fn summary(summary: &Summary) -> String {
                 (ended.counters.unsent, "not sent"),
                 (ended.counters.errors, "network errors"),
             ];
-            parts.extend(
-                extra
-                    .iter()
-                    .filter(|(count, _)| *count > 0)
-                    .map(|(count, what)| format!("{count} {what}")),
-            );
+            parts.extend(found(&extra));
         }
     }
-    if *kernel_drops > 0 {
-        parts.push(format!("{kernel_drops} dropped by the kernel"));
-    }
-    if *lost > 0 {
-        parts.push(format!("{lost} events not shown"));
-    }
+    parts.extend(found(&[
+        (*kernel_drops, "dropped by the kernel"),
+        (*lost, "events not shown"),
+    ]));
     if let Some(Outcome { path, recorded }) = recording {
         parts.push(recorded.as_ref().map_or_else(
             || "the recorder crashed".to_owned(),
@@ -179,12 +173,7 @@ pub(super) fn summary(summary: &Summary) -> String {
         ));
         let Recorded { missing, lost, .. } = recorded.clone().unwrap_or_default();
         let extra = [(missing, "packets missing in it"), (lost, "events not recorded")];
-        parts.extend(
-            extra
-                .iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, what)| format!("{count} {what}")),
-        );
+        parts.extend(found(&extra));
     }
     parts.extend(cmd_exit.map(|code| format!("cmd_exit {code}")));
     parts.push(format!("seed {seed}"));
