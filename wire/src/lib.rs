@@ -37,6 +37,8 @@ pub mod packet;
 pub mod proto;
 pub mod seq;
 pub mod snap;
+#[cfg(test)]
+mod testing;
 pub mod token;
 pub mod varint;
 

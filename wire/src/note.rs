@@ -19,7 +19,6 @@ pub enum Severity {
 
 impl Severity {
     /// Returns `error`, `warning` or `info`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -134,25 +133,21 @@ codes! {
 
 impl Code {
     /// Returns the kebab-case name, which is stable for scripts.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
     /// Returns the importance.
-    #[must_use]
     pub const fn severity(self) -> Severity {
         self.row().1
     }
 
     /// Returns what the byte ranges of its notes count in.
-    #[must_use]
     pub const fn place(self) -> Place {
         self.row().2
     }
 
     /// Returns true if a recording that cut the datagram short may be the only reason for the note.
-    #[must_use]
     pub const fn may_come_from_cut(self) -> bool {
         matches!(
             self,
@@ -170,7 +165,6 @@ impl Code {
     }
 
     /// Returns a description of one line.
-    #[must_use]
     pub const fn text(self) -> &'static str {
         self.row().3
     }
@@ -190,7 +184,6 @@ impl Notes {
     pub const CAPACITY: usize = 8;
 
     /// Creates an empty list.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             items: [(Code::OverlongInt, 0, 0); Self::CAPACITY],
@@ -237,25 +230,21 @@ impl Notes {
     }
 
     /// Returns true if there are no notes.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Returns the number of stored notes, 0 to [`Notes::CAPACITY`].
-    #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
     /// Returns true if there were more notes than could be stored.
-    #[must_use]
     pub const fn overflowed(&self) -> bool {
         self.overflowed
     }
 
     /// Returns true if a stored note has this code.
-    #[must_use]
     pub fn contains(&self, code: Code) -> bool {
         self.iter().any(|note| note.code == code)
     }
@@ -270,6 +259,10 @@ impl Default for Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn note(code: Code, at: usize, len: usize) -> Note {
+        Note { code, at, len }
+    }
 
     #[test]
     fn names_are_kebab_case_and_unique() {
@@ -288,18 +281,10 @@ mod tests {
         let mut notes = Notes::new();
         assert!(notes.is_empty());
         for at in 0..8 {
-            notes.push(Note {
-                code: Code::TrailingBytes,
-                at,
-                len: 1,
-            });
+            notes.push(note(Code::TrailingBytes, at, 1));
         }
         assert!(!notes.overflowed());
-        notes.push(Note {
-            code: Code::WrongToken,
-            at: 0,
-            len: 4,
-        });
+        notes.push(note(Code::WrongToken, 0, 4));
         assert!(notes.overflowed() && notes.len() == 8 && !notes.contains(Code::WrongToken));
         assert_eq!(
             notes.iter().map(|note| note.at).collect::<Vec<_>>(),
@@ -310,28 +295,14 @@ mod tests {
     #[test]
     fn extend_keeps_order_and_overflow() {
         let mut one = Notes::new();
-        one.push(Note {
-            code: Code::AckAhead,
-            at: 0,
-            len: 2,
-        });
+        one.push(note(Code::AckAhead, 0, 2));
         let mut two = Notes::new();
-        two.push(Note {
-            code: Code::AckBehind,
-            at: 70_000,
-            len: 2,
-        });
+        two.push(note(Code::AckBehind, 70_000, 2));
         one.extend(&two);
         let got: Vec<_> = one.iter().map(|note| (note.code, note.at)).collect();
         assert_eq!(got, [(Code::AckAhead, 0), (Code::AckBehind, 65_535)]);
         let mut full = Notes::new();
-        (0..9).for_each(|at| {
-            full.push(Note {
-                code: Code::TrailingBytes,
-                at,
-                len: 0,
-            })
-        });
+        (0..9).for_each(|at| full.push(note(Code::TrailingBytes, at, 0)));
         one.extend(&full);
         assert!(one.overflowed() && one.len() == 8);
     }

@@ -1,82 +1,18 @@
 use super::*;
+use crate::testing::hex;
 use proptest::prelude::*;
 
 /// The size, the sequence number, then the headers: 0.6 vital, 0.6 non-vital, 0.7 vital, 0.7 non-vital.
-type Row = (u16, u16, [u8; 3], [u8; 2], [u8; 3], [u8; 2]);
-
-const TABLE: [Row; 9] = [
-    (
-        1,
-        1,
-        [0x40, 0x01, 0x01],
-        [0x00, 0x01],
-        [0x40, 0x01, 0x01],
-        [0x00, 0x01],
-    ),
-    (
-        23,
-        1,
-        [0x41, 0x07, 0x01],
-        [0x01, 0x07],
-        [0x40, 0x17, 0x01],
-        [0x00, 0x17],
-    ),
-    (
-        71,
-        5,
-        [0x44, 0x07, 0x05],
-        [0x04, 0x07],
-        [0x41, 0x07, 0x05],
-        [0x01, 0x07],
-    ),
-    (
-        16,
-        64,
-        [0x41, 0x10, 0x40],
-        [0x01, 0x00],
-        [0x40, 0x10, 0x40],
-        [0x00, 0x10],
-    ),
-    (
-        1,
-        192,
-        [0x40, 0x31, 0xc0],
-        [0x00, 0x01],
-        [0x40, 0x01, 0xc0],
-        [0x00, 0x01],
-    ),
-    (
-        5,
-        255,
-        [0x40, 0x35, 0xff],
-        [0x00, 0x05],
-        [0x40, 0x05, 0xff],
-        [0x00, 0x05],
-    ),
-    (
-        5,
-        256,
-        [0x40, 0x45, 0x00],
-        [0x00, 0x05],
-        [0x40, 0x45, 0x00],
-        [0x00, 0x05],
-    ),
-    (
-        315,
-        2,
-        [0x53, 0x0b, 0x02],
-        [0x13, 0x0b],
-        [0x44, 0x3b, 0x02],
-        [0x04, 0x3b],
-    ),
-    (
-        1023,
-        1023,
-        [0x7f, 0xff, 0xff],
-        [0x3f, 0x0f],
-        [0x4f, 0xff, 0xff],
-        [0x0f, 0x3f],
-    ),
+const TABLE: [(u16, u16, [&str; 4]); 9] = [
+    (1, 1, ["400101", "0001", "400101", "0001"]),
+    (23, 1, ["410701", "0107", "401701", "0017"]),
+    (71, 5, ["440705", "0407", "410705", "0107"]),
+    (16, 64, ["411040", "0100", "401040", "0010"]),
+    (1, 192, ["4031c0", "0001", "4001c0", "0001"]),
+    (5, 255, ["4035ff", "0005", "4005ff", "0005"]),
+    (5, 256, ["404500", "0005", "404500", "0005"]),
+    (315, 2, ["530b02", "130b", "443b02", "043b"]),
+    (1023, 1023, ["7fffff", "3f0f", "4fffff", "0f3f"]),
 ];
 
 fn both_ways(proto: Proto, header: ChunkHeader, bytes: &[u8]) {
@@ -92,34 +28,20 @@ fn both_ways(proto: Proto, header: ChunkHeader, bytes: &[u8]) {
 
 #[test]
 fn header_table_both_ways() {
-    for (size, seq, vital6, plain6, vital7, plain7) in TABLE {
-        for proto in Proto::ALL {
-            let (vital, plain) = if proto == Proto::V7 {
-                (vital7, plain7)
-            } else {
-                (vital6, plain6)
+    for (size, seq, headers) in TABLE {
+        let [vital6, plain6, vital7, plain7] = headers.map(hex);
+        for (proto, resend) in Proto::ALL
+            .into_iter()
+            .flat_map(|proto| [(proto, false), (proto, true)])
+        {
+            let (vital, plain) = match proto {
+                Proto::V7 => (&vital7, &plain7),
+                _ => (&vital6, &plain6),
             };
-            for resend in [false, true] {
-                let bit = if resend { 0x80 } else { 0 };
-                let bytes = [vital[0] | bit, vital[1], vital[2]];
-                both_ways(
-                    proto,
-                    ChunkHeader {
-                        vital: Some(Seq::new(seq)),
-                        resend,
-                        size,
-                    },
-                    &bytes,
-                );
-                both_ways(
-                    proto,
-                    ChunkHeader {
-                        vital: None,
-                        resend,
-                        size,
-                    },
-                    &[plain[0] | bit, plain[1]],
-                );
+            for (vital, bytes) in [(Some(Seq::new(seq)), vital), (None, plain)] {
+                let mut bytes = bytes.clone();
+                bytes[0] |= u8::from(resend) << 7;
+                both_ways(proto, ChunkHeader { vital, resend, size }, &bytes);
             }
         }
     }

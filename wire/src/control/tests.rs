@@ -3,6 +3,14 @@ use proptest::prelude::*;
 
 const OWN: Token = Token([0x24, 0x05, 0xcd, 0xfd]);
 
+const fn requests(token: Option<Token>, tken: bool) -> Option<Control<'static>> {
+    Some(Control::Connect { token, tken })
+}
+
+const fn accepts(token: Option<Token>, tken: bool) -> Option<Control<'static>> {
+    Some(Control::ConnectAccept { token, tken })
+}
+
 fn payload(build: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = vec![0xee];
     build(&mut out);
@@ -29,12 +37,8 @@ fn connect_of_every_variant() {
         (Proto::V6, None),
         (Proto::Ddnet, None),
     ] {
-        let tken = proto == Proto::Ddnet;
-        assert_eq!(
-            Control::parse(proto, &build(proto)),
-            Some(Control::Connect { token, tken }),
-            "{proto}"
-        );
+        let expected = requests(token, proto == Proto::Ddnet);
+        assert_eq!(Control::parse(proto, &build(proto)), expected, "{proto}");
     }
 }
 
@@ -42,26 +46,11 @@ fn connect_of_every_variant() {
 fn connects_that_carry_no_own_token() {
     // A 0.6.5 server treats a client with a shorter CONNECT as a legacy client.
     let short = &payload(|out| connect(Proto::V65, OWN, out))[..512];
-    assert_eq!(
-        Control::parse(Proto::V65, short),
-        Some(Control::Connect {
-            token: None,
-            tken: false
-        })
-    );
+    assert_eq!(Control::parse(Proto::V65, short), requests(None, false));
     // DDNet's repeated 0.7 CONNECT.
-    let expected = Control::Connect {
-        token: Some(Token::TKEN),
-        tken: true,
-    };
-    assert_eq!(Control::parse(Proto::V7, b"\x01TKEN"), Some(expected));
-    assert_eq!(
-        Control::parse(Proto::V7, b"\x01TKE"),
-        Some(Control::Connect {
-            token: None,
-            tken: false
-        })
-    );
+    let repeated = Control::parse(Proto::V7, b"\x01TKEN");
+    assert_eq!(repeated, requests(Some(Token::TKEN), true));
+    assert_eq!(Control::parse(Proto::V7, b"\x01TKE"), requests(None, false));
 }
 
 #[test]
@@ -75,26 +64,15 @@ fn connect_accept_of_every_variant() {
     ];
     for (proto, bytes, token) in rows {
         assert_eq!(build(proto), bytes, "{proto}");
-        let tken = proto == Proto::Ddnet;
         assert_eq!(
             Control::parse(proto, bytes),
-            Some(Control::ConnectAccept { token, tken })
+            accepts(token, proto == Proto::Ddnet)
         );
     }
     // DDNet's 0.7 server adds its token, a 0.6.4 server does not.
-    let expected = Control::ConnectAccept {
-        token: Some(OWN),
-        tken: false,
-    };
-    assert_eq!(
-        Control::parse(Proto::V7, &[2, 0x24, 0x05, 0xcd, 0xfd]),
-        Some(expected)
-    );
-    let bare = Control::ConnectAccept {
-        token: None,
-        tken: false,
-    };
-    assert_eq!(Control::parse(Proto::V65, &[2]), Some(bare));
+    let with_token = Control::parse(Proto::V7, &[2, 0x24, 0x05, 0xcd, 0xfd]);
+    assert_eq!(with_token, accepts(Some(OWN), false));
+    assert_eq!(Control::parse(Proto::V65, &[2]), accepts(None, false));
 }
 
 #[test]

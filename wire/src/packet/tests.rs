@@ -1,14 +1,7 @@
 use super::*;
 use crate::huffman::Trailing;
+use crate::testing::hex;
 use crate::{Seq, control, detect};
-
-fn hex(text: &str) -> Vec<u8> {
-    let digits: String = text.split_whitespace().collect();
-    (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
-        .collect()
-}
 
 fn token(text: &str) -> Token {
     Token(hex(text).try_into().unwrap())
@@ -17,6 +10,37 @@ fn token(text: &str) -> Token {
 fn parsed<T>(proto: Proto, datagram: &[u8], look: impl FnOnce(&Packet<'_>) -> T) -> T {
     let mut scratch = Scratch::new();
     look(&Packet::parse(proto, datagram, &mut scratch).unwrap())
+}
+
+/// Rewrites a datagram with a token, an ack and a resend flag.
+fn rewritten(datagram: &[u8], proto: Proto, token: Option<Token>, ack: u16, resend: bool) -> Vec<u8> {
+    let (ack, usual, mut out) = (Seq::new(ack), Trailing::Always, Vec::new());
+    let change = Rewrite {
+        token,
+        ack,
+        resend,
+        usual,
+    };
+    parsed(proto, datagram, |packet| {
+        rewrite(packet, datagram, change, &mut out)
+    });
+    out
+}
+
+/// A clear packet with one chunk, as far as its header goes.
+fn header(ack: u16, own: &str) -> Header {
+    Header {
+        flags: Flags::empty(),
+        ack: Seq::new(ack),
+        num_chunks: 1,
+        token: Some(token(own)),
+    }
+}
+
+fn written(proto: Proto, header: &Header, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(proto, header, payload, Some(Trailing::Always), &mut out);
+    out
 }
 
 fn error(proto: Proto, datagram: &[u8]) -> PacketError {
@@ -33,97 +57,48 @@ fn notes(proto: Proto, datagram: &[u8]) -> Vec<(&'static str, usize, usize)> {
     })
 }
 
-/// The handshakes and first packets of live sessions: variant, bytes, then flags, ack, chunks, token, payload.
-fn live() -> Vec<(Proto, Vec<u8>, Header, Vec<u8>)> {
-    let control = Flags::CONTROL;
-    let rows: &[(Proto, &str, Flags, u16, u8, &str, &str)] = &[
-        (Proto::V6, "10000001", control, 0, 0, "", "01"),
-        (Proto::V6, "10000002", control, 0, 0, "", "02"),
-        (Proto::V6, "00010140010 21d", Flags::empty(), 1, 1, "", "4001021d"),
-        (
-            Proto::V65,
-            "1800004a44826102 1673ee88",
-            control,
-            0,
-            0,
-            "4a448261",
-            "021673ee88",
-        ),
-        (
-            Proto::V65,
-            "08000 11673ee8841070103",
-            Flags::empty(),
-            0,
-            1,
-            "1673ee88",
-            "41070103",
-        ),
-        (Proto::V65, "18aa001673ee8800", control, 0xaa, 0, "1673ee88", "00"),
-        (
-            Proto::V65,
-            "48aa001673ee88",
-            Flags::RESEND,
-            0xaa,
-            0,
-            "1673ee88",
-            "",
-        ),
-        (
-            Proto::Ddnet,
-            "10000001 544b454e ffffffff",
-            control,
-            0,
-            0,
-            "ffffffff",
-            "01544b454e",
-        ),
-        (
-            Proto::Ddnet,
-            "10000002 544b454e eb070dfa",
-            control,
-            0,
-            0,
-            "eb070dfa",
-            "02544b454e",
-        ),
-        (Proto::Ddnet, "10000003 eb070dfa", control, 0, 0, "eb070dfa", "03"),
-        (
-            Proto::Ddnet,
-            "10aa0000 eb070dfa",
-            control,
-            0xaa,
-            0,
-            "eb070dfa",
-            "00",
-        ),
-        (
-            Proto::V7,
-            "04000024 05cdfd05923af36c",
-            control,
-            0,
-            0,
-            "2405cdfd",
-            "05923af36c",
-        ),
-        (Proto::V7, "0400002405cdfd02", control, 0, 0, "2405cdfd", "02"),
-        (Proto::V7, "05ff00923af36c00", control, 0x1ff, 0, "923af36c", "00"),
-        (Proto::V7, "0803002405cdfd", Flags::RESEND, 3, 0, "2405cdfd", ""),
-    ];
-    let read = |&(proto, bytes, flags, ack, num_chunks, tok, payload): &(_, &str, _, _, _, &str, &str)| {
-        let token = (!tok.is_empty()).then(|| token(tok));
-        (
-            proto,
-            hex(bytes),
-            Header {
-                flags,
-                ack: Seq::new(ack),
-                num_chunks,
-                token,
+/// The handshakes and first packets of live sessions: variant, bytes, flag, ack, chunks, token, payload.
+const LIVE: &str = "
+0.6    10000001                  control   0  0  -         01
+0.6    10000002                  control   0  0  -         02
+0.6    0001014001021d            -         1  1  -         4001021d
+0.6.5  1800004a448261021673ee88  control   0  0  4a448261  021673ee88
+0.6.5  0800011673ee8841070103    -         0  1  1673ee88  41070103
+0.6.5  18aa001673ee8800          control 170  0  1673ee88  00
+0.6.5  48aa001673ee88            resend  170  0  1673ee88  -
+ddnet  10000001544b454effffffff  control   0  0  ffffffff  01544b454e
+ddnet  10000002544b454eeb070dfa  control   0  0  eb070dfa  02544b454e
+ddnet  10000003eb070dfa          control   0  0  eb070dfa  03
+ddnet  10aa0000eb070dfa          control 170  0  eb070dfa  00
+0.7    0400002405cdfd05923af36c  control   0  0  2405cdfd  05923af36c
+0.7    0400002405cdfd02          control   0  0  2405cdfd  02
+0.7    05ff00923af36c00          control 511  0  923af36c  00
+0.7    0803002405cdfd            resend    3  0  2405cdfd  -
+";
+
+fn live() -> impl Iterator<Item = (Proto, Vec<u8>, Header, Vec<u8>)> {
+    LIVE.trim().lines().map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let [proto, bytes, flags, ack, num_chunks, own, payload] = columns[..] else {
+            panic!("{line}")
+        };
+        let header = Header {
+            flags: match flags {
+                "control" => Flags::CONTROL,
+                "resend" => Flags::RESEND,
+                _ => Flags::empty(),
             },
-            hex(payload),
+            ack: Seq::new(ack.parse().unwrap()),
+            num_chunks: num_chunks.parse().unwrap(),
+            token: (own != "-").then(|| token(own)),
+        };
+        (
+            proto.parse().unwrap(),
+            hex(bytes),
+            header,
+            hex(payload.trim_start_matches('-')),
         )
-    };
-    rows.iter().map(read).collect()
+    })
 }
 
 #[test]
@@ -262,21 +237,7 @@ fn only_what_receivers_see_is_read() {
     }
     let found = notes(Proto::V6, &datagram);
     assert_eq!(found, [("oversized", 1400, 103), ("payload-oversized", 1394, 3)]);
-    let mut out = Vec::new();
-    parsed(Proto::V6, &datagram, |packet| {
-        rewrite(
-            packet,
-            &datagram,
-            Rewrite {
-                token: None,
-                ack: Seq::ZERO,
-                resend: false,
-                usual: Trailing::Always,
-            },
-            &mut out,
-        )
-    });
-    assert_eq!(out, datagram[..1400]);
+    assert_eq!(rewritten(&datagram, Proto::V6, None, 0, false), datagram[..1400]);
 }
 
 #[test]
@@ -293,103 +254,29 @@ fn control_packets_have_no_chunks() {
 #[test]
 fn rewritten_ddnet_stream_grows_into_the_clear_form() {
     let payload = hex("0006 00000000 0000");
-    let cheap = Header {
-        flags: Flags::empty(),
-        ack: Seq::new(5),
-        num_chunks: 1,
-        token: Some(token("00000000")),
-    };
-    let mut datagram = Vec::new();
-    write(
-        Proto::Ddnet,
-        &cheap,
-        &payload,
-        Some(Trailing::Always),
-        &mut datagram,
-    );
+    let (cheap, dear) = (header(5, "00000000"), token("77777777"));
+    let datagram = written(Proto::Ddnet, &cheap, &payload);
     assert_eq!(datagram[0], 0x80);
-    let dear = token("77777777");
-    let mut out = Vec::new();
-    parsed(Proto::Ddnet, &datagram, |packet| {
-        rewrite(
-            packet,
-            &datagram,
-            Rewrite {
-                token: Some(dear),
-                ack: Seq::new(0x3ff),
-                resend: true,
-                usual: Trailing::Always,
-            },
-            &mut out,
-        );
-    });
+    let out = rewritten(&datagram, Proto::Ddnet, Some(dear), 0x3ff, true);
     assert_eq!(out, [&hex("43ff01")[..], &payload, &dear.0].concat());
-    parsed(Proto::Ddnet, &out.clone(), |packet| {
-        rewrite(
-            packet,
-            &out.clone(),
-            Rewrite {
-                token: cheap.token,
-                ack: Seq::ZERO,
-                resend: false,
-                usual: Trailing::Always,
-            },
-            &mut out,
-        )
-    });
+    let out = rewritten(&out, Proto::Ddnet, cheap.token, 0, false);
     assert_eq!(out, [&hex("000001")[..], &payload, &[0; 4]].concat());
 }
 
 #[test]
 fn rewrite_keeps_ignored_bytes() {
-    let mut out = Vec::new();
+    let new = Some(token("01020304"));
     // Unknown header bits, a wrong chunk count, bytes after the chunks.
     let odd = hex("c50009 923af36c 00");
-    parsed(Proto::V7, &odd, |packet| {
-        rewrite(
-            packet,
-            &odd,
-            Rewrite {
-                token: Some(token("01020304")),
-                ack: Seq::new(2),
-                resend: true,
-                usual: Trailing::Always,
-            },
-            &mut out,
-        )
-    });
-    assert_eq!(out, hex("cc0209 01020304 00"));
+    assert_eq!(
+        rewritten(&odd, Proto::V7, new, 2, true),
+        hex("cc0209 01020304 00")
+    );
     // A packet without a token gets none.
     let bare = hex("040001 000100");
-    parsed(Proto::V65, &bare, |packet| {
-        rewrite(
-            packet,
-            &bare,
-            Rewrite {
-                token: Some(token("01020304")),
-                ack: Seq::new(1),
-                resend: false,
-                usual: Trailing::Always,
-            },
-            &mut out,
-        )
-    });
-    assert_eq!(out, hex("040101 000100"));
+    assert_eq!(rewritten(&bare, Proto::V65, new, 1, false), hex("040101 000100"));
     let short = hex("000001 aabbcc");
-    parsed(Proto::Ddnet, &short, |packet| {
-        rewrite(
-            packet,
-            &short,
-            Rewrite {
-                token: Some(token("01020304")),
-                ack: Seq::ZERO,
-                resend: false,
-                usual: Trailing::Always,
-            },
-            &mut out,
-        )
-    });
-    assert_eq!(out, short);
+    assert_eq!(rewritten(&short, Proto::Ddnet, new, 0, false), short);
 }
 
 #[test]
@@ -400,84 +287,24 @@ fn inflating_stops_where_the_most_generous_receiver_stops() {
         (Proto::Ddnet, 1397),
         (Proto::V7, 1397),
     ] {
-        let header = Header {
-            flags: Flags::empty(),
-            ack: Seq::ZERO,
-            num_chunks: 1,
-            token: Some(token("00000000")),
-        };
-        let tail = if proto == Proto::Ddnet { 4 } else { 0 };
-        let mut out = Vec::new();
-        write(
-            proto,
-            &header,
-            &vec![0; most - tail],
-            Some(Trailing::Always),
-            &mut out,
-        );
-        parsed(proto, &out, |packet| {
-            assert_eq!(packet.payload.len(), most - tail)
-        });
-        write(
-            proto,
-            &header,
-            &vec![0; most - tail + 1],
-            Some(Trailing::Always),
-            &mut out,
-        );
-        assert_eq!(
-            error(proto, &out),
-            PacketError::Huffman(HuffmanError::OutputFull),
-            "{proto}"
-        );
+        let most = most - if proto == Proto::Ddnet { 4 } else { 0 };
+        let out = written(proto, &header(0, "00000000"), &vec![0; most]);
+        parsed(proto, &out, |packet| assert_eq!(packet.payload.len(), most));
+        let out = written(proto, &header(0, "00000000"), &vec![0; most + 1]);
+        let full = PacketError::Huffman(HuffmanError::OutputFull);
+        assert_eq!(error(proto, &out), full, "{proto}");
     }
 }
 
 #[test]
 fn surplus_stays_after_a_replaced_token() {
-    let header = Header {
-        flags: Flags::empty(),
-        ack: Seq::ZERO,
-        num_chunks: 1,
-        token: Some(token("00000000")),
-    };
-    let (mut datagram, mut out, mut expected) = (Vec::new(), Vec::new(), Vec::new());
-    let dear = token("77777777");
-    write(
-        Proto::Ddnet,
-        &header,
-        &[0; 100],
-        Some(Trailing::Always),
-        &mut datagram,
-    );
-    let changed = Header {
-        token: Some(dear),
-        ..header
-    };
-    write(
-        Proto::Ddnet,
-        &changed,
-        &[0; 100],
-        Some(Trailing::Always),
-        &mut expected,
-    );
+    let [datagram, expected] =
+        ["00000000", "77777777"].map(|own| written(Proto::Ddnet, &header(0, own), &[0; 100]));
     for surplus in [5, MAX_DATAGRAM - datagram.len()] {
         let (mut long, mut kept) = (datagram.clone(), expected.clone());
         long.resize(datagram.len() + surplus, 0xab);
         kept.resize((expected.len() + surplus).min(MAX_DATAGRAM), 0xab);
-        parsed(Proto::Ddnet, &long, |packet| {
-            rewrite(
-                packet,
-                &long,
-                Rewrite {
-                    token: Some(dear),
-                    ack: Seq::ZERO,
-                    resend: false,
-                    usual: Trailing::Always,
-                },
-                &mut out,
-            )
-        });
-        assert_eq!(out, kept);
+        let dear = Some(token("77777777"));
+        assert_eq!(rewritten(&long, Proto::Ddnet, dear, 0, false), kept);
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::properties::{Choices, body, defs};
-use super::text::errors;
+use super::text::{errors, pairs};
 use super::*;
 
 const LOOK: Look = Look {
@@ -217,55 +217,60 @@ fn long_values_and_lines_are_cut() {
     assert_eq!(shown, format!("1 \"{}\"…", "x".repeat(155)));
 }
 
+/// Wrong templates of the message `x` below, each with the place and the error reported for it.
+const WRONG: &str = r#"
+"{mesage}"
+  10: `x` has no field `mesage` (did you mean `message`?)
+"é {list[0].z}"
+  20: `list` has no parts
+"{n[0]}"
+  12: `n` is not a list
+"{n:plaer}"
+  12: unknown form `plaer` (did you mean `player`?)
+"{message:player}"
+  18: `message` is not a number
+"{n:count}"
+  12: `n` is not a list
+"{message:size}"
+  18: `message` is not raw bytes
+"a {n:raw}"
+  14: `n` is not one text
+"{message:raw}"
+  18: text without quotes needs something before it
+"a {message:raw}."
+  24: nothing can follow text without quotes: it would look like a part of it
+"a {message:raw}[{n}]"
+  25: nothing can follow text without quotes: it would look like a part of it
+"{n"
+  9: a `{` without a `}`
+"n}"
+  10: unexpected `}`
+"n]"
+  10: unexpected `]`
+"[n [{n}]]"
+  12: unexpected `[`
+"[{n}"
+  9: a `[` without a `]`
+"[n]"
+  9: nothing in these brackets can be missing
+"[kind=gld?x]"
+  15: `kind` cannot be `gld` (did you mean `glad`?)
+"[message=3?x]"
+  17: `message` is not one number
+"[n!3?x]"
+  11: expected =, !=, <, > or &
+"[zzz?x]"
+  10: `x` has no field `zzz` (message, n, kind, list)
+"a
+  8: a text without a quote at its end
+"a" b
+  12: expected one text in quotes after `gist`
+"#;
+
 #[test]
 fn wrong_templates_are_reported_with_their_place() {
-    for (template, expected) in [
-        (
-            "\"{mesage}\"",
-            "10: `x` has no field `mesage` (did you mean `message`?)",
-        ),
-        ("\"é {list[0].z}\"", "20: `list` has no parts"),
-        ("\"{n[0]}\"", "12: `n` is not a list"),
-        (
-            "\"{n:plaer}\"",
-            "12: unknown form `plaer` (did you mean `player`?)",
-        ),
-        ("\"{message:player}\"", "18: `message` is not a number"),
-        ("\"{n:count}\"", "12: `n` is not a list"),
-        ("\"{message:size}\"", "18: `message` is not raw bytes"),
-        ("\"a {n:raw}\"", "14: `n` is not one text"),
-        (
-            "\"{message:raw}\"",
-            "18: text without quotes needs something before it",
-        ),
-        (
-            "\"a {message:raw}.\"",
-            "24: nothing can follow text without quotes: it would look like a part of it",
-        ),
-        (
-            "\"a {message:raw}[{n}]\"",
-            "25: nothing can follow text without quotes: it would look like a part of it",
-        ),
-        ("\"{n\"", "9: a `{` without a `}`"),
-        ("\"n}\"", "10: unexpected `}`"),
-        ("\"n]\"", "10: unexpected `]`"),
-        ("\"[n [{n}]]\"", "12: unexpected `[`"),
-        ("\"[{n}\"", "9: a `[` without a `]`"),
-        ("\"[n]\"", "9: nothing in these brackets can be missing"),
-        (
-            "\"[kind=gld?x]\"",
-            "15: `kind` cannot be `gld` (did you mean `glad`?)",
-        ),
-        ("\"[message=3?x]\"", "17: `message` is not one number"),
-        ("\"[n!3?x]\"", "11: expected =, !=, <, > or &"),
-        (
-            "\"[zzz?x]\"",
-            "10: `x` has no field `zzz` (message, n, kind, list)",
-        ),
-        ("\"a\u{9b}b\"", "10: a control character"),
-        ("\"a", "8: a text without a quote at its end"),
-        ("\"a\" b", "12: expected one text in quotes after `gist`"),
-    ] {
+    let control = [("\"a\u{9b}b\"", "10: a control character")];
+    for (template, expected) in pairs(WRONG).chain(control) {
         let text = format!(
             "for 0.7\nenum mood\n  1 glad\ngame 90 x s2c\n  gist {template}\n  message str\n  n int\n  kind mood\n  list int[2]\n"
         );

@@ -230,50 +230,60 @@ fn secrets_are_dots() {
         json
     };
     let auth = system(Proto::V6, "rcon_auth");
-    let data = b"\x25\0hunter2\0\x01";
-    assert_eq!(
-        json(auth, data, Secrets::Hide),
-        r#"{"name":"","password":"•••","request_commands":1}"#
-    );
-    assert_eq!(
-        json(auth, data, Secrets::Show),
-        r#"{"name":"","password":"hunter2","request_commands":1}"#
-    );
-    assert_eq!(
-        json(auth, b"\x25\0\0\x01", Secrets::Hide),
-        r#"{"name":"","password":"","request_commands":1}"#
-    );
-    assert_eq!(
-        json(auth, b"\x25alice\0\0\x01", Secrets::Hide),
-        r#"{"name":"•••","password":"","request_commands":1}"#
-    );
+    let say = game(Proto::Ddnet, "cl_say");
+    let command = game(Proto::V7, "cl_command");
+    let cases: [(_, &[u8], _); 8] = [
+        (
+            auth,
+            b"\x25\0hunter2\0\x01",
+            r#"{"name":"","password":"•••","request_commands":1}"#,
+        ),
+        (
+            auth,
+            b"\x25\0\0\x01",
+            r#"{"name":"","password":"","request_commands":1}"#,
+        ),
+        (
+            auth,
+            b"\x25alice\0\0\x01",
+            r#"{"name":"•••","password":"","request_commands":1}"#,
+        ),
+        (
+            say,
+            b"\x22\0/register me pw\0",
+            r#"{"team":false,"message":"/register •••"}"#,
+        ),
+        (
+            say,
+            b"\x22\0/timeout abc\0",
+            r#"{"team":false,"message":"/timeout •••"}"#,
+        ),
+        (
+            say,
+            b"\x22\x01hi \"you\"\0",
+            r#"{"team":true,"message":"hi \"you\""}"#,
+        ),
+        (
+            command,
+            b"\x4elogin\0me pw\0",
+            r#"{"name":"login","arguments":"•••"}"#,
+        ),
+        (
+            command,
+            b"\x4epause\0me\0",
+            r#"{"name":"pause","arguments":"me"}"#,
+        ),
+    ];
+    for (def, data, hidden) in cases {
+        assert_eq!(json(def, data, Secrets::Hide), hidden);
+    }
+    let shown = json(auth, b"\x25\0hunter2\0\x01", Secrets::Show);
+    assert_eq!(shown, r#"{"name":"","password":"hunter2","request_commands":1}"#);
     for proto in [Proto::V6, Proto::Ddnet, Proto::V7] {
         let line = system(proto, "rcon_line");
         let hidden = json(line, b"\x17[config]: Value: hunter2\0", Secrets::Hide);
         assert_eq!(hidden, r#"{"line":"[config]: Value: •••"}"#);
     }
-    let say = game(Proto::Ddnet, "cl_say");
-    assert_eq!(
-        json(say, b"\x22\0/register me pw\0", Secrets::Hide),
-        r#"{"team":false,"message":"/register •••"}"#
-    );
-    assert_eq!(
-        json(say, b"\x22\0/timeout abc\0", Secrets::Hide),
-        r#"{"team":false,"message":"/timeout •••"}"#
-    );
-    assert_eq!(
-        json(say, b"\x22\x01hi \"you\"\0", Secrets::Hide),
-        r#"{"team":true,"message":"hi \"you\""}"#
-    );
-    let command = game(Proto::V7, "cl_command");
-    assert_eq!(
-        json(command, b"\x4elogin\0me pw\0", Secrets::Hide),
-        r#"{"name":"login","arguments":"•••"}"#
-    );
-    assert_eq!(
-        json(command, b"\x4epause\0me\0", Secrets::Hide),
-        r#"{"name":"pause","arguments":"me"}"#
-    );
     // The place of the secret, for code that replaces it.
     let mut decoded = Decoded::new();
     let data = b"\x22\0/timeout abc\0";

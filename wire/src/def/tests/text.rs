@@ -9,6 +9,12 @@ pub(super) fn errors(text: &str) -> Vec<String> {
     }
 }
 
+/// Returns the lines of a table in twos: a case, and the result indented below it.
+pub(super) fn pairs(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut lines = table.trim().lines();
+    std::iter::from_fn(move || Some((lines.next()?, lines.next()?.strip_prefix("  ").unwrap())))
+}
+
 #[test]
 fn a_user_adds_and_replaces() {
     let text = "\
@@ -71,174 +77,104 @@ game 1000 cl_far c2s
     assert_eq!((far(Dir::S2c), far(Dir::C2s)), (Some("sv_far"), Some("cl_far")));
 }
 
-/// Wrong files with the errors reported for them.
-const WRONG: &[(&str, &str)] = &[
-    (
-        "game 90 x s2c",
-        "my.tw:1:1: a definition without protocols (put a line such as `for 0.6 ddnet` above it)",
-    ),
-    ("for 0.8", "my.tw:1:5: unknown protocol `0.8` (0.6, ddnet or 0.7)"),
-    (
-        "for 0.7\ngmae 90 x s2c",
-        "my.tw:2:1: unknown definition `gmae` (did you mean `game`?)",
-    ),
-    (
-        "for 0.7\ngame 90 x",
-        "my.tw:2:9: `x` needs a direction (c2s, s2c or both)",
-    ),
-    ("for 0.7\ngame -1 x s2c", "my.tw:2:6: expected 0 to 1073741823"),
-    (
-        "for 0.7\ngame 90 X s2c",
-        "my.tw:2:9: invalid name `X` (a name is lower case letters, digits and `_`)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  itn",
-        "my.tw:3:6: unknown type `itn` (did you mean `int`?)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a",
-        "my.tw:3:3: a field needs a type (such as `message str_strict`)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int  limt=3",
-        "my.tw:3:11: unknown attribute `limt=3` (did you mean `limit=`?)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int  limit=3",
-        "my.tw:3:6: `int` has no `limit` (only `cstr`, `str`, `str_cc` and `str_strict` have)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int  5..1",
-        "my.tw:3:11: expected a range within -2147483648..2147483647",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int  0..last_cilent",
-        "my.tw:3:14: unknown constant `last_cilent` (did you mean `last_client`?)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int[n]",
-        "my.tw:3:10: no number `n` before this field",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int\n  a  int",
-        "my.tw:4:3: duplicate field `a`",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int]",
-        "my.tw:3:6: invalid name `int]` (a name is lower case letters, digits and `_`)",
-    ),
-    ("for 0.7\ngame 90 x s2c\n  a  int[3", "my.tw:3:9: unexpected `[3`"),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  raw",
-        "my.tw:3:6: `raw` needs a length (len=N, len=FIELD or rest)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  include y",
-        "my.tw:3:11: unknown struct `y`",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\ngame 90 y s2c",
-        "my.tw:3:6: this id is defined twice; the other definition is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\ngame 91 x s2c",
-        "my.tw:3:9: `x` is defined twice; the other definition is at my.tw:2 (a definition replaces those in files before, and those for more protocols)",
-    ),
-    (
-        "for 0.7\nenum e\n  0 a\n  0 b",
-        "my.tw:4:3: `a` has this value already",
-    ),
-    (
-        "for 0.7\nflags f\n  3 a\n  2 b",
-        "my.tw:4:3: `a` has this value already",
-    ),
-    ("for 0.7\nenum e\n  0 a\n  1 a", "my.tw:4:5: duplicate label `a`"),
-    (
-        "for 0.7\nobject 90 x\n  a  str",
-        "my.tw:3:6: a snapshot object has no `str`",
-    ),
-    (
-        "for 0.7\nobject 90 x\n  a  int[*]",
-        "my.tw:3:3: a snapshot object always has the same size",
-    ),
-    (
-        "for 0.7\nstruct s\n  a  s\ngame 90 x s2c\n  b  s",
-        "my.tw:3:6: structs nested too deep",
-    ),
-    (
-        "for 0.7\nconnless gie33 x s2c",
-        "my.tw:2:10: expected the four characters after ffffffff",
-    ),
-    (
-        "  a  int",
-        "my.tw:1:3: an indented line without a definition above it",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  mood\nenum mod\n  1 b",
-        "my.tw:3:6: unknown type `mood` (did you mean `mod`?)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  é  int",
-        "my.tw:3:3: invalid name `é` (a name is lower case letters, digits and `_`)",
-    ),
-    (
-        "for 0.7\nmessage 90 x s2c",
-        "my.tw:2:1: unknown definition `message` (for, const, words, enum, flags, struct, control, system, game, connless, object)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  integer",
-        "my.tw:3:6: unknown type `integer` (int, bool, tick, tune, cstr, str, str_cc, str_strict, decstr, raw, uuid, sha256, u8, be16, be32, addr18, addr6, twstr, or an enum, flags, struct or object)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  int  position",
-        "my.tw:3:8: unknown type `position` (the name comes first: `position int`)",
-    ),
-    (
-        "for 0.7\nenum mine\n  0 a\nfor 0.6 0.7\ngame 90 x s2c\n  a  mine",
-        "my.tw:6:6: no type `mine` for 0.6 (there is one for 0.7)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int  optional",
-        "my.tw:3:11: unknown attribute `optional` (limit=, default=, len=, rest, expect=, ints=, bytes=, max=, secret, hide_after=, hide_command=, hide_with=, after=, MIN..MAX)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  str  limit= 3",
-        "my.tw:3:11: `limit=` needs a value directly after it",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  str  hide_after=console",
-        "my.tw:3:22: unknown words `console` (chat_answers, chat_secrets, console_secrets)",
-    ),
-    (
-        "for 0.7\ngame uuid x s2c",
-        "my.tw:2:6: expected an id, found `uuid` (a number up to 1073741823, a UUID such as 245e5097-9fe0-39d6-bf7d-9a29e1691e4c, or the name with an @ that it is made of, such as what-is@ddnet.tw)",
-    ),
-    (
-        "for 0.7\ncontrol uuid x s2c",
-        "my.tw:2:9: expected a number, found `uuid`",
-    ),
-    (
-        "for 0.7\nobject 90 x vital",
-        "my.tw:2:13: unknown attribute `vital` (dead, explicit, since=RELEASE or alias=NAME)",
-    ),
-    (
-        "for 0.7\nenum e\n  normal 0",
-        "my.tw:3:3: expected a number, found `normal` (the line of a label is `VALUE NAME`)",
-    ),
-    (
-        "for 0.7\nenum e\n  0 a parms=2",
-        "my.tw:3:7: unknown attribute `parms=2` (params=N)",
-    ),
-    (
-        "for 0.7\ngame 90 x s2c\n  a  int  default=y",
-        "my.tw:3:19: `int` cannot be `y`",
-    ),
-];
+/// Wrong files, with `|` for the ends of their lines, each with the error reported for it.
+const WRONG: &str = "
+game 90 x s2c
+  1:1: a definition without protocols (put a line such as `for 0.6 ddnet` above it)
+for 0.8
+  1:5: unknown protocol `0.8` (0.6, ddnet or 0.7)
+for 0.7|gmae 90 x s2c
+  2:1: unknown definition `gmae` (did you mean `game`?)
+for 0.7|game 90 x
+  2:9: `x` needs a direction (c2s, s2c or both)
+for 0.7|game -1 x s2c
+  2:6: expected 0 to 1073741823
+for 0.7|game 90 X s2c
+  2:9: invalid name `X` (a name is lower case letters, digits and `_`)
+for 0.7|game 90 x s2c|  a  itn
+  3:6: unknown type `itn` (did you mean `int`?)
+for 0.7|game 90 x s2c|  a
+  3:3: a field needs a type (such as `message str_strict`)
+for 0.7|game 90 x s2c|  a  int  limt=3
+  3:11: unknown attribute `limt=3` (did you mean `limit=`?)
+for 0.7|game 90 x s2c|  a  int  limit=3
+  3:6: `int` has no `limit` (only `cstr`, `str`, `str_cc` and `str_strict` have)
+for 0.7|game 90 x s2c|  a  int  5..1
+  3:11: expected a range within -2147483648..2147483647
+for 0.7|game 90 x s2c|  a  int  0..last_cilent
+  3:14: unknown constant `last_cilent` (did you mean `last_client`?)
+for 0.7|game 90 x s2c|  a  int[n]
+  3:10: no number `n` before this field
+for 0.7|game 90 x s2c|  a  int|  a  int
+  4:3: duplicate field `a`
+for 0.7|game 90 x s2c|  a  int]
+  3:6: invalid name `int]` (a name is lower case letters, digits and `_`)
+for 0.7|game 90 x s2c|  a  int[3
+  3:9: unexpected `[3`
+for 0.7|game 90 x s2c|  a  raw
+  3:6: `raw` needs a length (len=N, len=FIELD or rest)
+for 0.7|game 90 x s2c|  include y
+  3:11: unknown struct `y`
+for 0.7|game 90 x s2c|game 90 y s2c
+  3:6: this id is defined twice; the other definition is at my.tw:2 (a definition replaces those in files before, and those for more protocols)
+for 0.7|game 90 x s2c|game 91 x s2c
+  3:9: `x` is defined twice; the other definition is at my.tw:2 (a definition replaces those in files before, and those for more protocols)
+for 0.7|enum e|  0 a|  0 b
+  4:3: `a` has this value already
+for 0.7|flags f|  3 a|  2 b
+  4:3: `a` has this value already
+for 0.7|enum e|  0 a|  1 a
+  4:5: duplicate label `a`
+for 0.7|object 90 x|  a  str
+  3:6: a snapshot object has no `str`
+for 0.7|object 90 x|  a  int[*]
+  3:3: a snapshot object always has the same size
+for 0.7|struct s|  a  s|game 90 x s2c|  b  s
+  3:6: structs nested too deep
+for 0.7|connless gie33 x s2c
+  2:10: expected the four characters after ffffffff
+  a  int
+  1:3: an indented line without a definition above it
+for 0.7|game 90 x s2c|  a  mood|enum mod|  1 b
+  3:6: unknown type `mood` (did you mean `mod`?)
+for 0.7|game 90 x s2c|  é  int
+  3:3: invalid name `é` (a name is lower case letters, digits and `_`)
+for 0.7|message 90 x s2c
+  2:1: unknown definition `message` (for, const, words, enum, flags, struct, control, system, game, connless, object)
+for 0.7|game 90 x s2c|  a  integer
+  3:6: unknown type `integer` (int, bool, tick, tune, cstr, str, str_cc, str_strict, decstr, raw, uuid, sha256, u8, be16, be32, addr18, addr6, twstr, or an enum, flags, struct or object)
+for 0.7|game 90 x s2c|  int  position
+  3:8: unknown type `position` (the name comes first: `position int`)
+for 0.7|enum mine|  0 a|for 0.6 0.7|game 90 x s2c|  a  mine
+  6:6: no type `mine` for 0.6 (there is one for 0.7)
+for 0.7|game 90 x s2c|  a  int  optional
+  3:11: unknown attribute `optional` (limit=, default=, len=, rest, expect=, ints=, bytes=, max=, secret, hide_after=, hide_command=, hide_with=, after=, MIN..MAX)
+for 0.7|game 90 x s2c|  a  str  limit= 3
+  3:11: `limit=` needs a value directly after it
+for 0.7|game 90 x s2c|  a  str  hide_after=console
+  3:22: unknown words `console` (chat_answers, chat_secrets, console_secrets)
+for 0.7|game uuid x s2c
+  2:6: expected an id, found `uuid` (a number up to 1073741823, a UUID such as 245e5097-9fe0-39d6-bf7d-9a29e1691e4c, or the name with an @ that it is made of, such as what-is@ddnet.tw)
+for 0.7|control uuid x s2c
+  2:9: expected a number, found `uuid`
+for 0.7|object 90 x vital
+  2:13: unknown attribute `vital` (dead, explicit, since=RELEASE or alias=NAME)
+for 0.7|enum e|  normal 0
+  3:3: expected a number, found `normal` (the line of a label is `VALUE NAME`)
+for 0.7|enum e|  0 a parms=2
+  3:7: unknown attribute `parms=2` (params=N)
+for 0.7|game 90 x s2c|  a  int  default=y
+  3:19: `int` cannot be `y`
+";
 
 #[test]
 fn errors_have_a_place_and_help() {
-    for (text, expected) in WRONG {
-        assert_eq!(errors(text), [*expected], "{text}");
+    for (text, expected) in pairs(WRONG) {
+        assert_eq!(
+            errors(&text.replace('|', "\n")),
+            [format!("my.tw:{expected}")],
+            "{text}"
+        );
     }
 }
 

@@ -7,6 +7,7 @@ mod store;
 use super::*;
 use crate::def::{Class, Datum, Decoded, Registry};
 use crate::note::Notes;
+use crate::testing::hex;
 use crate::{Dir, Proto};
 
 fn registry() -> &'static Registry {
@@ -33,13 +34,6 @@ fn packed(ints: &[i32]) -> Vec<u8> {
     let mut data = Vec::new();
     ints.iter().for_each(|int| crate::varint::encode(*int, &mut data));
     data
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2);
-    digits
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
 }
 
 fn codes(notes: &Notes) -> Vec<&'static str> {
@@ -70,19 +64,19 @@ impl Session {
         self.store.on_message(dir, def, &self.decoded, &self.data)
     }
 
-    fn send(&mut self, dir: Dir, name: &str, fields: &[(&str, i32)], data: &[u8]) -> Option<Completed<'_>> {
+    /// Returns a message of the engine; only those with parts of a snapshot have data.
+    fn message(&self, name: &str, fields: &[(&str, i32)], data: &[u8]) -> Vec<u8> {
         let named = registry().named(self.proto, Some(Class::System), name).next();
-        let fields = fields
-            .iter()
-            .map(|(name, value)| (*name, Datum::Int(i64::from(*value))));
-        let fields = fields.chain([("data", Datum::Bytes(data.to_vec()))]);
-        let fields =
-            fields.filter(|(field, _)| *field != "data" || name.starts_with("snap") && name != "snap_empty");
-        let mut message = Vec::new();
-        named
-            .unwrap()
-            .encode(&Datum::group(fields), &mut message)
-            .unwrap();
+        let has_data = name.starts_with("snap") && name != "snap_empty";
+        let data = has_data.then(|| ("data", Datum::Bytes(data.to_vec())));
+        let fields = fields.iter().map(|(name, value)| (*name, (*value).into()));
+        let (values, mut message) = (Datum::group(fields.chain(data)), Vec::new());
+        named.unwrap().encode(&values, &mut message).unwrap();
+        message
+    }
+
+    fn send(&mut self, dir: Dir, name: &str, fields: &[(&str, i32)], data: &[u8]) -> Option<Completed<'_>> {
+        let message = self.message(name, fields, data);
         self.receive(dir, &message)
     }
 
@@ -122,7 +116,7 @@ const SEVEN: [&str; 3] = [
 #[test]
 fn a_recorded_session_of_seven() {
     let mut session = Session::new(Proto::V7);
-    let [world, died, after] = SEVEN.map(bytes);
+    let [world, died, after] = SEVEN.map(hex);
     let done = session.receive(Dir::S2c, &world).unwrap();
     assert_eq!(done.to_string(), "tick 68070 complete, 18 items, crc ok");
     assert_eq!(
@@ -190,7 +184,7 @@ const DDNET: [&str; 3] = [
 #[test]
 fn a_recorded_session_of_ddnet() {
     let mut session = Session::new(Proto::Ddnet);
-    let [first, second, third] = DDNET.map(bytes);
+    let [first, second, third] = DDNET.map(hex);
     let done = session.receive(Dir::S2c, &first).unwrap();
     assert_eq!(done.to_string(), "tick 10 complete, 22 items, crc ok");
     assert_eq!(codes(done.data_notes), ["unknown-object"; 3]);

@@ -13,41 +13,35 @@ fn world(tick: i32, items: u16) -> Snapshot {
     world
 }
 
+/// Returns the fields of a part of a snapshot without a base, but for its data.
+fn part(tick: i32, parts: i32, part: i32, crc: i32, size: usize) -> [(&'static str, i32); 6] {
+    [
+        ("tick", tick),
+        ("delta_tick", tick + 1),
+        ("num_parts", parts),
+        ("part", part),
+        ("crc", crc),
+        ("part_size", i32::try_from(size).unwrap()),
+    ]
+}
+
 /// Returns the messages of a snapshot in parts of 900 bytes.
-fn parts(session: &mut Session, tick: i32, to: &Snapshot) -> Vec<Vec<u8>> {
+fn parts(session: &Session, tick: i32, to: &Snapshot) -> Vec<Vec<u8>> {
     let mut data = Vec::new();
     to.delta(&Snapshot::new(), &sizes(session.proto), &mut data)
         .unwrap();
-    let named = registry()
-        .named(session.proto, Some(Class::System), "snap")
-        .next();
-    let count = data.chunks(PART).count();
-    let message = |(at, part): (usize, &[u8])| {
-        let int = |value: usize| Datum::Int(i64::try_from(value).unwrap());
-        let fields = [
-            ("tick", Datum::Int(tick.into())),
-            ("delta_tick", Datum::Int(i64::from(tick) + 1)),
-            ("num_parts", int(count)),
-            ("part", int(at)),
-            ("crc", Datum::Int(to.crc().into())),
-            ("part_size", int(part.len())),
-            ("data", Datum::Bytes(part.to_vec())),
-        ];
-        let mut message = Vec::new();
-        named
-            .unwrap()
-            .encode(&Datum::group(fields), &mut message)
-            .unwrap();
-        message
+    let count = i32::try_from(data.chunks(PART).count()).unwrap();
+    let message = |(at, bytes): (i32, &[u8])| {
+        session.message("snap", &part(tick, count, at, to.crc(), bytes.len()), bytes)
     };
-    data.chunks(PART).enumerate().map(message).collect()
+    (0..).zip(data.chunks(PART)).map(message).collect()
 }
 
 #[test]
 fn parts_in_any_order() {
     let mut session = Session::new(Proto::V7);
     let world = world(1000, 50);
-    let mut all = parts(&mut session, 1000, &world);
+    let mut all = parts(&session, 1000, &world);
     assert_eq!(all.len(), 5);
     all.rotate_left(2);
     all.insert(2, all[0].clone());
@@ -79,8 +73,8 @@ fn parts_in_any_order() {
 #[test]
 fn a_newer_snapshot_ends_an_older_one() {
     let mut session = Session::new(Proto::V7);
-    let old = parts(&mut session, 10, &world(10, 20));
-    let new = parts(&mut session, 12, &world(12, 20));
+    let old = parts(&session, 10, &world(10, 20));
+    let new = parts(&session, 12, &world(12, 20));
     assert!(session.receive(Dir::S2c, &old[0]).is_none());
     assert!(session.receive(Dir::S2c, &new[0]).is_none());
     assert_eq!(session.notes(), ["snap-parts-missing"]);
@@ -92,7 +86,7 @@ fn a_newer_snapshot_ends_an_older_one() {
     }
     assert_eq!(session.store.newest().unwrap().0, 12);
     // The same snapshot in one part ends it, too.
-    let new = parts(&mut session, 14, &world(14, 20));
+    let new = parts(&session, 14, &world(14, 20));
     assert!(session.receive(Dir::S2c, &new[0]).is_none());
     assert_eq!(session.complete(14, &world(14, 1)), Fate::Kept);
     assert_eq!(
@@ -103,16 +97,6 @@ fn a_newer_snapshot_ends_an_older_one() {
 
 #[test]
 fn parts_that_clients_ignore_or_misread() {
-    let fields = |parts, part, crc, size| {
-        [
-            ("tick", 50),
-            ("delta_tick", 51),
-            ("num_parts", parts),
-            ("part", part),
-            ("crc", crc),
-            ("part_size", size),
-        ]
-    };
     let mut session = Session::new(Proto::V7);
     let (full, long) = (&[0; 900][..], &[0; 901][..]);
     for (parts, part, data) in [
@@ -123,31 +107,23 @@ fn parts_that_clients_ignore_or_misread() {
         (-3, 0, full),
         (2, 0, long),
     ] {
-        let size = i32::try_from(data.len()).unwrap();
-        assert!(
-            session
-                .send(Dir::S2c, "snap", &fields(parts, part, 0, size), data)
-                .is_none()
-        );
-        assert_eq!(session.notes(), ["snap-ignored"], "{parts} {part} {size}");
+        let fields = self::part(50, parts, part, 0, data.len());
+        assert!(session.send(Dir::S2c, "snap", &fields, data).is_none());
+        assert_eq!(session.notes(), ["snap-ignored"], "{parts} {part} {}", data.len());
     }
     assert_eq!(session.store.receiving(), None);
-    assert!(
-        session
-            .send(Dir::S2c, "snap", &fields(3, 0, 0, 2), &[0, 0])
-            .is_none()
-    );
+    let short = part(50, 3, 0, 0, 2);
+    assert!(session.send(Dir::S2c, "snap", &short, &[0, 0]).is_none());
     assert_eq!(session.notes(), ["snap-part-short"]);
-    assert!(
-        session
-            .send(Dir::S2c, "snap", &fields(2, 0, 1, 900), full)
-            .is_none()
-    );
+    let other = part(50, 2, 0, 1, 900);
+    assert!(session.send(Dir::S2c, "snap", &other, full).is_none());
     assert_eq!(
         session.notes(),
         ["snap-parts-differ", "snap-parts-differ", "snap-part-again"]
     );
-    let done = session.send(Dir::S2c, "snap", &fields(2, 1, 1, 0), &[]).unwrap();
+    let done = session
+        .send(Dir::S2c, "snap", &part(50, 2, 1, 1, 0), &[])
+        .unwrap();
     assert_eq!(
         (done.fate, codes(done.notes)),
         (Fate::BadCrc, vec!["snap-bad-crc"])
@@ -162,14 +138,7 @@ fn the_most_parts_there_can_be() {
     let (mut data, mut ended) = (packed(&[0, 1, 0, 23, 0, 16_378]), None);
     data.resize(64 * PART, 1);
     for (part, bytes) in (0..).zip(data.chunks(PART)) {
-        let fields = [
-            ("tick", 50),
-            ("delta_tick", 51),
-            ("num_parts", 64),
-            ("part", part),
-            ("crc", 16_378),
-            ("part_size", 900),
-        ];
+        let fields = self::part(50, 64, part, 16_378, 900);
         let done = session.send(Dir::S2c, "snap", &fields, bytes);
         ended = done.map(|done| (done.to_string(), codes(done.data_notes)));
         assert_eq!(ended.is_some(), part == 63);
@@ -321,26 +290,11 @@ fn a_store_is_bounded() {
     let mut session = Session::new(Proto::V7);
     session.store = session.store.with_limit(300_000);
     let large = snapshot(&[(23, 0, &[9; 16_000])]);
-    let data = |to: &Snapshot| {
-        let mut data = Vec::new();
-        to.delta(&Snapshot::new(), &sizes(Proto::V7), &mut data).unwrap();
-        data
-    };
-    let data = data(&large);
     for tick in 0..200 {
         let ack = [("ack_snapshot", 3), ("intended_tick", tick)];
         assert!(session.send(Dir::C2s, "input", &ack, &[]).is_none());
-        let count = i32::try_from(data.chunks(PART).count()).unwrap();
-        for (part, bytes) in (0..).zip(data.chunks(PART)) {
-            let fields = [
-                ("tick", tick),
-                ("delta_tick", tick + 1),
-                ("num_parts", count),
-                ("part", part),
-                ("crc", large.crc()),
-                ("part_size", i32::try_from(bytes.len()).unwrap()),
-            ];
-            let done = session.send(Dir::S2c, "snap", &fields, bytes);
+        for part in parts(&session, tick, &large) {
+            let done = session.receive(Dir::S2c, &part);
             assert!(done.is_none_or(|done| done.fate == Fate::Kept));
         }
         assert!(session.store.held() <= 300_000, "{}", session.store.held());
