@@ -1,10 +1,10 @@
 //! Tests of decoded messages: names, fields, notes and players.
 
 use teetap_proxy::session::{Datagram, Origin};
-use teetap_wire::{Flags, Header, Token, def::Secrets, packet, write_chunk};
+use teetap_wire::def::Secrets;
 
 use super::*;
-use crate::gist::GIST;
+use crate::{gist::GIST, testing::chunks};
 
 fn decoder() -> Decoder {
     Decoder::new(Registry::builtin())
@@ -19,16 +19,7 @@ fn read(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Option<Reading> {
 
 /// The same, sent on or not.
 fn read_if(sent: bool, decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Option<Reading> {
-    let mut payload = Vec::new();
-    write_chunk(Proto::V7, Some(Seq::new(1)), false, data, &mut payload).unwrap();
-    let header = Header {
-        flags: Flags::empty(),
-        ack: Seq::new(1),
-        num_chunks: 1,
-        token: Some(Token(*b"tokn")),
-    };
-    let mut bytes = Vec::new();
-    packet::write(Proto::V7, &header, &payload, None, &mut bytes);
+    let bytes = chunks(1, false, &[(Some(1), data)]);
     let left = sent.then_some(&*bytes);
     let datagram = Datagram::new(dir, Proto::V7, Origin::Peer, &bytes, left.into_iter());
     Reading::of_datagram(Time::ZERO, Some(SESSION), &datagram, decoder)

@@ -25,6 +25,8 @@ pub mod row;
 mod select;
 mod snapshot;
 mod style;
+#[cfg(test)]
+mod testing;
 
 pub use decoder::Decoder;
 pub use feed::DecodedEvent;

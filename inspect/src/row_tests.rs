@@ -3,28 +3,17 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use teetap_proxy::session::{Action, Ends, Event, Placed, State};
-use teetap_wire::{Header, Proto, Seq, Token, control, def::Registry, packet, write_chunk};
+use teetap_proxy::session::{Action, Event, Placed, State};
+use teetap_wire::{Proto, Seq, control, def::Registry};
 
 use super::*;
-use crate::Decoder;
-
-fn packet(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
-    let header = Header {
-        flags,
-        ack: Seq::new(ack),
-        num_chunks,
-        token: Some(Token(*b"tokn")),
-    };
-    let mut out = Vec::new();
-    packet::write(Proto::V7, &header, payload, None, &mut out);
-    out
-}
+use crate::{
+    Decoder,
+    testing::{chunks, connless, packet, session},
+};
 
 fn one_chunk(ack: u16, seq: u16, data: &[u8]) -> Vec<u8> {
-    let mut payload = Vec::new();
-    write_chunk(Proto::V7, Some(Seq::new(seq)), false, data, &mut payload).unwrap();
-    packet(Flags::empty(), ack, 1, &payload)
+    chunks(ack, false, &[(Some(seq), data)])
 }
 
 fn event(received: &[u8], sent: &[&[u8]], change: impl FnOnce(&mut Datagram)) -> Event {
@@ -126,30 +115,22 @@ fn sessions_notices_connless_and_gaps() {
         session: Some(SessionId(12)),
         what,
     };
-    let session = at(What::Session(SessionChange {
-        server: None,
-        state: State::Closed,
-        proto: Proto::Ddnet,
-        client: "127.0.0.1:4".parse().unwrap(),
-        upstream: None,
+    let closed = SessionChange {
         by: Some(Side::Server),
         reason: Some(b"This server is full"[..].into()),
-    }));
+        ..session(State::Closed, Proto::Ddnet)
+    };
     assert_eq!(
-        texts(&session, Verbosity::Messages),
+        texts(&at(What::Session(closed)), Verbosity::Messages),
         ["   0.001 #12 session closed: ddnet, client 127.0.0.1:4, by the server: \"This server is full\""]
     );
-    let redirected = at(What::Session(SessionChange {
+    let redirected = SessionChange {
         server: Some("127.0.0.1:7".parse().unwrap()),
-        state: State::Online,
-        proto: Proto::Ddnet,
-        client: "127.0.0.1:4".parse().unwrap(),
         upstream: Some("127.0.0.1:5".parse().unwrap()),
-        by: None,
-        reason: None,
-    }));
+        ..session(State::Online, Proto::Ddnet)
+    };
     assert_eq!(
-        texts(&redirected, Verbosity::Messages),
+        texts(&at(What::Session(redirected)), Verbosity::Messages),
         [
             "   0.001 #12 session online: ddnet, client 127.0.0.1:4, from 127.0.0.1:5 to the server, redirected to 127.0.0.1:7"
         ]
@@ -170,21 +151,13 @@ fn sessions_notices_connless_and_gaps() {
         "   0.001 #12 warning: the server has not answered for 5 s"
     );
     assert_eq!(notice[0].kind, Kind::Warning);
-    let connless = Event {
-        at: Time(1_000),
+    let request = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01";
+    let request = Event {
         session: None,
-        what: What::Connless(Connless {
-            dir: Dir::C2s,
-            client: "127.0.0.1:4".parse().unwrap(),
-            bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01"[..].into(),
-            cut: 0,
-            forwarded: false,
-            sent: None,
-            ends: Ends::default(),
-        }),
+        ..at(What::Connless(connless(Dir::C2s, request, None)))
     };
     assert_eq!(
-        texts(&connless, Verbosity::Messages),
+        texts(&request, Verbosity::Messages),
         ["   0.001 -   c→s -      request_info       15 bytes client 127.0.0.1:4 discard token=1"]
     );
     assert!(gap(7).text.contains("7 events missed"));
@@ -192,17 +165,14 @@ fn sessions_notices_connless_and_gaps() {
 
 #[test]
 fn a_browser_answer_cut_by_the_capture_has_no_other_notes() {
+    let bytes = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffinf37\x000.6\0na";
     let answer = |cut| Event {
         at: Time(1_000),
         session: None,
         what: What::Connless(Connless {
-            dir: Dir::S2c,
-            client: "127.0.0.1:4".parse().unwrap(),
-            bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffinf37\x000.6\0na"[..].into(),
             cut,
             forwarded: true,
-            sent: None,
-            ends: Ends::default(),
+            ..connless(Dir::S2c, bytes, None)
         }),
     };
     let text = |cut| texts(&answer(cut), Verbosity::Messages).join("");
@@ -235,11 +205,7 @@ proptest! {
         for row in rows(&event, Verbosity::Bytes) {
             prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
         }
-        let connless = Connless {
-            dir: Dir::S2c, client: "127.0.0.1:4".parse().unwrap(), bytes: bytes.into(), cut: 0, forwarded: true,
-            sent: None,
-            ends: Ends::default(),
-        };
+        let connless = Connless { forwarded: true, ..connless(Dir::S2c, &bytes, None) };
         for row in rows(&Event { what: What::Connless(connless), ..event }, Verbosity::Messages) {
             prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
         }

@@ -6,15 +6,17 @@ use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 use teetap_proxy::session::{
-    Action, Answer, CommandId, Ends, Event, HeldId, Notice, Origin, Placed, SentAt, SessionChange, SessionId,
-    State,
+    Action, Answer, CommandId, Event, HeldId, Notice, Origin, Placed, SentAt, SessionChange, SessionId, State,
 };
 use teetap_rules::RuleId;
-use teetap_wire::{Dir, Header, Proto, Seq, Side, Token, control, def::Registry, packet, write_chunk};
+use teetap_wire::{Dir, Proto, Seq, Side, control, def::Registry};
 
 use super::*;
-use crate::Decoder;
-use crate::recording::Item;
+use crate::{
+    Decoder,
+    recording::Item,
+    testing::{chunks, connless, packet, session},
+};
 
 fn style(verbosity: Verbosity) -> Style {
     Style {
@@ -58,22 +60,13 @@ fn parse(out: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-fn datagram(flags: Flags, ack: u16, num_chunks: u8, payload: &[u8]) -> Vec<u8> {
-    let header = Header {
-        flags,
-        ack: Seq::new(ack),
-        num_chunks,
-        token: Some(Token(*b"tokn")),
-    };
-    let mut out = Vec::new();
-    packet::write(Proto::V7, &header, payload, None, &mut out);
-    out
+fn chunk(seq: u16, ack: u16) -> Vec<u8> {
+    chunks(ack, true, &[(Some(seq), b"\x02hi\0")])
 }
 
-fn chunk(seq: u16, ack: u16) -> Vec<u8> {
-    let mut payload = Vec::new();
-    write_chunk(Proto::V7, Some(Seq::new(seq)), true, b"\x02hi\0", &mut payload).unwrap();
-    datagram(Flags::empty(), ack, 1, &payload)
+/// Returns the values of these fields.
+fn pick<const N: usize>(line: &Value, fields: [&str; N]) -> Value {
+    fields.map(|field| line[field].clone()).to_vec().into()
 }
 
 fn traffic(came: Vec<u8>, left: &[&[u8]], change: impl FnOnce(&mut Datagram)) -> What {
@@ -113,17 +106,14 @@ fn a_datagram_with_its_bytes() {
             "notes": [], "error": null, "origin": "peer", "leg": null, "hex": hex(&came), "hex_out": [hex(&left)],
         })
     );
-    assert_eq!(
-        (&got[1]["event"], &got[1]["hex"]),
-        (&json!("message"), &json!("02686900"))
-    );
+    assert_eq!(pick(&got[1], ["event", "hex"]), json!(["message", "02686900"]));
 }
 
 #[test]
 fn a_close_has_its_reason_with_control_characters_escaped_and_the_notes_of_its_datagram() {
     let mut payload = Vec::new();
     control::close("bye \x1b[2J \u{9b}1m".as_bytes(), &mut payload);
-    let what = traffic(datagram(Flags::CONTROL, 3, 0, &payload), &[], |datagram| {
+    let what = traffic(packet(Flags::CONTROL, 3, 0, &payload), &[], |datagram| {
         datagram.leg = Some(Side::Server);
         datagram.notes.push(Note {
             code: teetap_wire::Code::AckAhead,
@@ -137,37 +127,19 @@ fn a_close_has_its_reason_with_control_characters_escaped_and_the_notes_of_its_d
     };
     let got = &lines(what, quiet)[0];
     assert_eq!(
-        (
-            &got["name"],
-            &got["layer"],
-            &got["leg"],
-            &got["seq"],
-            &got["fields"]["reason"]
-        ),
-        (
-            &json!("close"),
-            &json!("control"),
-            &json!("server"),
-            &json!(null),
-            &json!("bye \u{1b}[2J \u{9b}1m")
-        )
+        pick(got, ["name", "layer", "leg", "seq", "fields"]),
+        json!(["close", "control", "server", null, {"reason": "bye \u{1b}[2J \u{9b}1m"}])
     );
-    assert_eq!(
-        (&got["notes"][0]["code"], &got["notes"][0]["at"]),
-        (&json!("ack-ahead"), &json!(0))
-    );
+    assert_eq!(pick(&got["notes"][0], ["code", "at"]), json!(["ack-ahead", 0]));
 }
 
 #[test]
 fn sessions_logs_connless_and_gaps() {
     let change = SessionChange {
-        server: None,
-        state: State::Closed,
-        proto: Proto::V65,
-        client: "127.0.0.1:4".parse().unwrap(),
         upstream: Some("127.0.0.1:5".parse().unwrap()),
         by: Some(Side::Server),
         reason: Some(b"full"[..].into()),
+        ..session(State::Closed, Proto::V65)
     };
     assert_eq!(
         lines(What::Session(change), style(Verbosity::Messages)),
@@ -184,19 +156,15 @@ fn sessions_logs_connless_and_gaps() {
             "text": "CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)",
         })]
     );
-    let connless = Connless {
-        dir: Dir::C2s,
-        client: "127.0.0.1:4".parse().unwrap(),
-        bytes: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01"[..].into(),
-        cut: 0,
-        forwarded: false,
-        sent: None,
-        ends: Ends::default(),
-    };
-    let got = &lines(What::Connless(connless), style(Verbosity::Messages))[0];
+    let request = connless(
+        Dir::C2s,
+        b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01",
+        None,
+    );
+    let got = &lines(What::Connless(request), style(Verbosity::Messages))[0];
     assert_eq!(
-        (&got["layer"], &got["name"], &got["client"]),
-        (&json!("connless"), &json!("request_info"), &json!("127.0.0.1:4"))
+        pick(got, ["layer", "name", "client"]),
+        json!(["connless", "request_info", "127.0.0.1:4"])
     );
     assert_eq!(got["actions"][0]["action"], json!("discard"));
     let mut out = Vec::new();
@@ -210,28 +178,9 @@ fn sessions_logs_connless_and_gaps() {
 #[test]
 fn a_session_has_the_name_of_its_player_once_that_is_known() {
     let (mut decoder, mut out) = (decoder(), Vec::new());
-    let mut payload = Vec::new();
     // 0.7's cl_start_info, as far as the name.
-    write_chunk(
-        Proto::V7,
-        Some(Seq::new(1)),
-        false,
-        b"\x36\x1b tee\0",
-        &mut payload,
-    )
-    .unwrap();
-    let named = datagram(Flags::empty(), 0, 1, &payload);
-    let state = |state| {
-        What::Session(SessionChange {
-            server: None,
-            state,
-            proto: Proto::V7,
-            client: "127.0.0.1:4".parse().unwrap(),
-            upstream: None,
-            by: None,
-            reason: None,
-        })
-    };
+    let named = chunks(0, false, &[(Some(1), b"\x36\x1b tee\0")]);
+    let state = |state| What::Session(session(state, Proto::V7));
     let whats = [
         state(State::Online),
         traffic(named.clone(), &[&named], |datagram| datagram.dir = Dir::C2s),
@@ -296,26 +245,15 @@ fn start_and_summary() {
     let got = parse(&out);
     assert_eq!(got[0]["wall_clock"], json!("2024-02-29T12:34:56.000007Z"));
     assert_eq!(
-        (&got[0]["event"], &got[0]["listen"], &got[0]["seed"]),
-        (&json!("start"), &json!("127.0.0.1:8304"), &json!(42))
+        pick(&got[0], ["event", "listen", "seed"]),
+        json!(["start", "127.0.0.1:8304", 42])
     );
     assert_eq!(
-        (
-            &got[1]["event"],
-            &got[1]["exit"],
-            &got[1]["cmd_exit"],
-            &got[1]["lost"],
-            &got[1]["kernel_drops"],
-            &got[1]["sessions"]
+        pick(
+            &got[1],
+            ["event", "exit", "cmd_exit", "lost", "kernel_drops", "sessions"]
         ),
-        (
-            &json!("summary"),
-            &json!(130),
-            &json!(7),
-            &json!(3),
-            &json!(4),
-            &json!(null)
-        )
+        json!(["summary", 130, 7, 3, 4, null])
     );
 }
 
@@ -407,15 +345,7 @@ fn events() -> Vec<What> {
         by: Some(Side::Client),
         reason: Some(b"\x1bbye"[..].into()),
     };
-    let connless = |sent: Option<Box<[u8]>>| Connless {
-        dir: Dir::S2c,
-        client: "127.0.0.1:5000".parse().unwrap(),
-        bytes: b"\xff\xff\xff\xff\xff\xffanything"[..].into(),
-        cut: 0,
-        forwarded: sent.is_some(),
-        sent,
-        ends: Ends::default(),
-    };
+    let connless = |sent| What::Connless(connless(Dir::S2c, b"\xff\xff\xff\xff\xff\xffanything", sent));
     vec![
         traffic(came.clone(), &[&left, &came], placed),
         traffic(odd, &[], |datagram| {
@@ -432,8 +362,8 @@ fn events() -> Vec<What> {
         }),
         traffic(vec![1, 2], &[], |_| {}),
         What::Session(change),
-        What::Connless(connless(Some(b"other"[..].into()))),
-        What::Connless(connless(None)),
+        connless(Some(b"other")),
+        connless(None),
         What::Notice(Notice::Candidate),
         What::Notice(Notice::HalfOpenLimit),
         answer(Ok(())),
@@ -468,52 +398,6 @@ fn lines_with_bytes_are_read_back() {
         let is_whole = lines[lines.len() - cut - 1..=lines.len() - cut].contains(&b'\n');
         assert_eq!(error.is_some(), !is_whole, "{error:?}");
     }
-}
-
-#[test]
-fn lines_that_cannot_be_read_are_passed_over_and_told() {
-    let whats: Vec<What> = (0..6).map(|seq| traffic(chunk(seq, 12), &[], |_| {})).collect();
-    let lines = recorded(&whats);
-    // Two lines for each: the datagram, and the message in it, which is made again.
-    let mut lines: Vec<Vec<u8>> = lines
-        .split_inclusive(|byte| *byte == b'\n')
-        .map(<[u8]>::to_vec)
-        .collect();
-    assert_eq!(lines.len(), 12);
-    // From any line on.
-    for start in 0..11 {
-        let rest = lines[start..].concat();
-        let mut reader = Lines::new(rest.as_slice());
-        let mut events = 0;
-        while let Some(item) = reader.read().unwrap() {
-            events += usize::from(matches!(item, Item::Event(_)));
-        }
-        assert_eq!(events, (12 - start) / 2);
-    }
-    let offset = lines[..4].concat().len();
-    lines[4] = b"{\"v\":1,\"t\":\"geheim\",\"event\":\"datagram\"}\n".to_vec();
-    lines[5].truncate(20);
-    lines[6].insert(0, b'\n');
-    let whole = lines.concat();
-    let mut reader = Lines::new(whole.as_slice());
-    let mut seen = String::new();
-    let error = loop {
-        match reader.read() {
-            Ok(Some(Item::Event(_))) => seen.push('e'),
-            Ok(Some(Item::Gap { lost, .. })) => seen.push_str(&lost.to_string()),
-            other => break other.unwrap_err().to_string(),
-        }
-    };
-    // The line of the third, and that of its message, which breaks off.
-    assert_eq!(seen, "ee2eee", "{error}");
-    assert_eq!(
-        error,
-        format!(
-            "the recording is damaged at byte {offset}: line 5: expected f64 at column 19; this line and 1 more were passed over"
-        )
-    );
-    assert_eq!(reader.tally().lost, 2);
-    assert!(reader.read().unwrap().is_none());
 }
 
 #[test]

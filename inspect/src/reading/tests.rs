@@ -2,29 +2,12 @@
 
 use teetap_proxy::session::{Action, Datagram, Origin, Placed};
 use teetap_rules::Filter;
-use teetap_wire::{
-    Code, Dir, Flags, Header, Notes, Proto, Seq, Side, Token, def::Registry, packet, write_chunk,
-};
+use teetap_wire::{Code, Dir, Notes, Proto, Seq, Side, def::Registry};
 
 use super::*;
 
-const TOKEN: Token = Token(*b"tokn");
-
-/// A 0.7 datagram of chunks: number (`None` = not vital) and bytes.
 fn datagram(ack: u16, chunks: &[(Option<u16>, &[u8])]) -> Vec<u8> {
-    let mut payload = Vec::new();
-    for (seq, data) in chunks {
-        write_chunk(Proto::V7, seq.map(Seq::new), false, data, &mut payload).unwrap();
-    }
-    let header = Header {
-        flags: Flags::empty(),
-        ack: Seq::new(ack),
-        num_chunks: u8::try_from(chunks.len()).unwrap(),
-        token: Some(TOKEN),
-    };
-    let mut out = Vec::new();
-    packet::write(Proto::V7, &header, &payload, None, &mut out);
-    out
+    crate::testing::chunks(ack, false, chunks)
 }
 
 fn event(received: &[u8], sent: &[&[u8]]) -> Datagram {

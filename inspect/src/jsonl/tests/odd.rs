@@ -47,9 +47,25 @@ fn the_end_of_the_last_line_and_empty_lines_are_not_missed() {
 }
 
 #[test]
-fn a_part_may_begin_between_a_datagram_and_its_messages() {
-    let lines = six().split_off(3);
-    assert_eq!(read(&lines), ("eeee".to_owned(), String::new(), 0));
+fn a_part_may_begin_at_any_line() {
+    for start in 0..11 {
+        let lines = six().split_off(start);
+        assert_eq!(read(&lines), ("e".repeat((12 - start) / 2), String::new(), 0));
+    }
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_passed_over_and_reported_without_their_text() {
+    let mut lines = six();
+    let offset = lines[..4].concat().len();
+    lines[4] = b"{\"v\":1,\"t\":\"geheim\",\"event\":\"datagram\"}\n".to_vec();
+    // The message of that datagram breaks off.
+    lines[5].truncate(20);
+    lines[6].insert(0, b'\n');
+    let said = format!(
+        "the recording is damaged at byte {offset}: line 5: expected f64 at column 19; this line and 1 more were passed over"
+    );
+    assert_eq!(read(&lines), ("ee2eee".to_owned(), said, 2));
 }
 
 #[test]
