@@ -24,22 +24,31 @@ impl File {
         }
     }
 
-    fn u16(&mut self, value: u16) -> &mut Self {
-        self.bytes.extend(if self.is_big {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        });
+    /// Adds a number of which these are the bytes, the highest first.
+    fn number<const N: usize>(&mut self, mut bytes: [u8; N]) -> &mut Self {
+        if !self.is_big {
+            bytes.reverse();
+        }
+        self.bytes.extend(bytes);
         self
     }
 
+    fn u16(&mut self, value: u16) -> &mut Self {
+        self.number(value.to_be_bytes())
+    }
+
     fn u32(&mut self, value: u32) -> &mut Self {
-        self.bytes.extend(if self.is_big {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        });
-        self
+        self.number(value.to_be_bytes())
+    }
+
+    fn pcap(&mut self, magic: u32, link: u32) -> &mut Self {
+        self.u32(magic).u16(2).u16(4).u32(0).u32(0).u32(262_144).u32(link)
+    }
+
+    fn record(&mut self, seconds: u64, rest: u64, frame: &[u8]) {
+        let length = u32::try_from(frame.len()).unwrap();
+        self.u32(low(seconds)).u32(low(rest)).u32(length).u32(length);
+        self.bytes.extend(frame);
     }
 
     fn block(&mut self, kind: u32, body: impl FnOnce(&mut Self)) {
@@ -49,12 +58,8 @@ impl File {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         let length = u32::try_from(self.bytes.len() + 4 - start).unwrap();
         self.u32(length);
-        let mark = if self.is_big {
-            length.to_be_bytes()
-        } else {
-            length.to_le_bytes()
-        };
-        self.bytes[start + 4..start + 8].copy_from_slice(&mark);
+        let end = self.bytes.len();
+        self.bytes.copy_within(end - 4..end, start + 4);
     }
 
     fn option(&mut self, code: u16, value: &[u8]) {
@@ -75,12 +80,7 @@ impl File {
             file.u16(1).u16(0).u32(0);
             if let Some((byte, offset)) = resolution {
                 file.option(9, &[byte]);
-                let offset = if file.is_big {
-                    offset.to_be_bytes()
-                } else {
-                    offset.to_le_bytes()
-                };
-                file.option(14, &offset);
+                file.u16(14).u16(8).number(offset.to_be_bytes());
             }
         });
     }
@@ -117,12 +117,9 @@ fn frames() -> Vec<(u64, Vec<u8>)> {
 
 fn pcap(is_big: bool, magic: u32, unit: u64) -> Vec<u8> {
     let mut file = File::new(is_big);
-    file.u32(magic).u16(2).u16(4).u32(0).u32(0).u32(262_144).u32(1);
+    file.pcap(magic, 1);
     for (time, frame) in frames() {
-        let length = u32::try_from(frame.len()).unwrap();
-        let (seconds, rest) = (time / 1_000_000_000, time % 1_000_000_000 / unit);
-        file.u32(low(seconds)).u32(low(rest)).u32(length).u32(length);
-        file.bytes.extend(frame);
+        file.record(time / 1_000_000_000, time % 1_000_000_000 / unit, &frame);
     }
     file.bytes
 }
@@ -362,7 +359,7 @@ proptest! {
             file.section();
             file.interface(None);
         } else {
-            file.u32(0xa1b2_c3d4).u16(2).u16(4).u32(0).u32(0).u32(262_144).u32(1);
+            file.pcap(0xa1b2_c3d4, 1);
         }
         file.bytes.extend(bytes);
         play_bytes(&file.bytes);
@@ -426,17 +423,9 @@ fn an_event_of_any_number_of_packets_takes_no_memory_without_end() {
 #[test]
 fn a_link_type_that_cannot_be_read_is_told_once() {
     let mut file = File::new(false);
-    file.u32(0xa1b2_c3d4)
-        .u16(2)
-        .u16(4)
-        .u32(0)
-        .u32(0)
-        .u32(65_535)
-        .u32(105);
+    file.pcap(0xa1b2_c3d4, 105);
     for (time, frame) in frames() {
-        let length = u32::try_from(frame.len()).unwrap();
-        file.u32(low(time / 1_000_000_000)).u32(0).u32(length).u32(length);
-        file.bytes.extend(frame);
+        file.record(time / 1_000_000_000, 0, &frame);
     }
     let (items, error, tally) = play_bytes(&file.bytes);
     assert!(

@@ -1,7 +1,7 @@
 //! Whole captures: those of others, and our own.
 
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    net::{Ipv4Addr, Ipv6Addr},
     sync::Arc,
 };
 
@@ -35,25 +35,31 @@ fn session(name: &str) -> Vec<u8> {
     file.extend([0; 8]);
     file.extend([0, 0, 4, 0, 1, 0, 0, 0]);
     for packet in capture::recorded(name).unwrap() {
-        let mut frame = Vec::new();
         let end = |address: std::net::SocketAddr| {
             let ip = if address.port() == 8303 {
-                [84, 1, 2, 3]
+                "84.1.2.3"
             } else {
-                [93, 4, 5, 6]
+                "93.4.5.6"
             };
-            (IpAddr::from(ip), address.port()).into()
+            format!("{ip}:{}", address.port())
         };
-        write(
-            end(packet.from),
-            end(packet.to),
-            true,
-            &packet.payload,
-            &mut frame,
-        );
+        let frame = udp(&end(packet.from), &end(packet.to), &packet.payload);
         record(&mut file, packet.time, &frame);
     }
     file
+}
+
+/// An Ethernet frame with a datagram.
+fn udp(from: &str, to: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::new();
+    write(
+        from.parse().unwrap(),
+        to.parse().unwrap(),
+        true,
+        bytes,
+        &mut frame,
+    );
+    frame
 }
 
 fn record(file: &mut Vec<u8>, micros: u64, frame: &[u8]) {
@@ -83,29 +89,14 @@ fn other_packets_are_left_out_and_counted() {
     let (wanted, error, tally) = of_file(&whole);
     assert!(error.is_none() && tally.left_out() == 0);
     assert_eq!((tally.packets, tally.unknown), (430, 0));
-    let mut packet = Vec::new();
-    write(
-        "84.1.2.3:8303".parse().unwrap(),
-        "93.4.5.6:1".parse().unwrap(),
-        true,
-        b"\x10\0\0\x01",
-        &mut packet,
-    );
-    let packet = packet.split_off(14);
+    let packet = udp("84.1.2.3:8303", "93.4.5.6:1", b"\x10\0\0\x01").split_off(14);
     let frame = |packet: &[u8]| [&[8; 12][..], &[8, 0], packet].concat();
     let mut fragment = packet.clone();
     fragment[6] = 0x20;
     let mut tcp = packet.clone();
     tcp[9] = 6;
-    let mut dns = Vec::new();
-    let (server, client) = ("9.9.9.9:53".parse().unwrap(), "93.4.5.6:5353".parse().unwrap());
-    write(
-        client,
-        server,
-        true,
-        b"\x01\x02\x01\0\0\x01\0\0\0\0\0\0\x05alice\0",
-        &mut dns,
-    );
+    let query = b"\x01\x02\x01\0\0\x01\0\0\0\0\0\0\x05alice\0";
+    let dns = udp("93.4.5.6:5353", "9.9.9.9:53", query);
     let (header, rest) = whole.split_at(24);
     let mut mixed = header.to_vec();
     let time = capture::recorded("dd-session").unwrap()[0].time;
@@ -280,14 +271,7 @@ fn what_belongs_to_no_event_of_ours_is_left_out() {
     assert_eq!((tally.packets, tally.addresses, tally.left_out()), (176, 4, 0));
     // An event that lacks its second packet, and a packet without an event.
     let mut odd = whole;
-    let mut frame = Vec::new();
-    write(
-        "84.1.2.3:1".parse().unwrap(),
-        "93.4.5.6:1".parse().unwrap(),
-        true,
-        b"alice-pc",
-        &mut frame,
-    );
+    let frame = udp("84.1.2.3:1", "93.4.5.6:1", b"alice-pc");
     blocks::bare_packet(0, 9, &frame, &mut odd);
     let (same, error, tally) = of_file(&odd);
     assert!(error.is_none() && same == out);

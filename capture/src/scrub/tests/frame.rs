@@ -82,26 +82,15 @@ fn scrub(link: Link, frame: &[u8]) -> Option<Vec<u8>> {
 
 #[test]
 fn every_link_type_keeps_what_it_is_and_tells_not_whose() {
-    for (from, to, new_from, new_to) in [
-        (
-            "84.9.9.9:8303",
-            "84.1.2.3:8000",
-            "192.0.2.1:8303",
-            "192.0.2.2:8000",
-        ),
-        (
-            "[2a02:909::9]:8303",
-            "[::1]:8000",
-            "[2001:db8::1]:8303",
-            "[::1]:8000",
-        ),
-        (
-            "[2a02:909::9]:1",
-            "84.9.9.9:2",
-            "[2001:db8::1]:1",
-            "[::ffff:192.0.2.1]:2",
-        ),
+    for ends in [
+        "84.9.9.9:8303 84.1.2.3:8000 192.0.2.1:8303 192.0.2.2:8000",
+        "[2a02:909::9]:8303 [::1]:8000 [2001:db8::1]:8303 [::1]:8000",
+        "[2a02:909::9]:1 84.9.9.9:2 [2001:db8::1]:1 [::ffff:192.0.2.1]:2",
     ] {
+        let ends: Vec<&str> = ends.split(' ').collect();
+        let [from, to, new_from, new_to] = ends[..] else {
+            panic!("{ends:?}")
+        };
         let (given, wanted) = (packet(from, to), packet(new_from, new_to));
         for (link, frame) in frames(&given) {
             let out = scrub(link, &frame).unwrap();
