@@ -47,9 +47,6 @@ impl End {
 }
 
 /// Starts `command` with `{addr}`, `{host}` and `{port}` replaced by where to connect to.
-///
-/// # Errors
-/// The command cannot be started.
 pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running, Failure> {
     let words: Vec<OsString> = command.iter().map(|word| fill_in(word, connect)).collect();
     let Some((program, arguments)) = words.split_first() else {
@@ -65,17 +62,11 @@ pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running
 
 impl Running {
     /// Returns how it ended, if it has.
-    ///
-    /// # Errors
-    /// The operating system cannot tell.
     pub(crate) fn ended(&mut self) -> io::Result<Option<End>> {
         Ok(self.child.try_wait()?.map(End::of))
     }
 
     /// Ends it: sends TERM, waits, kills. `asked`: it got INT from the terminal already.
-    ///
-    /// # Errors
-    /// The operating system cannot tell.
     pub(crate) fn end(&mut self, asked: bool) -> io::Result<End> {
         if asked && let Some(end) = self.wait(GRACE)? {
             return Ok(end);

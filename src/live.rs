@@ -75,9 +75,6 @@ enum Why {
 
 impl Live {
     /// Runs until a signal, the end of the command, or the end of the readers.
-    ///
-    /// # Errors
-    /// Stdout cannot be written, or the command cannot be waited for.
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
         let why = self.watch();
         // Whatever happened, the peers get their CLOSE first.

@@ -30,9 +30,6 @@ pub(crate) struct Running {
 
 impl Prepared {
     /// Opens the file and begins to watch.
-    ///
-    /// # Errors
-    /// When the file is not a recording, is in use, or cannot be written.
     pub(crate) fn open(target: &Target, bus: &Bus<DecodedEvent>) -> Result<Self, Failure> {
         Ok(Self {
             file: target.open().map_err(refused)?,
@@ -42,9 +39,6 @@ impl Prepared {
     }
 
     /// Writes the start and lets the recorder run. Returns log lines about the file, too.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub(crate) fn start(self, run: Run, clock: Clock) -> Result<(Running, Vec<(Level, String)>), Failure> {
         let Self {
             target,

@@ -36,9 +36,6 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Waits for signals from now on; sends the first to `wake`.
-    ///
-    /// # Errors
-    /// The operating system provides no thread or no signals.
     pub(crate) fn install(wake: mpsc::Sender<Wake>) -> io::Result<Self> {
         let proxy = Arc::new(OnceLock::new());
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;

@@ -40,7 +40,6 @@ struct Part<'a> {
 
 impl Encoder {
     /// For a run.
-    #[must_use]
     pub fn new(run: Run, gist: Gist) -> Self {
         Self {
             run,

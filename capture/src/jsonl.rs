@@ -42,7 +42,6 @@ pub struct JsonLines {
 
 impl JsonLines {
     /// Of a run.
-    #[must_use]
     pub const fn new(run: Run) -> Self {
         Self { run }
     }
@@ -70,9 +69,6 @@ impl Encode for JsonLines {
 }
 
 /// Returns the end of the last whole line of a recording; `None` if teetap did not write it.
-///
-/// # Errors
-/// What the operating system says.
 pub fn end_of_json_lines(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     #[derive(Deserialize)]
     struct First {

@@ -30,7 +30,6 @@ pub struct Line {
 
 impl Line {
     /// Returns true if the line is about a message, connless ones included.
-    #[must_use]
     pub fn is_message(&self) -> bool {
         matches!(self.about, About::Message { .. } | About::Connless)
     }
@@ -78,7 +77,6 @@ pub enum Bytes {
 
 impl<'e> EventLines<'e> {
     /// The lines of an event.
-    #[must_use]
     pub fn of(decoded: &'e DecodedEvent, style: Style) -> Self {
         let event = &decoded.event;
         let mut lines = Self {
@@ -175,13 +173,11 @@ impl<'e> EventLines<'e> {
     }
 
     /// A message of the reading.
-    #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.reading?.messages.get(index)
     }
 
     /// The notes on the line of a message.
-    #[must_use]
     pub fn notes(&self, message: &Message, with_datagram: bool) -> Vec<Note> {
         let reading = self.reading.filter(|_| with_datagram);
         let of_datagram = reading.map_or(&[][..], |reading| &reading.notes);

@@ -208,9 +208,6 @@ pub(crate) struct Refusal {
 }
 
 /// Reads the command line.
-///
-/// # Errors
-/// See [`Refusal`].
 pub(crate) fn parse<I>(args: I) -> Result<Cli, Refusal>
 where
     I: IntoIterator<Item: Into<OsString>>,

@@ -207,9 +207,6 @@ enum ProtoChoice {
 
 impl RunOptions {
     /// Returns the address to listen on.
-    ///
-    /// # Errors
-    /// The address is not loopback, and --allow-remote is missing.
     pub(crate) fn listen(&self) -> Result<Listen, Failure> {
         match self.listen {
             None => Ok(Listen::Default),
@@ -275,9 +272,6 @@ impl ShowSecrets {
 
 impl Definitions {
     /// Returns the built-in definitions with the user's own.
-    ///
-    /// # Errors
-    /// The user's own cannot be read.
     pub(crate) fn registry(&self) -> Result<&'static Registry, Failure> {
         definitions::load(self.messages.as_deref())
     }

@@ -22,9 +22,6 @@ use crate::{
 type Started = Result<(Running, SocketAddr), StartError>;
 
 /// Runs the demo; the bots play for `duration` after they have met.
-///
-/// # Errors
-/// The command line is wrong, or the proxy cannot start.
 pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<Exit> {
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();

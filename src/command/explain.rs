@@ -23,9 +23,6 @@ use crate::{
 };
 
 /// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin.
-///
-/// # Errors
-/// The input holds no datagram, or the definitions cannot be read.
 pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
     let ask = Ask {
         registry: options.definitions.registry()?,

@@ -41,9 +41,6 @@ pub(super) fn shown(path: &Path) -> &Path {
 }
 
 /// Opens a recording, or stdin.
-///
-/// # Errors
-/// The file cannot be opened, or is a folder.
 pub(super) fn open(quiet: Quiet, path: &Path) -> Result<Input, Failure> {
     let cannot = |error: io::Error| Failure::usage(format!("cannot open {}: {error}", shown(path).display()));
     let file = if path == Path::new(STDIN) {

@@ -11,9 +11,6 @@ use crate::{
 };
 
 /// Prints the definition of `name`, or the list of all.
-///
-/// # Errors
-/// No message has this name, or the definitions cannot be read.
 pub(crate) fn messages(definitions: &Definitions, name: Option<&str>) -> anyhow::Result<Exit> {
     let registry = definitions.registry()?;
     let text = match name {
@@ -26,9 +23,6 @@ pub(crate) fn messages(definitions: &Definitions, name: Option<&str>) -> anyhow:
 }
 
 /// Prints how definitions are written.
-///
-/// # Errors
-/// Stdout cannot be written.
 pub(crate) fn form() -> anyhow::Result<Exit> {
     output::write_out(FORM.as_bytes())?;
     Ok(Exit::Ok)

@@ -41,9 +41,6 @@ pub(crate) fn open(filter: &FilterOption, show: &Show, path: &Path) -> anyhow::R
 }
 
 /// Runs `teetap grep`; like grep it ends with 1 when nothing matches.
-///
-/// # Errors
-/// As [`open`].
 pub(crate) fn grep(show: &Show, expr: &str, path: &Path) -> anyhow::Result<Exit> {
     let registry = show.definitions.registry()?;
     let style = Style {

@@ -22,9 +22,6 @@ use crate::{
 };
 
 /// Runs the command.
-///
-/// # Errors
-/// `check` is missing, or the file cannot be opened or is damaged.
 pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyhow::Result<Exit> {
     if !check {
         let text = "replay needs --check: it only compares an input log with what this teetap sends";

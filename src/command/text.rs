@@ -6,9 +6,6 @@ use clap_complete::Shell;
 use crate::{cli, exit::Exit, output};
 
 /// Prints the completion script of a shell.
-///
-/// # Errors
-/// Stdout cannot be written.
 pub(crate) fn completions(shell: Shell) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut cli::definition(), "teetap", &mut text);
@@ -16,9 +13,6 @@ pub(crate) fn completions(shell: Shell) -> anyhow::Result<Exit> {
 }
 
 /// Prints the man page, or that of the sub-command `of`.
-///
-/// # Errors
-/// Stdout cannot be written.
 pub(crate) fn man(of: Option<&str>) -> anyhow::Result<Exit> {
     let mut definition = cli::definition().flatten_help(true).disable_help_subcommand(true);
     // Gives the sub-commands the names of their pages.

@@ -100,9 +100,6 @@ impl Output {
     }
 
     /// Opens the terminal UI.
-    ///
-    /// # Errors
-    /// When the terminal cannot be switched to it.
     pub(crate) fn open_screen(&mut self, title: Title) -> io::Result<()> {
         let theme = Theme {
             colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
@@ -303,9 +300,6 @@ impl Output {
     }
 
     /// Writes what has gathered; false when stdout is closed.
-    ///
-    /// # Errors
-    /// Stdout cannot be written, a closed pipe excepted.
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.show_progress();
         if let Some(screen) = &mut self.screen {

@@ -8,9 +8,6 @@ use std::{
 use crate::exit::Failure;
 
 /// Writes to stdout at once; false when stdout is closed.
-///
-/// # Errors
-/// Stdout cannot be written, a closed pipe excepted.
 pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {

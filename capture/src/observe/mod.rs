@@ -133,7 +133,6 @@ enum Wait {
 
 impl Observer {
     /// Makes an observer without datagrams.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -211,7 +210,6 @@ impl Observer {
     }
 
     /// Returns the counts so far.
-    #[must_use]
     pub fn tally(&self) -> Tally {
         self.tally
     }

@@ -113,9 +113,6 @@ pub(super) struct Observed {
 
 impl Stream {
     /// Takes one datagram.
-    ///
-    /// # Errors
-    /// Errors of the sink.
     pub(super) fn see(
         &mut self,
         (sighted, between): (Sighted, Observed),
@@ -154,9 +151,6 @@ impl Stream {
     }
 
     /// Ends the session traffic so far; the same observer sees the rest.
-    ///
-    /// # Errors
-    /// Errors of the sink.
     pub(super) fn finish(&mut self, scrubber: &mut Scrubber, sink: &mut impl Sink) -> io::Result<()> {
         self.observer.finish();
         self.settle(scrubber, sink)?;

@@ -19,7 +19,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns its name in the output.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fits => "fits",

@@ -37,9 +37,6 @@ impl<R: BufRead> Input<R> {
     }
 
     /// The next one; `None` behind the last.
-    ///
-    /// # Errors
-    /// What the operating system says.
     pub(super) fn next(&mut self) -> io::Result<Option<Found<'_>>> {
         self.line.clear();
         let read = (&mut self.input)

@@ -19,7 +19,6 @@ pub struct NoticeBody<'a> {
 
 impl<'a> NoticeBody<'a> {
     /// Returns the fields of a notice.
-    #[must_use]
     pub fn new(notice: &'a Notice) -> Self {
         Self {
             notice: Cow::Borrowed(notice),
@@ -29,7 +28,6 @@ impl<'a> NoticeBody<'a> {
     }
 
     /// Returns the notice. A kind of a later version keeps its level and its sentence.
-    #[must_use]
     pub fn notice(self) -> Notice {
         let mut notice = self.notice.into_owned();
         if let Notice::Other { level, text, .. } = &mut notice {
@@ -53,7 +51,6 @@ pub struct AnswerBody {
 
 impl AnswerBody {
     /// Returns the fields of an answer.
-    #[must_use]
     pub fn new(answer: &Answer) -> Self {
         Self {
             id: answer.id.0,
@@ -63,7 +60,6 @@ impl AnswerBody {
     }
 
     /// Returns the answer.
-    #[must_use]
     pub fn answer(self) -> Answer {
         Answer {
             id: CommandId(self.id),
@@ -88,7 +84,6 @@ pub struct LogBody<'a> {
 
 impl<'a> LogBody<'a> {
     /// Returns the fields of a report.
-    #[must_use]
     pub fn new(level: Level, text: &'a str) -> Self {
         Self {
             level: Word(level),
@@ -98,7 +93,6 @@ impl<'a> LogBody<'a> {
     }
 
     /// Returns the level and the text.
-    #[must_use]
     pub fn parts(self) -> (Level, String) {
         (self.level.0, self.text.into_owned())
     }

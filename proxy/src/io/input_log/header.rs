@@ -109,7 +109,6 @@ impl From<&Config> for Core {
 impl Header {
     /// Returns the configuration of the core; `None` when the secret is not 16 bytes long. `registry` is made of
     /// [`Header::definitions`].
-    #[must_use]
     pub fn config(&self, registry: &'static Registry) -> Option<Config> {
         let core = &self.config;
         Some(Config {
@@ -123,7 +122,6 @@ impl Header {
     }
 
     /// Between which addresses the core stood.
-    #[must_use]
     pub fn route(&self) -> Route {
         Route {
             listen: self.listen,
@@ -132,7 +130,6 @@ impl Header {
     }
 
     /// For a run that started at `wall`.
-    #[must_use]
     pub fn new(version: &str, config: &Config, [target, listen]: [SocketAddr; 2], wall: SystemTime) -> Self {
         Self {
             input_log: VERSION,
