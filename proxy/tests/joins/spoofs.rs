@@ -92,3 +92,24 @@ fn a_stranger_cannot_keep_a_client_out() {
         }
     }
 }
+
+/// A CLOSE without a token, sent again and again in the client's name, keeps out only sessions without tokens: their servers
+/// obey it too.
+#[test]
+fn a_close_without_a_token_keeps_no_client_with_tokens_out() {
+    for pair in Pair::ALL.into_iter().filter(|pair| !pair.is_tokenless()) {
+        let mut stage = Stage::new(pair, 1);
+        // The session opens for a while: the server is far away.
+        (stage.world.up.conditions.delay, stage.world.down.conditions.delay) = (100 * MS, 100 * MS);
+        for variant in Variant::ALL.into_iter().cycle().take(150) {
+            let token = matches!(variant, Variant::V7 | Variant::D7).then_some(NO_TOKEN);
+            stage
+                .world
+                .client_sends(0, &control::close(variant, 0, token, ""));
+            stage.run(20 * MS);
+        }
+        assert_eq!(stage.ever_online, 1, "{pair:?}\n{}", stage.transcript());
+        stage.run(SECOND);
+        stage.assert_plays();
+    }
+}

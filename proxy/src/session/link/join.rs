@@ -134,7 +134,8 @@ impl Link {
         }
     }
 
-    /// Before the server has let us in, a client can only leave.
+    /// Before the server has let the proxy in, a client can only leave. Without a token of the proxy's only a client of 0.6.4
+    /// can: servers with tokens ignore a CLOSE that shows none, and anyone can send one in the client's name.
     pub(super) fn client_while_opening(
         &mut self,
         datagram: &[u8],
@@ -145,7 +146,9 @@ impl Link {
             return Taken::No(code);
         }
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
-        if let Some(Control::Close { reason }) = packet.control() {
+        if let Some(Control::Close { reason }) = packet.control()
+            && (self.client.token_in.is_some() || self.opened.asked == Proto::V6)
+        {
             self.close_server_while_opening(reason.unwrap_or_default(), env);
             self.begin_closing(Some(Side::Client), reason, env);
         }
