@@ -40,6 +40,7 @@ struct Part<'a> {
 
 impl Encoder {
     /// For a run.
+    #[must_use]
     pub fn new(run: Run, gist: Gist) -> Self {
         Self {
             run,

@@ -42,6 +42,7 @@ pub struct JsonLines {
 
 impl JsonLines {
     /// Of a run.
+    #[must_use]
     pub const fn new(run: Run) -> Self {
         Self { run }
     }
@@ -69,6 +70,9 @@ impl Encode for JsonLines {
 }
 
 /// Returns the end of the last whole line of a recording; `None` if teetap did not write it.
+///
+/// # Errors
+/// The error of the operating system.
 pub fn end_of_json_lines(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     #[derive(Deserialize)]
     struct First {

@@ -110,11 +110,17 @@ impl<R: Read> Source<R> {
     }
 
     /// Returns the next `len` bytes, which must exist.
+    ///
+    /// # Errors
+    /// Same as [`Self::piece`].
     pub(super) fn more(&mut self, begin: u64, len: u32) -> Result<&[u8], ReadError> {
         self.piece(begin, len)?.ok_or(ReadError::Cut(begin))
     }
 
     /// Skips `len` bytes.
+    ///
+    /// # Errors
+    /// Same as [`Self::piece`].
     pub(super) fn skip(&mut self, begin: u64, mut len: u32) -> Result<(), ReadError> {
         while len > 0 {
             let step = len.min(u32::try_from(STEP).unwrap_or(u32::MAX));

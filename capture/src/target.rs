@@ -58,6 +58,7 @@ impl Target {
     }
 
     /// Returns an encoder of the format for a run.
+    #[must_use]
     pub fn encoder(&self, run: Run) -> Box<dyn Encode> {
         match self.format {
             Format::PcapNg => Box::new(Encoder::new(run, row::comment)),

@@ -30,6 +30,7 @@ pub struct DecodedEvent {
 
 impl Decoder {
     /// Decodes the next event, as deep as its watchers need.
+    #[must_use]
     pub fn decode(&mut self, event: Event) -> DecodedEvent {
         let before = self.matches();
         let mut player = None;

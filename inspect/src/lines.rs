@@ -30,6 +30,7 @@ pub struct Line {
 
 impl Line {
     /// Returns true if the line is about a message, connless ones included.
+    #[must_use]
     pub fn is_message(&self) -> bool {
         matches!(self.about, About::Message { .. } | About::Connless)
     }
@@ -77,6 +78,7 @@ pub enum Bytes {
 
 impl<'e> EventLines<'e> {
     /// The lines of an event.
+    #[must_use]
     pub fn of(decoded: &'e DecodedEvent, style: Style) -> Self {
         let event = &decoded.event;
         let mut lines = Self {
@@ -173,11 +175,13 @@ impl<'e> EventLines<'e> {
     }
 
     /// A message of the reading.
+    #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.reading?.messages.get(index)
     }
 
     /// The notes on the line of a message.
+    #[must_use]
     pub fn notes(&self, message: &Message, with_datagram: bool) -> Vec<Note> {
         let reading = self.reading.filter(|_| with_datagram);
         let of_datagram = reading.map_or(&[][..], |reading| &reading.notes);

@@ -33,6 +33,7 @@ pub struct Row {
 }
 
 /// Returns the rows of an event that a style shows.
+#[must_use]
 pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
     let mut rows = Vec::new();
     let lines = EventLines::of(decoded, style);
@@ -43,6 +44,7 @@ pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
 }
 
 /// Returns one line of an event as rows: several for the changed items of a snapshot, else one.
+#[must_use]
 pub fn render(decoded: &DecodedEvent, line: &Line, style: Style) -> Vec<Row> {
     let mut rows = Vec::new();
     add(&EventLines::of(decoded, style), line, style, &mut rows);
@@ -50,6 +52,7 @@ pub fn render(decoded: &DecodedEvent, line: &Line, style: Style) -> Vec<Row> {
 }
 
 /// Returns the rows of an event as one text, the comment of its packets in captures.
+#[must_use]
 pub fn comment(decoded: &DecodedEvent) -> String {
     let style = Style {
         everything: true,
@@ -102,6 +105,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
 }
 
 /// Returns the row for missed events.
+#[must_use]
 pub fn gap(lost: u64) -> Row {
     Row::new(
         Kind::Warning,
@@ -292,6 +296,7 @@ impl fmt::Display for Range {
 }
 
 /// Returns `V` for a vital message, `R` for one that is sent again, and `-` for others.
+#[must_use]
 pub fn flag(message: &Message) -> char {
     match (message.vital, message.resend) {
         (true, true) => 'R',
@@ -302,6 +307,7 @@ pub fn flag(message: &Message) -> char {
 
 /// Returns the sequence number as its sender gave it, with `→` and the number it left with where that differs; empty for a
 /// message without one.
+#[must_use]
 pub fn seq(message: &Message) -> String {
     match (message.seq, message.seq_out) {
         (Some(came), Some(left)) if came != left => format!("{}→{}", came.get(), left.get()),
@@ -362,6 +368,7 @@ impl fmt::Display for Marks<'_> {
 }
 
 /// Returns the arrow from sender to receiver; on a single leg, `p` is the proxy.
+#[must_use]
 pub fn arrow(dir: Dir, leg: Option<Side>) -> &'static str {
     match (dir, leg) {
         (Dir::C2s, None) => "c→s",
@@ -374,6 +381,7 @@ pub fn arrow(dir: Dir, leg: Option<Side>) -> &'static str {
 }
 
 /// Returns lower-case hex without spaces.
+#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

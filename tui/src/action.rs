@@ -32,6 +32,7 @@ impl Action {
     ];
 
     /// Returns the words of the key hints.
+    #[must_use]
     pub const fn hint(self) -> &'static str {
         match self {
             Self::Quit => "quit",

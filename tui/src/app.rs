@@ -70,6 +70,7 @@ pub struct List {
 
 impl App {
     /// A screen without rows.
+    #[must_use]
     pub fn new(title: Title, style: Style) -> Self {
         Self {
             title,
@@ -120,6 +121,7 @@ fn cost(decoded: &DecodedEvent) -> usize {
 
 impl Row {
     /// Returns the weight of the row.
+    #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
             Self::Line(_, line) => line.kind,
@@ -149,21 +151,25 @@ impl List {
     }
 
     /// Returns the number of rows.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Returns true if there is no row.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Returns true if the newest row is selected as it comes.
+    #[must_use]
     pub fn follows(&self) -> bool {
         self.selected.is_none()
     }
 
     /// Returns the place of the selected row; `None` when there is no row.
+    #[must_use]
     pub fn selected(&self) -> Option<usize> {
         let last = self.rows.len().checked_sub(1)?;
         Some(self.selected.map_or(last, |selected| selected.min(last)))
@@ -185,6 +191,7 @@ impl List {
     }
 
     /// Returns the rows of a page: one less than are visible.
+    #[must_use]
     pub fn page(&self) -> usize {
         self.height.saturating_sub(1).max(1)
     }

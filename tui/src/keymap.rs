@@ -50,6 +50,7 @@ pub const KEYS: [(Key, Action); 16] = [
 ];
 
 /// Returns the action of a key that was pressed; `None` for a key without one.
+#[must_use]
 pub fn action(event: &KeyEvent) -> Option<Action> {
     if event.kind == KeyEventKind::Release {
         return None;
@@ -62,6 +63,7 @@ pub fn action(event: &KeyEvent) -> Option<Action> {
 }
 
 /// Returns the key that hints show for an action.
+#[must_use]
 pub fn key_of(action: Action) -> &'static str {
     KEYS.iter()
         .find(|(_, found)| *found == action)

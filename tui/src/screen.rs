@@ -25,6 +25,9 @@ pub struct Screen {
 
 impl Screen {
     /// Takes over the terminal.
+    ///
+    /// # Errors
+    /// When it is not a terminal, or cannot be switched to raw mode.
     pub fn open(app: App, theme: Theme) -> io::Result<Self> {
         Ok(Self {
             terminal: ratatui::try_init()?,
@@ -35,6 +38,9 @@ impl Screen {
     }
 
     /// Reads the keys that were pressed and draws a frame if something changed. Returns false when the user leaves.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
     pub fn step(&mut self) -> io::Result<bool> {
         while event::poll(Duration::ZERO)? {
             match event::read()? {

@@ -18,6 +18,7 @@ impl Theme {
     }
 
     /// Returns the style of a message in this direction: blue to the server, yellow to the client.
+    #[must_use]
     pub fn direction(self, dir: Dir) -> Style {
         let colour = match dir {
             Dir::C2s => Color::Blue,
@@ -27,31 +28,37 @@ impl Theme {
     }
 
     /// Returns the style of a name.
+    #[must_use]
     pub fn name(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
     /// Returns the style of less important text: times, numbers, sizes.
+    #[must_use]
     pub fn quiet(self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
     /// Returns the style of a warning, a gap or a note of that weight.
+    #[must_use]
     pub fn warning(self) -> Style {
         self.coloured(Style::new().add_modifier(Modifier::BOLD), Color::Red)
     }
 
     /// Returns the style of a line about a session or a notice.
+    #[must_use]
     pub fn session(self) -> Style {
         self.coloured(Style::new(), Color::Green)
     }
 
     /// Returns the style of the selected row.
+    #[must_use]
     pub fn selected(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
     /// Returns the style of the first and the last line of the screen.
+    #[must_use]
     pub fn bar(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

@@ -45,6 +45,7 @@ pub enum Connless<'a> {
 
 impl<'a> Connless<'a> {
     /// Reads a datagram outside a connection. `None` if it is not one or is too short.
+    #[must_use]
     pub fn parse(datagram: &'a [u8]) -> Option<Self> {
         if !is_connless(datagram) {
             return None;
@@ -72,6 +73,7 @@ impl<'a> Connless<'a> {
     }
 
     /// Returns the message.
+    #[must_use]
     pub const fn data(&self) -> &'a [u8] {
         match self {
             Self::Plain { data } | Self::Extended { data, .. } | Self::V7 { data, .. } => data,
@@ -80,6 +82,7 @@ impl<'a> Connless<'a> {
 }
 
 /// Returns true if byte 0 marks the datagram as outside a connection.
+#[must_use]
 pub fn is_connless(datagram: &[u8]) -> bool {
     datagram.first().is_some_and(|first| first & CONNLESS != 0)
 }
@@ -94,6 +97,7 @@ pub fn write_v7(token: Token, response_token: Token, data: &[u8], out: &mut Vec<
 }
 
 /// Returns the name of a message, given by its first eight bytes.
+#[must_use]
 pub fn name(data: &[u8]) -> Option<&'static str> {
     let kind = kind(data)?;
     NAMES
@@ -104,6 +108,7 @@ pub fn name(data: &[u8]) -> Option<&'static str> {
 
 /// Returns a label for a message: its name; or `connless.` and its four-letter word, in hex unless it is printable
 /// ASCII; or `connless.raw` if it does not start as messages do.
+#[must_use]
 pub fn tag(data: &[u8]) -> String {
     match (name(data), kind(data)) {
         (Some(name), _) => name.to_owned(),

@@ -48,6 +48,7 @@ pub enum First<'a> {
 }
 
 /// Detects the kind of the first `datagram` from an unknown address.
+#[must_use]
 pub fn detect(datagram: &[u8]) -> First<'_> {
     let &[first, _, _, ref rest @ ..] = datagram else {
         return First::Noise;

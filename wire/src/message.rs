@@ -31,6 +31,7 @@ pub struct MessageId {
 
 /// Reads the id at the start of a chunk's data and returns it with its length in bytes. `None` if the data ends
 /// inside the int.
+#[must_use]
 pub fn identify(data: &[u8]) -> Option<(MessageId, usize)> {
     let int = varint::decode(data)?;
     let layer = if int.value & 1 == 0 {

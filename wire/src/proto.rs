@@ -162,6 +162,7 @@ impl Proto {
     pub const ALL: [Self; 4] = [Self::V6, Self::V65, Self::Ddnet, Self::V7];
 
     /// Returns the framing data of this variant.
+    #[must_use]
     pub const fn layout(self) -> &'static Layout {
         match self {
             Self::V6 => &V6,
@@ -252,6 +253,7 @@ impl Dir {
     }
 
     /// Returns the direction in which `side` sends.
+    #[must_use]
     pub const fn from_sender(side: Side) -> Self {
         match side {
             Side::Client => Self::C2s,
@@ -260,6 +262,7 @@ impl Dir {
     }
 
     /// Returns the side that sends in this direction.
+    #[must_use]
     pub const fn sender(self) -> Side {
         match self {
             Self::C2s => Side::Client,
@@ -268,6 +271,7 @@ impl Dir {
     }
 
     /// Returns the side that receives in this direction.
+    #[must_use]
     pub const fn receiver(self) -> Side {
         self.sender().other()
     }

@@ -18,11 +18,13 @@ impl Seq {
     pub const ZERO: Self = Self(0);
 
     /// Creates a number from the low 10 bits of `value`.
+    #[must_use]
     pub const fn new(value: u16) -> Self {
         Self(value & MASK)
     }
 
     /// Returns the number, 0 to 1023.
+    #[must_use]
     pub const fn get(self) -> u16 {
         self.0
     }
@@ -46,12 +48,14 @@ impl Seq {
     }
 
     /// Returns the number of steps forward from here to `later`, 0 to 1023.
+    #[must_use]
     pub const fn distance_to(self, later: Self) -> u16 {
         later.0.wrapping_sub(self.0) & MASK
     }
 
     /// Returns true if a receiver whose last in-order number is `ack` takes this one for a duplicate: it lies in the
     /// cyclic range `ack - 512 ..= ack`, 513 numbers (Teeworlds 0.6.5 network.cpp, `IsSeqInBackroom`).
+    #[must_use]
     pub const fn is_behind(self, ack: Self) -> bool {
         self.distance_to(ack) <= COUNT / 2
     }
@@ -60,6 +64,7 @@ impl Seq {
     ///
     /// With `lo` = the last accepted ack and `hi` = the last number sent, this is the ack window outside which
     /// receivers drop the whole datagram (Teeworlds 0.6.4 and later, `CNetConnection::Feed`).
+    #[must_use]
     pub const fn is_within(self, lo: Self, hi: Self) -> bool {
         lo.distance_to(self) <= lo.distance_to(hi)
     }

@@ -24,6 +24,7 @@ pub struct Int {
 }
 
 /// Reads the int at the start of `bytes`. `None` if `bytes` ends before the int does.
+#[must_use]
 pub fn decode(bytes: &[u8]) -> Option<Int> {
     let (&first, rest) = bytes.split_first()?;
     let mut data = u32::from(first & 0x3f);

@@ -133,6 +133,7 @@ enum Wait {
 
 impl Observer {
     /// Makes an observer without datagrams.
+    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -210,6 +211,7 @@ impl Observer {
     }
 
     /// Returns the counts so far.
+    #[must_use]
     pub fn tally(&self) -> Tally {
         self.tally
     }

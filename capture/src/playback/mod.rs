@@ -105,11 +105,15 @@ fn has_json_lines(first: &[u8]) -> bool {
 
 impl<R: Read> Playback<R> {
     /// Reads a classic capture.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
     pub fn pcap(input: R) -> Result<Self, ReadError> {
         Pcap::new(input).map(|pcap| Self::new(Input::Pcap(pcap)))
     }
 
     /// Reads a pcapng capture.
+    #[must_use]
     pub fn pcapng(input: R) -> Self {
         Self::new(Input::PcapNg(PcapNg::new(input)))
     }
@@ -155,6 +159,7 @@ impl<R: Read> Playback<R> {
     }
 
     /// Returns the counts so far.
+    #[must_use]
     pub fn tally(&self) -> Tally {
         let observe::Tally {
             sessions,

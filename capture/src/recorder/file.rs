@@ -115,6 +115,9 @@ impl RecordingFile {
     }
 
     /// Keeps the file from now on, without the half event at its end.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
     pub fn keep(&mut self) -> Result<(), FileError> {
         self.is_kept = true;
         let cut = self.file.set_len(self.end);
@@ -126,16 +129,19 @@ impl RecordingFile {
     }
 
     /// The file.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the bytes of the half event that is cut off at its end.
+    #[must_use]
     pub fn cut(&self) -> u64 {
         self.cut
     }
 
     /// Returns true if the file holds a recording that is appended to.
+    #[must_use]
     pub fn is_appended(&self) -> bool {
         self.end > 0
     }
@@ -179,6 +185,9 @@ impl Drop for RecordingFile {
 }
 
 /// [`FindEnd`] of pcapng.
+///
+/// # Errors
+/// As for the method it calls.
 pub fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     let mut blocks = PcapNg::new(file);
     loop {

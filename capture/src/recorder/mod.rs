@@ -139,11 +139,13 @@ impl Recording {
     }
 
     /// Returns a handle that reports write errors.
+    #[must_use]
     pub fn faults(&self) -> Faults {
         Faults(Arc::clone(&self.shared))
     }
 
     /// Writes the rest of the events. Returns `None` if the thread panicked.
+    #[must_use]
     pub fn finish(self) -> Option<Done> {
         self.shared.stop.store(true, Ordering::Release);
         self.thread.join().ok()
@@ -152,6 +154,7 @@ impl Recording {
 
 impl Faults {
     /// Returns the first write error, once.
+    #[must_use]
     pub fn news(&self) -> Option<String> {
         let fault = self.0.fault.get()?;
         (!self.0.told.swap(true, Ordering::Relaxed)).then(|| fault.clone())
@@ -160,6 +163,7 @@ impl Faults {
 
 impl Done {
     /// Returns the outcome.
+    #[must_use]
     pub fn recorded(&self) -> Recorded {
         self.writer.recorded.clone()
     }

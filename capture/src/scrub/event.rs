@@ -20,6 +20,7 @@ impl Scrubber {
     }
 
     /// Returns the same event with placeholders.
+    #[must_use]
     pub fn event(&mut self, event: Event) -> Event {
         let what = match event.what {
             What::Session(change) => What::Session(self.change(change)),

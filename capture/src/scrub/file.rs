@@ -58,6 +58,9 @@ enum Input<R> {
 
 impl<R: Read> Capture<R> {
     /// Opens a classic capture.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
     pub fn pcap(mut input: R) -> Result<Self, ReadError> {
         let mut header = Vec::new();
         let read = input.by_ref().take(HEADER).read_to_end(&mut header);
@@ -78,11 +81,15 @@ impl<R: Read> Capture<R> {
     }
 
     /// Opens a pcapng capture.
+    #[must_use]
     pub fn pcapng(input: R) -> Self {
         Self(Input::PcapNg(PcapNg::new(input)))
     }
 
     /// Writes the scrubbed capture.
+    ///
+    /// # Errors
+    /// See [`ScrubError`].
     pub fn scrub(self, scrubber: &mut Scrubber, out: impl Write) -> Result<(), ScrubError> {
         let mut writer = Writer {
             out,

@@ -96,6 +96,7 @@ pub struct Scrubbed {
 
 impl Scrubbed {
     /// Returns the number of packets that are not in the output.
+    #[must_use]
     pub fn left_out(&self) -> u64 {
         self.other + self.foreign + self.fragments + self.broken + self.cut + self.unreadable + self.crowded
     }
@@ -119,6 +120,7 @@ pub struct Scrubber {
 
 impl Scrubber {
     /// Makes a scrubber with these definitions.
+    #[must_use]
     pub fn new(registry: &'static Registry, keep: Keep) -> Self {
         Self {
             registry,
@@ -134,6 +136,7 @@ impl Scrubber {
     }
 
     /// Returns the counts so far.
+    #[must_use]
     pub fn tally(&self) -> Scrubbed {
         Scrubbed {
             addresses: self.addresses.count(),

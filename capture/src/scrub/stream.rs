@@ -113,6 +113,9 @@ pub(super) struct Observed {
 
 impl Stream {
     /// Takes one datagram.
+    ///
+    /// # Errors
+    /// Errors of the sink.
     pub(super) fn see(
         &mut self,
         (sighted, between): (Sighted, Observed),
@@ -151,6 +154,9 @@ impl Stream {
     }
 
     /// Ends the session traffic so far; the same observer sees the rest.
+    ///
+    /// # Errors
+    /// Errors of the sink.
     pub(super) fn finish(&mut self, scrubber: &mut Scrubber, sink: &mut impl Sink) -> io::Result<()> {
         self.observer.finish();
         self.settle(scrubber, sink)?;

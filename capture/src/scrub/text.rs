@@ -48,6 +48,7 @@ impl Scrubber {
     }
 
     /// Returns a text of the program with placeholders.
+    #[must_use]
     pub fn text(&mut self, text: &str) -> String {
         let mut out = text.to_owned();
         if let Some(path) = path(text) {

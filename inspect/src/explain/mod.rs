@@ -130,6 +130,7 @@ pub struct Explanation {
 }
 
 /// Explains `datagram` as every variant, the best first. There is always at least one explanation.
+#[must_use]
 pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
     let mut readings = tried(datagram, ask);
     for at in 0..readings.len() {

@@ -43,6 +43,7 @@ impl Page {
 
 /// Returns the variants tried, then the rows of those that fit, or of the best one, in lines of at most `width` columns, or
 /// [`MIN_WIDTH`].
+#[must_use]
 pub fn text(readings: &[Explanation], width: usize) -> String {
     let page = Page::new(width);
     let mut out = String::from("as       dir     verdict   why\n");

@@ -19,6 +19,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns its name in the output.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fits => "fits",

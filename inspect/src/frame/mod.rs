@@ -77,6 +77,7 @@ const UDP_HEADER: usize = 8;
 
 impl Link {
     /// Returns the link type of a number in the header of a capture.
+    #[must_use]
     pub fn of(number: u16) -> Self {
         match number {
             0 | 108 => Self::Loopback,
@@ -90,6 +91,7 @@ impl Link {
     }
 
     /// Returns the number in the header of a capture.
+    #[must_use]
     pub fn number(self) -> u16 {
         match self {
             Self::Loopback => 0,
@@ -124,6 +126,9 @@ impl Link {
 }
 
 /// Returns the UDP datagram of a frame.
+///
+/// # Errors
+/// [`Other`].
 pub fn datagram(link: Link, frame: &[u8]) -> Result<Udp<'_>, Other> {
     let (before, packet) = frame.split_at_checked(link.ip_at(frame)?).ok_or(Other::Broken)?;
     let (ip, from, to, segment_at, segment) = match packet.first().ok_or(Other::Broken)? >> 4 {

@@ -59,6 +59,9 @@ pub(super) enum Wrong {
 }
 
 /// Reads a line. `None`: other lines say it too, or it is of a later version.
+///
+/// # Errors
+/// See [`Wrong`].
 pub(super) fn read(line: &[u8]) -> Result<Option<Item>, Wrong> {
     let head: Head<'_> = serde_json::from_slice(line).map_err(|error| damaged(&error))?;
     if !(OLDEST..=VERSION).contains(&head.v) {

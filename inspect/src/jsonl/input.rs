@@ -37,6 +37,9 @@ impl<R: BufRead> Input<R> {
     }
 
     /// The next one; `None` behind the last.
+    ///
+    /// # Errors
+    /// The error of the operating system.
     pub(super) fn next(&mut self) -> io::Result<Option<Found<'_>>> {
         self.line.clear();
         let read = (&mut self.input)

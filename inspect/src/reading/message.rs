@@ -96,6 +96,7 @@ impl Done {
     }
 
     /// Returns the word shown for it; `None` when it was passed on or ended here.
+    #[must_use]
     pub fn word(self) -> Option<String> {
         match self {
             Self::Placed(Action::Pass) | Self::Ended => None,
@@ -132,11 +133,13 @@ impl Message {
     }
 
     /// Returns the snapshot completed by it; `None` where snapshots are not followed.
+    #[must_use]
     pub fn snapshot(&self) -> Option<Completed<'_>> {
         self.snapshot.as_deref().map(Retained::view)
     }
 
     /// Returns its place in the inflated payload of its packet, or in its datagram if it is connless.
+    #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.at..self.at + self.data.len()
     }
@@ -160,22 +163,26 @@ impl Message {
 /// Views of messages, made on demand.
 impl Reading {
     /// Returns id and fields of a message, without the chunk header.
+    #[must_use]
     pub fn data(&self, message: &Message) -> &[u8] {
         self.bytes.get(message.data.clone()).unwrap_or_default()
     }
 
     /// Returns the decoded fields of a message; none unless it is shown.
+    #[must_use]
     pub fn records(&self, message: &Message) -> Records<'_> {
         Records::new(self.records.get(message.records.clone()).unwrap_or_default())
     }
 
     /// Returns the name of a message, or its id as text.
+    #[must_use]
     pub fn label(&self, message: &Message) -> Cow<'static, str> {
         message.label(self.data(message))
     }
 
     /// Returns a message in one line; empty when its id is not known. A message that completes a snapshot shows the
     /// snapshot instead of its fields.
+    #[must_use]
     pub fn gist(&self, message: &Message, secrets: Secrets) -> String {
         if let Some(snapshot) = message.snapshot() {
             return snapshot.to_string();
@@ -194,6 +201,7 @@ impl Reading {
     }
 
     /// Returns the fields of a message as a JSON object; `None` when its id is not known.
+    #[must_use]
     pub fn json(&self, message: &Message, secrets: Secrets) -> Option<String> {
         let def = message.def.filter(|_| message.decoded)?;
         let mut out = String::new();

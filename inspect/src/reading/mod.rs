@@ -71,6 +71,7 @@ impl fmt::Display for Unreadable {
 impl Reading {
     /// Reads a datagram that was seen `at` this time in this session. `None` when there is nothing to show: no message
     /// passes the filter.
+    #[must_use]
     pub fn of_datagram(
         at: Time,
         session: Option<SessionId>,
@@ -88,12 +89,14 @@ impl Reading {
     }
 
     /// Reads a datagram outside a connection; its one message is all of it. `None` when it does not pass the filter.
+    #[must_use]
     pub fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
         let reading = build::connless(at, connless, decoder);
         decoder.keep_shown(reading)
     }
 
     /// Returns true unless the token of what was received was wrong, or missing where this leg has one.
+    #[must_use]
     pub fn token_ok(&self) -> bool {
         !self
             .notes
@@ -102,6 +105,7 @@ impl Reading {
     }
 
     /// Returns the sequence numbers of the first and the last vital message, as received and as sent.
+    #[must_use]
     pub fn seqs(&self) -> [Option<(Seq, Seq)>; 2] {
         let ends = |number: fn(&Message) -> Option<Seq>| {
             let mut numbers = self.messages.iter().filter_map(number);

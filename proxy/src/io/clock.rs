@@ -13,6 +13,7 @@ pub struct Clock {
 
 impl Clock {
     /// A run starts now.
+    #[must_use]
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that reads the clock"
@@ -25,11 +26,13 @@ impl Clock {
     }
 
     /// Time since the start.
+    #[must_use]
     pub fn now(&self) -> Time {
         Time::ZERO + self.start.elapsed()
     }
 
     /// Wall-clock time of the start.
+    #[must_use]
     pub fn wall(&self) -> SystemTime {
         self.wall
     }

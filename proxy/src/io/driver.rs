@@ -78,6 +78,9 @@ pub(super) struct Lines {
 
 impl Lines {
     /// With the socket that clients send to, and the address of the server. Inside a runtime only.
+    ///
+    /// # Errors
+    /// When the system has no descriptors left.
     pub(super) fn new(listen: UdpSocket, target: SocketAddr) -> io::Result<Self> {
         let (readiness, timer) = (Arc::new(Readiness::new()?), Timer::new()?);
         readiness.add(Source::Timer, &timer)?;

@@ -21,6 +21,9 @@ pub struct KernelDrops {
 impl KernelDrops {
     /// Returns the datagrams dropped since the last look. The last drops of a socket that was closed meanwhile are
     /// unknown.
+    ///
+    /// # Errors
+    /// Returns the error of the system.
     pub fn look(&mut self) -> io::Result<u64> {
         let ours = own_sockets()?;
         let mut now = BTreeMap::new();
@@ -44,6 +47,7 @@ impl KernelDrops {
     }
 
     /// Returns the total of all looks.
+    #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }

@@ -59,6 +59,9 @@ pub(super) struct Batch(Vec<epoll::Event>);
 
 impl Readiness {
     /// With nothing to watch yet.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left.
     #[expect(
         deprecated,
         reason = "the new name is unsafe for types that could lend a descriptor they do not own; an OwnedFd cannot"
@@ -69,12 +72,18 @@ impl Readiness {
     }
 
     /// Watches a descriptor for reading from now on; closing it ends that.
+    ///
+    /// # Errors
+    /// When the system refuses to watch any more.
     pub(super) fn add(&self, source: Source, fd: impl AsFd) -> io::Result<()> {
         epoll::add(self.0.get_ref(), fd, key(source), epoll::EventFlags::IN)?;
         Ok(())
     }
 
     /// Sets whether a socket is watched for room to write, too.
+    ///
+    /// # Errors
+    /// When the system refuses.
     pub(super) fn watch_room(&self, which: Which, fd: impl AsFd, wanted: bool) -> io::Result<()> {
         let mut flags = epoll::EventFlags::IN;
         flags.set(epoll::EventFlags::OUT, wanted);
@@ -83,6 +92,9 @@ impl Readiness {
     }
 
     /// Waits until something is ready, and reports it.
+    ///
+    /// # Errors
+    /// Returns the error of the system.
     pub(super) async fn wait(&self, batch: &mut Batch) -> io::Result<()> {
         let at_once = Timespec::default();
         loop {

@@ -68,6 +68,9 @@ pub(super) struct Sockets {
 
 impl Sockets {
     /// With the socket that clients send to, and the address of the server.
+    ///
+    /// # Errors
+    /// When the socket cannot be watched.
     pub(super) fn new(listen: UdpSocket, target: SocketAddr, readiness: Arc<Readiness>) -> io::Result<Self> {
         readiness.add(Source::Socket(Which::Listen(ListenerId::FIRST)), &listen)?;
         Ok(Self {

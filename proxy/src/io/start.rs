@@ -137,16 +137,19 @@ pub struct Running {
 
 impl Running {
     /// A handle that asks things of the proxy; the proxy ends when the last one is gone.
+    #[must_use]
     pub fn commands(&self) -> Commands {
         self.commands.clone()
     }
 
     /// Returns a handle that reports when the input log has ended before the run; `None` without a log.
+    #[must_use]
     pub fn input_log(&self) -> Option<Faults> {
         self.writing.as_ref().map(Writing::faults)
     }
 
     /// Returns true once the data thread has ended.
+    #[must_use]
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
@@ -194,6 +197,9 @@ impl Commands {
     }
 
     /// Sends a command. Returns the number that its [`Answer`](crate::session::Answer) will have.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
     pub fn command(&self, command: Command) -> Result<CommandId, Busy> {
         let id = CommandId(self.last_command.fetch_add(1, Ordering::Relaxed) + 1);
         self.send(Request::Command(id, command))?;

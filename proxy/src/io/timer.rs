@@ -16,12 +16,18 @@ pub(super) struct Timer(OwnedFd);
 
 impl Timer {
     /// One that is not set.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left.
     pub(super) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
     /// Goes off once after `delay`, at the earliest in a nanosecond; an earlier setting is forgotten.
+    ///
+    /// # Errors
+    /// Returns the error of the system.
     pub(super) fn set(&self, delay: Duration) -> io::Result<()> {
         // Zero would switch it off.
         let delay = delay.max(Duration::from_nanos(1));

@@ -27,6 +27,7 @@ impl ChunkHeader {
     /// Reads a header and returns it with its length in bytes. `None` if `bytes` ends before the header does.
     ///
     /// In 0.6, bits 7 and 6 of the sequence number are sent twice. As in the reference, both copies are or-ed.
+    #[must_use]
     pub fn decode(proto: Proto, bytes: &[u8]) -> Option<(Self, usize)> {
         let split = proto.layout().chunk_split;
         let (&[first, second], rest) = bytes.split_first_chunk()?;
@@ -74,6 +75,7 @@ impl ChunkHeader {
     }
 
     /// Returns the length of a header in bytes.
+    #[must_use]
     pub const fn header_len(vital: bool) -> usize {
         if vital { 3 } else { 2 }
     }
@@ -92,6 +94,7 @@ pub struct Chunk<'a> {
 
 impl Chunk<'_> {
     /// Returns the offset of the first byte after the chunk in the payload.
+    #[must_use]
     pub const fn end(&self) -> usize {
         self.at + ChunkHeader::header_len(self.header.vital.is_some()) + self.data.len()
     }
@@ -110,6 +113,7 @@ pub struct Chunks<'a> {
 impl<'a> Chunks<'a> {
     /// Creates an iterator over the chunks of a clear `payload`, without a payload-tail token, of a packet that
     /// announces `num_chunks`.
+    #[must_use]
     pub const fn new(proto: Proto, payload: &'a [u8], num_chunks: u8) -> Self {
         Self {
             proto,
@@ -121,16 +125,19 @@ impl<'a> Chunks<'a> {
     }
 
     /// Returns the bytes not yet read; at the end, those that no chunk covers.
+    #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     /// Returns the number of chunks announced and not yet read; at the end, of those that are missing.
+    #[must_use]
     pub const fn missing(&self) -> u8 {
         self.left
     }
 
     /// Returns the oddities, once the iterator has ended; before that, none.
+    #[must_use]
     pub fn notes(&self) -> Notes {
         let mut notes = Notes::new();
         let (at, len) = (self.at, self.rest.len());

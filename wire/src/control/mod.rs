@@ -66,6 +66,7 @@ pub enum Control<'a> {
 
 impl<'a> Control<'a> {
     /// Reads the clear payload of a control packet. `None` if it is empty.
+    #[must_use]
     pub fn parse(proto: Proto, payload: &'a [u8]) -> Option<Self> {
         let layout = proto.layout();
         let (&id, rest) = payload.split_first()?;
@@ -101,6 +102,7 @@ impl<'a> Control<'a> {
     }
 
     /// Returns the id byte.
+    #[must_use]
     pub const fn id(&self) -> u8 {
         match self {
             Self::KeepAlive => KEEPALIVE,
@@ -114,6 +116,7 @@ impl<'a> Control<'a> {
     }
 
     /// Returns the name: `keepalive`, `connect`, `connect_accept`, `accept`, `close`, `token`, or `control.N`.
+    #[must_use]
     pub fn name(&self) -> std::borrow::Cow<'static, str> {
         match self {
             Self::KeepAlive => "keepalive".into(),
@@ -207,6 +210,7 @@ pub fn token_request(own: Token, out: &mut Vec<u8>) {
 ///
 /// Invalid UTF-8, control characters and characters that change the text direction are replaced, so that the text can
 /// neither move the cursor of a terminal nor disguise a line.
+#[must_use]
 pub fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes)
         .chars()

@@ -18,6 +18,7 @@ impl Path {
     }
 
     /// Returns the path of a whole field of the message itself.
+    #[must_use]
     pub fn of(def: &Def, field: u16) -> Option<Self> {
         let found = def.field(field).filter(|field| field.parent.is_none())?;
         Some(Self {

@@ -19,6 +19,7 @@ impl Registry {
     /// Returns all definitions called `name`, in every protocol: their text form with ids and documentation, and the
     /// enums, flags and structs they refer to. `None` if there are none. A UUID, also after `ex.`, is a name too;
     /// with a class, so is a number.
+    #[must_use]
     pub fn describe(&self, class: Option<Class>, name: &str) -> Option<String> {
         let number: Option<i32> = class.and_then(|_| name.parse().ok());
         let uuid = Uuid::try_parse(name.strip_prefix("ex.").unwrap_or(name));
@@ -52,6 +53,7 @@ impl Registry {
 
 impl Def {
     /// Returns the definition in the text form, after everything it refers to.
+    #[must_use]
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         let mut done = BTreeSet::new();

@@ -19,6 +19,7 @@ pub enum Source<'a> {
 
 impl Source<'_> {
     /// Returns the number of bytes or ints.
+    #[must_use]
     pub const fn len(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
@@ -27,6 +28,7 @@ impl Source<'_> {
     }
 
     /// Returns true if there are none.
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -68,6 +70,7 @@ pub struct Record {
 
 impl Record {
     /// Returns the value of a number; `None` for other kinds.
+    #[must_use]
     pub const fn int(&self) -> Option<i64> {
         match self.value {
             Value::Int(value) => Some(value),
@@ -87,31 +90,37 @@ pub struct Decoded {
 
 impl Decoded {
     /// Creates an empty buffer.
+    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Returns all records; lists and groups come before their contents.
+    #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
     /// Returns the oddities.
+    #[must_use]
     pub const fn notes(&self) -> &Notes {
         &self.notes
     }
 
     /// Returns the length in bytes of the id before the fields.
+    #[must_use]
     pub const fn body(&self) -> usize {
         self.body
     }
 
     /// Returns the offset of the end of the fields. Later bytes are surplus or could not be read.
+    #[must_use]
     pub const fn known_end(&self) -> usize {
         self.known_end
     }
 
     /// Returns the records for reading.
+    #[must_use]
     pub fn view(&self) -> Records<'_> {
         Records::new(&self.records)
     }
@@ -122,6 +131,7 @@ impl Decoded {
     }
 
     /// Returns the value at a path, as [`Records::find`] does.
+    #[must_use]
     pub fn find(&self, path: &Path) -> Option<&Record> {
         self.view().find(path)
     }
@@ -138,11 +148,13 @@ pub struct Records<'d>(&'d [Record]);
 
 impl<'d> Records<'d> {
     /// Wraps the records of one message or object, in order.
+    #[must_use]
     pub const fn new(records: &'d [Record]) -> Self {
         Self(records)
     }
 
     /// Returns all records; lists and groups come before their contents.
+    #[must_use]
     pub const fn all(self) -> &'d [Record] {
         self.0
     }
@@ -163,6 +175,7 @@ impl<'d> Records<'d> {
 
     /// Returns the value at a path; the first one if the path omits the index of a list. `None` if the message ends
     /// before it.
+    #[must_use]
     pub fn find(self, path: &Path) -> Option<&'d Record> {
         self.descend(None, &path.steps, &mut |record| Some(record))
     }
@@ -216,6 +229,7 @@ impl<'d> Records<'d> {
 }
 
 /// Returns the bytes of text or raw data as received, without a final NUL. Empty for numbers.
+#[must_use]
 pub(super) fn bytes<'a>(field: &Field, record: &Record, source: Source<'a>) -> Cow<'a, [u8]> {
     let range = record.at as usize..(record.at + record.len) as usize;
     match source {
@@ -259,6 +273,7 @@ pub(super) fn packed_text(ints: impl Iterator<Item = i32>) -> impl Iterator<Item
 
 impl Def {
     /// Returns the bytes of a record's text or raw data, without a final NUL. Empty for numbers.
+    #[must_use]
     pub fn bytes<'a>(&self, record: &Record, source: Source<'a>) -> Cow<'a, [u8]> {
         self.field(record.field)
             .map_or(Cow::Borrowed(&[]), |field| bytes(field, record, source))

@@ -62,6 +62,7 @@ struct Table {
 
 impl Registry {
     /// Returns the built-in definitions, which are read once.
+    #[must_use]
     #[expect(
         clippy::expect_used,
         reason = "the text is part of the program, and a test reads it"
@@ -145,6 +146,7 @@ impl Registry {
 
     /// Returns the definition of a message by its id and direction. If it is only defined for the other direction,
     /// returns that.
+    #[must_use]
     pub fn identify(&self, proto: Proto, dir: Dir, id: MessageId) -> Option<&Def> {
         let table = self.table(proto);
         let class = id.layer.into();
@@ -156,6 +158,7 @@ impl Registry {
     }
 
     /// Returns the definition of the message in the data of a chunk. `None` if its number is unknown or missing.
+    #[must_use]
     pub fn message(&self, proto: Proto, dir: Dir, data: &[u8]) -> Option<Found<'_>> {
         let (id, body) = identify(data)?;
         let found = |def, body, unknown| Found { def, body, unknown };
@@ -168,12 +171,14 @@ impl Registry {
     }
 
     /// Returns the definition of a control message by its first byte.
+    #[must_use]
     pub fn control(&self, proto: Proto, dir: Dir, id: u8) -> Option<&Def> {
         let table = self.table(proto);
         table.towards(table.number(Class::Control, id.into())?, dir)
     }
 
     /// Returns the definition of a connless message by its first eight bytes.
+    #[must_use]
     pub fn connless(&self, proto: Proto, data: &[u8]) -> Option<&Def> {
         let tag: &[u8; 4] = data.strip_prefix(&[0xff; 4])?.first_chunk()?;
         let table = self.table(proto);
@@ -182,12 +187,14 @@ impl Registry {
     }
 
     /// Returns the definition of a snapshot object by its type.
+    #[must_use]
     pub fn object(&self, proto: Proto, number: i32) -> Option<&Def> {
         let table = self.table(proto);
         table.def(table.number(Class::Object, number)?)
     }
 
     /// Returns the definition of a snapshot object by the UUID that a descriptor item gave its type.
+    #[must_use]
     pub fn object_uuid(&self, proto: Proto, uuid: &[u8; 16]) -> Option<&Def> {
         let table = self.table(proto);
         table.def(table.uuid(Class::Object, uuid)?)
@@ -244,6 +251,7 @@ impl Registry {
     }
 
     /// Returns the enum or flags with this name.
+    #[must_use]
     pub fn set(&self, dialect: Dialect, name: &str) -> Option<&Set> {
         self.of(dialect).sets.get(name).map(|set| &**set)
     }
@@ -254,6 +262,7 @@ impl Registry {
     }
 
     /// Returns the most similar name of any dialect.
+    #[must_use]
     pub fn suggest(&self, class: Option<Class>, name: &str) -> Option<&str> {
         let defs = Dialect::ALL.into_iter().flat_map(|dialect| self.defs(dialect));
         let defs = defs.filter(|def| class.is_none_or(|class| class == def.class));

@@ -23,6 +23,7 @@ pub enum Secrets {
 impl Records<'_> {
     /// Returns the bytes (of an object: ints) of a record that hold a secret. For text the NUL is not counted, and
     /// bytes before the secret may be shown.
+    #[must_use]
     pub fn secret(self, def: &Def, record: &Record, source: Source<'_>) -> Option<Range<usize>> {
         let mut field = def.field(record.field)?;
         let (start, mut end) = (record.at as usize, (record.at + record.len) as usize);

@@ -51,6 +51,7 @@ impl<'d> Records<'d> {
     }
 
     /// Returns one value for people: a number with its label, text in quotes, bytes in hex.
+    #[must_use]
     pub fn value_text(self, def: &Def, record: &Record, source: Source<'_>, secrets: Secrets) -> String {
         let Some(field) = def.field(record.field) else {
             return String::new();

@@ -6,6 +6,7 @@ use strsim::osa_distance;
 const MAX: usize = 64;
 
 /// Returns the candidate most similar to `name`, if at most a third of its characters differ.
+#[must_use]
 pub fn suggest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let fold = |text: &str| {
         text.chars()

@@ -101,6 +101,7 @@ pub struct Prefix {
 }
 
 /// Inflates as much of `input` as possible into the start of `out`, to show people what receivers drop.
+#[must_use]
 pub fn prefix(input: &[u8], out: &mut [u8]) -> Prefix {
     let mut reader = Reader {
         input,

@@ -87,6 +87,7 @@ pub enum HeaderBits {
 
 impl<'a> HeaderView<'a> {
     /// Views the start of `datagram` as a header of the variant.
+    #[must_use]
     pub fn new(proto: Proto, datagram: &'a [u8]) -> Self {
         let layout = proto.layout();
         let first = datagram.first().copied().unwrap_or(0);
@@ -104,22 +105,26 @@ impl<'a> HeaderView<'a> {
     }
 
     /// Returns the length of the complete header in bytes, 3 or 7, as byte 0 announces it.
+    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
     pub const fn len(&self) -> usize {
         self.len
     }
 
     /// Returns how many bytes of the header are present.
+    #[must_use]
     pub const fn present(&self) -> usize {
         self.bytes.len()
     }
 
     /// Returns byte 0, or 0 if it is missing.
+    #[must_use]
     pub fn first(&self) -> u8 {
         self.bytes.first().copied().unwrap_or(0)
     }
 
     /// Returns the flags that are set.
+    #[must_use]
     pub fn flags(&self) -> Flags {
         let first = self.first();
         let mut flags = Flags::empty();
@@ -130,27 +135,32 @@ impl<'a> HeaderView<'a> {
     }
 
     /// Returns true if byte 0 has bits set that no sender of the variant sets.
+    #[must_use]
     pub fn has_unused_bits(&self) -> bool {
         self.first() & self.layout.unused != 0
     }
 
     /// Returns true if the header carries a token, complete or cut off.
+    #[must_use]
     pub const fn has_token(&self) -> bool {
         self.len > BASE
     }
 
     /// Returns the ack.
+    #[must_use]
     pub fn ack(&self) -> Option<Seq> {
         let low = *self.bytes.get(1)?;
         Some(Seq::new(u16::from_be_bytes([self.first() & ACK_HIGH, low])))
     }
 
     /// Returns the number of chunks.
+    #[must_use]
     pub fn num_chunks(&self) -> Option<u8> {
         self.bytes.get(2).copied()
     }
 
     /// Returns the token of the header, if it has one and all of it is present.
+    #[must_use]
     pub fn token(&self) -> Option<Token> {
         self.bytes.get(BASE..)?.first_chunk().copied().map(Token)
     }

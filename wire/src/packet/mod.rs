@@ -58,11 +58,13 @@ pub struct Scratch([u8; MAX_INFLATED]);
 
 impl Scratch {
     /// Creates an empty buffer.
+    #[must_use]
     pub const fn new() -> Self {
         Self([0; MAX_INFLATED])
     }
 
     /// Returns the bytes that the last [`Packet::parse`] inflated into it, with a payload-tail token.
+    #[must_use]
     pub fn inflated(&self, inflated: &Inflated) -> &[u8] {
         self.0.get(..inflated.len).unwrap_or(&self.0)
     }
@@ -95,6 +97,7 @@ pub enum PacketError {
 
 impl PacketError {
     /// Returns the note code for the same fault.
+    #[must_use]
     pub const fn code(self) -> Code {
         match self {
             Self::TooShort { .. } => Code::TooShort,
@@ -196,6 +199,7 @@ impl<'a> Packet<'a> {
     }
 
     /// Returns the chunks of the payload. A control packet has none, even if it announces some.
+    #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
         let control = self.header.flags.contains(Flags::CONTROL);
         if control {
@@ -205,6 +209,7 @@ impl<'a> Packet<'a> {
     }
 
     /// Returns the oddities of the chunks as a whole: a wrong count, or bytes after the last one.
+    #[must_use]
     pub fn chunk_notes(&self) -> Notes {
         let mut chunks = self.chunks();
         chunks.by_ref().for_each(drop);
@@ -212,6 +217,7 @@ impl<'a> Packet<'a> {
     }
 
     /// Returns the control message of a control packet; `None` for other packets, or if the payload is empty.
+    #[must_use]
     pub fn control(&self) -> Option<Control<'a>> {
         let control = self.header.flags.contains(Flags::CONTROL);
         control

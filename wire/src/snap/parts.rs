@@ -31,6 +31,7 @@ pub(super) struct Parts {
 
 impl Receiving {
     /// Returns the number of parts that were received.
+    #[must_use]
     pub const fn there(&self) -> u32 {
         self.have.count_ones()
     }

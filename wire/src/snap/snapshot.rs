@@ -58,6 +58,7 @@ pub enum InsertError {
 
 impl Key {
     /// Returns the key as one int, as on the wire.
+    #[must_use]
     pub const fn from_int(int: i32) -> Self {
         let [a, b, c, d] = int.to_be_bytes();
         Self {
@@ -67,6 +68,7 @@ impl Key {
     }
 
     /// Reads a key from one int, as on the wire.
+    #[must_use]
     pub const fn to_int(self) -> i32 {
         let [a, b] = self.kind.to_be_bytes();
         let [c, d] = self.id.to_be_bytes();
@@ -76,6 +78,7 @@ impl Key {
 
 impl Sizes {
     /// Returns the sizes that both sides of a variant know.
+    #[must_use]
     pub fn new(registry: &Registry, proto: Proto) -> Self {
         let mut sizes = [None; AGREED];
         for (number, slot) in (0..).zip(&mut sizes) {
@@ -86,6 +89,7 @@ impl Sizes {
     }
 
     /// Returns the number of ints of an item of this type. `None` if a delta has to state it.
+    #[must_use]
     pub fn of(&self, kind: u16) -> Option<u16> {
         self.0.get(usize::from(kind)).copied().flatten()
     }
@@ -93,6 +97,7 @@ impl Sizes {
 
 impl Snapshot {
     /// Creates a snapshot without items.
+    #[must_use]
     pub const fn new() -> Self {
         Self {
             slots: Vec::new(),
@@ -101,21 +106,25 @@ impl Snapshot {
     }
 
     /// Returns the number of items.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
     /// Returns true if there are no items.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
     /// Returns the size in bytes as clients count it, at most [`MAX_SIZE`].
+    #[must_use]
     pub fn size(&self) -> usize {
         8 + 8 * self.slots.len() + 4 * self.ints.len()
     }
 
     /// Returns the wrapping sum of all ints, which messages call crc.
+    #[must_use]
     pub fn crc(&self) -> i32 {
         self.ints.iter().fold(0i32, |sum, int| sum.wrapping_add(*int))
     }
@@ -143,12 +152,14 @@ impl Snapshot {
     }
 
     /// Returns the ints of an item.
+    #[must_use]
     pub fn get(&self, key: Key) -> Option<&[i32]> {
         let (start, end) = self.range(self.place(key).ok()?)?;
         self.ints.get(start..end)
     }
 
     /// Returns the ints of an item for changes.
+    #[must_use]
     pub fn get_mut(&mut self, key: Key) -> Option<&mut [i32]> {
         let (start, end) = self.range(self.place(key).ok()?)?;
         self.ints.get_mut(start..end)
@@ -200,6 +211,7 @@ impl Snapshot {
     }
 
     /// Returns the UUID of a type, from its descriptor item.
+    #[must_use]
     pub fn uuid(&self, kind: u16) -> Option<[u8; 16]> {
         let ints = self
             .get(Key { kind: 0, id: kind })
@@ -215,6 +227,7 @@ impl Snapshot {
     }
 
     /// Returns the definition of the items of a type, found by a descriptor item where the type needs one.
+    #[must_use]
     pub fn def<'r>(&self, registry: &'r Registry, proto: Proto, kind: u16) -> Option<&'r Def> {
         if kind >= FIRST_EXTENDED {
             return registry.object_uuid(proto, &self.uuid(kind)?);

@@ -84,6 +84,7 @@ struct Outcome {
 
 impl<'r> Store<'r> {
     /// Creates a store for a new session. See [`Store::gap`] for a session that is joined in the middle.
+    #[must_use]
     pub fn new(registry: &'r Registry, proto: Proto) -> Self {
         Self {
             registry,
@@ -116,11 +117,13 @@ impl<'r> Store<'r> {
     }
 
     /// Returns the variant of the messages.
+    #[must_use]
     pub const fn proto(&self) -> Proto {
         self.proto
     }
 
     /// Returns true if messages of a definition are of interest; others need not be passed in.
+    #[must_use]
     pub fn follows(&self, dir: Dir, def: &Def) -> bool {
         self.forms.follow(dir, def)
     }
@@ -156,12 +159,14 @@ impl<'r> Store<'r> {
     }
 
     /// Returns the snapshot that the last message completed.
+    #[must_use]
     pub fn completed(&self) -> Option<Completed<'_>> {
         let Last { head, parts, outcome } = self.last?;
         Some(self.view(&head, parts, outcome))
     }
 
     /// Returns the snapshot that the last message completed, to keep it beyond the next message. Copies no items.
+    #[must_use]
     pub fn retained(&self) -> Option<Retained<'r>> {
         Some(Retained::new(&self.completed()?, self.registry))
     }
@@ -175,52 +180,62 @@ impl<'r> Store<'r> {
     }
 
     /// Returns true if the last snapshot could be read. After a gap: if one could be read since, with the right sum.
+    #[must_use]
     pub const fn whole(&self) -> bool {
         self.whole
     }
 
     /// Returns the oddities of the last message, if it is one of those that are followed. Ranges count in the
     /// message.
+    #[must_use]
     pub const fn notes(&self) -> &Notes {
         &self.notes
     }
 
     /// Returns the snapshot with missing parts.
+    #[must_use]
     pub const fn receiving(&self) -> Option<Receiving> {
         self.parts.now()
     }
 
     /// Returns the tick that the client acked last. `None` if it has acked none.
+    #[must_use]
     pub const fn acked(&self) -> Option<i32> {
         self.acked
     }
 
     /// Returns the newest snapshot and its tick.
+    #[must_use]
     pub fn newest(&self) -> Option<(i32, &Snapshot)> {
         self.kept.back().map(|kept| (kept.tick, &*kept.snapshot))
     }
 
     /// Returns the snapshot of a tick.
+    #[must_use]
     pub fn at(&self, tick: i32) -> Option<&Snapshot> {
         find(&self.kept, tick).map(|snapshot| &**snapshot)
     }
 
     /// Returns the number of snapshots kept, at most 256.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.kept.len()
     }
 
     /// Returns true if no snapshot is kept.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
     /// Returns the number of bytes of the snapshots kept.
+    #[must_use]
     pub const fn held(&self) -> usize {
         self.held
     }
 
     /// Returns the number of bytes of memory in total: the snapshots kept, and the buffers for incoming data.
+    #[must_use]
     pub fn memory(&self) -> usize {
         let spare: usize = self.spare.iter().map(|spare| spare.held()).sum();
         self.held + self.fresh.held() + spare + self.delta.memory() + self.parts.memory()

@@ -106,6 +106,7 @@ impl<'r> Retained<'r> {
     }
 
     /// Returns the snapshot.
+    #[must_use]
     pub fn view(&self) -> Completed<'_> {
         Completed {
             tick: self.tick,
@@ -153,6 +154,7 @@ pub enum Change<'s> {
 
 impl Crc {
     /// Returns true if both sums are the same.
+    #[must_use]
     pub const fn ok(self) -> bool {
         self.stated == self.actual
     }
@@ -160,16 +162,19 @@ impl Crc {
 
 impl<'s> Completed<'s> {
     /// Returns the snapshot.
+    #[must_use]
     pub fn snapshot(&self) -> &'s Snapshot {
         self.snapshot
     }
 
     /// Returns the snapshot it is based on; empty if it has none, or if it is unknown.
+    #[must_use]
     pub fn before(&self) -> &'s Snapshot {
         self.before.map_or(&NOTHING, |before| before)
     }
 
     /// Returns true if the sum is right. `None` if it was not sent or cannot be computed.
+    #[must_use]
     pub fn crc_ok(&self) -> Option<bool> {
         self.crc.map(Crc::ok)
     }
@@ -187,6 +192,7 @@ impl<'s> Completed<'s> {
     }
 
     /// Returns the type of the objects with this name, if it is a fixed number.
+    #[must_use]
     pub fn kind(&self, name: &str) -> Option<u16> {
         let mut defs = self.registry.named(self.proto, Some(Class::Object), name);
         defs.find_map(|def| match def.id {
@@ -215,6 +221,7 @@ impl<'s> Completed<'s> {
 
 impl<'s> Item<'s> {
     /// Returns the name.
+    #[must_use]
     pub fn name(&self) -> Option<&'s str> {
         self.def.map(|def| &*def.name)
     }
@@ -237,6 +244,7 @@ impl<'s> Item<'s> {
     }
 
     /// Returns the ints of a field in the base, if they differ. `record` comes from [`Item::read`].
+    #[must_use]
     pub fn before(&self, record: &Record) -> Option<&'s [i32]> {
         let Change::Changed(before) = self.change else {
             return None;

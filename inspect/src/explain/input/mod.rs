@@ -120,6 +120,9 @@ impl fmt::Display for Shown {
 }
 
 /// Returns the datagram in the contents of a file or a pipe: text in one of the forms, else the bytes themselves.
+///
+/// # Errors
+/// [`InputError`].
 pub fn from_bytes(bytes: &[u8]) -> Result<Found, InputError> {
     const CAPTURES: [[u8; 4]; 5] = [
         [0xd4, 0xc3, 0xb2, 0xa1],
@@ -139,6 +142,9 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Found, InputError> {
 }
 
 /// Returns the datagram in text.
+///
+/// # Errors
+/// [`InputError`].
 pub fn from_text(text: &str) -> Result<Found, InputError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut said = Vec::new();

@@ -80,6 +80,9 @@ macro_rules! events {
             }
 
             /// Reads the fields of an event from its line; `None` for an event of a later version.
+            ///
+            /// # Errors
+            /// Those of serde.
             pub(super) fn read(event: &str, line: &'a [u8]) -> serde_json::Result<Option<Self>> {
                 Ok(Some(match event {
                     $($name => Self::$variant(serde_json::from_slice(line)?),)*

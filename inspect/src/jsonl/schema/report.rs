@@ -19,6 +19,7 @@ pub struct NoticeBody<'a> {
 
 impl<'a> NoticeBody<'a> {
     /// Returns the fields of a notice.
+    #[must_use]
     pub fn new(notice: &'a Notice) -> Self {
         Self {
             notice: Cow::Borrowed(notice),
@@ -28,6 +29,7 @@ impl<'a> NoticeBody<'a> {
     }
 
     /// Returns the notice. A kind of a later version keeps its level and its sentence.
+    #[must_use]
     pub fn notice(self) -> Notice {
         let mut notice = self.notice.into_owned();
         if let Notice::Other { level, text, .. } = &mut notice {
@@ -51,6 +53,7 @@ pub struct AnswerBody {
 
 impl AnswerBody {
     /// Returns the fields of an answer.
+    #[must_use]
     pub fn new(answer: &Answer) -> Self {
         Self {
             id: answer.id.0,
@@ -60,6 +63,7 @@ impl AnswerBody {
     }
 
     /// Returns the answer.
+    #[must_use]
     pub fn answer(self) -> Answer {
         Answer {
             id: CommandId(self.id),
@@ -84,6 +88,7 @@ pub struct LogBody<'a> {
 
 impl<'a> LogBody<'a> {
     /// Returns the fields of a report.
+    #[must_use]
     pub fn new(level: Level, text: &'a str) -> Self {
         Self {
             level: Word(level),
@@ -93,6 +98,7 @@ impl<'a> LogBody<'a> {
     }
 
     /// Returns the level and the text.
+    #[must_use]
     pub fn parts(self) -> (Level, String) {
         (self.level.0, self.text.into_owned())
     }

@@ -244,6 +244,7 @@ impl DatagramBody {
     }
 
     /// Returns the fields of a datagram in a capture, which its packets follow.
+    #[must_use]
     pub fn with_packets(datagram: &Datagram) -> Self {
         let notes: Vec<_> = datagram.notes.iter().map(|note| NoteBody::plain(&note)).collect();
         Self {
@@ -255,6 +256,7 @@ impl DatagramBody {
     }
 
     /// The number of packets that follow in a capture.
+    #[must_use]
     pub fn packets(&self) -> usize {
         let (received, sent) = self.packets.unwrap_or_default();
         usize::from(received).saturating_add(sent)
@@ -268,6 +270,7 @@ impl DatagramBody {
     }
 
     /// Returns the datagram with the bytes of its packets; `None` when they are too few.
+    #[must_use]
     pub fn with_bytes_of(&self, packets: &[Box<[u8]>]) -> Option<What> {
         let (was_received, _) = self.packets?;
         let (received, sent) = packets.split_at_checked(usize::from(was_received))?;

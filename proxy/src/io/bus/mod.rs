@@ -32,16 +32,19 @@ pub struct Bus<T>(Ring<T>);
 
 impl<T> Bus<T> {
     /// A bus without watchers.
+    #[must_use]
     pub fn new() -> Self {
         Self::with_capacity(CAPACITY)
     }
 
     /// A bus with room for at least `capacity` events (rounded up to a power of two).
+    #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self(Ring::new(capacity))
     }
 
     /// Returns the two ends before the ring: one for the data thread, one for a thread of its own.
+    #[must_use]
     pub fn open<S: Stage<Made = T>>(&self, stage: S) -> (Publisher, Worker<S>) {
         let (sender, queue) = mpsc::channel();
         (
@@ -51,6 +54,7 @@ impl<T> Bus<T> {
     }
 
     /// Returns a watcher that sees everything published from now on.
+    #[must_use]
     pub fn watch(&self) -> Watcher<T> {
         Watcher::new(&self.0)
     }

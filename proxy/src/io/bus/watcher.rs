@@ -59,6 +59,7 @@ impl<T> Watcher<T> {
     }
 
     /// Returns the number of events this watcher has missed.
+    #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost
     }

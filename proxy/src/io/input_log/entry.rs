@@ -123,6 +123,9 @@ impl Entry {
 
 impl Happened {
     /// The input that this one repeats. `compile` makes a program of its text.
+    ///
+    /// # Errors
+    /// Returns the error of `compile`.
     pub fn input(&self, compile: Compile<'_>) -> Result<Input<'_>, String> {
         Ok(match self {
             Self::FromClient {
@@ -343,6 +346,7 @@ impl Happened {
 
 impl Wanted {
     /// Returns the output for the log; `None` for events, which change nothing outside.
+    #[must_use]
     pub fn of(output: &Output<'_>) -> Option<Self> {
         Some(match output {
             Output::OpenUpstream { upstream, port } => Self::Open {
@@ -372,6 +376,7 @@ impl Wanted {
     }
 
     /// Returns true for a datagram.
+    #[must_use]
     pub fn is_datagram(&self) -> bool {
         matches!(self, Self::ToClient { .. } | Self::ToServer { .. })
     }

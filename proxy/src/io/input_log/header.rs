@@ -109,6 +109,7 @@ impl From<&Config> for Core {
 impl Header {
     /// Returns the configuration of the core; `None` when the secret is not 16 bytes long. `registry` is made of
     /// [`Header::definitions`].
+    #[must_use]
     pub fn config(&self, registry: &'static Registry) -> Option<Config> {
         let core = &self.config;
         Some(Config {
@@ -122,6 +123,7 @@ impl Header {
     }
 
     /// Between which addresses the core stood.
+    #[must_use]
     pub fn route(&self) -> Route {
         Route {
             listen: self.listen,
@@ -130,6 +132,7 @@ impl Header {
     }
 
     /// For a run that started at `wall`.
+    #[must_use]
     pub fn new(version: &str, config: &Config, [target, listen]: [SocketAddr; 2], wall: SystemTime) -> Self {
         Self {
             input_log: VERSION,

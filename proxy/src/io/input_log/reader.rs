@@ -111,11 +111,13 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// The first line.
+    #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
     /// Returns how the log was cut after the last entry; known when there are no more entries.
+    #[must_use]
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }

@@ -52,6 +52,9 @@ pub struct Difference {
 }
 
 /// Runs a log through a fresh core and compares all outputs, up to the first difference.
+///
+/// # Errors
+/// The log cannot be read, or not any further; see [`ReadError`].
 pub fn check(log: impl BufRead, texts: Texts<'_>) -> Result<Checked, ReadError> {
     let mut reader = Reader::open(log)?;
     let header = reader.header().clone();

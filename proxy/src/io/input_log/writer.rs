@@ -194,6 +194,7 @@ impl Drop for Recorder {
 
 impl Writing {
     /// Returns a handle that reports when the log has ended before the run.
+    #[must_use]
     pub fn faults(&self) -> Faults {
         self.faults.clone()
     }
@@ -210,6 +211,7 @@ impl Writing {
 
 impl Faults {
     /// Returns why the log has ended before the run, once.
+    #[must_use]
     pub fn news(&self) -> Option<String> {
         let fault = self.0.fault.get()?;
         (!self.0.told.swap(true, Ordering::Relaxed)).then(|| fault.end(0).to_string())

@@ -38,6 +38,7 @@ impl Records<'_> {
     /// player with a client id.
     ///
     /// `None` if it has no template, or if the message ends before a field that the template needs.
+    #[must_use]
     pub fn gist<'n>(
         self,
         def: &Def,

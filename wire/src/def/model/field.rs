@@ -156,6 +156,7 @@ pub struct Field {
 
 impl Field {
     /// Returns true if the value is a number.
+    #[must_use]
     pub const fn is_number(&self) -> bool {
         matches!(
             self.ty,
@@ -173,16 +174,19 @@ impl Field {
     }
 
     /// Returns true if the value is text.
+    #[must_use]
     pub const fn is_text(&self) -> bool {
         matches!(self.ty, Type::Text(_) | Type::Packed(_))
     }
 
     /// Returns true if it is a list.
+    #[must_use]
     pub const fn is_list(&self) -> bool {
         !matches!(self.repeat, Repeat::One)
     }
 
     /// Returns the labels of its enum or flags.
+    #[must_use]
     pub const fn set(&self) -> Option<&Arc<Set>> {
         match &self.ty {
             Type::Enum(set) | Type::Flags(set) => Some(set),
@@ -221,6 +225,7 @@ pub struct Set {
 
 impl Set {
     /// Returns the label of a value.
+    #[must_use]
     pub fn label(&self, value: i64) -> Option<&Label> {
         // Most enums count up from their first label.
         let guess = self.labels.first().map(|first| value.wrapping_sub(first.value));
@@ -234,6 +239,7 @@ impl Set {
     }
 
     /// Returns the value of a label. The case of the name does not matter.
+    #[must_use]
     pub fn value(&self, name: &str) -> Option<i64> {
         let found = self
             .labels

@@ -18,6 +18,7 @@ impl Gist {
     }
 
     /// Returns true if it shows names of players.
+    #[must_use]
     pub fn names_players(&self) -> bool {
         let mut parts = self.sections.iter().flat_map(|section| &section.parts);
         parts.any(|part| matches!(part, Part::Value(_, Form::Player)))

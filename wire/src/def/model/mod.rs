@@ -35,6 +35,7 @@ impl Dialect {
     pub const ALL: [Self; 3] = [Self::V6, Self::Ddnet, Self::V7];
 
     /// Returns the name in definition files.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::V6 => "0.6",
@@ -90,6 +91,7 @@ impl Class {
     ];
 
     /// Returns the name in definition files and in JSON.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Control => "control",
@@ -166,12 +168,14 @@ impl Way {
     ];
 
     /// Returns the name in definition files.
+    #[must_use]
     pub fn name(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, way)| *way == self);
         found.map_or("both", |(name, _)| name)
     }
 
     /// Returns true if a message that goes this way may appear between a client and a server in direction `dir`.
+    #[must_use]
     pub const fn allows(self, dir: Dir) -> bool {
         match self {
             Self::C2s => matches!(dir, Dir::C2s),
@@ -247,6 +251,7 @@ pub struct Def {
 
 impl Def {
     /// Returns the note code for a message with the wrong vitality.
+    #[must_use]
     pub const fn odd_vitality(&self, vital: bool) -> Option<Code> {
         match (self.vitality, vital) {
             (Vitality::Vital, false) => Some(Code::NotVital),
@@ -256,6 +261,7 @@ impl Def {
     }
 
     /// Returns a field by its number in [`Record::field`](super::Record::field).
+    #[must_use]
     pub fn field(&self, at: u16) -> Option<&Field> {
         self.fields.get(usize::from(at))
     }

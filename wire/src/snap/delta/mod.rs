@@ -25,6 +25,7 @@ impl Delta {
     }
 
     /// Creates an empty buffer.
+    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -54,6 +55,7 @@ impl Delta {
     }
 
     /// Returns the oddities. Ranges count in the joined data.
+    #[must_use]
     pub const fn notes(&self) -> &Notes {
         &self.notes
     }
