@@ -54,6 +54,7 @@ pub(crate) fn scrub(
         Format::PcapNg => Opened::Capture(Box::new(Capture::pcapng(input))),
         Format::JsonLines => Opened::Lines(Box::new(Lines::new(input))),
     };
+    check_ending(output, format)?;
     let written = create(output)?;
     let damage = match opened.scrub(&mut scrubber, registry, written.as_file()) {
         Ok(()) => None,
@@ -71,6 +72,23 @@ pub(crate) fn scrub(
     }
     output::say(&summary(&scrubber.tally(), output));
     Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
+}
+
+/// Refuses the ending of another format: the output has the format of the input.
+fn check_ending(path: &Path, format: Format) -> Result<(), Failure> {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let other = Format::ALL
+        .into_iter()
+        .find(|other| Some(other.ending()) == ending);
+    if other.is_none_or(|other| other == format) {
+        return Ok(());
+    }
+    let text = format!(
+        "cannot write {}: scrub keeps the format of the input; name a .{} file",
+        path.display(),
+        format.ending()
+    );
+    Err(Failure::usage(text))
 }
 
 /// Creates a file beside the output, which becomes the output when it is whole: an interrupted run leaves no half of

@@ -69,6 +69,19 @@ pub enum Format {
 }
 
 impl Format {
+    /// All formats.
+    pub const ALL: [Self; 3] = [Self::Pcap, Self::PcapNg, Self::JsonLines];
+
+    /// Returns the ending of file names.
+    #[must_use]
+    pub const fn ending(self) -> &'static str {
+        match self {
+            Self::Pcap => "pcap",
+            Self::PcapNg => "pcapng",
+            Self::JsonLines => "jsonl",
+        }
+    }
+
     /// Detects the format; the bytes stay in the input.
     ///
     /// # Errors

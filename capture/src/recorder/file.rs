@@ -187,7 +187,7 @@ impl Drop for RecordingFile {
 /// [`FindEnd`] of pcapng.
 ///
 /// # Errors
-/// As for the method it calls.
+/// The file cannot be read.
 pub fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     let mut blocks = PcapNg::new(file);
     loop {

@@ -354,6 +354,13 @@ fn a_refused_scrub_prints_one_line_and_leaves_no_file() {
         "cannot write /no/such/out: No such file or directory (os error 2)\n",
     );
     refused(&[&given, to, Path::new("-")], &[], 2, "cannot write to stdout");
+    let other = out.with_extension("jsonl");
+    refused(
+        &[&given, to, &other],
+        &[],
+        2,
+        "scrub keeps the format of the input; name a .pcap",
+    );
     for (option, value) in [("--filter", "c2s"), ("--until", "input"), ("-w", "x.jsonl")] {
         refused(&[&given, to, &out], &[option, value], 2, "takes no --");
     }
