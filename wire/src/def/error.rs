@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::syntax::Name;
+
 /// The maximum number of errors reported for one set of definitions.
 const MAX: usize = 50;
 
@@ -66,6 +68,30 @@ impl Errors {
         if !known && self.found.len() < MAX {
             self.found.push((mark, message.into(), help));
         }
+    }
+
+    /// Moves errors in the first `builtin` files to one of `own`, the definitions that replace some of theirs: to the one
+    /// that the error names, else to the first.
+    pub(super) fn blame(&mut self, builtin: usize, own: &[&Name]) {
+        for (mark, message, _) in &mut self.found {
+            let place = usize::from(mark.file);
+            let named = own
+                .iter()
+                .find(|name| message.contains(&format!("`{}`", name.text)));
+            if let Some(name) = named.or(own.first())
+                && place < builtin
+            {
+                let file = self.files.get(place).cloned().unwrap_or_default();
+                *message = format!("this does not fit where {file}:{} uses it: {message}", mark.line);
+                *mark = name.mark;
+            }
+        }
+        let mut known = Vec::new();
+        self.found.retain(|(mark, ..)| {
+            let is_new = !known.contains(mark);
+            known.push(*mark);
+            is_new
+        });
     }
 
     /// Returns the errors in the order of the text, or success if there are none.

@@ -8,7 +8,7 @@ use super::error::{DefError, Errors};
 use super::model::{Class, Def, Dialect, Field, Id, Path, Set};
 use super::path::PathError;
 use super::suggest::suggest;
-use super::syntax::{Item, Kind};
+use super::syntax::{Item, Kind, Name};
 use super::{parse, resolve};
 use crate::message::identify;
 use crate::{Dir, MessageId, Proto};
@@ -134,6 +134,7 @@ impl Registry {
                 .map(|(name, text)| ((*name).into(), (*text).into()))
                 .collect(),
         };
+        errors.blame(FILES.len(), &replacing(&items));
         errors.into_result()?;
         Ok(registry)
     }
@@ -386,6 +387,22 @@ fn object(items: &[Item], objection: &dyn Fn(Class, &str) -> Option<String>, err
             errors.push(item.name.mark, wrong, None);
         }
     }
+}
+
+/// Returns the names of definitions that replace built-in ones; if there are none, of all that are not built in.
+fn replacing(items: &[Item]) -> Vec<&Name> {
+    let (own, builtin): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.scope.level > 0);
+    let replaces = |item: &&Item| builtin.iter().any(|other| other.name.text == item.name.text);
+    let replacing: Vec<&Name> = own
+        .iter()
+        .copied()
+        .filter(replaces)
+        .map(|item| &item.name)
+        .collect();
+    if replacing.is_empty() {
+        return own.into_iter().map(|item| &item.name).collect();
+    }
+    replacing
 }
 
 /// Folds all ways to write a name into one: lower case, without the prefix of the sources, without `_`.

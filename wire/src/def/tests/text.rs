@@ -338,3 +338,18 @@ fn documentation_by_class_and_id() {
         "{info}"
     );
 }
+
+#[test]
+fn a_replacement_that_does_not_fit_is_an_error_of_its_own_file() {
+    let text = "for 0.6 ddnet 0.7\n\nconst unused 1\nstruct team\n";
+    let errors = Registry::with("own.tw", text).unwrap_err();
+    let [error] = &errors[..] else {
+        panic!("{errors:?}");
+    };
+    assert_eq!((&*error.file, error.line, error.column), ("own.tw", 4, 8));
+    assert!(
+        error.message.starts_with("this does not fit where v06.tw:")
+            && error.message.ends_with("`team` has no range"),
+        "{error}"
+    );
+}
