@@ -13,14 +13,15 @@ use teetap_rules::{
     eval::{Identity, Lazy},
 };
 use teetap_wire::{
-    Code, Control, Dir, Note, Notes, Proto, Scratch, Seq,
+    Code, Control, Dir, Note, Notes, Proto, Scratch,
     connless::Connless,
     def::{Class, Decoded, Def, Gist, Record, Registry},
-    identify, message, printable,
+    identify, printable,
     snap::Retained,
 };
 
 use crate::{
+    place::{Chunk, Place},
     reading::{Layer, Message, Reading},
     select::Select,
 };
@@ -42,28 +43,6 @@ pub struct Decoder {
     gists: bool,
     scratch: Option<Box<Scratch>>,
     reading: Option<Reading>,
-}
-
-/// The place in which a message was seen.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
-    pub(crate) at: Time,
-    pub(crate) session: Option<SessionId>,
-    pub(crate) proto: Proto,
-    pub(crate) dir: Dir,
-    pub(crate) packet: PacketView<'a>,
-}
-
-/// A chunk, not decoded.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunk<'a> {
-    pub(crate) seq: Option<Seq>,
-    /// Sequence number under which it left.
-    pub(crate) seq_out: Option<Seq>,
-    pub(crate) resend: bool,
-    /// The receiver takes it, now or later.
-    pub(crate) delivered: bool,
-    pub(crate) data: &'a [u8],
 }
 
 impl Decoder {
@@ -432,38 +411,6 @@ fn read_unknown(
 
 fn names_players(def: &Def) -> bool {
     def.gist.as_ref().is_some_and(Gist::names_players)
-}
-
-impl<'a> Place<'a> {
-    /// Returns the view of a message that is not a chunk, in this place.
-    fn view(self, class: Class, def: Option<&'a Def>, data: &'a [u8]) -> MessageView<'a> {
-        MessageView {
-            at: self.at.0,
-            session: self.session.map(|session| session.0),
-            proto: self.proto,
-            dir: self.dir,
-            class,
-            id: Identity::Other,
-            def,
-            body: 0,
-            data,
-            seq: None,
-            seq_out: None,
-            resend: false,
-            delivered: false,
-            first: false,
-            packet: self.packet,
-        }
-    }
-}
-
-impl From<message::Layer> for Layer {
-    fn from(layer: message::Layer) -> Self {
-        match layer {
-            message::Layer::System => Self::System,
-            message::Layer::Game => Self::Game,
-        }
-    }
 }
 
 impl fmt::Debug for Decoder {

@@ -19,6 +19,7 @@ mod gist;
 pub mod jsonl;
 pub mod lines;
 mod matcher;
+mod place;
 pub mod reading;
 pub mod recording;
 pub mod row;

@@ -10,7 +10,7 @@ use teetap_wire::{
 };
 
 use super::{Done, Message, Reading, Unreadable};
-use crate::decoder::{self, Decoder};
+use crate::{decoder::Decoder, place};
 
 /// The reading of a datagram while it is made.
 pub(super) struct Build<'a> {
@@ -211,7 +211,7 @@ impl<'a> Build<'a> {
         packet: &Packet<'_>,
     ) -> Message {
         let place = place(self.at, self.session, self.datagram, packet, &self.reading.notes);
-        let chunk = decoder::Chunk {
+        let chunk = place::Chunk {
             seq: chunk.header.vital,
             seq_out,
             resend: chunk.header.resend,
@@ -231,8 +231,8 @@ fn place<'n>(
     datagram: &Datagram,
     packet: &Packet<'_>,
     notes: &'n [Note],
-) -> decoder::Place<'n> {
-    decoder::Place {
+) -> place::Place<'n> {
+    place::Place {
         at,
         session,
         proto: datagram.proto,

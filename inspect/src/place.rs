@@ -1,0 +1,68 @@
+//! Messages before they are decoded, and where they were seen.
+
+use teetap_proxy::session::{SessionId, Time};
+use teetap_rules::{
+    context::{MessageView, PacketView},
+    eval::Identity,
+};
+use teetap_wire::{
+    Dir, Proto, Seq,
+    def::{Class, Def},
+    message,
+};
+
+use crate::reading::Layer;
+
+/// The place in which a message was seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) at: Time,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) proto: Proto,
+    pub(crate) dir: Dir,
+    pub(crate) packet: PacketView<'a>,
+}
+
+/// A chunk, not decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk<'a> {
+    pub(crate) seq: Option<Seq>,
+    /// Sequence number under which it left.
+    pub(crate) seq_out: Option<Seq>,
+    pub(crate) resend: bool,
+    /// The receiver takes it, now or later.
+    pub(crate) delivered: bool,
+    pub(crate) data: &'a [u8],
+}
+
+impl<'a> Place<'a> {
+    /// Returns the view of a message that is not a chunk, in this place.
+    pub(crate) fn view(self, class: Class, def: Option<&'a Def>, data: &'a [u8]) -> MessageView<'a> {
+        MessageView {
+            at: self.at.0,
+            session: self.session.map(|session| session.0),
+            proto: self.proto,
+            dir: self.dir,
+            class,
+            id: Identity::Other,
+            def,
+            body: 0,
+            data,
+            seq: None,
+            seq_out: None,
+            resend: false,
+            delivered: false,
+            first: false,
+            packet: self.packet,
+        }
+    }
+}
+
+impl From<message::Layer> for Layer {
+    fn from(layer: message::Layer) -> Self {
+        match layer {
+            message::Layer::System => Self::System,
+            message::Layer::Game => Self::Game,
+        }
+    }
+}
