@@ -68,6 +68,8 @@ pub struct Watch {
     /// Events of the last input.
     pub events: Vec<Event>,
     last_upstream: UpstreamId,
+    /// Sockets that could not be opened, and may be requested again.
+    failed: BTreeSet<UpstreamId>,
     /// Listen sockets that are open, in order.
     pub listeners: Vec<ListenerId>,
     last_listener: ListenerId,
@@ -123,6 +125,7 @@ impl Watch {
             sockets: BTreeSet::new(),
             events: Vec::new(),
             last_upstream: UpstreamId(0),
+            failed: BTreeSet::new(),
             listeners: vec![ListenerId::FIRST],
             last_listener: ListenerId::FIRST,
             asked_with: 0,
@@ -185,6 +188,9 @@ impl Watch {
 
     fn one(&mut self, at: u64, input: Input<'_>, opened: &mut VecDeque<Wanted>) -> Vec<Sent> {
         self.now = self.now.max(at);
+        if let Input::UpstreamFailed { upstream, .. } = &input {
+            self.failed.insert(*upstream);
+        }
         let may_ask = match &input {
             Input::FromServer { bytes, .. } => {
                 self.asked_with = bytes.len();
@@ -248,8 +254,11 @@ impl Watch {
                     opened.push_back(Wanted::Listener(listener));
                 }
                 Output::OpenUpstream { upstream, .. } => {
-                    assert!(upstream > self.last_upstream, "{upstream:?} is used twice");
-                    self.last_upstream = upstream;
+                    assert!(
+                        upstream > self.last_upstream || self.failed.remove(&upstream),
+                        "{upstream:?} is used twice"
+                    );
+                    self.last_upstream = self.last_upstream.max(upstream);
                     self.sockets.insert(upstream);
                     opened.push_back(Wanted::Upstream(upstream));
                 }

@@ -135,7 +135,7 @@ impl Link {
     }
 
     /// Before the server has let the proxy in, a client can only leave. Without a token of the proxy's only a client of 0.6.4
-    /// can: servers with tokens ignore a CLOSE that shows none, and anyone can send one in the client's name.
+    /// can: servers with tokens ignore a CLOSE that shows none, and any host can forge one.
     pub(super) fn client_while_opening(
         &mut self,
         datagram: &[u8],
