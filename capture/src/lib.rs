@@ -11,8 +11,7 @@
 //!
 //! Each run is a section. A recording of teetap is appended to; any other file is never changed.
 //!
-//! It lacks the probe at the start, and the tokens that a 0.7 request of the server browser exchanges with the
-//! server.
+//! The probe at the start and the exchange of tokens before a 0.7 request of the server browser are not recorded.
 //!
 //! # Read
 //!

@@ -1,7 +1,7 @@
 //! Events decoded once for all watchers.
 //!
 //! Law: one inflation and at most one decode per message, however many watch. Everything that takes all events of a session
-//! (contexts, snapshots, the memory of filters) is here, so a watcher that falls behind loses only what it did not see.
+//! (contexts, snapshots, the memory of filters) is here, so a watcher that falls behind loses only the events that it missed.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use teetap_proxy::{
 
 use crate::{Decoder, Reading};
 
-/// An event, and what was decoded of it.
+/// An event with its decoded datagram.
 pub struct DecodedEvent {
     /// The event.
     pub event: Event,
@@ -20,11 +20,11 @@ pub struct DecodedEvent {
     pub reading: Option<Reading>,
     /// The name of the session's own player, if the state of the session changes and the name is known.
     pub player: Option<String>,
-    /// A message of it passes the filter, or there is no filter.
+    /// True if a message of the event passes the filter, or there is no filter.
     pub selected: bool,
-    /// Messages of it that pass the filter.
+    /// The number of messages of the event that pass the filter.
     pub matches: u64,
-    /// The message that is waited for has come, here or before.
+    /// True if the message that is waited for has come, here or before.
     pub reached: bool,
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn grep(show: &Show, expr: &str, path: &Path) -> anyhow::Result<Exit>
     show_all(show, path, style, filter, Exit::Failed)
 }
 
-/// `nothing`: the end of one in which nothing matches.
+/// Prints a whole recording. `nothing` is the exit when nothing matches.
 fn show_all(
     options: &Show,
     path: &Path,

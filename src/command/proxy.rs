@@ -226,9 +226,9 @@ impl Setup {
         log::start(&start);
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
-            let (running, said) = prepared.start(start.recorded(), self.clock)?;
+            let (running, lines) = prepared.start(start.recorded(), self.clock)?;
             output.record(running);
-            for (level, text) in &said {
+            for (level, text) in &lines {
                 output.log(self.clock.now(), *level, text);
             }
         }

@@ -174,8 +174,8 @@ impl Output {
             What::Datagram(_) | What::Connless(_) | What::Answer(_) => {}
         }
         if let What::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
-            // Where to connect to, as at the start.
-            if !self.style.quiet {
+            // Where to connect to, as at the start. The screen has a row for it.
+            if !self.style.quiet && self.screen.is_none() {
                 self.say(&format!("teetap: {notice}"));
             }
             if !self.style.json {

@@ -19,7 +19,7 @@
 //! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the one that was silent longest is dropped, idle ones
 //! are dropped after [`IDLE`]), and [`MAX_WAITING`] waiting datagrams.
 //!
-//! It does not check acks: that takes all datagrams of a session from its start.
+//! Acks are not checked: a check needs all datagrams of a session from its start.
 
 mod evidence;
 mod flow;

@@ -150,7 +150,7 @@ impl<R: Read> Playback<R> {
     /// Returns the next item; `None` at the end.
     ///
     /// # Errors
-    /// See [`ReadError`]. It comes after everything before the damage, and nothing follows.
+    /// See [`ReadError`]. Everything before the damage comes first; nothing follows.
     pub fn read(&mut self) -> Result<Option<Item>, ReadError> {
         loop {
             // Events of the observer follow those taken from it.

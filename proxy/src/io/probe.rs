@@ -174,13 +174,13 @@ fn ask(finding: &mut Finding, proto: Option<Proto>, registry: &Registry, clock: 
     socket.set_nonblocking(false)?;
     let [own @ .., byte, extra] = entropy::<6>()?;
     let own = Token(own);
-    let asked: Vec<Family> = match proto {
+    let requested: Vec<Family> = match proto {
         None => vec![Family::Six, Family::Seven],
         Some(Proto::V7) => vec![Family::Seven],
         Some(_) => vec![Family::Six],
     };
     let start = clock.now();
-    for family in &asked {
+    for family in &requested {
         socket.send(&match family {
             Family::Six => info_request(byte, extra),
             Family::Seven => token_request(own),
@@ -188,7 +188,7 @@ fn ask(finding: &mut Finding, proto: Option<Proto>, registry: &Registry, clock: 
     }
     let mut buffer = [0; 2048];
     let mut deadline = start + PATIENCE;
-    while !asked.iter().all(|family| finding.has_info(*family)) {
+    while !requested.iter().all(|family| finding.has_info(*family)) {
         let Some(len) = receive(&socket, &mut buffer, deadline, clock)? else {
             break;
         };

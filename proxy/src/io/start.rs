@@ -208,10 +208,10 @@ impl Commands {
 
     /// Ends the run: CLOSE with `reason` to both legs of every session. Only the first reason counts.
     pub fn stop(&self, reason: &str) {
-        self.stop.send_if_modified(|asked| {
-            let first = asked.is_none();
+        self.stop.send_if_modified(|requested| {
+            let first = requested.is_none();
             if first {
-                *asked = Some(reason.as_bytes().into());
+                *requested = Some(reason.as_bytes().into());
             }
             first
         });

@@ -28,7 +28,7 @@ pub struct Config {
 /// The events to emit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Events {
-    /// None: there are no watchers.
+    /// No events: there are no watchers.
     Nothing,
     /// States of sessions, notices, and of the traffic only what is odd about it.
     Odd,

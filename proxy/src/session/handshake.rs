@@ -43,7 +43,7 @@ pub(crate) enum Step {
 
 #[derive(Debug)]
 pub(crate) struct Connect6 {
-    asked: Proto,
+    requested: Proto,
     own: Token,
 }
 
@@ -63,7 +63,10 @@ impl Handshake {
     pub(crate) fn new(proto: Proto, own: Token) -> Self {
         match proto {
             Proto::V7 => Self::AskToken(AskToken { own }),
-            Proto::V6 | Proto::V65 | Proto::Ddnet => Self::Connect6(Connect6 { asked: proto, own }),
+            Proto::V6 | Proto::V65 | Proto::Ddnet => Self::Connect6(Connect6 {
+                requested: proto,
+                own,
+            }),
         }
     }
 
@@ -72,9 +75,12 @@ impl Handshake {
         let mut payload = Vec::new();
         let (proto, token) = match self {
             Self::Connect6(state) => {
-                control::connect(state.asked, state.own, &mut payload);
+                control::connect(state.requested, state.own, &mut payload);
                 // A DDNet client that knows no token yet shows ffffffff; 0.6.5 sets no token flag.
-                (state.asked, (state.asked == Proto::Ddnet).then_some(Token::NONE))
+                (
+                    state.requested,
+                    (state.requested == Proto::Ddnet).then_some(Token::NONE),
+                )
             }
             Self::AskToken(state) => {
                 control::token_request(state.own, &mut payload);
@@ -118,20 +124,20 @@ impl Connect6 {
     /// The three answers: with the token flag in the header (0.6.5), with `TKEN` and a token (DDNet), bare.
     fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
         let own = self.own;
-        let asked = self.asked;
+        let requested = self.requested;
         let stay = Step::Stay(Handshake::Connect6(self));
         let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
             return stay;
         };
         // DDNet gives an old client a slot at CONNECT and says so once: traffic says the same. It cannot ack anything
         // yet.
-        let may_have_slot = asked != Proto::Ddnet && packet.header.ack == Seq::ZERO;
+        let may_have_slot = requested != Proto::Ddnet && packet.header.ack == Seq::ZERO;
         if !packet.header.flags.contains(Flags::CONTROL) {
             let has_slot = may_have_slot && packet.header.token.is_none();
             return if has_slot { tokenless(true) } else { stay };
         }
         if let Some(shown) = packet.header.token {
-            if asked != Proto::V65 || shown != own {
+            if requested != Proto::V65 || shown != own {
                 return stay;
             }
             return match Control::parse(Proto::V65, packet.payload) {
@@ -144,7 +150,7 @@ impl Connect6 {
         }
         match Control::parse(Proto::V6, packet.payload) {
             Some(Control::ConnectAccept { .. }) => match packet.payload {
-                [_, b'T', b'K', b'E', b'N', a, b, c, d, ..] if asked == Proto::Ddnet => {
+                [_, b'T', b'K', b'E', b'N', a, b, c, d, ..] if requested == Proto::Ddnet => {
                     accepted(Proto::Ddnet, Token([*a, *b, *c, *d]))
                 }
                 _ => tokenless(false),

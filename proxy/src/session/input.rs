@@ -69,7 +69,7 @@ pub enum Input<'a> {
     Timeout,
     /// New rules; `None` = none.
     Program(Option<Arc<Program>>),
-    /// A command of a person. It gets one [`Answer`](super::Answer).
+    /// A command of a user, answered by one [`Answer`](super::Answer).
     Command {
         /// The number of the command, which its answer has too.
         id: CommandId,

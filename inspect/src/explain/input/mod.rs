@@ -187,8 +187,8 @@ fn plain(text: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// Returns the bytes of one line, whose first character is in column `before + 1`. A byte has two digits; after `0x`
-/// it may have one.
+/// Returns the bytes of one line; its first character is in column `before + 1`. A byte has two digits, or one after
+/// `0x`.
 fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     // A first digit, and true if `0x` is right before it.

@@ -156,10 +156,10 @@ fn errors_have_a_place() {
         ("0x0000:  10zz  ..", "line 1, column 12", "'z' is not a hex digit"),
         ("{0x10", "line 1, column 1", "'{' is not a hex digit"),
     ] {
-        let told = format!("{place}: {what}; use xxd, hexdump -C or plain hex");
-        assert_eq!(from_text(text).unwrap_err().to_string(), told);
+        let expected = format!("{place}: {what}; use xxd, hexdump -C or plain hex");
+        assert_eq!(from_text(text).unwrap_err().to_string(), expected);
     }
-    for (text, told) in [
+    for (text, expected) in [
         ("", "no bytes"),
         (" \n\t", "no bytes"),
         (
@@ -169,7 +169,7 @@ fn errors_have_a_place() {
         (&long, "more than 65507 bytes, the most of a UDP datagram"),
         (&text, "more than 65507 bytes, the most of a UDP datagram"),
     ] {
-        assert_eq!(from_text(text).unwrap_err().to_string(), told);
+        assert_eq!(from_text(text).unwrap_err().to_string(), expected);
     }
     let capture = [&[0xd4, 0xc3, 0xb2, 0xa1][..], &[0; 30]].concat();
     assert_eq!(from_bytes(&capture), Err(InputError::Capture));
@@ -253,7 +253,7 @@ fn strings_and_lists_of_code_are_read() {
 
 #[test]
 fn code_that_may_be_read_in_two_ways_is_refused() {
-    for (text, told) in [
+    for (text, expected) in [
         ("[16, 0, 0, 1]", "line 1, column 2: this number may be decimal"),
         ("[16, -1]", "line 1, column 2: this number may be decimal"),
         ("[12, 34]", "line 1, column 2: this number may be decimal"),
@@ -283,7 +283,7 @@ fn code_that_may_be_read_in_two_ways_is_refused() {
         ("b\"\\x10\nab\"", "line 1, column 2: this string does not end"),
     ] {
         let error = from_text(text).unwrap_err().to_string();
-        assert!(error.starts_with(told), "{text}: {error}");
+        assert!(error.starts_with(expected), "{text}: {error}");
     }
 }
 

@@ -20,7 +20,7 @@ pub use traffic::{DatagramBody, SessionBody};
 /// The version of the schema.
 pub const VERSION: u8 = 2;
 
-/// The oldest version that is read. Its notices are `log` lines without `program`.
+/// The oldest version that is read. In it notices are `log` lines without `program`.
 pub const OLDEST: u8 = 1;
 
 /// One line, as it is written.
@@ -82,7 +82,7 @@ macro_rules! events {
             /// Reads the fields of an event from its line; `None` for an event of a later version.
             ///
             /// # Errors
-            /// Those of serde.
+            /// The line is not JSON, or a field is missing or of another type.
             pub(super) fn read(event: &str, line: &'a [u8]) -> serde_json::Result<Option<Self>> {
                 Ok(Some(match event {
                     $($name => Self::$variant(serde_json::from_slice(line)?),)*

@@ -200,7 +200,7 @@ pub struct DatagramBody {
     /// As received. Of lines, with `-vv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) hex: Option<Hex>,
-    /// Each datagram that left because of it. Of lines, with `-vv`.
+    /// Each datagram sent in return. Only in lines, with `-vv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) hex_out: Option<Vec<Hex>>,
     /// True if it was received, and the number of datagrams that left: the packets that follow in a capture.
@@ -213,7 +213,7 @@ pub struct DatagramBody {
 pub(in crate::jsonl) struct HeaderBody {
     /// Bytes as received; null when no peer sent it.
     pub(in crate::jsonl) size: Option<usize>,
-    /// Bytes of each datagram that left because of it.
+    /// The size in bytes of each datagram sent in return.
     pub(in crate::jsonl) sizes_out: Vec<usize>,
     /// control, resend, compression.
     pub(in crate::jsonl) flags: Vec<Cow<'static, str>>,

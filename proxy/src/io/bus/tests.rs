@@ -114,7 +114,7 @@ fn what_has_no_room_is_missed_by_all_and_counted_also_at_the_end() {
     assert_eq!(watcher.lost(), room - 8 + 5 + 1);
 }
 
-/// Whatever many of them do not do: the stage works once per event, and the ones that look miss nothing.
+/// The stage works once per event, however many watchers stall, and a watcher that keeps up misses nothing.
 #[test]
 fn stalled_watchers_cost_the_others_nothing() {
     let (bus, mut publisher, mut worker) = counting(16);

@@ -3,8 +3,9 @@
 //! # The file
 //!
 //! JSON lines, version [`VERSION`]. The first line is the [`Header`]: the version, what the core was made of (the
-//! secret of its tokens included), its seed, server, listen address, wall clock and the text of custom definitions. Then one [`Entry`] per input, with
-//! what the core sent, opened and closed because of it; bytes are hex. The last line is an [`End`].
+//! secret of the tokens included), seed, server, listen address, wall clock and the text of custom definitions. Then one
+//! [`Entry`] per input, with the datagrams that the core sent in return and the sockets that it opened and closed; bytes
+//! are hex. The last line is an [`End`].
 //!
 //! ```text
 //! {"input_log":4,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}

@@ -29,7 +29,7 @@ pub(super) struct NamedTokens(VecDeque<(SocketAddr, Token)>);
 
 impl NamedTokens {
     fn remember(&mut self, client: SocketAddr, token: Token) {
-        self.0.retain(|asked| *asked != (client, token));
+        self.0.retain(|requested| *requested != (client, token));
         let mut of_client = self.0.iter().enumerate().filter(|(_, (addr, _))| *addr == client);
         let oldest = of_client.next().map(|(index, _)| index);
         if let Some(oldest) = oldest.filter(|_| of_client.count() + 1 >= MAX_ASKED_PER_ADDRESS) {
@@ -175,7 +175,7 @@ impl Hub {
             write(Proto::V7, &header, &payload, None, out)
         });
         if self.env.out.is_watched_closely() {
-            let asked = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, std::iter::empty());
+            let requested = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, std::iter::empty());
             let answer = Datagram::new(
                 Dir::S2c,
                 Proto::V7,
@@ -183,7 +183,7 @@ impl Hub {
                 &[],
                 self.env.out.sent_since(mark),
             );
-            for mut event in [asked, answer] {
+            for mut event in [requested, answer] {
                 event.leg = Some(Side::Client);
                 event.ends.client = Some(addr.addr);
                 self.env.out.event(self.env.now, None, What::Datagram(event));
@@ -211,7 +211,7 @@ impl Hub {
         let Some(link) = self.sessions.links.get(&id) else {
             return false;
         };
-        if link.asked() != connect.proto {
+        if link.requested() != connect.proto {
             return false;
         }
         match connect.proto {
@@ -266,8 +266,8 @@ impl Hub {
 
     /// Returns true if this address was given the token: for the token that it names now or for one it named before.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
-        let mut asked = std::iter::once(named).chain(self.named.of(addr.addr));
-        asked.any(|named| self.tokens.token(addr.addr, Purpose::Named(named)) == shown)
+        let mut requested = std::iter::once(named).chain(self.named.of(addr.addr));
+        requested.any(|named| self.tokens.token(addr.addr, Purpose::Named(named)) == shown)
     }
 
     fn open(
@@ -288,7 +288,7 @@ impl Hub {
             server: self.env.listeners.server(addr.listener),
             listen_port: self.env.listeners.port(addr.listener),
             upstream,
-            asked: connect.proto,
+            requested: connect.proto,
             client_token,
             // The client goes on showing the token that it was given.
             token: connect

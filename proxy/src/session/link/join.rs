@@ -31,17 +31,17 @@ impl Link {
     /// A client's first CONNECT: opens the server leg.
     pub(crate) fn open(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
         let now = opened.at;
-        let mut client = Leg::new(opened.asked, now);
+        let mut client = Leg::new(opened.requested, now);
         // Before the server has answered, a refusal shows the token that the client named; only a 0.7 client has
         // got one from us.
         client.token_out = opened.client_token;
-        client.token_in = (opened.asked == Proto::V7).then_some(opened.token);
-        let handshake = Handshake::new(opened.asked, opened.own);
+        client.token_in = (opened.requested == Proto::V7).then_some(opened.token);
+        let handshake = Handshake::new(opened.requested, opened.own);
         let mut link = Self {
             opened,
             local: None,
             client,
-            server: Leg::new(opened.asked, now),
+            server: Leg::new(opened.requested, now),
             c2s: Splice::new(),
             s2c: Splice::new(),
             phase: Phase::Opening(Opening {
@@ -147,7 +147,7 @@ impl Link {
         }
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         if let Some(Control::Close { reason }) = packet.control()
-            && (self.client.token_in.is_some() || self.opened.asked == Proto::V6)
+            && (self.client.token_in.is_some() || self.opened.requested == Proto::V6)
         {
             self.close_server_while_opening(reason.unwrap_or_default(), env);
             self.begin_closing(Some(Side::Client), reason, env);

@@ -35,7 +35,7 @@ pub(crate) struct Opened {
     pub(crate) listen_port: Option<u16>,
     pub(crate) upstream: UpstreamId,
     /// The protocol of the client's request.
-    pub(crate) asked: Proto,
+    pub(crate) requested: Proto,
     /// The token that the client named, in 0.6.5 and 0.7.
     pub(crate) client_token: Option<Token>,
     /// Our token on the client leg.
@@ -88,8 +88,8 @@ impl Link {
         self.opened.client
     }
 
-    pub(crate) fn asked(&self) -> Proto {
-        self.opened.asked
+    pub(crate) fn requested(&self) -> Proto {
+        self.opened.requested
     }
 
     pub(crate) fn client_token(&self) -> Option<Token> {
@@ -203,7 +203,7 @@ impl Link {
         if self.is_closing()
             || self
                 .unreachable_reported
-                .is_some_and(|told| env.now.since(told) < REPORT_EVERY)
+                .is_some_and(|last| env.now.since(last) < REPORT_EVERY)
         {
             return;
         }
