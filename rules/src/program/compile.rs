@@ -8,7 +8,7 @@ use teetap_wire::{Dir, Proto};
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::filter::Filter;
-use crate::syntax::{self, Action, parse_rules};
+use crate::syntax::{self, Action, Statement, parse_statements};
 
 /// The rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
@@ -98,7 +98,8 @@ pub(super) fn compile(
     let mut rules = Vec::new();
     let mut diagnostics = Vec::new();
     let mut occurrences = BTreeMap::new();
-    for rule in parse_rules(source)? {
+    for statement in parse_statements(source)? {
+        let Statement::Rule(rule) = statement;
         match Filter::check(rule.when.clone(), registry) {
             Ok((when, warnings)) => {
                 diagnostics.extend(warnings);

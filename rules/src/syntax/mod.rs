@@ -1,9 +1,11 @@
-//! The text of expressions and rules, and their trees.
+//! The text of expressions and statements, and their trees.
 //!
-//! Law: [`parse()`] and [`parse_rules`] accept any text and neither panic nor run out of stack: length, nesting and the
+//! Law: [`parse()`] and [`parse_statements`] accept any text and neither panic nor run out of stack: length, nesting and the
 //! number of arithmetic operators are limited. Printing a tree and parsing it again gives the same tree. Names are
 //! looked up later, in `check`.
 
+mod action;
+mod argument;
 mod ast;
 mod error;
 mod lex;
@@ -12,11 +14,14 @@ mod operand;
 mod parse;
 mod print;
 mod rule;
+mod statement;
 #[cfg(test)]
 mod tests;
 
+pub use action::Action;
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
 pub(crate) use error::OPERATORS;
 pub use number::{Number, Quantity, Unit};
 pub use parse::{MAX_ARITHMETIC, MAX_LENGTH, MAX_NESTING, parse};
-pub use rule::{Action, MAX_RULES, Rule, parse_rules};
+pub use rule::Rule;
+pub use statement::{MAX_STATEMENTS, Statement, parse_statements};

@@ -474,5 +474,5 @@ fn everything_wrong_is_said_with_its_place() {
         assert_eq!(wrong(source), expected, "{source}");
     }
     let many = "drop when s2c\n".repeat(1025);
-    assert_eq!(wrong(&many), ["1025:1 E007 more than 1024 rules"]);
+    assert_eq!(wrong(&many), ["1025:1 E007 more than 1024 statements"]);
 }

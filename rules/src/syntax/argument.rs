@@ -1,0 +1,58 @@
+//! Numbers with a certain quantity, as arguments of actions.
+
+use std::time::Duration;
+
+use winnow::combinator::opt;
+use winnow::prelude::*;
+
+use super::lex::{Input, Parsed, blank, cut, number};
+use super::number::{Number, Quantity};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// The maximum number of copies that `lose` suppresses, that `dup` makes, and that overtake with `reorder`.
+const MAX_TIMES: i64 = 100;
+
+/// Reads a number from 1, if there is one.
+pub(super) fn opt_times(i: &mut Input<'_>) -> Parsed<Option<u32>> {
+    let Some((value, span)) = opt_number(i)? else {
+        return Ok(None);
+    };
+    let times = measured(value, span, Quantity::Plain)?;
+    match u32::try_from(times) {
+        Ok(times @ 1..) if i64::from(times) <= MAX_TIMES => Ok(Some(times)),
+        _ => {
+            let what = format!("expected a number from 1 to {MAX_TIMES}");
+            cut(Diagnostic::new(Code::Impossible, span, what))
+        }
+    }
+}
+
+/// Reads a number, if there is one.
+pub(super) fn opt_number(i: &mut Input<'_>) -> Parsed<Option<(Number, Span)>> {
+    blank(i)?;
+    opt(number).parse_next(i)
+}
+
+/// Returns the duration that a number measures.
+pub(super) fn duration(value: Number, span: Span) -> Parsed<Duration> {
+    let micros = measured(value, span, Quantity::Duration)?;
+    Ok(Duration::from_micros(u64::try_from(micros).unwrap_or_default()))
+}
+
+/// Returns the value of a number that must measure `quantity`.
+pub(super) fn measured(number: Number, span: Span, quantity: Quantity) -> Parsed<i64> {
+    let found = number.unit.map_or(Quantity::Plain, |unit| unit.quantity());
+    match number.value().filter(|_| found == quantity) {
+        Some(value) => Ok(value),
+        None => {
+            let what = format!("expected {}, found `{number}`", quantity.name());
+            let diagnostic = Diagnostic::new(Code::MissingUnit, span, what);
+            cut(if found == Quantity::Plain {
+                diagnostic.help(format!("write `{number}{}`", quantity.usual()))
+            } else {
+                diagnostic
+            })
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Statements: the lines of a program.
+//!
+//! Law: a statement is one line and the indented lines below it. Each statement is read by itself, so that all errors
+//! of a text are found at once. The first word decides the kind of a statement.
+
+use winnow::error::ErrMode;
+use winnow::prelude::*;
+use winnow::stream::{LocatingSlice, Stateful, Stream};
+
+use super::error::wanted;
+use super::lex::{Counts, Failure, Input, Parsed};
+use super::parse::MAX_LENGTH;
+use super::rule::{Rule, rule};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// The maximum number of statements in one text.
+pub const MAX_STATEMENTS: usize = 1024;
+
+/// A statement of the language.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Statement {
+    /// Actions on the messages that match a condition.
+    Rule(Rule),
+}
+
+/// Reads a text as statements, in the order of the text.
+///
+/// # Errors
+/// Returns all errors in the order of the text.
+pub fn parse_statements(text: &str) -> Result<Vec<Statement>, Vec<Diagnostic>> {
+    let (mut statements, mut errors) = (Vec::new(), Vec::new());
+    for (at, span) in places(text).into_iter().enumerate() {
+        if at == MAX_STATEMENTS {
+            let what = format!("more than {MAX_STATEMENTS} statements");
+            errors.push(Diagnostic::new(Code::TooComplex, span, what));
+            break;
+        }
+        match parse_statement(text, span) {
+            Ok(statement) => statements.push(statement),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(statements)
+    } else {
+        Err(errors)
+    }
+}
+
+/// Returns the places of the statements: a line that is neither blank nor a comment, and the indented lines below it.
+fn places(text: &str) -> Vec<Span> {
+    let mut places: Vec<Span> = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let span = Span::new(start, start + line.trim_end().len());
+        start += line.len();
+        let is_blank = line.trim().is_empty() || line.trim_start().starts_with('#');
+        let is_indented = line.starts_with([' ', '\t']);
+        match places.last_mut() {
+            Some(last) if is_indented && !is_blank => last.end = span.end,
+            _ if is_blank => {}
+            _ => places.push(span),
+        }
+    }
+    places
+}
+
+fn parse_statement(text: &str, span: Span) -> Result<Statement, Diagnostic> {
+    if span.end - span.start > MAX_LENGTH {
+        let what = format!("a statement longer than {MAX_LENGTH} bytes");
+        return Err(Diagnostic::new(Code::TooComplex, span, what));
+    }
+    let mut input = Stateful {
+        input: LocatingSlice::new(text.get(..span.end).unwrap_or(text)),
+        state: Counts::default(),
+    };
+    input.next_slice(span.start);
+    statement(&mut input).map_err(|error| match error {
+        ErrMode::Cut(Failure(Some(diagnostic))) | ErrMode::Backtrack(Failure(Some(diagnostic))) => {
+            *diagnostic
+        }
+        _ => wanted(&input, "a statement"),
+    })
+}
+
+fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
+    rule.map(Statement::Rule).parse_next(i)
+}
