@@ -12,7 +12,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use tables::{CODES, Code, EOF, EOF_BITS, WINDOW, descend, is_leaf, step};
+use tables::{BATCH, CODES, Code, EOF, EOF_BITS, WINDOW, descend, is_leaf, step};
 
 /// The end of a stream whose bits end on a byte boundary. At other places both forms are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -154,11 +154,11 @@ fn code(byte: u8) -> Code {
 fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanError, usize)> {
     let mut len = 0;
     loop {
+        len += inflate_rounds(reader, out.get_mut(len..).unwrap_or_default());
         if reader.have < LONGEST {
             reader.refill();
         }
         let found = step(reader.bits);
-        // A step usually yields several symbols: eight bytes are written, and `len` grows by those that count.
         if found.count() > 0
             && found.bits() <= reader.have
             && let Some(room) = out.get_mut(len..).and_then(<[u8]>::first_chunk_mut)
@@ -168,9 +168,9 @@ fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanErr
             len += found.count();
             continue;
         }
-        let (symbol, bits) = match found.count() {
-            0 => long_code(found.node(), found.bits(), reader.bits),
-            _ => (u16::from(found.symbols()[0]), found.first_bits()),
+        let (symbol, bits) = match (found.count(), found.symbols()) {
+            (0, _) => long_code(found.node(), found.bits(), reader.bits),
+            (_, [first, ..]) => (u16::from(first), u32::from(code(first).len)),
         };
         if bits > reader.have {
             return Err((HuffmanError::EndOfInput, len));
@@ -182,6 +182,42 @@ fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanErr
         *out.get_mut(len).ok_or((HuffmanError::OutputFull, len))? = byte;
         len += 1;
     }
+}
+
+/// The number of steps between two refills.
+const ROUND: usize = (56 / WINDOW) as usize;
+
+/// Inflates as long as input and output have room for a whole round and no code is longer than a window. A step is then
+/// one look-up without a check of either. Returns the number of clear bytes written.
+fn inflate_rounds(reader: &mut Reader<'_>, out: &mut [u8]) -> usize {
+    let (mut bits, mut have, mut at) = (reader.bits, reader.have, reader.at);
+    let mut len = 0;
+    'rounds: while let Some(word) = reader.input.get(at..).and_then(<[u8]>::first_chunk)
+        && let Some(room) = out
+            .get_mut(len..)
+            .and_then(<[u8]>::first_chunk_mut::<{ ROUND * BATCH }>)
+    {
+        bits |= u64::from_le_bytes(*word) << have;
+        at += ((63 - have) >> 3) as usize;
+        have |= 56;
+        let mut written = 0;
+        for _ in 0..ROUND {
+            let found = step(bits);
+            if found.count() == 0 {
+                len += written;
+                break 'rounds;
+            }
+            if let Some(place) = room.get_mut(written..written + BATCH) {
+                place.copy_from_slice(&found.symbols());
+            }
+            bits = found.skip(bits);
+            have -= found.bits();
+            written += found.count();
+        }
+        len += written;
+    }
+    (reader.bits, reader.have, reader.at) = (bits, have, at);
+    len
 }
 
 /// Follows a code that starts with the `used` low bits of `bits` and leads to `node`. Returns the leaf and the length
