@@ -114,11 +114,16 @@ delay 30ms unordered when c2s and not vital and t > 4s
 twice: dup 2 when c2s and vital and pkt.seq == 12
 lose 2 times when s2c and pkt.seq in {14 21}
 reorder 2 when c2s and not vital and t <= 4s
+drop when s2c and vital chance 10%
+dup when s2c and vital every 7 first 4 per global
+drop when c2s and not vital skip 3 max 1 per 2s from 5s
+delay 20ms when c2s and vital after pkt.seq == 20 until pkt.seq > 30
 ";
 
 /// The ones that take their place; the first keeps its name.
 const OTHERS: &str = "late: delay 40ms when s2c and vital
 swap when c2s and vital and pkt.seq > 40
+dup when s2c and vital every 7 first 4 per global
 ";
 
 fn compiled(source: &str) -> Option<Arc<Program>> {

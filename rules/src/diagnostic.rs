@@ -52,6 +52,7 @@ codes! {
     Chained         "E009" Error   "chained comparisons"
     BadRegex        "E010" Error   "not a regular expression"
     UnknownAction   "E011" Error   "no such action"
+    Repeated        "E012" Error   "a modifier that stands twice"
     UnknownName     "E101" Error   "no message or fact has this name"
     NotHere         "E102" Error   "a name that is not allowed here"
     UnknownField    "E103" Error   "the message has no such field"

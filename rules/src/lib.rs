@@ -22,6 +22,7 @@ pub mod program;
 pub mod syntax;
 
 mod check;
+mod dice;
 mod filter;
 mod span;
 mod verdict;
@@ -30,6 +31,6 @@ pub use check::{class_of, is_word, vocabulary};
 pub use diagnostic::{Diagnostic, Severity, Style};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
-pub use program::{Logic, Opening, Program};
+pub use program::{Logic, Opening, Program, Shared};
 pub use span::Span;
 pub use verdict::{Decide, Fate, Made, Message, Order, PacketFacts, RuleId, Verdict};

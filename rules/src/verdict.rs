@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use teetap_wire::{Dir, MessageId, Note, Proto, Seq};
 
+use crate::program::Shared;
+
 /// A message on its way through the proxy, as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
@@ -52,8 +54,9 @@ pub struct PacketFacts<'a> {
 /// The decisions about the messages of one session. [`Program::open`](crate::Program::open) creates them; they are
 /// dropped when the session ends or another program is set.
 pub trait Decide: Any + Send {
-    /// Decides about the first copy of a message.
-    fn decide(&mut self, message: &Message<'_>) -> Verdict;
+    /// Decides about the first copy of a message. `shared` has the counts that all sessions share, which
+    /// [`Program::share`](crate::Program::share) creates.
+    fn decide(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict;
 
     /// Observes the first copy of a message that passes without a decision: the program does not act in its direction,
     /// or the direction may not be renumbered yet. See [`Logic::observes`](crate::Logic::observes).

@@ -4,7 +4,7 @@
 
 use std::{net::UdpSocket, sync::Arc, thread, time::Duration};
 
-use teetap_rules::{Decide, Logic, Message, Opening, Program, RuleId, Verdict};
+use teetap_rules::{Decide, Logic, Message, Opening, Program, RuleId, Shared, Verdict};
 use teetap_wire::{Dir, Proto, def::Registry};
 
 use super::*;
@@ -110,7 +110,7 @@ fn the_proxy_ends_when_nobody_holds_it_any_more() {
 struct Broken;
 
 impl Decide for Broken {
-    fn decide(&mut self, _: &Message<'_>) -> Verdict {
+    fn decide(&mut self, _: &Message<'_>, _: &mut Shared) -> Verdict {
         Verdict::PASS
     }
 }

@@ -10,7 +10,7 @@ use teetap_kit::{
     rules::{made, program},
 };
 use teetap_proxy::session::{Input, Notice, What};
-use teetap_rules::{Decide, Message, Verdict};
+use teetap_rules::{Decide, Message, Shared, Verdict};
 use teetap_wire::{Dir, Side};
 
 use crate::stage::{PAIRS, Phase, Stage};
@@ -123,7 +123,7 @@ fn what_opens_nothing_keeps_nothing() {
 struct Echo;
 
 impl Decide for Echo {
-    fn decide(&mut self, message: &Message<'_>) -> Verdict {
+    fn decide(&mut self, message: &Message<'_>, _: &mut Shared) -> Verdict {
         let made = made(Dir::S2c, "made");
         Verdict {
             after: if message.vital { Vec::new() } else { vec![made] },

@@ -21,7 +21,7 @@ use teetap_proxy::session::{
     self, Action, Answer, Command, CommandId, Config, Held, HeldId, Hub, Input, ListenerId, Notice, Output,
     Placed, SessionId, Time, UpstreamId, What,
 };
-use teetap_rules::{Decide, Fate, Made, Message, Program, RuleId, Verdict};
+use teetap_rules::{Decide, Fate, Made, Message, Program, RuleId, Shared, Verdict};
 use teetap_wire::{Dir, Packet, Scratch};
 
 /// One of each kind of framing.
@@ -389,7 +389,7 @@ struct Rules {
 }
 
 impl Decide for Rules {
-    fn decide(&mut self, message: &Message<'_>) -> Verdict {
+    fn decide(&mut self, message: &Message<'_>, _: &mut Shared) -> Verdict {
         let text = match extended::redirect_port(message.data) {
             Some(port) => format!(">{port}"),
             None => String::from_utf8_lossy(message.data)

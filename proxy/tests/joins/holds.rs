@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use teetap_kit::rules::program;
 use teetap_proxy::session::{Command, Notice, SessionId};
-use teetap_rules::{Decide, Fate, Made, Message, Order, RuleId, Verdict};
+use teetap_rules::{Decide, Fate, Made, Message, Order, RuleId, Shared, Verdict};
 use teetap_wire::Dir;
 
 use crate::bench::{Bench, fate, made, on_each_kind, with_rules};
@@ -115,7 +115,7 @@ struct Ticks {
 }
 
 impl Decide for Ticks {
-    fn decide(&mut self, _: &Message<'_>) -> Verdict {
+    fn decide(&mut self, _: &Message<'_>, _: &mut Shared) -> Verdict {
         Verdict::PASS
     }
 

@@ -11,7 +11,7 @@ use teetap_kit::{
     world::{Witness, hub},
 };
 use teetap_proxy::session::{Input, Notice, Output, Time};
-use teetap_rules::{Decide, Fate, Message, Verdict};
+use teetap_rules::{Decide, Fate, Message, Shared, Verdict};
 use teetap_wire::Dir;
 
 use crate::stage::{GREETING, PAUSE, Pair, Stage, has, pair};
@@ -88,7 +88,7 @@ impl Witness for Eye {
 struct Meddle(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Decide for Meddle {
-    fn decide(&mut self, message: &Message<'_>) -> Verdict {
+    fn decide(&mut self, message: &Message<'_>, _: &mut Shared) -> Verdict {
         self.0.lock().unwrap().push(message.data.to_vec());
         let id = game::system(message.data).map(|(id, _)| id);
         if id.is_some_and(|id| (game::MAP_CHANGE..=game::INPUT).contains(&id)) {

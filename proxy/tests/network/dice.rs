@@ -7,7 +7,7 @@ use std::{
 };
 
 use teetap_kit::{link::Random, rules::made};
-use teetap_rules::{Decide, Fate, Message, Order, Verdict};
+use teetap_rules::{Decide, Fate, Message, Order, Shared, Verdict};
 use teetap_wire::Dir;
 
 /// A thing that can happen to a message.
@@ -74,7 +74,7 @@ impl Dice {
 }
 
 impl Decide for Dice {
-    fn decide(&mut self, message: &Message<'_>) -> Verdict {
+    fn decide(&mut self, message: &Message<'_>, _: &mut Shared) -> Verdict {
         if !message.vital {
             return Verdict::PASS;
         }

@@ -1,14 +1,16 @@
 //! From text to rules.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use teetap_wire::def::{Def, Registry};
 use teetap_wire::{Dir, Proto};
 
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
+use crate::dice::hash;
 use crate::filter::Filter;
-use crate::syntax::{self, Action, Statement, parse_statements};
+use crate::syntax::{self, Action, Every, Expr, Max, Modifiers, Scope, Statement, parse_statements};
 
 /// The rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
@@ -32,10 +34,31 @@ pub(super) struct Rules {
 pub(super) struct Rule {
     /// The name, or else the text, followed by its occurrence if it is not the first with that text.
     pub(super) identity: Box<str>,
+    /// The hash of the identity.
+    pub(super) hash: u64,
     pub(super) actions: Vec<Action>,
     pub(super) when: Filter,
+    /// The condition that begins its window; `None` if it begins with the session.
+    pub(super) after: Option<Filter>,
+    /// The condition that ends its window.
+    pub(super) until: Option<Filter>,
+    pub(super) limits: Limits,
+    /// The index of its counts among those that all sessions share.
+    pub(super) shared: Option<usize>,
     /// The protocols and directions in which it can match.
     reach: Vec<(Proto, Dir)>,
+}
+
+/// The modifiers that count, draw and look at the time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) chance: Option<u32>,
+    pub(super) every: Option<Every>,
+    pub(super) skip: u32,
+    pub(super) first: Option<u32>,
+    pub(super) max: Option<Max>,
+    pub(super) from: Option<Duration>,
+    pub(super) to: Option<Duration>,
 }
 
 impl Rule {
@@ -43,11 +66,35 @@ impl Rule {
     pub(super) fn reaches(&self, proto: Proto, dir: Dir) -> bool {
         self.reach.contains(&(proto, dir))
     }
+
+    /// Returns true if it makes random decisions.
+    pub(super) fn draws(&self) -> bool {
+        self.limits.chance.is_some()
+    }
+
+    /// Returns all its conditions.
+    fn filters(&self) -> impl Iterator<Item = &Filter> {
+        [Some(&self.when), self.after.as_ref(), self.until.as_ref()]
+            .into_iter()
+            .flatten()
+    }
+
+    /// Returns true if messages of this direction change what it remembers.
+    fn listens(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
+        let windows = [self.after.as_ref(), self.until.as_ref()];
+        self.filters()
+            .any(|filter| filter.remembers_in(registry, proto, dir))
+            || windows
+                .into_iter()
+                .flatten()
+                .any(|window| window.usual_reach(registry).dir(proto, dir))
+    }
 }
 
 impl Rules {
     fn new(rules: Vec<Rule>, registry: &'static Registry) -> Self {
-        let any = |needs: fn(&Filter) -> bool| rules.iter().any(|rule| needs(&rule.when));
+        let filters = || rules.iter().flat_map(Rule::filters);
+        let any = |needs: fn(&Filter) -> bool| filters().any(needs);
         let stores = Stores::new(registry);
         let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && stores.follows(proto, dir, def);
         // The oddities of a snapshot are known only to those who follow them all.
@@ -55,7 +102,7 @@ impl Rules {
             when.needs_snapshots() || when.needs_notes() && when.may_match(registry, is_snapshot)
         };
         let needs = Needs {
-            snapshots: rules.iter().any(|rule| reads_snapshots(&rule.when)),
+            snapshots: filters().any(reads_snapshots),
             names: if any(Filter::needs_players) {
                 Names::All
             } else {
@@ -70,9 +117,7 @@ impl Rules {
         let observes = |&(proto, dir): &(Proto, Dir)| {
             let mut defs = registry.defs(proto.into());
             defs.any(|def| learns(proto, dir, def))
-                || rules
-                    .iter()
-                    .any(|rule| rule.when.remembers_in(registry, proto, dir))
+                || rules.iter().any(|rule| rule.listens(registry, proto, dir))
         };
         Self {
             acts: places().filter(acts).collect(),
@@ -96,22 +141,17 @@ pub(super) fn compile(
     registry: &'static Registry,
 ) -> Result<(Rules, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut rules = Vec::new();
-    let mut diagnostics = Vec::new();
-    let mut occurrences = BTreeMap::new();
+    let mut checker = Checker {
+        registry,
+        diagnostics: Vec::new(),
+        occurrences: BTreeMap::new(),
+        shared: 0,
+    };
     for statement in parse_statements(source)? {
         let Statement::Rule(rule) = statement;
-        match Filter::check(rule.when.clone(), registry) {
-            Ok((when, warnings)) => {
-                diagnostics.extend(warnings);
-                let identity = identity(&rule, &mut occurrences).unwrap_or_else(|error| {
-                    diagnostics.push(error);
-                    Box::default()
-                });
-                rules.push(checked(identity, rule.actions, when, registry));
-            }
-            Err(errors) => diagnostics.extend(errors),
-        }
+        rules.extend(checker.rule(rule));
     }
+    let mut diagnostics = checker.diagnostics;
     sort(&mut diagnostics);
     let is_error = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
     if diagnostics.iter().any(is_error) {
@@ -121,35 +161,88 @@ pub(super) fn compile(
     Ok((Rules::new(rules, registry), diagnostics))
 }
 
-fn checked(identity: Box<str>, actions: Vec<Action>, when: Filter, registry: &Registry) -> Rule {
-    let usual = when.usual_reach(registry);
-    Rule {
-        identity,
-        actions,
-        reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
-        when,
+/// The check of the rules of one text.
+struct Checker {
+    registry: &'static Registry,
+    diagnostics: Vec<Diagnostic>,
+    /// The number of rules with each identity so far.
+    occurrences: BTreeMap<String, u32>,
+    /// The number of rules `per global` so far.
+    shared: usize,
+}
+
+impl Checker {
+    /// Checks a rule. `None` if it has an error in a condition.
+    fn rule(&mut self, rule: syntax::Rule) -> Option<Rule> {
+        let identity = self.identity(&rule);
+        let when = self.filter(rule.when);
+        let Modifiers { after, until, .. } = rule.modifiers;
+        let [after, until] = [after, until].map(|window| window.map(|expr| self.filter(expr)));
+        let is_shared = rule.modifiers.scope == Some(Scope::Global);
+        let shared = is_shared.then_some(self.shared);
+        self.shared += usize::from(is_shared);
+        let when = when?;
+        let usual = when.usual_reach(self.registry);
+        Some(Rule {
+            hash: hash(&identity),
+            identity,
+            actions: rule.actions,
+            reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
+            when,
+            after: open(after)?,
+            until: open(until)?,
+            limits: Limits {
+                chance: rule.modifiers.chance,
+                every: rule.modifiers.every,
+                skip: rule.modifiers.skip.unwrap_or_default(),
+                first: rule.modifiers.first,
+                max: rule.modifiers.max,
+                from: rule.modifiers.from,
+                to: rule.modifiers.to,
+            },
+            shared,
+        })
+    }
+
+    fn filter(&mut self, expr: Expr) -> Option<Filter> {
+        let (filter, diagnostics) = match Filter::check(expr, self.registry) {
+            Ok((filter, warnings)) => (Some(filter), warnings),
+            Err(errors) => (None, errors),
+        };
+        self.diagnostics.extend(diagnostics);
+        filter
+    }
+
+    /// Returns the identity of a rule. Two rules with the same name are an error; those with the same text are counted.
+    fn identity(&mut self, rule: &syntax::Rule) -> Box<str> {
+        let text = rule
+            .name
+            .as_ref()
+            .map_or_else(|| rule.to_string(), |name| name.text.clone());
+        let count = self.occurrences.entry(text.clone()).or_default();
+        *count += 1;
+        match (&rule.name, *count) {
+            (_, 1) => text.into(),
+            (None, count) => format!("{text} #{count}").into(),
+            (Some(name), _) => {
+                let what = format!("two rules are called `{text}`");
+                self.diagnostics
+                    .push(Diagnostic::new(Code::NotHere, name.span, what));
+                Box::default()
+            }
+        }
+    }
+}
+
+/// Returns the window of a rule, if it has no error.
+fn open(window: Option<Option<Filter>>) -> Option<Option<Filter>> {
+    match window {
+        Some(filter) => filter.map(Some),
+        None => Some(None),
     }
 }
 
 fn places() -> impl Iterator<Item = (Proto, Dir)> {
     let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
     Proto::ALL.into_iter().flat_map(of)
-}
-
-/// Returns the identity of a rule. Two rules with the same name are an error; those with the same text are counted.
-fn identity(rule: &syntax::Rule, occurrences: &mut BTreeMap<String, u32>) -> Result<Box<str>, Diagnostic> {
-    let text = rule
-        .name
-        .as_ref()
-        .map_or_else(|| rule.to_string(), |name| name.text.clone());
-    let count = occurrences.entry(text.clone()).or_default();
-    *count += 1;
-    match (&rule.name, *count) {
-        (_, 1) => Ok(text.into()),
-        (None, count) => Ok(format!("{text} #{count}").into()),
-        (Some(name), _) => {
-            let what = format!("two rules are called `{text}`");
-            Err(Diagnostic::new(Code::NotHere, name.span, what))
-        }
-    }
 }

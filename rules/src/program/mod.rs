@@ -7,9 +7,11 @@
 //! | module | part |
 //! |---|---|
 //! | `compile` | from text to rules |
+//! | `progress` | the memory of one rule: counts and windows |
 //! | `state` | the memory of rules about one session, and their decisions |
 
 mod compile;
+mod progress;
 mod state;
 
 use std::{fmt, sync::Arc};
@@ -19,6 +21,8 @@ use teetap_wire::{Dir, Proto};
 
 use crate::diagnostic::Diagnostic;
 use crate::verdict::{Decide, RuleId};
+
+pub use progress::Shared;
 
 /// A text and its meaning; cheap to clone.
 #[derive(Clone)]
@@ -69,6 +73,12 @@ pub trait Logic: Send + Sync {
     /// Creates the state of a session. `before` is the state that another program had of the same session; the memory
     /// of its rules may be carried over.
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide>;
+
+    /// Creates the counts that all sessions share. `before` has those of the program that was set before; rules that
+    /// are in both keep theirs.
+    fn share(&self, _before: Shared) -> Shared {
+        Shared::default()
+    }
 
     /// Returns the name of a rule: its own, or else its text.
     fn rule(&self, id: RuleId) -> Option<&str>;
@@ -129,6 +139,12 @@ impl Program {
     #[must_use]
     pub fn open(&self, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
         Arc::clone(&self.logic).open(session, before)
+    }
+
+    /// Creates the counts that all sessions share, see [`Logic::share`].
+    #[must_use]
+    pub fn share(&self, before: Shared) -> Shared {
+        self.logic.share(before)
     }
 
     /// Returns the name of a rule, see [`Logic::rule`].

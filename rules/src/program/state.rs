@@ -9,9 +9,11 @@ use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq};
 
 use super::compile::{Rule, Rules};
+use super::progress::{Counts, Progress, Shared, name_hash};
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
-use crate::eval::{Identity, Lazy, Memory, SessionState};
+use crate::dice::{Dice, Key};
+use crate::eval::{Facts, Identity, Lazy, SessionState};
 use crate::syntax::Action;
 use crate::verdict::{Decide, Fate, Message, Order, RuleId, Verdict};
 
@@ -23,11 +25,11 @@ impl Logic for Rules {
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
         let before: Option<Box<dyn Any>> = before.map(|before| before as Box<dyn Any>);
         let mut before = before.and_then(|before| before.downcast::<State>().ok());
-        let memory = |rule: &Rule| {
+        let progress = |rule: &Rule| {
             let kept = before.as_mut().and_then(|before| before.take(rule));
-            kept.unwrap_or_else(|| rule.when.memory())
+            kept.unwrap_or_else(|| Progress::new(rule))
         };
-        let memories = self.rules.iter().map(memory).collect();
+        let progress = self.rules.iter().map(progress).collect();
         let mut context = match before {
             Some(before) => before.context_for(&self),
             None if session.is_new => Context::opening(session.at),
@@ -36,7 +38,8 @@ impl Logic for Rules {
         // Rules decide about messages of sessions that are online.
         context.set_state(SessionState::Online);
         Box::new(State {
-            memories,
+            seed: session.seed,
+            progress,
             context,
             rules: self,
             buffer: Decoded::new(),
@@ -56,6 +59,11 @@ impl Logic for Rules {
         self.inspects
     }
 
+    fn share(&self, before: Shared) -> Shared {
+        let rules = self.rules.iter().filter(|rule| rule.shared.is_some());
+        Shared::new(rules.map(|rule| &*rule.identity), before)
+    }
+
     fn rule(&self, id: RuleId) -> Option<&str> {
         self.rules.get(usize::from(id.0)).map(|rule| &*rule.identity)
     }
@@ -64,8 +72,9 @@ impl Logic for Rules {
 /// The state of one session.
 struct State {
     rules: Arc<Rules>,
-    /// The memories, one for each rule.
-    memories: Vec<Memory>,
+    seed: u64,
+    /// The memory of each rule.
+    progress: Vec<Progress>,
     /// The context of the session, as far as conditions need it.
     context: Context,
     /// A buffer, so that decoding a message allocates nothing.
@@ -75,11 +84,11 @@ struct State {
 }
 
 impl State {
-    /// Takes over the memory of the same rule: one with the same identity and condition.
-    fn take(&mut self, rule: &Rule) -> Option<Memory> {
-        let is_same = |old: &Rule| old.identity == rule.identity && old.when.expr() == rule.when.expr();
-        let at = self.rules.rules.iter().position(is_same)?;
-        self.memories.get_mut(at).map(std::mem::take)
+    /// Takes over the memory of the same rule: one with the same identity.
+    fn take(&mut self, rule: &Rule) -> Option<Progress> {
+        let mut rules = self.rules.rules.iter().zip(&mut self.progress);
+        let (old, progress) = rules.find(|(old, _)| old.identity == rule.identity)?;
+        Some(std::mem::take(progress).carried(old, rule))
     }
 
     /// Returns the context for a program that takes over. Parts that it needs and this one did not were missed.
@@ -95,19 +104,34 @@ impl State {
         context
     }
 
-    /// Observes a message and tries the rules; with `decides` false it is only remembered.
-    fn on_message(&mut self, message: &Message<'_>, decides: bool) -> Verdict {
+    /// Observes a message and tries the rules; without `shared` it is only remembered.
+    fn on_message(&mut self, message: &Message<'_>, mut shared: Option<&mut Shared>) -> Verdict {
         let rules = Arc::clone(&self.rules);
         let view = view(message, rules.registry);
         let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
         self.context.observe(&view, &fields, rules.needs, &rules.stores);
         let facts = self.context.facts(&view, &fields, &self.item);
         let mut verdict = Verdict::PASS;
-        let mut has_ended = !decides;
-        for (id, (rule, memory)) in (0..).zip(rules.rules.iter().zip(&mut self.memories)) {
-            if has_ended || !rule.reaches(message.proto, message.dir) {
-                rule.when.remember(&facts, memory);
-            } else if rule.when.matches(&facts, memory) == Some(true) {
+        let mut has_ended = false;
+        for (id, (rule, progress)) in (0..).zip(rules.rules.iter().zip(&mut self.progress)) {
+            let Some(turn) = turn(rule, progress, message, &facts, shared.as_deref_mut()) else {
+                continue;
+            };
+            let mut dice = rule.draws().then(|| {
+                Dice::new(Key {
+                    seed: self.seed,
+                    rule: rule.hash,
+                    session: message.session,
+                    dir: message.dir,
+                    name: name_hash(&facts),
+                    ordinal: turn.ordinal,
+                })
+            });
+            let is_drawn = match (rule.limits.chance, &mut dice) {
+                (Some(chance), Some(dice)) => dice.below(MILLION) < chance.into(),
+                _ => true,
+            };
+            if !has_ended && is_drawn && turn.counts.may_act(&rule.limits, message.at) {
                 has_ended = carry_out(RuleId(id), &rule.actions, &mut verdict);
             }
         }
@@ -115,6 +139,47 @@ impl State {
         self.buffer = fields.into_buffer();
         verdict
     }
+}
+
+/// 100 %, in millionths.
+const MILLION: u64 = 1_000_000;
+
+/// A match at which it is the turn of a rule.
+struct Turn<'a> {
+    /// The number of messages with this name and direction that the rule may be about.
+    ordinal: u64,
+    counts: &'a mut Counts,
+}
+
+/// Observes a message for a rule. Returns its turn, if it matches; never without `shared`, as then nothing is decided.
+fn turn<'a>(
+    rule: &Rule,
+    progress: &'a mut Progress,
+    message: &Message<'_>,
+    facts: &impl Facts,
+    shared: Option<&'a mut Shared>,
+) -> Option<Turn<'a>> {
+    let is_open = progress.is_open(rule, facts);
+    let reaches = rule.reaches(message.proto, message.dir);
+    let may_draw = rule.draws()
+        && reaches
+        && rule
+            .when
+            .reach()
+            .message(message.proto, message.dir, &facts.subject());
+    let ordinal = if may_draw { progress.count(facts) } else { 0 };
+    let Some(shared) = shared.filter(|_| reaches) else {
+        rule.when.remember(facts, &mut progress.when);
+        return None;
+    };
+    let is_match = rule.when.matches(facts, &mut progress.when) == Some(true);
+    if !(is_match && is_open) {
+        return None;
+    }
+    let counts = rule.shared.and_then(|at| shared.get(at));
+    let counts = counts.unwrap_or(&mut progress.counts);
+    let is_turn = counts.is_turn(&rule.limits, message.at);
+    is_turn.then_some(Turn { ordinal, counts })
 }
 
 /// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.
@@ -153,12 +218,12 @@ fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> MessageView<'
 }
 
 impl Decide for State {
-    fn decide(&mut self, message: &Message<'_>) -> Verdict {
-        self.on_message(message, true)
+    fn decide(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {
+        self.on_message(message, Some(shared))
     }
 
     fn observe(&mut self, message: &Message<'_>) {
-        self.on_message(message, false);
+        self.on_message(message, None);
     }
 
     fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {

@@ -7,7 +7,7 @@ use teetap_wire::def::suggest;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::argument::{duration, opt_number, opt_times};
+use super::argument::{Shown, duration, opt_number, opt_times};
 use super::error::wanted;
 use super::lex::{Input, Parsed, blank, cut, keyword, word};
 use crate::diagnostic::{Code, Diagnostic};
@@ -112,7 +112,7 @@ impl fmt::Display for Action {
             Self::Lose { times: 1 } => f.write_str("lose"),
             Self::Lose { times } => write!(f, "lose {times} times"),
             Self::Delay { for_, unordered } => {
-                write!(f, "delay {}us", for_.as_micros())?;
+                write!(f, "delay {}", Shown(*for_))?;
                 f.write_str(if *unordered { " unordered" } else { "" })
             }
             Self::Dup { copies: 1 } => f.write_str("dup"),

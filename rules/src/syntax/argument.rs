@@ -1,5 +1,6 @@
-//! Numbers with a certain quantity, as arguments of actions.
+//! Numbers with a certain quantity, as arguments of actions and modifiers.
 
+use std::fmt;
 use std::time::Duration;
 
 use winnow::combinator::opt;
@@ -53,6 +54,20 @@ pub(super) fn measured(number: Number, span: Span, quantity: Quantity) -> Parsed
             } else {
                 diagnostic
             })
+        }
+    }
+}
+
+/// A duration, printed in the largest unit of which it is a multiple, up to seconds.
+pub(super) struct Shown(pub(super) Duration);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_micros() {
+            0 => f.write_str("0s"),
+            micros if micros.is_multiple_of(1_000_000) => write!(f, "{}s", micros / 1_000_000),
+            micros if micros.is_multiple_of(1000) => write!(f, "{}ms", micros / 1000),
+            micros => write!(f, "{micros}us"),
         }
     }
 }

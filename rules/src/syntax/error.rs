@@ -10,8 +10,8 @@ use crate::span::Span;
 pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
 
 /// The words that follow the condition of a rule.
-const MODIFIERS: [&str; 12] = [
-    "chance", "every", "skip", "first", "once", "max", "from", "to", "after", "until", "per", "when",
+pub(super) const MODIFIERS: [&str; 11] = [
+    "chance", "every", "skip", "first", "once", "max", "from", "to", "after", "until", "per",
 ];
 
 /// Returns the error for missing text at this place.
@@ -65,9 +65,23 @@ pub(super) fn leftover(i: &Input<'_>, end: &str) -> Diagnostic {
     );
     match suggest(word, OPERATORS.into_iter().filter(|word| *word != "not")) {
         Some(meant) => diagnostic.meant(Some(meant)),
-        None if MODIFIERS.contains(&word) => {
+        None if MODIFIERS.contains(&word) || word == "when" => {
             diagnostic.note(format!("`{word}` belongs to rules; this is an expression"))
         }
         None => diagnostic,
+    }
+}
+
+/// Returns the error for text after the condition or a modifier of a rule.
+pub(super) fn leftover_of_rule(i: &Input<'_>, is_condition: bool) -> Diagnostic {
+    let diagnostic = if is_condition {
+        leftover(i, "a modifier")
+    } else {
+        wanted(i, "a modifier")
+    };
+    let (_, found) = next_thing(i);
+    match diagnostic.help {
+        None => diagnostic.meant(suggest(found.trim_matches('`'), MODIFIERS)),
+        Some(_) => diagnostic,
     }
 }

@@ -1,4 +1,4 @@
-//! Rules: actions and their conditions.
+//! Rules: actions, their conditions and modifiers.
 
 use std::fmt;
 
@@ -7,8 +7,9 @@ use winnow::prelude::*;
 
 use super::action::{Action, action};
 use super::ast::{Expr, Name};
-use super::error::{leftover, wanted};
+use super::error::{leftover_of_rule, wanted};
 use super::lex::{Input, Parsed, blank, cut, here, keyword, rest, word};
+use super::modifier::{Modifiers, modifiers};
 use super::parse::expression;
 use crate::span::Span;
 
@@ -21,7 +22,9 @@ pub struct Rule {
     pub actions: Vec<Action>,
     /// The condition.
     pub when: Expr,
-    /// The range from the first byte to the end of the condition.
+    /// The matches that it acts on.
+    pub modifiers: Modifiers,
+    /// The range from the first byte to the last.
     pub span: Span,
 }
 
@@ -41,15 +44,16 @@ pub(super) fn rule(i: &mut Input<'_>) -> Parsed<Rule> {
         return cut(wanted(i, "`,` or `when`"));
     }
     let when = expression(i)?;
-    blank(i)?;
+    let modifiers = modifiers(i)?;
     if !rest(i).is_empty() {
-        return cut(leftover(i, "the end of the line"));
+        return cut(leftover_of_rule(i, modifiers == Modifiers::default()));
     }
-    let span = Span::new(start, when.span.end);
+    let span = Span::new(start, here(i));
     Ok(Rule {
         name,
         actions,
         when,
+        modifiers,
         span,
     })
 }
@@ -71,6 +75,6 @@ impl fmt::Display for Rule {
             let comma = if at > 0 { ", " } else { "" };
             write!(f, "{comma}{action}")?;
         }
-        write!(f, " when {}", self.when)
+        write!(f, " when {}{}", self.when, self.modifiers)
     }
 }

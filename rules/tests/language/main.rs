@@ -8,8 +8,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
 mod decide;
+mod modifiers;
 mod program;
 mod properties;
 mod right;
+mod stage;
 mod subject;
 mod wrong;

@@ -2,84 +2,12 @@
 
 use std::time::Duration;
 
-use teetap_rules::{
-    Decide, Diagnostic, Fate, Message, Opening, Order, PacketFacts, Program, RuleId, Style, Verdict,
-};
+use teetap_rules::{Fate, Message, Opening, Order, RuleId, Shared, Verdict};
 use teetap_wire::def::{Datum, Registry};
 use teetap_wire::snap::{Key, Sizes, Snapshot};
-use teetap_wire::{Code, Dir, Note, Proto, Seq, identify};
+use teetap_wire::{Code, Dir, Note, Proto, Seq};
 
-const OPENING: Opening = Opening {
-    seed: 1,
-    session: 3,
-    at: 2_000_000,
-    is_new: true,
-};
-
-fn program(source: &str) -> Program {
-    match Program::compile(source, Registry::builtin()) {
-        Ok((program, _)) => program,
-        Err(errors) => panic!("{source}: {errors:?}"),
-    }
-}
-
-fn wrong(source: &str) -> Vec<String> {
-    let errors = Program::compile(source, Registry::builtin()).unwrap_err();
-    let line = |error: &Diagnostic| {
-        let text = error.render("rules.tap", source, Style::Plain);
-        let place = text
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("--> rules.tap:"));
-        format!("{} {} {}", place.unwrap_or("?"), error.code.name(), error.message)
-    };
-    errors.iter().map(line).collect()
-}
-
-/// A chat message of a player to the server, in DDNet.
-fn say(text: &str) -> (Dir, Vec<u8>) {
-    (
-        Dir::C2s,
-        message("cl_say", &[("message", Datum::Bytes(text.into()))]),
-    )
-}
-
-fn message(name: &str, fields: &[(&str, Datum)]) -> Vec<u8> {
-    let mut named = Registry::builtin().named(Proto::Ddnet, None, name);
-    let fields = Datum::group(fields.iter().map(|(name, value)| (*name, value.clone())));
-    let mut data = Vec::new();
-    named.next().unwrap().encode(&fields, &mut data).unwrap();
-    data
-}
-
-fn decide(state: &mut dyn Decide, message: &(Dir, Vec<u8>), at: u64) -> Verdict {
-    state.decide(&first_copy(message, at))
-}
-
-fn first_copy<'a>((dir, data): &'a (Dir, Vec<u8>), at: u64) -> Message<'a> {
-    Message {
-        session: OPENING.session,
-        dir: *dir,
-        proto: Proto::Ddnet,
-        vital: true,
-        seq: Some(Seq::new(7)),
-        resend: false,
-        id: identify(data).map(|(id, _)| id),
-        data,
-        packet: PacketFacts {
-            size: 60,
-            ack: Seq::ZERO,
-            chunks: 1,
-            compressed: false,
-            notes: &[],
-        },
-        at,
-    }
-}
-
-/// The verdict on one message of a new session.
-fn verdict(source: &str, message: &(Dir, Vec<u8>)) -> Verdict {
-    decide(&mut *program(source).open(OPENING, None), message, OPENING.at)
-}
+use crate::stage::{OPENING, decide, first_copy, message, program, say, verdict, wrong};
 
 #[test]
 fn each_action_has_its_verdict() {
@@ -317,7 +245,7 @@ fn conditions_ask_about_oddities() {
         let mut state = program(source).open(OPENING, None);
         let mut message = first_copy(message, 5);
         message.packet.notes = notes;
-        state.decide(&message).fate
+        state.decide(&message, &mut Shared::default()).fate
     };
     let (plain, mut long) = (say("x"), say("x"));
     long.1.extend(b"surplus");
@@ -370,7 +298,7 @@ fn a_first_copy_counts_with_the_mark_of_a_resend() {
         resend: true,
         ..first_copy(&message, 5)
     };
-    let fates = [(); 3].map(|()| state.decide(&first).fate);
+    let fates = [(); 3].map(|()| state.decide(&first, &mut Shared::default()).fate);
     assert_eq!(fates, [Fate::Pass, Fate::Drop, Fate::Pass]);
 }
 
@@ -458,8 +386,8 @@ fn everything_wrong_is_said_with_its_place() {
             &["1:9 E001 expected how many overtake, as in `reorder 4`, found `when`"],
         ),
         (
-            "drop when s2c chance 5%",
-            &["1:15 E001 expected an operator or the end of the line, found `chance`"],
+            "drop when s2c chanc 5%",
+            &["1:15 E001 expected an operator or a modifier, found `chanc`"],
         ),
         (
             "x: drop when s2c\nx: pass when c2s",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Logic, Made, Message, Opening, Program, RuleId, Verdict};
+use teetap_rules::{Decide, Logic, Made, Message, Opening, Program, RuleId, Shared, Verdict};
 use teetap_wire::{Dir, Proto};
 
 /// Both directions.
@@ -50,7 +50,7 @@ pub fn pass_all() -> Option<Arc<Program>> {
 struct PassAll;
 
 impl Decide for PassAll {
-    fn decide(&mut self, _: &Message<'_>) -> Verdict {
+    fn decide(&mut self, _: &Message<'_>, _: &mut Shared) -> Verdict {
         Verdict::PASS
     }
 }

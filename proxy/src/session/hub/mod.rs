@@ -55,6 +55,7 @@ impl Hub {
                 config,
                 work: Work::default(),
                 program: None,
+                shared: teetap_rules::Shared::default(),
                 listeners: Listeners::new(route),
             },
             scratch: Scratch::default(),
@@ -95,7 +96,7 @@ impl Hub {
             Input::Unreachable { upstream, error } => self.on_unreachable(upstream, error),
             Input::Timeout => {}
             Input::Program(program) => {
-                self.env.program = program;
+                self.env.set_program(program);
                 self.each_link(Link::on_program);
             }
             Input::Command { id, command } => {

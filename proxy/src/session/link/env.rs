@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Made, Opening, Program};
+use teetap_rules::{Decide, Made, Opening, Program, Shared};
 use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
@@ -18,10 +18,20 @@ pub(crate) struct Env {
     pub(crate) out: Outbox,
     pub(crate) work: Work,
     pub(crate) program: Option<Arc<Program>>,
+    /// The counts of its rules that all sessions share.
+    pub(crate) shared: Shared,
     pub(crate) listeners: Listeners,
 }
 
 impl Env {
+    /// Sets another program. Rules that are in both keep the counts that all sessions share.
+    pub(crate) fn set_program(&mut self, program: Option<Arc<Program>>) {
+        let before = std::mem::take(&mut self.shared);
+        let share = |program: &Arc<Program>| program.share(before);
+        self.shared = program.as_ref().map(share).unwrap_or_default();
+        self.program = program;
+    }
+
     /// Returns true if the program acts on messages of a direction.
     pub(crate) fn acts(&self, proto: Proto, dir: Dir) -> bool {
         self.program

@@ -243,6 +243,7 @@ impl Link {
         let mut placing = Placing {
             frame,
             rules: rules.as_deref_mut().filter(|_| observes),
+            shared: &mut env.shared,
             acts,
             rewrites,
             means,

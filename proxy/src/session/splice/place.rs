@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Fate, Made, Order, Verdict};
+use teetap_rules::{Decide, Fate, Made, Order, Shared, Verdict};
 use teetap_wire::{Chunk, Seq};
 
 use super::{Mode, Splice, log::Record};
@@ -23,6 +23,8 @@ pub(crate) struct Placing<'a> {
     pub(crate) frame: Frame<'a>,
     /// Only where the program observes.
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
+    /// The counts of rules that all sessions share.
+    pub(crate) shared: &'a mut Shared,
     /// True if the program acts, too.
     pub(crate) acts: bool,
     /// The changes that need no rule.
@@ -60,7 +62,7 @@ impl Placing<'_> {
             rules.observe(&message);
             return Verdict::PASS;
         }
-        let mut verdict = rules.decide(&message);
+        let mut verdict = rules.decide(&message, self.shared);
         // What no chunk can carry cannot be sent; the original goes on.
         verdict.edit = verdict.edit.filter(|edit| fits(self.frame.proto, edit.len()));
         verdict

@@ -6,7 +6,7 @@ use teetap_kit::{
     link::Random,
     rules::{BOTH, program},
 };
-use teetap_rules::{Decide, Fate, Made, Message, Order, Program, Verdict};
+use teetap_rules::{Decide, Fate, Made, Message, Order, Program, Shared, Verdict};
 use teetap_wire::Dir;
 
 /// Does to messages what its bits and a seed say.
@@ -70,7 +70,7 @@ impl Dice {
 }
 
 impl Decide for Dice {
-    fn decide(&mut self, message: &Message<'_>) -> Verdict {
+    fn decide(&mut self, message: &Message<'_>, _: &mut Shared) -> Verdict {
         let mut verdict = Verdict::PASS;
         if self.kinds & 4 != 0 && self.random.chance(0.3) {
             verdict.fate = self.fate();

@@ -1,0 +1,237 @@
+//! The memory of one rule: its counts, and the window that other messages open and close.
+//!
+//! Law: every message is counted once, in the order of arrival, also when an earlier rule ended the evaluation. So a
+//! rule that ends it shifts neither the draws nor the turns of those below.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use teetap_wire::Dir;
+use teetap_wire::def::Class;
+
+use crate::dice::hash;
+use crate::eval::{self, Facts, Memory};
+use crate::filter::Filter;
+use crate::syntax::{Every, Max};
+
+use super::compile::{Limits, Rule};
+
+/// The memory of one rule about one session.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// The memory of the condition.
+    pub(super) when: Memory,
+    after: Latch,
+    until: Latch,
+    ordinals: Ordinals,
+    pub(super) counts: Counts,
+}
+
+/// An expression that held for a message once, or not yet.
+#[derive(Debug, Default)]
+struct Latch {
+    held: bool,
+    memory: Memory,
+}
+
+impl Latch {
+    fn new(expr: Option<&Filter>) -> Self {
+        Self {
+            held: false,
+            memory: expr.map(Filter::memory).unwrap_or_default(),
+        }
+    }
+
+    /// Observes a message. Returns true if the expression has held, for this one or before.
+    fn observe(&mut self, expr: &Filter, facts: &impl Facts) -> bool {
+        if !self.held {
+            self.held = expr.matches(facts, &mut self.memory) == Some(true);
+        }
+        self.held
+    }
+}
+
+impl Progress {
+    pub(super) fn new(rule: &Rule) -> Self {
+        Self {
+            when: rule.when.memory(),
+            after: Latch::new(rule.after.as_ref()),
+            until: Latch::new(rule.until.as_ref()),
+            ordinals: Ordinals::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Returns what another program keeps of it. `from` has the same identity as `to`; memories of expressions that
+    /// differ begin anew.
+    pub(super) fn carried(self, from: &Rule, to: &Rule) -> Self {
+        let fresh = Self::new(to);
+        let same =
+            |one: Option<&Filter>, other: Option<&Filter>| one.map(Filter::expr) == other.map(Filter::expr);
+        Self {
+            when: if same(Some(&from.when), Some(&to.when)) {
+                self.when
+            } else {
+                fresh.when
+            },
+            after: if same(from.after.as_ref(), to.after.as_ref()) {
+                self.after
+            } else {
+                fresh.after
+            },
+            until: if same(from.until.as_ref(), to.until.as_ref()) {
+                self.until
+            } else {
+                fresh.until
+            },
+            ordinals: self.ordinals,
+            counts: self.counts,
+        }
+    }
+
+    /// Observes a message for the window. Returns true if the rule may act on it.
+    pub(super) fn is_open(&mut self, rule: &Rule, facts: &impl Facts) -> bool {
+        let has_ended = rule
+            .until
+            .as_ref()
+            .is_some_and(|until| self.until.observe(until, facts));
+        let has_begun = self.after.held || rule.after.is_none();
+        if let Some(after) = &rule.after {
+            self.after.observe(after, facts);
+        }
+        let time = Duration::from_micros(facts.time());
+        let in_time =
+            rule.limits.from.is_none_or(|from| from <= time) && rule.limits.to.is_none_or(|to| time < to);
+        has_begun && !has_ended && in_time
+    }
+
+    /// Counts a message that the rule may be about. Returns the number of those with its name and direction.
+    pub(super) fn count(&mut self, facts: &impl Facts) -> u64 {
+        self.ordinals.count(Name::of(facts), facts.dir())
+    }
+}
+
+/// The name of a message for draws. All messages of a class without a definition share one, because their sender
+/// chooses their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Known(eval::Key),
+    Unknown(Class),
+}
+
+impl Name {
+    fn of(facts: &impl Facts) -> Self {
+        let subject = facts.subject();
+        let known = subject.def.map(|def| eval::Key::new(facts.proto().into(), def));
+        known.map_or(Self::Unknown(subject.class), Self::Known)
+    }
+}
+
+/// Returns the hash of the name of a message.
+pub(super) fn name_hash(facts: &impl Facts) -> u64 {
+    facts.subject().def.map_or(0, |def| hash(&def.name))
+}
+
+/// The number of messages by name and direction. There are at most as many names as definitions and classes.
+#[derive(Debug, Default)]
+struct Ordinals(Vec<((Name, Dir), u64)>);
+
+impl Ordinals {
+    fn count(&mut self, name: Name, dir: Dir) -> u64 {
+        let key = (name, dir);
+        match self.0.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, count)) => {
+                *count += 1;
+                *count
+            }
+            None => {
+                self.0.push((key, 1));
+                1
+            }
+        }
+    }
+}
+
+/// The counts of a rule, of one session or of all.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    matches: u64,
+    acted: u64,
+    /// The time of the last turn.
+    last: Option<u64>,
+    /// The times of the last actions that `max` counts.
+    recent: VecDeque<u64>,
+}
+
+impl Counts {
+    /// Counts a match at this time. Returns true if it is the turn of the rule: `skip` and `every`.
+    pub(super) fn is_turn(&mut self, limits: &Limits, at: u64) -> bool {
+        self.matches = self.matches.saturating_add(1);
+        let Some(number) = self
+            .matches
+            .checked_sub(limits.skip.into())
+            .filter(|number| *number > 0)
+        else {
+            return false;
+        };
+        match limits.every {
+            None => true,
+            Some(Every::Matches(count)) => number.is_multiple_of(count.into()),
+            Some(Every::Time(time)) => {
+                let time = micros(time);
+                let is_due = self.last.is_none_or(|last| at.saturating_sub(last) >= time);
+                if is_due {
+                    self.last = Some(at);
+                }
+                is_due
+            }
+        }
+    }
+
+    /// Counts an action at this time, if there is room for it: `first` and `max`.
+    pub(super) fn may_act(&mut self, limits: &Limits, at: u64) -> bool {
+        if limits.first.is_some_and(|first| self.acted >= first.into()) {
+            return false;
+        }
+        if let Some(Max { count, per }) = limits.max {
+            let per = micros(per);
+            while self
+                .recent
+                .front()
+                .is_some_and(|first| at.saturating_sub(*first) >= per)
+            {
+                self.recent.pop_front();
+            }
+            if self.recent.len() >= usize::try_from(count).unwrap_or(usize::MAX) {
+                return false;
+            }
+            self.recent.push_back(at);
+        }
+        self.acted = self.acted.saturating_add(1);
+        true
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The counts that all sessions of a run share: those of rules `per global`. The caller keeps them beside the sessions.
+#[derive(Debug, Default)]
+pub struct Shared(Vec<(Box<str>, Counts)>);
+
+impl Shared {
+    /// Creates the counts of these rules, with those of `before` that have the same identity.
+    pub(super) fn new<'r>(identities: impl Iterator<Item = &'r str>, mut before: Self) -> Self {
+        let counts = |identity: &str| {
+            let at = before.0.iter().position(|(known, _)| **known == *identity);
+            let counts = at.map(|at| before.0.swap_remove(at).1);
+            (identity.into(), counts.unwrap_or_default())
+        };
+        Self(identities.map(counts).collect())
+    }
+
+    pub(super) fn get(&mut self, at: usize) -> Option<&mut Counts> {
+        self.0.get_mut(at).map(|(_, counts)| counts)
+    }
+}

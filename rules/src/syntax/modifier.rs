@@ -1,0 +1,268 @@
+//! Modifiers: which matches of a rule it acts on.
+//!
+//! Law: each modifier stands once, in any order. Printed, they have a fixed order.
+
+use std::fmt;
+use std::time::Duration;
+
+use winnow::combinator::opt;
+use winnow::prelude::*;
+
+use super::argument::{Shown, duration, measured, opt_number};
+use super::ast::{Expr, Kind};
+use super::error::{MODIFIERS, wanted};
+use super::lex::{Input, Parsed, blank, cut, here, keyword, word};
+use super::number::{Number, Quantity};
+use super::parse::expression;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// The maximum number of actions that `max` counts in its time.
+const MAX_PER: u32 = 1000;
+/// 100 %, in millionths.
+const WHOLE: i64 = 1_000_000;
+
+/// The modifiers of a rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Modifiers {
+    /// `chance 5%`: in millionths, from 1.
+    pub chance: Option<u32>,
+    /// `every 3`, `every 5s`
+    pub every: Option<Every>,
+    /// `skip 2`
+    pub skip: Option<u32>,
+    /// `first 3`; `once` is `first 1`.
+    pub first: Option<u32>,
+    /// `max 20 per 1s`
+    pub max: Option<Max>,
+    /// `from 10s`, `after 10s`: the age of the session.
+    pub from: Option<Duration>,
+    /// `to 13s`, `until 13s`: the age of the session.
+    pub to: Option<Duration>,
+    /// `after seen(enter_game)`
+    pub after: Option<Expr>,
+    /// `until count(input) > 200`
+    pub until: Option<Expr>,
+    /// `per session`, `per global`; `None` if it is not written, which means per session.
+    pub scope: Option<Scope>,
+}
+
+/// The argument of `every`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Every {
+    /// One of so many matches, from 1: the last of them.
+    Matches(u32),
+    /// At most one match in this time.
+    Time(Duration),
+}
+
+/// `max 20 per 1s`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Max {
+    /// The number of actions, from 1.
+    pub count: u32,
+    /// The time in which there are no more.
+    pub per: Duration,
+}
+
+/// The sessions that share the counts of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Each session has its own.
+    Session,
+    /// All sessions share them.
+    Global,
+}
+
+/// Reads modifiers up to other text.
+pub(super) fn modifiers(i: &mut Input<'_>) -> Parsed<Modifiers> {
+    let mut modifiers = Modifiers::default();
+    loop {
+        blank(i)?;
+        let start = here(i);
+        let name = opt(word.verify(|(word, _)| MODIFIERS.contains(word))).parse_next(i)?;
+        let Some((name, span)) = name else {
+            check_window(&modifiers, Span::new(start, start))?;
+            return Ok(modifiers);
+        };
+        let is_new = modifiers.read(name, i)?;
+        if !is_new {
+            let what = format!("`{name}` has a value already");
+            return cut(Diagnostic::new(Code::Repeated, span, what));
+        }
+    }
+}
+
+fn check_window(modifiers: &Modifiers, span: Span) -> Parsed<()> {
+    match (modifiers.from, modifiers.to) {
+        (Some(from), Some(to)) if to <= from => {
+            let what = format!("from {} to {} is no time", Shown(from), Shown(to));
+            cut(Diagnostic::new(Code::BadRange, span, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Modifiers {
+    /// Reads the arguments of a modifier. Returns false if it has a value already.
+    fn read(&mut self, name: &str, i: &mut Input<'_>) -> Parsed<bool> {
+        Ok(match name {
+            "chance" => set(&mut self.chance, chance(i)?),
+            "every" => set(&mut self.every, every(i)?),
+            "skip" => set(&mut self.skip, count(i, u32::MAX)?),
+            "first" => set(&mut self.first, count(i, u32::MAX)?),
+            "once" => set(&mut self.first, 1),
+            "max" => set(&mut self.max, max(i)?),
+            "from" => set(&mut self.from, time(i)?),
+            "to" => set(&mut self.to, time(i)?),
+            "per" => set(&mut self.scope, scope(i)?),
+            _ => {
+                let expr = expression(i)?;
+                let (time, other) = match name {
+                    "after" => (&mut self.from, &mut self.after),
+                    _ => (&mut self.to, &mut self.until),
+                };
+                match &expr.kind {
+                    Kind::Number(number) => set(time, duration(*number, expr.span)?),
+                    _ => set(other, expr),
+                }
+            }
+        })
+    }
+}
+
+/// Sets a value that is not set yet.
+fn set<T>(place: &mut Option<T>, value: T) -> bool {
+    place.replace(value).is_none()
+}
+
+fn some_number(i: &mut Input<'_>, what: &str) -> Parsed<(Number, Span)> {
+    match opt_number(i)? {
+        Some(number) => Ok(number),
+        None => cut(wanted(i, what)),
+    }
+}
+
+fn time(i: &mut Input<'_>) -> Parsed<Duration> {
+    let (number, span) = some_number(i, "a duration, as in `10s`")?;
+    duration(number, span)
+}
+
+fn positive_time(number: Number, span: Span) -> Parsed<Duration> {
+    let time = duration(number, span)?;
+    if time.is_zero() {
+        return cut(Diagnostic::new(
+            Code::Impossible,
+            span,
+            "expected more than no time",
+        ));
+    }
+    Ok(time)
+}
+
+/// Reads a number from 1.
+fn count(i: &mut Input<'_>, max: u32) -> Parsed<u32> {
+    let (number, span) = some_number(i, "a number")?;
+    counted(number, span, max)
+}
+
+fn counted(number: Number, span: Span, max: u32) -> Parsed<u32> {
+    match u32::try_from(measured(number, span, Quantity::Plain)?) {
+        Ok(count @ 1..) if count <= max => Ok(count),
+        _ => {
+            let what = format!("expected a number from 1 to {max}");
+            cut(Diagnostic::new(Code::Impossible, span, what))
+        }
+    }
+}
+
+fn chance(i: &mut Input<'_>) -> Parsed<u32> {
+    let (number, span) = some_number(i, "a percentage, as in `5%`")?;
+    let value = measured(number, span, Quantity::Percent)?;
+    match u32::try_from(value) {
+        Ok(value @ 1..) if i64::from(value) <= WHOLE => Ok(value),
+        _ => {
+            let what = "expected a percentage from 0.0001% to 100%";
+            cut(Diagnostic::new(Code::Impossible, span, what))
+        }
+    }
+}
+
+fn every(i: &mut Input<'_>) -> Parsed<Every> {
+    let (number, span) = some_number(i, "a number or a duration, as in `every 3` or `every 5s`")?;
+    if number.quantity() == Quantity::Plain {
+        counted(number, span, u32::MAX).map(Every::Matches)
+    } else {
+        positive_time(number, span).map(Every::Time)
+    }
+}
+
+fn max(i: &mut Input<'_>) -> Parsed<Max> {
+    let count = count(i, MAX_PER)?;
+    blank(i)?;
+    if opt(keyword("per")).parse_next(i)?.is_none() {
+        return cut(wanted(i, "`per`, as in `max 20 per 1s`"));
+    }
+    let (number, span) = some_number(i, "a duration, as in `max 20 per 1s`")?;
+    let per = positive_time(number, span)?;
+    Ok(Max { count, per })
+}
+
+fn scope(i: &mut Input<'_>) -> Parsed<Scope> {
+    blank(i)?;
+    let error = wanted(i, "`session` or `global`");
+    match opt(word).parse_next(i)? {
+        Some(("session", _)) => Ok(Scope::Session),
+        Some(("global", _)) => Ok(Scope::Global),
+        _ => cut(error),
+    }
+}
+
+/// Prints each modifier after a blank.
+impl fmt::Display for Modifiers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(chance) = self.chance {
+            write!(f, " chance {}%", percent(chance))?;
+        }
+        match self.every {
+            Some(Every::Matches(count)) => write!(f, " every {count}")?,
+            Some(Every::Time(time)) => write!(f, " every {}", Shown(time))?,
+            None => {}
+        }
+        if let Some(skip) = self.skip {
+            write!(f, " skip {skip}")?;
+        }
+        match self.first {
+            Some(1) => f.write_str(" once")?,
+            Some(first) => write!(f, " first {first}")?,
+            None => {}
+        }
+        if let Some(Max { count, per }) = self.max {
+            write!(f, " max {count} per {}", Shown(per))?;
+        }
+        if let Some(from) = self.from {
+            write!(f, " from {}", Shown(from))?;
+        }
+        if let Some(to) = self.to {
+            write!(f, " to {}", Shown(to))?;
+        }
+        if let Some(after) = &self.after {
+            write!(f, " after {after}")?;
+        }
+        if let Some(until) = &self.until {
+            write!(f, " until {until}")?;
+        }
+        match self.scope {
+            Some(Scope::Session) => f.write_str(" per session"),
+            Some(Scope::Global) => f.write_str(" per global"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns millionths as percent.
+fn percent(millionths: u32) -> String {
+    let (whole, parts) = (millionths / 10_000, millionths % 10_000);
+    let text = format!("{whole}.{parts:04}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,77 @@
+//! A session for programs: its messages, and what a program decides about them.
+
+use teetap_rules::{Decide, Diagnostic, Message, Opening, PacketFacts, Program, Shared, Style, Verdict};
+use teetap_wire::def::{Datum, Registry};
+use teetap_wire::{Dir, Proto, Seq, identify};
+
+pub(crate) const OPENING: Opening = Opening {
+    seed: 1,
+    session: 3,
+    at: 2_000_000,
+    is_new: true,
+};
+
+pub(crate) fn program(source: &str) -> Program {
+    match Program::compile(source, Registry::builtin()) {
+        Ok((program, _)) => program,
+        Err(errors) => panic!("{source}: {errors:?}"),
+    }
+}
+
+pub(crate) fn wrong(source: &str) -> Vec<String> {
+    let errors = Program::compile(source, Registry::builtin()).unwrap_err();
+    let line = |error: &Diagnostic| {
+        let text = error.render("rules.tap", source, Style::Plain);
+        let place = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("--> rules.tap:"));
+        format!("{} {} {}", place.unwrap_or("?"), error.code.name(), error.message)
+    };
+    errors.iter().map(line).collect()
+}
+
+/// A chat message of a player to the server, in DDNet.
+pub(crate) fn say(text: &str) -> (Dir, Vec<u8>) {
+    (
+        Dir::C2s,
+        message("cl_say", &[("message", Datum::Bytes(text.into()))]),
+    )
+}
+
+pub(crate) fn message(name: &str, fields: &[(&str, Datum)]) -> Vec<u8> {
+    let mut named = Registry::builtin().named(Proto::Ddnet, None, name);
+    let fields = Datum::group(fields.iter().map(|(name, value)| (*name, value.clone())));
+    let mut data = Vec::new();
+    named.next().unwrap().encode(&fields, &mut data).unwrap();
+    data
+}
+
+pub(crate) fn decide(state: &mut dyn Decide, message: &(Dir, Vec<u8>), at: u64) -> Verdict {
+    state.decide(&first_copy(message, at), &mut Shared::default())
+}
+
+pub(crate) fn first_copy<'a>((dir, data): &'a (Dir, Vec<u8>), at: u64) -> Message<'a> {
+    Message {
+        session: OPENING.session,
+        dir: *dir,
+        proto: Proto::Ddnet,
+        vital: true,
+        seq: Some(Seq::new(7)),
+        resend: false,
+        id: identify(data).map(|(id, _)| id),
+        data,
+        packet: PacketFacts {
+            size: 60,
+            ack: Seq::ZERO,
+            chunks: 1,
+            compressed: false,
+            notes: &[],
+        },
+        at,
+    }
+}
+
+/// The verdict on one message of a new session.
+pub(crate) fn verdict(source: &str, message: &(Dir, Vec<u8>)) -> Verdict {
+    decide(&mut *program(source).open(OPENING, None), message, OPENING.at)
+}
