@@ -115,6 +115,10 @@ twice: dup 2 when c2s and vital and pkt.seq == 12
 lose 2 times when s2c and pkt.seq in {14 21}
 reorder 2 when c2s and not vital and t <= 4s
 drop when s2c and vital chance 10%
+delay 10ms..90ms unordered when c2s and not vital and t > 6s
+swap when c2s and vital every 3 until 7s
+dup 2 gap 25ms when c2s and vital every 11
+corrupt 2 bits when c2s and not vital chance 40%
 dup when s2c and vital every 7 first 4 per global
 drop when c2s and not vital skip 3 max 1 per 2s from 5s
 delay 20ms when c2s and vital after pkt.seq == 20 until pkt.seq > 30

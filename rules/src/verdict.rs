@@ -99,6 +99,8 @@ pub struct Verdict {
     pub after: Vec<Made>,
     /// Copies of the message, each sent this long after the original as a message of its own.
     pub copies: Vec<Duration>,
+    /// The groups in which it overtakes a waiting message, if it is sent: see [`Fate::Reorder`].
+    pub overtakes: Vec<u32>,
     /// The rules that took part in the decision.
     pub rules: Vec<RuleId>,
 }
@@ -111,6 +113,7 @@ impl Verdict {
         before: Vec::new(),
         after: Vec::new(),
         copies: Vec::new(),
+        overtakes: Vec::new(),
         rules: Vec::new(),
     };
 
@@ -151,7 +154,8 @@ pub enum Fate {
         /// The order relative to later vital messages.
         order: Order,
     },
-    /// Held until `after` more messages with the same `group` have passed, at most for 1 s.
+    /// Held until `after` more messages of the same `group` were sent, at most for 1 s: those with the same fate, and
+    /// those that overtake it ([`Verdict::overtakes`]).
     Reorder {
         /// The group of messages, such as those of one rule.
         group: u32,

@@ -19,7 +19,7 @@ fn registry() -> &'static Registry {
     Registry::builtin()
 }
 
-fn set(bench: &mut Bench, source: &str) {
+pub(crate) fn set(bench: &mut Bench, source: &str) {
     let (program, _) = Program::compile(source, registry()).unwrap();
     bench.set(Some(Arc::new(program)));
 }
@@ -34,7 +34,7 @@ fn proto(bench: &Bench) -> Proto {
 }
 
 /// A message as the bench writes it, without its number.
-fn message(bench: &Bench, name: &str, fields: &[(&str, Datum)]) -> String {
+pub(crate) fn message(bench: &Bench, name: &str, fields: &[(&str, Datum)]) -> String {
     let mut named = registry().named(proto(bench), None, name);
     let fields = Datum::group(fields.iter().map(|(name, value)| (*name, value.clone())));
     let mut data = Vec::new();
@@ -43,7 +43,7 @@ fn message(bench: &Bench, name: &str, fields: &[(&str, Datum)]) -> String {
     format!(":={hex}")
 }
 
-fn text(text: &str) -> Datum {
+pub(crate) fn text(text: &str) -> Datum {
     Datum::Bytes(text.into())
 }
 

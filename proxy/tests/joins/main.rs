@@ -11,6 +11,7 @@
 mod bench;
 mod dummies;
 mod ends;
+mod examples;
 mod facts;
 mod follows;
 mod handshakes;

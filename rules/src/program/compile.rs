@@ -69,7 +69,7 @@ impl Rule {
 
     /// Returns true if it makes random decisions.
     pub(super) fn draws(&self) -> bool {
-        self.limits.chance.is_some()
+        self.limits.chance.is_some() || self.actions.iter().any(Action::draws)
     }
 
     /// Returns all its conditions.

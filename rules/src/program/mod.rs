@@ -6,10 +6,12 @@
 //!
 //! | module | part |
 //! |---|---|
+//! | `act` | from actions to a verdict |
 //! | `compile` | from text to rules |
 //! | `progress` | the memory of one rule: counts and windows |
 //! | `state` | the memory of rules about one session, and their decisions |
 
+mod act;
 mod compile;
 mod progress;
 mod state;

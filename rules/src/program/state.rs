@@ -3,19 +3,18 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Duration;
 
 use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq};
 
+use super::act::{Act, overtake};
 use super::compile::{Rule, Rules};
 use super::progress::{Counts, Progress, Shared, name_hash};
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Identity, Lazy, SessionState};
-use crate::syntax::Action;
-use crate::verdict::{Decide, Fate, Message, Order, RuleId, Verdict};
+use crate::verdict::{Decide, Message, RuleId, Verdict};
 
 impl Logic for Rules {
     fn acts(&self, proto: Proto, dir: Dir) -> bool {
@@ -114,8 +113,15 @@ impl State {
         let mut verdict = Verdict::PASS;
         let mut has_ended = false;
         for (id, (rule, progress)) in (0..).zip(rules.rules.iter().zip(&mut self.progress)) {
-            let Some(turn) = turn(rule, progress, message, &facts, shared.as_deref_mut()) else {
-                continue;
+            let turn = match turn(rule, progress, message, &facts, shared.as_deref_mut()) {
+                Match::Turn(turn) => turn,
+                Match::NoTurn => {
+                    if !has_ended {
+                        overtake(RuleId(id), &rule.actions, &mut verdict);
+                    }
+                    continue;
+                }
+                Match::None => continue,
             };
             let mut dice = rule.draws().then(|| {
                 Dice::new(Key {
@@ -131,8 +137,15 @@ impl State {
                 (Some(chance), Some(dice)) => dice.below(MILLION) < chance.into(),
                 _ => true,
             };
+            let id = RuleId(id);
             if !has_ended && is_drawn && turn.counts.may_act(&rule.limits, message.at) {
-                has_ended = carry_out(RuleId(id), &rule.actions, &mut verdict);
+                let mut act = Act {
+                    id,
+                    message,
+                    dice,
+                    verdict: &mut verdict,
+                };
+                has_ended = act.carry_out(&rule.actions);
             }
         }
         self.context.learn(&view, &fields, rules.needs);
@@ -144,6 +157,15 @@ impl State {
 /// 100 %, in millionths.
 const MILLION: u64 = 1_000_000;
 
+/// What a message is for a rule.
+enum Match<'a> {
+    /// The rule may act on it.
+    Turn(Turn<'a>),
+    /// The condition holds, but `skip` or `every` let it pass.
+    NoTurn,
+    None,
+}
+
 /// A match at which it is the turn of a rule.
 struct Turn<'a> {
     /// The number of messages with this name and direction that the rule may be about.
@@ -151,14 +173,14 @@ struct Turn<'a> {
     counts: &'a mut Counts,
 }
 
-/// Observes a message for a rule. Returns its turn, if it matches; never without `shared`, as then nothing is decided.
+/// Observes a message for a rule. Without `shared` nothing is decided, so nothing matches.
 fn turn<'a>(
     rule: &Rule,
     progress: &'a mut Progress,
     message: &Message<'_>,
     facts: &impl Facts,
     shared: Option<&'a mut Shared>,
-) -> Option<Turn<'a>> {
+) -> Match<'a> {
     let is_open = progress.is_open(rule, facts);
     let reaches = rule.reaches(message.proto, message.dir);
     let may_draw = rule.draws()
@@ -170,16 +192,19 @@ fn turn<'a>(
     let ordinal = if may_draw { progress.count(facts) } else { 0 };
     let Some(shared) = shared.filter(|_| reaches) else {
         rule.when.remember(facts, &mut progress.when);
-        return None;
+        return Match::None;
     };
     let is_match = rule.when.matches(facts, &mut progress.when) == Some(true);
     if !(is_match && is_open) {
-        return None;
+        return Match::None;
     }
     let counts = rule.shared.and_then(|at| shared.get(at));
     let counts = counts.unwrap_or(&mut progress.counts);
-    let is_turn = counts.is_turn(&rule.limits, message.at);
-    is_turn.then_some(Turn { ordinal, counts })
+    if counts.is_turn(&rule.limits, message.at) {
+        Match::Turn(Turn { ordinal, counts })
+    } else {
+        Match::NoTurn
+    }
 }
 
 /// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.
@@ -233,47 +258,4 @@ impl Decide for State {
     fn on_ack(&mut self, at: u64, ack: Seq) {
         self.context.on_ack(at, ack);
     }
-}
-
-/// Adds the actions of a rule. Returns true if no later rule is tried.
-fn carry_out(id: RuleId, actions: &[Action], verdict: &mut Verdict) -> bool {
-    verdict.rules.push(id);
-    for action in actions {
-        match *action {
-            Action::Pass => return true,
-            Action::Drop => verdict.fate = Fate::Drop,
-            Action::Lose { times } => verdict.fate = Fate::Lose { times },
-            Action::Delay { for_, unordered } => delay(&mut verdict.fate, for_, unordered),
-            Action::Dup { copies } => {
-                let more = (0..copies).map(|_| Duration::ZERO);
-                verdict.copies.extend(more);
-            }
-            Action::Reorder { after } => {
-                if verdict.fate == Fate::Pass {
-                    let group = id.0.into();
-                    verdict.fate = Fate::Reorder { group, after };
-                }
-            }
-        }
-        if matches!(action, Action::Drop | Action::Lose { .. }) {
-            return true;
-        }
-    }
-    false
-}
-
-/// Delays add up. A message that is to be overtaken is not delayed as well.
-fn delay(fate: &mut Fate, more: Duration, unordered: bool) {
-    let asked = if unordered { Order::Free } else { Order::Kept };
-    *fate = match *fate {
-        Fate::Pass => Fate::Delay {
-            for_: more,
-            order: asked,
-        },
-        Fate::Delay { for_, order } => Fate::Delay {
-            for_: for_ + more,
-            order: if order == Order::Free { order } else { asked },
-        },
-        other => other,
-    };
 }

@@ -10,13 +10,15 @@ use winnow::prelude::*;
 use super::argument::{Shown, duration, opt_number, opt_times};
 use super::error::wanted;
 use super::lex::{Input, Parsed, blank, cut, keyword, word};
+use super::number::Number;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
 
 /// The maximum delay.
 const MAX_DELAY: Duration = Duration::from_secs(3600);
 
 /// An action on a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// `pass`
     Pass,
@@ -27,27 +29,58 @@ pub enum Action {
         /// The number of suppressed copies, from 1.
         times: u32,
     },
-    /// `delay 80ms unordered`
+    /// `delay 80ms unordered`, `delay 80ms..120ms`
     Delay {
-        /// The delay.
-        for_: Duration,
+        /// The least delay.
+        from: Duration,
+        /// The greatest delay; the same if it is not random.
+        to: Duration,
         /// True if later messages overtake it.
         unordered: bool,
     },
-    /// `dup 2`
+    /// `dup 2 gap 15ms`
     Dup {
         /// The number of added messages, from 1.
         copies: u32,
+        /// The time between two of them.
+        gap: Duration,
     },
     /// `reorder 4`; `swap` is `reorder 1`.
     Reorder {
         /// The number of matches that overtake the message, from 1.
         after: u32,
     },
+    /// `corrupt 3 bits`
+    Corrupt {
+        /// The number of places, from 1.
+        count: u32,
+        /// True if each place is a whole byte, not one bit.
+        bytes: bool,
+    },
 }
 
 /// All actions.
-const ACTIONS: [&str; 7] = ["pass", "drop", "lose", "delay", "dup", "reorder", "swap"];
+const ACTIONS: [&str; 8] = [
+    "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt",
+];
+
+impl Action {
+    /// Returns true if it makes random decisions.
+    #[must_use]
+    pub fn draws(&self) -> bool {
+        match self {
+            Self::Delay { from, to, .. } => from != to,
+            Self::Corrupt { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Returns true if later rules are not tried.
+    #[must_use]
+    pub const fn ends(&self) -> bool {
+        matches!(self, Self::Pass | Self::Drop | Self::Lose { .. })
+    }
+}
 
 pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
@@ -60,9 +93,8 @@ pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
         "swap" => Action::Reorder { after: 1 },
         "lose" => lose(i)?,
         "delay" => delay(i)?,
-        "dup" => Action::Dup {
-            copies: opt_times(i)?.unwrap_or(1),
-        },
+        "dup" => dup(i)?,
+        "corrupt" => corrupt(i)?,
         "reorder" => match opt_times(i)? {
             Some(after) => Action::Reorder { after },
             None => return cut(wanted(i, "how many overtake, as in `reorder 4`")),
@@ -94,14 +126,58 @@ fn delay(i: &mut Input<'_>) -> Parsed<Action> {
     let Some((value, span)) = opt_number(i)? else {
         return cut(wanted(i, "a duration, as in `delay 80ms`"));
     };
-    let for_ = duration(value, span)?;
-    if for_ > MAX_DELAY {
-        let what = format!("a delay is at most {} s", MAX_DELAY.as_secs());
-        return cut(Diagnostic::new(Code::Impossible, span, what));
+    let from = short(value, span)?;
+    let mut to = from;
+    blank(i)?;
+    if opt("..").parse_next(i)?.is_some() {
+        let Some((value, last)) = opt_number(i)? else {
+            return cut(wanted(i, "a duration, as in `delay 80ms..120ms`"));
+        };
+        to = short(value, last)?;
+        if to < from {
+            let what = format!("the range {}..{} ends before it starts", Shown(from), Shown(to));
+            return cut(Diagnostic::new(Code::BadRange, span.to(last), what));
+        }
     }
     blank(i)?;
     let unordered = opt(keyword("unordered")).parse_next(i)?.is_some();
-    Ok(Action::Delay { for_, unordered })
+    Ok(Action::Delay { from, to, unordered })
+}
+
+/// Returns the delay that a number measures.
+fn short(value: Number, span: Span) -> Parsed<Duration> {
+    let delay = duration(value, span)?;
+    if delay > MAX_DELAY {
+        let what = format!("a delay is at most {} s", MAX_DELAY.as_secs());
+        return cut(Diagnostic::new(Code::Impossible, span, what));
+    }
+    Ok(delay)
+}
+
+fn dup(i: &mut Input<'_>) -> Parsed<Action> {
+    let copies = opt_times(i)?.unwrap_or(1);
+    blank(i)?;
+    let mut gap = Duration::ZERO;
+    if opt(keyword("gap")).parse_next(i)?.is_some() {
+        let Some((value, span)) = opt_number(i)? else {
+            return cut(wanted(i, "a duration, as in `dup 2 gap 15ms`"));
+        };
+        gap = short(value, span)?;
+    }
+    Ok(Action::Dup { copies, gap })
+}
+
+fn corrupt(i: &mut Input<'_>) -> Parsed<Action> {
+    let Some(count) = opt_times(i)? else {
+        return cut(wanted(i, "a number, as in `corrupt 3 bits`"));
+    };
+    blank(i)?;
+    let error = wanted(i, "`bits` or `bytes`");
+    match opt(word).parse_next(i)? {
+        Some(("bits" | "bit", _)) => Ok(Action::Corrupt { count, bytes: false }),
+        Some(("bytes" | "byte", _)) => Ok(Action::Corrupt { count, bytes: true }),
+        _ => cut(error),
+    }
 }
 
 impl fmt::Display for Action {
@@ -111,12 +187,26 @@ impl fmt::Display for Action {
             Self::Drop => f.write_str("drop"),
             Self::Lose { times: 1 } => f.write_str("lose"),
             Self::Lose { times } => write!(f, "lose {times} times"),
-            Self::Delay { for_, unordered } => {
-                write!(f, "delay {}", Shown(*for_))?;
+            Self::Delay { from, to, unordered } => {
+                write!(f, "delay {}", Shown(*from))?;
+                if to != from {
+                    write!(f, "..{}", Shown(*to))?;
+                }
                 f.write_str(if *unordered { " unordered" } else { "" })
             }
-            Self::Dup { copies: 1 } => f.write_str("dup"),
-            Self::Dup { copies } => write!(f, "dup {copies}"),
+            Self::Dup { copies, gap } => {
+                f.write_str("dup")?;
+                if *copies > 1 {
+                    write!(f, " {copies}")?;
+                }
+                if gap.is_zero() {
+                    return Ok(());
+                }
+                write!(f, " gap {}", Shown(*gap))
+            }
+            Self::Corrupt { count, bytes } => {
+                write!(f, "corrupt {count} {}", if *bytes { "bytes" } else { "bits" })
+            }
             Self::Reorder { after: 1 } => f.write_str("swap"),
             Self::Reorder { after } => write!(f, "reorder {after}"),
         }

@@ -11,7 +11,8 @@ use super::number::{Number, Quantity};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The maximum number of copies that `lose` suppresses, that `dup` makes, and that overtake with `reorder`.
+/// The maximum number of copies that `lose` suppresses, that `dup` makes, and that overtake with `reorder`, and
+/// of places that `corrupt` changes.
 const MAX_TIMES: i64 = 100;
 
 /// Reads a number from 1, if there is one.

@@ -24,6 +24,7 @@ fn each_action_has_its_verdict() {
         ("swap", Fate::Reorder { group: 0, after: 1 }, 0),
         ("reorder 4", Fate::Reorder { group: 0, after: 4 }, 0),
         ("dup", Fate::Pass, 1),
+        ("delay 1s..1s", delay(ms(1000), Order::Kept), 0),
         ("dup 2, drop", Fate::Drop, 2),
         ("drop, dup 2", Fate::Drop, 0),
         ("pass, drop", Fate::Pass, 0),
@@ -46,6 +47,66 @@ fn each_action_has_its_verdict() {
             "{action}"
         );
     }
+}
+
+#[test]
+fn copies_have_a_gap() {
+    let copies = |action: &str| verdict(&format!("{action} when cl_say"), &say("hi")).copies;
+    assert_eq!(copies("dup gap 15ms"), [Duration::from_millis(15)]);
+    assert_eq!(copies("dup 3 gap 2s"), [2, 4, 6].map(Duration::from_secs));
+}
+
+#[test]
+fn a_random_delay_is_within_its_range() {
+    let mut state = program("delay 80ms..120ms when cl_say").open(OPENING, None);
+    let mut delays = Vec::new();
+    for _ in 0..1000 {
+        match decide(&mut *state, &say("hi"), OPENING.at).fate {
+            Fate::Delay { for_, .. } => delays.push(for_.as_micros()),
+            other => panic!("{other:?}"),
+        }
+    }
+    let mean = delays.iter().sum::<u128>() / 1000;
+    let [least, most] = [delays.iter().min(), delays.iter().max()].map(Option::unwrap);
+    assert!((80_000..82_000).contains(least) && (118_000..=120_000).contains(most));
+    assert!((98_500..101_500).contains(&mean), "{mean}");
+}
+
+#[test]
+fn bits_and_bytes_are_corrupted() {
+    let message = say("some text that is long enough");
+    let mut seen = std::collections::BTreeSet::new();
+    for (count, unit) in [(1, "bit"), (3, "bits"), (100, "bits"), (1, "byte"), (5, "bytes")] {
+        let mut state = program(&format!("corrupt {count} {unit} when cl_say")).open(OPENING, None);
+        for _ in 0..50 {
+            let edit = decide(&mut *state, &message, OPENING.at).edit.unwrap();
+            assert_eq!(edit.len(), message.1.len());
+            let differences = edit.iter().zip(&message.1).map(|(new, old)| new ^ old);
+            let found: u32 = match unit.starts_with("bit") {
+                true => differences.map(u8::count_ones).sum(),
+                false => differences.map(|bits| u32::from(bits != 0)).sum(),
+            };
+            assert_eq!(found, count, "{unit}");
+            seen.insert(edit);
+        }
+    }
+    assert!(seen.len() > 200, "{}", seen.len());
+    // There are no more places than the message has.
+    let edit = verdict("corrupt 100 bytes when cl_say", &message).edit.unwrap();
+    assert!(edit.iter().zip(&message.1).all(|(new, old)| new != old));
+}
+
+/// Matches at which a rule has no turn are there to overtake.
+#[test]
+fn other_matches_overtake() {
+    let mut state = program("swap when cl_say every 2").open(OPENING, None);
+    let mut of = |text: &str| {
+        let verdict = decide(&mut *state, &say(text), OPENING.at);
+        (verdict.fate, verdict.overtakes)
+    };
+    assert_eq!(of("a"), (Fate::Pass, vec![0]));
+    assert_eq!(of("b"), (Fate::Reorder { group: 0, after: 1 }, vec![]));
+    assert_eq!(of("c"), (Fate::Pass, vec![0]));
 }
 
 #[test]
@@ -357,7 +418,7 @@ fn a_session_remembers_for_itself_and_a_reload_keeps_it() {
 
 #[test]
 fn everything_wrong_is_said_with_its_place() {
-    let cases: [(&str, &[&str]); 15] = [
+    let cases: [(&str, &[&str]); 19] = [
         ("drp when s2c", &["1:1 E011 unknown action `drp`"]),
         (
             "inject when s2c\ndrop when\n",
@@ -377,6 +438,19 @@ fn everything_wrong_is_said_with_its_place() {
         (
             "delay 100 when s2c",
             &["1:7 E202 expected a duration, found `100`"],
+        ),
+        (
+            "delay 20ms..10ms when s2c",
+            &["1:7 E209 the range 20ms..10ms ends before it starts"],
+        ),
+        (
+            "delay 20ms.. when s2c",
+            &["1:14 E001 expected a duration, as in `delay 80ms..120ms`, found `when`"],
+        ),
+        ("dup gap 3 when s2c", &["1:9 E202 expected a duration, found `3`"]),
+        (
+            "corrupt 3 when s2c",
+            &["1:11 E001 expected `bits` or `bytes`, found `when`"],
         ),
         ("delay 2h when s2c", &["1:7 E204 a delay is at most 3600 s"]),
         ("lose 2 when s2c", &["1:8 E001 expected `times`, found `when`"]),

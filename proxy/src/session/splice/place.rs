@@ -166,13 +166,14 @@ impl Splice {
             Fate::Lose { times } => self.forward(u, data, times, chunk.header.resend, to),
             Fate::Reorder { group, .. } if self.hold.awaits(group) => {
                 let placed = self.forward(u, data, 0, chunk.header.resend, to);
-                if let Some(held) = self.hold.overtake(group) {
-                    self.let_go(held, to);
-                }
+                self.overtake(&[group], to);
                 placed
             }
             waiting => self.keep(waiting, data, to.frame.now),
         };
+        if matches!(placed.action, Action::Pass | Action::Lose) {
+            self.overtake(&verdict.overtakes, to);
+        }
         if edited && placed.action == Action::Pass {
             placed.action = Action::Edit;
         }
@@ -249,6 +250,7 @@ impl Splice {
         let mut placed = self.place_loose_as(verdict.fate, data, chunk.header.resend, to);
         if placed.action == Action::Pass {
             placed.action = passed;
+            self.overtake(&verdict.overtakes, to);
         }
         self.copy(data, false, &verdict.copies, to);
         self.inject_all(&verdict.after, to);
@@ -268,9 +270,7 @@ impl Splice {
             Fate::Drop | Fate::Lose { .. } => return Placed::new(None, Action::Drop),
             Fate::Reorder { group, .. } if self.hold.awaits(group) => {
                 let sent = to.out.push(to.frame.proto, None, resend, data);
-                if let Some(held) = self.hold.overtake(group) {
-                    self.let_go(held, to);
-                }
+                self.overtake(&[group], to);
                 return Placed {
                     sent,
                     ..Placed::new(None, Action::Pass)
@@ -302,6 +302,15 @@ impl Splice {
         Placed {
             held,
             ..Placed::new(None, Action::Hold)
+        }
+    }
+
+    /// A message of these groups was sent: those that waited for it go.
+    fn overtake(&mut self, groups: &[u32], to: &mut Placing<'_>) {
+        for group in groups {
+            if let Some(held) = self.hold.overtake(*group) {
+                self.let_go(held, to);
+            }
         }
     }
 

@@ -1,0 +1,170 @@
+//! Rules as people write them, on a session of each kind: what the receiver gets, and what the sender is shown as acked.
+//!
+//! Law: with `pass` in place of the action, every one of these tests would fail; each checks that itself.
+
+use teetap_wire::def::Datum;
+
+use crate::bench::{Bench, on_each_kind};
+use crate::facts::{message, set, text};
+
+/// One step: a line that a side sends, or milliseconds that pass.
+enum Step {
+    Send(String),
+    Wait(u64),
+}
+
+/// Gives the steps to a session of each kind with these rules, and compares what leaves. With `pass` for `action`
+/// something else has to leave.
+fn example(source: &str, action: &str, script: impl Fn(&Bench) -> Vec<(Step, Vec<String>)>) {
+    assert!(source.contains(action), "{source}: {action}");
+    let run = |source: &str, bench: &mut Bench, steps: Vec<(Step, Vec<String>)>| {
+        set(bench, source);
+        let mut leaves = Vec::new();
+        for (step, expected) in steps {
+            let got = match step {
+                Step::Send(line) => bench.send(&line),
+                Step::Wait(ms) => bench.wait(ms),
+            };
+            leaves.push((got, expected));
+        }
+        leaves
+    };
+    on_each_kind(|bench| {
+        let steps = script(bench);
+        for (at, (got, expected)) in run(source, bench, steps).into_iter().enumerate() {
+            assert_eq!(got, expected, "{:?}: {source}: step {at}", bench.kind);
+        }
+    });
+    let passing = source.replacen(action, "pass", 1);
+    on_each_kind(|bench| {
+        let steps = script(bench);
+        let same = run(&passing, bench, steps);
+        let is_same = same.iter().all(|(got, expected)| got == expected);
+        assert!(!is_same, "{:?}: {passing}", bench.kind);
+    });
+}
+
+fn send(line: impl Into<String>, leaves: &[String]) -> (Step, Vec<String>) {
+    (Step::Send(line.into()), leaves.to_vec())
+}
+
+fn wait(ms: u64, leaves: &[String]) -> (Step, Vec<String>) {
+    (Step::Wait(ms), leaves.to_vec())
+}
+
+fn chat(bench: &Bench, words: &str) -> String {
+    let fields = [("client_id", Datum::Int(-1)), ("message", text(words))];
+    message(bench, "sv_chat", &fields)
+}
+
+fn say(bench: &Bench, words: &str) -> String {
+    message(bench, "cl_say", &[("message", text(words))])
+}
+
+#[test]
+fn swap_every_third() {
+    example("swap when s2c and sv_chat every 3", "swap", |bench| {
+        let [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map(|words| chat(bench, words));
+        let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
+        vec![
+            send(format!("S a1 1{a} 2{b} 3{c}"), &[format!("C a1 1{a} 2{b}")]),
+            // Others pass it without changing places.
+            send(format!("S a1 4{motd}"), &[format!("C a1 3{motd}")]),
+            send(format!("S a1 5{d}"), &[format!("C a1 4{d} 5{c}")]),
+            send(format!("S a1 6{e}"), &[format!("C a1 6{e}")]),
+            send("C a6 keepalive", &["S a6 keepalive".to_owned()]),
+        ]
+    });
+}
+
+#[test]
+fn swap_gives_up() {
+    example("swap when s2c and sv_chat every 1", "swap", |bench| {
+        let a = chat(bench, "a");
+        vec![
+            send(format!("S a1 1{a}"), &["C a1 keepalive".to_owned()]),
+            wait(1100, &[format!("1000: C a1 1{a}")]),
+        ]
+    });
+}
+
+#[test]
+fn copies_with_a_gap() {
+    let source = "dup 2 gap 15ms when c2s and vital max 2 per 1s";
+    example(source, "dup 2 gap 15ms", |bench| {
+        let [a, b, c] = ["a", "b", "c"].map(|words| say(bench, words));
+        vec![
+            send(format!("C a0 2{a}"), &[format!("S a0 2{a}")]),
+            wait(40, &[format!("15: S a0 3{a}"), format!("30: S a0 4{a}")]),
+            send(format!("C a0 3{b} 4{c}"), &[format!("S a0 5{b} 6{c}")]),
+            wait(40, &[format!("15: S a0 7{b}"), format!("30: S a0 8{b}")]),
+            send("S a8 keepalive", &["C a4 keepalive".to_owned()]),
+        ]
+    });
+}
+
+#[test]
+fn a_random_delay_keeps_the_order() {
+    let source = "delay 80ms..120ms when c2s and cl_say";
+    on_each_kind(|bench| {
+        set(bench, source);
+        let [a, b] = ["a", "b"].map(|words| say(bench, words));
+        bench.is(&format!("C a0 2{a} 3{b}"), &["S a0 keepalive"]);
+        let left = bench.wait(200);
+        let times: Vec<u64> = left
+            .iter()
+            .map(|line| line.split(':').next().unwrap().parse().unwrap())
+            .collect();
+        assert!(times.iter().all(|time| (80..=120).contains(time)), "{left:?}");
+        let sent: Vec<&str> = left
+            .iter()
+            .map(|line| line.split_once(": S a0 ").unwrap().1)
+            .collect();
+        assert_eq!(sent.join(" "), format!("2{a} 3{b}"));
+    });
+}
+
+#[test]
+fn the_first_one_is_lost() {
+    let source = "lose when s2c and con_ready first 1 per session";
+    example(source, "lose", |bench| {
+        let ready = message(bench, "con_ready", &[]);
+        vec![
+            send(format!("S a1 1{ready}"), &["C a1 keepalive".to_owned()]),
+            // The server's resend arrives, and so does a second one.
+            send(format!("S a1 1*{ready}"), &[format!("C a1 1*{ready}")]),
+            send(format!("S a1 2{ready}"), &[format!("C a1 2{ready}")]),
+        ]
+    });
+}
+
+#[test]
+fn only_in_a_window_of_time() {
+    example("drop when s2c from 10s to 13s", "drop", |bench| {
+        let [a, b, c] = ["a", "b", "c"].map(|words| chat(bench, words));
+        vec![
+            send(format!("S a1 1{a}"), &[format!("C a1 1{a}")]),
+            send("C a1 keepalive", &["S a1 keepalive".to_owned()]),
+            wait(8000, &[]),
+            send(format!("S a1 2{b}"), &["C a1 keepalive".to_owned()]),
+            wait(3000, &[]),
+            send(format!("S a1 3{c}"), &[format!("C a1 2{c}")]),
+        ]
+    });
+}
+
+#[test]
+fn after_one_message_until_another() {
+    let source = "drop when c2s and cl_say after seen(sv_motd) until count(sv_motd) > 1";
+    example(source, "drop", |bench| {
+        let [a, b, c] = ["a", "b", "c"].map(|words| say(bench, words));
+        let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
+        vec![
+            send(format!("C a0 2{a}"), &[format!("S a0 2{a}")]),
+            send(format!("S a2 1{motd}"), &[format!("C a2 1{motd}")]),
+            send(format!("C a1 3{b}"), &["S a1 keepalive".to_owned()]),
+            send(format!("S a2 2{motd}"), &[format!("C a3 2{motd}")]),
+            send(format!("C a2 4{c}"), &[format!("S a2 3{c}")]),
+        ]
+    });
+}

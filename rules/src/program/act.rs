@@ -1,0 +1,110 @@
+//! From actions to a verdict.
+
+use std::time::Duration;
+
+use crate::dice::Dice;
+use crate::syntax::Action;
+use crate::verdict::{Fate, Message, Order, RuleId, Verdict};
+
+/// A rule that acts on a message.
+pub(super) struct Act<'a> {
+    pub(super) id: RuleId,
+    pub(super) message: &'a Message<'a>,
+    /// Only if the rule makes random decisions.
+    pub(super) dice: Option<Dice>,
+    /// The decision of the rules so far.
+    pub(super) verdict: &'a mut Verdict,
+}
+
+impl Act<'_> {
+    /// Adds the actions. Returns true if no later rule is tried.
+    pub(super) fn carry_out(&mut self, actions: &[Action]) -> bool {
+        self.verdict.rules.push(self.id);
+        actions.iter().any(|action| {
+            self.add(action);
+            action.ends()
+        })
+    }
+
+    fn add(&mut self, action: &Action) {
+        match *action {
+            Action::Pass => {}
+            Action::Drop => self.verdict.fate = Fate::Drop,
+            Action::Lose { times } => self.verdict.fate = Fate::Lose { times },
+            Action::Delay { from, to, unordered } => {
+                let for_ = from + self.below(to - from);
+                delay(&mut self.verdict.fate, for_, unordered);
+            }
+            Action::Dup { copies, gap } => self.verdict.copies.extend((1..=copies).map(|copy| gap * copy)),
+            Action::Reorder { after } => {
+                if self.verdict.fate == Fate::Pass {
+                    let group = group(self.id);
+                    self.verdict.fate = Fate::Reorder { group, after };
+                }
+            }
+            Action::Corrupt { count, bytes } => self.corrupt(count, bytes),
+        }
+    }
+
+    /// Returns a random time up to `end`, included.
+    fn below(&mut self, end: Duration) -> Duration {
+        let end = u64::try_from(end.as_micros()).unwrap_or(u64::MAX);
+        let drawn = self.dice.as_mut().map(|dice| dice.below(end.saturating_add(1)));
+        Duration::from_micros(drawn.unwrap_or_default())
+    }
+
+    /// Flips bits, or changes bytes, of the message. Framing is added later, so that the datagram stays valid.
+    fn corrupt(&mut self, count: u32, bytes: bool) {
+        let Some(dice) = &mut self.dice else { return };
+        let edit = self
+            .verdict
+            .edit
+            .get_or_insert_with(|| self.message.data.to_vec());
+        let places = if bytes { edit.len() } else { edit.len() * 8 };
+        let (mut left, mut wanted) = (places as u64, u64::from(count));
+        for place in 0..places {
+            // Each set of places is as likely as any other.
+            if dice.below(left) < wanted {
+                wanted -= 1;
+                let (at, flipped) = if bytes {
+                    (place, dice.below(255) + 1)
+                } else {
+                    (place / 8, 1 << (place % 8))
+                };
+                if let Some(byte) = edit.get_mut(at) {
+                    *byte ^= u8::try_from(flipped).unwrap_or(1);
+                }
+            }
+            left -= 1;
+        }
+    }
+}
+
+/// Lets a message that matches a rule overtake one that the rule holds.
+pub(super) fn overtake(id: RuleId, actions: &[Action], verdict: &mut Verdict) {
+    let reorders = |action: &Action| matches!(action, Action::Reorder { .. });
+    if actions.iter().any(reorders) {
+        verdict.overtakes.push(group(id));
+    }
+}
+
+/// Returns the group of the messages that a rule reorders.
+fn group(id: RuleId) -> u32 {
+    id.0.into()
+}
+
+/// Delays add up. A message that is to be overtaken is not delayed as well.
+fn delay(fate: &mut Fate, more: Duration, unordered: bool) {
+    let asked = if unordered { Order::Free } else { Order::Kept };
+    *fate = match *fate {
+        Fate::Pass => Fate::Delay {
+            for_: more,
+            order: asked,
+        },
+        Fate::Delay { for_, order } => Fate::Delay {
+            for_: for_ + more,
+            order: if order == Order::Free { order } else { asked },
+        },
+        other => other,
+    };
+}
