@@ -30,6 +30,8 @@ pub(crate) struct Running {
 pub(crate) struct End {
     /// The exit code, 128+n when a signal ended it.
     pub(crate) code: i32,
+    /// True if it was stopped because the run ended.
+    pub(crate) is_stopped: bool,
 }
 
 impl End {
@@ -42,6 +44,7 @@ impl End {
         let by_signal = || 128 + status.signal().unwrap_or_default();
         Self {
             code: status.code().unwrap_or_else(by_signal),
+            is_stopped: false,
         }
     }
 }
@@ -66,9 +69,21 @@ impl Running {
         Ok(self.child.try_wait()?.map(End::of))
     }
 
-    /// Ends it: sends TERM, waits, kills. `asked`: it got INT from the terminal already.
-    pub(crate) fn end(&mut self, asked: bool) -> io::Result<End> {
-        if asked && let Some(end) = self.wait(GRACE)? {
+    /// Stops it: sends TERM, waits, kills. `is_interrupted`: it got INT from the terminal already.
+    pub(crate) fn stop(&mut self, is_interrupted: bool) -> io::Result<End> {
+        // It may have ended by itself.
+        if let Some(end) = self.ended()? {
+            return Ok(end);
+        }
+        let end = self.force(is_interrupted)?;
+        Ok(End {
+            is_stopped: true,
+            ..end
+        })
+    }
+
+    fn force(&mut self, is_interrupted: bool) -> io::Result<End> {
+        if is_interrupted && let Some(end) = self.wait(GRACE)? {
             return Ok(end);
         }
         // An error means that it has just ended.
@@ -153,6 +168,7 @@ mod tests {
         ];
         let mut child = start(&command, "127.0.0.1:1".parse().unwrap()).unwrap();
         assert!(child.ended().unwrap().is_none());
-        assert!(matches!(child.end(true).unwrap().code, 137 | 143));
+        let end = child.stop(true).unwrap();
+        assert!(matches!(end.code, 137 | 143) && end.is_stopped);
     }
 }

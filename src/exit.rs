@@ -11,7 +11,7 @@ use teetap_proxy::io::{StartError, input_log::LogError};
 pub(crate) enum Exit {
     /// As wanted; a closed stdout included.
     Ok,
-    /// The command of `run`, or the demo, failed; a replay differs.
+    /// The command of `run`, or the demo, failed; a message matched --fail-on; a replay differs.
     Failed,
     /// The command line.
     Usage,
@@ -32,7 +32,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is cmd_exit in the summary), the demo failed, a replay differs, or grep found nothing",
+        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, the demo failed, a replay differs, or grep found nothing",
     ),
     (
         "2",

@@ -4,22 +4,25 @@
 //! legs of every session are sent CLOSE, what was seen is printed, and the summary comes last.
 
 use std::{
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
     time::Duration,
 };
 
-use teetap_inspect::DecodedEvent;
+use teetap_inspect::{DecodedEvent, EndingBy};
 use teetap_proxy::{
     io::{Clock, KernelDrops, Running, Watcher, input_log::Faults, probe::Finding},
     session::{Level, Time},
 };
 
 use crate::{
-    child::{self, End},
+    child,
     exit::Exit,
     log::{self, Log},
     output::Output,
-    run::Summary,
+    run::{EndedBy, Summary},
 };
 
 /// How often events are fetched and printed.
@@ -37,11 +40,11 @@ pub(crate) const REASON: &str = "teetap was stopped";
 /// An interruption of the wait for the next tick.
 #[derive(Debug)]
 pub(crate) enum Wake {
-    /// A signal came.
-    Signal(Exit),
+    /// A signal came; its number.
+    Signal(u8),
     /// The probe is done.
     Probe(Finding),
-    /// The purpose of the run is fulfilled: the end, and lines to print.
+    /// The demo is over: the end, and lines to print.
     Done(Exit, Vec<(Level, String)>),
 }
 
@@ -61,50 +64,43 @@ pub(crate) struct Live {
     pub(crate) log: Option<Log>,
 }
 
-/// Why the loop ended.
-enum Why {
-    /// A signal, a match, the time limit or the demo.
-    Decided(Exit),
-    /// The command has ended.
-    Child(End),
-    /// Stdout is closed.
-    Unread,
-    /// The data thread has ended by itself.
-    Dead,
-}
-
 impl Live {
     /// Runs until a signal, the end of the command, or the end of the readers.
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
-        let why = self.watch();
+        let ended_by = self.watch();
         // Whatever happened, the peers get their CLOSE first.
         self.proxy.commands().stop(REASON);
         self.output.close_screen();
-        let why = why?;
-        let unread = matches!(why, Why::Unread);
-        let (mut exit, mut end) = match why {
-            Why::Decided(exit) => (exit, None),
-            Why::Child(end) => (end.exit(), Some(end)),
-            Why::Unread => (Exit::Ok, None),
-            Why::Dead => (Exit::Internal, None),
-        };
-        if let (Some(child), None) = (&mut self.child, end) {
-            end = Some(child.end(exit == INTERRUPT)?);
-        }
+        let (mut ended_by, mut exit) = ended_by?;
+        let is_interrupted = exit == INTERRUPT;
+        let cmd = self
+            .child
+            .as_mut()
+            .map(|child| child.stop(is_interrupted))
+            .transpose()?;
         let input_log = self.proxy.input_log();
         // While the sockets are open.
         self.look_for_drops();
         let ended = self.proxy.join().ok();
         if ended.is_none() {
-            exit = Exit::Internal;
+            (ended_by, exit) = (EndedBy::Crash, Exit::Internal);
         }
         while let Some(seen) = self.watcher.poll() {
             self.output.seen(&seen, self.clock.now());
         }
         warn_of(&mut self.output, self.clock, input_log);
         check_log(self.log.as_mut(), &mut self.output, self.clock);
-        if exit == Exit::Ok && !unread && self.output.waits() {
-            exit = Exit::Timeout;
+        if exit == Exit::Ok {
+            // The last messages count, too.
+            match self.output.ending() {
+                Some(ending) if ending.by == EndingBy::FailOn => {
+                    (ended_by, exit) = (EndedBy::Message(Arc::clone(ending)), Exit::Failed);
+                }
+                _ if self.output.waits() && !matches!(ended_by, EndedBy::StdoutClosed | EndedBy::User) => {
+                    exit = Exit::Timeout;
+                }
+                _ => {}
+            }
         }
         let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
         // The last lines come before the summary, also where stdout and stderr are one terminal.
@@ -116,7 +112,8 @@ impl Live {
             kernel_drops: self.drops.total(),
             seed: self.seed,
             exit,
-            cmd_exit: end.map(|end| end.code),
+            ended_by,
+            cmd,
             recording: outcome,
         };
         log::end(&summary);
@@ -128,17 +125,18 @@ impl Live {
         Ok(exit)
     }
 
-    fn watch(&mut self) -> anyhow::Result<Why> {
+    /// Runs until something ends the run. Returns the cause, and the exit that it leads to.
+    fn watch(&mut self) -> anyhow::Result<(EndedBy, Exit)> {
         let mut ticks = 0;
         loop {
             match self.wake.recv_timeout(TICK) {
-                Ok(Wake::Signal(exit)) => return Ok(Why::Decided(exit)),
+                Ok(Wake::Signal(number)) => return Ok(by_signal(number)),
                 Ok(Wake::Done(exit, lines)) => {
                     self.print_events();
                     for (level, line) in &lines {
                         self.output.log(self.clock.now(), *level, line);
                     }
-                    return Ok(Why::Decided(exit));
+                    return Ok((EndedBy::Demo, exit));
                 }
                 Ok(Wake::Probe(finding)) => self.report(&finding),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -154,19 +152,24 @@ impl Live {
                 self.look_for_drops();
             }
             let read = self.output.flush()?;
-            if self.output.has_reached() {
-                return Ok(Why::Decided(Exit::Ok));
+            if let Some(ending) = self.output.ending() {
+                let exit = match ending.by {
+                    EndingBy::Until => Exit::Ok,
+                    EndingBy::FailOn => Exit::Failed,
+                };
+                return Ok((EndedBy::Message(Arc::clone(ending)), exit));
             }
             if let Some((_, exit)) = self.timeout.filter(|(end, _)| self.clock.now() >= *end) {
-                return Ok(Why::Decided(exit));
+                return Ok((EndedBy::Timeout, exit));
             }
             match &mut self.child {
                 Some(child) => {
                     if let Some(end) = child.ended()? {
-                        return Ok(Why::Child(end));
+                        return Ok((EndedBy::Command, end.exit()));
                     }
                 }
-                None if !read => return Ok(Why::Unread),
+                None if !read && self.output.had_screen() => return Ok((EndedBy::User, Exit::Ok)),
+                None if !read => return Ok((EndedBy::StdoutClosed, Exit::Ok)),
                 None => {}
             }
             if self.proxy.is_finished() {
@@ -192,13 +195,14 @@ impl Live {
         }
     }
 
-    /// Returns why the data thread ended: a signal stops it, and is sent here before.
-    fn reason_of_end(&self) -> Why {
+    /// Returns the cause for the end of the data thread: a signal stops it, and is sent here before.
+    fn reason_of_end(&self) -> (EndedBy, Exit) {
         let decided = self.wake.try_iter().find_map(|wake| match wake {
-            Wake::Signal(exit) | Wake::Done(exit, _) => Some(exit),
+            Wake::Signal(number) => Some(by_signal(number)),
+            Wake::Done(exit, _) => Some((EndedBy::Demo, exit)),
             Wake::Probe(_) => None,
         });
-        decided.map_or(Why::Dead, Why::Decided)
+        decided.unwrap_or((EndedBy::Crash, Exit::Internal))
     }
 
     fn report(&mut self, finding: &Finding) {
@@ -209,6 +213,10 @@ impl Live {
         };
         self.output.log(self.clock.now(), level, &finding.to_string());
     }
+}
+
+const fn by_signal(number: u8) -> (EndedBy, Exit) {
+    (EndedBy::Signal(number), Exit::Signal(number))
 }
 
 /// Warns once that the input log has ended before the run.

@@ -1,15 +1,22 @@
 //! Facts about a run at its start and at its end.
 
 use std::{
+    borrow::Cow,
+    fmt,
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use teetap_capture::{Recorded, Run};
-use teetap_proxy::{io::Ended, session::Time};
+use teetap_inspect::{
+    Ending, EndingBy,
+    jsonl::{EndedByBody, EndingBody},
+};
+use teetap_proxy::{io::Ended, session::Time, words::Word};
 
-use crate::exit::Exit;
+use crate::{child, exit::Exit};
 
 /// Facts at the start.
 #[derive(Clone, Debug)]
@@ -36,9 +43,77 @@ pub(crate) struct Summary {
     pub(crate) kernel_drops: u64,
     pub(crate) seed: u64,
     pub(crate) exit: Exit,
-    /// Exit code of the command of `run`.
-    pub(crate) cmd_exit: Option<i32>,
+    pub(crate) ended_by: EndedBy,
+    /// The end of the command of `run`.
+    pub(crate) cmd: Option<child::End>,
     pub(crate) recording: Option<Outcome>,
+}
+
+/// The cause of the end of a run.
+#[derive(Clone, Debug)]
+pub(crate) enum EndedBy {
+    /// A signal, by its number.
+    Signal(u8),
+    /// A message.
+    Message(Arc<Ending>),
+    /// The time limit.
+    Timeout,
+    /// The command of `run` ended.
+    Command,
+    /// Nothing reads stdout any more.
+    StdoutClosed,
+    /// The demo was over.
+    Demo,
+    /// The user left the terminal UI.
+    User,
+    /// The data thread crashed.
+    Crash,
+}
+
+impl EndedBy {
+    /// Returns it as JSON.
+    pub(crate) fn body(&self) -> EndedByBody<'_> {
+        let body = |ending: &'_ Ending| EndingBody {
+            at: ending.at.as_secs_f64(),
+            session: ending.session.map(|session| session.0),
+            dir: Word(ending.dir),
+            message: Cow::Owned(ending.message.clone()),
+        };
+        match self {
+            Self::Signal(signal) => EndedByBody::Signal { signal: *signal },
+            Self::Message(ending) => match ending.by {
+                EndingBy::Until => EndedByBody::Until(body(ending)),
+                EndingBy::FailOn => EndedByBody::FailOn(body(ending)),
+            },
+            Self::Timeout => EndedByBody::Timeout,
+            Self::Command => EndedByBody::Command,
+            Self::StdoutClosed => EndedByBody::StdoutClosed,
+            Self::Demo => EndedByBody::Demo,
+            Self::User => EndedByBody::User,
+            Self::Crash => EndedByBody::Crash,
+        }
+    }
+}
+
+impl fmt::Display for EndedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signal(1) => f.write_str("SIGHUP"),
+            Self::Signal(2) => f.write_str("SIGINT"),
+            Self::Signal(15) => f.write_str("SIGTERM"),
+            Self::Signal(number) => write!(f, "signal {number}"),
+            Self::Message(ending) => match ending.by {
+                EndingBy::Until => write!(f, "--until: {ending}"),
+                EndingBy::FailOn => write!(f, "--fail-on: {ending}"),
+            },
+            Self::Timeout => f.write_str("--timeout"),
+            Self::Command => f.write_str("the end of the command"),
+            Self::StdoutClosed => f.write_str("closed stdout"),
+            Self::Demo => f.write_str("the end of the demo"),
+            Self::User => f.write_str("the user"),
+            Self::Crash => f.write_str("a crash"),
+        }
+    }
 }
 
 /// Facts at the start of a printed recording.

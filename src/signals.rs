@@ -85,9 +85,9 @@ impl Three {
 
 async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Commands>) {
     let kind = signals.next().await;
-    let exit = Exit::Signal(u8::try_from(kind.as_raw_value()).unwrap_or_default());
+    let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();
     // First to the main thread, so that it knows why the proxy ends.
-    let listened = wake.send(Wake::Signal(exit)).is_ok();
+    let listened = wake.send(Wake::Signal(number)).is_ok();
     if let Some(proxy) = proxy.get() {
         proxy.stop(REASON);
     }
@@ -97,5 +97,5 @@ async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Co
             async { while signals.next().await != SignalKind::interrupt() || first.elapsed() < SAME {} };
         let _either_way_it_is_over = timeout(PATIENCE, again).await;
     }
-    std::process::exit(exit.code().into());
+    std::process::exit(Exit::Signal(number).code().into());
 }

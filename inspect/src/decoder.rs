@@ -21,6 +21,7 @@ use teetap_wire::{
 };
 
 use crate::{
+    Ending, EndingBy,
     place::{Chunk, Place},
     reading::{Layer, Message, Reading},
     select::Select,
@@ -43,6 +44,8 @@ pub struct Decoder {
     gists: bool,
     scratch: Option<Box<Scratch>>,
     reading: Option<Reading>,
+    /// The first message that matched an expression which ends the run.
+    ending: Option<Arc<Ending>>,
 }
 
 impl Decoder {
@@ -60,6 +63,7 @@ impl Decoder {
             gists: true,
             scratch: None,
             reading: None,
+            ending: None,
         }
     }
 
@@ -99,6 +103,12 @@ impl Decoder {
         self.choose_needs();
     }
 
+    /// Takes a message that matches, shown or not, for a failure.
+    pub fn fail_on(&mut self, filter: Filter) {
+        self.select.fail_on(filter);
+        self.choose_needs();
+    }
+
     fn choose_needs(&mut self) {
         let stores = self.contexts.stores();
         let needs = if self.everything {
@@ -110,16 +120,10 @@ impl Decoder {
         self.contexts.set_needs(needs);
     }
 
-    /// Returns true if the message that was waited for has come.
+    /// Returns the first message that matched an expression which ends the run.
     #[must_use]
-    pub const fn has_reached(&self) -> bool {
-        self.select.reached
-    }
-
-    /// Returns true if a message is waited for and has not come.
-    #[must_use]
-    pub const fn waits(&self) -> bool {
-        self.select.waits()
+    pub const fn ending(&self) -> Option<&Arc<Ending>> {
+        self.ending.as_ref()
     }
 
     /// Messages that passed the filter.
@@ -329,6 +333,9 @@ impl Decoder {
         self.contexts.observe(view, &fields);
         let context = self.contexts.of(view.session);
         message.shown = self.select.decide(view, &fields, context);
+        if let (Some(by), None) = (self.select.ended, &self.ending) {
+            self.ending = Some(Arc::new(ending(by, &message, view)));
+        }
         message.decoded = message.shown || self.everything;
         if message.decoded {
             let start = records.len();
@@ -356,6 +363,16 @@ impl Decoder {
         self.contexts.learn(view, &fields);
         self.buffer = fields.into_buffer();
         message
+    }
+}
+
+fn ending(by: EndingBy, message: &Message, view: &MessageView<'_>) -> Ending {
+    Ending {
+        by,
+        at: Time(view.at),
+        session: view.session.map(SessionId),
+        dir: view.dir,
+        message: message.label(view.data).into_owned(),
     }
 }
 

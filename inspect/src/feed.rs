@@ -3,14 +3,14 @@
 //! Law: one inflation and at most one decode per message, however many watch. Everything that takes all events of a session
 //! (contexts, snapshots, the memory of filters) is here, so a watcher that falls behind loses only the events that it missed.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use teetap_proxy::{
     io::Stage,
     session::{Event, What},
 };
 
-use crate::{Decoder, Reading};
+use crate::{Decoder, Ending, Reading};
 
 /// An event with its decoded datagram.
 pub struct DecodedEvent {
@@ -24,8 +24,8 @@ pub struct DecodedEvent {
     pub selected: bool,
     /// The number of messages of the event that pass the filter.
     pub matches: u64,
-    /// True if the message that is waited for has come, here or before.
-    pub reached: bool,
+    /// The first message that matched an expression which ends the run, here or before.
+    pub ending: Option<Arc<Ending>>,
 }
 
 impl Decoder {
@@ -53,7 +53,7 @@ impl Decoder {
             player,
             selected: matches > 0 || !self.is_choosy(),
             matches,
-            reached: self.has_reached(),
+            ending: self.ending().cloned(),
         }
     }
 }

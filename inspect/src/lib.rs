@@ -12,6 +12,7 @@
 //! [`mod@explain`] stands alone: it names every byte of one datagram.
 
 pub mod decoder;
+mod ending;
 pub mod explain;
 pub mod feed;
 pub mod frame;
@@ -30,6 +31,7 @@ mod style;
 mod testing;
 
 pub use decoder::Decoder;
+pub use ending::{Ending, EndingBy};
 pub use feed::DecodedEvent;
 pub use lines::EventLines;
 pub use reading::{Layer, Message, Reading};

@@ -1,4 +1,4 @@
-//! The filters: the messages that are shown, those that are waited for, and the knowledge that both need.
+//! The filters: the messages that are shown, those that end the run, and the knowledge that both need.
 
 use teetap_proxy::session::{SessionId, State};
 use teetap_rules::{
@@ -8,15 +8,16 @@ use teetap_rules::{
 };
 use teetap_wire::{Dir, Proto, def::Registry};
 
-use crate::matcher::Matcher;
+use crate::{EndingBy, matcher::Matcher};
 
 /// The filters.
 #[derive(Default)]
 pub(crate) struct Select {
     filter: Option<Matcher>,
     until: Option<Matcher>,
-    /// The message that was waited for has come.
-    pub(crate) reached: bool,
+    fail_on: Option<Matcher>,
+    /// The expression that has matched first.
+    pub(crate) ended: Option<EndingBy>,
     /// Messages that passed the filter.
     pub(crate) matches: u64,
 }
@@ -30,9 +31,8 @@ impl Select {
         self.until = Some(Matcher::new(filter));
     }
 
-    /// Returns true if a message is waited for and has not come.
-    pub(crate) const fn waits(&self) -> bool {
-        self.until.is_some() && !self.reached
+    pub(crate) fn fail_on(&mut self, filter: Filter) {
+        self.fail_on = Some(Matcher::new(filter));
     }
 
     /// Returns true if there is a filter.
@@ -60,22 +60,30 @@ impl Select {
 
     /// A session has changed its state.
     pub(crate) fn on_session(&mut self, session: SessionId, state: State) {
-        for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
+        for matcher in self.all_mut() {
             matcher.on_session(session, state);
         }
     }
 
     /// Another run begins, with sessions of its own.
     pub(crate) fn restart(&mut self) {
-        for matcher in [&mut self.filter, &mut self.until].into_iter().flatten() {
+        for matcher in self.all_mut() {
             matcher.restart();
         }
     }
 
     /// Asks the filters about a message; returns true if it is shown.
     pub(crate) fn decide(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> bool {
-        if let Some(until) = &mut self.until {
-            self.reached |= until.matches(view, fields, context);
+        // A message that must not come counts first.
+        let enders = [
+            (EndingBy::FailOn, &mut self.fail_on),
+            (EndingBy::Until, &mut self.until),
+        ];
+        for (by, matcher) in enders {
+            let matches = matcher
+                .as_mut()
+                .is_some_and(|matcher| matcher.matches(view, fields, context));
+            self.ended = self.ended.or(matches.then_some(by));
         }
         let filter = self.filter.as_mut();
         let shown = filter.is_none_or(|filter| filter.matches(view, fields, context));
@@ -83,17 +91,23 @@ impl Select {
         shown
     }
 
-    /// Returns true if a message cannot be shown or waited for, whatever its fields are.
+    /// Returns true if a message can neither be shown nor end the run, whatever its fields are.
     pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
         self.is_choosy() && self.all().all(|matcher| matcher.is_out_of_reach(view))
     }
 
-    /// Returns true if no message of this direction can be shown or waited for, whatever is in it.
+    /// Returns true if no message of this direction can be shown or end the run, whatever is in it.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
         self.is_choosy() && self.all().all(|matcher| matcher.is_beyond(proto, dir))
     }
 
     fn all(&self) -> impl Iterator<Item = &Matcher> {
-        [&self.filter, &self.until].into_iter().flatten()
+        [&self.filter, &self.until, &self.fail_on].into_iter().flatten()
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Matcher> {
+        [&mut self.filter, &mut self.until, &mut self.fail_on]
+            .into_iter()
+            .flatten()
     }
 }

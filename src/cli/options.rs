@@ -63,6 +63,10 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "DUR", env = "TEETAP_TIMEOUT", value_parser = duration, hide_env_values = true)]
     pub(crate) timeout: Option<Duration>,
 
+    /// End the run with exit code 1 when a message matches
+    #[arg(long, value_name = "EXPR", env = "TEETAP_FAIL_ON", hide_env_values = true)]
+    pub(crate) fail_on: Option<String>,
+
     /// Write every input of the run to a new file, for `teetap replay`
     ///
     /// It contains passwords and is created with mode 0600.
@@ -223,6 +227,7 @@ impl RunOptions {
             && self.write.is_none()
             && self.filter.filter.is_none()
             && self.show.until.is_none()
+            && self.fail_on.is_none()
     }
 }
 

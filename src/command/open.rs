@@ -66,6 +66,7 @@ fn show_all(
     let filters = Filters {
         show: filter,
         until: filters::parse("--until", options.until.as_deref(), registry)?,
+        fail_on: None,
     };
     let mut output = Output::new(style, &filters);
     let mut decoder = decoder(style, registry, &filters);
@@ -84,7 +85,7 @@ fn show_all(
             Err(error) => break Some(error),
         }
         shown += 1;
-        if output.has_reached() {
+        if output.ending().is_some() {
             break None;
         }
         if shown % batch == 0 && !output.flush()? {

@@ -133,10 +133,12 @@ impl Setup {
         let log = options.log.as_deref().map(Log::start).transpose()?;
         log::expression("--filter", options.filter.filter.as_deref());
         log::expression("--until", options.show.until.as_deref());
+        log::expression("--fail-on", options.fail_on.as_deref());
         let registry = options.show.definitions.registry()?;
         let filters = Filters {
             show: filters::parse("--filter", options.filter.filter.as_deref(), registry)?,
             until: filters::parse("--until", options.show.until.as_deref(), registry)?,
+            fail_on: filters::parse("--fail-on", options.fail_on.as_deref(), registry)?,
         };
         let late = if filters.until.is_some() {
             Exit::Timeout

@@ -8,11 +8,14 @@ mod streams;
 
 pub(crate) use streams::{say, write_out};
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    sync::Arc,
+};
 
 use teetap_capture::Tally;
 use teetap_inspect::{
-    DecodedEvent, Decoder, Style,
+    DecodedEvent, Decoder, Ending, Style,
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
@@ -41,8 +44,8 @@ pub(crate) struct Output {
     matches: u64,
     /// A message is waited for.
     waits: bool,
-    /// The message that was waited for has come.
-    reached: bool,
+    /// The message that ends the run, if it has come.
+    ending: Option<Arc<Ending>>,
     stdout: Vec<u8>,
     closed: bool,
     recording: Option<Running>,
@@ -61,6 +64,8 @@ pub(crate) struct Filters {
     pub(crate) show: Option<Filter>,
     /// A message that is waited for, shown or not.
     pub(crate) until: Option<Filter>,
+    /// A message that must not come, shown or not.
+    pub(crate) fail_on: Option<Filter>,
 }
 
 /// Returns a decoder of events for an output.
@@ -78,6 +83,9 @@ pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filte
     if let Some(until) = &filters.until {
         decoder.wait_for(until.clone());
     }
+    if let Some(fail_on) = &filters.fail_on {
+        decoder.fail_on(fail_on.clone());
+    }
     decoder
 }
 
@@ -89,7 +97,7 @@ impl Output {
             is_filtered: filters.show.is_some(),
             matches: 0,
             waits: filters.until.is_some(),
-            reached: false,
+            ending: None,
             stdout: Vec::new(),
             closed: false,
             recording: None,
@@ -107,6 +115,11 @@ impl Output {
         self.screen = Some(Screen::open(App::new(title, self.style), theme)?);
         self.had_screen = true;
         Ok(())
+    }
+
+    /// Returns true if the events were shown in the terminal UI.
+    pub(crate) const fn had_screen(&self) -> bool {
+        self.had_screen
     }
 
     /// Closes the terminal UI, if it is open: the terminal is as it was before.
@@ -136,12 +149,12 @@ impl Output {
 
     /// Returns true if a message is waited for and has not come.
     pub(crate) const fn waits(&self) -> bool {
-        self.waits && !self.reached
+        self.waits && self.ending.is_none()
     }
 
-    /// Returns true if the message that was waited for has come.
-    pub(crate) const fn has_reached(&self) -> bool {
-        self.reached
+    /// Returns the message that ends the run, if it has come.
+    pub(crate) const fn ending(&self) -> Option<&Arc<Ending>> {
+        self.ending.as_ref()
     }
 
     /// Takes an event or a gap from a watcher. The end of a wait counts even when stdout is closed.
@@ -166,7 +179,9 @@ impl Output {
     /// Takes an event.
     pub(crate) fn event(&mut self, decoded: &DecodedEvent) {
         self.matches += decoded.matches;
-        self.reached |= decoded.reached;
+        if self.ending.is_none() {
+            self.ending.clone_from(&decoded.ending);
+        }
         let event = &decoded.event;
         match &event.what {
             What::Session(change) => log::session(event.session, change),
@@ -330,6 +345,7 @@ impl Summary {
         };
         SummaryBody {
             sessions: stats.map(|stats| stats.sessions),
+            never_online: stats.map(|stats| stats.opened.saturating_sub(stats.sessions)),
             datagrams: per_dir(|traffic| traffic.datagrams),
             bytes: per_dir(|traffic| traffic.bytes),
             refused: stats.map(|stats| stats.refused),
@@ -339,7 +355,9 @@ impl Summary {
             lost: self.lost,
             seed: self.seed,
             exit: self.exit.code(),
-            cmd_exit: self.cmd_exit,
+            ended_by: Some(self.ended_by.body()),
+            cmd_exit: self.cmd.map(|end| end.code),
+            cmd_stopped: self.cmd.map(|end| end.is_stopped),
             recording: self.recording.as_ref().map(|outcome| {
                 let recorded = outcome.recorded.as_ref();
                 RecordingBody {

@@ -136,7 +136,8 @@ pub(super) fn summary(summary: &Summary) -> String {
         kernel_drops,
         seed,
         exit,
-        cmd_exit,
+        ended_by,
+        cmd,
         recording,
     } = summary;
     let mut parts = vec![format!("{:.1} s", at.as_secs_f64())];
@@ -145,6 +146,8 @@ pub(super) fn summary(summary: &Summary) -> String {
         Some(ended) => {
             let stats = &ended.stats;
             parts.push(counted(stats.sessions, "session"));
+            let never = stats.opened.saturating_sub(stats.sessions);
+            parts.extend(found(&[(never, "never online")]));
             for (arrow, Traffic { datagrams, bytes }) in [("c→s", stats.c2s), ("s→c", stats.s2c)] {
                 parts.push(format!("{arrow} {datagrams} datagrams {bytes} bytes"));
             }
@@ -175,7 +178,11 @@ pub(super) fn summary(summary: &Summary) -> String {
         let extra = [(missing, "packets missing in it"), (lost, "events not recorded")];
         parts.extend(found(&extra));
     }
-    parts.extend(cmd_exit.map(|code| format!("cmd_exit {code}")));
+    parts.push(format!("ended by {ended_by}"));
+    parts.extend(cmd.map(|end| match end.is_stopped {
+        true => format!("cmd_exit {} (stopped by teetap)", end.code),
+        false => format!("cmd_exit {}", end.code),
+    }));
     parts.push(format!("seed {seed}"));
     parts.push(format!("exit {}", exit.code()));
     format!("teetap: {}", parts.join(", "))

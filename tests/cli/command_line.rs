@@ -10,7 +10,7 @@ use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
-pub(crate) const OPTIONS: [&str; 14] = [
+pub(crate) const OPTIONS: [&str; 15] = [
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",
@@ -20,6 +20,7 @@ pub(crate) const OPTIONS: [&str; 14] = [
     "JSON",
     "FILTER",
     "UNTIL",
+    "FAIL_ON",
     "TIMEOUT",
     "SHOW_SECRETS",
     "MESSAGES",
@@ -201,6 +202,8 @@ fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
         (&last["event"], &last["cmd_exit"], &last["exit"], &last["seed"]),
         (&"summary".into(), &7.into(), &1.into(), &9.into())
     );
+    assert_eq!(last["ended_by"]["kind"], "command", "{last}");
+    assert_eq!(last["cmd_stopped"], false, "{last}");
     let (_, stderr) = run(&["run", NOBODY, "-l", ":0", "-q", "--", "no-such-command"], 3);
     assert!(stderr.contains("cannot start no-such-command"), "{stderr}");
 }
@@ -270,7 +273,78 @@ fn a_signal_ends_the_command_too() {
     assert_eq!(child.wait().unwrap().code(), Some(143));
     let last = last(stdout);
     // Started in time or not, none is left; if started, TERM ended it.
-    assert!(last["cmd_exit"].is_null() || last["cmd_exit"] == 143, "{last}");
+    let is_stopped = last["cmd_exit"] == 143 && last["cmd_stopped"] == true;
+    assert!(last["cmd_exit"].is_null() || is_stopped, "{last}");
+    assert_eq!(
+        last["ended_by"],
+        serde_json::json!({"kind": "signal", "signal": 15}),
+        "{last}"
+    );
+}
+
+/// Returns the JSON summary and the last line of stderr of a demo that ends with `code`.
+fn ended(options: &[&str], code: i32) -> (serde_json::Value, String) {
+    let demo = ["demo", "--json", "--seconds", "2", "-l", ":0"];
+    let (stdout, stderr) = run(&[&demo, options].concat(), code);
+    let last = json(stdout.lines().last().unwrap());
+    (last, stderr.lines().last().unwrap().to_owned())
+}
+
+#[test]
+fn the_summary_names_what_ended_the_run() {
+    let (last, line) = ended(&["--until", "sv_chat"], 0);
+    let by = &last["ended_by"];
+    assert_eq!(
+        (&by["kind"], &by["message"], &by["dir"]),
+        (&"until".into(), &"sv_chat".into(), &"s2c".into()),
+    );
+    assert!(
+        by["at"].as_f64().unwrap() > 0.0 && by["session"].is_u64(),
+        "{last}"
+    );
+    assert!(
+        line.contains(" ended by --until: sv_chat s→c in session "),
+        "{line}"
+    );
+
+    // Where a message matches both, it fails.
+    let (last, line) = ended(&["--until", "sv_chat", "--fail-on", "sv_chat"], 1);
+    assert_eq!(last["ended_by"]["kind"], "fail_on", "{last}");
+    assert!(
+        line.contains(" ended by --fail-on: sv_chat s→c in session "),
+        "{line}"
+    );
+
+    // A message that is not shown ends the run, too.
+    let (last, _) = ended(&["-q", "-f", "c2s", "--fail-on", "sv_motd"], 1);
+    assert_eq!(last["ended_by"]["message"], "sv_motd", "{last}");
+
+    // What must not come has not come.
+    let (last, line) = ended(&["--fail-on", "rcon_cmd"], 0);
+    assert_eq!(last["ended_by"], serde_json::json!({"kind": "demo"}), "{last}");
+    assert!(line.contains(" ended by the end of the demo, "), "{line}");
+
+    let (last, line) = ended(&["--timeout", "300ms"], 0);
+    assert_eq!(last["ended_by"], serde_json::json!({"kind": "timeout"}), "{last}");
+    assert!(line.contains(" ended by --timeout, "), "{line}");
+}
+
+#[test]
+fn sessions_that_never_came_online_are_counted() {
+    // A client of 0.6.4 before a server that is not there.
+    let client = "import os, socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);
+s.sendto(bytes([0x10, 0, 0, 1]), (os.sys.argv[1], int(os.sys.argv[2])))
+import time; time.sleep(0.5)";
+    let script = ["--", "python3", "-c", client, "{host}", "{port}"];
+    let args = [&["run", NOBODY, "-l", ":0", "--json"], &script[..]].concat();
+    let (stdout, stderr) = run(&args, 0);
+    let last = json(stdout.lines().last().unwrap());
+    assert_eq!(
+        (&last["sessions"], &last["never_online"]),
+        (&0.into(), &1.into()),
+        "{last}"
+    );
+    assert!(stderr.contains(" 0 sessions, 1 never online, "), "{stderr}");
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn each_command_takes_only_its_own_options() {
         ("proto", "0.7"),
         ("filter", "c2s"),
         ("until", "c2s"),
+        ("fail-on", "c2s"),
         ("timeout", "1s"),
         ("input-log", "x"),
         ("log", "x"),

@@ -27,8 +27,8 @@ use teetap_wire::{Flags, Note, printable};
 
 pub use read::Lines;
 pub use schema::{
-    AnswerBody, DatagramBody, GapBody, LogBody, NoticeBody, OLDEST, PerDir, RecordingBody, SessionBody,
-    SummaryBody, VERSION,
+    AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, LogBody, NoticeBody, OLDEST, PerDir,
+    RecordingBody, SessionBody, SummaryBody, VERSION,
 };
 pub use time::rfc3339;
 

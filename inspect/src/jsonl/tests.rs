@@ -228,6 +228,7 @@ fn start_and_summary() {
         Time(1),
         SummaryBody {
             sessions: None,
+            never_online: None,
             datagrams: None,
             bytes: None,
             refused: None,
@@ -237,7 +238,9 @@ fn start_and_summary() {
             kernel_drops: 4,
             seed: 42,
             exit: 130,
+            ended_by: Some(EndedByBody::Signal { signal: 2 }),
             cmd_exit: Some(7),
+            cmd_stopped: Some(false),
             recording: None,
         },
         &mut out,

@@ -145,7 +145,7 @@ impl Message {
     }
 
     /// Returns the name, or the id as text.
-    fn label(&self, data: &[u8]) -> Cow<'static, str> {
+    pub(crate) fn label(&self, data: &[u8]) -> Cow<'static, str> {
         let layer = match (self.name, self.layer) {
             (Some(name), _) => return name.into(),
             (None, Layer::Control) => return format!("control.{}", self.id.unwrap_or_default()).into(),

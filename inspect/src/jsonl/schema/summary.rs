@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use teetap_proxy::words::Word;
+use teetap_wire::Dir;
 
 /// The end of a run, or of a recording that was shown.
 #[derive(Serialize, Deserialize)]
@@ -17,6 +19,8 @@ pub(in crate::jsonl) enum Summary<'a> {
 pub struct SummaryBody<'a> {
     /// Null when the data thread crashed, like all counts below.
     pub sessions: Option<u64>,
+    #[serde(default)]
+    pub never_online: Option<u64>,
     pub datagrams: Option<PerDir>,
     pub bytes: Option<PerDir>,
     pub refused: Option<u64>,
@@ -28,9 +32,49 @@ pub struct SummaryBody<'a> {
     pub lost: u64,
     pub seed: u64,
     pub exit: u8,
+    /// Missing in lines of older versions.
+    #[serde(default)]
+    pub ended_by: Option<EndedByBody<'a>>,
     pub cmd_exit: Option<i32>,
+    /// True if the run ended before its command.
+    #[serde(default)]
+    pub cmd_stopped: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<RecordingBody<'a>>,
+}
+
+/// The cause of the end of a run.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum EndedByBody<'a> {
+    Signal {
+        signal: u8,
+    },
+    /// A message matched --until.
+    Until(EndingBody<'a>),
+    /// A message matched --fail-on.
+    FailOn(EndingBody<'a>),
+    Timeout,
+    /// The command of `run` ended.
+    Command,
+    /// Nothing reads stdout any more.
+    StdoutClosed,
+    /// The demo was over.
+    Demo,
+    /// The user left the terminal UI.
+    User,
+    /// The data thread crashed.
+    Crash,
+}
+
+/// The message that ended a run.
+#[derive(Serialize, Deserialize)]
+pub struct EndingBody<'a> {
+    /// Seconds since the start.
+    pub at: f64,
+    pub session: Option<u32>,
+    pub dir: Word<Dir>,
+    pub message: Cow<'a, str>,
 }
 
 /// The result of recording a run.

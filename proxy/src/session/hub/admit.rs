@@ -307,6 +307,7 @@ impl Hub {
                 .event(self.env.now, slot.current, What::Notice(Notice::Candidate));
         } else {
             slot.current = Some(id);
+            self.stats.opened += 1;
         }
         self.sessions.links.insert(id, link);
         self.with_link(id, |_, _, _| ());

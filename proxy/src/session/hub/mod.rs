@@ -298,6 +298,7 @@ impl Hub {
         };
         self.timers.clear(Timer::Session(id), &mut link.alarm);
         if let Some(next) = promoted {
+            self.stats.opened += 1;
             self.with_link(next, |link, _, env| link.promote(env));
         }
     }
@@ -311,6 +312,7 @@ impl Hub {
                 candidate: None,
             },
         );
+        self.stats.opened += 1;
         self.with_link(candidate, |link, _, env| link.promote(env));
         self.with_link(current, |link, _, env| link.leave(env));
     }

@@ -5,6 +5,9 @@
 pub struct Stats {
     /// Sessions that came online.
     pub sessions: u64,
+    /// Sessions that were opened, whether they came online or not. A new CONNECT beside a living session counts once it
+    /// has replaced that session.
+    pub opened: u64,
     /// Datagrams and bytes that came from clients.
     pub c2s: Traffic,
     /// Datagrams and bytes that came from the server.
