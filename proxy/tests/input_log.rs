@@ -118,6 +118,8 @@ drop when s2c and vital chance 10%
 delay 10ms..90ms unordered when c2s and not vital and t > 6s
 swap when c2s and vital every 3 until 7s
 dup 2 gap 25ms when c2s and vital every 11
+inject s2c sv_chat{client_id: -1, message: \"tick\"} when c2s and vital every 9
+reply sv_motd when c2s and vital every 13
 corrupt 2 bits when c2s and not vital chance 40%
 dup when s2c and vital every 7 first 4 per global
 drop when c2s and not vital skip 3 max 1 per 2s from 5s

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use teetap_wire::def::{Def, Registry};
+use teetap_wire::def::{Datum, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
+use crate::check::Deed;
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
-use crate::eval::{Facts, Identity, Key, Memory, Program, Reach, Subject};
-use crate::syntax::{Expr, Path, parse};
+use crate::eval::{Facts, Identity, Key, Memory, Program, Reach, Subject, Value};
+use crate::syntax::{Action, Expr, Path, parse};
 
 /// A checked expression.
 ///
@@ -15,6 +16,8 @@ use crate::syntax::{Expr, Path, parse};
 #[derive(Debug, Clone)]
 pub struct Filter {
     expr: Expr,
+    /// The values that a rule writes when it matches.
+    values: Vec<Expr>,
     program: Program,
     reach: Reach,
 }
@@ -33,7 +36,32 @@ impl Filter {
     /// # Errors
     /// Returns all errors in the order of the text.
     pub fn check(expr: Expr, registry: &Registry) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (program, mut diagnostics) = crate::check::check(&expr, registry);
+        let (program, diagnostics) = crate::check::check(&expr, registry);
+        Self::new(expr, Vec::new(), program, diagnostics, registry)
+    }
+
+    /// Checks the condition of a rule with its actions, which share what they remember.
+    pub(crate) fn check_rule(
+        expr: Expr,
+        actions: &[Action],
+        registry: &'static Registry,
+    ) -> Result<(Self, Vec<Deed>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (program, deeds, diagnostics) = crate::check::check_rule(&expr, actions, registry);
+        let mut values = Vec::new();
+        for action in actions {
+            action.each_expr(&mut |expr| values.push(expr.clone()));
+        }
+        let (filter, diagnostics) = Self::new(expr, values, program, diagnostics, registry)?;
+        Ok((filter, deeds, diagnostics))
+    }
+
+    fn new(
+        expr: Expr,
+        values: Vec<Expr>,
+        program: Program,
+        mut diagnostics: Vec<Diagnostic>,
+        registry: &Registry,
+    ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
         let wrong = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
         if diagnostics.iter().any(wrong) {
             diagnostics.retain(wrong);
@@ -52,8 +80,24 @@ impl Filter {
             diagnostics.push(Diagnostic::new(Code::NeverMatches, expr.span, what));
         }
         sort(&mut diagnostics);
-        let filter = Self { expr, program, reach };
+        let filter = Self {
+            expr,
+            values,
+            program,
+            reach,
+        };
         Ok((filter, diagnostics))
+    }
+
+    /// Returns true if a path in it, or in a value that a rule writes, is `wanted`.
+    fn mentions(&self, wanted: &dyn Fn(&Path) -> bool) -> bool {
+        let mut exprs = std::iter::once(&self.expr).chain(&self.values);
+        exprs.any(|expr| expr.mentions(wanted))
+    }
+
+    /// Returns true if the other one remembers the same of a session.
+    pub(crate) fn remembers_like(&self, other: &Self) -> bool {
+        (&self.expr, &self.values) == (&other.expr, &other.values)
     }
 
     /// Returns the tree.
@@ -66,7 +110,7 @@ impl Filter {
     /// follow snapshots: [`Facts::snap`] and [`Facts::items`].
     #[must_use]
     pub fn needs_snapshots(&self) -> bool {
-        self.expr.mentions(&|path| path.begins("snap", |_| true))
+        self.mentions(&|path| path.begins("snap", |_| true))
     }
 
     /// Returns true if it reads player names (`sess.name`), which the caller must collect from other messages:
@@ -74,19 +118,19 @@ impl Filter {
     #[must_use]
     pub fn needs_players(&self) -> bool {
         let is_name = |name: &str| name.eq_ignore_ascii_case("name");
-        self.expr.mentions(&|path| path.begins("sess", is_name))
+        self.mentions(&|path| path.begins("sess", is_name))
     }
 
     /// Returns true if it reads the round trip (`sess.rtt`).
     pub(crate) fn needs_trips(&self) -> bool {
         let is_rtt = |name: &str| name.eq_ignore_ascii_case("rtt");
-        self.expr.mentions(&|path| path.begins("sess", is_rtt))
+        self.mentions(&|path| path.begins("sess", is_rtt))
     }
 
     /// Returns true if it reads notes (`lint`, `malformed`).
     pub(crate) fn needs_notes(&self) -> bool {
         let is_note = |path: &Path| path.starts("lint") || path.starts("malformed");
-        self.expr.mentions(&is_note)
+        self.mentions(&is_note)
     }
 
     /// Returns true if one of the `wanted` messages can match.
@@ -158,6 +202,24 @@ impl Filter {
     ///
     /// `count`, `seen` and `since` include this message; `last` refers to the one before it.
     pub fn matches(&self, facts: &impl Facts, memory: &mut Memory) -> Option<bool> {
+        let result = self.decide(facts, memory);
+        self.settle(facts, memory, result == Some(true));
+        result
+    }
+
+    /// Returns a value for a message that matches.
+    pub(crate) fn value(
+        &self,
+        value: &Value,
+        facts: &impl Facts,
+        key: &Key,
+        memory: &Memory,
+    ) -> Option<Datum> {
+        self.program.value(value, facts, key, memory)
+    }
+
+    /// Returns true if a message matches, as [`Self::matches`]. Afterwards the caller calls [`Self::settle`].
+    pub(crate) fn decide(&self, facts: &impl Facts, memory: &mut Memory) -> Option<bool> {
         let (proto, subject) = (facts.proto(), facts.subject());
         let key = subject.def.map(|def| Key::new(proto.into(), def));
         let reached = self.reach.holds(proto, facts.dir(), subject.class, key.as_ref());
@@ -165,16 +227,22 @@ impl Filter {
             return Some(false);
         }
         self.program.count(facts, key.as_ref(), memory);
-        let result = if reached {
+        if reached {
             self.program.decide(facts, key.as_ref(), memory)
         } else {
             Some(false)
-        };
-        if result == Some(true) {
+        }
+    }
+
+    /// Remembers a decided message for later ones.
+    pub(crate) fn settle(&self, facts: &impl Facts, memory: &mut Memory, is_match: bool) {
+        if is_match {
             memory.hit();
         }
-        self.program.keep(facts, key.as_ref(), memory);
-        result
+        if self.remembers() {
+            let key = facts.subject().def.map(|def| Key::new(facts.proto().into(), def));
+            self.program.keep(facts, key.as_ref(), memory);
+        }
     }
 }
 

@@ -103,6 +103,17 @@ pub struct Verdict {
     pub overtakes: Vec<u32>,
     /// The rules that took part in the decision.
     pub rules: Vec<RuleId>,
+    /// Reports of rules.
+    pub remarks: Vec<Remark>,
+}
+
+/// A report of a rule about a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The rule.
+    pub rule: RuleId,
+    /// The reason why it changed nothing.
+    pub failed: Box<str>,
 }
 
 impl Verdict {
@@ -115,6 +126,7 @@ impl Verdict {
         copies: Vec::new(),
         overtakes: Vec::new(),
         rules: Vec::new(),
+        remarks: Vec::new(),
     };
 
     /// Creates a verdict that consists of a fate only.

@@ -181,7 +181,7 @@ fn log_with_rules(source: &str, definitions: Option<&str>, path: &Path) {
 fn a_run_with_rules_replays_equal() {
     let (_folder, path) = place("run.log");
     log_with_rules(
-        "chat: drop when sv_chat\nlose when c2s and vital and pkt.seq in {3 5}\ndelay 40ms when s2c and any_snap\n",
+        "chat: drop when sv_chat\nlose when c2s and vital and pkt.seq in {3 5}\ndelay 40ms when s2c and any_snap\nset .direction = 1 - .direction when input\n",
         None,
         &path,
     );

@@ -62,6 +62,10 @@ impl Scrubber {
             | Notice::UpstreamFailed { error: text }
             | Notice::RedirectPasses { why: text, .. }
             | Notice::Other { text, .. } => *text = self.text(text).into(),
+            Notice::RuleFailed { rule, why } => {
+                *rule = self.text(rule).into();
+                *why = self.text(why).into();
+            }
             Notice::InjectRefused { why } | Notice::ResyncRefused { why } => *why = self.text(why).into(),
             Notice::UpstreamSilent { .. }
             | Notice::Candidate

@@ -178,6 +178,14 @@ notices! {
         why: Cow<'static, str>,
     } => "cannot inject a message: {why}";
 
+    /// A rule could not do its action. The message passes without it.
+    RuleFailed "rule_failed" Warning {
+        /// The name of the rule, or its text.
+        rule: Box<str>,
+        /// The cause.
+        why: Box<str>,
+    } => "rule {rule:?}: {why}";
+
     /// The server is made to send a complete snapshot: acks are removed from the client's inputs.
     Resync "resync" Info
         => "resync: the acks of snapshots are removed from inputs until the server sends a complete one";

@@ -168,3 +168,95 @@ fn after_one_message_until_another() {
         ]
     });
 }
+
+#[test]
+fn an_edited_message_and_its_resend() {
+    let source = "set sv_chat.message = \"capitalism.\" when sv_chat and sv_chat.client_id >= -1";
+    let action = "set sv_chat.message = \"capitalism.\"";
+    example(source, action, |bench| {
+        let [a, edited] = ["socialism.", "capitalism."].map(|words| chat(bench, words));
+        vec![
+            send(format!("S a1 1{a}"), &[format!("C a1 1{edited}")]),
+            send(format!("S a1 1*{a}"), &[format!("C a1 1*{edited}")]),
+            send("C a1 keepalive", &["S a1 keepalive".to_owned()]),
+        ]
+    });
+}
+
+#[test]
+fn a_word_is_replaced() {
+    let source = "replace cl_say.message /f[aeiou]g/ with \"***\" when cl_say";
+    let action = "replace cl_say.message /f[aeiou]g/ with \"***\"";
+    example(source, action, |bench| {
+        let [a, edited, other] = ["the fog", "the ***", "the frog"].map(|words| say(bench, words));
+        vec![
+            send(
+                format!("C a0 2{a} 3{other}"),
+                &[format!("S a0 2{edited} 3{other}")],
+            ),
+            send("S a3 keepalive", &["C a3 keepalive".to_owned()]),
+        ]
+    });
+}
+
+#[test]
+fn one_message_more() {
+    let source = "inject s2c sv_broadcast{message: \"proxy: packet loss on\"} when enter_game once";
+    let action = "inject s2c sv_broadcast{message: \"proxy: packet loss on\"}";
+    example(source, action, |bench| {
+        // The bench writes a byte that is a letter or sign as it is.
+        let enter = message(bench, "enter_game", &[]);
+        let byte = char::from(u8::from_str_radix(&enter[2..], 16).unwrap());
+        let enter = if byte.is_ascii_graphic() {
+            format!(":{byte}")
+        } else {
+            enter
+        };
+        let words = text("proxy: packet loss on");
+        let broadcast = message(bench, "sv_broadcast", &[("message", words)]);
+        let [a, b] = ["a", "b"].map(|words| chat(bench, words));
+        vec![
+            send(format!("S a1 1{a}"), &[format!("C a1 1{a}")]),
+            send(
+                format!("C a1 2{enter}"),
+                &[format!("S a1 2{enter}"), format!("C a1 2{broadcast}")],
+            ),
+            send(format!("C a2 3{enter}"), &[format!("S a1 3{enter}")]),
+            send(format!("S a3 2{b}"), &[format!("C a3 3{b}")]),
+            send("C a3 keepalive", &["S a2 keepalive".to_owned()]),
+        ]
+    });
+}
+
+#[test]
+fn an_answer_in_place_of_the_server() {
+    let source = "reply sv_chat{client_id: -1, message: \"pong\"}, drop when cl_say.message == \"/pingtap\"";
+    let action = "reply sv_chat{client_id: -1, message: \"pong\"}, drop";
+    example(source, action, |bench| {
+        let [ping, other] = ["/pingtap", "hi"].map(|words| say(bench, words));
+        let pong = chat(bench, "pong");
+        vec![
+            send(
+                format!("C a0 2{ping}"),
+                &["S a0 keepalive".to_owned(), format!("C a2 1{pong}")],
+            ),
+            send(format!("C a1 3{other}"), &[format!("S a0 2{other}")]),
+            send("S a2 keepalive", &["C a3 keepalive".to_owned()]),
+        ]
+    });
+}
+
+#[test]
+fn what_does_not_fit_passes_with_a_notice() {
+    let long = "x".repeat(1000);
+    on_each_kind(|bench| {
+        let source = format!("loud: replace .message /a/ with \"{long}\" when cl_say");
+        set(bench, &source);
+        let a = say(bench, "aa");
+        bench.is(&format!("C a0 2{a}"), &[&format!("S a0 2{a}")]);
+        let failures = bench.notices.iter().filter(|notice| {
+            matches!(notice, teetap_proxy::session::Notice::RuleFailed { rule, .. } if &**rule == "loud")
+        });
+        assert_eq!(failures.count(), 1);
+    });
+}

@@ -12,7 +12,7 @@ use crate::span::Span;
 use crate::syntax::{Compare, Expr, Kind, Quantity};
 
 /// Returns true if an expression is constant: a literal, or the name of a value.
-fn fixed(expr: &Expr) -> bool {
+pub(super) fn fixed(expr: &Expr) -> bool {
     match &expr.kind {
         Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) => true,
         _ => word(expr).is_some_and(|word| !matches!(word, "n" | "t")),

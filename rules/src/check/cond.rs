@@ -15,16 +15,21 @@ use crate::syntax::{Compare, Expr, Kind, Name, Path};
 /// Checks an expression. The program is valid only if no diagnostic is an error.
 pub(crate) fn check(expr: &Expr, registry: &Registry) -> (Program, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
-    let is = |name: &Name| name.text.eq_ignore_ascii_case("snap_single");
-    checker.knows = Knows {
-        snap_single: expr.mentions(&|path| path.segments.iter().any(|segment| is(&segment.name))),
-        connless: expr.mentions(&|path| path.begins("connless", |_| true)),
-    };
-    checker.program.root = checker.cond(expr);
+    checker.check_root(expr);
     (checker.program, checker.diagnostics)
 }
 
 impl Checker<'_> {
+    /// Checks the expression that the program is about.
+    pub(super) fn check_root(&mut self, expr: &Expr) {
+        let is = |name: &Name| name.text.eq_ignore_ascii_case("snap_single");
+        self.knows = Knows {
+            snap_single: expr.mentions(&|path| path.segments.iter().any(|segment| is(&segment.name))),
+            connless: expr.mentions(&|path| path.begins("connless", |_| true)),
+        };
+        self.program.root = self.cond(expr);
+    }
+
     pub(super) fn cond(&mut self, expr: &Expr) -> Cond {
         match &expr.kind {
             Kind::Any(parts) => Cond::Any(parts.iter().map(|part| self.cond(part)).collect()),

@@ -168,7 +168,7 @@ fn mismatch(field: &Field, what: &str, literal: &Expr) -> Diagnostic {
 }
 
 /// Returns the bytes that a literal stands for in a field that is not a number.
-fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnostic> {
+pub(super) fn bytes(field: &Field, what: &str, literal: &Expr) -> Result<Box<[u8]>, Diagnostic> {
     let Kind::Text(text) = &literal.kind else {
         return Err(match word(literal) {
             Some(word) => label(field, what, word, literal.span)

@@ -8,6 +8,7 @@ mod call;
 mod checker;
 mod compare;
 mod cond;
+mod deed;
 mod fact;
 mod field;
 mod literal;
@@ -20,4 +21,5 @@ mod vocabulary;
 mod words;
 
 pub(crate) use cond::check;
+pub(crate) use deed::{Assign, Deed, Form, Replace, Template, check_rule};
 pub use vocabulary::{class_of, is_word, vocabulary};

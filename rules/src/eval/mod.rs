@@ -13,6 +13,7 @@ mod reach;
 mod remember;
 mod run;
 mod test;
+mod value;
 
 pub use facts::{
     Facts, Fields, Flag, Identity, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject,
@@ -23,3 +24,4 @@ pub use reach::Reach;
 pub(crate) use key::{Key, Target};
 pub(crate) use program::{Cond, Entry, Field, Number, Program, Source, Text};
 pub(crate) use test::{IntTest, Test, TextTest};
+pub(crate) use value::Value;

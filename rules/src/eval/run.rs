@@ -32,7 +32,7 @@ struct Element<'e> {
 }
 
 #[derive(Clone, Copy)]
-struct Run<'a, F> {
+pub(super) struct Run<'a, F> {
     program: &'a Program,
     facts: &'a F,
     memory: &'a Memory,
@@ -43,14 +43,22 @@ struct Run<'a, F> {
 impl Program {
     /// Evaluates the expression for one message.
     pub(crate) fn decide(&self, facts: &impl Facts, key: Option<&Key>, memory: &Memory) -> Option<bool> {
-        let run = Run {
+        self.run(facts, key, memory).holds(&self.root)
+    }
+
+    pub(super) fn run<'a, F: Facts>(
+        &'a self,
+        facts: &'a F,
+        key: Option<&'a Key>,
+        memory: &'a Memory,
+    ) -> Run<'a, F> {
+        Run {
             program: self,
             facts,
             memory,
             key,
             element: None,
-        };
-        run.holds(&self.root)
+        }
     }
 }
 
@@ -253,7 +261,7 @@ impl<'a, F: Facts> Run<'a, F> {
         if unknown { None } else { result }
     }
 
-    fn text<R>(&self, text: Text, mut read: impl FnMut(&[u8]) -> R) -> Option<R> {
+    pub(super) fn text<R>(&self, text: Text, mut read: impl FnMut(&[u8]) -> R) -> Option<R> {
         match text {
             Text::Player => self.facts.player().map(read),
             Text::Field(field) => self.field(field, |_, value| match value {
@@ -274,7 +282,7 @@ impl<'a, F: Facts> Run<'a, F> {
         })?
     }
 
-    fn number(&self, number: &Number) -> Option<i64> {
+    pub(super) fn number(&self, number: &Number) -> Option<i64> {
         let signed = |value: u64| i64::try_from(value).ok();
         match number {
             Number::Fixed(value) => Some(*value),

@@ -2,28 +2,62 @@
 
 use std::time::Duration;
 
+use crate::check::Deed;
 use crate::dice::Dice;
+use crate::eval::{Facts, Memory};
+use crate::filter::Filter;
 use crate::syntax::Action;
 use crate::verdict::{Fate, Message, Order, RuleId, Verdict};
 
 /// A rule that acts on a message.
-pub(super) struct Act<'a> {
+pub(super) struct Act<'a, F> {
     pub(super) id: RuleId,
     pub(super) message: &'a Message<'a>,
+    pub(super) facts: &'a F,
+    /// The length of the id before the fields, in bytes.
+    pub(super) body: usize,
+    /// The condition, which knows the values of the actions.
+    pub(super) when: &'a Filter,
+    pub(super) memory: &'a Memory,
     /// Only if the rule makes random decisions.
     pub(super) dice: Option<Dice>,
     /// The decision of the rules so far.
     pub(super) verdict: &'a mut Verdict,
 }
 
-impl Act<'_> {
-    /// Adds the actions. Returns true if no later rule is tried.
-    pub(super) fn carry_out(&mut self, actions: &[Action]) -> bool {
+/// The result of the actions of a rule.
+pub(super) struct Done {
+    /// True if no later rule is tried.
+    pub(super) ends: bool,
+    /// The reason why an action changed nothing.
+    pub(super) failed: Option<String>,
+}
+
+impl<F: Facts> Act<'_, F> {
+    /// Adds the actions.
+    pub(super) fn carry_out(&mut self, deeds: &[Deed]) -> Done {
         self.verdict.rules.push(self.id);
-        actions.iter().any(|action| {
-            self.add(action);
-            action.ends()
-        })
+        let mut done = Done {
+            ends: false,
+            failed: None,
+        };
+        for deed in deeds {
+            let result = match deed {
+                Deed::Plain(action) => {
+                    self.add(action);
+                    done.ends = action.ends();
+                    Ok(())
+                }
+                Deed::Set(assigns) => self.set(assigns),
+                Deed::Replace(replace) => self.replace(replace),
+                Deed::Make(template) => self.make(template),
+            };
+            done.failed = done.failed.or(result.err());
+            if done.ends {
+                break;
+            }
+        }
+        done
     }
 
     fn add(&mut self, action: &Action) {
@@ -43,6 +77,8 @@ impl Act<'_> {
                 }
             }
             Action::Corrupt { count, bytes } => self.corrupt(count, bytes),
+            // They have deeds of their own.
+            Action::Set(_) | Action::Replace(_) | Action::Make(_) => {}
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use teetap_wire::def::{Def, Registry};
 use teetap_wire::{Dir, Proto};
 
+use crate::check::Deed;
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::dice::hash;
@@ -36,7 +37,9 @@ pub(super) struct Rule {
     pub(super) identity: Box<str>,
     /// The hash of the identity.
     pub(super) hash: u64,
+    /// The actions as written.
     pub(super) actions: Vec<Action>,
+    pub(super) deeds: Vec<Deed>,
     pub(super) when: Filter,
     /// The condition that begins its window; `None` if it begins with the session.
     pub(super) after: Option<Filter>,
@@ -175,18 +178,20 @@ impl Checker {
     /// Checks a rule. `None` if it has an error in a condition.
     fn rule(&mut self, rule: syntax::Rule) -> Option<Rule> {
         let identity = self.identity(&rule);
-        let when = self.filter(rule.when);
+        let checked = Filter::check_rule(rule.when, &rule.actions, self.registry);
+        let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
         let Modifiers { after, until, .. } = rule.modifiers;
         let [after, until] = [after, until].map(|window| window.map(|expr| self.filter(expr)));
         let is_shared = rule.modifiers.scope == Some(Scope::Global);
         let shared = is_shared.then_some(self.shared);
         self.shared += usize::from(is_shared);
-        let when = when?;
+        let (when, deeds) = when?;
         let usual = when.usual_reach(self.registry);
         Some(Rule {
             hash: hash(&identity),
             identity,
             actions: rule.actions,
+            deeds,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
             when,
             after: open(after)?,
@@ -205,12 +210,17 @@ impl Checker {
     }
 
     fn filter(&mut self, expr: Expr) -> Option<Filter> {
-        let (filter, diagnostics) = match Filter::check(expr, self.registry) {
-            Ok((filter, warnings)) => (Some(filter), warnings),
+        self.reported(Filter::check(expr, self.registry))
+    }
+
+    /// Reports the diagnostics of a check, and returns its result if there is no error.
+    fn reported<T>(&mut self, checked: Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>) -> Option<T> {
+        let (checked, diagnostics) = match checked {
+            Ok((checked, warnings)) => (Some(checked), warnings),
             Err(errors) => (None, errors),
         };
         self.diagnostics.extend(diagnostics);
-        filter
+        checked
     }
 
     /// Returns the identity of a rule. Two rules with the same name are an error; those with the same text are counted.

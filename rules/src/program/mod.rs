@@ -9,12 +9,14 @@
 //! | `act` | from actions to a verdict |
 //! | `compile` | from text to rules |
 //! | `progress` | the memory of one rule: counts and windows |
+//! | `write` | the actions that write fields and messages |
 //! | `state` | the memory of rules about one session, and their decisions |
 
 mod act;
 mod compile;
 mod progress;
 mod state;
+mod write;
 
 use std::{fmt, sync::Arc};
 

@@ -16,6 +16,9 @@ use crate::syntax::{Every, Max};
 
 use super::compile::{Limits, Rule};
 
+/// The time between two notices about the failures of a rule, in microseconds.
+const REMARK: u64 = 1_000_000;
+
 /// The memory of one rule about one session.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
@@ -25,6 +28,8 @@ pub(super) struct Progress {
     until: Latch,
     ordinals: Ordinals,
     pub(super) counts: Counts,
+    /// The time of the last notice about a failure.
+    failed: Option<u64>,
 }
 
 /// An expression that held for a message once, or not yet.
@@ -59,6 +64,7 @@ impl Progress {
             until: Latch::new(rule.until.as_ref()),
             ordinals: Ordinals::default(),
             counts: Counts::default(),
+            failed: None,
         }
     }
 
@@ -66,8 +72,10 @@ impl Progress {
     /// differ begin anew.
     pub(super) fn carried(self, from: &Rule, to: &Rule) -> Self {
         let fresh = Self::new(to);
-        let same =
-            |one: Option<&Filter>, other: Option<&Filter>| one.map(Filter::expr) == other.map(Filter::expr);
+        let same = |one: Option<&Filter>, other: Option<&Filter>| match (one, other) {
+            (Some(one), Some(other)) => one.remembers_like(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
         Self {
             when: if same(Some(&from.when), Some(&to.when)) {
                 self.when
@@ -86,6 +94,7 @@ impl Progress {
             },
             ordinals: self.ordinals,
             counts: self.counts,
+            failed: self.failed,
         }
     }
 
@@ -103,6 +112,15 @@ impl Progress {
         let in_time =
             rule.limits.from.is_none_or(|from| from <= time) && rule.limits.to.is_none_or(|to| time < to);
         has_begun && !has_ended && in_time
+    }
+
+    /// Returns true if a failure at this time is worth a notice: one in a second.
+    pub(super) fn may_remark(&mut self, at: u64) -> bool {
+        let is_due = self.failed.is_none_or(|last| at.saturating_sub(last) >= REMARK);
+        if is_due {
+            self.failed = Some(at);
+        }
+        is_due
     }
 
     /// Counts a message that the rule may be about. Returns the number of those with its name and direction.

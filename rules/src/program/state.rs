@@ -14,7 +14,7 @@ use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Identity, Lazy, SessionState};
-use crate::verdict::{Decide, Message, RuleId, Verdict};
+use crate::verdict::{Decide, Message, Remark, RuleId, Verdict};
 
 impl Logic for Rules {
     fn acts(&self, proto: Proto, dir: Dir) -> bool {
@@ -142,11 +142,22 @@ impl State {
                 let mut act = Act {
                     id,
                     message,
+                    facts: &facts,
+                    body: view.body,
+                    when: &rule.when,
+                    memory: &progress.when,
                     dice,
                     verdict: &mut verdict,
                 };
-                has_ended = act.carry_out(&rule.actions);
+                let done = act.carry_out(&rule.deeds);
+                has_ended = done.ends;
+                let failed = done.failed.filter(|_| progress.may_remark(message.at));
+                verdict.remarks.extend(failed.map(|failed| Remark {
+                    rule: id,
+                    failed: failed.into(),
+                }));
             }
+            rule.when.settle(&facts, &mut progress.when, true);
         }
         self.context.learn(&view, &fields, rules.needs);
         self.buffer = fields.into_buffer();
@@ -157,9 +168,9 @@ impl State {
 /// 100 %, in millionths.
 const MILLION: u64 = 1_000_000;
 
-/// What a message is for a rule.
+/// The relation of a message to a rule.
 enum Match<'a> {
-    /// The rule may act on it.
+    /// The rule may act on it. The caller settles the condition afterwards.
     Turn(Turn<'a>),
     /// The condition holds, but `skip` or `every` let it pass.
     NoTurn,
@@ -194,8 +205,9 @@ fn turn<'a>(
         rule.when.remember(facts, &mut progress.when);
         return Match::None;
     };
-    let is_match = rule.when.matches(facts, &mut progress.when) == Some(true);
+    let is_match = rule.when.decide(facts, &mut progress.when) == Some(true);
     if !(is_match && is_open) {
+        rule.when.settle(facts, &mut progress.when, is_match);
         return Match::None;
     }
     let counts = rule.shared.and_then(|at| shared.get(at));
@@ -203,6 +215,7 @@ fn turn<'a>(
     if counts.is_turn(&rule.limits, message.at) {
         Match::Turn(Turn { ordinal, counts })
     } else {
+        rule.when.settle(facts, &mut progress.when, true);
         Match::NoTurn
     }
 }

@@ -8,8 +8,11 @@ use winnow::combinator::opt;
 use winnow::prelude::*;
 
 use super::argument::{Shown, duration, opt_number, opt_times};
+use super::ast::Expr;
+use super::change::{Assign, Replace, assigns, replace};
 use super::error::wanted;
 use super::lex::{Input, Parsed, blank, cut, keyword, word};
+use super::made::{Made, inject, message};
 use super::number::Number;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
@@ -57,11 +60,17 @@ pub enum Action {
         /// True if each place is a whole byte, not one bit.
         bytes: bool,
     },
+    /// `set sv_chat.message = "text"`: at least one assignment.
+    Set(Vec<Assign>),
+    /// `replace cl_say.message /regex/ with "text"`
+    Replace(Replace),
+    /// `inject s2c sv_chat{message: "text"}`, `reply sv_chat`
+    Make(Made),
 }
 
 /// All actions.
-const ACTIONS: [&str; 8] = [
-    "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt",
+const ACTIONS: [&str; 12] = [
+    "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject", "reply",
 ];
 
 impl Action {
@@ -72,6 +81,21 @@ impl Action {
             Self::Delay { from, to, .. } => from != to,
             Self::Corrupt { .. } => true,
             _ => false,
+        }
+    }
+
+    /// Calls `each` with every expression in it.
+    pub(crate) fn each_expr(&self, each: &mut dyn FnMut(&Expr)) {
+        match self {
+            Self::Set(assigns) => {
+                for assign in assigns {
+                    each(&assign.target);
+                    each(&assign.value);
+                }
+            }
+            Self::Replace(replace) => each(&replace.target),
+            Self::Make(made) => made.fields.iter().for_each(|(_, value)| each(value)),
+            _ => {}
         }
     }
 
@@ -95,6 +119,10 @@ pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
         "delay" => delay(i)?,
         "dup" => dup(i)?,
         "corrupt" => corrupt(i)?,
+        "set" => Action::Set(assigns(i)?),
+        "replace" => Action::Replace(replace(i)?),
+        "inject" => Action::Make(inject(i)?),
+        "reply" => Action::Make(message(i)?),
         "reorder" => match opt_times(i)? {
             Some(after) => Action::Reorder { after },
             None => return cut(wanted(i, "how many overtake, as in `reorder 4`")),
@@ -204,6 +232,16 @@ impl fmt::Display for Action {
                 }
                 write!(f, " gap {}", Shown(*gap))
             }
+            Self::Set(assigns) => {
+                f.write_str("set ")?;
+                for (at, assign) in assigns.iter().enumerate() {
+                    let comma = if at > 0 { ", " } else { "" };
+                    write!(f, "{comma}{assign}")?;
+                }
+                Ok(())
+            }
+            Self::Replace(replace) => replace.fmt(f),
+            Self::Make(made) => made.fmt(f),
             Self::Corrupt { count, bytes } => {
                 write!(f, "corrupt {count} {}", if *bytes { "bytes" } else { "bits" })
             }

@@ -7,8 +7,10 @@
 mod action;
 mod argument;
 mod ast;
+mod change;
 mod error;
 mod lex;
+mod made;
 mod modifier;
 mod number;
 mod operand;
@@ -21,7 +23,9 @@ mod tests;
 
 pub use action::Action;
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
+pub use change::{Assign, Replace};
 pub(crate) use error::OPERATORS;
+pub use made::Made;
 pub use modifier::{Every, Max, Modifiers, Scope};
 pub use number::{Number, Quantity, Unit};
 pub use parse::{MAX_ARITHMETIC, MAX_LENGTH, MAX_NESTING, parse};

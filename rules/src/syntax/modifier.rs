@@ -96,7 +96,7 @@ pub(super) fn modifiers(i: &mut Input<'_>) -> Parsed<Modifiers> {
 fn check_window(modifiers: &Modifiers, span: Span) -> Parsed<()> {
     match (modifiers.from, modifiers.to) {
         (Some(from), Some(to)) if to <= from => {
-            let what = format!("from {} to {} is no time", Shown(from), Shown(to));
+            let what = format!("{} is not after {}", Shown(to), Shown(from));
             cut(Diagnostic::new(Code::BadRange, span, what))
         }
         _ => Ok(()),

@@ -170,6 +170,21 @@ fn limited(i: &mut Input<'_>, expr: Expr) -> Parsed<Expr> {
     Ok(expr)
 }
 
+/// Reads a path, and the blanks before it.
+pub(super) fn path(i: &mut Input<'_>) -> Parsed<Expr> {
+    blank(i)?;
+    let error = wanted(i, "a field, as in `sv_chat.message`");
+    match rest(i).chars().next() {
+        Some('.') => dotted(i),
+        Some(c) if c.is_ascii_alphabetic() || c == '_' => match named(i) {
+            Ok(expr) if matches!(expr.kind, Kind::Path(_)) => Ok(expr),
+            Err(ErrMode::Cut(other)) => Err(ErrMode::Cut(other)),
+            _ => cut(error),
+        },
+        _ => cut(error),
+    }
+}
+
 /// Reads one operand and the blanks before it. Backtracks before a prefix, and cuts before other text that is not an
 /// operand.
 fn operand(i: &mut Input<'_>) -> Parsed<Expr> {

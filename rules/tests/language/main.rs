@@ -14,4 +14,5 @@ mod properties;
 mod right;
 mod stage;
 mod subject;
+mod writes;
 mod wrong;

@@ -255,7 +255,7 @@ fn wrong_modifiers_are_reported() {
         ),
         ("max 1001 per 1s", "1:19 E204 expected a number from 1 to 1000"),
         ("max 3 per 1", "1:25 E202 expected a duration, found `1`"),
-        ("from 5s to 4s", "1:28 E209 from 5s to 4s is no time"),
+        ("from 5s to 4s", "1:28 E209 4s is not after 5s"),
         ("from 1s after 2s", "1:23 E012 `after` has a value already"),
         (
             "per minute",

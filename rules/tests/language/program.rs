@@ -421,9 +421,9 @@ fn everything_wrong_is_said_with_its_place() {
     let cases: [(&str, &[&str]); 19] = [
         ("drp when s2c", &["1:1 E011 unknown action `drp`"]),
         (
-            "inject when s2c\ndrop when\n",
+            "hide when s2c\ndrop when\n",
             &[
-                "1:1 E011 unknown action `inject`",
+                "1:1 E011 unknown action `hide`",
                 "2:10 E001 expected a condition or a value, found the end",
             ],
         ),

@@ -48,6 +48,10 @@ const NOTICES: &[(&str, &str)] = &[
     ("renumbered", r#"{"dir":"c2s"}"#),
     ("hold_full", r#"{"dir":"s2c"}"#),
     ("inject_refused", r#"{"why":"the session is not online"}"#),
+    (
+        "rule_failed",
+        r#"{"rule":"shout","why":"the value for `sv_chat.message` is missing"}"#,
+    ),
     ("resync", "{}"),
     ("resynced", "{}"),
     ("resync_refused", r#"{"why":"the session is not online"}"#),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Made, Opening, Program, Shared};
+use teetap_rules::{Decide, Made, Opening, Program, Remark, Shared};
 use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
@@ -89,6 +89,8 @@ pub(crate) struct Work {
     pub(crate) composer: Composer,
     pub(crate) placed: Vec<Placed>,
     pub(crate) crossing: Vec<Made>,
+    /// The reports of rules about the last datagram.
+    pub(crate) remarks: Vec<Remark>,
     /// Chunks that the last datagram announced and did not have.
     pub(crate) missing: u8,
 }

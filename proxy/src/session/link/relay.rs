@@ -1,5 +1,6 @@
 //! A valid datagram crosses from one leg to the other.
 
+use teetap_rules::Remark;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
 
 use super::{
@@ -79,6 +80,7 @@ impl Link {
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.report_relayed(from, datagram, packet, odd_ack, mark, env);
+        self.report_remarks(env);
         if answer {
             self.answer_resend_request(from, env);
         }
@@ -226,6 +228,7 @@ impl Link {
             composer,
             placed,
             crossing,
+            remarks,
             missing: _,
         } = &mut env.work;
         composer.clear();
@@ -248,6 +251,7 @@ impl Link {
             rewrites,
             means,
             out: composer,
+            remarks,
             crossing,
             changed: &mut changed,
         };
@@ -330,6 +334,15 @@ impl Link {
             event.notes.push(Note { code, at: 0, len: 2 });
         }
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
+    }
+
+    /// Reports what rules could not do.
+    fn report_remarks(&mut self, env: &mut Env) {
+        for Remark { rule, failed } in std::mem::take(&mut env.work.remarks) {
+            let name = env.program.as_ref().and_then(|program| program.rule(rule));
+            let rule = name.unwrap_or_default().into();
+            self.notice(Notice::RuleFailed { rule, why: failed }, env);
+        }
     }
 
     /// Reports a full hold queue once each time it fills.

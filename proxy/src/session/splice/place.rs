@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Fate, Made, Order, Shared, Verdict};
+use teetap_rules::{Decide, Fate, Made, Order, Remark, Shared, Verdict};
 use teetap_wire::{Chunk, Seq};
 
 use super::{Mode, Splice, log::Record};
@@ -32,6 +32,8 @@ pub(crate) struct Placing<'a> {
     pub(crate) means: Means<'a>,
     /// The payload that goes on.
     pub(crate) out: &'a mut Composer,
+    /// The reports of rules.
+    pub(crate) remarks: &'a mut Vec<Remark>,
     /// Messages made for the other direction.
     pub(crate) crossing: &'a mut Vec<Made>,
     /// True if the payload that goes on differs from the one that came.
@@ -63,14 +65,27 @@ impl Placing<'_> {
             return Verdict::PASS;
         }
         let mut verdict = rules.decide(&message, self.shared);
+        self.remarks.append(&mut verdict.remarks);
         // What no chunk can carry cannot be sent; the original goes on.
-        verdict.edit = verdict.edit.filter(|edit| fits(self.frame.proto, edit.len()));
-        verdict
-            .before
-            .retain(|made| fits(self.frame.proto, made.data.len()));
-        verdict
-            .after
-            .retain(|made| fits(self.frame.proto, made.data.len()));
+        let proto = self.frame.proto;
+        let made = verdict.before.len() + verdict.after.len();
+        let was_edited = verdict.edit.is_some();
+        verdict.edit = verdict.edit.filter(|edit| fits(proto, edit.len()));
+        verdict.before.retain(|made| fits(proto, made.data.len()));
+        verdict.after.retain(|made| fits(proto, made.data.len()));
+        let too_large = if was_edited && verdict.edit.is_none() {
+            Some("the new message is larger than a chunk can be")
+        } else if verdict.before.len() + verdict.after.len() < made {
+            Some("the message is larger than a chunk can be")
+        } else {
+            None
+        };
+        if let (Some(why), Some(rule)) = (too_large, verdict.rules.last()) {
+            self.remarks.push(Remark {
+                rule: *rule,
+                failed: why.into(),
+            });
+        }
         verdict
     }
 }
@@ -237,7 +252,7 @@ impl Splice {
     /// A chunk outside the numbering.
     fn place_loose(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
         let verdict = to.decide(chunk);
-        if verdict != Verdict::PASS {
+        if verdict.fate != Fate::Pass || verdict.edit.is_some() {
             *to.changed = true;
         }
         self.inject_all(&verdict.before, to);

@@ -1,0 +1,128 @@
+//! Changes to the fields of a message: `set` and `replace`.
+
+use std::fmt;
+
+use winnow::combinator::opt;
+use winnow::prelude::*;
+use winnow::stream::Stream;
+
+use super::ast::{Expr, Kind};
+use super::error::wanted;
+use super::lex::{Input, Parsed, blank, cut, keyword, next_thing, regex, rest, text};
+use super::parse::{expression, path};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// The maximum length of the text that `replace` writes, in bytes.
+const MAX_WITH: usize = 1024;
+
+/// `sv_chat.message = "text"`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assign {
+    /// The field: a path.
+    pub target: Expr,
+    /// The value.
+    pub value: Expr,
+}
+
+/// `cl_say.message /regex/ with "text"`
+#[derive(Debug, Clone, Eq)]
+pub struct Replace {
+    /// The field: a path.
+    pub target: Expr,
+    /// The pattern, without slashes.
+    pub pattern: String,
+    /// The place of the pattern.
+    pub span: Span,
+    /// The text for each match; `$1` is a group of the pattern.
+    pub with: String,
+}
+
+impl PartialEq for Replace {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.target, &self.pattern, &self.with) == (&other.target, &other.pattern, &other.with)
+    }
+}
+
+/// Reads assignments. A comma before anything else belongs to the rule.
+pub(super) fn assigns(i: &mut Input<'_>) -> Parsed<Vec<Assign>> {
+    let mut assigns = vec![assign(i)?];
+    loop {
+        let before = i.checkpoint();
+        blank(i)?;
+        if opt(',').parse_next(i)?.is_none() || !is_assignment(i) {
+            i.reset(&before);
+            return Ok(assigns);
+        }
+        assigns.push(assign(i)?);
+    }
+}
+
+fn is_assignment(i: &mut Input<'_>) -> bool {
+    let before = i.checkpoint();
+    let is_path = path(i).is_ok() && blank(i).is_ok();
+    let is_assignment = is_path && rest(i).starts_with('=');
+    i.reset(&before);
+    is_assignment
+}
+
+fn assign(i: &mut Input<'_>) -> Parsed<Assign> {
+    let target = path(i)?;
+    blank(i)?;
+    if rest(i).starts_with("==") {
+        let (span, _) = next_thing(i);
+        let span = Span::new(span.start, span.start + 2);
+        return cut(Diagnostic::new(
+            Code::Assignment,
+            span,
+            "`==` compares; to set use `=`",
+        ));
+    }
+    if opt('=').parse_next(i)?.is_none() {
+        return cut(wanted(i, "`=`, as in `set sv_chat.message = \"text\"`"));
+    }
+    let value = expression(i)?;
+    Ok(Assign { target, value })
+}
+
+pub(super) fn replace(i: &mut Input<'_>) -> Parsed<Replace> {
+    let target = path(i)?;
+    blank(i)?;
+    if !rest(i).starts_with('/') {
+        return cut(wanted(i, "a regular expression, as in `/text/`"));
+    }
+    let (pattern, span) = regex(i)?;
+    blank(i)?;
+    if opt(keyword("with")).parse_next(i)?.is_none() {
+        return cut(wanted(i, "`with`"));
+    }
+    blank(i)?;
+    if !rest(i).starts_with('"') {
+        return cut(wanted(i, "a text in quotes"));
+    }
+    let (with, place) = text(i)?;
+    if with.len() > MAX_WITH {
+        let what = format!("a text longer than {MAX_WITH} bytes");
+        return cut(Diagnostic::new(Code::TooComplex, place, what));
+    }
+    Ok(Replace {
+        target,
+        pattern,
+        span,
+        with,
+    })
+}
+
+impl fmt::Display for Assign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", self.target, self.value)
+    }
+}
+
+impl fmt::Display for Replace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pattern = Expr::new(Kind::Regex(self.pattern.clone()), self.span);
+        let with = Expr::new(Kind::Text(self.with.clone()), self.span);
+        write!(f, "replace {} {pattern} with {with}", self.target)
+    }
+}

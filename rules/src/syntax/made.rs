@@ -1,0 +1,132 @@
+//! Messages that a rule makes: `inject` and `reply`.
+
+use std::fmt;
+
+use teetap_wire::Dir;
+use winnow::combinator::opt;
+use winnow::prelude::*;
+
+use super::ast::{Expr, Kind, Name, Path};
+use super::error::wanted;
+use super::lex::{Input, Parsed, blank, cut, here, keyword, rest, word};
+use super::operand::close;
+use super::parse::{expression, path};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// `s2c sv_chat{client_id: -1, message: "hi"}`
+#[derive(Debug, Clone, Eq)]
+pub struct Made {
+    /// The direction; `None` for an answer, which goes against the message that matches.
+    pub dir: Option<Dir>,
+    /// True if it goes ahead of the message that matches.
+    pub before: bool,
+    /// The name.
+    pub name: Path,
+    /// The fields that are given.
+    pub fields: Vec<(Name, Expr)>,
+    /// True if it is sent without a number, however the message is sent usually.
+    pub nonvital: bool,
+    /// The place of the name and the fields.
+    pub span: Span,
+}
+
+impl PartialEq for Made {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |made: &Self| (made.dir, made.before, made.nonvital);
+        key(self) == key(other) && self.name == other.name && self.fields == other.fields
+    }
+}
+
+pub(super) fn inject(i: &mut Input<'_>) -> Parsed<Made> {
+    blank(i)?;
+    let before = opt(keyword("before")).parse_next(i)?.is_some();
+    blank(i)?;
+    let error = wanted(i, "`c2s` or `s2c`");
+    let dir = match opt(word).parse_next(i)? {
+        Some(("c2s", _)) => Dir::C2s,
+        Some(("s2c", _)) => Dir::S2c,
+        _ => return cut(error),
+    };
+    let mut made = message(i)?;
+    (made.dir, made.before) = (Some(dir), before);
+    blank(i)?;
+    made.nonvital = opt(keyword("nonvital")).parse_next(i)?.is_some();
+    Ok(made)
+}
+
+pub(super) fn message(i: &mut Input<'_>) -> Parsed<Made> {
+    let start_error = {
+        blank(i)?;
+        wanted(i, "the name of a message")
+    };
+    let start = here(i);
+    let Kind::Path(name) = path(i)?.kind else {
+        return cut(start_error);
+    };
+    if name.dot {
+        return cut(start_error);
+    }
+    let mut fields: Vec<(Name, Expr)> = Vec::new();
+    if rest(i).trim_start().starts_with('{') {
+        blank(i)?;
+    }
+    let open = Span::new(here(i), here(i) + 1);
+    if opt('{').parse_next(i)?.is_some() {
+        blank(i)?;
+        while !rest(i).starts_with('}') {
+            let field = field(i)?;
+            if fields.iter().any(|(known, _)| *known == field.0) {
+                let what = format!("`{}` has a value already", field.0.text);
+                return cut(Diagnostic::new(Code::Repeated, field.0.span, what));
+            }
+            fields.push(field);
+            blank(i)?;
+            if opt(',').parse_next(i)?.is_none() {
+                break;
+            }
+            blank(i)?;
+        }
+        close(i, open, '}')?;
+    }
+    Ok(Made {
+        dir: None,
+        before: false,
+        name,
+        fields,
+        nonvital: false,
+        span: Span::new(start, here(i)),
+    })
+}
+
+fn field(i: &mut Input<'_>) -> Parsed<(Name, Expr)> {
+    let error = wanted(i, "the name of a field, as in `{message: \"text\"}`");
+    let Some((text, span)) = opt(word).parse_next(i)? else {
+        return cut(error);
+    };
+    let text = text.to_owned();
+    blank(i)?;
+    if opt(':').parse_next(i)?.is_none() {
+        return cut(wanted(i, "`:`"));
+    }
+    Ok((Name { text, span }, expression(i)?))
+}
+
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.dir {
+            Some(dir) => {
+                let before = if self.before { "before " } else { "" };
+                write!(f, "inject {before}{dir} ")?;
+            }
+            None => f.write_str("reply ")?,
+        }
+        write!(f, "{}", self.name)?;
+        for (at, (name, value)) in self.fields.iter().enumerate() {
+            let sign = if at == 0 { "{" } else { ", " };
+            write!(f, "{sign}{}: {value}", name.text)?;
+        }
+        f.write_str(if self.fields.is_empty() { "" } else { "}" })?;
+        f.write_str(if self.nonvital { " nonvital" } else { "" })
+    }
+}
