@@ -75,8 +75,19 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             check,
             file,
         } => command::replay(quiet, json, check, &file),
-        Command::Open { filter, show, file } => command::open(&filter, &show, &file),
-        Command::Grep { show, expr, file } => command::grep(&show, &expr, &file),
+        Command::Open {
+            filter,
+            range,
+            show,
+            file,
+        } => command::open(&filter, range, &show, &file),
+        Command::Grep {
+            search,
+            range,
+            show,
+            expr,
+            file,
+        } => command::grep(search, range, &show, &expr, &file),
         Command::Scrub {
             quiet,
             definitions,

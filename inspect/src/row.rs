@@ -46,8 +46,14 @@ pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
 /// Returns one line of an event as rows: several for the changed items of a snapshot, else one.
 #[must_use]
 pub fn render(decoded: &DecodedEvent, line: &Line, style: Style) -> Vec<Row> {
+    of_line(&EventLines::of(decoded, style), line, style)
+}
+
+/// Returns one of these lines as rows.
+#[must_use]
+pub fn of_line(lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
     let mut rows = Vec::new();
-    add(&EventLines::of(decoded, style), line, style, &mut rows);
+    add(lines, line, style, &mut rows);
     rows
 }
 

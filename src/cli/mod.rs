@@ -4,7 +4,7 @@ mod options;
 mod scope;
 
 pub(crate) use options::{
-    Definitions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, RunOptions, Show,
+    Definitions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, Search, Show,
 };
 
 use std::{ffi::OsString, path::PathBuf};
@@ -98,6 +98,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         filter: FilterOption,
         #[command(flatten)]
+        range: Range,
+        #[command(flatten)]
         show: Show,
         /// The recording; - is stdin
         #[arg(value_name = "FILE")]
@@ -106,6 +108,10 @@ pub(crate) enum Command {
     /// Print the messages of a recording that match an expression
     #[command(after_long_help = expressions())]
     Grep {
+        #[command(flatten)]
+        search: Search,
+        #[command(flatten)]
+        range: Range,
         #[command(flatten)]
         show: Show,
         /// The expression, as for --filter

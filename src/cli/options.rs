@@ -5,14 +5,14 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, builder::BoolishValueParser};
 use teetap_capture::Target;
 use teetap_inspect::Verbosity;
-use teetap_proxy::io::Listen;
+use teetap_proxy::{io::Listen, session::Time};
 use teetap_rules::syntax::{self, Quantity};
 use teetap_wire::{
     Dir, Proto,
     def::{Registry, Secrets},
 };
 
-use crate::{definitions, exit::Failure};
+use crate::{definitions, exit::Failure, output::Extent};
 
 /// Options of `teetap HOST` and `teetap run`.
 #[derive(Debug, Args)]
@@ -119,6 +119,42 @@ pub(crate) struct FilterOption {
         hide_env_values = true
     )]
     pub(crate) filter: Option<String>,
+}
+
+/// The part of a recording that is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Range {
+    /// Print from this time on, such as 90s: the time of the lines
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    from: Option<Duration>,
+
+    /// Print up to this time
+    #[arg(long, value_name = "DUR", value_parser = duration)]
+    to: Option<Duration>,
+}
+
+/// Options of a search.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Search {
+    /// Print N messages before each match
+    #[arg(short = 'B', long, value_name = "N", conflicts_with = "count")]
+    before_context: Option<usize>,
+
+    /// Print N messages after each match
+    #[arg(short = 'A', long, value_name = "N", conflicts_with = "count")]
+    after_context: Option<usize>,
+
+    /// Print N messages before and after each match
+    #[arg(short = 'C', long, value_name = "N", conflicts_with = "count")]
+    context: Option<usize>,
+
+    /// Print only the number of matches
+    #[arg(short, long, conflicts_with = "json")]
+    count: bool,
+
+    /// Stop after N matches
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_count: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Args)]
@@ -230,6 +266,30 @@ impl RunOptions {
             && self.fail_on.is_none()
     }
 }
+
+impl Range {
+    /// Returns true if an event of this time is printed.
+    pub(crate) fn contains(self, at: Time) -> bool {
+        let at = at - Time::ZERO;
+        self.from.is_none_or(|from| from <= at) && self.to.is_none_or(|to| at <= to)
+    }
+}
+
+impl Search {
+    /// Returns the amount that is printed.
+    pub(crate) fn extent(self) -> Extent {
+        let around = self.context.unwrap_or_default();
+        Extent {
+            before: self.before_context.unwrap_or(around).min(MOST_CONTEXT),
+            after: self.after_context.unwrap_or(around),
+            max: self.max_count,
+            count: self.count,
+        }
+    }
+}
+
+/// The maximum number of messages kept for the context before a match.
+const MOST_CONTEXT: usize = 100_000;
 
 impl Show {
     /// Returns the amount of detail.

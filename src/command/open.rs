@@ -13,10 +13,10 @@ use teetap_rules::Filter;
 
 use super::{file, proxy::style};
 use crate::{
-    cli::{FilterOption, Show},
+    cli::{FilterOption, Range, Search, Show},
     exit::{Exit, Failure},
     filters,
-    output::{Filters, Output, decoder},
+    output::{Extent, Filters, Output, decoder},
     run::Opened,
 };
 
@@ -34,31 +34,61 @@ enum Recording<R> {
 /// # Errors
 /// The command line is wrong, or the file cannot be opened or is not a recording. One that is
 /// damaged is printed up to the damage, with a warning before the summary.
-pub(crate) fn open(filter: &FilterOption, show: &Show, path: &Path) -> anyhow::Result<Exit> {
+pub(crate) fn open(filter: &FilterOption, range: Range, show: &Show, path: &Path) -> anyhow::Result<Exit> {
     let registry = show.definitions.registry()?;
-    let filter = filters::parse("--filter", filter.filter.as_deref(), registry)?;
-    show_all(show, path, style(show), filter, Exit::Ok)
+    let plan = Plan {
+        filter: filters::parse("--filter", filter.filter.as_deref(), registry)?,
+        style: style(show),
+        range,
+        search: None,
+        nothing: Exit::Ok,
+    };
+    show_all(show, path, plan)
 }
 
 /// Runs `teetap grep`; like grep it ends with 1 when nothing matches.
-pub(crate) fn grep(show: &Show, expr: &str, path: &Path) -> anyhow::Result<Exit> {
+pub(crate) fn grep(
+    search: Search,
+    range: Range,
+    show: &Show,
+    expr: &str,
+    path: &Path,
+) -> anyhow::Result<Exit> {
     let registry = show.definitions.registry()?;
-    let style = Style {
-        matches_only: true,
-        ..style(show)
+    let extent = search.extent();
+    let plan = Plan {
+        filter: filters::parse("grep", Some(expr), registry)?,
+        style: Style {
+            matches_only: true,
+            everything: extent.has_context(),
+            ..style(show)
+        },
+        range,
+        search: (extent != Extent::default()).then_some(extent),
+        nothing: Exit::Failed,
     };
-    let filter = filters::parse("grep", Some(expr), registry)?;
-    show_all(show, path, style, filter, Exit::Failed)
+    show_all(show, path, plan)
 }
 
-/// Prints a whole recording. `nothing` is the exit when nothing matches.
-fn show_all(
-    options: &Show,
-    path: &Path,
-    style: Style,
+/// The part of a recording that is printed, and how.
+struct Plan {
     filter: Option<Filter>,
+    style: Style,
+    range: Range,
+    search: Option<Extent>,
+    /// The exit when nothing matches.
     nothing: Exit,
-) -> anyhow::Result<Exit> {
+}
+
+/// Prints a recording.
+fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
+    let Plan {
+        filter,
+        style,
+        range,
+        search,
+        nothing,
+    } = plan;
     let registry = options.definitions.registry()?;
     let input = file::open(options.quiet, path)?;
     let path = file::shown(path);
@@ -70,6 +100,9 @@ fn show_all(
     };
     let mut output = Output::new(style, &filters);
     let mut decoder = decoder(style, registry, &filters);
+    if let Some(extent) = search {
+        output.search(extent);
+    }
     if let Some(progress) = input.progress {
         output.expect_progress(progress);
     }
@@ -78,14 +111,14 @@ fn show_all(
     let mut shown = 0;
     let damage = loop {
         match recording.read() {
-            Ok(Some(item)) => show(item, path, &mut output, &mut decoder),
+            Ok(Some(item)) => show(item, path, range, &mut output, &mut decoder),
             Ok(None) => break None,
             // No part of it is a recording.
             Err(error @ ReadError::Unknown(_)) if shown <= 1 => return Err(refused(error).into()),
             Err(error) => break Some(error),
         }
         shown += 1;
-        if output.ending().is_some() {
+        if output.ending().is_some() || output.has_found_all() {
             break None;
         }
         if shown % batch == 0 && !output.flush()? {
@@ -99,6 +132,7 @@ fn show_all(
         None => Exit::Ok,
     };
     let tally = recording.tally();
+    output.count();
     // The last lines come before the warning.
     output.flush()?;
     if let Some(error) = damage {
@@ -113,7 +147,7 @@ fn show_all(
     Ok(exit)
 }
 
-fn show(item: Item, path: &Path, output: &mut Output, decoder: &mut Decoder) {
+fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mut Decoder) {
     match item {
         Item::Start { wall, run } => {
             decoder.restart();
@@ -124,16 +158,25 @@ fn show(item: Item, path: &Path, output: &mut Output, decoder: &mut Decoder) {
             });
         }
         Item::Event(event) => {
+            let at = event.at;
             let decoded = decoder.decode(event);
-            output.event(&decoded);
+            if range.contains(at) {
+                output.event(&decoded);
+            }
             if let Some(reading) = decoded.reading {
                 decoder.recycle(reading);
             }
         }
-        Item::Log { at, level, text } => output.recorded_log(at, level, &text),
+        Item::Log { at, level, text } => {
+            if range.contains(at) {
+                output.recorded_log(at, level, &text);
+            }
+        }
         Item::Gap { at, lost } => {
             decoder.gap();
-            output.seen(&Seen::Gap(lost), at);
+            if range.contains(at) {
+                output.seen(&Seen::Gap(lost), at);
+            }
         }
     }
 }

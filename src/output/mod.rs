@@ -3,9 +3,11 @@
 //! Law: stdout is written through one buffer, flushed once per tick; a closed pipe is not an error. Status never goes
 //! to stdout, so that stdout can be piped.
 
+mod around;
 mod plain;
 mod streams;
 
+pub(crate) use around::Extent;
 pub(crate) use streams::{say, write_out};
 
 use std::{
@@ -25,6 +27,8 @@ use teetap_proxy::{
 use teetap_rules::Filter;
 use teetap_tui::{App, Screen, Theme, Title};
 use teetap_wire::def::Registry;
+
+use around::Around;
 
 use crate::{
     exit::{Exit, Failure},
@@ -51,6 +55,8 @@ pub(crate) struct Output {
     recording: Option<Running>,
     /// A line that is drawn on stderr, and true if stdout is on the same terminal.
     progress: Option<(Progress, bool)>,
+    /// A search, with the messages around its matches.
+    around: Option<Around>,
     /// The terminal UI, which takes the place of stdout and stderr while it is open.
     screen: Option<Screen>,
     /// Events have been shown on a screen, so stdout has none.
@@ -77,6 +83,9 @@ pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filte
     if style.matches_only {
         decoder.ignore_sessions();
     }
+    if style.everything {
+        decoder.decode_everything();
+    }
     if let Some(filter) = &filters.show {
         decoder.show_only(filter.clone());
     }
@@ -102,6 +111,7 @@ impl Output {
             closed: false,
             recording: None,
             progress: None,
+            around: None,
             screen: None,
             had_screen: false,
         }
@@ -125,6 +135,24 @@ impl Output {
     /// Closes the terminal UI, if it is open: the terminal is as it was before.
     pub(crate) fn close_screen(&mut self) {
         self.screen = None;
+    }
+
+    /// Prints no more than this of a search.
+    pub(crate) fn search(&mut self, extent: Extent) {
+        self.around = Some(Around::new(extent));
+    }
+
+    /// Returns true if nothing more of a search will be printed.
+    pub(crate) fn has_found_all(&self) -> bool {
+        self.around.as_ref().is_some_and(Around::is_done)
+    }
+
+    /// Prints the number of matches, where only that is printed.
+    pub(crate) fn count(&mut self) {
+        if let Some(around) = self.around.as_ref().filter(|around| around.counts()) {
+            let line = format!("{}\n", around.found());
+            self.stdout.extend_from_slice(line.as_bytes());
+        }
     }
 
     /// Returns true while a recording is written.
@@ -197,7 +225,9 @@ impl Output {
                 return;
             }
         }
-        if self.style.json {
+        if let Some(around) = &mut self.around {
+            around.event(decoded, self.style, &mut self.stdout);
+        } else if self.style.json {
             jsonl::event(decoded, self.style, &mut self.stdout);
         } else if !self.had_screen {
             plain::event(decoded, self.style, &mut self.stdout);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use teetap_kit::binary;
 
-use crate::run;
+use crate::{refused, run};
 
 /// Returns stdout and stderr of a demo with these options, which must end with `code`.
 fn demo(options: &[&str], code: i32) -> (String, String) {
@@ -57,9 +57,10 @@ fn until_ends_a_run_when_a_message_matches() {
         0,
     );
     // The message that ended it need not be shown.
-    assert!(!json.contains("\"sv_chat\""), "{json}");
+    assert!(!json.contains("\"name\":\"sv_chat\""), "{json}");
     let last: Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
     assert_eq!((&last["event"], &last["exit"]), (&"summary".into(), &0.into()));
+    assert_eq!(last["ended_by"]["message"], "sv_chat", "{last}");
     assert!(last["t"].as_f64().unwrap() < 30.0, "{last}");
 }
 
@@ -156,4 +157,80 @@ fn grep_prints_what_matches_in_a_recording_and_ends_as_grep_does() {
         opened.contains(" sv_chat ") && !opened.contains(" input "),
         "{opened}"
     );
+}
+
+/// A recording with 26 messages sv_chat, four of them at 2.484 s.
+const RICH: &str = "tests/captures/rich-tw07.pcap";
+
+#[test]
+fn grep_prints_messages_around_its_matches() {
+    let names = |args: &[&str]| -> Vec<String> {
+        let (stdout, _) = run(&[&["grep"], args, &["sv_chat", RICH]].concat(), 0);
+        let name = |line: &str| {
+            line.get(26..)
+                .and_then(|rest| rest.split_whitespace().next().map(str::to_owned))
+        };
+        stdout
+            .lines()
+            .map(|line| name(line).unwrap_or_else(|| line.to_owned()))
+            .collect()
+    };
+    assert_eq!(names(&[]).len(), 26);
+    assert_eq!(names(&["-m", "3"]), ["sv_chat"; 3]);
+    assert_eq!(names(&["-m", "1", "-B", "1"]), ["rcon_line", "sv_chat"]);
+    assert_eq!(
+        names(&["-m", "1", "-C", "1"]),
+        ["rcon_line", "sv_chat", "rcon_line"]
+    );
+    // A match is printed once, and ends no context.
+    let both = names(&["-m", "2", "-A", "2"]);
+    assert_eq!(
+        both,
+        ["sv_chat", "rcon_line", "sv_chat", "input_timing", "snap_empty"]
+    );
+    let separated = names(&["-A", "1"]);
+    assert!(separated.contains(&"--".to_owned()), "{separated:?}");
+    assert_eq!(separated.iter().filter(|name| *name == "sv_chat").count(), 26);
+    for (args, count) in [(&["-c"][..], "26\n"), (&["-c", "-m", "5"], "5\n")] {
+        assert_eq!(run(&[&["grep"], args, &["sv_chat", RICH]].concat(), 0).0, count);
+    }
+    assert_eq!(run(&["grep", "-c", "sv_chat and n > 100", RICH], 1).0, "0\n");
+    refused(
+        &["grep", "-c", "--json", "sv_chat", RICH],
+        2,
+        "'--count' cannot be used with '--json'",
+    );
+}
+
+#[test]
+fn a_part_of_a_recording_is_printed_with_all_that_is_known() {
+    let args = |command, from, to| [command, "--from", from, "--to", to];
+    let found = run(
+        &[&args("grep", "2s", "2500ms")[..], &["sv_chat", RICH]].concat(),
+        0,
+    )
+    .0;
+    // The names come from before.
+    let named = found
+        .lines()
+        .filter(|line| line.contains("\"bob\": hello team"))
+        .count();
+    assert_eq!((found.lines().count(), named), (4, 2), "{found}");
+    let (part, _) = run(
+        &[&args("open", "2s", "2500ms")[..], &["--json", RICH]].concat(),
+        0,
+    );
+    let times = part
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let times: Vec<f64> = times
+        .filter(|line| line["event"] == "message")
+        .map(|line| line["t"].as_f64().unwrap())
+        .collect();
+    assert!(
+        times.len() > 10 && times.iter().all(|at| (2.0..=2.5).contains(at)),
+        "{times:?}"
+    );
+    assert!(!part.contains("snap-no-base"), "{part}");
+    run(&[&args("grep", "90s", "91s")[..], &["sv_chat", RICH]].concat(), 1);
 }

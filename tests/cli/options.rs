@@ -41,6 +41,17 @@ fn taken(command: &str) -> Vec<String> {
         .collect()
 }
 
+/// Options of grep only, and those of parts of recordings.
+const SEARCHED: [&str; 7] = [
+    "from",
+    "to",
+    "after-context",
+    "before-context",
+    "context",
+    "count",
+    "max-count",
+];
+
 #[test]
 fn each_command_takes_only_its_own_options() {
     let mirrored = OPTIONS
@@ -59,10 +70,14 @@ fn each_command_takes_only_its_own_options() {
     ];
     let cases: [(&str, Vec<&str>, &[&str]); 9] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
-        ("open", shown.to_vec(), &["FILE"]),
+        ("open", [&shown[..], &["from", "to"]].concat(), &["FILE"]),
         (
             "grep",
-            shown.iter().copied().filter(|word| *word != "filter").collect(),
+            [&shown[..], &SEARCHED[..]]
+                .concat()
+                .into_iter()
+                .filter(|word| *word != "filter")
+                .collect(),
             &["c2s", "FILE"],
         ),
         (

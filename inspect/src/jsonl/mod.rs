@@ -90,12 +90,17 @@ pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
 
 /// The lines of an event that this style shows.
 pub fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
-    let session = decoded.event.session.map(|session| session.0);
     let lines = EventLines::of(decoded, style);
-    for line in &lines.list {
-        if let Some(body) = body(&lines, line, style) {
-            write(decoded.event.at, session, &body, out);
-        }
+    for one in &lines.list {
+        line(&lines, one, style, out);
+    }
+}
+
+/// Appends one of these lines, if it has an object of its own.
+pub fn line(lines: &EventLines<'_>, line: &lines::Line, style: Style, out: &mut Vec<u8>) {
+    let session = lines.event.session.map(|session| session.0);
+    if let Some(body) = body(lines, line, style) {
+        write(lines.event.at, session, &body, out);
     }
 }
 
