@@ -1,0 +1,309 @@
+//! The state of one direction of a session, and the fate of a datagram.
+//!
+//! Law: only `reorder` lets a datagram overtake another; delays that vary do not. The state grows with the number of
+//! lines, not with the traffic: what waits for its time is kept by the caller.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Named;
+use super::draw::{Draws, Key, Purpose};
+use super::line::{DEFAULT_QUEUE, Line, Loss};
+
+/// The maximum number of copies of a datagram.
+const MAX_COPIES: usize = 8;
+/// Nanoseconds in a microsecond.
+const NANOS: u64 = 1_000;
+
+/// The state of one direction of a session.
+#[derive(Debug)]
+pub struct Channel {
+    stages: Vec<Stage>,
+    /// The time at which the session opened, in microseconds.
+    opened: u64,
+    copies: Vec<Copy>,
+    /// A buffer.
+    others: Vec<Copy>,
+}
+
+/// A datagram that is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<'a> {
+    /// Microseconds since the start of the run.
+    pub at: u64,
+    /// Its number in the session and direction, from 1.
+    pub ordinal: u64,
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// True if the session speaks 0.7.
+    pub seven: bool,
+    /// True if it leaves once, and in its order.
+    pub once: bool,
+}
+
+/// A datagram, or a duplicate of it, after the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// The fate.
+    pub fate: Fate,
+    /// True if it overtakes those before it.
+    pub overtakes: bool,
+    /// The bits that are flipped, counted from the lowest bit of the first byte.
+    pub flips: Vec<u32>,
+    /// Nanoseconds since the start of the run.
+    time: u64,
+}
+
+/// The fate of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It leaves at this time, in microseconds since the start of the run.
+    Leaves(u64),
+    /// It is lost.
+    Lost(Lost),
+}
+
+/// The cause of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// `loss`
+    Loss,
+    /// `blackhole`
+    Blackhole,
+    /// The queue of a `rate` was full.
+    Queue,
+    /// Too many bytes of the session were waiting in the proxy.
+    Full,
+}
+
+impl Lost {
+    /// All causes.
+    pub const ALL: [Self; 4] = [Self::Loss, Self::Blackhole, Self::Queue, Self::Full];
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Loss => "loss",
+            Self::Blackhole => "blackhole",
+            Self::Queue => "queue",
+            Self::Full => "full",
+        })
+    }
+}
+
+impl Channel {
+    pub(super) fn new(
+        opened: u64,
+        lines: impl Iterator<Item = (Arc<Named>, Key)>,
+        before: Option<Self>,
+    ) -> Self {
+        let mut before = before.map_or_else(Vec::new, |before| before.stages);
+        let stages = lines.map(|(named, key)| {
+            let same = |stage: &Stage| stage.named.identity == named.identity;
+            match before.iter().position(same) {
+                Some(at) => before.swap_remove(at),
+                None => Stage::new(named, key),
+            }
+        });
+        Self {
+            stages: stages.collect(),
+            opened,
+            copies: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// Returns the fates of a datagram and its duplicates, the datagram itself first.
+    pub fn pass(&mut self, sent: &Sent<'_>) -> &[Copy] {
+        let since = sent.at.saturating_sub(self.opened);
+        self.copies.clear();
+        self.copies.push(Copy {
+            fate: Fate::Leaves(sent.at),
+            overtakes: false,
+            flips: Vec::new(),
+            time: sent.at.saturating_mul(NANOS),
+        });
+        for stage in &mut self.stages {
+            if !stage.named.line.acts_at(since) {
+                continue;
+            }
+            self.others.clear();
+            std::mem::swap(&mut self.copies, &mut self.others);
+            let room = MAX_COPIES.saturating_sub(self.others.len());
+            for (index, copy) in self.others.drain(..).enumerate() {
+                stage.pass(copy, (sent, index), index < room, &mut self.copies);
+            }
+        }
+        for copy in &mut self.copies {
+            if let Fate::Leaves(at) = &mut copy.fate {
+                *at = copy.time.div_ceil(NANOS);
+            }
+        }
+        &self.copies
+    }
+}
+
+/// A line and its state.
+#[derive(Debug)]
+struct Stage {
+    named: Arc<Named>,
+    key: Key,
+    /// True in the bad state of the model of Gilbert and Elliott.
+    is_bad: bool,
+    /// The time at which the rate has sent everything before, in nanoseconds.
+    idle_at: u64,
+    /// Datagrams since the last one that overtook others.
+    since_reorder: u32,
+    /// The time at which the last one in order left, in nanoseconds.
+    last: u64,
+}
+
+impl Stage {
+    fn new(named: Arc<Named>, key: Key) -> Self {
+        Self {
+            named,
+            key,
+            is_bad: false,
+            idle_at: 0,
+            since_reorder: 0,
+            last: 0,
+        }
+    }
+
+    fn pass(
+        &mut self,
+        mut copy: Copy,
+        (sent, index): (&Sent<'_>, usize),
+        has_room: bool,
+        out: &mut Vec<Copy>,
+    ) {
+        let named = Arc::clone(&self.named);
+        let line = &named.line;
+        let draws = self.key.of(sent.ordinal, index);
+        if matches!(copy.fate, Fate::Leaves(_)) {
+            if line.blackhole {
+                copy.fate = Fate::Lost(Lost::Blackhole);
+            } else if line.loss.is_some_and(|loss| self.loses(loss, draws)) {
+                copy.fate = Fate::Lost(Lost::Loss);
+            }
+        }
+        if matches!(copy.fate, Fate::Lost(_)) {
+            return out.push(copy);
+        }
+        let is_doubled = !sent.once && line.dup.is_some_and(|share| draws.hits(Purpose::Dup, share));
+        let second = (is_doubled && has_room).then(|| copy.clone());
+        let twin = self.key.of(sent.ordinal, MAX_COPIES + index);
+        for (mut copy, draws) in [(Some(copy), draws), (second, twin)]
+            .into_iter()
+            .filter_map(|(copy, draws)| Some((copy?, draws)))
+        {
+            if line
+                .corrupt
+                .is_some_and(|share| draws.hits(Purpose::Corrupt, share))
+            {
+                corrupt(&mut copy, sent, draws.number(Purpose::Bit));
+            }
+            if self.is_let_through(line, &mut copy, sent.bytes.len()) {
+                self.delay(line, &mut copy, sent.once, draws);
+            }
+            out.push(copy);
+        }
+    }
+
+    /// Returns true if the datagram is lost. The model of Gilbert and Elliott makes one step per datagram, after that.
+    fn loses(&mut self, loss: Loss, draws: Draws) -> bool {
+        match loss {
+            Loss::Independent(share) => draws.hits(Purpose::Loss, share),
+            Loss::Gemodel { p, r, bad, good } => {
+                let (loss, step) = if self.is_bad { (bad, r) } else { (good, p) };
+                self.is_bad ^= draws.hits(Purpose::State, step);
+                draws.hits(Purpose::Loss, loss)
+            }
+        }
+    }
+
+    /// Waits for the rate. Returns false if the queue has no room.
+    fn is_let_through(&mut self, line: &Line, copy: &mut Copy, len: usize) -> bool {
+        const BIT_NANOS: u64 = 8_000_000_000;
+        let Some(rate) = line.rate else { return true };
+        let len = len as u64;
+        let waits = self.idle_at.saturating_sub(copy.time);
+        let queued = u128::from(waits) * u128::from(rate) / u128::from(BIT_NANOS);
+        let room = u128::from(line.queue.unwrap_or(DEFAULT_QUEUE));
+        if queued > 0 && queued + u128::from(len) > room {
+            copy.fate = Fate::Lost(Lost::Queue);
+            return false;
+        }
+        self.idle_at = copy.time.max(self.idle_at) + (len * BIT_NANOS).div_ceil(rate.max(1));
+        copy.time = self.idle_at;
+        true
+    }
+
+    fn delay(&mut self, line: &Line, copy: &mut Copy, once: bool, draws: Draws) {
+        if let Some(reorder) = line.reorder {
+            self.since_reorder += 1;
+            let is_candidate = self.since_reorder >= reorder.gap;
+            if !once && is_candidate && draws.hits(Purpose::Reorder, reorder.share) {
+                self.since_reorder = 0;
+                copy.overtakes = true;
+                return;
+            }
+        }
+        let nanos = |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let mean = line.delay.map_or(0, nanos);
+        let delay = line.jitter.map_or(mean, |jitter| {
+            let spread = nanos(jitter.spread);
+            varied(mean, spread, jitter.shape.value(draws))
+        });
+        copy.time += delay;
+        if !copy.overtakes {
+            copy.time = copy.time.max(self.last);
+            self.last = copy.time;
+        }
+    }
+}
+
+/// Returns `mean + spread * deviation`, at least 0.
+fn varied(mean: u64, spread: u64, deviation: f64) -> u64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "times of minutes are exact, and the cast saturates at 0"
+    )]
+    let nanos = (mean as f64 + spread as f64 * deviation) as u64;
+    nanos
+}
+
+/// Flips one bit. A datagram of 0.6 that looks like 0.7 crashes clients of DDNet 16.4: bits that would make it one
+/// stay as they are.
+fn corrupt(copy: &mut Copy, sent: &Sent<'_>, number: u64) {
+    let Ok(bytes @ 1..) = u64::try_from(sent.bytes.len()) else {
+        return;
+    };
+    let mut bit = number % (bytes * 8);
+    if bit < 8 && !sent.seven {
+        let flipped = |bit: u32| 1u8 << (bit & 7);
+        let of_first = copy.flips.iter().filter(|bit| **bit < 8);
+        let first = of_first.fold(sent.bytes.first().copied().unwrap_or_default(), |first, bit| {
+            first ^ flipped(*bit)
+        });
+        if looks_seven(first ^ 1 << bit) {
+            match number % ((bytes - 1) * 8).max(1) {
+                _ if bytes == 1 => return,
+                other => bit = 8 + other,
+            }
+        }
+    }
+    if let Ok(bit) = u32::try_from(bit) {
+        copy.flips.push(bit);
+    }
+}
+
+/// Returns true if a datagram of 0.6 with this first byte has the mark of 0.7, or is connless with its version.
+const fn looks_seven(first: u8) -> bool {
+    const SEVEN: u8 = 0x04;
+    const CONNLESS: u8 = 0x20;
+    first & SEVEN != 0 || first & CONNLESS != 0 && first & 0x03 == 0x01
+}

@@ -1,0 +1,81 @@
+//! Random numbers by counter.
+//!
+//! Law: a draw is a function of its [`Key`], the number of the datagram, the copy and the purpose. There is no
+//! generator whose state could be shifted.
+
+use teetap_wire::Dir;
+
+use super::line::Share;
+
+/// The key of all draws of one line in one direction of one session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key(u64);
+
+/// The decision that a number is drawn for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Purpose {
+    Loss,
+    State,
+    Dup,
+    Corrupt,
+    Bit,
+    Jitter,
+    /// The second number of a jitter that mixes two distributions.
+    Mixed,
+    Reorder,
+}
+
+/// The draws of one copy of one datagram.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draws(u64);
+
+impl Key {
+    pub(super) fn new(seed: u64, identity: &str, session: u32, dir: Dir) -> Self {
+        let dir = match dir {
+            Dir::C2s => 1,
+            Dir::S2c => 2,
+        };
+        // FNV-1a.
+        let text = identity.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Self(joined(joined(mix(seed), text), u64::from(session) << 2 | dir))
+    }
+
+    /// The draws of a copy of a datagram; copy 0 is the datagram itself.
+    pub(super) fn of(self, ordinal: u64, copy: usize) -> Draws {
+        Draws(joined(joined(self.0, ordinal), copy as u64))
+    }
+}
+
+impl Draws {
+    /// Returns a number in which every bit is random.
+    pub(super) fn number(self, purpose: Purpose) -> u64 {
+        joined(self.0, purpose as u64)
+    }
+
+    /// Returns true with the probability of a share.
+    pub(super) fn hits(self, purpose: Purpose, share: Share) -> bool {
+        let millionths = (self.number(purpose) >> 32) * u64::from(Share::WHOLE.millionths()) >> 32;
+        millionths < u64::from(share.millionths())
+    }
+
+    /// Returns a number between 0 and 1, without both ends.
+    pub(super) fn fraction(self, purpose: Purpose) -> f64 {
+        const PARTS: f64 = (1u64 << 52) as f64;
+        #[expect(clippy::cast_precision_loss, reason = "52 bits are exact")]
+        let part = (self.number(purpose) >> 12) as f64;
+        (part + 0.5) / PARTS
+    }
+}
+
+fn joined(a: u64, b: u64) -> u64 {
+    mix(a ^ mix(b.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+}
+
+/// The finaliser of SplitMix64.
+const fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,84 @@
+//! Link impairment: what a bad network does to the datagrams of one direction of one session.
+//!
+//! Law: pure. The fate of a datagram depends on the seed, the identity of the link line, the session, the direction,
+//! and the number, time and length of the datagrams before it in that direction. Every draw is a function of the
+//! number of its datagram alone ([`Key`]), so neither another session, nor a rule, nor another line shifts it.
+//!
+//! | module | part |
+//! |---|---|
+//! | `line` | the parameters of a link line |
+//! | `draw` | random numbers by counter |
+//! | `shape` | the distributions of jitter |
+//! | `channel` | the state of one direction, and the fate of a datagram |
+
+mod channel;
+mod draw;
+mod line;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use teetap_wire::Dir;
+
+pub use channel::{Channel, Copy, Fate, Lost, Sent};
+pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Share};
+pub use shape::Shape;
+
+use crate::program::Opening;
+use draw::Key;
+
+/// The link lines of a program, in their order. A datagram passes those of its direction one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Links(Vec<Arc<Named>>);
+
+/// A line with its identity.
+#[derive(Debug)]
+struct Named {
+    /// The text in its canonical form, followed by its occurrence if it is not the first with that text.
+    identity: Box<str>,
+    line: Line,
+}
+
+impl Links {
+    /// Gives each line its identity.
+    #[must_use]
+    pub fn new(lines: impl IntoIterator<Item = Line>) -> Self {
+        let mut occurrences = BTreeMap::new();
+        let named = lines.into_iter().map(|line| {
+            let text = line.to_string();
+            let count: &mut u32 = occurrences.entry(text.clone()).or_default();
+            *count += 1;
+            let identity = match *count {
+                1 => text,
+                count => format!("{text} #{count}"),
+            };
+            Arc::new(Named {
+                identity: identity.into(),
+                line,
+            })
+        });
+        Self(named.collect())
+    }
+
+    /// Returns true if there are no lines.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Creates the state of one direction of a session; `None` if no line is about it. `before` is the state under
+    /// another program: lines that both have continue where they were.
+    #[must_use]
+    pub fn open(&self, session: &Opening, dir: Dir, before: Option<Channel>) -> Option<Channel> {
+        let lines: Vec<_> = self.0.iter().filter(|named| named.line.dirs.has(dir)).collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let key = |named: &Named| Key::new(session.seed, &named.identity, session.session, dir);
+        let lines = lines.into_iter().map(|named| (Arc::clone(named), key(named)));
+        Some(Channel::new(session.at, lines, before))
+    }
+}
