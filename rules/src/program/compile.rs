@@ -6,11 +6,13 @@ use std::time::Duration;
 use teetap_wire::def::{Def, Registry};
 use teetap_wire::{Dir, Proto};
 
+use super::profile::Profiles;
 use crate::check::Deed;
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::dice::hash;
 use crate::filter::Filter;
+use crate::impair::Links;
 use crate::syntax::{self, Action, Every, Expr, Max, Modifiers, Scope, Statement, parse_statements};
 
 /// The rules of a program, in the order in which they are tried.
@@ -28,6 +30,7 @@ pub(super) struct Rules {
     pub(super) inspects: bool,
     /// The empty stores of snapshots; none if snapshots are not needed.
     pub(super) stores: Stores,
+    pub(super) links: Links,
     pub(super) registry: &'static Registry,
 }
 
@@ -95,7 +98,7 @@ impl Rule {
 }
 
 impl Rules {
-    fn new(rules: Vec<Rule>, registry: &'static Registry) -> Self {
+    fn new(rules: Vec<Rule>, links: Links, registry: &'static Registry) -> Self {
         let filters = || rules.iter().flat_map(Rule::filters);
         let any = |needs: fn(&Filter) -> bool| filters().any(needs);
         let stores = Stores::new(registry);
@@ -133,6 +136,7 @@ impl Rules {
             } else {
                 Stores::none()
             },
+            links,
             registry,
             rules,
         }
@@ -144,15 +148,24 @@ pub(super) fn compile(
     registry: &'static Registry,
 ) -> Result<(Rules, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut rules = Vec::new();
+    let mut lines = Vec::new();
     let mut checker = Checker {
         registry,
         diagnostics: Vec::new(),
         occurrences: BTreeMap::new(),
         shared: 0,
     };
-    for statement in parse_statements(source)? {
-        let Statement::Rule(rule) = statement;
-        rules.extend(checker.rule(rule));
+    let statements = parse_statements(source)?;
+    let profiles = Profiles::of(&statements, &mut checker.diagnostics);
+    for statement in statements {
+        match statement {
+            Statement::Rule(rule) => rules.extend(checker.rule(rule)),
+            Statement::Link(link) => {
+                profiles.add([link.line], link.span, &mut lines, &mut checker.diagnostics);
+            }
+            Statement::Use(wanted) => profiles.add_used(&wanted, &mut lines, &mut checker.diagnostics),
+            Statement::Profile(_) => {}
+        }
     }
     let mut diagnostics = checker.diagnostics;
     sort(&mut diagnostics);
@@ -161,7 +174,7 @@ pub(super) fn compile(
         diagnostics.retain(is_error);
         return Err(diagnostics);
     }
-    Ok((Rules::new(rules, registry), diagnostics))
+    Ok((Rules::new(rules, Links::new(lines), registry), diagnostics))
 }
 
 /// The check of the rules of one text.

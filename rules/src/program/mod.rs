@@ -7,13 +7,15 @@
 //! | module | part |
 //! |---|---|
 //! | `act` | from actions to a verdict |
-//! | `compile` | from text to rules |
+//! | `compile` | from text to rules and link lines |
+//! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
 //! | `write` | the actions that write fields and messages |
 //! | `state` | the memory of rules about one session, and their decisions |
 
 mod act;
 mod compile;
+mod profile;
 mod progress;
 mod state;
 mod write;
@@ -24,8 +26,10 @@ use teetap_wire::def::Registry;
 use teetap_wire::{Dir, Proto};
 
 use crate::diagnostic::Diagnostic;
+use crate::impair::{Channel, Links};
 use crate::verdict::{Decide, RuleId};
 
+pub use profile::{profile, profiles};
 pub use progress::Shared;
 
 /// A text and its meaning; cheap to clone.
@@ -82,6 +86,11 @@ pub trait Logic: Send + Sync {
     /// are in both keep theirs.
     fn share(&self, _before: Shared) -> Shared {
         Shared::default()
+    }
+
+    /// Returns the link lines; `None` if there are none.
+    fn links(&self) -> Option<&Links> {
+        None
     }
 
     /// Returns the name of a rule: its own, or else its text.
@@ -149,6 +158,13 @@ impl Program {
     #[must_use]
     pub fn share(&self, before: Shared) -> Shared {
         self.logic.share(before)
+    }
+
+    /// Creates the state of the link in one direction of a session; `None` without link lines for it. `before` is the
+    /// state under another program.
+    #[must_use]
+    pub fn open_link(&self, session: &Opening, dir: Dir, before: Option<Channel>) -> Option<Channel> {
+        self.logic.links()?.open(session, dir, before)
     }
 
     /// Returns the name of a rule, see [`Logic::rule`].

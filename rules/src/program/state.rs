@@ -14,6 +14,7 @@ use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Identity, Lazy, SessionState};
+use crate::impair::Links;
 use crate::verdict::{Decide, Message, Remark, RuleId, Verdict};
 
 impl Logic for Rules {
@@ -61,6 +62,10 @@ impl Logic for Rules {
     fn share(&self, before: Shared) -> Shared {
         let rules = self.rules.iter().filter(|rule| rule.shared.is_some());
         Shared::new(rules.map(|rule| &*rule.identity), before)
+    }
+
+    fn links(&self) -> Option<&Links> {
+        Some(&self.links).filter(|links| !links.is_empty())
     }
 
     fn rule(&self, id: RuleId) -> Option<&str> {

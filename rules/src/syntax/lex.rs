@@ -15,10 +15,10 @@ use super::number::{Number, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The text, the position in it, and the counters.
+/// The text, the position in it, and the state.
 pub(super) type Input<'i> = Stateful<LocatingSlice<&'i str>, Counts>;
 
-/// The counters that limit the complexity of an expression.
+/// The counters that limit the complexity of an expression, and errors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
     /// The number of brackets and prefixes around the current place.
@@ -27,6 +27,8 @@ pub(super) struct Counts {
     pub(super) arithmetic: usize,
     /// The places of the prefixes whose operand is being read.
     pub(super) prefixes: Vec<usize>,
+    /// Errors after which reading went on.
+    pub(super) errors: Vec<Diagnostic>,
 }
 
 /// The reason why a rule does not apply.

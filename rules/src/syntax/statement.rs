@@ -1,14 +1,16 @@
 //! Statements: the lines of a program.
 //!
 //! Law: a statement is one line and the indented lines below it. Each statement is read by itself, so that all errors
-//! of a text are found at once. The first word decides the kind of a statement.
+//! of a text are found at once. The first word decides the kind of a statement. A profile goes up to its `}`.
 
+use winnow::combinator::alt;
 use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful, Stream};
 
 use super::error::wanted;
-use super::lex::{Counts, Failure, Input, Parsed};
+use super::lex::{Counts, Failure, Input, Parsed, cut, rest};
+use super::link::{Link, Profile, Use, link, profile, use_};
 use super::parse::MAX_LENGTH;
 use super::rule::{Rule, rule};
 use crate::diagnostic::{Code, Diagnostic};
@@ -22,6 +24,12 @@ pub const MAX_STATEMENTS: usize = 1024;
 pub enum Statement {
     /// Actions on the messages that match a condition.
     Rule(Rule),
+    /// Impairment of the datagrams of a direction.
+    Link(Link),
+    /// Link lines under a name.
+    Profile(Profile),
+    /// The link lines of a profile.
+    Use(Use),
 }
 
 /// Reads a text as statements, in the order of the text.
@@ -38,7 +46,7 @@ pub fn parse_statements(text: &str) -> Result<Vec<Statement>, Vec<Diagnostic>> {
         }
         match parse_statement(text, span) {
             Ok(statement) => statements.push(statement),
-            Err(error) => errors.push(error),
+            Err(wrong) => errors.extend(wrong),
         }
     }
     if errors.is_empty() {
@@ -58,7 +66,7 @@ fn places(text: &str) -> Vec<Span> {
         let is_blank = line.trim().is_empty() || line.trim_start().starts_with('#');
         let is_indented = line.starts_with([' ', '\t']);
         match places.last_mut() {
-            Some(last) if is_indented && !is_blank => last.end = span.end,
+            Some(last) if !is_blank && (is_indented || is_open(text, *last)) => last.end = span.end,
             _ if is_blank => {}
             _ => places.push(span),
         }
@@ -66,24 +74,55 @@ fn places(text: &str) -> Vec<Span> {
     places
 }
 
-fn parse_statement(text: &str, span: Span) -> Result<Statement, Diagnostic> {
+/// Returns true if this is a profile whose `}` is still to come.
+fn is_open(text: &str, place: Span) -> bool {
+    let text = text.get(place.start..place.end).unwrap_or_default();
+    let code = |line: &str| line.split('#').next().unwrap_or_default().to_owned();
+    text.starts_with("profile ") && {
+        let code: String = text.lines().map(code).collect();
+        code.contains('{') && !code.contains('}')
+    }
+}
+
+fn parse_statement(text: &str, span: Span) -> Result<Statement, Vec<Diagnostic>> {
     if span.end - span.start > MAX_LENGTH {
         let what = format!("a statement longer than {MAX_LENGTH} bytes");
-        return Err(Diagnostic::new(Code::TooComplex, span, what));
+        return Err(vec![Diagnostic::new(Code::TooComplex, span, what)]);
     }
     let mut input = Stateful {
         input: LocatingSlice::new(text.get(..span.end).unwrap_or(text)),
         state: Counts::default(),
     };
     input.next_slice(span.start);
-    statement(&mut input).map_err(|error| match error {
-        ErrMode::Cut(Failure(Some(diagnostic))) | ErrMode::Backtrack(Failure(Some(diagnostic))) => {
-            *diagnostic
+    let result = statement(&mut input);
+    let mut errors = std::mem::take(&mut input.state.errors);
+    match result {
+        Ok(statement) if errors.is_empty() => return Ok(statement),
+        Ok(_) => {}
+        Err(ErrMode::Cut(Failure(Some(error))) | ErrMode::Backtrack(Failure(Some(error)))) => {
+            errors.push(*error);
         }
-        _ => wanted(&input, "a statement"),
-    })
+        Err(_) => errors.push(wanted(&input, "a statement")),
+    }
+    Err(errors)
 }
 
 fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
-    rule.map(Statement::Rule).parse_next(i)
+    alt((
+        whole_link.map(Statement::Link),
+        profile.map(Statement::Profile),
+        use_.map(Statement::Use),
+        rule.map(Statement::Rule),
+    ))
+    .parse_next(i)
+}
+
+/// Reads a link line that is a statement of its own.
+fn whole_link(i: &mut Input<'_>) -> Parsed<Link> {
+    let link = link(i)?;
+    if rest(i).is_empty() {
+        Ok(link)
+    } else {
+        cut(wanted(i, "the end of the line"))
+    }
 }

@@ -1,0 +1,262 @@
+//! Link lines, profiles and their use: what is read, and what is wrong with a text.
+
+use teetap_rules::{
+    Opening, Program,
+    impair::{Fate, Lost, Sent},
+    program::{profile, profiles},
+    syntax::{Statement, parse_statements},
+};
+use teetap_wire::{Dir, def::Registry};
+
+use crate::stage::{program, wrong};
+
+/// The canonical forms of the link lines of a text.
+fn lines(text: &str) -> Vec<String> {
+    let statements = parse_statements(text).unwrap();
+    statements
+        .iter()
+        .flat_map(|statement| match statement {
+            Statement::Link(link) => vec![link.to_string()],
+            Statement::Profile(profile) => profile.links.iter().map(ToString::to_string).collect(),
+            Statement::Use(_) | Statement::Rule(_) => Vec::new(),
+        })
+        .collect()
+}
+
+#[test]
+fn each_parameter_is_read_and_printed_as_it_is_read() {
+    for (text, canonical) in [
+        ("link both delay 40ms", "link both delay 40ms"),
+        (
+            "link both delay 40ms jitter 8ms normal loss gemodel 1% 30% rate 2mbit",
+            "link both delay 40ms jitter 8ms normal loss gemodel 1% 30% 100% 0% rate 2000000bit",
+        ),
+        (
+            "link s2c blackhole from 20s to 24s",
+            "link s2c blackhole from 20s to 24s",
+        ),
+        (
+            "link c2s delay 0.5s jitter 1.5ms loss 0.25%",
+            "link c2s delay 500ms jitter 1500us uniform loss 0.25%",
+        ),
+        (
+            "link both loss gemodel 1% 10% 70% 0.1% dup 1% corrupt 2%",
+            "link both loss gemodel 1% 10% 70% 0.1% dup 1% corrupt 2%",
+        ),
+        (
+            "link both delay 1s jitter 1s paretonormal reorder 25% gap 5 # slow",
+            "link both delay 1s jitter 1s paretonormal reorder 25% gap 5",
+        ),
+        (
+            "link both delay 1s\n  jitter 10ms pareto\n\tqueue 64KiB rate 1gbit",
+            "link both delay 1s jitter 10ms pareto rate 1000000000bit queue 65536B",
+        ),
+    ] {
+        assert_eq!(lines(text), [canonical]);
+        assert_eq!(lines(canonical), [canonical]);
+    }
+}
+
+#[test]
+fn profiles_take_several_lines_and_are_printed_as_they_are_read() {
+    let text = "profile cellar-2 { # where\n  link c2s loss 5% link s2c delay 9ms\n link both dup 1%\n}\n\
+                use \"cellar-2\"\ndrop when c2s\nprofile 3g { link both delay 1ms }";
+    let statements = parse_statements(text).unwrap();
+    assert_eq!(statements.len(), 4);
+    let Statement::Profile(profile) = &statements[0] else {
+        panic!("{statements:?}");
+    };
+    let printed = profile.to_string();
+    assert_eq!(
+        printed,
+        "profile cellar-2 {\n    link c2s loss 5%\n    link s2c delay 9ms\n    link both dup 1%\n}"
+    );
+    assert_eq!(lines(&printed), lines(&printed.replace('\n', " ")));
+}
+
+#[test]
+fn a_rule_may_be_called_like_a_statement() {
+    program("link: drop when c2s\nuse: drop when s2c\nprofile : pass when c2s");
+}
+
+#[test]
+fn all_errors_of_a_line_are_reported_with_their_places() {
+    for (text, errors) in [
+        (
+            "link both dely 40ms loss 5 jitter 8ms nrmal rate 2mbit",
+            &[
+                "1:11 E101 a link has no parameter `dely`",
+                "1:26 E202 expected a percentage, found `5`",
+                "1:39 E101 no distribution `nrmal`",
+            ][..],
+        ),
+        (
+            "link up delay 1ms",
+            &["1:6 E001 expected `c2s`, `s2c` or `both`, found `up`"],
+        ),
+        (
+            "link",
+            &["1:5 E001 expected `c2s`, `s2c` or `both`, found the end"],
+        ),
+        (
+            "link both",
+            &["1:10 E001 expected a parameter such as `delay 40ms`, found the end"],
+        ),
+        (
+            "link both from 1s",
+            &["1:18 E001 expected a parameter such as `delay 40ms`, found the end"],
+        ),
+        (
+            "link both delay",
+            &["1:16 E001 expected a duration, found the end"],
+        ),
+        (
+            "link both delay 100",
+            &["1:17 E202 expected a duration, found `100`"],
+        ),
+        (
+            "link both delay 2min",
+            &["1:17 E204 a link delays by at most 60 s"],
+        ),
+        ("link both loss 101%", &["1:16 E204 a share is from 0% to 100%"]),
+        (
+            "link both loss gmodel 1%",
+            &["1:16 E001 expected a percentage or `gemodel`, found `gmodel`"],
+        ),
+        (
+            "link both loss gemodel 1%",
+            &["1:26 E001 expected a percentage, found the end"],
+        ),
+        (
+            "link both rate 0bit",
+            &["1:16 E204 `0bit` is not a possible value here"],
+        ),
+        (
+            "link both rate 1mbit queue 2MB",
+            &["1:28 E204 `2MB` is not from 1 to 1000000"],
+        ),
+        (
+            "link both jitter 1ms reorder 1% queue 1kB",
+            &[
+                "1:11 E001 `jitter` needs a `delay` to vary",
+                "1:22 E001 `reorder` needs a `delay`",
+                "1:33 E001 `queue` needs a `rate`",
+            ],
+        ),
+        (
+            "link both delay 1ms delay 2ms",
+            &["1:21 E102 `delay` is given twice"],
+        ),
+        (
+            "link both blackhole from 5s to 5s",
+            &["1:29 E209 the window ends before it begins"],
+        ),
+        (
+            "link both loss 5% chance 5%",
+            &["1:19 E102 `chance` is for rules, not for link lines"],
+        ),
+        (
+            "link both loss 5% }",
+            &["1:19 E001 expected the end of the line, found `}`"],
+        ),
+        (
+            "use wifi",
+            &["1:5 E001 expected the name of a profile in quotes, found `wifi`"],
+        ),
+        ("use \"wifi-bat\"", &["1:5 E101 no profile is called `wifi-bat`"]),
+        (
+            "profile { }",
+            &["1:9 E001 expected the name of a profile, found `{`"],
+        ),
+        ("profile a { }", &["1:11 E001 a profile without link lines"]),
+        ("profile a { link both dup 1%", &["1:11 E002 `{` has no `}`"]),
+        (
+            "profile a { drop when c2s }",
+            &["1:13 E001 expected `link` or `}`, found `drop`"],
+        ),
+        (
+            "profile a { link both los 1%\n link c2s dup 1\n}\ndrup when c2s",
+            &[
+                "1:23 E101 a link has no parameter `los`",
+                "2:15 E202 expected a percentage, found `1`",
+                "4:1 E011 unknown action `drup`",
+            ],
+        ),
+        (
+            "profile a { link both dup 1% }\nprofile a { link both dup 2% }",
+            &["2:9 E102 two profiles are called `a`"],
+        ),
+    ] {
+        assert_eq!(wrong(text), errors, "{text}");
+    }
+    let many = "link both dup 1%\n".repeat(65);
+    assert_eq!(wrong(&many), ["65:1 E007 more than 64 link lines"]);
+}
+
+#[test]
+fn suggestions_name_the_right_word() {
+    for (text, help) in [
+        ("link both dely 40ms", "did you mean `delay`?"),
+        ("link boht delay 40ms", "did you mean `both`?"),
+        (
+            "link both delay 40ms jitter 1ms paretonorml",
+            "did you mean `paretonormal`?",
+        ),
+        ("link both loss 5", "write `5%`"),
+        ("use \"wifi-bat\"", "did you mean `wifi-bad`?"),
+        ("use 3g", "write `use \"3g\"`"),
+        ("link both jitter 1ms", "write `delay 40ms jitter 10ms`"),
+    ] {
+        let errors = Program::compile(text, Registry::builtin()).unwrap_err();
+        assert_eq!(errors[0].help.as_deref(), Some(help), "{text}");
+    }
+}
+
+fn opening(session: u32) -> Opening {
+    Opening {
+        seed: 5,
+        session,
+        at: 0,
+        is_new: true,
+    }
+}
+
+#[test]
+fn a_program_impairs_only_the_directions_of_its_lines() {
+    let source = "profile shut { link s2c blackhole }\nuse \"shut\"\ndrop when c2s and sv_chat";
+    let program = program(source);
+    assert!(program.open_link(&opening(1), Dir::C2s, None).is_none());
+    let mut link = program.open_link(&opening(1), Dir::S2c, None).unwrap();
+    let sent = Sent {
+        at: 0,
+        ordinal: 1,
+        bytes: b"x",
+        seven: false,
+        once: false,
+    };
+    assert_eq!(link.pass(&sent)[0].fate, Fate::Lost(Lost::Blackhole));
+    let none = crate::stage::program("drop when s2c");
+    assert!(none.open_link(&opening(1), Dir::S2c, None).is_none());
+}
+
+#[test]
+fn a_program_of_link_lines_acts_on_no_message() {
+    use teetap_wire::Proto;
+    let program = program("link both loss 5%");
+    for (proto, dir) in Proto::ALL
+        .into_iter()
+        .flat_map(|proto| [(proto, Dir::C2s), (proto, Dir::S2c)])
+    {
+        assert!(!program.acts(proto, dir) && !program.observes(proto, dir));
+    }
+}
+
+#[test]
+fn a_profile_of_the_text_replaces_a_built_in_one() {
+    for name in profiles() {
+        assert!(profile(name).is_some());
+        program(&format!("use \"{name}\""));
+    }
+    let own = program("use \"3g\"\nprofile 3g { link c2s delay 1ms }");
+    assert!(own.open_link(&opening(1), Dir::S2c, None).is_none());
+}
