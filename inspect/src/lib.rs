@@ -29,6 +29,7 @@ mod snapshot;
 mod style;
 #[cfg(test)]
 mod testing;
+mod transit;
 
 pub use decoder::Decoder;
 pub use ending::{Ending, EndingBy};

@@ -21,6 +21,7 @@ use crate::{
     lines::{About, Bytes, Line},
     reading::{Message, Reading},
     snapshot,
+    transit::Transits,
 };
 
 /// A line of text.
@@ -97,7 +98,9 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
                     reading,
                     secrets: style.secrets,
                 };
-                row(format!("{start} {arrow} {text}{}", Marks(&notes)));
+                let link = with_datagram.then(|| Transits(datagram).to_string());
+                let link = link.unwrap_or_default();
+                row(format!("{start} {arrow} {text}{link}{}", Marks(&notes)));
             }
         }
         (About::Items(index), _, _) => {
@@ -269,7 +272,7 @@ impl fmt::Display for Whole<'_> {
             1 => f.write_str(", 1 chunk")?,
             chunks => write!(f, ", {chunks} chunks")?,
         }
-        write!(f, "{}", Marks(&reading.notes))
+        write!(f, "{}{}", Transits(datagram), Marks(&reading.notes))
     }
 }
 

@@ -124,12 +124,15 @@ corrupt 2 bits when c2s and not vital chance 40%
 dup when s2c and vital every 7 first 4 per global
 drop when c2s and not vital skip 3 max 1 per 2s from 5s
 delay 20ms when c2s and vital after pkt.seq == 20 until pkt.seq > 30
+link both delay 15ms jitter 8ms pareto loss 2% dup 1% reorder 3% corrupt 1%
+link s2c rate 400kbit queue 8kB from 1s
 ";
 
 /// The ones that take their place; the first keeps its name.
 const OTHERS: &str = "late: delay 40ms when s2c and vital
 swap when c2s and vital and pkt.seq > 40
 dup when s2c and vital every 7 first 4 per global
+link s2c loss gemodel 1% 30% delay 30ms
 ";
 
 fn compiled(source: &str) -> Option<Arc<Program>> {

@@ -74,6 +74,7 @@ impl Scrubber {
             | Notice::AcceptRepeated
             | Notice::Renumbered { .. }
             | Notice::HoldFull { .. }
+            | Notice::LinkFull { .. }
             | Notice::Resync
             | Notice::Resynced
             | Notice::EarlyClose

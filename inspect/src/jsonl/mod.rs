@@ -42,7 +42,7 @@ use crate::{
 };
 use schema::{
     ActionBody, Body, HeaderBody, Line, MessageBody, NoteBody, PlacedBody, ReplayBody, StartBody, Summary,
-    TallyBody,
+    TallyBody, transits,
 };
 
 /// Appends the `start` line of a run.
@@ -209,6 +209,7 @@ fn message_body(
         actions: actions(message.done),
         origin: Word(message.origin),
         leg: datagram.leg.map(Word),
+        link: transits(datagram),
         client: None,
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(reading.data(message))),
         hex_out: None,
@@ -239,6 +240,7 @@ fn connless_body(
         actions: actions(message.done),
         origin: Word(Origin::Peer),
         leg: None,
+        link: Vec::new(),
         client: Some(connless.client),
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(&*connless.bytes)),
         hex_out: (style.verbosity >= Verbosity::Bytes)

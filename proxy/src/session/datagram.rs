@@ -1,8 +1,8 @@
 //! The datagram of an event: its bytes as they came in and as they left, and what became of its chunks.
 
-use std::{fmt, net::SocketAddr, num::NonZeroU32};
+use std::{fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
 
-use teetap_rules::RuleId;
+use teetap_rules::{RuleId, impair::Lost};
 use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto, Scratch, Seq, Side};
 
 #[cfg(doc)]
@@ -35,6 +35,8 @@ pub struct Datagram {
     inflated: Option<Inflated>,
     /// The fate of each chunk, in order. Empty: every one passed as it was, under its own number.
     pub placed: Box<[Placed]>,
+    /// The effects of link lines on the datagrams that were sent. Empty: each left at once, once and unchanged.
+    pub link: Box<[Transit]>,
     /// Oddities.
     pub notes: Notes,
 }
@@ -133,6 +135,7 @@ impl Datagram {
             sent,
             inflated,
             placed: Box::default(),
+            link: Box::default(),
             notes: Notes::default(),
         }
     }
@@ -151,7 +154,8 @@ impl Datagram {
         self.bytes.len()
     }
 
-    /// The datagrams that left because of it, in order; none when it was refused or swallowed.
+    /// The datagrams that were sent because of it, in order; none when it was refused or swallowed. They are as they were
+    /// before the link: [`Self::link`] has those that left later, changed, or not at all.
     pub fn sent(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let behind = self.bytes.get(usize::from(self.received)..).unwrap_or_default();
         let (mut rest, lens): (&[u8], &[u16]) = match &self.sent {
@@ -268,6 +272,27 @@ pub struct SentAt {
     pub at: u16,
     /// Length in bytes.
     pub len: u16,
+}
+
+/// The effect of link lines on a datagram, or on a duplicate of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transit {
+    /// Index of the datagram in [`Datagram::sent`].
+    pub datagram: u16,
+    /// True for a duplicate.
+    pub duplicate: bool,
+    /// Why it was lost; `None` = it left.
+    pub lost: Option<Lost>,
+    /// How much later than without the link it left.
+    pub delay: Duration,
+    /// True if it overtook those before it.
+    pub reordered: bool,
+    /// The bits that were flipped, counted from the lowest bit of the first byte.
+    pub corrupted: Box<[u32]>,
+}
+
+impl Words for Lost {
+    const ALL: &'static [Self] = &Self::ALL;
 }
 
 /// The number of a message that the proxy holds, from 1, never used twice in its session and direction.

@@ -25,6 +25,7 @@ mod held;
 mod hub;
 mod ids;
 mod input;
+mod lane;
 mod leg;
 mod link;
 
@@ -40,7 +41,7 @@ mod timers;
 mod tokens;
 
 pub use config::{Config, Events};
-pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, readable};
+pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, Transit, readable};
 pub use event::{Answer, Connless, Event, SessionChange, State, What};
 pub use hub::{Hub, Stats, Traffic};
 pub use ids::{ClientAddr, ListenerId, Route, SessionId, UpstreamId};

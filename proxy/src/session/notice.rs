@@ -172,6 +172,13 @@ notices! {
         dir: Dir,
     } => "the hold queue of {dir} is full: messages are refused until it has room";
 
+    /// Too many bytes wait in the link of a direction; datagrams are dropped.
+    LinkFull "link_full" Warning {
+        /// The direction.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        dir: Dir,
+    } => "the link of {dir} is full: datagrams are dropped until it has room";
+
     /// A message could not be injected.
     InjectRefused "inject_refused" Warning {
         /// The cause.

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use teetap_wire::MAX_DATAGRAM;
 
-use super::{ClientAddr, Event, Events, ListenerId, Output, SessionId, Time, UpstreamId, What};
+use super::{
+    ClientAddr, Event, Events, ListenerId, Output, SessionId, Time, UpstreamId, What, datagram::Transit,
+};
 
 /// Buffers kept from input to input.
 const KEPT: usize = 64;
@@ -22,6 +24,10 @@ enum Step {
     Listen(ListenerId, u16),
     /// The datagram in the buffer of this index.
     Send(Destination, usize),
+    /// A datagram for an impaired link. It is not sent by this step.
+    Kept(usize),
+    /// A datagram that has waited in a link.
+    Late(Destination, usize),
     Close(UpstreamId),
 }
 
@@ -34,6 +40,8 @@ pub(crate) struct Outbox {
     steps: Vec<Step>,
     /// How many of `steps` have been polled.
     polled: usize,
+    /// The effects of links on datagrams, with the steps that kept them.
+    transits: Vec<(usize, Transit)>,
     events: VecDeque<Event>,
     watched: Events,
 }
@@ -45,6 +53,7 @@ impl Outbox {
             used: 0,
             steps: Vec::new(),
             polled: 0,
+            transits: Vec::new(),
             events: VecDeque::new(),
             watched,
         }
@@ -54,6 +63,7 @@ impl Outbox {
     pub(crate) fn reset(&mut self) {
         if self.polled == self.steps.len() {
             self.steps.clear();
+            self.transits.clear();
             self.polled = 0;
             self.used = 0;
             self.buffers.truncate(KEPT);
@@ -76,18 +86,46 @@ impl Outbox {
 
     /// Sends what `write` puts into an empty buffer; nothing when it leaves it empty.
     pub(crate) fn send(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
+        if let Some(buffer) = self.fill(write) {
+            self.steps.push(Step::Send(to, buffer));
+        }
+    }
+
+    /// Sends a datagram that has waited in a link, and was reported before.
+    pub(crate) fn send_late(&mut self, to: Destination, bytes: &[u8]) {
+        if let Some(buffer) = self.fill(|out| out.extend_from_slice(bytes)) {
+            self.steps.push(Step::Late(to, buffer));
+        }
+    }
+
+    /// Keeps what `write` puts into an empty buffer, for an impaired link. `pass` gets the bytes and returns what the link
+    /// did to them.
+    pub(crate) fn keep(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>),
+        pass: impl FnOnce(&[u8]) -> Vec<Transit>,
+    ) {
+        let Some(buffer) = self.fill(write) else { return };
+        let step = self.steps.len();
+        self.steps.push(Step::Kept(buffer));
+        let transits = pass(self.buffers.get(buffer).map_or(&[], Vec::as_slice));
+        if self.is_watched() {
+            self.transits
+                .extend(transits.into_iter().map(|transit| (step, transit)));
+        }
+    }
+
+    /// Returns the index of a buffer that `write` has filled; `None` when it leaves it empty.
+    fn fill(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Option<usize> {
         if self.used == self.buffers.len() {
             self.buffers.push(Vec::with_capacity(MAX_DATAGRAM));
         }
-        let Some(buffer) = self.buffers.get_mut(self.used) else {
-            return;
-        };
+        let buffer = self.buffers.get_mut(self.used)?;
         buffer.clear();
         write(buffer);
-        if !buffer.is_empty() {
-            self.steps.push(Step::Send(to, self.used));
-            self.used += 1;
-        }
+        let is_filled = !buffer.is_empty();
+        self.used += usize::from(is_filled);
+        is_filled.then(|| self.used - 1)
     }
 
     /// A mark for [`Self::sent_since`].
@@ -95,12 +133,27 @@ impl Outbox {
         self.steps.len()
     }
 
-    /// The datagrams sent since a mark, in order.
+    /// The datagrams sent since a mark, in order, those that wait in a link or are lost there included.
     pub(crate) fn sent_since(&self, mark: usize) -> impl Iterator<Item = &[u8]> + Clone {
         self.steps.iter().skip(mark).filter_map(|step| match step {
-            Step::Send(_, buffer) => self.buffers.get(*buffer).map(Vec::as_slice),
-            Step::Open(..) | Step::Listen(..) | Step::Close(_) => None,
+            Step::Send(_, buffer) | Step::Kept(buffer) => self.buffers.get(*buffer).map(Vec::as_slice),
+            Step::Open(..) | Step::Listen(..) | Step::Close(_) | Step::Late(..) => None,
         })
+    }
+
+    /// Returns what links did to the datagrams of [`Self::sent_since`].
+    pub(crate) fn transits_since(&self, mark: usize) -> Box<[Transit]> {
+        let is_sent = |step: &&Step| matches!(step, Step::Send(..) | Step::Kept(_));
+        let since = self.transits.iter().filter(|(step, _)| *step >= mark);
+        since
+            .map(|(step, transit)| {
+                let before = self.steps.get(mark..*step).unwrap_or_default();
+                Transit {
+                    datagram: u16::try_from(before.iter().filter(is_sent).count()).unwrap_or(u16::MAX),
+                    ..transit.clone()
+                }
+            })
+            .collect()
     }
 
     /// Returns true if events are wanted at all.
@@ -120,6 +173,9 @@ impl Outbox {
     }
 
     pub(crate) fn poll(&mut self) -> Option<Output<'_>> {
+        while let Some(Step::Kept(_)) = self.steps.get(self.polled) {
+            self.polled += 1;
+        }
         let Some(step) = self.steps.get(self.polled) else {
             return self.events.pop_front().map(Output::Event);
         };
@@ -134,7 +190,8 @@ impl Outbox {
                 port: *port,
             },
             Step::Close(upstream) => Output::CloseUpstream(*upstream),
-            Step::Send(to, buffer) => {
+            Step::Kept(_) => return None,
+            Step::Send(to, buffer) | Step::Late(to, buffer) => {
                 let bytes = self.buffers.get(*buffer).map_or(&[][..], Vec::as_slice);
                 match *to {
                     Destination::Client(ClientAddr { addr, listener }) => Output::ToClient {

@@ -11,6 +11,7 @@ use super::{
 
 /// A task for the driver.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, and moved out at once")]
 pub enum Output<'a> {
     /// Open a fresh socket, connected to a server; answer with `UpstreamOpened` or `UpstreamFailed`.
     /// Datagrams for it may follow in the same drain.

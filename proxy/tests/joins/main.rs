@@ -17,6 +17,7 @@ mod follows;
 mod handshakes;
 mod holds;
 mod limits;
+mod links;
 mod lone;
 mod maps;
 mod operations;

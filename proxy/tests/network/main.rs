@@ -11,6 +11,7 @@
 
 mod compare;
 mod dice;
+mod links;
 mod run;
 
 use std::ops::Range;

@@ -4,7 +4,7 @@ use teetap_kit::{
     codec::Variant,
     link::{Conditions, Random, SECOND},
     peer::{Counters, Options, Peer, Policy, Server},
-    rules::{BOTH, made, program},
+    rules::{BOTH, compiled, made, program},
     world::{self, Middle, World, client_addr, hub},
 };
 use teetap_proxy::session::Input;
@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) rules_from: Option<u64>,
     /// When a message is injected into each direction of a session without rules.
     pub(crate) inject_at: Option<u64>,
+    /// Link lines from the beginning on; empty = none.
+    pub(crate) link: &'static str,
     pub(crate) conditions: Conditions,
     /// The server sends a map, the client asks for it.
     pub(crate) download: bool,
@@ -52,6 +54,7 @@ impl Default for Plan {
             kinds: Vec::new(),
             rules_from: None,
             inject_at: None,
+            link: "",
             conditions: Conditions::bad(0.1),
             download: false,
             burst: false,
@@ -95,6 +98,9 @@ pub(crate) struct Side {
 pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
     let (dice, memo) = Dice::new(seed, &plan.kinds);
     let mut world = world(seed, plan);
+    if !plan.link.is_empty() {
+        world.input(Input::Program(Some(compiled(plan.link).unwrap())));
+    }
     let mut dice = (!plan.kinds.is_empty()).then_some(dice);
     let mut random = Random::new(seed);
     let mut sides = [

@@ -31,7 +31,7 @@ pub struct Channel {
 pub struct Sent<'a> {
     /// Microseconds since the start of the run.
     pub at: u64,
-    /// Its number in the session and direction, from 1.
+    /// The number in the session and direction, from 1.
     pub ordinal: u64,
     /// The bytes.
     pub bytes: &'a [u8],
@@ -57,9 +57,9 @@ pub struct Copy {
 /// The fate of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It leaves at this time, in microseconds since the start of the run.
+    /// Leaves at this time, in microseconds since the start of the run.
     Leaves(u64),
-    /// It is lost.
+    /// Lost.
     Lost(Lost),
 }
 

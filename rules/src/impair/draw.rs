@@ -6,6 +6,7 @@
 use teetap_wire::Dir;
 
 use super::line::Share;
+use crate::dice::hash;
 
 /// The key of all draws of one line in one direction of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +36,10 @@ impl Key {
             Dir::C2s => 1,
             Dir::S2c => 2,
         };
-        // FNV-1a.
-        let text = identity.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        Self(joined(joined(mix(seed), text), u64::from(session) << 2 | dir))
+        Self(joined(
+            joined(mix(seed), hash(identity)),
+            (u64::from(session) << 2) | dir,
+        ))
     }
 
     /// The draws of a copy of a datagram; copy 0 is the datagram itself.
@@ -56,7 +56,7 @@ impl Draws {
 
     /// Returns true with the probability of a share.
     pub(super) fn hits(self, purpose: Purpose, share: Share) -> bool {
-        let millionths = (self.number(purpose) >> 32) * u64::from(Share::WHOLE.millionths()) >> 32;
+        let millionths = ((self.number(purpose) >> 32) * u64::from(Share::WHOLE.millionths())) >> 32;
         millionths < u64::from(share.millionths())
     }
 

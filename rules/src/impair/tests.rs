@@ -347,7 +347,7 @@ fn a_corrupted_datagram_has_one_other_bit_and_never_looks_like_0_7() {
     let mut bits = BTreeSet::new();
     for (seven, first) in [(false, 0x10u8), (false, 0x00), (false, 0x21 ^ 0x20), (true, 0x10)] {
         let bytes = [first, 0, 0, 0];
-        let mut channel = channel(&[noisy.clone()]);
+        let mut channel = channel(std::slice::from_ref(&noisy));
         for ordinal in 1..=2_000 {
             let copies = channel.pass(&Sent {
                 at: 0,
@@ -451,12 +451,12 @@ fn fates(lines: &[Line], session: u32, dir: Dir) -> Vec<bool> {
 fn neither_other_sessions_nor_other_lines_shift_a_decision() {
     let lossy = line(|line| line.loss = Some(Loss::Independent(percent(20.0))));
     let late = line(|line| line.delay = Some(ms(40)));
-    let alone = fates(&[lossy.clone()], 1, Dir::C2s);
+    let alone = fates(std::slice::from_ref(&lossy), 1, Dir::C2s);
     assert_eq!(alone, fates(&[late, lossy.clone()], 1, Dir::C2s));
     let doubled = line(|line| line.dup = Some(percent(50.0)));
     assert_eq!(alone, fates(&[lossy.clone(), doubled], 1, Dir::C2s));
     for (session, dir) in [(1, Dir::S2c), (2, Dir::C2s)] {
-        let other = fates(&[lossy.clone()], session, dir);
+        let other = fates(std::slice::from_ref(&lossy), session, dir);
         let same = alone.iter().zip(&other).filter(|(a, b)| **a && **b).count();
         // Independent: both lose one in 25.
         assert!((20..60).contains(&same), "{same}");

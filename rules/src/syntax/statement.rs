@@ -21,6 +21,10 @@ pub const MAX_STATEMENTS: usize = 1024;
 
 /// A statement of the language.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are rules, and they are taken apart at once"
+)]
 pub enum Statement {
     /// Actions on the messages that match a condition.
     Rule(Rule),

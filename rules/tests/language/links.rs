@@ -79,115 +79,118 @@ fn a_rule_may_be_called_like_a_statement() {
     program("link: drop when c2s\nuse: drop when s2c\nprofile : pass when c2s");
 }
 
+/// Texts and their errors.
+const WRONG: &[(&str, &[&str])] = &[
+    (
+        "link both dely 40ms loss 5 jitter 8ms nrmal rate 2mbit",
+        &[
+            "1:11 E101 a link has no parameter `dely`",
+            "1:26 E202 expected a percentage, found `5`",
+            "1:39 E101 no distribution `nrmal`",
+        ],
+    ),
+    (
+        "link up delay 1ms",
+        &["1:6 E001 expected `c2s`, `s2c` or `both`, found `up`"],
+    ),
+    (
+        "link",
+        &["1:5 E001 expected `c2s`, `s2c` or `both`, found the end"],
+    ),
+    (
+        "link both",
+        &["1:10 E001 expected a parameter such as `delay 40ms`, found the end"],
+    ),
+    (
+        "link both from 1s",
+        &["1:18 E001 expected a parameter such as `delay 40ms`, found the end"],
+    ),
+    (
+        "link both delay",
+        &["1:16 E001 expected a duration, found the end"],
+    ),
+    (
+        "link both delay 100",
+        &["1:17 E202 expected a duration, found `100`"],
+    ),
+    (
+        "link both delay 2min",
+        &["1:17 E204 a link delays by at most 60 s"],
+    ),
+    ("link both loss 101%", &["1:16 E204 a share is from 0% to 100%"]),
+    (
+        "link both loss gmodel 1%",
+        &["1:16 E001 expected a percentage or `gemodel`, found `gmodel`"],
+    ),
+    (
+        "link both loss gemodel 1%",
+        &["1:26 E001 expected a percentage, found the end"],
+    ),
+    (
+        "link both rate 0bit",
+        &["1:16 E204 `0bit` is not a possible value here"],
+    ),
+    (
+        "link both rate 1mbit queue 2MB",
+        &["1:28 E204 `2MB` is not from 1 to 1000000"],
+    ),
+    (
+        "link both jitter 1ms reorder 1% queue 1kB",
+        &[
+            "1:11 E001 `jitter` needs a `delay` to vary",
+            "1:22 E001 `reorder` needs a `delay`",
+            "1:33 E001 `queue` needs a `rate`",
+        ],
+    ),
+    (
+        "link both delay 1ms delay 2ms",
+        &["1:21 E102 `delay` is given twice"],
+    ),
+    (
+        "link both blackhole from 5s to 5s",
+        &["1:29 E209 the window ends before it begins"],
+    ),
+    (
+        "link both loss 5% chance 5%",
+        &["1:19 E102 `chance` is for rules, not for link lines"],
+    ),
+    (
+        "link both loss 5% }",
+        &["1:19 E001 expected the end of the line, found `}`"],
+    ),
+    (
+        "use wifi",
+        &["1:5 E001 expected the name of a profile in quotes, found `wifi`"],
+    ),
+    ("use \"wifi-bat\"", &["1:5 E101 no profile is called `wifi-bat`"]),
+    (
+        "profile { }",
+        &["1:9 E001 expected the name of a profile, found `{`"],
+    ),
+    ("profile a { }", &["1:11 E001 a profile without link lines"]),
+    ("profile a { link both dup 1%", &["1:11 E002 `{` has no `}`"]),
+    (
+        "profile a { drop when c2s }",
+        &["1:13 E001 expected `link` or `}`, found `drop`"],
+    ),
+    (
+        "profile a { link both los 1%\n link c2s dup 1\n}\ndrup when c2s",
+        &[
+            "1:23 E101 a link has no parameter `los`",
+            "2:15 E202 expected a percentage, found `1`",
+            "4:1 E011 unknown action `drup`",
+        ],
+    ),
+    (
+        "profile a { link both dup 1% }\nprofile a { link both dup 2% }",
+        &["2:9 E102 two profiles are called `a`"],
+    ),
+];
+
 #[test]
 fn all_errors_of_a_line_are_reported_with_their_places() {
-    for (text, errors) in [
-        (
-            "link both dely 40ms loss 5 jitter 8ms nrmal rate 2mbit",
-            &[
-                "1:11 E101 a link has no parameter `dely`",
-                "1:26 E202 expected a percentage, found `5`",
-                "1:39 E101 no distribution `nrmal`",
-            ][..],
-        ),
-        (
-            "link up delay 1ms",
-            &["1:6 E001 expected `c2s`, `s2c` or `both`, found `up`"],
-        ),
-        (
-            "link",
-            &["1:5 E001 expected `c2s`, `s2c` or `both`, found the end"],
-        ),
-        (
-            "link both",
-            &["1:10 E001 expected a parameter such as `delay 40ms`, found the end"],
-        ),
-        (
-            "link both from 1s",
-            &["1:18 E001 expected a parameter such as `delay 40ms`, found the end"],
-        ),
-        (
-            "link both delay",
-            &["1:16 E001 expected a duration, found the end"],
-        ),
-        (
-            "link both delay 100",
-            &["1:17 E202 expected a duration, found `100`"],
-        ),
-        (
-            "link both delay 2min",
-            &["1:17 E204 a link delays by at most 60 s"],
-        ),
-        ("link both loss 101%", &["1:16 E204 a share is from 0% to 100%"]),
-        (
-            "link both loss gmodel 1%",
-            &["1:16 E001 expected a percentage or `gemodel`, found `gmodel`"],
-        ),
-        (
-            "link both loss gemodel 1%",
-            &["1:26 E001 expected a percentage, found the end"],
-        ),
-        (
-            "link both rate 0bit",
-            &["1:16 E204 `0bit` is not a possible value here"],
-        ),
-        (
-            "link both rate 1mbit queue 2MB",
-            &["1:28 E204 `2MB` is not from 1 to 1000000"],
-        ),
-        (
-            "link both jitter 1ms reorder 1% queue 1kB",
-            &[
-                "1:11 E001 `jitter` needs a `delay` to vary",
-                "1:22 E001 `reorder` needs a `delay`",
-                "1:33 E001 `queue` needs a `rate`",
-            ],
-        ),
-        (
-            "link both delay 1ms delay 2ms",
-            &["1:21 E102 `delay` is given twice"],
-        ),
-        (
-            "link both blackhole from 5s to 5s",
-            &["1:29 E209 the window ends before it begins"],
-        ),
-        (
-            "link both loss 5% chance 5%",
-            &["1:19 E102 `chance` is for rules, not for link lines"],
-        ),
-        (
-            "link both loss 5% }",
-            &["1:19 E001 expected the end of the line, found `}`"],
-        ),
-        (
-            "use wifi",
-            &["1:5 E001 expected the name of a profile in quotes, found `wifi`"],
-        ),
-        ("use \"wifi-bat\"", &["1:5 E101 no profile is called `wifi-bat`"]),
-        (
-            "profile { }",
-            &["1:9 E001 expected the name of a profile, found `{`"],
-        ),
-        ("profile a { }", &["1:11 E001 a profile without link lines"]),
-        ("profile a { link both dup 1%", &["1:11 E002 `{` has no `}`"]),
-        (
-            "profile a { drop when c2s }",
-            &["1:13 E001 expected `link` or `}`, found `drop`"],
-        ),
-        (
-            "profile a { link both los 1%\n link c2s dup 1\n}\ndrup when c2s",
-            &[
-                "1:23 E101 a link has no parameter `los`",
-                "2:15 E202 expected a percentage, found `1`",
-                "4:1 E011 unknown action `drup`",
-            ],
-        ),
-        (
-            "profile a { link both dup 1% }\nprofile a { link both dup 2% }",
-            &["2:9 E102 two profiles are called `a`"],
-        ),
-    ] {
-        assert_eq!(wrong(text), errors, "{text}");
+    for (text, errors) in WRONG {
+        assert_eq!(wrong(text), *errors, "{text}");
     }
     let many = "link both dup 1%\n".repeat(65);
     assert_eq!(wrong(&many), ["65:1 E007 more than 64 link lines"]);

@@ -12,6 +12,7 @@ use std::{
     fs,
     num::NonZeroU32,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use boon::{Compiler, SchemaIndex, Schemas};
@@ -22,11 +23,11 @@ use teetap_kit::binary;
 use teetap_proxy::{
     session::{
         Action, Answer, CommandId, Datagram, Event, HeldId, Level, Notice, Origin, Placed, SentAt, SessionId,
-        Time, What,
+        Time, Transit, What,
     },
     words::Words,
 };
-use teetap_rules::RuleId;
+use teetap_rules::{RuleId, impair::Lost};
 use teetap_wire::{Dir, Proto, Seq, def::Registry};
 
 use super::run;
@@ -47,6 +48,7 @@ const NOTICES: &[(&str, &str)] = &[
     ("accept_repeated", "{}"),
     ("renumbered", r#"{"dir":"c2s"}"#),
     ("hold_full", r#"{"dir":"s2c"}"#),
+    ("link_full", r#"{"dir":"c2s"}"#),
     ("inject_refused", r#"{"why":"the session is not online"}"#),
     (
         "rule_failed",
@@ -336,6 +338,40 @@ fn the_rules_place_and_hold_of_messages_are_of_the_schema_and_read_back() {
     );
     match read(&line) {
         What::Datagram(datagram) => assert_eq!(*datagram.placed, placed),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_link_lines_did_is_of_the_schema_and_read_back() {
+    let mut checker = Checker::new();
+    let bytes = [0x10, 0, 1, b't', b'o', b'k', b'n'];
+    let most = Transit {
+        datagram: u16::MAX,
+        duplicate: true,
+        lost: None,
+        delay: Duration::from_micros(60_000_001),
+        reordered: true,
+        corrupted: [0, u32::MAX].into(),
+    };
+    let mut link = vec![most];
+    link.extend(Lost::ALL.map(|lost| Transit {
+        lost: Some(lost),
+        ..Transit::default()
+    }));
+    let sent = [&bytes[..]].into_iter();
+    let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Rule, &bytes, sent);
+    datagram.link = link.clone().into();
+    let line = line_of(What::Datagram(datagram));
+    checker.check(&line);
+    assert!(
+        line.contains(
+            r#""link":[{"datagram":65535,"duplicate":true,"delay_s":60.000001,"reordered":true,"corrupted":[0,4294967295]},{"datagram":0,"lost":"loss"}"#
+        ),
+        "{line}"
+    );
+    match read(&line) {
+        What::Datagram(datagram) => assert_eq!(*datagram.link, link),
         other => panic!("{other:?}"),
     }
 }

@@ -6,6 +6,7 @@ use teetap_proxy::{
     session::{Action, Level, Notice, Origin, State, What},
     words::Words,
 };
+use teetap_rules::impair::Lost;
 use teetap_wire::{Dir, Proto, Side};
 
 use super::{Checker, line_of, root, schema_text};
@@ -24,6 +25,7 @@ fn the_schema_has_every_name_of_a_value() {
     check::<Origin>(&defs["origin"]["enum"]);
     check::<Level>(&defs["level"]["enum"]);
     check::<State>(&defs["session"]["properties"]["state"]["enum"]);
+    check::<Lost>(&defs["transit"]["properties"]["lost"]["enum"]);
     check::<Action>(&defs["placed"]["properties"]["action"]["enum"]);
 }
 

@@ -1,9 +1,9 @@
-//! Programs whose rules are code.
+//! Programs whose rules are code, and programs of texts.
 
 use std::sync::Arc;
 
 use teetap_rules::{Decide, Logic, Made, Message, Opening, Program, RuleId, Shared, Verdict};
-use teetap_wire::{Dir, Proto};
+use teetap_wire::{Dir, Proto, def::Registry};
 
 /// Both directions.
 pub const BOTH: &[Dir] = &[Dir::C2s, Dir::S2c];
@@ -34,6 +34,19 @@ pub fn program<D: Decide>(
 ) -> Option<Arc<Program>> {
     let dirs = dirs.to_vec();
     Some(Arc::new(Program::new("code of a test", Code { dirs, open })))
+}
+
+/// A program of a text.
+///
+/// # Errors
+/// The first error of the text.
+pub fn compiled(source: &str) -> Result<Arc<Program>, String> {
+    match Program::compile(source, Registry::builtin()) {
+        Ok((program, _)) => Ok(Arc::new(program)),
+        Err(errors) => Err(errors
+            .first()
+            .map_or_else(String::new, |error| error.message.clone())),
+    }
 }
 
 /// A vital message made by a rule or a command.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use report::{AnswerBody, GapBody, LogBody, NoticeBody};
 pub use summary::{EndedByBody, EndingBody, PerDir, RecordingBody, SummaryBody};
 pub(super) use summary::{ReplayBody, Summary, TallyBody};
-pub(super) use traffic::{ActionBody, HeaderBody, MessageBody, NoteBody, ParentBody, PlacedBody};
+pub(super) use traffic::{ActionBody, HeaderBody, MessageBody, NoteBody, ParentBody, PlacedBody, transits};
 pub use traffic::{DatagramBody, SessionBody};
 
 /// The version of the schema.

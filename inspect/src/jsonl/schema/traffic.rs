@@ -1,15 +1,15 @@
 //! Sessions, datagrams and their messages.
 
-use std::{borrow::Cow, net::SocketAddr, num::NonZeroU32};
+use std::{borrow::Cow, net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::Hex,
-    session::{Action, Datagram, HeldId, Origin, Placed, SentAt, SessionChange, State, What},
-    words::Word,
+    session::{Action, Datagram, HeldId, Origin, Placed, SentAt, SessionChange, State, Transit, What},
+    words::{self, Word},
 };
-use teetap_rules::RuleId;
+use teetap_rules::{RuleId, impair::Lost};
 use teetap_wire::{Code, Dir, Note, Notes, Place, Proto, Seq, Side};
 
 /// A change of state. `R`: the form of the reason, text in lines and hex in captures.
@@ -99,6 +99,9 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     pub(in crate::jsonl) origin: Word<Origin>,
     /// The one leg it belongs to; null when it went through.
     pub(in crate::jsonl) leg: Option<Word<Side>>,
+    /// The effects of link lines on its datagram; missing when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::jsonl) link: Vec<TransitBody>,
     /// The client, outside a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) client: Option<SocketAddr>,
@@ -194,6 +197,9 @@ pub struct DatagramBody {
     /// The action on each message, with the bytes; missing when all passed unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::jsonl) placed: Vec<PlacedBody>,
+    /// The effects of link lines on the datagrams that were sent; missing when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    link: Vec<TransitBody>,
     /// Of lines.
     #[serde(flatten)]
     pub(in crate::jsonl) header: Option<HeaderBody>,
@@ -236,6 +242,7 @@ impl DatagramBody {
             leg: datagram.leg.map(Word),
             notes: None,
             placed: Vec::new(),
+            link: transits(datagram),
             header: None,
             hex: None,
             hex_out: None,
@@ -283,12 +290,77 @@ impl DatagramBody {
         datagram.leg = self.leg.map(|side| side.0);
         datagram.ordinal = self.ordinal.unwrap_or_default();
         datagram.placed = self.placed.iter().map(PlacedBody::placed).collect();
+        datagram.link = self.link.iter().map(TransitBody::transit).collect();
         let mut notes = Notes::new();
         let known = self.notes.iter().flatten().filter_map(NoteBody::note);
         known.for_each(|note| notes.push(note));
         datagram.notes = notes;
         What::Datagram(datagram)
     }
+}
+
+/// The effect of link lines on a datagram, or on a duplicate of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::jsonl) struct TransitBody {
+    /// Index of the datagram, from 0.
+    datagram: u16,
+    /// Missing when false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    duplicate: bool,
+    /// Why it was lost; missing when it left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lost: Option<Word<Lost>>,
+    /// Missing when it left at once.
+    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "words::seconds")]
+    delay_s: Duration,
+    /// Missing when false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    reordered: bool,
+    /// Bits, from the lowest of the first byte; missing when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    corrupted: Vec<u32>,
+}
+
+/// Returns the effects of link lines on the datagrams that were sent.
+pub(in crate::jsonl) fn transits(datagram: &Datagram) -> Vec<TransitBody> {
+    datagram.link.iter().map(TransitBody::new).collect()
+}
+
+impl TransitBody {
+    fn new(transit: &Transit) -> Self {
+        let Transit {
+            datagram,
+            duplicate,
+            lost,
+            delay,
+            reordered,
+            corrupted,
+        } = transit;
+        Self {
+            datagram: *datagram,
+            duplicate: *duplicate,
+            lost: lost.map(Word),
+            delay_s: *delay,
+            reordered: *reordered,
+            corrupted: corrupted.to_vec(),
+        }
+    }
+
+    fn transit(&self) -> Transit {
+        Transit {
+            datagram: self.datagram,
+            duplicate: self.duplicate,
+            lost: self.lost.map(|lost| lost.0),
+            delay: self.delay_s,
+            reordered: self.reordered,
+            corrupted: self.corrupted.as_slice().into(),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// The action on one message of a datagram.

@@ -110,6 +110,8 @@ impl Hub {
                     .event(self.env.now, command.session(), What::Answer(answer));
             }
             Input::Shutdown { reason } => self.each_link(|link, env| {
+                // The peers get their CLOSE, however bad the link is.
+                link.close_links();
                 link.close(None, reason, env);
                 link.finish(env);
             }),

@@ -9,10 +9,12 @@ use super::{
     Env, Link,
     phase::{CLIENT_SILENT, Phase, SERVER_SILENT},
 };
-use crate::session::{Notice, Origin, State};
+use crate::session::{Notice, Origin, State, Time};
 
 /// The time for which late datagrams of a closed session are swallowed.
 const LINGER: Duration = Duration::from_secs(2);
+/// How much longer a closed session waits for what is still in its links.
+const LATEST: Duration = Duration::from_secs(10);
 /// Bytes of a reason that are sent on. Receivers keep 127, DDNet 255, so nothing is lost, and the datagram
 /// stays one that they read.
 const MAX_REASON: usize = 1024;
@@ -123,12 +125,16 @@ impl Link {
     }
 
     pub(super) fn begin_closing(&mut self, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
-        self.phase = Phase::Closing(env.now + LINGER);
+        let lingers = env.now + LINGER;
+        let last = self.links_end().map_or(lingers, |end| end.min(lingers + LATEST));
+        self.phase = Phase::Closing(lingers.max(last));
         self.report_state(State::Closing, by, reason, env);
     }
 
     pub(crate) fn finish(&mut self, env: &mut Env) {
         self.phase = Phase::Closed;
+        // What is left there leaves now: later there is no socket.
+        self.send_late(Time(u64::MAX), env);
         env.out.close(self.upstream());
         self.report_state(State::Closed, None, None, env);
     }

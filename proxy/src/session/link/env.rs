@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Made, Opening, Program, Remark, Shared};
+use teetap_rules::{Decide, Made, Opening, Program, Remark, Shared, impair::Channel};
 use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
@@ -72,14 +72,30 @@ impl Env {
         is_new: bool,
         before: Option<Box<dyn Decide>>,
     ) -> Option<Box<dyn Decide>> {
-        let opening = Opening {
+        let opening = self.opening(session, at, is_new);
+        let program = self.program.as_ref()?;
+        Some(program.open(opening, before))
+    }
+
+    /// The state of the link in one direction of a session that opened at `at`; `None` without link lines for it.
+    pub(crate) fn open_link(
+        &self,
+        session: SessionId,
+        at: Time,
+        dir: Dir,
+        before: Option<Channel>,
+    ) -> Option<Channel> {
+        let opening = self.opening(session, at, true);
+        self.program.as_ref()?.open_link(&opening, dir, before)
+    }
+
+    fn opening(&self, session: SessionId, at: Time, is_new: bool) -> Opening {
+        Opening {
             seed: self.config.seed,
             session: session.0,
             at: at.0,
             is_new,
-        };
-        let program = self.program.as_ref()?;
-        Some(program.open(opening, before))
+        }
     }
 }
 

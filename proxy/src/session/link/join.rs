@@ -44,6 +44,7 @@ impl Link {
             server: Leg::new(opened.requested, now),
             c2s: Splice::new(),
             s2c: Splice::new(),
+            lanes: Default::default(),
             phase: Phase::Opening(Opening {
                 handshake: Some(handshake),
                 next_request: now + REQUEST_EVERY,
@@ -55,6 +56,7 @@ impl Link {
             waiting: Waiting::default(),
             alarm: Alarm::default(),
         };
+        link.open_links(env);
         env.out.open(opened.upstream, opened.server.port());
         link.report_state(State::Opening, None, None, env);
         link.report_one_leg(Side::Client, datagram, &Notes::default(), env);
@@ -110,8 +112,10 @@ impl Link {
         else {
             return;
         };
+        let mut request = Vec::new();
+        handshake.request(&mut request);
         let mark = env.out.mark();
-        self.transmit(Side::Server, env, |out| handshake.request(out));
+        self.transmit(Side::Server, env, |out| out.extend_from_slice(&request));
         self.report_made(Side::Server, Origin::Proxy, mark, env);
     }
 
@@ -303,7 +307,12 @@ impl Link {
         };
         let mut payload = Vec::new();
         control::accept(&mut payload);
-        self.send_control(Side::Server, &header, &payload, env);
+        let (mark, proto) = (env.out.mark(), self.server.proto);
+        // A second one would reset the server's numbers.
+        self.transmit_once(Side::Server, env, |out| {
+            write(proto, &header, &payload, None, out);
+        });
+        self.report_made(Side::Server, Origin::Proxy, mark, env);
     }
 
     pub(super) fn repeat_lone_accept(&mut self, env: &mut Env) {
@@ -366,6 +375,7 @@ impl Link {
     pub(crate) fn on_program(&mut self, env: &mut Env) {
         let is_new = matches!(self.phase, Phase::Opening(_));
         self.rules = env.open_rules(self.id(), self.opened.at, is_new, self.rules.take());
+        self.open_links(env);
         if self.is_online() {
             self.arm_for_rules(env);
         }

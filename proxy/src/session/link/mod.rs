@@ -1,7 +1,7 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
-//! `join` brings both legs online, `relay` carries datagrams across, `made` sends what the proxy makes itself, `end`
-//! closes. The order of steps for a datagram lives in `relay`; `phase` is how far the session is, with what means
+//! `join` brings both legs online, `relay` carries datagrams across, `made` sends what the proxy makes itself, `transmit`
+//! is the door through which every datagram leaves, `end` closes. The order of steps for a datagram lives in `relay`; `phase` is how far the session is, with what means
 //! something in one phase only.
 
 mod end;
@@ -10,6 +10,7 @@ mod join;
 mod made;
 mod phase;
 mod relay;
+mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -19,7 +20,7 @@ use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 use self::phase::{CLIENT_GONE, CLIENT_NEVER_CAME, CLIENT_SILENT, Online, Phase, SERVER_SILENT};
 use super::{
     ClientAddr, Datagram, Ends, ListenerId, Notice, Origin, SessionChange, SessionId, State, Time,
-    UpstreamId, What, leg::Leg, outbox::Destination, redirect::Waiting, splice::Splice, timers::Alarm,
+    UpstreamId, What, lane::Lane, leg::Leg, redirect::Waiting, splice::Splice, timers::Alarm,
 };
 
 pub(crate) use self::env::{Env, Work};
@@ -56,6 +57,8 @@ pub(crate) struct Link {
     server: Leg,
     c2s: Splice,
     s2c: Splice,
+    /// The links towards the client and towards the server.
+    lanes: [Lane; 2],
     phase: Phase,
     /// The state that the program keeps for this session.
     rules: Option<Box<dyn Decide>>,
@@ -218,6 +221,11 @@ impl Link {
 
     /// Returns the time at which this session has to be handled without a datagram.
     pub(crate) fn deadline(&self) -> Option<Time> {
+        let lanes = self.lanes.iter().filter_map(Lane::deadline);
+        lanes.chain(self.phase_deadline()).min()
+    }
+
+    fn phase_deadline(&self) -> Option<Time> {
         let heard = self.client.last_received;
         match &self.phase {
             Phase::Opening(opening) => Some(
@@ -249,6 +257,7 @@ impl Link {
 
     /// Handles a timeout.
     pub(crate) fn on_timeout(&mut self, env: &mut Env) {
+        self.send_late(env.now, env);
         match self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
             Phase::Answered(_) if self.client_silence(env.now) >= CLIENT_NEVER_CAME => {
@@ -284,15 +293,6 @@ impl Link {
             Dir::C2s => &mut self.c2s,
             Dir::S2c => &mut self.s2c,
         }
-    }
-
-    /// Sends the datagram that `write` puts into an empty buffer. Every datagram of a session leaves here.
-    fn transmit(&self, to: Side, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
-        let destination = match to {
-            Side::Client => Destination::Client(self.opened.client),
-            Side::Server => Destination::Server(self.opened.upstream),
-        };
-        env.out.send(destination, write);
     }
 
     /// Returns the addresses of its datagrams.
@@ -368,6 +368,7 @@ impl Link {
         let mut event = Datagram::new(dir, proto, origin, &[], env.out.sent_since(mark));
         event.leg = Some(to);
         event.ends = self.ends();
+        event.link = env.out.transits_since(mark);
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
     }
 }

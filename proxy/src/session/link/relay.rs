@@ -329,6 +329,7 @@ impl Link {
         event.ordinal = ordinal;
         event.ends = self.ends();
         event.placed = env.work.placed.drain(..).collect();
+        event.link = env.out.transits_since(mark);
         event.notes = packet.notes;
         if let Some(code) = odd_ack {
             event.notes.push(Note { code, at: 0, len: 2 });

@@ -1,0 +1,278 @@
+//! The impaired link towards one side of a session, and the datagrams that wait for their time in it.
+//!
+//! Law: datagrams leave in their order, except those that `reorder` lets overtake. A lane holds at most
+//! [`MAX_WAITING`] bytes. Without link lines and with nothing waiting it is idle and costs one comparison.
+
+use std::collections::BTreeMap;
+
+use teetap_rules::impair::{Channel, Copy, Fate, Lost, Sent};
+
+use super::{datagram::Transit, time::Time};
+
+/// Bytes that wait at most.
+const MAX_WAITING: usize = 2 << 20;
+/// Bytes that a waiting datagram takes beside its own.
+const OVERHEAD: usize = 64;
+
+/// The link towards one side.
+#[derive(Debug, Default)]
+pub(crate) struct Lane {
+    /// The link lines; `None` if there are none for this direction.
+    pub(crate) channel: Option<Channel>,
+    queue: Queue,
+    /// Datagrams sent so far.
+    ordinal: u64,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    /// By the time at which they leave, and their number.
+    waiting: BTreeMap<(Time, u64), Box<[u8]>>,
+    /// The number of the next.
+    next: u64,
+    bytes: usize,
+    /// The time at which the last one in order leaves.
+    last: Time,
+    /// Nothing overtakes a datagram that leaves at this time.
+    barrier: Time,
+    /// True from the first datagram that had no room until half of the room is free.
+    is_full: bool,
+    /// True if that has to be reported.
+    has_filled: bool,
+}
+
+impl Lane {
+    /// Counts a datagram. Returns true if it can leave at once.
+    pub(crate) fn is_open(&mut self) -> bool {
+        self.ordinal += 1;
+        self.channel.is_none() && self.queue.waiting.is_empty()
+    }
+
+    /// Takes a counted datagram. Returns what the link did to it and its duplicates, as far as there is something to report.
+    pub(crate) fn take(&mut self, now: Time, bytes: &[u8], seven: bool, once: bool) -> Vec<Transit> {
+        let sent = Sent {
+            at: now.0,
+            ordinal: self.ordinal,
+            bytes,
+            seven,
+            once,
+        };
+        let Some(channel) = &mut self.channel else {
+            let transit = Transit::default();
+            return self
+                .queue
+                .push(now, (now, bytes), transit, once)
+                .into_iter()
+                .collect();
+        };
+        let mut transits = Vec::new();
+        for (copy, is_duplicate) in channel
+            .pass(&sent)
+            .iter()
+            .zip([false].into_iter().chain(std::iter::repeat(true)))
+        {
+            let transit = Transit {
+                duplicate: is_duplicate,
+                reordered: copy.overtakes,
+                corrupted: copy.flips.as_slice().into(),
+                ..Transit::default()
+            };
+            transits.extend(match copy.fate {
+                Fate::Lost(lost) => Some(Transit {
+                    lost: Some(lost),
+                    ..transit
+                }),
+                Fate::Leaves(at) => {
+                    let flipped = flipped(bytes, copy);
+                    self.queue.push(
+                        now,
+                        (Time(at), flipped.as_deref().unwrap_or(bytes)),
+                        transit,
+                        once,
+                    )
+                }
+            });
+        }
+        transits
+    }
+
+    /// Returns the time at which the next one leaves.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.queue.waiting.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Returns the time at which the last one leaves.
+    pub(crate) fn end(&self) -> Option<Time> {
+        self.queue.waiting.last_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Takes out the next one that leaves until this time.
+    pub(crate) fn pop(&mut self, until: Time) -> Option<Box<[u8]>> {
+        let queue = &mut self.queue;
+        let entry = queue
+            .waiting
+            .first_entry()
+            .filter(|entry| entry.key().0 <= until)?;
+        let bytes = entry.remove();
+        queue.bytes -= bytes.len() + OVERHEAD;
+        queue.is_full &= queue.bytes > MAX_WAITING / 2;
+        Some(bytes)
+    }
+
+    /// Returns true once after a datagram had no room.
+    pub(crate) fn has_filled(&mut self) -> bool {
+        std::mem::take(&mut self.queue.has_filled)
+    }
+}
+
+impl Queue {
+    /// Adds a datagram that leaves at a time, or after those before it. Returns what happened to it if that is more than
+    /// nothing.
+    fn push(
+        &mut self,
+        now: Time,
+        (at, bytes): (Time, &[u8]),
+        transit: Transit,
+        once: bool,
+    ) -> Option<Transit> {
+        let at = if transit.reordered {
+            at.max(self.barrier)
+        } else {
+            self.last = at.max(self.last);
+            self.last
+        };
+        if self.bytes + bytes.len() + OVERHEAD > MAX_WAITING {
+            self.has_filled |= !std::mem::replace(&mut self.is_full, true);
+            return Some(Transit {
+                lost: Some(Lost::Full),
+                ..transit
+            });
+        }
+        if once {
+            self.barrier = at;
+        }
+        self.bytes += bytes.len() + OVERHEAD;
+        self.waiting.insert((at, self.next), bytes.into());
+        self.next += 1;
+        let transit = Transit {
+            delay: at.since(now),
+            ..transit
+        };
+        (transit != Transit::default()).then_some(transit)
+    }
+}
+
+/// Returns the bytes with the bits of a copy flipped; `None` if there are none.
+fn flipped(bytes: &[u8], copy: &Copy) -> Option<Box<[u8]>> {
+    if copy.flips.is_empty() {
+        return None;
+    }
+    let mut bytes: Box<[u8]> = bytes.into();
+    for bit in &copy.flips {
+        let byte = usize::try_from(bit / 8).ok().and_then(|at| bytes.get_mut(at));
+        if let Some(byte) = byte {
+            *byte ^= 1 << (bit % 8);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use teetap_rules::{
+        Opening,
+        impair::{Dirs, Line, Links, Reorder, Share},
+    };
+    use teetap_wire::Dir;
+
+    use super::*;
+
+    fn lane(change: impl FnOnce(&mut Line)) -> Lane {
+        let opening = Opening {
+            seed: 3,
+            session: 1,
+            at: 0,
+            is_new: true,
+        };
+        let mut line = Line::new(Dirs::C2s);
+        line.delay = Some(Duration::from_millis(5));
+        change(&mut line);
+        Lane {
+            channel: Links::new([line]).open(&opening, Dir::C2s, None),
+            ..Lane::default()
+        }
+    }
+
+    fn send(lane: &mut Lane, at: u64, text: &str) -> Vec<Transit> {
+        lane.is_open();
+        lane.take(Time(at), text.as_bytes(), false, false)
+    }
+
+    fn left(lane: &mut Lane, until: u64) -> Vec<String> {
+        let next = || lane.pop(Time(until));
+        std::iter::from_fn(next)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn datagrams_leave_at_their_time_and_in_order() {
+        let mut lane = lane(|line| line.to = Some(Duration::from_millis(10)));
+        assert!(!lane.is_open());
+        assert_eq!(send(&mut lane, 9_000, "a")[0].delay, Duration::from_millis(5));
+        // The line has ended; what is under way still leaves first.
+        assert_eq!(send(&mut lane, 11_000, "b")[0].delay, Duration::from_millis(3));
+        assert_eq!(left(&mut lane, 13_999), [""; 0]);
+        assert_eq!(left(&mut lane, 14_000), ["a", "b"]);
+        assert_eq!(send(&mut lane, 15_000, "c"), []);
+        assert_eq!(left(&mut lane, 15_000), ["c"]);
+    }
+
+    #[test]
+    fn nothing_overtakes_a_datagram_that_leaves_once() {
+        let mut lane = lane(|line| {
+            let share = Share::WHOLE;
+            line.reorder = Some(Reorder { share, gap: 1 });
+        });
+        lane.is_open();
+        lane.take(Time(0), b"once", false, true);
+        assert!(send(&mut lane, 1_000, "ahead")[0].reordered);
+        assert_eq!(left(&mut lane, 4_999), [""; 0]);
+        assert_eq!(left(&mut lane, 5_000), ["once", "ahead"]);
+    }
+
+    #[test]
+    fn what_waits_survives_the_end_of_the_lines_and_keeps_the_lane_busy() {
+        let mut lane = lane(|_| ());
+        send(&mut lane, 0, "a");
+        lane.channel = None;
+        assert!(!lane.is_open());
+        assert_eq!(
+            lane.take(Time(1_000), b"b", false, false)[0].delay,
+            Duration::from_millis(4)
+        );
+        assert_eq!(left(&mut lane, 5_000), ["a", "b"]);
+        assert!(lane.is_open());
+    }
+
+    #[test]
+    fn a_full_lane_drops_and_reports_it_once_each_time_it_fills() {
+        let mut lane = lane(|line| line.delay = Some(Duration::from_mins(1)));
+        let large = "x".repeat(1_400);
+        let mut lost = 0;
+        for n in 0..2_000 {
+            lost += send(&mut lane, n, &large)
+                .iter()
+                .filter(|transit| transit.lost == Some(Lost::Full))
+                .count();
+        }
+        assert_eq!(lost, 2_000 - MAX_WAITING / (1_400 + OVERHEAD));
+        assert!(lane.has_filled() && !lane.has_filled());
+        assert_eq!(left(&mut lane, 70_000_000).len(), 2_000 - lost);
+        assert_eq!(lane.queue.bytes, 0);
+        send(&mut lane, 71_000_000, &large);
+        assert!(!lane.has_filled());
+    }
+}

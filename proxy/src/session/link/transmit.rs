@@ -1,0 +1,82 @@
+//! The door: every datagram of a session leaves here, at once or after its time in the link.
+
+use teetap_wire::{Dir, Proto, Side};
+
+use super::{Env, Link};
+use crate::session::{Notice, Time, lane::Lane, outbox::Destination};
+
+impl Link {
+    /// Sends the datagram that `write` puts into an empty buffer.
+    pub(super) fn transmit(&mut self, to: Side, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
+        self.send(to, false, env, write);
+    }
+
+    /// Sends a datagram that neither leaves twice nor changes its place.
+    pub(super) fn transmit_once(&mut self, to: Side, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
+        self.send(to, true, env, write);
+    }
+
+    fn send(&mut self, to: Side, once: bool, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
+        let destination = self.destination(to);
+        if self.lane(to).is_open() {
+            env.out.send(destination, write);
+            return;
+        }
+        let (now, seven) = (env.now, self.leg(to).proto == Proto::V7);
+        let lane = self.lane(to);
+        env.out.keep(write, |bytes| lane.take(now, bytes, seven, once));
+        if lane.has_filled() {
+            let dir = Dir::from_sender(to.other());
+            self.notice(Notice::LinkFull { dir }, env);
+        }
+        self.send_late_to(to, now, env);
+    }
+
+    /// Sends what leaves the links until this time.
+    pub(super) fn send_late(&mut self, until: Time, env: &mut Env) {
+        for to in [Side::Client, Side::Server] {
+            self.send_late_to(to, until, env);
+        }
+    }
+
+    fn send_late_to(&mut self, to: Side, until: Time, env: &mut Env) {
+        let destination = self.destination(to);
+        while let Some(bytes) = self.lane(to).pop(until) {
+            env.out.send_late(destination, &bytes);
+        }
+    }
+
+    /// Opens the links anew for the program that is set. What waits in them stays there.
+    pub(super) fn open_links(&mut self, env: &Env) {
+        let (id, at) = (self.id(), self.opened.at);
+        for to in [Side::Client, Side::Server] {
+            let lane = self.lane(to);
+            lane.channel = env.open_link(id, at, Dir::from_sender(to.other()), lane.channel.take());
+        }
+    }
+
+    /// Ends all impairment. What waits in the links stays there.
+    pub(crate) fn close_links(&mut self) {
+        self.lanes.iter_mut().for_each(|lane| lane.channel = None);
+    }
+
+    /// Returns the time at which the last datagram leaves the links.
+    pub(super) fn links_end(&self) -> Option<Time> {
+        self.lanes.iter().filter_map(Lane::end).max()
+    }
+
+    fn lane(&mut self, to: Side) -> &mut Lane {
+        let [client, server] = &mut self.lanes;
+        match to {
+            Side::Client => client,
+            Side::Server => server,
+        }
+    }
+
+    fn destination(&self, to: Side) -> Destination {
+        match to {
+            Side::Client => Destination::Client(self.opened.client),
+            Side::Server => Destination::Server(self.opened.upstream),
+        }
+    }
+}
