@@ -13,7 +13,7 @@ use std::{
 
 use teetap_inspect::{DecodedEvent, EndingBy};
 use teetap_proxy::{
-    io::{Clock, KernelDrops, Running, Watcher, input_log::Faults, probe::Finding},
+    io::{Clock, KernelDrops, Request, Running, Watcher, input_log::Faults, probe::Finding},
     session::{Level, Time},
 };
 
@@ -22,6 +22,7 @@ use crate::{
     exit::Exit,
     log::{self, Log},
     output::Output,
+    rules::Rules,
     run::{EndedBy, Summary},
 };
 
@@ -30,6 +31,9 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// How many ticks lie between two questions to the kernel.
 const DROPS_EVERY: u32 = 100;
+
+/// How many ticks lie between two looks at the files of rules.
+const RULES_EVERY: u32 = 10;
 
 /// Events printed before signals and the command are looked at again.
 const BATCH: usize = 4096;
@@ -61,6 +65,8 @@ pub(crate) struct Live {
     pub(crate) drops: KernelDrops,
     /// When the run ends at the latest, and how.
     pub(crate) timeout: Option<(Time, Exit)>,
+    /// The rules, whose files are read again when they change.
+    pub(crate) rules: Option<Rules>,
     pub(crate) log: Option<Log>,
 }
 
@@ -148,6 +154,9 @@ impl Live {
             self.output.check_recording(self.clock.now());
             check_log(self.log.as_mut(), &mut self.output, self.clock);
             ticks = (ticks + 1) % DROPS_EVERY;
+            if ticks % RULES_EVERY == 0 {
+                self.reload_rules();
+            }
             if ticks == 0 {
                 self.look_for_drops();
             }
@@ -182,6 +191,21 @@ impl Live {
         for _ in 0..BATCH {
             let Some(seen) = self.watcher.poll() else { break };
             self.output.seen(&seen, self.clock.now());
+        }
+    }
+
+    /// Sets the rules anew when a file of them has changed.
+    fn reload_rules(&mut self) {
+        let Some(rules) = &mut self.rules else { return };
+        let (lines, program) = rules.reload();
+        for (level, line) in &lines {
+            self.output.log(self.clock.now(), *level, line);
+        }
+        if let Some(program) = program
+            && let Err(busy) = self.proxy.commands().send(Request::Program(Some(program)))
+        {
+            let text = format!("cannot set the rules: {busy}");
+            self.output.log(self.clock.now(), Level::Warning, &text);
         }
     }
 

@@ -14,6 +14,7 @@ mod log;
 mod output;
 mod progress;
 mod recording;
+mod rules;
 mod run;
 mod signals;
 
@@ -107,6 +108,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             definitions, name, ..
         } => command::messages(&definitions, name.as_deref()),
         Command::Explain { options, words } => command::explain(&options, &words),
+        Command::Check { definitions, files } => command::check(&definitions, &files),
         Command::Completions { shell } => command::completions(shell),
         Command::Man { of } => command::man(of.as_deref()),
     }

@@ -173,6 +173,17 @@ pub(crate) enum Command {
         #[arg(value_name = "HEX|FILE|-", required = true)]
         words: Vec<String>,
     },
+    /// Check files of rules for errors
+    ///
+    /// Reads them as one program, as a run does, and prints every error and warning with its place. The exit code is 2
+    /// if there is an error.
+    Check {
+        #[command(flatten)]
+        definitions: Definitions,
+        /// The files
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
     /// Print a completion script
     Completions {
         /// The shell
@@ -187,7 +198,7 @@ pub(crate) enum Command {
 }
 
 /// The names of all commands.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "run",
     "demo",
     "replay",
@@ -196,6 +207,7 @@ const COMMANDS: [&str; 10] = [
     "scrub",
     "messages",
     "explain",
+    "check",
     "completions",
     "man",
 ];

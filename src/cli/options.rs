@@ -39,9 +39,13 @@ pub(crate) struct RunOptions {
 
     /// Set the seed of random decisions [default: a new one for each run]
     ///
-    /// Shown at the start and recorded. No decision depends on it yet.
+    /// Shown at the start, at the end and in recordings. The same seed and rules make the same decisions about the same
+    /// traffic.
     #[arg(long, value_name = "N", env = "TEETAP_SEED", value_parser = seed, hide_env_values = true)]
     pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) rules: RuleOptions,
 
     #[command(flatten)]
     pub(crate) filter: FilterOption,
@@ -80,6 +84,34 @@ pub(crate) struct RunOptions {
     /// filter does not apply to it. It contains passwords and is created with mode 0600.
     #[arg(short, long, value_name = "FILE", env = "TEETAP_WRITE", value_parser = Target::parse, hide_env_values = true)]
     pub(crate) write: Option<Target>,
+}
+
+/// Options that set rules.
+#[derive(Debug, Args)]
+pub(crate) struct RuleOptions {
+    /// Add a rule or link line, such as 'link both delay 40ms loss 1%'
+    ///
+    /// May be given several times. These come before those of files.
+    #[arg(
+        short,
+        long = "rule",
+        value_name = "RULE",
+        env = "TEETAP_RULE",
+        hide_env_values = true
+    )]
+    pub(crate) rule: Vec<String>,
+
+    /// Add the rules of a file, and read it again when it changes
+    ///
+    /// May be given several times. A changed file with errors leaves the last rules in place.
+    #[arg(
+        short = 'R',
+        long = "rules",
+        value_name = "FILE",
+        env = "TEETAP_RULES",
+        hide_env_values = true
+    )]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Options of every command that prints messages.

@@ -59,6 +59,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
         child: None,
         drops: KernelDrops::default(),
         timeout: setup.timeout,
+        rules: setup.rules,
         log: setup.log,
     }
     .run()

@@ -1,5 +1,6 @@
 //! The sub-commands.
 
+mod check;
 mod demo;
 mod explain;
 mod file;
@@ -10,6 +11,7 @@ mod replay;
 mod scrub;
 mod text;
 
+pub(crate) use check::check;
 pub(crate) use demo::demo;
 pub(crate) use explain::explain;
 pub(crate) use messages::{form, messages};

@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     io::{self, IsTerminal as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
 };
 
@@ -16,6 +16,7 @@ use teetap_proxy::{
     },
     session::{Config, Events, Level, Time},
 };
+use teetap_rules::Program;
 use teetap_tui::Title;
 use teetap_wire::{Proto, def::Registry};
 
@@ -28,6 +29,7 @@ use crate::{
     log::{self, Log},
     output::{Filters, Output, decoder},
     recording::Prepared,
+    rules::Rules,
     run::Start,
     signals::Signals,
 };
@@ -105,6 +107,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         child,
         drops: KernelDrops::default(),
         timeout: setup.timeout,
+        rules: setup.rules,
         log: setup.log,
     }
     .run()
@@ -118,6 +121,10 @@ pub(super) struct Setup {
     config: Config,
     style: Style,
     filters: Filters,
+    /// The rules at the start.
+    program: Option<Arc<Program>>,
+    /// Taken by the run, which reads their files again.
+    pub(super) rules: Option<Rules>,
     /// When the run ends at the latest, and how.
     pub(super) timeout: Option<(Time, Exit)>,
     input_log: Option<InputLog>,
@@ -140,6 +147,8 @@ impl Setup {
             until: filters::parse("--until", options.show.until.as_deref(), registry)?,
             fail_on: filters::parse("--fail-on", options.fail_on.as_deref(), registry)?,
         };
+        let rules = Rules::read(&options.rules.rule, &options.rules.files, registry)?;
+        let program = rules.as_ref().map(Rules::compile).transpose()?;
         let late = if filters.until.is_some() {
             Exit::Timeout
         } else {
@@ -180,6 +189,8 @@ impl Setup {
             recording,
             log,
             filters,
+            program,
+            rules,
             timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
         })
     }
@@ -194,6 +205,7 @@ impl Setup {
             stage: self.decoder(),
             clock: self.clock,
             input_log: self.input_log.clone(),
+            program: self.program.clone(),
         }
     }
 

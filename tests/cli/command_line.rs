@@ -10,10 +10,12 @@ use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
-pub(crate) const OPTIONS: [&str; 15] = [
+pub(crate) const OPTIONS: [&str; 17] = [
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",
+    "RULE",
+    "RULES",
     "PROTO",
     "QUIET",
     "VERBOSE",

@@ -15,6 +15,7 @@ mod json;
 mod messages;
 mod options;
 mod progress;
+mod rules;
 mod scrub;
 mod stdin;
 mod style;

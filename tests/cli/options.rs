@@ -68,7 +68,7 @@ fn each_command_takes_only_its_own_options() {
         "show-secrets",
         "messages",
     ];
-    let cases: [(&str, Vec<&str>, &[&str]); 9] = [
+    let cases: [(&str, Vec<&str>, &[&str]); 10] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         ("open", [&shown[..], &["from", "to"]].concat(), &["FILE"]),
         (
@@ -92,12 +92,15 @@ fn each_command_takes_only_its_own_options() {
             vec!["dir", "proto", "json", "show-secrets", "messages"],
             &["00"],
         ),
+        ("check", vec!["messages"], &["FILE"]),
         ("completions", vec![], &["bash"]),
         ("man", vec![], &[]),
     ];
     let values = [
         ("listen", ":0"),
         ("seed", "1"),
+        ("rule", "drop when c2s"),
+        ("rules", "x"),
         ("proto", "0.7"),
         ("filter", "c2s"),
         ("until", "c2s"),

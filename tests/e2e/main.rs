@@ -4,6 +4,7 @@
 
 mod hostile;
 mod input_log;
+mod link;
 mod log;
 mod recordings;
 mod redirect;

@@ -13,6 +13,7 @@ mod handshakes;
 mod hostile;
 mod input_log;
 mod joins;
+mod link;
 mod map;
 mod messages;
 mod resync;

@@ -72,6 +72,7 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
         stage: Raw,
         clock: Clock::start(),
         input_log: None,
+        program: None,
     })?;
     let mut player = client.join("anna", proxy.addr)?;
     let end = Instant::now() + PATIENCE;

@@ -64,6 +64,8 @@ pub(super) struct Parts {
     pub(super) lines: Lines,
     pub(super) bus: Publisher,
     pub(super) log: Option<Recorder>,
+    /// The first input, if there are rules.
+    pub(super) program: Option<Arc<Program>>,
     pub(super) requests: mpsc::Receiver<Request>,
     pub(super) stop: watch::Receiver<Option<Box<[u8]>>>,
 }
@@ -109,6 +111,7 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
         lines,
         bus,
         log,
+        program,
         requests,
         stop,
     } = parts;
@@ -124,6 +127,9 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
         armed: None,
         crashed: Rc::default(),
     }));
+    if program.is_some() {
+        driver.borrow_mut().handle(Input::Program(program));
+    }
     spawn_local(keep_reading(Rc::clone(&driver), lines.readiness));
     let reason = serve(&driver, requests, stop).await?;
     driver.borrow_mut().handle(Input::Shutdown { reason: &reason });

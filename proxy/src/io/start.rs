@@ -9,6 +9,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use teetap_rules::Program;
 use tokio::{
     runtime,
     sync::{mpsc, watch},
@@ -44,6 +45,8 @@ pub struct Settings<S: Stage> {
     pub clock: Clock,
     /// Where every input of the core is written to; `None` = nowhere.
     pub input_log: Option<InputLog>,
+    /// The rules from the start on; `None` = none.
+    pub program: Option<Arc<Program>>,
 }
 
 /// The proxy: a namespace for its start.
@@ -64,6 +67,7 @@ impl Proxy {
             stage,
             clock,
             input_log,
+            program,
         } = settings;
         let socket = listen.open(target)?;
         let addr = socket.local_addr()?;
@@ -101,6 +105,7 @@ impl Proxy {
                 lines,
                 bus: publisher,
                 log,
+                program,
                 requests,
                 stop,
             };

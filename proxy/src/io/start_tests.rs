@@ -39,6 +39,7 @@ fn start(target: SocketAddr, bus: &Bus<Event>) -> Running {
         stage: Raw,
         clock: Clock::start(),
         input_log: None,
+        program: None,
     })
     .unwrap()
 }

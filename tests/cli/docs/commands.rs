@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use teetap_rules::Program;
 use teetap_wire::def::Registry;
 
 use super::{
@@ -152,8 +153,13 @@ pub(super) fn check_command(args: &[String], root_options: &Options, names: &BTr
             let value = rest
                 .next()
                 .unwrap_or_else(|| panic!("{at}: {shown}: {arg} without a value"));
-            if matches!(arg.as_str(), "-f" | "--filter" | "--until") {
-                check_filter(value, Registry::builtin(), at);
+            match arg.as_str() {
+                "-f" | "--filter" | "--until" => check_filter(value, Registry::builtin(), at),
+                "-r" | "--rule" => {
+                    let compiled = Program::compile(value, Registry::builtin());
+                    assert!(compiled.is_ok(), "{at}: {value}: {compiled:?}");
+                }
+                _ => {}
             }
         }
     }

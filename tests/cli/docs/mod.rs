@@ -1,7 +1,7 @@
 //! README and docs/: links lead somewhere, the summary is complete, commands and filters are right.
 //!
 //! Law: a page that shows a command or a filter shows one that works. A `console` block is a list of commands, each after `$ `, with
-//! the output below it; `...` stands for lines that are left out. A `filter` block has a filter on each line. Commands that need no
+//! the output below it; `...` stands for lines that are left out. A `filter` block has a filter on each line, a `tap` block rules. Commands that need no
 //! network and no file of the reader's are run; of the others the options and filters are checked.
 
 #![expect(clippy::panic, reason = "a test fails by panicking")]
@@ -11,7 +11,7 @@ mod pages;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use teetap_rules::Filter;
+use teetap_rules::{Filter, Program};
 use teetap_wire::{Code, def::Registry};
 
 use commands::{check_command, check_output, commands, invocations, is_harmless, names, options, positions};
@@ -151,6 +151,22 @@ fn every_filter_is_right() {
         }
     }
     assert!(filters > 50, "{filters} filters");
+}
+
+#[test]
+fn every_block_of_rules_is_right() {
+    let mut blocks = 0;
+    for page in pages() {
+        for block in page.blocks().iter().filter(|block| block.kind == "tap") {
+            let lines: Vec<&str> = block.lines.iter().map(|(_, line)| *line).collect();
+            let at = page.at(block.lines[0].0);
+            if let Err(errors) = Program::compile(&lines.join("\n"), Registry::builtin()) {
+                panic!("{at}: {errors:?}");
+            }
+            blocks += 1;
+        }
+    }
+    assert!(blocks > 1, "{blocks} blocks");
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! Rules of the command line: what is wrong is shown before anything starts, with its place.
+
+use std::fs;
+
+use teetap_kit::binary::{self, place};
+
+use crate::{command_line::NOBODY, run, teetap};
+
+/// Two errors, and one that only the other text has.
+const WRONG: &str = "link both loss 5\ndrup when c2s\n";
+
+#[test]
+fn wrong_rules_start_nothing_and_are_shown_with_their_places() {
+    let (_folder, path) = place("rules.tap");
+    fs::write(&path, WRONG).unwrap();
+    let name = path.to_str().unwrap();
+    let expected = [
+        "error[E202]: expected a percentage, found `5`".to_owned(),
+        format!(" --> {name}:1:16"),
+        "error[E011]: unknown action `drup`".to_owned(),
+        format!(" --> {name}:2:1"),
+    ];
+    for args in [
+        vec!["run", "-l", "127.0.0.1:0", NOBODY, "-R", name, "--", "true"],
+        vec!["demo", "-l", ":0", "-R", name],
+        vec!["check", name],
+    ] {
+        let (stdout, stderr) = run(&args, 2);
+        assert_eq!(stdout, "");
+        assert!(stderr.starts_with("teetap: invalid rules\n"), "{stderr}");
+        for line in &expected {
+            assert!(
+                stderr.lines().any(|shown| shown.trim_end() == line),
+                "{line}\n{stderr}"
+            );
+        }
+        assert!(
+            !stderr.contains('\u{1b}') && !stderr.contains("listening"),
+            "{stderr}"
+        );
+    }
+    let (_, stderr) = run(&["check", name, name], 2);
+    assert_eq!(stderr.matches("error[").count(), 4, "{stderr}");
+}
+
+#[test]
+fn texts_and_files_are_one_program() {
+    let (_folder, path) = place("rules.tap");
+    fs::write(&path, "use \"cellar\"\n").unwrap();
+    let name = path.to_str().unwrap();
+    run(&["check", name], 2);
+    let profile = "profile cellar { link both loss 5% }";
+    let args = [
+        "run",
+        "-q",
+        "-l",
+        "127.0.0.1:0",
+        NOBODY,
+        "-r",
+        profile,
+        "-R",
+        name,
+        "--",
+        "true",
+    ];
+    let (_, stderr) = run(&args, 0);
+    assert!(!stderr.contains("invalid"), "{stderr}");
+    binary::run(
+        teetap()
+            .args(["run", "-q", "-l", "127.0.0.1:0", NOBODY, "--", "true"])
+            .env("TEETAP_RULE", profile)
+            .env("TEETAP_RULES", name),
+        0,
+    );
+    fs::write(&path, "link both loss 5%\n").unwrap();
+    assert_eq!(run(&["check", name], 0), (String::new(), String::new()));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_without_control_characters() {
+    let (folder, _) = place("rules.tap");
+    let odd = folder.path().join("a\u{1b}[2Jb.tap");
+    let (_, stderr) = run(&["check", odd.to_str().unwrap()], 2);
+    assert!(!stderr.contains('\u{1b}'), "{stderr:?}");
+    assert!(stderr.contains("b.tap: No such file or directory"), "{stderr}");
+    fs::write(&odd, "link up\n").unwrap();
+    let (_, stderr) = run(&["check", odd.to_str().unwrap()], 2);
+    assert!(
+        !stderr.contains('\u{1b}') && stderr.contains("error[E001]"),
+        "{stderr:?}"
+    );
+}
