@@ -52,6 +52,23 @@ const SEARCHED: [&str; 7] = [
     "max-count",
 ];
 
+/// Values of options that take one.
+const VALUES: &[(&str, &str)] = &[
+    ("listen", ":0"),
+    ("seed", "1"),
+    ("rule", "drop when c2s"),
+    ("rules", "x"),
+    ("proto", "0.7"),
+    ("filter", "c2s"),
+    ("until", "c2s"),
+    ("fail-on", "c2s"),
+    ("timeout", "1s"),
+    ("input-log", "x"),
+    ("log", "x"),
+    ("write", "x.pcapng"),
+    ("messages", "x"),
+];
+
 #[test]
 fn each_command_takes_only_its_own_options() {
     let mirrored = OPTIONS
@@ -96,21 +113,6 @@ fn each_command_takes_only_its_own_options() {
         ("completions", vec![], &["bash"]),
         ("man", vec![], &[]),
     ];
-    let values = [
-        ("listen", ":0"),
-        ("seed", "1"),
-        ("rule", "drop when c2s"),
-        ("rules", "x"),
-        ("proto", "0.7"),
-        ("filter", "c2s"),
-        ("until", "c2s"),
-        ("fail-on", "c2s"),
-        ("timeout", "1s"),
-        ("input-log", "x"),
-        ("log", "x"),
-        ("write", "x.pcapng"),
-        ("messages", "x"),
-    ];
     for (command, mut wanted, arguments) in cases {
         let mut listed = taken(command);
         listed.sort();
@@ -118,7 +120,7 @@ fn each_command_takes_only_its_own_options() {
         assert_eq!(listed, wanted, "{command}");
         for option in all.iter().filter(|option| !wanted.contains(&option.as_str())) {
             let option = format!("--{option}");
-            let value = values
+            let value = VALUES
                 .iter()
                 .find(|(name, _)| format!("--{name}") == option)
                 .map(|(_, value)| *value);

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use teetap_kit::real::{Client, DdnetServer, PATIENCE, Server as _, Teetap, text, turn, visit};
+use serde_json::Value;
+use teetap_kit::real::{Client, DdnetServer, PATIENCE, Server as _, Teetap, play, text, turn};
 
 use crate::TEETAP;
 
@@ -11,21 +12,24 @@ use crate::TEETAP;
 const LINK: &str = "link both delay 60ms jitter 20ms normal loss 5% dup 1% reorder 2%";
 
 #[test]
-fn an_npm_client_visits_a_ddnet_server_over_a_bad_link() -> Result<()> {
+fn an_npm_client_plays_on_a_ddnet_server_over_a_bad_link() -> Result<()> {
     let _turn = turn::shared()?;
     let mut server = DdnetServer::start(&[])?;
     let options = ["-v", "--seed", "7", "-r", LINK];
     let teetap = Teetap::start(Path::new(TEETAP), server.addr(), &options)?;
     let mut npm = Client::Npm.join("guest", teetap.listen())?;
     npm.log().wait_for("^snapshots 25$", PATIENCE)?;
-    visit(&mut server, &mut *npm)?;
+    play(&mut server, &mut *npm)?;
+    // Its CLOSE may get lost; nobody sends it again.
+    npm.quit()?;
     let objects = teetap.stop()?;
     server.stop()?;
-    let closed = objects.iter().find(|object| text(object, "state") == "closing");
-    ensure!(
-        closed.is_some_and(|object| text(object, "by") == "client"),
-        "the session did not end by its client: {closed:?}"
-    );
+    for object in &objects {
+        let is_error = |note: &Value| text(note, "severity") == "error";
+        let notes = object["notes"].as_array();
+        ensure!(!notes.is_some_and(|notes| notes.iter().any(is_error)), "{object}");
+        ensure!(text(object, "by") != "server", "the server ended it: {object}");
+    }
     let link = objects
         .iter()
         .filter(|object| text(object, "event") == "datagram")
@@ -37,8 +41,9 @@ fn an_npm_client_visits_a_ddnet_server_over_a_bad_link() -> Result<()> {
         lost += usize::from(text(transit, "lost") == "loss");
     }
     println!("{lost} of {all} datagrams were lost");
+    // By this seed some of the first datagrams are lost, whatever the peers send.
     ensure!(
-        all > 100 && (all / 50..all / 10).contains(&lost),
+        all > 50 && lost > 0 && lost < all / 5,
         "{lost} of {all} were lost"
     );
     Ok(())

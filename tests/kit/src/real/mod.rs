@@ -38,7 +38,7 @@ pub use maps::{BigMap, downloaded};
 pub use odd::{UNKNOWN_OBJECT, is_odd_as_known};
 pub use process::{Launch, Program, home};
 pub use route::{Route, Via, both_ways};
-pub use scenario::{chat_between, entered, kick, left, refused, visit};
+pub use scenario::{chat_between, entered, kick, left, play, refused, visit};
 pub use teetap::{Teetap, text};
 pub use teeworlds::{TeeworldsClient, TeeworldsServer};
 pub use transcript::{server_transcript, show_difference};

@@ -8,10 +8,16 @@ use regex::escape;
 
 use super::{PATIENCE, Player, Server};
 
-/// The whole visit of a server's only player (so it is client 0), after it joined: entrance, chat both ways, rcon refused, granted and used, a death, a clean quit.
+/// The whole visit of a server's only player (so it is client 0), after it joined: it plays, and quits cleanly.
 pub fn visit(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
-    let name = player.name().to_owned();
-    entered(server, &name)?;
+    play(server, player)?;
+    player.quit()?;
+    left(server, player.name())
+}
+
+/// Entrance of a server's only player, chat both ways, rcon refused, granted and used, a death.
+pub fn play(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
+    entered(server, player.name())?;
     says(server, player, "hello from the player")?;
     server.command("say hello from the server")?;
     hears(player, r"\*\*\* hello from the server$|: hello from the server$")?;
@@ -35,9 +41,7 @@ pub fn visit(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
     hears(player, "only an admin says this$")?;
 
     player.command("kill")?;
-    says(server, player, "after the end of a tee")?;
-    player.quit()?;
-    left(server, &name)
+    says(server, player, "after the end of a tee")
 }
 
 /// The server kicks the joined `player` with a reason, which both sides then name.
