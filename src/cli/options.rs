@@ -390,7 +390,12 @@ fn duration(text: &str) -> Result<Duration, String> {
         .and_then(|number| u64::try_from(number.value()?).ok())
         .filter(|micros| *micros > 0)
         .map(Duration::from_micros)
-        .ok_or_else(|| "expected a number and a unit of time, like 500ms, 30s or 5min".to_owned())
+        .ok_or_else(|| {
+            let meant = text
+                .parse::<u32>()
+                .map_or(String::new(), |number| format!("; did you mean {number}s?"));
+            format!("expected a number and a unit of time, like 500ms, 30s or 5min{meant}")
+        })
 }
 
 /// `ADDR:PORT`; `:PORT` is a port of 127.0.0.1.
@@ -400,8 +405,12 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
     } else {
         text.to_owned()
     };
-    full.parse()
-        .map_err(|_| "expected an address and a port, like 127.0.0.1:8303, [::1]:8303 or :0".to_owned())
+    full.parse().map_err(|_| {
+        let meant = text
+            .parse::<u16>()
+            .map_or(String::new(), |port| format!("; did you mean :{port}?"));
+        format!("expected an address and a port, like 127.0.0.1:8303, [::1]:8303 or :0{meant}")
+    })
 }
 
 #[cfg(test)]
@@ -412,6 +421,18 @@ mod tests {
     fn listen_addresses() {
         assert_eq!(listen_address(":0").unwrap().to_string(), "127.0.0.1:0");
         assert_eq!(listen_address("[::1]:5").unwrap().to_string(), "[::1]:5");
-        assert!(listen_address("8303").is_err() && listen_address("host:1").is_err());
+        assert!(
+            listen_address("8303")
+                .unwrap_err()
+                .ends_with("; did you mean :8303?")
+        );
+        assert!(listen_address("host:1").unwrap_err().ends_with(" or :0"));
+    }
+
+    #[test]
+    fn a_time_needs_its_unit() {
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert!(duration("30").unwrap_err().ends_with("; did you mean 30s?"));
+        assert!(duration("soon").unwrap_err().ends_with(" or 5min"));
     }
 }

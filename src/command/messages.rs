@@ -1,6 +1,9 @@
 //! `teetap messages [NAME]`: the list of definitions, one of them in full, or their syntax.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use teetap_wire::def::{Class, Def, Dialect, FORM, Id, Registry};
 
@@ -52,9 +55,28 @@ fn unknown(registry: &Registry, name: &str) -> Failure {
         format!("; a number needs a class: sys.{name}, game.{name}, ctrl.{name} or snap.{name}")
     } else {
         let meant = registry.suggest(class, own);
-        meant.map_or(String::new(), |meant| format!("; did you mean {prefix}{meant}?"))
+        meant.map_or_else(
+            || parts(registry, class, own),
+            |meant| format!("; did you mean {prefix}{meant}?"),
+        )
     };
     Failure::usage(format!("unknown message or object '{name}'{help}"))
+}
+
+/// Returns the names that contain `part`, as help.
+fn parts(registry: &Registry, class: Option<Class>, part: &str) -> String {
+    const MOST: usize = 8;
+    let defs = Dialect::ALL
+        .into_iter()
+        .flat_map(|dialect| registry.defs(dialect));
+    let defs = defs.filter(|def| class.is_none_or(|class| class == def.class) && def.name.contains(part));
+    let names: BTreeSet<&str> = defs.map(|def| &*def.name).collect();
+    if part.is_empty() || names.is_empty() {
+        return String::new();
+    }
+    let more = if names.len() > MOST { ", ..." } else { "" };
+    let listed: Vec<&str> = names.into_iter().take(MOST).collect();
+    format!("; names with it: {}{more}", listed.join(", "))
 }
 
 /// The definitions of one name in the three dialects.

@@ -10,6 +10,7 @@ use teetap_capture::{Format, Item, Playback, ReadError, Tally};
 use teetap_inspect::{Decoder, Style, jsonl::Lines};
 use teetap_proxy::{io::Seen, session::Level};
 use teetap_rules::Filter;
+use teetap_wire::printable;
 
 use super::{file, proxy::style};
 use crate::{
@@ -56,6 +57,13 @@ pub(crate) fn grep(
 ) -> anyhow::Result<Exit> {
     let registry = show.definitions.registry()?;
     let extent = search.extent();
+    if Path::new(expr).is_file() && !path.exists() {
+        let text = format!(
+            "cannot search with '{expr}': it is a file; write teetap grep EXPR FILE",
+            expr = printable(expr.as_bytes())
+        );
+        return Err(Failure::usage(text).into());
+    }
     let plan = Plan {
         filter: filters::parse("grep", Some(expr), registry)?,
         style: Style {

@@ -196,6 +196,11 @@ fn grep_prints_messages_around_its_matches() {
     }
     assert_eq!(run(&["grep", "-c", "sv_chat and n > 100", RICH], 1).0, "0\n");
     refused(
+        &["grep", RICH, "sv_chat"],
+        2,
+        "it is a file; write teetap grep EXPR FILE",
+    );
+    refused(
         &["grep", "-c", "--json", "sv_chat", RICH],
         2,
         "'--count' cannot be used with '--json'",

@@ -45,6 +45,11 @@ fn a_definition_has_many_names_and_a_wrong_name_gets_a_suggestion() {
         stderr,
         "teetap: unknown message or object 'sv_cat'; did you mean sv_chat?\n"
     );
+    let (_, stderr) = run(&["messages", "chat"], 2);
+    assert!(
+        stderr.contains("'chat'; names with it: ") && stderr.contains("sv_chat"),
+        "{stderr}"
+    );
 }
 
 #[test]

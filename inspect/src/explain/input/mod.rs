@@ -85,6 +85,9 @@ pub enum InputError {
     /// More than a datagram can be.
     #[error("more than {MAX_DATAGRAM} bytes, the most of a UDP datagram")]
     TooLong,
+    /// A buffer that Node.js printed in part.
+    #[error("Node.js left out the end of this buffer; print it with buffer.toString('hex')")]
+    CutBuffer,
     /// A file of many packets.
     #[error("this is a capture file; explain takes one packet, as hex or as its bytes")]
     Capture,
@@ -152,10 +155,24 @@ pub fn from_text(text: &str) -> Result<Found, InputError> {
         Some(bytes) => bytes,
         None => match code::bytes(text, &mut said)? {
             Some(bytes) => bytes,
-            None => plain(text)?,
+            None => plain(without_buffer(text)?)?,
         },
     };
     finish(bytes, said)
+}
+
+/// Returns the digits of a buffer as Node.js prints it, `<Buffer 10 00>`; any other text as it is.
+fn without_buffer(text: &str) -> Result<&str, InputError> {
+    let inner = text
+        .trim()
+        .strip_prefix("<Buffer")
+        .and_then(|rest| rest.strip_suffix('>'));
+    match inner {
+        // Of more than 50 bytes it prints "... 13 more bytes".
+        Some(inner) if inner.contains("...") => Err(InputError::CutBuffer),
+        Some(inner) => Ok(inner),
+        None => Ok(text),
+    }
 }
 
 fn finish(bytes: Vec<u8>, mut said: Vec<String>) -> Result<Found, InputError> {

@@ -24,9 +24,16 @@ fn hex_with_anything_usual_between_the_bytes() {
         "\u{feff}10 00\r\n00 01\r\n\r\n\t54 4b",
         "10000001  544b",
         "1000:0001:544b",
+        "<Buffer 10 00 00 01 54 4b>\n",
     ] {
         assert_eq!(bytes(text), &BYTES[..6], "{text}");
     }
+}
+
+#[test]
+fn a_buffer_that_was_printed_in_part_is_refused() {
+    let cut = "<Buffer 10 00 00 01 ... 463 more bytes>";
+    assert_eq!(from_text(cut), Err(InputError::CutBuffer));
 }
 
 #[test]
