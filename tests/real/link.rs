@@ -20,7 +20,7 @@ fn an_npm_client_plays_on_a_ddnet_server_over_a_bad_link() -> Result<()> {
     let mut npm = Client::Npm.join("guest", teetap.listen())?;
     npm.log().wait_for("^snapshots 25$", PATIENCE)?;
     play(&mut server, &mut *npm)?;
-    // Its CLOSE may get lost; nobody sends it again.
+    // The CLOSE may get lost, and is not sent again.
     npm.quit()?;
     let objects = teetap.stop()?;
     server.stop()?;

@@ -78,14 +78,18 @@ fn places(text: &str) -> Vec<Span> {
     places
 }
 
-/// Returns true if this is a profile whose `}` is still to come.
+/// Returns true if this is a profile whose `}` is still to come. One that is too long is an error anyway.
 fn is_open(text: &str, place: Span) -> bool {
     let text = text.get(place.start..place.end).unwrap_or_default();
-    let code = |line: &str| line.split('#').next().unwrap_or_default().to_owned();
-    text.starts_with("profile ") && {
-        let code: String = text.lines().map(code).collect();
-        code.contains('{') && !code.contains('}')
+    let is_profile = text
+        .strip_prefix("profile")
+        .is_some_and(|rest| rest.starts_with([' ', '\t']));
+    if !is_profile || text.len() > MAX_LENGTH {
+        return false;
     }
+    let code = |line: &str| line.split('#').next().unwrap_or_default().to_owned();
+    let code: String = text.lines().map(code).collect();
+    code.contains('{') && !code.contains('}')
 }
 
 fn parse_statement(text: &str, span: Span) -> Result<Statement, Vec<Diagnostic>> {

@@ -1,5 +1,6 @@
 //! Link lines, profiles and their use: what is read, and what is wrong with a text.
 
+use proptest::prelude::*;
 use teetap_rules::{
     Opening, Program,
     impair::{Fate, Lost, Sent},
@@ -262,4 +263,35 @@ fn a_profile_of_the_text_replaces_a_built_in_one() {
     }
     let own = program("use \"3g\"\nprofile 3g { link c2s delay 1ms }");
     assert!(own.open_link(&opening(1), Dir::S2c, None).is_none());
+}
+
+#[test]
+fn a_profile_without_an_end_is_read_in_time() {
+    let text = format!("profile endless {{\n{}", "link both loss 1%\n".repeat(60_000));
+    assert!(wrong(&text).len() > 1);
+}
+
+proptest! {
+    /// Any order of words is read or refused, and what is read is printed as it is read.
+    #[test]
+    fn any_words_are_read_or_refused(
+        words in prop::collection::vec(prop::sample::select(&[
+            "link", "both", "c2s", "delay", "jitter", "normal", "loss", "gemodel", "dup", "reorder", "gap", "corrupt",
+            "rate", "queue", "blackhole", "from", "to", "5ms", "1s", "3%", "2", "8kbit", "9kB", "{", "}", "profile", "use",
+            "\"3g\"", "#", "x-1", ":", ",",
+        ][..]), 0..12),
+        start in prop::sample::select(&["", "link both ", "link s2c delay 9ms ", "profile a { link c2s ", "use "][..]),
+    ) {
+        let text = format!("{start}{}", words.join(" "));
+        if let Ok(statements) = parse_statements(&text) {
+            for statement in statements {
+                let printed = match statement {
+                    Statement::Link(link) => link.to_string(),
+                    Statement::Profile(profile) => profile.to_string(),
+                    _ => continue,
+                };
+                prop_assert_eq!(lines(&printed), lines(&text), "{}", printed);
+            }
+        }
+    }
 }
