@@ -33,17 +33,17 @@ const REQUESTS: usize = 1024;
 pub struct Settings<S: Stage> {
     /// The server.
     pub target: SocketAddr,
-    /// Where clients connect to.
+    /// The address that clients connect to.
     pub listen: Listen,
-    /// For the core.
+    /// The configuration of the core.
     pub config: Config,
-    /// Where events go. Watch it before the start and nothing is missed.
+    /// The bus that events go to. Watch it before the start and nothing is missed.
     pub bus: Bus<S::Made>,
-    /// Makes of events what watchers get.
+    /// The stage that turns events into the values that watchers get.
     pub stage: S,
     /// The clock of the run.
     pub clock: Clock,
-    /// Where every input of the core is written to; `None` = nowhere.
+    /// The log that every input of the core is written to; `None` for no log.
     pub input_log: Option<InputLog>,
     /// The rules from the start on; `None` = none.
     pub program: Option<Arc<Program>>,
@@ -71,7 +71,7 @@ impl Proxy {
         } = settings;
         let socket = listen.open(target)?;
         let addr = socket.local_addr()?;
-        // Behind the socket, so that an address that is taken leaves no file behind; before the runtime, which cannot be
+        // After the socket, so that an address that is taken leaves no file behind; before the runtime, which cannot be
         // dropped where the demo calls this.
         let (log, writing) = match &input_log {
             Some(log) => {
@@ -129,7 +129,7 @@ impl Proxy {
 /// A proxy that runs.
 #[derive(Debug)]
 pub struct Running {
-    /// Where it listens.
+    /// The address that it listens on.
     pub addr: SocketAddr,
     /// True if the default port was taken, or the server's own, so that the next free one was used.
     pub moved: bool,
@@ -141,7 +141,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// A handle that asks things of the proxy; the proxy ends when the last one is gone.
+    /// Returns a handle that sends requests to the proxy; the proxy ends when the last one is dropped.
     #[must_use]
     pub fn commands(&self) -> Commands {
         self.commands.clone()
@@ -153,10 +153,11 @@ impl Running {
         self.writing.as_ref().map(Writing::faults)
     }
 
-    /// Returns true once the data thread has ended.
+    /// Returns true once the data thread has ended, or the thread that decodes events died of a bug: without it watchers
+    /// see nothing more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.thread.is_finished()
+        self.thread.is_finished() || self.aux.is_finished()
     }
 
     /// Waits for the end; call [`Commands::stop`] first. Takes at most half a second from then on, and

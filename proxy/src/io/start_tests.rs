@@ -24,6 +24,10 @@ fn socket() -> UdpSocket {
 }
 
 fn start(target: SocketAddr, bus: &Bus<Event>) -> Running {
+    start_with(target, bus, Raw)
+}
+
+fn start_with<S: Stage>(target: SocketAddr, bus: &Bus<S::Made>, stage: S) -> Running {
     Proxy::start(Settings {
         target,
         listen: Listen::At("127.0.0.1:0".parse().unwrap()),
@@ -36,7 +40,7 @@ fn start(target: SocketAddr, bus: &Bus<Event>) -> Running {
             registry: Registry::builtin(),
         },
         bus: bus.clone(),
-        stage: Raw,
+        stage,
         clock: Clock::start(),
         input_log: None,
         program: None,
@@ -45,7 +49,7 @@ fn start(target: SocketAddr, bus: &Bus<Event>) -> Running {
 }
 
 #[test]
-fn datagrams_go_both_ways_and_the_watcher_is_told() {
+fn datagrams_go_both_ways_and_the_watcher_sees_them() {
     let (server, client, bus) = (socket(), socket(), Bus::new());
     let mut watcher = bus.watch();
     let proxy = start(server.local_addr().unwrap(), &bus);
@@ -101,7 +105,7 @@ fn a_server_that_is_not_there_yet_ends_nothing() {
 }
 
 #[test]
-fn the_proxy_ends_when_nobody_holds_it_any_more() {
+fn the_proxy_ends_with_its_last_handle() {
     let server = socket();
     let proxy = start(server.local_addr().unwrap(), &Bus::new());
     proxy.join().unwrap();
@@ -145,12 +149,40 @@ fn a_bug_in_a_task_ends_the_run() {
     server.send_to(b"\x10\0\0\x02", upstream).unwrap();
     client.recv_from(&mut buffer).unwrap();
     client.send_to(b"\x10\0\0\0", proxy.addr).unwrap();
+    wait_for_end(&proxy);
+    assert!(proxy.join().is_err());
+}
+
+fn wait_for_end(proxy: &Running) {
     for _ in 0..1000 {
         if proxy.is_finished() {
-            break;
+            return;
         }
         thread::sleep(Duration::from_millis(10));
     }
-    assert!(proxy.is_finished());
+    panic!("the proxy does not end");
+}
+
+/// A stage with a bug.
+struct Faulty;
+
+impl Stage for Faulty {
+    type Made = Event;
+
+    fn event(&mut self, _: Event) -> Event {
+        panic!("a bug, for the test")
+    }
+
+    fn gap(&mut self) {}
+}
+
+#[test]
+fn a_bug_in_the_stage_ends_the_run() {
+    let (server, client, bus) = (socket(), socket(), Bus::new());
+    let _watcher = bus.watch();
+    let proxy = start_with(server.local_addr().unwrap(), &bus, Faulty);
+    client.send_to(REQUEST, proxy.addr).unwrap();
+    wait_for_end(&proxy);
+    proxy.commands().stop("");
     assert!(proxy.join().is_err());
 }

@@ -39,7 +39,7 @@ impl Publisher {
         }
         let size = size_of_event(&event);
         self.counts.queued.fetch_add(size, Ordering::Relaxed);
-        // Only tests have no worker; then the event is dropped, as without watchers.
+        // The worker died of a bug, which ends the run; or a test has none.
         let _no_worker = self.queue.send((self.ordinal, event));
     }
 }
