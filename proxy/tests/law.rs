@@ -47,8 +47,8 @@ const EXCEPTION: (&str, [&str; 3]) = ("wire/src/def/registry.rs", ["LazyLock"; 3
 
 /// Returns the lines outside of tests, without comments.
 fn code(source: &str) -> impl Iterator<Item = (usize, &str)> {
-    let tests = source.find("#[cfg(test)]\n").unwrap_or(source.len());
-    // A module of tests is the last item of a file; the line with the attribute may be that of a file of tests.
+    // A module of tests is the last item of a file, unless it is a file of its own.
+    let tests = source.find("#[cfg(test)]\nmod tests {").unwrap_or(source.len());
     let code = source.get(..tests).unwrap_or_default();
     let lines = code
         .lines()
@@ -145,6 +145,7 @@ fn offences_are_found() {
         ("let side = Operand::Left;", &[]),
         ("fn cell(of: &'static str) -> Cell<u8> {}", &[]),
         ("#[cfg(test)]\nmod tests {\n    use std::sync::Mutex;\n}", &[]),
+        ("#[cfg(test)]\nmod tests;\nuse std::sync::Mutex;", &[(3, "Mutex")]),
     ] {
         assert_eq!(offences(source), wanted, "{source}");
     }
