@@ -42,6 +42,8 @@ pub struct Decoder {
     sessions: bool,
     /// Gists are shown, with the names of players.
     gists: bool,
+    /// Items of snapshots are shown.
+    items: bool,
     scratch: Option<Box<Scratch>>,
     reading: Option<Reading>,
     /// The first message that matched an expression which ends the run.
@@ -61,6 +63,7 @@ impl Decoder {
             everything: false,
             sessions: true,
             gists: true,
+            items: true,
             scratch: None,
             reading: None,
             ending: None,
@@ -82,6 +85,11 @@ impl Decoder {
     pub fn ignore_gists(&mut self) {
         self.gists = false;
         self.choose_needs();
+    }
+
+    /// Ignores the items of snapshots: only their counts are shown. Events that wait for a watcher do not keep them then.
+    pub fn ignore_items(&mut self) {
+        self.items = false;
     }
 
     /// Decodes everything, with all names: a watcher without the filter, such as a recorder, shows it.
@@ -357,7 +365,11 @@ impl Decoder {
                 message.players = Some(Arc::clone(&context.known().players));
             }
             if let Some(snapshot) = context.retained() {
-                add_snapshot(&mut message, snapshot);
+                let items = self.items;
+                add_snapshot(
+                    &mut message,
+                    if items { snapshot } else { snapshot.without_items() },
+                );
             }
         }
         self.contexts.learn(view, &fields);

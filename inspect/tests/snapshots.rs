@@ -26,7 +26,7 @@ use teetap_wire::{
 };
 
 const SESSIONS: u32 = 64;
-/// Between two snapshots, as a server of 50 ticks sends them to most clients.
+/// The time between two snapshots, as a server of 50 ticks sends them to most clients.
 const STEP: Duration = Duration::from_millis(40);
 /// Snapshots until an ack has come back.
 const TRIP: usize = 3;
@@ -208,6 +208,22 @@ impl Viewer {
                 self.snapshots += 1;
             }
         }
+    }
+}
+
+#[test]
+fn items_that_are_not_shown_are_not_kept() {
+    let mut decoder = Decoder::new(Registry::builtin());
+    decoder.ignore_items();
+    let mut game = Game::new(1);
+    let _opening = decoder.decode(game.begin());
+    for _ in 0..3 * TRIP {
+        let [snapshot, ack] = game.step();
+        let reading = decoder.decode(snapshot).reading.unwrap();
+        let snapshot = reading.messages[0].snapshot().unwrap();
+        assert_eq!((snapshot.fate, snapshot.crc_ok()), (Fate::Kept, Some(true)));
+        assert_eq!((snapshot.counts.items, snapshot.items().count()), (16, 0));
+        let _ack = decoder.decode(ack);
     }
 }
 

@@ -105,6 +105,16 @@ impl<'r> Retained<'r> {
         }
     }
 
+    /// Drops the items, which may be 64 KiB, and keeps the counts.
+    #[must_use]
+    pub fn without_items(self) -> Self {
+        Self {
+            snapshot: Arc::default(),
+            before: None,
+            ..self
+        }
+    }
+
     /// Returns the snapshot.
     #[must_use]
     pub fn view(&self) -> Completed<'_> {
