@@ -69,7 +69,7 @@ impl Running {
         Ok(self.child.try_wait()?.map(End::of))
     }
 
-    /// Stops it: sends TERM, waits, kills. `is_interrupted`: it got INT from the terminal already.
+    /// Stops it: sends TERM, waits, kills. `is_interrupted`: it received INT from the terminal already.
     pub(crate) fn stop(&mut self, is_interrupted: bool) -> io::Result<End> {
         // It may have ended by itself.
         if let Some(end) = self.ended()? {
@@ -116,7 +116,7 @@ fn fill_in(word: &OsStr, connect: SocketAddr) -> OsString {
     ];
     let mut rest = word.as_bytes();
     let mut filled = Vec::with_capacity(rest.len());
-    while let Some((first, behind)) = rest.split_first() {
+    while let Some((first, after)) = rest.split_first() {
         match words.iter().find(|(name, _)| rest.starts_with(name)) {
             Some((name, value)) => {
                 filled.extend_from_slice(value.as_bytes());
@@ -124,7 +124,7 @@ fn fill_in(word: &OsStr, connect: SocketAddr) -> OsString {
             }
             None => {
                 filled.push(*first);
-                rest = behind;
+                rest = after;
             }
         }
     }

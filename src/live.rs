@@ -21,15 +21,15 @@ use crate::{
     child,
     exit::Exit,
     log::{self, Log},
-    output::Output,
+    output::{Output, counted},
     rules::Rules,
     run::{EndedBy, Summary},
 };
 
-/// How often events are fetched and printed.
+/// The time between two looks at the events.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How many ticks lie between two questions to the kernel.
+/// The number of ticks between two queries of the kernel.
 const DROPS_EVERY: u32 = 100;
 
 /// How many ticks lie between two looks at the files of rules.
@@ -63,7 +63,7 @@ pub(crate) struct Live {
     pub(crate) wake: mpsc::Receiver<Wake>,
     pub(crate) child: Option<child::Running>,
     pub(crate) drops: KernelDrops,
-    /// When the run ends at the latest, and how.
+    /// The time at which the run ends at the latest, and its exit.
     pub(crate) timeout: Option<(Time, Exit)>,
     /// The rules, whose files are read again when they change.
     pub(crate) rules: Option<Rules>,
@@ -77,7 +77,10 @@ impl Live {
         // Whatever happened, the peers get their CLOSE first.
         self.proxy.commands().stop(REASON);
         self.output.close_screen();
-        let (mut ended_by, mut exit) = ended_by?;
+        let (mut ended_by, mut exit) = match ended_by {
+            Ok(ended) => ended,
+            Err(error) => return Err(self.abandon(error)),
+        };
         let is_interrupted = exit == INTERRUPT;
         let cmd = self
             .child
@@ -129,6 +132,17 @@ impl Live {
         }
         self.output.flush()?;
         Ok(exit)
+    }
+
+    /// Ends the command, the recording and the sessions of a run whose output failed. Returns `error`, the cause.
+    fn abandon(mut self, error: anyhow::Error) -> anyhow::Error {
+        let ended = self.child.as_mut().map(|child| child.stop(false)).transpose();
+        let _crashed = self.proxy.join();
+        let _without_a_summary = self.output.end_recording(self.clock.now());
+        match ended {
+            Ok(_) => error,
+            Err(failed) => error.context(format!("cannot end the command: {failed}")),
+        }
     }
 
     /// Runs until something ends the run. Returns the cause, and the exit that it leads to.
@@ -214,7 +228,8 @@ impl Live {
         // Zero where the system does not count them.
         let news = self.drops.look().unwrap_or(0);
         if news > 0 {
-            let text = format!("the kernel dropped {news} datagrams that came faster than they were read");
+            let datagrams = counted(news, "datagram");
+            let text = format!("the kernel dropped {datagrams}: the receive buffer was full");
             self.output.log(self.clock.now(), Level::Warning, &text);
         }
     }

@@ -39,7 +39,7 @@ struct Part<'a> {
 }
 
 impl Encoder {
-    /// For a run.
+    /// An encoder for a run.
     #[must_use]
     pub fn new(run: Run, gist: Gist) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Encoder {
         }
     }
 
-    /// The packets of an event: first what was received, then what was sent.
+    /// Returns the packets of an event: first what was received, then what was sent.
     fn parts<'a>(&self, event: &'a Event) -> Vec<Part<'a>> {
         let part = |leg, dir, ends: &Ends, bytes: &'a [u8], is_inbound| {
             let (one, other) = match leg {
@@ -158,7 +158,7 @@ impl Encoder {
         (ends.local.unwrap_or(SocketAddr::new(nowhere, 0)), server)
     }
 
-    /// Nanoseconds since 1970.
+    /// Returns the nanoseconds since 1970.
     fn time(&self, at: Time) -> u64 {
         self.run.wall.saturating_add(at.0.saturating_mul(1000))
     }
@@ -191,7 +191,9 @@ impl Encode for Encoder {
                 self.lost += lost;
                 self.drops += lost;
                 let own = Own::gap(now, *lost).write();
-                let text = format!("-- {lost} events missed: this recording was slower than the traffic --");
+                let s = if *lost == 1 { "" } else { "s" };
+                let text =
+                    format!("-- {lost} event{s} missed: this recording was slower than the traffic --");
                 write::statistics(self.time(now), &text, self.lost, Some(&own), out);
             }
         }

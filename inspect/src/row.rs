@@ -116,10 +116,9 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
 /// Returns the row for missed events.
 #[must_use]
 pub fn gap(lost: u64) -> Row {
-    Row::new(
-        Kind::Warning,
-        format!("-- {lost} events missed: this output is slower than the traffic --"),
-    )
+    let s = if lost == 1 { "" } else { "s" };
+    let text = format!("-- {lost} event{s} missed: this output is slower than the traffic --");
+    Row::new(Kind::Warning, text)
 }
 
 impl Row {
@@ -199,8 +198,8 @@ fn connless_text(start: Start, connless: &Connless, reading: &Reading, style: St
     let Some(message) = reading.messages.first() else {
         return String::new();
     };
-    let (name, size) = (reading.label(message), bytes.len());
-    let mut text = format!("{start} {arrow} -      {name:<15} {size:>5} bytes client {client}");
+    let (name, size) = (reading.label(message), Size(bytes.len()));
+    let mut text = format!("{start} {arrow} -      {name:<15} {size} client {client}");
     if !forwarded {
         text.push_str(" discard");
     }
@@ -345,9 +344,9 @@ impl fmt::Display for MessageText<'_> {
         let spare = 15_usize.saturating_sub(seq.chars().count().saturating_sub(4));
         write!(
             f,
-            "{flag} {seq:>4} {:<spare$} {:>5} bytes",
+            "{flag} {seq:>4} {:<spare$} {}",
             reading.label(message),
-            message.range().len()
+            Size(message.range().len())
         )?;
         if let Some(word) = message.done.word() {
             write!(f, " {word}")?;
@@ -362,6 +361,16 @@ impl fmt::Display for MessageText<'_> {
             return Ok(());
         }
         write!(f, " {gist}")
+    }
+}
+
+/// A size in its column.
+struct Size(usize);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.0 == 1 { "" } else { "s" };
+        write!(f, "{:>5} byte{s}", self.0)
     }
 }
 

@@ -8,6 +8,7 @@ mod plain;
 mod streams;
 
 pub(crate) use around::Extent;
+pub(crate) use plain::counted;
 pub(crate) use streams::{say, write_out};
 
 use std::{
@@ -79,6 +80,9 @@ pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filte
     let mut decoder = Decoder::new(registry);
     if style.json {
         decoder.ignore_gists();
+    }
+    if !style.items {
+        decoder.ignore_items();
     }
     if style.matches_only {
         decoder.ignore_sessions();
@@ -200,6 +204,7 @@ impl Output {
                 }
             }
             Seen::Gap(lost) if self.style.json => jsonl::gap(now, *lost, &mut self.stdout),
+            Seen::Gap(_) if self.had_screen => {}
             Seen::Gap(lost) => plain::gap(*lost, &mut self.stdout),
         }
     }
@@ -405,5 +410,21 @@ impl Summary {
         let mut json = Vec::new();
         jsonl::summary(self.at, self.body(), &mut json);
         recording.summary(self.at, &plain::summary(self), &json);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_the_screen_nothing_is_printed_on_stdout() {
+        let mut output = Output::new(Style::default(), &Filters::default());
+        output.seen(&Seen::Gap(3), Time::ZERO);
+        assert!(!output.stdout.is_empty());
+        output.stdout.clear();
+        output.had_screen = true;
+        output.seen(&Seen::Gap(3), Time::ZERO);
+        assert!(output.stdout.is_empty());
     }
 }

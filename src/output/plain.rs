@@ -12,7 +12,7 @@ use crate::{
     run::{Opened, Outcome, Start, Summary},
 };
 
-/// The lines at the start.
+/// Returns the lines at the start.
 pub(super) fn start(start: &Start) -> Vec<String> {
     let Start {
         seed,
@@ -37,7 +37,7 @@ pub(super) fn start(start: &Start) -> Vec<String> {
     ]
 }
 
-/// The line at the start of a recording that is shown.
+/// Returns the line at the start of a recording that is shown.
 pub(super) fn opened(opened: &Opened<'_>) -> String {
     let Opened { file, wall, run } = opened;
     let begin = format!(
@@ -58,16 +58,14 @@ pub(super) fn opened(opened: &Opened<'_>) -> String {
     }
 }
 
-/// The line at its end.
+/// Returns the line at the end of a recording that is shown.
 pub(super) fn tally(tally: &Tally, exit: Exit) -> String {
     let mut parts = vec![
         format!("{:.1} s", tally.until.as_secs_f64()),
         counted(tally.packets, "packet"),
         counted(tally.sessions, "session"),
     ];
-    for (arrow, Traffic { datagrams, bytes }) in [("c→s", tally.c2s), ("s→c", tally.s2c)] {
-        parts.push(format!("{arrow} {datagrams} datagrams {bytes} bytes"));
-    }
+    parts.extend(traffic(tally.c2s, tally.s2c));
     let extra = [
         (tally.foreign, "not understood"),
         (tally.other, "not UDP"),
@@ -81,20 +79,29 @@ pub(super) fn tally(tally: &Tally, exit: Exit) -> String {
     format!("teetap: {}", parts.join(", "))
 }
 
+/// Returns the traffic of each direction, as text.
+fn traffic(c2s: Traffic, s2c: Traffic) -> [String; 2] {
+    [("c→s", c2s), ("s→c", s2c)].map(|(arrow, Traffic { datagrams, bytes })| {
+        let (datagrams, bytes) = (counted(datagrams, "datagram"), counted(bytes, "byte"));
+        format!("{arrow} {datagrams} {bytes}")
+    })
+}
+
 /// Returns the counts that are not 0, as text.
 fn found(counts: &[(u64, &str)]) -> impl Iterator<Item = String> {
     let found = counts.iter().filter(|(count, _)| *count > 0);
     found.map(|(count, what)| format!("{count} {what}"))
 }
 
-fn counted(count: u64, what: &str) -> String {
+/// Returns a count with its word, in the plural where it is not 1.
+pub(crate) fn counted(count: u64, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),
     }
 }
 
-/// The rows of an event that this style shows.
+/// Appends the rows of an event that this style shows.
 pub(super) fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
     for row in row::rows(decoded, style) {
         out.extend_from_slice(row.text.as_bytes());
@@ -102,13 +109,13 @@ pub(super) fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
     }
 }
 
-/// The line about missed events.
+/// Appends the line about missed events.
 pub(super) fn gap(lost: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(row::gap(lost).text.as_bytes());
     out.push(b'\n');
 }
 
-/// Prints the result of a replay.
+/// Appends the result of a replay.
 pub(super) fn replay(checked: &Checked, out: &mut Vec<u8>) {
     let Checked {
         inputs,
@@ -118,8 +125,8 @@ pub(super) fn replay(checked: &Checked, out: &mut Vec<u8>) {
         difference,
         ..
     } = checked;
-    let counts =
-        format!("{inputs} inputs up to {until} s, {received} datagrams received, {sent} sent as in the log");
+    let (inputs, received) = (counted(*inputs, "input"), counted(*received, "datagram"));
+    let counts = format!("{inputs} up to {until} s, {received} received, {sent} sent as in the log");
     let text = match difference {
         None => format!("equal: {counts}\n"),
         Some(difference) => format!("different: {counts}\n{difference}\n"),
@@ -127,7 +134,7 @@ pub(super) fn replay(checked: &Checked, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The line at the end.
+/// Returns the line at the end of a run.
 pub(super) fn summary(summary: &Summary) -> String {
     let Summary {
         at,
@@ -148,9 +155,7 @@ pub(super) fn summary(summary: &Summary) -> String {
             parts.push(counted(stats.sessions, "session"));
             let never = stats.opened.saturating_sub(stats.sessions);
             parts.extend(found(&[(never, "never online")]));
-            for (arrow, Traffic { datagrams, bytes }) in [("c→s", stats.c2s), ("s→c", stats.s2c)] {
-                parts.push(format!("{arrow} {datagrams} datagrams {bytes} bytes"));
-            }
+            parts.extend(traffic(stats.c2s, stats.s2c));
             let extra = [
                 (stats.refused, "refused"),
                 (ended.counters.unsent, "not sent"),
@@ -188,7 +193,7 @@ pub(super) fn summary(summary: &Summary) -> String {
     format!("teetap: {}", parts.join(", "))
 }
 
-/// The address as a DDNet client wants it for 0.7.
+/// Returns the address as a DDNet client expects it for 0.7.
 fn seven(addr: SocketAddr) -> String {
     format!("tw-0.7+udp://{addr}")
 }

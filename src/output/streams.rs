@@ -20,7 +20,7 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
 /// Prints one line on stderr. Names of files and hosts may hold control sequences: only colours pass.
 pub(crate) fn say(line: &str) {
     // Where even stderr is closed nothing can be reported.
-    let _nobody_reads = writeln!(io::stderr().lock(), "{}", without_controls(line));
+    let _unread = writeln!(io::stderr().lock(), "{}", without_controls(line));
 }
 
 fn without_controls(line: &str) -> Cow<'_, str> {

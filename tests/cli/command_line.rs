@@ -1,9 +1,13 @@
 //! The command line of the built binary: options, errors and exit codes.
 
 use std::{
+    fs,
     io::{BufRead as _, BufReader, Read},
     net::UdpSocket,
+    path::Path,
     process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 use teetap_kit::binary;
@@ -31,7 +35,7 @@ pub(crate) const OPTIONS: [&str; 17] = [
 ];
 
 /// An address of documentation: nothing is there, and it can be resolved without a name server.
-pub(crate) const NOBODY: &str = "192.0.2.1:8303";
+pub(crate) const NO_SERVER: &str = "192.0.2.1:8303";
 
 fn start(args: &[&str]) -> Child {
     teetap()
@@ -112,15 +116,15 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
         (&["host:65536"], 2, "expected 1-65535"),
         (&["[::1"], 2, "IPv6"),
         (&["two words"], 2, "invalid host name"),
-        (&[NOBODY, "--lissten", ":0"], 2, "'--listen'"),
-        (&[NOBODY, "-l", "8303"], 2, "127.0.0.1:8303"),
-        (&[NOBODY, "-l", "0.0.0.0:0"], 2, "--allow-remote"),
-        (&[NOBODY, "-l", "[::]:0"], 2, "--allow-remote"),
+        (&[NO_SERVER, "--lissten", ":0"], 2, "'--listen'"),
+        (&[NO_SERVER, "-l", "8303"], 2, "127.0.0.1:8303"),
+        (&[NO_SERVER, "-l", "0.0.0.0:0"], 2, "--allow-remote"),
+        (&[NO_SERVER, "-l", "[::]:0"], 2, "--allow-remote"),
         (&["demo", "-l", "0.0.0.0:0"], 2, "--allow-remote"),
-        (&[NOBODY, "--proto", "0.8"], 2, "0.6.5"),
-        (&[NOBODY, "--seed", "x"], 2, "number"),
-        (&[NOBODY, "-q", "-v"], 2, "--quiet"),
-        (&[NOBODY, "run", NOBODY], 2, "is before the command"),
+        (&[NO_SERVER, "--proto", "0.8"], 2, "0.6.5"),
+        (&[NO_SERVER, "--seed", "x"], 2, "number"),
+        (&[NO_SERVER, "-q", "-v"], 2, "--quiet"),
+        (&[NO_SERVER, "run", NO_SERVER], 2, "is before the command"),
         (&["demo", "--proto", "0.7"], 2, "takes no --proto"),
         (&["opne", "FILE"], 2, "did you mean 'open'"),
         (&["man", "opne"], 2, "'opne'"),
@@ -138,14 +142,14 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
 fn a_taken_port_is_refused() {
     let other = UdpSocket::bind("127.0.0.1:0").unwrap();
     let addr = other.local_addr().unwrap().to_string();
-    refused(&[NOBODY, "-l", &addr], 3, &format!("{addr} is taken"));
+    refused(&[NO_SERVER, "-l", &addr], 3, &format!("{addr} is taken"));
 }
 
 #[test]
 fn the_default_port_moves_on_with_a_warning_when_it_is_taken() {
     // The port is taken now, by this test or by another program.
-    let _mine_or_anybodys = UdpSocket::bind("127.0.0.1:8303");
-    let (stdout, stderr) = run(&["run", NOBODY, "--json", "--", "true"], 0);
+    let _own_or_foreign = UdpSocket::bind("127.0.0.1:8303");
+    let (stdout, stderr) = run(&["run", NO_SERVER, "--json", "--", "true"], 0);
     let listen = json(stdout.lines().next().unwrap())["listen"]
         .as_str()
         .unwrap()
@@ -168,7 +172,7 @@ fn a_listen_address_of_this_machine_is_taken_with_the_flag() {
     let (stdout, _) = run(
         &[
             "run",
-            NOBODY,
+            NO_SERVER,
             "-l",
             "0.0.0.0:0",
             "--allow-remote",
@@ -189,7 +193,7 @@ fn a_listen_address_of_this_machine_is_taken_with_the_flag() {
 fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
     let script = "echo to:{host}:{port}:{addr}; exit 7";
     let args = [
-        "run", NOBODY, "-l", ":0", "--json", "--seed", "9", "--", "sh", "-c", script,
+        "run", NO_SERVER, "-l", ":0", "--json", "--seed", "9", "--", "sh", "-c", script,
     ];
     let (stdout, stderr) = run(&args, 1);
     let lines: Vec<_> = stdout.lines().map(json).collect();
@@ -206,8 +210,33 @@ fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
     );
     assert_eq!(last["ended_by"]["kind"], "command", "{last}");
     assert_eq!(last["cmd_stopped"], false, "{last}");
-    let (_, stderr) = run(&["run", NOBODY, "-l", ":0", "-q", "--", "no-such-command"], 3);
+    let (_, stderr) = run(&["run", NO_SERVER, "-l", ":0", "-q", "--", "no-such-command"], 3);
     assert!(stderr.contains("cannot start no-such-command"), "{stderr}");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_ends_the_command() {
+    const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
+    let (_folder, file) = binary::place("started");
+    let script = "echo {addr} $$ > \"$0.part\"; mv \"$0.part\" \"$0\"; exec sleep 600";
+    let mut command = teetap();
+    command.args(["run", NO_SERVER, "-l", "127.0.0.1:0", "--", "sh", "-c", script]);
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    command.arg(&file).stdout(full).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let started = loop {
+        assert_eq!(child.try_wait().unwrap(), None);
+        if let Ok(started) = fs::read_to_string(&file) {
+            break started;
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    let (addr, id) = started.trim().split_once(' ').unwrap();
+    // The line of the request is the first on stdout.
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    client.send_to(REQUEST, addr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert!(!Path::new("/proc").join(id).exists(), "{started}");
 }
 
 #[test]
@@ -222,14 +251,23 @@ fn the_limit_of_open_files_is_raised_for_the_proxy_only() {
         exit 6"#;
     let mut limited = Command::new("sh");
     limited.args(["-c", r#"ulimit -Sn 64; exec "$@""#, "sh", TEETAP]);
-    limited.args(["run", NOBODY, "--listen", "127.0.0.1:0", "--", "sh", "-c", SEEN]);
+    limited.args([
+        "run",
+        NO_SERVER,
+        "--listen",
+        "127.0.0.1:0",
+        "--",
+        "sh",
+        "-c",
+        SEEN,
+    ]);
     binary::run(&mut limited, 0);
 }
 
 #[test]
 fn signals_end_it_with_a_summary_and_their_code() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        let (mut child, _, stdout) = start_json(&[NOBODY, "-l", ":0", "--json"]);
+        let (mut child, _, stdout) = start_json(&[NO_SERVER, "-l", ":0", "--json"]);
         // Twice at once, as timeout signals its child and its group.
         let (signal, id) = (format!("-{signal}"), child.id().to_string());
         binary::run(Command::new("kill").args([&signal, &id, &id]), 0);
@@ -244,7 +282,7 @@ fn signals_end_it_with_a_summary_and_their_code() {
 
 #[test]
 fn datagrams_dropped_by_the_kernel_are_reported() {
-    let (mut child, first, mut stdout) = start_json(&[NOBODY, "-l", "127.0.0.1:0", "--json", "-q"]);
+    let (mut child, first, mut stdout) = start_json(&[NO_SERVER, "-l", "127.0.0.1:0", "--json", "-q"]);
     // The proxy stands still while more comes than any usual receive buffer holds.
     kill(&child, "STOP");
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -257,7 +295,7 @@ fn datagrams_dropped_by_the_kernel_are_reported() {
     let mut line = String::new();
     while !line.contains("the kernel dropped") {
         line.clear();
-        assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "it was never told");
+        assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "no line reports it");
     }
     assert_eq!(json(&line)["level"], "warning");
     kill(&child, "TERM");
@@ -269,7 +307,7 @@ fn datagrams_dropped_by_the_kernel_are_reported() {
 
 #[test]
 fn a_signal_ends_the_command_too() {
-    let args = ["run", NOBODY, "-l", ":0", "--json", "--", "sleep", "1000"];
+    let args = ["run", NO_SERVER, "-l", ":0", "--json", "--", "sleep", "1000"];
     let (mut child, _, stdout) = start_json(&args);
     kill(&child, "TERM");
     assert_eq!(child.wait().unwrap().code(), Some(143));
@@ -338,7 +376,7 @@ fn sessions_that_never_came_online_are_counted() {
 s.sendto(bytes([0x10, 0, 0, 1]), (os.sys.argv[1], int(os.sys.argv[2])))
 import time; time.sleep(0.5)";
     let script = ["--", "python3", "-c", client, "{host}", "{port}"];
-    let args = [&["run", NOBODY, "-l", ":0", "--json"], &script[..]].concat();
+    let args = [&["run", NO_SERVER, "-l", ":0", "--json"], &script[..]].concat();
     let (stdout, stderr) = run(&args, 0);
     let last = json(stdout.lines().last().unwrap());
     assert_eq!(
@@ -414,12 +452,12 @@ fn completions_and_man_page_are_made_from_the_definition() {
 #[test]
 fn the_terminal_ui_needs_a_terminal_and_no_other_output() {
     refused(
-        &["--tui", NOBODY],
+        &["--tui", NO_SERVER],
         2,
         "cannot open the terminal UI: this is not a terminal",
     );
     for option in ["--json", "--quiet", "-v"] {
-        refused(&["--tui", option, NOBODY], 2, "cannot be used with");
+        refused(&["--tui", option, NO_SERVER], 2, "cannot be used with");
     }
     let (stdout, _) = run(&["--help"], 0);
     assert!(stdout.contains("--tui"), "{stdout}");

@@ -1,9 +1,9 @@
-//! Which options each command takes, typed or from the environment.
+//! The options that each command takes, typed or from the environment.
 
 use teetap_kit::binary;
 
 use crate::{
-    command_line::{NOBODY, OPTIONS, json},
+    command_line::{NO_SERVER, OPTIONS, json},
     refused, run, teetap,
 };
 
@@ -15,11 +15,11 @@ fn the_environment_mirrors_the_options() {
         ("TEETAP_SEED", "77"),
         ("TEETAP_QUIET", "yes"),
     ];
-    let (stdout, stderr) = binary::run(teetap().args(["run", NOBODY, "--", "true"]).envs(variables), 0);
+    let (stdout, stderr) = binary::run(teetap().args(["run", NO_SERVER, "--", "true"]).envs(variables), 0);
     assert_eq!(json(stdout.lines().next().unwrap())["seed"], 77);
     assert!(!stderr.contains("in the client"));
     for (name, value) in [("TEETAP_PROTO", "0.9"), ("TEETAP_LISTEN", "0.0.0.0:0")] {
-        binary::run(teetap().arg(NOBODY).env(name, value), 2);
+        binary::run(teetap().arg(NO_SERVER).env(name, value), 2);
     }
 }
 
@@ -164,9 +164,9 @@ fn variables_of_other_commands_are_ignored() {
 #[test]
 fn a_wrong_variable_is_named() {
     let refused = |args: &[&str]| binary::run(teetap().args(args).env("TEETAP_LISTEN", "nowhere"), 2).1;
-    assert!(refused(&[NOBODY]).contains("in the environment, TEETAP_LISTEN: "));
+    assert!(refused(&[NO_SERVER]).contains("in the environment, TEETAP_LISTEN: "));
     for typed in ["--listen=here", "-lhere"] {
-        let stderr = refused(&[NOBODY, typed]);
+        let stderr = refused(&[NO_SERVER, typed]);
         assert!(
             stderr.contains("'here'") && !stderr.contains("environment"),
             "{stderr}"

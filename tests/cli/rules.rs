@@ -4,7 +4,7 @@ use std::fs;
 
 use teetap_kit::binary::{self, place};
 
-use crate::{command_line::NOBODY, run, teetap};
+use crate::{command_line::NO_SERVER, run, teetap};
 
 /// Two errors, and one that only the other text has.
 const WRONG: &str = "link both loss 5\ndrup when c2s\n";
@@ -21,7 +21,7 @@ fn wrong_rules_start_nothing_and_are_shown_with_their_places() {
         format!(" --> {name}:2:1"),
     ];
     for args in [
-        vec!["run", "-l", "127.0.0.1:0", NOBODY, "-R", name, "--", "true"],
+        vec!["run", "-l", "127.0.0.1:0", NO_SERVER, "-R", name, "--", "true"],
         vec!["demo", "-l", ":0", "-R", name],
         vec!["check", name],
     ] {
@@ -55,7 +55,7 @@ fn texts_and_files_are_one_program() {
         "-q",
         "-l",
         "127.0.0.1:0",
-        NOBODY,
+        NO_SERVER,
         "-r",
         profile,
         "-R",
@@ -67,7 +67,7 @@ fn texts_and_files_are_one_program() {
     assert!(!stderr.contains("invalid"), "{stderr}");
     binary::run(
         teetap()
-            .args(["run", "-q", "-l", "127.0.0.1:0", NOBODY, "--", "true"])
+            .args(["run", "-q", "-l", "127.0.0.1:0", NO_SERVER, "--", "true"])
             .env("TEETAP_RULE", profile)
             .env("TEETAP_RULES", name),
         0,
