@@ -7,8 +7,9 @@ use teetap_wire::{Dir, Proto};
 
 use crate::check::Deed;
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
-use crate::eval::{Facts, Identity, Key, Memory, Program, Reach, Subject, Value};
-use crate::syntax::{Action, Expr, Path, parse};
+use crate::eval::{Facts, Identity, Key, Memory, Number, Program, Reach, Subject, Text, Value};
+use crate::span::Span;
+use crate::syntax::{Action, Expr, Kind, Path, parse};
 
 /// A checked expression.
 ///
@@ -40,17 +41,32 @@ impl Filter {
         Self::new(expr, Vec::new(), program, diagnostics, registry)
     }
 
-    /// Checks the condition of a rule with its actions, which share what they remember.
+    /// Checks the condition of a rule with its actions, which share what they remember. Without a condition no message
+    /// matches.
     pub(crate) fn check_rule(
-        expr: Expr,
+        expr: Option<Expr>,
         actions: &[Action],
         registry: &'static Registry,
     ) -> Result<(Self, Vec<Deed>, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (program, deeds, diagnostics) = crate::check::check_rule(&expr, actions, registry);
+        let (program, deeds, diagnostics) = crate::check::check_rule(expr.as_ref(), actions, registry);
         let mut values = Vec::new();
         for action in actions {
             action.each_expr(&mut |expr| values.push(expr.clone()));
         }
+        let Some(expr) = expr else {
+            let wrong = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
+            if diagnostics.iter().any(wrong) {
+                return Err(diagnostics);
+            }
+            // Without a condition no message matches.
+            let filter = Self {
+                expr: Expr::new(Kind::Any(Vec::new()), Span::default()),
+                values,
+                program,
+                reach: Reach::default(),
+            };
+            return Ok((filter, deeds, diagnostics));
+        };
         let (filter, diagnostics) = Self::new(expr, values, program, diagnostics, registry)?;
         Ok((filter, deeds, diagnostics))
     }
@@ -151,6 +167,9 @@ impl Filter {
     /// Returns the messages that can match when sent in their usual direction. If there are none, returns those sent in
     /// the wrong direction.
     pub(crate) fn usual_reach(&self, registry: &Registry) -> Reach {
+        if !self.reach.anything() {
+            return Reach::default();
+        }
         let usual = Reach::new(&self.program, registry, false);
         if usual.anything() {
             usual
@@ -205,6 +224,28 @@ impl Filter {
         let result = self.decide(facts, memory);
         self.settle(facts, memory, result == Some(true));
         result
+    }
+
+    /// Returns a number of a message that matches.
+    pub(crate) fn number(
+        &self,
+        number: &Number,
+        facts: &impl Facts,
+        key: Option<&Key>,
+        memory: &Memory,
+    ) -> Option<i64> {
+        self.program.number(number, facts, key, memory)
+    }
+
+    /// Returns a text of a message that matches.
+    pub(crate) fn text(
+        &self,
+        text: Text,
+        facts: &impl Facts,
+        key: Option<&Key>,
+        memory: &Memory,
+    ) -> Option<Vec<u8>> {
+        self.program.text(text, facts, key, memory)
     }
 
     /// Returns a value for a message that matches.

@@ -35,4 +35,4 @@ pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use program::{Logic, Opening, Program, Shared};
 pub use span::Span;
-pub use verdict::{Decide, Fate, Made, Message, Order, PacketFacts, Remark, RuleId, Verdict};
+pub use verdict::{Decide, Effect, Fate, Made, Message, Order, PacketFacts, RuleId, Verdict};

@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::time::Duration;
 
-use teetap_wire::{Dir, MessageId, Note, Proto, Seq};
+use teetap_wire::{Dir, MessageId, Note, Proto, Seq, Side};
 
 use crate::program::Shared;
 
@@ -60,7 +60,13 @@ pub trait Decide: Any + Send {
 
     /// Observes the first copy of a message that passes without a decision: the program does not act in its direction,
     /// or the direction may not be renumbered yet. See [`Logic::observes`](crate::Logic::observes).
-    fn observe(&mut self, _message: &Message<'_>) {}
+    fn observe(&mut self, _message: &Message<'_>, _shared: &mut Shared) {}
+
+    /// Returns the effects since the last call, in their order. The caller calls it after each datagram and each
+    /// [`Self::on_time`].
+    fn effects(&mut self) -> Vec<Effect> {
+        Vec::new()
+    }
 
     /// Handles the sending of a vital message to the client, under this number. See
     /// [`Logic::measures`](crate::Logic::measures).
@@ -77,7 +83,7 @@ pub trait Decide: Any + Send {
     }
 
     /// Handles the deadline while the session is online. Returns the messages to send.
-    fn on_time(&mut self, _at: u64) -> Vec<Made> {
+    fn on_time(&mut self, _at: u64, _shared: &mut Shared) -> Vec<Made> {
         Vec::new()
     }
 }
@@ -103,17 +109,37 @@ pub struct Verdict {
     pub overtakes: Vec<u32>,
     /// The rules that took part in the decision.
     pub rules: Vec<RuleId>,
-    /// Reports of rules.
-    pub remarks: Vec<Remark>,
 }
 
-/// A report of a rule about a message.
+/// An effect of rules beside what becomes of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// The rule.
-    pub rule: RuleId,
-    /// The reason why it changed nothing.
-    pub failed: Box<str>,
+pub enum Effect {
+    /// A rule could not do an action.
+    Failed {
+        /// The rule.
+        rule: RuleId,
+        /// The reason.
+        why: Box<str>,
+    },
+    /// A rule reports a text.
+    Log {
+        /// The rule.
+        rule: RuleId,
+        /// The text, without control characters.
+        text: Box<str>,
+    },
+    /// The messages that are held under a key are released, in both directions.
+    Release {
+        /// The key of [`Fate::Hold`].
+        key: u64,
+    },
+    /// The session is closed.
+    Close {
+        /// The side that gets a CLOSE; `None` for both.
+        side: Option<Side>,
+        /// The reason.
+        reason: Box<str>,
+    },
 }
 
 impl Verdict {
@@ -126,7 +152,6 @@ impl Verdict {
         copies: Vec::new(),
         overtakes: Vec::new(),
         rules: Vec::new(),
-        remarks: Vec::new(),
     };
 
     /// Creates a verdict that consists of a fate only.

@@ -193,6 +193,14 @@ notices! {
         why: Box<str>,
     } => "rule {rule:?}: {why}";
 
+    /// A rule reports a text.
+    RuleLog "rule_log" Info {
+        /// The name of the rule, or its text.
+        rule: Box<str>,
+        /// The text.
+        text: Box<str>,
+    } => "rule {rule:?}: {text}";
+
     /// The server is made to send a complete snapshot: acks are removed from the client's inputs.
     Resync "resync" Info
         => "resync: the acks of snapshots are removed from inputs until the server sends a complete one";

@@ -260,3 +260,83 @@ fn what_does_not_fit_passes_with_a_notice() {
         assert_eq!(failures.count(), 1);
     });
 }
+
+#[test]
+fn a_message_waits_for_another() {
+    let source = "hold until seen(enter_game) unordered when s2c and sv_motd";
+    example(source, "hold until seen(enter_game) unordered", |bench| {
+        let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
+        let a = chat(bench, "a");
+        let enter = message(bench, "enter_game", &[]);
+        let byte = char::from(u8::from_str_radix(&enter[2..], 16).unwrap());
+        let enter = if byte.is_ascii_graphic() {
+            format!(":{byte}")
+        } else {
+            enter
+        };
+        vec![
+            send(format!("S a1 1{motd} 2{a}"), &[format!("C a1 1{a}")]),
+            wait(500, &[]),
+            send(
+                format!("C a1 2{enter}"),
+                &[format!("S a2 2{enter}"), format!("C a1 2{motd}")],
+            ),
+            send(format!("S a2 3{motd}"), &[format!("C a2 3{motd}")]),
+        ]
+    });
+}
+
+#[test]
+fn a_rule_closes_the_session() {
+    let source = "close both \"kicked by test\" when count(sv_motd) > 1 per session";
+    example(source, "close both \"kicked by test\"", |bench| {
+        let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
+        vec![
+            send(format!("S a1 1{motd}"), &[format!("C a1 1{motd}")]),
+            send(
+                format!("S a1 2{motd}"),
+                &[
+                    format!("C a1 2{motd}"),
+                    "C a1 close kicked by test\0".to_owned(),
+                    "S a0 close kicked by test\0".to_owned(),
+                ],
+            ),
+            wait(5000, &[]),
+        ]
+    });
+}
+
+#[test]
+fn a_rule_acts_at_times() {
+    let source = "inject s2c sv_chat{client_id: -1, message: \"tick\"} every 5s";
+    on_each_kind(|bench| {
+        set(bench, source);
+        let [tick, a] = ["tick", "a"].map(|words| chat(bench, words));
+        // The program was set in the middle of the session: time begins with the next message.
+        bench.after(4000, &[]);
+        bench.is(
+            &format!("C a0 2{}", say(bench, "hi")),
+            &[&format!("S a0 2{}", say(bench, "hi"))],
+        );
+        bench.after(5100, &[&format!("5000: C a1 1{tick}")]);
+        bench.is("C a1 keepalive", &["S a0 keepalive"]);
+        bench.is(&format!("S a2 1{a}"), &[&format!("C a2 2{a}")]);
+    });
+}
+
+#[test]
+fn a_rule_logs_and_changes_nothing() {
+    let source = "chatlog: log \"{sess.proto}: {sv_chat.message}\" when sv_chat";
+    on_each_kind(|bench| {
+        set(bench, source);
+        let a = chat(bench, "hi there");
+        bench.is(&format!("S a1 1{a}"), &[&format!("C a1 1{a}")]);
+        // A repeat is not logged again, and the direction keeps its numbers.
+        bench.is(&format!("S a1 1*{a}"), &[&format!("C a1 1*{a}")]);
+        let [teetap_proxy::session::Notice::RuleLog { rule, text }] = &*bench.notices else {
+            panic!("{:?}", bench.notices);
+        };
+        assert_eq!(&**rule, "chatlog");
+        assert!(text.ends_with(": hi there"), "{text}");
+    });
+}

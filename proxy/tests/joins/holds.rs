@@ -123,7 +123,7 @@ impl Decide for Ticks {
         Some(self.next)
     }
 
-    fn on_time(&mut self, at: u64) -> Vec<Made> {
+    fn on_time(&mut self, at: u64, _: &mut Shared) -> Vec<Made> {
         self.next = at + 1_000_000;
         let vital = false;
         vec![Made {

@@ -2,17 +2,14 @@
 
 use regex::bytes::Regex;
 use teetap_wire::Dir;
-use teetap_wire::def::{Class, Datum, Def, Dialect, Field, Path as Place, Registry, Type, Vitality};
+use teetap_wire::def::{Datum, Def, Dialect, Field, Path as Place, Registry};
 
 use super::checker::Checker;
 use super::compare::fixed;
 use super::literal::{self, has_bytes, kind};
-use super::name::Named;
-use super::value::Operand;
-use super::versions;
+use super::value::{Names, Operand};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Key, Program, TextTest, Value};
-use crate::span::Span;
+use crate::eval::{Key, Number, Program, Text, TextTest, Value};
 use crate::syntax::{self, Expr, Kind, Quantity};
 
 /// An action whose names and values are resolved.
@@ -26,6 +23,35 @@ pub(crate) enum Deed {
     Replace(Box<Replace>),
     /// `inject` and `reply`
     Make(Box<Template>),
+    /// `log`; `None` for the name of the message.
+    Log(Option<Box<[LogPart]>>),
+}
+
+impl Deed {
+    /// Returns true if it is the same without a message.
+    pub(crate) fn needs_no_message(&self) -> bool {
+        match self {
+            Self::Plain(action) => matches!(action, syntax::Action::Close { .. }),
+            Self::Make(template) => {
+                let fields = template.forms.iter().flat_map(|form| &form.fields);
+                let mut values = fields.map(|(_, value)| value);
+                template.dir.is_some() && values.all(|value| matches!(value, Value::Fixed(_)))
+            }
+            Self::Log(Some(parts)) => parts.iter().all(|part| matches!(part, LogPart::Text(_))),
+            Self::Set(_) | Self::Replace(_) | Self::Log(None) => false,
+        }
+    }
+}
+
+/// A part of the text of `log`.
+#[derive(Debug, Clone)]
+pub(crate) enum LogPart {
+    Text(Box<str>),
+    /// A number in the base unit of its quantity.
+    Number(Number, Quantity),
+    /// A number with names for its values.
+    Named(Number, Names),
+    Value(Text),
 }
 
 /// `set path = value`
@@ -75,17 +101,19 @@ type Written = (Key, Place, &'static Field);
 /// Checks the condition of a rule and its actions, which share what they remember. The result is valid only if no
 /// diagnostic is an error.
 pub(crate) fn check_rule(
-    when: &Expr,
+    when: Option<&Expr>,
     actions: &[syntax::Action],
     registry: &'static Registry,
 ) -> (Program, Vec<Deed>, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
-    checker.check_root(when);
-    let parts = match &when.kind {
-        Kind::All(parts) => &**parts,
-        _ => std::slice::from_ref(when),
-    };
-    checker.narrow(parts);
+    if let Some(when) = when {
+        checker.check_root(when);
+        let parts = match &when.kind {
+            Kind::All(parts) => &**parts,
+            _ => std::slice::from_ref(when),
+        };
+        checker.narrow(parts);
+    }
     let deeds = actions.iter().filter_map(|action| checker.deed(action)).collect();
     (checker.program, deeds, checker.diagnostics)
 }
@@ -100,6 +128,10 @@ impl Checker<'static> {
             }
             syntax::Action::Replace(replace) => Deed::Replace(Box::new(self.replace(replace)?)),
             syntax::Action::Make(made) => Deed::Make(Box::new(self.template(made)?)),
+            syntax::Action::Log(template) => Deed::Log(match template {
+                Some(template) => Some(self.log(template)?),
+                None => None,
+            }),
             plain => Deed::Plain(plain.clone()),
         })
     }
@@ -134,6 +166,36 @@ impl Checker<'static> {
             .zip(kinds)
             .filter_map(|(entry, field)| Some((entry.key, entry.path.clone()?, (*field)?)));
         Some((what, places.collect()))
+    }
+
+    fn log(&mut self, template: &syntax::Template) -> Option<Box<[LogPart]>> {
+        let parts: Vec<_> = template
+            .0
+            .iter()
+            .map(|part| match part {
+                syntax::Part::Text(text) => Some(LogPart::Text(text.as_str().into())),
+                syntax::Part::Value(expr) => self.logged(expr),
+            })
+            .collect();
+        parts.into_iter().collect()
+    }
+
+    fn logged(&mut self, expr: &Expr) -> Option<LogPart> {
+        let operand = self.operand(expr);
+        if let Operand::Named(number, names) = operand {
+            return Some(LogPart::Named(number, names));
+        }
+        if let Some((number, quantity)) = self.as_number(&operand) {
+            return Some(LogPart::Number(number, quantity));
+        }
+        if let Some(text) = self.as_text(&operand) {
+            return Some(LogPart::Value(text));
+        }
+        if !matches!(operand, Operand::Failed) {
+            let what = format!("`{expr}` is not one value");
+            self.report(Diagnostic::new(Code::NotValue, expr.span, what));
+        }
+        None
     }
 
     fn assign(&mut self, assign: &syntax::Assign) -> Option<Assign> {
@@ -179,7 +241,12 @@ impl Checker<'static> {
 
     /// Checks a value for one field, which differs from dialect to dialect. `None` for those that cannot have it;
     /// if none can, the first error is reported.
-    fn values(&mut self, fields: &[&Field], what: &str, expr: &Expr) -> Option<Vec<Option<Value>>> {
+    pub(super) fn values(
+        &mut self,
+        fields: &[&Field],
+        what: &str,
+        expr: &Expr,
+    ) -> Option<Vec<Option<Value>>> {
         if !fixed(expr) {
             return self.computed(fields, what, expr);
         }
@@ -237,147 +304,6 @@ impl Checker<'static> {
             return None;
         }
         Some(values)
-    }
-
-    fn template(&mut self, made: &syntax::Made) -> Option<Template> {
-        let named = self.message(&made.name)?;
-        if named.used < made.name.segments.len() {
-            let what = format!("`{}` is a field, not a message", made.name);
-            self.report(Diagnostic::new(Code::NotHere, made.span, what));
-            return None;
-        }
-        let mut defs = named.defs.clone();
-        defs.retain(|(_, def)| matches!(def.class, Class::System | Class::Game));
-        if defs.is_empty() {
-            let what = format!("`{}` is not a message of a session", named.label);
-            self.report(
-                Diagnostic::new(Code::NotHere, made.span, what)
-                    .note("rules make system and game messages, whose definition is known"),
-            );
-            return None;
-        }
-        if let Some(dir) = made.dir {
-            defs.retain(|(_, def)| def.way.allows(dir));
-            if defs.is_empty() {
-                let what = format!("`{}` is never sent {dir}", named.label);
-                self.report(Diagnostic::new(Code::NotHere, made.span, what));
-                return None;
-            }
-        }
-        let forms = self.forms(made, &named, &defs)?;
-        Some(Template {
-            what: named.label.into(),
-            dir: made.dir,
-            before: made.before,
-            forms,
-        })
-    }
-
-    fn forms(
-        &mut self,
-        made: &syntax::Made,
-        named: &Named<'static>,
-        defs: &[(Dialect, &'static Def)],
-    ) -> Option<Box<[Form]>> {
-        let mut forms: Vec<Option<Form>> = defs
-            .iter()
-            .map(|(dialect, def)| {
-                Some(Form {
-                    dialect: *dialect,
-                    def,
-                    vital: !made.nonvital && def.vitality != Vitality::NonVital,
-                    fields: Box::default(),
-                })
-            })
-            .collect();
-        let mut is_right = true;
-        for (name, expr) in &made.fields {
-            is_right &= self.given(named, defs, name, expr, &mut forms);
-        }
-        if !is_right {
-            return None;
-        }
-        let has: Vec<_> = forms
-            .iter()
-            .flatten()
-            .map(|form| (form.dialect, form.def))
-            .collect();
-        self.note_versions(&named.label, &has, made.span);
-        for form in forms.iter().flatten() {
-            self.try_form(form, made.span)?;
-        }
-        Some(forms.into_iter().flatten().collect())
-    }
-
-    /// Adds a field to each form. Those whose message cannot have it are removed. Returns false after an error.
-    fn given(
-        &mut self,
-        named: &Named<'static>,
-        defs: &[(Dialect, &'static Def)],
-        name: &syntax::Name,
-        expr: &Expr,
-        forms: &mut [Option<Form>],
-    ) -> bool {
-        let field = |def: &'static Def| def.parts(None).find(|(_, field)| *field.name == *name.text);
-        let fields: Vec<_> = defs
-            .iter()
-            .map(|(_, def)| field(def).map(|(_, field)| field))
-            .collect();
-        let known: Vec<&Field> = fields.iter().flatten().copied().collect();
-        if known.is_empty() {
-            let names: Vec<_> = defs
-                .iter()
-                .flat_map(|(_, def)| def.parts(None).map(|(_, field)| &*field.name))
-                .collect();
-            let text = format!("message `{}` has no field `{}`", named.label, name.text);
-            self.report(
-                Diagnostic::new(Code::UnknownField, name.span, text)
-                    .meant(teetap_wire::def::suggest(&name.text, names))
-                    .note(versions::fields(defs)),
-            );
-            return false;
-        }
-        if let Some(list) = known
-            .iter()
-            .find(|field| field.is_list() || matches!(field.ty, Type::Group { .. }))
-        {
-            let text = format!("`{}` is not one value; leave it out for its default", list.name);
-            self.report(Diagnostic::new(Code::WholeList, name.span, text));
-            return false;
-        }
-        let what = format!("{}.{}", named.label, name.text);
-        let Some(values) = self.values(&known, &what, expr) else {
-            return false;
-        };
-        let mut values = values.into_iter();
-        for (form, field) in forms.iter_mut().zip(&fields) {
-            let value = field.and_then(|_| values.next().flatten());
-            *form = form.take().zip(value).map(|(mut form, value)| {
-                let mut given = form.fields.into_vec();
-                given.push((name.text.as_str().into(), value));
-                form.fields = given.into();
-                form
-            });
-        }
-        true
-    }
-
-    /// Encodes a form whose values are all known, so that an error is reported before the start.
-    fn try_form(&mut self, form: &Form, span: Span) -> Option<()> {
-        let fixed = form.fields.iter().map(|(name, value)| match value {
-            Value::Fixed(datum) => Some((&**name, datum.clone())),
-            _ => None,
-        });
-        let Some(fields) = fixed.collect::<Option<Vec<_>>>() else {
-            return Some(());
-        };
-        match form.def.encode(&Datum::group(fields), &mut Vec::new()) {
-            Ok(()) => Some(()),
-            Err(error) => {
-                self.report(Diagnostic::new(Code::Impossible, span, error.to_string()));
-                None
-            }
-        }
     }
 }
 

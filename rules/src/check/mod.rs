@@ -12,6 +12,7 @@ mod deed;
 mod fact;
 mod field;
 mod literal;
+mod made;
 mod name;
 mod scope;
 mod set;
@@ -21,5 +22,5 @@ mod vocabulary;
 mod words;
 
 pub(crate) use cond::check;
-pub(crate) use deed::{Assign, Deed, Form, Replace, Template, check_rule};
+pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Template, check_rule};
 pub use vocabulary::{class_of, is_word, vocabulary};

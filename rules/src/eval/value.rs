@@ -17,6 +17,28 @@ pub(crate) enum Value {
 }
 
 impl Program {
+    /// Returns a number of a message. `None` if it has none.
+    pub(crate) fn number(
+        &self,
+        number: &Number,
+        facts: &impl Facts,
+        key: Option<&Key>,
+        memory: &Memory,
+    ) -> Option<i64> {
+        self.run(facts, key, memory).number(number)
+    }
+
+    /// Returns a text of a message. `None` if it has none.
+    pub(crate) fn text(
+        &self,
+        text: Text,
+        facts: &impl Facts,
+        key: Option<&Key>,
+        memory: &Memory,
+    ) -> Option<Vec<u8>> {
+        self.run(facts, key, memory).text(text, <[u8]>::to_vec)
+    }
+
     /// Returns the value for a message. `None` if it has none: a field is missing, or a number is too large.
     pub(crate) fn value(
         &self,

@@ -7,7 +7,7 @@ use crate::dice::Dice;
 use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
 use crate::syntax::Action;
-use crate::verdict::{Fate, Message, Order, RuleId, Verdict};
+use crate::verdict::{Effect, Fate, Message, Order, RuleId, Verdict};
 
 /// A rule that acts on a message.
 pub(super) struct Act<'a, F> {
@@ -23,6 +23,9 @@ pub(super) struct Act<'a, F> {
     pub(super) dice: Option<Dice>,
     /// The decision of the rules so far.
     pub(super) verdict: &'a mut Verdict,
+    pub(super) effects: &'a mut Vec<Effect>,
+    /// True if the message releases at once what the rule would hold.
+    pub(super) releases: bool,
 }
 
 /// The result of the actions of a rule.
@@ -51,6 +54,11 @@ impl<F: Facts> Act<'_, F> {
                 Deed::Set(assigns) => self.set(assigns),
                 Deed::Replace(replace) => self.replace(replace),
                 Deed::Make(template) => self.make(template),
+                Deed::Log(parts) => {
+                    let text = self.text(parts.as_deref());
+                    self.effects.push(Effect::Log { rule: self.id, text });
+                    Ok(())
+                }
             };
             done.failed = done.failed.or(result.err());
             if done.ends {
@@ -77,8 +85,20 @@ impl<F: Facts> Act<'_, F> {
                 }
             }
             Action::Corrupt { count, bytes } => self.corrupt(count, bytes),
+            Action::Hold { max, unordered, .. } => {
+                if self.verdict.fate == Fate::Pass && !self.releases {
+                    let order = if unordered { Order::Free } else { Order::Kept };
+                    let key = key(self.id);
+                    self.verdict.fate = Fate::Hold { key, max, order };
+                }
+            }
+            Action::Close { side, ref reason } => {
+                let reason = reason.as_str().into();
+                self.effects.push(Effect::Close { side, reason });
+            }
+            Action::Mark => {}
             // They have deeds of their own.
-            Action::Set(_) | Action::Replace(_) | Action::Make(_) => {}
+            Action::Set(_) | Action::Replace(_) | Action::Make(_) | Action::Log(_) => {}
         }
     }
 
@@ -122,6 +142,11 @@ pub(super) fn overtake(id: RuleId, actions: &[Action], verdict: &mut Verdict) {
     if actions.iter().any(reorders) {
         verdict.overtakes.push(group(id));
     }
+}
+
+/// Returns the key of the messages that a rule holds.
+pub(super) fn key(id: RuleId) -> u64 {
+    id.0.into()
 }
 
 /// Returns the group of the messages that a rule reorders.

@@ -13,6 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::dice::hash;
 use crate::filter::Filter;
 use crate::impair::Links;
+use crate::span::Span;
 use crate::syntax::{self, Action, Every, Expr, Max, Modifiers, Scope, Statement, parse_statements};
 
 /// The rules of a program, in the order in which they are tried.
@@ -32,6 +33,8 @@ pub(super) struct Rules {
     pub(super) stores: Stores,
     pub(super) links: Links,
     pub(super) registry: &'static Registry,
+    /// The seed that the text has.
+    pub(super) seed: Option<u64>,
 }
 
 /// A checked rule.
@@ -48,6 +51,12 @@ pub(super) struct Rule {
     pub(super) after: Option<Filter>,
     /// The condition that ends its window.
     pub(super) until: Option<Filter>,
+    /// The condition that releases what it holds.
+    pub(super) release: Option<Filter>,
+    /// True if it changes no message and no number.
+    pub(super) is_passive: bool,
+    /// The time between two actions of a rule without a condition.
+    pub(super) timer: Option<Duration>,
     pub(super) limits: Limits,
     /// The index of its counts among those that all sessions share.
     pub(super) shared: Option<usize>,
@@ -80,14 +89,13 @@ impl Rule {
 
     /// Returns all its conditions.
     fn filters(&self) -> impl Iterator<Item = &Filter> {
-        [Some(&self.when), self.after.as_ref(), self.until.as_ref()]
-            .into_iter()
-            .flatten()
+        let others = [&self.after, &self.until, &self.release];
+        std::iter::once(&self.when).chain(others.into_iter().flatten())
     }
 
     /// Returns true if messages of this direction change what it remembers.
     fn listens(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
-        let windows = [self.after.as_ref(), self.until.as_ref()];
+        let windows = [&self.after, &self.until, &self.release];
         self.filters()
             .any(|filter| filter.remembers_in(registry, proto, dir))
             || windows
@@ -98,7 +106,7 @@ impl Rule {
 }
 
 impl Rules {
-    fn new(rules: Vec<Rule>, links: Links, registry: &'static Registry) -> Self {
+    fn new(rules: Vec<Rule>, links: Links, seed: Option<u64>, registry: &'static Registry) -> Self {
         let filters = || rules.iter().flat_map(Rule::filters);
         let any = |needs: fn(&Filter) -> bool| filters().any(needs);
         let stores = Stores::new(registry);
@@ -115,19 +123,28 @@ impl Rules {
                 Names::None
             },
         };
-        let acts = |(proto, dir): &_| rules.iter().any(|rule| rule.reaches(*proto, *dir));
+        let acts = |(proto, dir): &_| {
+            let mut active = rules.iter().filter(|rule| !rule.is_passive);
+            active.any(|rule| rule.reaches(*proto, *dir))
+        };
+        let reaches = |(proto, dir): &_| rules.iter().any(|rule| rule.reaches(*proto, *dir));
+        let has_timers = rules.iter().any(|rule| rule.timer.is_some());
         let learns = |proto: Proto, dir, def: &Def| {
             needs.names != Names::None && Players::learns_from(dir, def)
                 || needs.follows(proto) && stores.follows(proto, dir, def)
         };
         let observes = |&(proto, dir): &(Proto, Dir)| {
             let mut defs = registry.defs(proto.into());
-            defs.any(|def| learns(proto, dir, def))
+            // Timers start with the game.
+            has_timers && dir == Dir::C2s
+                || defs.any(|def| learns(proto, dir, def))
                 || rules.iter().any(|rule| rule.listens(registry, proto, dir))
         };
         Self {
             acts: places().filter(acts).collect(),
-            observes: places().filter(|place| acts(place) || observes(place)).collect(),
+            observes: places()
+                .filter(|place| reaches(place) || observes(place))
+                .collect(),
             needs,
             measures: any(Filter::needs_trips),
             inspects: any(Filter::needs_notes),
@@ -138,6 +155,7 @@ impl Rules {
             },
             links,
             registry,
+            seed,
             rules,
         }
     }
@@ -154,6 +172,7 @@ pub(super) fn compile(
         diagnostics: Vec::new(),
         occurrences: BTreeMap::new(),
         shared: 0,
+        seed: None,
     };
     let statements = parse_statements(source)?;
     let profiles = Profiles::of(&statements, &mut checker.diagnostics);
@@ -165,8 +184,10 @@ pub(super) fn compile(
             }
             Statement::Use(wanted) => profiles.add_used(&wanted, &mut lines, &mut checker.diagnostics),
             Statement::Profile(_) => {}
+            Statement::Seed { seed, span } => checker.seed(seed, span),
         }
     }
+    let seed = checker.seed;
     let mut diagnostics = checker.diagnostics;
     sort(&mut diagnostics);
     let is_error = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
@@ -174,7 +195,7 @@ pub(super) fn compile(
         diagnostics.retain(is_error);
         return Err(diagnostics);
     }
-    Ok((Rules::new(rules, Links::new(lines), registry), diagnostics))
+    Ok((Rules::new(rules, Links::new(lines), seed, registry), diagnostics))
 }
 
 /// The check of the rules of one text.
@@ -185,14 +206,49 @@ struct Checker {
     occurrences: BTreeMap<String, u32>,
     /// The number of rules `per global` so far.
     shared: usize,
+    seed: Option<u64>,
 }
 
 impl Checker {
+    fn seed(&mut self, seed: u64, span: Span) {
+        if self.seed.replace(seed).is_some() {
+            self.diagnostics
+                .push(Diagnostic::new(Code::Repeated, span, "`seed` stands twice"));
+        }
+    }
+
+    /// Returns the time between the actions of a rule without a condition. Its actions have no message.
+    fn timer(&mut self, rule: &syntax::Rule, deeds: &[Deed]) -> Option<Duration> {
+        let Some(Every::Time(time)) = rule.modifiers.every.filter(|_| rule.when.is_none()) else {
+            return None;
+        };
+        for (action, deed) in rule.actions.iter().zip(deeds) {
+            if !deed.needs_no_message() {
+                let what = format!("`{action}` needs a message");
+                self.diagnostics
+                    .push(Diagnostic::new(Code::NotHere, rule.span, what).help("add a condition: `when …`"));
+            }
+        }
+        Some(time)
+    }
+
     /// Checks a rule. `None` if it has an error in a condition.
     fn rule(&mut self, rule: syntax::Rule) -> Option<Rule> {
         let identity = self.identity(&rule);
-        let checked = Filter::check_rule(rule.when, &rule.actions, self.registry);
+        let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry);
         let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
+        let deeds = when.as_ref().map(|(_, deeds)| &**deeds).unwrap_or_default();
+        let timer = self.timer(&rule, deeds);
+        let mut holds = rule.actions.iter().filter_map(|action| match action {
+            Action::Hold { until, .. } => Some(until.clone()),
+            _ => None,
+        });
+        let release = holds.next().map(|until| self.filter(until));
+        if holds.next().is_some() {
+            let what = "a rule holds a message once";
+            self.diagnostics
+                .push(Diagnostic::new(Code::Repeated, rule.span, what));
+        }
         let Modifiers { after, until, .. } = rule.modifiers;
         let [after, until] = [after, until].map(|window| window.map(|expr| self.filter(expr)));
         let is_shared = rule.modifiers.scope == Some(Scope::Global);
@@ -203,15 +259,18 @@ impl Checker {
         Some(Rule {
             hash: hash(&identity),
             identity,
+            is_passive: rule.actions.iter().all(Action::is_passive),
             actions: rule.actions,
             deeds,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
             when,
             after: open(after)?,
             until: open(until)?,
+            release: open(release)?,
+            timer,
             limits: Limits {
                 chance: rule.modifiers.chance,
-                every: rule.modifiers.every,
+                every: rule.modifiers.every.filter(|_| timer.is_none()),
                 skip: rule.modifiers.skip.unwrap_or_default(),
                 first: rule.modifiers.first,
                 max: rule.modifiers.max,

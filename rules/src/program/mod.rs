@@ -82,6 +82,11 @@ pub trait Logic: Send + Sync {
     /// of its rules may be carried over.
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide>;
 
+    /// Returns the seed that the program has for its random decisions.
+    fn seed(&self) -> Option<u64> {
+        None
+    }
+
     /// Creates the counts that all sessions share. `before` has those of the program that was set before; rules that
     /// are in both keep theirs.
     fn share(&self, _before: Shared) -> Shared {
@@ -152,6 +157,12 @@ impl Program {
     #[must_use]
     pub fn open(&self, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
         Arc::clone(&self.logic).open(session, before)
+    }
+
+    /// Returns the seed of the program, see [`Logic::seed`].
+    #[must_use]
+    pub fn seed(&self) -> Option<u64> {
+        self.logic.seed()
     }
 
     /// Creates the counts that all sessions share, see [`Logic::share`].

@@ -30,6 +30,10 @@ pub(super) struct Progress {
     pub(super) counts: Counts,
     /// The time of the last notice about a failure.
     failed: Option<u64>,
+    /// The memory of the condition that releases what the rule holds.
+    release: Memory,
+    /// The time of the next action of a rule without a condition.
+    pub(super) next: Option<u64>,
 }
 
 /// An expression that held for a message once, or not yet.
@@ -65,6 +69,8 @@ impl Progress {
             ordinals: Ordinals::default(),
             counts: Counts::default(),
             failed: None,
+            release: rule.release.as_ref().map(Filter::memory).unwrap_or_default(),
+            next: None,
         }
     }
 
@@ -95,6 +101,12 @@ impl Progress {
             ordinals: self.ordinals,
             counts: self.counts,
             failed: self.failed,
+            release: if same(from.release.as_ref(), to.release.as_ref()) {
+                self.release
+            } else {
+                fresh.release
+            },
+            next: self.next.filter(|_| to.timer.is_some()),
         }
     }
 
@@ -108,10 +120,21 @@ impl Progress {
         if let Some(after) = &rule.after {
             self.after.observe(after, facts);
         }
-        let time = Duration::from_micros(facts.time());
-        let in_time =
-            rule.limits.from.is_none_or(|from| from <= time) && rule.limits.to.is_none_or(|to| time < to);
-        has_begun && !has_ended && in_time
+        has_begun && !has_ended && is_in_time(rule, facts.time())
+    }
+
+    /// Returns true if a rule without a condition may act at this age of the session, in microseconds.
+    pub(super) fn is_open_at(&self, rule: &Rule, time: u64) -> bool {
+        let has_begun = self.after.held || rule.after.is_none();
+        has_begun && !self.until.held && is_in_time(rule, time)
+    }
+
+    /// Observes a message. Returns true if it releases what the rule holds.
+    pub(super) fn releases(&mut self, rule: &Rule, facts: &impl Facts) -> bool {
+        let Some(release) = &rule.release else {
+            return false;
+        };
+        release.matches(facts, &mut self.release) == Some(true)
     }
 
     /// Returns true if a failure at this time is worth a notice: one in a second.
@@ -127,6 +150,12 @@ impl Progress {
     pub(super) fn count(&mut self, facts: &impl Facts) -> u64 {
         self.ordinals.count(Name::of(facts), facts.dir())
     }
+}
+
+/// Returns true if a rule may act at this age of the session, in microseconds.
+fn is_in_time(rule: &Rule, time: u64) -> bool {
+    let time = Duration::from_micros(time);
+    rule.limits.from.is_none_or(|from| from <= time) && rule.limits.to.is_none_or(|to| time < to)
 }
 
 /// The name of a message for draws. All messages of a class without a definition share one, because their sender
@@ -182,6 +211,11 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// Returns the number of matches.
+    pub(super) const fn matches(&self) -> u64 {
+        self.matches
+    }
+
     /// Counts a match at this time. Returns true if it is the turn of the rule: `skip` and `every`.
     pub(super) fn is_turn(&mut self, limits: &Limits, at: u64) -> bool {
         self.matches = self.matches.saturating_add(1);
@@ -230,7 +264,7 @@ impl Counts {
     }
 }
 
-fn micros(time: Duration) -> u64 {
+pub(super) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 

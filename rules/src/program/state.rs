@@ -7,15 +7,16 @@ use std::sync::Arc;
 use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq};
 
-use super::act::{Act, overtake};
+use super::act::{Act, key, overtake};
 use super::compile::{Rule, Rules};
-use super::progress::{Counts, Progress, Shared, name_hash};
+use super::progress::{Counts, Progress, Shared, micros, name_hash};
+use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Identity, Lazy, SessionState};
 use crate::impair::Links;
-use crate::verdict::{Decide, Message, Remark, RuleId, Verdict};
+use crate::verdict::{Decide, Effect, Made, Message, RuleId, Verdict};
 
 impl Logic for Rules {
     fn acts(&self, proto: Proto, dir: Dir) -> bool {
@@ -30,6 +31,11 @@ impl Logic for Rules {
             kept.unwrap_or_else(|| Progress::new(rule))
         };
         let progress = self.rules.iter().map(progress).collect();
+        // A program that was set before knows if the game has begun.
+        let starts_late = match &before {
+            Some(before) => before.is_in_game() || !session.is_new && !before.sees_entries(),
+            None => !session.is_new,
+        };
         let mut context = match before {
             Some(before) => before.context_for(&self),
             None if session.is_new => Context::opening(session.at),
@@ -39,6 +45,11 @@ impl Logic for Rules {
         context.set_state(SessionState::Online);
         Box::new(State {
             seed: session.seed,
+            session: session.session,
+            proto: None,
+            starts_late,
+            has_entered: false,
+            effects: Vec::new(),
             progress,
             context,
             rules: self,
@@ -68,6 +79,10 @@ impl Logic for Rules {
         Some(&self.links).filter(|links| !links.is_empty())
     }
 
+    fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
     fn rule(&self, id: RuleId) -> Option<&str> {
         self.rules.get(usize::from(id.0)).map(|rule| &*rule.identity)
     }
@@ -77,6 +92,14 @@ impl Logic for Rules {
 struct State {
     rules: Arc<Rules>,
     seed: u64,
+    session: u32,
+    /// The protocol of the session, once a message was seen.
+    proto: Option<Proto>,
+    /// True if the session began without the program, so that timers start with the next message.
+    starts_late: bool,
+    /// True if the client has entered the game.
+    has_entered: bool,
+    effects: Vec<Effect>,
     /// The memory of each rule.
     progress: Vec<Progress>,
     /// The context of the session, as far as conditions need it.
@@ -88,6 +111,16 @@ struct State {
 }
 
 impl State {
+    /// Returns true if it sees the messages that show that the game begins.
+    fn sees_entries(&self) -> bool {
+        self.rules.observes.iter().any(|(_, dir)| *dir == Dir::C2s)
+    }
+
+    /// Returns true if timers run, or would run.
+    fn is_in_game(&self) -> bool {
+        self.starts_late || self.has_entered
+    }
+
     /// Takes over the memory of the same rule: one with the same identity.
     fn take(&mut self, rule: &Rule) -> Option<Progress> {
         let mut rules = self.rules.rules.iter().zip(&mut self.progress);
@@ -108,17 +141,24 @@ impl State {
         context
     }
 
-    /// Observes a message and tries the rules; without `shared` it is only remembered.
-    fn on_message(&mut self, message: &Message<'_>, mut shared: Option<&mut Shared>) -> Verdict {
+    /// Observes a message and tries the rules; without `acts` only those that change nothing.
+    fn on_message(&mut self, message: &Message<'_>, shared: &mut Shared, acts: bool) -> Verdict {
         let rules = Arc::clone(&self.rules);
         let view = view(message, rules.registry);
+        self.proto = Some(message.proto);
         let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
         self.context.observe(&view, &fields, rules.needs, &rules.stores);
         let facts = self.context.facts(&view, &fields, &self.item);
         let mut verdict = Verdict::PASS;
         let mut has_ended = false;
         for (id, (rule, progress)) in (0..).zip(rules.rules.iter().zip(&mut self.progress)) {
-            let turn = match turn(rule, progress, message, &facts, shared.as_deref_mut()) {
+            let releases = progress.releases(rule, &facts);
+            if releases {
+                let key = key(RuleId(id));
+                self.effects.push(Effect::Release { key });
+            }
+            let decides = acts || rule.is_passive;
+            let turn = match turn(rule, progress, (message, decides), &facts, &mut *shared) {
                 Match::Turn(turn) => turn,
                 Match::NoTurn => {
                     if !has_ended {
@@ -153,20 +193,80 @@ impl State {
                     memory: &progress.when,
                     dice,
                     verdict: &mut verdict,
+                    effects: &mut self.effects,
+                    releases,
                 };
                 let done = act.carry_out(&rule.deeds);
                 has_ended = done.ends;
                 let failed = done.failed.filter(|_| progress.may_remark(message.at));
-                verdict.remarks.extend(failed.map(|failed| Remark {
+                self.effects.extend(failed.map(|why| Effect::Failed {
                     rule: id,
-                    failed: failed.into(),
+                    why: why.into(),
                 }));
             }
             rule.when.settle(&facts, &mut progress.when, true);
         }
         self.context.learn(&view, &fields, rules.needs);
         self.buffer = fields.into_buffer();
+        let is_entry = view
+            .def
+            .is_some_and(|def| def.class == Class::System && *def.name == *"enter_game");
+        if self.starts_late || is_entry && message.dir == Dir::C2s {
+            self.start_timers(message.at);
+        }
         verdict
+    }
+
+    /// Starts the timers that do not run.
+    fn start_timers(&mut self, at: u64) {
+        (self.starts_late, self.has_entered) = (false, true);
+        for (rule, progress) in self.rules.rules.iter().zip(&mut self.progress) {
+            if let (Some(timer), None) = (rule.timer, progress.next) {
+                progress.next = Some(at.saturating_add(micros(timer)));
+            }
+        }
+    }
+
+    /// Lets a rule without a condition act, if it is its turn.
+    fn on_timer(&mut self, number: u16, at: u64, shared: &mut Shared, made: &mut Vec<Made>) {
+        let rules = Arc::clone(&self.rules);
+        let index = usize::from(number);
+        let (Some(rule), Some(progress)) = (rules.rules.get(index), self.progress.get_mut(index)) else {
+            return;
+        };
+        let Some((timer, next)) = rule.timer.zip(progress.next).filter(|(_, next)| *next <= at) else {
+            return;
+        };
+        // Late ones are not made up for.
+        let timer = micros(timer).max(1);
+        progress.next = Some(
+            next.saturating_add((at - next) / timer * timer)
+                .saturating_add(timer),
+        );
+        let known = self.context.known();
+        if !progress.is_open_at(rule, at.saturating_sub(known.since)) {
+            return;
+        }
+        let counts = rule.shared.and_then(|at| shared.get(at));
+        let counts = counts.unwrap_or(&mut progress.counts);
+        if !counts.is_turn(&rule.limits, at) {
+            return;
+        }
+        let mut dice = Dice::new(Key {
+            seed: self.seed,
+            rule: rule.hash,
+            session: self.session,
+            dir: Dir::C2s,
+            name: 0,
+            ordinal: counts.matches(),
+        });
+        let is_drawn = rule
+            .limits
+            .chance
+            .is_none_or(|chance| dice.below(MILLION) < chance.into());
+        if is_drawn && counts.may_act(&rule.limits, at) {
+            timed(RuleId(number), &rule.deeds, self.proto, (made, &mut self.effects));
+        }
     }
 }
 
@@ -189,13 +289,13 @@ struct Turn<'a> {
     counts: &'a mut Counts,
 }
 
-/// Observes a message for a rule. Without `shared` nothing is decided, so nothing matches.
+/// Observes a message for a rule. Without `decides` nothing matches.
 fn turn<'a>(
     rule: &Rule,
     progress: &'a mut Progress,
-    message: &Message<'_>,
+    (message, decides): (&Message<'_>, bool),
     facts: &impl Facts,
-    shared: Option<&'a mut Shared>,
+    shared: &'a mut Shared,
 ) -> Match<'a> {
     let is_open = progress.is_open(rule, facts);
     let reaches = rule.reaches(message.proto, message.dir);
@@ -206,10 +306,10 @@ fn turn<'a>(
             .reach()
             .message(message.proto, message.dir, &facts.subject());
     let ordinal = if may_draw { progress.count(facts) } else { 0 };
-    let Some(shared) = shared.filter(|_| reaches) else {
+    if !reaches || !decides {
         rule.when.remember(facts, &mut progress.when);
         return Match::None;
-    };
+    }
     let is_match = rule.when.decide(facts, &mut progress.when) == Some(true);
     if !(is_match && is_open) {
         rule.when.settle(facts, &mut progress.when, is_match);
@@ -262,11 +362,27 @@ fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> MessageView<'
 
 impl Decide for State {
     fn decide(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {
-        self.on_message(message, Some(shared))
+        self.on_message(message, shared, true)
     }
 
-    fn observe(&mut self, message: &Message<'_>) {
-        self.on_message(message, None);
+    fn observe(&mut self, message: &Message<'_>, shared: &mut Shared) {
+        self.on_message(message, shared, false);
+    }
+
+    fn effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        self.progress.iter().filter_map(|progress| progress.next).min()
+    }
+
+    fn on_time(&mut self, at: u64, shared: &mut Shared) -> Vec<Made> {
+        let mut made = Vec::new();
+        for (number, _) in (0..).zip(&Arc::clone(&self.rules).rules) {
+            self.on_timer(number, at, shared, &mut made);
+        }
+        made
     }
 
     fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {

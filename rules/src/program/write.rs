@@ -3,16 +3,20 @@
 //! Law: only the bytes of the fields that an action names change. An action that fails leaves the message as it is, and
 //! a notice has the cause.
 
-use teetap_wire::Dir;
 use teetap_wire::def::{Datum, Decoded, Dialect};
+use teetap_wire::{Dir, Proto};
 
 use super::act::Act;
-use crate::check::{Assign, Form, Replace, Template};
-use crate::eval::{Facts, Key};
-use crate::verdict::Made;
+use crate::check::{Assign, Deed, Form, LogPart, Replace, Template};
+use crate::eval::{Facts, Key, Number, Value};
+use crate::syntax::{Action, Quantity};
+use crate::verdict::{Effect, Made, RuleId};
 
 /// The maximum length of a message that `replace` writes, in bytes: no datagram has more.
 const MAX_EDIT: usize = 1400;
+
+/// The maximum length of a text that a rule reports, in characters.
+const MAX_LOG: usize = 1000;
 
 /// The reason why an action fails.
 type Why = String;
@@ -119,7 +123,7 @@ impl<F: Facts> Act<'_, F> {
         let mut fields = Vec::with_capacity(form.fields.len());
         for (name, value) in &form.fields {
             let value = match (value, &key) {
-                (crate::eval::Value::Fixed(datum), _) => Some(datum.clone()),
+                (Value::Fixed(datum), _) => Some(datum.clone()),
                 (value, Some(key)) => self.when.value(value, self.facts, key, self.memory),
                 (_, None) => None,
             };
@@ -132,6 +136,36 @@ impl<F: Facts> Act<'_, F> {
             .map_err(|error| error.to_string())?;
         let vital = form.vital;
         Ok(Made { dir, vital, data })
+    }
+
+    /// Returns the text that a rule reports; without `parts` the name of the message.
+    pub(super) fn text(&self, parts: Option<&[LogPart]>) -> Box<str> {
+        let Some(parts) = parts else {
+            let def = self.facts.subject().def;
+            return def.map_or("unknown", |def| &def.name).into();
+        };
+        let key = self.key();
+        let number = |number: &Number| self.when.number(number, self.facts, key.as_ref(), self.memory);
+        let mut out = String::new();
+        for part in parts {
+            match part {
+                LogPart::Text(text) => out.push_str(text),
+                LogPart::Number(value, quantity) => out.push_str(&shown(number(value), *quantity)),
+                LogPart::Named(value, names) => {
+                    let value = number(value);
+                    let name = names.iter().find(|(_, of)| Some(*of) == value);
+                    out.push_str(name.map_or("?", |(name, _)| name));
+                }
+                LogPart::Value(text) => {
+                    let bytes = self.when.text(*text, self.facts, key.as_ref(), self.memory);
+                    match bytes {
+                        Some(bytes) => out.push_str(&String::from_utf8_lossy(&bytes)),
+                        None => out.push('?'),
+                    }
+                }
+            }
+        }
+        plain(&out)
     }
 
     /// Returns the definition of the message as a key.
@@ -150,5 +184,81 @@ impl<F: Facts> Act<'_, F> {
     fn put(&mut self, edit: Vec<u8>) {
         let is_same = edit == self.message.data;
         self.verdict.edit = (!is_same).then_some(edit);
+    }
+}
+
+/// Returns a number with its unit: times in seconds.
+fn shown(value: Option<i64>, quantity: Quantity) -> String {
+    match (value, quantity) {
+        (None, _) => "?".to_owned(),
+        (Some(micros), Quantity::Duration) => {
+            let sign = if micros < 0 { "-" } else { "" };
+            let micros = micros.unsigned_abs();
+            let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+            let text = text.trim_end_matches('0').trim_end_matches('.');
+            format!("{sign}{text}s")
+        }
+        (Some(value), _) => value.to_string(),
+    }
+}
+
+/// Returns a text without control characters, which a peer may have sent, and without what is too long.
+pub(super) fn plain(text: &str) -> Box<str> {
+    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().take(MAX_LOG).map(shown).collect::<String>().into()
+}
+
+/// Carries out the actions of a rule without a condition: messages and effects.
+pub(super) fn timed(
+    rule: RuleId,
+    deeds: &[Deed],
+    proto: Option<Proto>,
+    (made, effects): (&mut Vec<Made>, &mut Vec<Effect>),
+) {
+    for deed in deeds {
+        match deed {
+            Deed::Make(template) => {
+                let form = proto.and_then(|proto| {
+                    let dialect = Dialect::from(proto);
+                    template.forms.iter().find(|form| form.dialect == dialect)
+                });
+                let (Some(form), Some(dir)) = (form, template.dir) else {
+                    continue;
+                };
+                let fixed = |(name, value): &(_, Value)| match value {
+                    Value::Fixed(datum) => Some((std::sync::Arc::clone(name), datum.clone())),
+                    _ => None,
+                };
+                let Some(fields) = form.fields.iter().map(fixed).collect() else {
+                    continue;
+                };
+                let mut data = Vec::new();
+                match form.def.encode(&Datum::Group(fields), &mut data) {
+                    Ok(()) => made.push(Made {
+                        dir,
+                        vital: form.vital,
+                        data,
+                    }),
+                    Err(error) => effects.push(Effect::Failed {
+                        rule,
+                        why: error.to_string().into(),
+                    }),
+                }
+            }
+            Deed::Log(Some(parts)) => {
+                let texts = parts.iter().map(|part| match part {
+                    LogPart::Text(text) => &**text,
+                    _ => "",
+                });
+                let text = plain(&texts.collect::<String>());
+                effects.push(Effect::Log { rule, text });
+            }
+            Deed::Plain(Action::Close { side, reason }) => {
+                let (side, reason) = (*side, reason.as_str().into());
+                effects.push(Effect::Close { side, reason });
+            }
+            // The check lets no others be without a message.
+            Deed::Plain(_) | Deed::Set(_) | Deed::Replace(_) | Deed::Log(None) => {}
+        }
     }
 }

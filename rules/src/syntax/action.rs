@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use teetap_wire::Side;
 use teetap_wire::def::suggest;
 use winnow::combinator::opt;
 use winnow::prelude::*;
@@ -11,12 +12,17 @@ use super::argument::{Shown, duration, opt_number, opt_times};
 use super::ast::Expr;
 use super::change::{Assign, Replace, assigns, replace};
 use super::error::wanted;
-use super::lex::{Input, Parsed, blank, cut, keyword, word};
+use super::lex::{Input, Parsed, blank, cut, keyword, text, word};
 use super::made::{Made, inject, message};
 use super::number::Number;
+use super::parse::expression;
+use super::print::quoted;
+use super::template::{Part, Template, opt_template};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
+/// The time after which a held message goes on, if a rule does not name another.
+const MAX_HOLD: Duration = Duration::from_secs(30);
 /// The maximum delay.
 const MAX_DELAY: Duration = Duration::from_secs(3600);
 
@@ -66,11 +72,32 @@ pub enum Action {
     Replace(Replace),
     /// `inject s2c sv_chat{message: "text"}`, `reply sv_chat`
     Make(Made),
+    /// `hold until seen(enter_game) max 5s unordered`
+    Hold {
+        /// The condition on a message that releases it.
+        until: Expr,
+        /// The time after which it is released at the latest.
+        max: Duration,
+        /// True if later messages overtake it.
+        unordered: bool,
+    },
+    /// `log "text {value}"`; without a text, the name of the message.
+    Log(Option<Template>),
+    /// `mark`: names the rule with the message.
+    Mark,
+    /// `close client "reason"`
+    Close {
+        /// The side that gets a CLOSE; `None` for both.
+        side: Option<Side>,
+        /// The reason.
+        reason: String,
+    },
 }
 
 /// All actions.
-const ACTIONS: [&str; 12] = [
-    "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject", "reply",
+const ACTIONS: [&str; 16] = [
+    "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject",
+    "reply", "hold", "log", "mark", "close",
 ];
 
 impl Action {
@@ -95,6 +122,13 @@ impl Action {
             }
             Self::Replace(replace) => each(&replace.target),
             Self::Make(made) => made.fields.iter().for_each(|(_, value)| each(value)),
+            Self::Log(Some(Template(parts))) => {
+                for part in parts {
+                    if let Part::Value(value) = part {
+                        each(value);
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -102,7 +136,16 @@ impl Action {
     /// Returns true if later rules are not tried.
     #[must_use]
     pub const fn ends(&self) -> bool {
-        matches!(self, Self::Pass | Self::Drop | Self::Lose { .. })
+        matches!(
+            self,
+            Self::Pass | Self::Drop | Self::Lose { .. } | Self::Close { .. }
+        )
+    }
+
+    /// Returns true if it changes no message and no number.
+    #[must_use]
+    pub const fn is_passive(&self) -> bool {
+        matches!(self, Self::Log(_) | Self::Mark | Self::Close { .. })
     }
 }
 
@@ -123,6 +166,10 @@ pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
         "replace" => Action::Replace(replace(i)?),
         "inject" => Action::Make(inject(i)?),
         "reply" => Action::Make(message(i)?),
+        "hold" => hold(i)?,
+        "log" => Action::Log(opt_template(i)?),
+        "mark" => Action::Mark,
+        "close" => close(i)?,
         "reorder" => match opt_times(i)? {
             Some(after) => Action::Reorder { after },
             None => return cut(wanted(i, "how many overtake, as in `reorder 4`")),
@@ -180,6 +227,49 @@ fn short(value: Number, span: Span) -> Parsed<Duration> {
         return cut(Diagnostic::new(Code::Impossible, span, what));
     }
     Ok(delay)
+}
+
+fn hold(i: &mut Input<'_>) -> Parsed<Action> {
+    blank(i)?;
+    if opt(keyword("until")).parse_next(i)?.is_none() {
+        return cut(wanted(i, "`until`, as in `hold until seen(enter_game)`"));
+    }
+    let until = expression(i)?;
+    blank(i)?;
+    let mut max = MAX_HOLD;
+    if opt(keyword("max")).parse_next(i)?.is_some() {
+        let Some((value, span)) = opt_number(i)? else {
+            return cut(wanted(i, "a duration, as in `max 5s`"));
+        };
+        max = short(value, span)?;
+    }
+    blank(i)?;
+    let unordered = opt(keyword("unordered")).parse_next(i)?.is_some();
+    Ok(Action::Hold {
+        until,
+        max,
+        unordered,
+    })
+}
+
+fn close(i: &mut Input<'_>) -> Parsed<Action> {
+    blank(i)?;
+    let sides = [
+        ("client", Some(Side::Client)),
+        ("server", Some(Side::Server)),
+        ("both", None),
+    ];
+    let mut side = None;
+    for (name, of) in sides {
+        if opt(keyword(name)).parse_next(i)?.is_some() {
+            side = of;
+            break;
+        }
+    }
+    blank(i)?;
+    let reason = opt(text).parse_next(i)?.map(|(reason, _)| reason);
+    let reason = reason.unwrap_or_default();
+    Ok(Action::Close { side, reason })
 }
 
 fn dup(i: &mut Input<'_>) -> Parsed<Action> {
@@ -241,6 +331,25 @@ impl fmt::Display for Action {
                 Ok(())
             }
             Self::Replace(replace) => replace.fmt(f),
+            Self::Hold {
+                until,
+                max,
+                unordered,
+            } => {
+                write!(f, "hold until {until} max {}", Shown(*max))?;
+                f.write_str(if *unordered { " unordered" } else { "" })
+            }
+            Self::Log(None) => f.write_str("log"),
+            Self::Log(Some(template)) => write!(f, "log {template}"),
+            Self::Mark => f.write_str("mark"),
+            Self::Close { side, reason } => {
+                f.write_str(match side {
+                    Some(Side::Client) => "close client ",
+                    Some(Side::Server) => "close server ",
+                    None => "close both ",
+                })?;
+                quoted(f, reason)
+            }
             Self::Make(made) => made.fmt(f),
             Self::Corrupt { count, bytes } => {
                 write!(f, "corrupt {count} {}", if *bytes { "bytes" } else { "bits" })

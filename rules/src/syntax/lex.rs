@@ -255,7 +255,7 @@ pub(super) fn text(i: &mut Input<'_>) -> Parsed<(String, Span)> {
     }
 }
 
-fn escape(i: &mut Input<'_>, at: usize) -> Parsed<char> {
+pub(super) fn escape(i: &mut Input<'_>, at: usize) -> Parsed<char> {
     let c = match i.next_token() {
         Some(c @ ('"' | '\\')) => return Ok(c),
         Some('n') => return Ok('\n'),

@@ -19,6 +19,7 @@ mod parse;
 mod print;
 mod rule;
 mod statement;
+mod template;
 #[cfg(test)]
 mod tests;
 
@@ -33,3 +34,4 @@ pub use number::{Number, Quantity, Unit};
 pub use parse::{MAX_ARITHMETIC, MAX_LENGTH, MAX_NESTING, parse};
 pub use rule::Rule;
 pub use statement::{MAX_STATEMENTS, Statement, parse_statements};
+pub use template::{Part, Template};

@@ -117,8 +117,14 @@ impl Display for Call {
     }
 }
 
-fn quoted(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
+pub(super) fn quoted(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')?;
+    escaped(f, text)?;
+    f.write_char('"')
+}
+
+/// Prints the inside of a text in quotes.
+pub(super) fn escaped(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     for c in text.chars() {
         match c {
             '"' | '\\' => write!(f, "\\{c}")?,
@@ -129,7 +135,7 @@ fn quoted(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
             c => f.write_char(c)?,
         }
     }
-    f.write_char('"')
+    Ok(())
 }
 
 /// A backslash belongs to the next character, and only a bare slash would end the pattern.

@@ -9,7 +9,7 @@ use super::action::{Action, action};
 use super::ast::{Expr, Name};
 use super::error::{leftover_of_rule, wanted};
 use super::lex::{Input, Parsed, blank, cut, here, keyword, rest, word};
-use super::modifier::{Modifiers, modifiers};
+use super::modifier::{Every, Modifiers, modifiers};
 use super::parse::expression;
 use crate::span::Span;
 
@@ -20,8 +20,8 @@ pub struct Rule {
     pub name: Option<Name>,
     /// The actions in order, at least one.
     pub actions: Vec<Action>,
-    /// The condition.
-    pub when: Expr,
+    /// The condition; `None` for a rule that acts at times, every `modifiers.every`.
+    pub when: Option<Expr>,
     /// The matches that it acts on.
     pub modifiers: Modifiers,
     /// The range from the first byte to the last.
@@ -40,11 +40,15 @@ pub(super) fn rule(i: &mut Input<'_>) -> Parsed<Rule> {
         }
         actions.push(action(i)?);
     }
-    if opt(keyword("when")).parse_next(i)?.is_none() {
-        return cut(wanted(i, "`,` or `when`"));
-    }
-    let when = expression(i)?;
+    let error = wanted(i, "`,` or `when`");
+    let when = match opt(keyword("when")).parse_next(i)? {
+        Some(_) => Some(expression(i)?),
+        None => None,
+    };
     let modifiers = modifiers(i)?;
+    if when.is_none() && !matches!(modifiers.every, Some(Every::Time(_))) {
+        return cut(error.note("a rule without a condition needs a time, as in `every 5s`"));
+    }
     if !rest(i).is_empty() {
         return cut(leftover_of_rule(i, modifiers == Modifiers::default()));
     }
@@ -75,6 +79,9 @@ impl fmt::Display for Rule {
             let comma = if at > 0 { ", " } else { "" };
             write!(f, "{comma}{action}")?;
         }
-        write!(f, " when {}{}", self.when, self.modifiers)
+        if let Some(when) = &self.when {
+            write!(f, " when {when}")?;
+        }
+        self.modifiers.fmt(f)
     }
 }

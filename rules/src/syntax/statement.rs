@@ -8,8 +8,9 @@ use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful, Stream};
 
+use super::argument::opt_number;
 use super::error::wanted;
-use super::lex::{Counts, Failure, Input, Parsed, cut, rest};
+use super::lex::{Counts, Failure, Input, Parsed, backtrack, blank, cut, keyword, rest};
 use super::link::{Link, Profile, Use, link, profile, use_};
 use super::parse::MAX_LENGTH;
 use super::rule::{Rule, rule};
@@ -34,6 +35,13 @@ pub enum Statement {
     Profile(Profile),
     /// The link lines of a profile.
     Use(Use),
+    /// `seed 42`: the seed of the random decisions.
+    Seed {
+        /// The number.
+        seed: u64,
+        /// The place.
+        span: Span,
+    },
 }
 
 /// Reads a text as statements, in the order of the text.
@@ -120,6 +128,7 @@ fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
         whole_link.map(Statement::Link),
         profile.map(Statement::Profile),
         use_.map(Statement::Use),
+        seed,
         rule.map(Statement::Rule),
     ))
     .parse_next(i)
@@ -133,4 +142,28 @@ fn whole_link(i: &mut Input<'_>) -> Parsed<Link> {
     } else {
         cut(wanted(i, "the end of the line"))
     }
+}
+
+/// Reads `seed 42`. A rule may have that name.
+fn seed(i: &mut Input<'_>) -> Parsed<Statement> {
+    blank(i)?;
+    let start = keyword("seed")(i)?;
+    if rest(i).trim_start().starts_with(':') {
+        return backtrack();
+    }
+    let Some((number, span)) = opt_number(i)? else {
+        return cut(wanted(i, "a number, as in `seed 42`"));
+    };
+    if number.unit.is_some() || number.decimals > 0 {
+        let what = format!("expected a number, found `{number}`");
+        return cut(Diagnostic::new(Code::MissingUnit, span, what));
+    }
+    blank(i)?;
+    if !rest(i).is_empty() {
+        return cut(wanted(i, "the end of the line"));
+    }
+    Ok(Statement::Seed {
+        seed: number.digits,
+        span: start.to(span),
+    })
 }

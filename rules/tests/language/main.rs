@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
 mod decide;
+mod effects;
 mod links;
 mod modifiers;
 mod program;

@@ -87,7 +87,7 @@ fn windows_are_open_between_their_ends() {
     );
     let mut state = program.open(OPENING, None);
     assert_eq!(marks(&mut *state, each_second("a")), ".");
-    state.observe(&first_copy(&motd, second(1)));
+    state.observe(&first_copy(&motd, second(1)), &mut Shared::default());
     assert_eq!(marks(&mut *state, each_second("a")), "x");
 }
 
@@ -139,6 +139,10 @@ fn nothing_beside_a_rule_shifts_its_draws() {
     );
     // What does change them.
     let seed = Opening { seed: 2, ..OPENING };
+    assert_eq!(
+        draws(&format!("seed 2\n{DICE}"), seed, &[]),
+        draws(DICE, seed, &[])
+    );
     let session = Opening {
         session: 4,
         ..OPENING

@@ -256,7 +256,7 @@ fn conditions_ask_about_the_player() {
     assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Drop);
     // A message that passes without a decision is enough.
     let mut state = program.open(OPENING, None);
-    state.observe(&first_copy(&start_info(), 5));
+    state.observe(&first_copy(&start_info(), 5), &mut Shared::default());
     assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Drop);
     // Each session has a player of its own.
     let mut other = program.open(OPENING, None);
@@ -418,7 +418,7 @@ fn a_session_remembers_for_itself_and_a_reload_keeps_it() {
 
 #[test]
 fn everything_wrong_is_said_with_its_place() {
-    let cases: [(&str, &[&str]); 19] = [
+    let cases: [(&str, &[&str]); 20] = [
         ("drp when s2c", &["1:1 E011 unknown action `drp`"]),
         (
             "hide when s2c\ndrop when\n",
@@ -428,6 +428,7 @@ fn everything_wrong_is_said_with_its_place() {
             ],
         ),
         ("drop", &["1:5 E001 expected `,` or `when`, found the end"]),
+        ("drop once", &["1:6 E001 expected `,` or `when`, found `once`"]),
         ("drop s2c", &["1:6 E001 expected `,` or `when`, found `s2c`"]),
         ("a: a: drop when s2c", &["1:4 E011 unknown action `a`"]),
         ("drop, when s2c", &["1:7 E011 unknown action `when`"]),

@@ -1,6 +1,8 @@
 //! A session for programs: its messages, and what a program decides about them.
 
-use teetap_rules::{Decide, Diagnostic, Message, Opening, PacketFacts, Program, Shared, Style, Verdict};
+use teetap_rules::{
+    Decide, Diagnostic, Effect, Message, Opening, PacketFacts, Program, Shared, Style, Verdict,
+};
 use teetap_wire::def::{Datum, Registry};
 use teetap_wire::{Dir, Proto, Seq, identify};
 
@@ -74,4 +76,10 @@ pub(crate) fn first_copy<'a>((dir, data): &'a (Dir, Vec<u8>), at: u64) -> Messag
 /// The verdict on one message of a new session.
 pub(crate) fn verdict(source: &str, message: &(Dir, Vec<u8>)) -> Verdict {
     decide(&mut *program(source).open(OPENING, None), message, OPENING.at)
+}
+
+/// The verdict on one message of a new session, and the effects.
+pub(crate) fn outcome(source: &str, message: &(Dir, Vec<u8>)) -> (Verdict, Vec<Effect>) {
+    let mut state = program(source).open(OPENING, None);
+    (decide(&mut *state, message, OPENING.at), state.effects())
 }

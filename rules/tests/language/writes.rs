@@ -1,10 +1,10 @@
 //! Actions that write: fields of messages, and messages of a rule's own.
 
-use teetap_rules::{Opening, Verdict};
+use teetap_rules::{Effect, Opening, Verdict};
 use teetap_wire::def::{Datum, Decoded, Registry, Source};
 use teetap_wire::{Dir, Proto};
 
-use crate::stage::{OPENING, decide, message, program, say, verdict, wrong};
+use crate::stage::{OPENING, decide, message, outcome, program, say, wrong};
 
 fn chat(client: i64, text: &str) -> (Dir, Vec<u8>) {
     let fields = [("client_id", Datum::Int(client)), ("message", text.into())];
@@ -13,8 +13,8 @@ fn chat(client: i64, text: &str) -> (Dir, Vec<u8>) {
 
 /// The bytes after the rules, of DDNet.
 fn edited(source: &str, message: &(Dir, Vec<u8>)) -> Vec<u8> {
-    let verdict = verdict(source, message);
-    assert_eq!(verdict.remarks, [], "{source}");
+    let (verdict, effects) = outcome(source, message);
+    assert_eq!(effects, [], "{source}");
     verdict.edit.unwrap_or_else(|| message.1.clone())
 }
 
@@ -135,15 +135,15 @@ fn replace_changes_what_matches() {
 }
 
 #[test]
-fn what_cannot_be_written_is_remarked_and_passes() {
-    let remark = |source: &str, message: &(Dir, Vec<u8>)| {
-        let verdict = verdict(source, message);
-        let Verdict { edit, remarks, .. } = verdict;
-        assert_eq!(edit, None, "{source}");
-        remarks
-            .into_iter()
-            .map(|remark| remark.failed.into_string())
-            .collect::<Vec<_>>()
+fn what_cannot_be_written_is_refuseded_and_passes() {
+    let refused = |source: &str, message: &(Dir, Vec<u8>)| {
+        let (verdict, effects) = outcome(source, message);
+        assert_eq!(verdict.edit, None, "{source}");
+        let why = |effect| match effect {
+            Effect::Failed { why, .. } => why.into_string(),
+            other => panic!("{other:?}"),
+        };
+        effects.into_iter().map(why).collect::<Vec<_>>()
     };
     for (source, expected) in [
         (
@@ -159,11 +159,18 @@ fn what_cannot_be_written_is_remarked_and_passes() {
             "the new `sv_chat.message` is longer than 1400 bytes",
         ),
     ] {
-        assert_eq!(remark(source, &chat(3, &"x".repeat(200))), [expected], "{source}");
+        assert_eq!(
+            refused(source, &chat(3, &"x".repeat(200))),
+            [expected],
+            "{source}"
+        );
     }
     // One notice in a second.
     let mut state = program("set .client_id = .client_id * 2000000000 when sv_chat").open(OPENING, None);
-    let mut count = |at: u64| decide(&mut *state, &chat(3, "x"), OPENING.at + at).remarks.len();
+    let mut count = |at: u64| {
+        decide(&mut *state, &chat(3, "x"), OPENING.at + at);
+        state.effects().len()
+    };
     assert_eq!(
         [count(0), count(999_999), count(1_000_000), count(1_000_001)],
         [1, 0, 1, 0]
@@ -172,13 +179,8 @@ fn what_cannot_be_written_is_remarked_and_passes() {
 
 /// The messages that rules make: the direction, `+` if vital, name and fields.
 fn made(source: &str, message: &(Dir, Vec<u8>)) -> [Vec<String>; 2] {
-    let Verdict {
-        before,
-        after,
-        remarks,
-        ..
-    } = verdict(source, message);
-    assert_eq!(remarks, [], "{source}");
+    let (Verdict { before, after, .. }, effects) = outcome(source, message);
+    assert_eq!(effects, [], "{source}");
     [before, after].map(|all| {
         let text = |made: teetap_rules::Made| {
             let found = Registry::builtin()
@@ -259,7 +261,7 @@ fn last_is_the_one_before() {
     for text in ["a", "b", "c"] {
         let verdict = decide(&mut *state, &say(text), OPENING.at);
         texts.push(verdict.after.first().map(|made| fields("sv_chat", &made.data)));
-        assert_eq!(verdict.remarks.len(), usize::from(text == "a"));
+        assert_eq!(state.effects().len(), usize::from(text == "a"));
     }
     let chat = |text: &str| Some(format!("team=0 client_id=0 message={text}"));
     assert_eq!(texts, [None, chat("a"), chat("b")]);

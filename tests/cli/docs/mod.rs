@@ -1,4 +1,4 @@
-//! README and docs/: links lead somewhere, the summary is complete, commands and filters are right.
+//! README and docs/: links lead somewhere, the summary is complete, commands, filters and rules are right.
 //!
 //! Law: a page that shows a command or a filter shows one that works. A `console` block is a list of commands, each after `$ `, with
 //! the output below it; `...` stands for lines that are left out. A `filter` block has a filter on each line, a `tap` block rules. Commands that need no

@@ -54,6 +54,7 @@ const NOTICES: &[(&str, &str)] = &[
         "rule_failed",
         r#"{"rule":"shout","why":"the value for `sv_chat.message` is missing"}"#,
     ),
+    ("rule_log", r#"{"rule":"chatlog","text":"nameless tee: hi"}"#),
     ("resync", "{}"),
     ("resynced", "{}"),
     ("resync_refused", r#"{"why":"the session is not online"}"#),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::Decide;
+use teetap_rules::{Decide, Effect, RuleId};
 use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
 
 use super::{
@@ -40,6 +40,9 @@ impl Link {
         }
         self.repeat_lone_accept(env);
         self.run_rules(env);
+        if self.is_closing() {
+            return;
+        }
         for dir in [Dir::C2s, Dir::S2c] {
             self.send_due(dir, Origin::Rule, env);
             self.resend_oldest(dir, env);
@@ -51,12 +54,47 @@ impl Link {
     fn run_rules(&mut self, env: &mut Env) {
         let due = |rules: &&mut Box<dyn Decide>| rules.deadline().is_some_and(|at| at <= env.now.0);
         let made = match self.rules.as_mut().filter(due) {
-            Some(rules) => rules.on_time(env.now.0),
+            Some(rules) => rules.on_time(env.now.0, &mut env.shared),
             None => return,
         };
         for made in made {
             let _noticed = self.inject(&made, Origin::Rule, env);
         }
+        self.carry_out_effects(env);
+    }
+
+    /// Carries out the effects of rules beside what becomes of messages. Returns true if the session is closing.
+    pub(super) fn carry_out_effects(&mut self, env: &mut Env) -> bool {
+        for (rule, why) in std::mem::take(&mut env.work.failed) {
+            let rule = rule_name(rule, env);
+            self.notice(
+                Notice::RuleFailed {
+                    rule,
+                    why: why.into(),
+                },
+                env,
+            );
+        }
+        let effects = self.rules.as_mut().map(|rules| rules.effects());
+        for effect in effects.unwrap_or_default() {
+            match effect {
+                Effect::Failed { rule, why } => {
+                    let rule = rule_name(rule, env);
+                    self.notice(Notice::RuleFailed { rule, why }, env);
+                }
+                Effect::Log { rule, text } => {
+                    let rule = rule_name(rule, env);
+                    self.notice(Notice::RuleLog { rule, text }, env);
+                }
+                Effect::Release { key } => {
+                    for dir in [Dir::C2s, Dir::S2c] {
+                        self.splice(dir).release_key(key);
+                    }
+                }
+                Effect::Close { side, reason } => self.close(side, reason.as_bytes(), env),
+            }
+        }
+        self.is_closing()
     }
 
     /// How long a peer of this kind lets a message go unacked before it closes; the proxy does the same for what
@@ -138,4 +176,10 @@ impl Link {
         env.out.close(self.upstream());
         self.report_state(State::Closed, None, None, env);
     }
+}
+
+/// Returns the name of a rule, or its text.
+fn rule_name(rule: RuleId, env: &Env) -> Box<str> {
+    let name = env.program.as_ref().and_then(|program| program.rule(rule));
+    name.unwrap_or_default().into()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Made, Opening, Program, Remark, Shared, impair::Channel};
+use teetap_rules::{Decide, Made, Opening, Program, RuleId, Shared, impair::Channel};
 use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
@@ -90,8 +90,9 @@ impl Env {
     }
 
     fn opening(&self, session: SessionId, at: Time, is_new: bool) -> Opening {
+        let seed = self.program.as_ref().and_then(|program| program.seed());
         Opening {
-            seed: self.config.seed,
+            seed: seed.unwrap_or(self.config.seed),
             session: session.0,
             at: at.0,
             is_new,
@@ -105,8 +106,8 @@ pub(crate) struct Work {
     pub(crate) composer: Composer,
     pub(crate) placed: Vec<Placed>,
     pub(crate) crossing: Vec<Made>,
-    /// The reports of rules about the last datagram.
-    pub(crate) remarks: Vec<Remark>,
+    /// What rules could not do with the last datagram.
+    pub(crate) failed: Vec<(RuleId, &'static str)>,
     /// Chunks that the last datagram announced and did not have.
     pub(crate) missing: u8,
 }

@@ -1,6 +1,5 @@
 //! A valid datagram crosses from one leg to the other.
 
-use teetap_rules::Remark;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
 
 use super::{
@@ -80,7 +79,6 @@ impl Link {
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.report_relayed(from, datagram, packet, odd_ack, mark, env);
-        self.report_remarks(env);
         if answer {
             self.answer_resend_request(from, env);
         }
@@ -90,6 +88,9 @@ impl Link {
             return;
         }
         self.send_crossing(env);
+        if self.carry_out_effects(env) {
+            return;
+        }
         self.send_due(Dir::C2s, Origin::Rule, env);
         self.send_due(Dir::S2c, Origin::Rule, env);
     }
@@ -138,7 +139,7 @@ impl Link {
             let is_first = chunk.header.vital.is_none_or(|u| splice.observe(u));
             if let Some(rules) = &mut rules {
                 if is_first && observes {
-                    rules.observe(&frame.message(&chunk));
+                    rules.observe(&frame.message(&chunk), &mut env.shared);
                 }
                 if let Some(u) = chunk.header.vital.filter(|_| measures) {
                     rules.on_sent(frame.now.0, u, chunk.header.resend);
@@ -228,7 +229,7 @@ impl Link {
             composer,
             placed,
             crossing,
-            remarks,
+            failed,
             missing: _,
         } = &mut env.work;
         composer.clear();
@@ -251,7 +252,7 @@ impl Link {
             rewrites,
             means,
             out: composer,
-            remarks,
+            failed,
             crossing,
             changed: &mut changed,
         };
@@ -335,15 +336,6 @@ impl Link {
             event.notes.push(Note { code, at: 0, len: 2 });
         }
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
-    }
-
-    /// Reports what rules could not do.
-    fn report_remarks(&mut self, env: &mut Env) {
-        for Remark { rule, failed } in std::mem::take(&mut env.work.remarks) {
-            let name = env.program.as_ref().and_then(|program| program.rule(rule));
-            let rule = name.unwrap_or_default().into();
-            self.notice(Notice::RuleFailed { rule, why: failed }, env);
-        }
     }
 
     /// Reports a full hold queue once each time it fills.

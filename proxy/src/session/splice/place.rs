@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Fate, Made, Order, Remark, Shared, Verdict};
+use teetap_rules::{Decide, Fate, Made, Order, RuleId, Shared, Verdict};
 use teetap_wire::{Chunk, Seq};
 
 use super::{Mode, Splice, log::Record};
@@ -32,8 +32,8 @@ pub(crate) struct Placing<'a> {
     pub(crate) means: Means<'a>,
     /// The payload that goes on.
     pub(crate) out: &'a mut Composer,
-    /// The reports of rules.
-    pub(crate) remarks: &'a mut Vec<Remark>,
+    /// What rules could not do.
+    pub(crate) failed: &'a mut Vec<(RuleId, &'static str)>,
     /// Messages made for the other direction.
     pub(crate) crossing: &'a mut Vec<Made>,
     /// True if the payload that goes on differs from the one that came.
@@ -61,11 +61,10 @@ impl Placing<'_> {
         };
         let message = self.frame.message(chunk);
         if !self.acts {
-            rules.observe(&message);
+            rules.observe(&message, self.shared);
             return Verdict::PASS;
         }
         let mut verdict = rules.decide(&message, self.shared);
-        self.remarks.append(&mut verdict.remarks);
         // What no chunk can carry cannot be sent; the original goes on.
         let proto = self.frame.proto;
         let made = verdict.before.len() + verdict.after.len();
@@ -81,10 +80,7 @@ impl Placing<'_> {
             None
         };
         if let (Some(why), Some(rule)) = (too_large, verdict.rules.last()) {
-            self.remarks.push(Remark {
-                rule: *rule,
-                failed: why.into(),
-            });
+            self.failed.push((*rule, why));
         }
         verdict
     }
@@ -112,7 +108,7 @@ impl Splice {
             if self.observe(u)
                 && let Some(rules) = to.rules.as_deref_mut()
             {
-                rules.observe(&to.frame.message(chunk));
+                rules.observe(&to.frame.message(chunk), to.shared);
             }
             let edit = to.rewritten(chunk.data);
             let data = edit.as_deref().unwrap_or(chunk.data);

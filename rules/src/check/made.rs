@@ -1,0 +1,155 @@
+//! The check of messages that rules make.
+
+use teetap_wire::def::{Class, Datum, Def, Dialect, Field, Type, Vitality};
+
+use super::checker::Checker;
+use super::deed::{Form, Template};
+use super::name::Named;
+use super::versions;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::eval::Value;
+use crate::span::Span;
+use crate::syntax::{self, Expr};
+
+impl Checker<'static> {
+    pub(super) fn template(&mut self, made: &syntax::Made) -> Option<Template> {
+        let named = self.message(&made.name)?;
+        if named.used < made.name.segments.len() {
+            let what = format!("`{}` is a field, not a message", made.name);
+            self.report(Diagnostic::new(Code::NotHere, made.span, what));
+            return None;
+        }
+        let mut defs = named.defs.clone();
+        defs.retain(|(_, def)| matches!(def.class, Class::System | Class::Game));
+        if defs.is_empty() {
+            let what = format!("`{}` is not a message of a session", named.label);
+            self.report(
+                Diagnostic::new(Code::NotHere, made.span, what)
+                    .note("rules make system and game messages, whose definition is known"),
+            );
+            return None;
+        }
+        if let Some(dir) = made.dir {
+            defs.retain(|(_, def)| def.way.allows(dir));
+            if defs.is_empty() {
+                let what = format!("`{}` is never sent {dir}", named.label);
+                self.report(Diagnostic::new(Code::NotHere, made.span, what));
+                return None;
+            }
+        }
+        let forms = self.forms(made, &named, &defs)?;
+        Some(Template {
+            what: named.label.into(),
+            dir: made.dir,
+            before: made.before,
+            forms,
+        })
+    }
+
+    fn forms(
+        &mut self,
+        made: &syntax::Made,
+        named: &Named<'static>,
+        defs: &[(Dialect, &'static Def)],
+    ) -> Option<Box<[Form]>> {
+        let mut forms: Vec<Option<Form>> = defs
+            .iter()
+            .map(|(dialect, def)| {
+                Some(Form {
+                    dialect: *dialect,
+                    def,
+                    vital: !made.nonvital && def.vitality != Vitality::NonVital,
+                    fields: Box::default(),
+                })
+            })
+            .collect();
+        let mut is_right = true;
+        for (name, expr) in &made.fields {
+            is_right &= self.given(named, defs, name, expr, &mut forms);
+        }
+        if !is_right {
+            return None;
+        }
+        let has: Vec<_> = forms
+            .iter()
+            .flatten()
+            .map(|form| (form.dialect, form.def))
+            .collect();
+        self.note_versions(&named.label, &has, made.span);
+        for form in forms.iter().flatten() {
+            self.try_form(form, made.span)?;
+        }
+        Some(forms.into_iter().flatten().collect())
+    }
+
+    /// Adds a field to each form. Those whose message cannot have it are removed. Returns false after an error.
+    fn given(
+        &mut self,
+        named: &Named<'static>,
+        defs: &[(Dialect, &'static Def)],
+        name: &syntax::Name,
+        expr: &Expr,
+        forms: &mut [Option<Form>],
+    ) -> bool {
+        let field = |def: &'static Def| def.parts(None).find(|(_, field)| *field.name == *name.text);
+        let fields: Vec<_> = defs
+            .iter()
+            .map(|(_, def)| field(def).map(|(_, field)| field))
+            .collect();
+        let known: Vec<&Field> = fields.iter().flatten().copied().collect();
+        if known.is_empty() {
+            let names: Vec<_> = defs
+                .iter()
+                .flat_map(|(_, def)| def.parts(None).map(|(_, field)| &*field.name))
+                .collect();
+            let text = format!("message `{}` has no field `{}`", named.label, name.text);
+            self.report(
+                Diagnostic::new(Code::UnknownField, name.span, text)
+                    .meant(teetap_wire::def::suggest(&name.text, names))
+                    .note(versions::fields(defs)),
+            );
+            return false;
+        }
+        if let Some(list) = known
+            .iter()
+            .find(|field| field.is_list() || matches!(field.ty, Type::Group { .. }))
+        {
+            let text = format!("`{}` is not one value; leave it out for its default", list.name);
+            self.report(Diagnostic::new(Code::WholeList, name.span, text));
+            return false;
+        }
+        let what = format!("{}.{}", named.label, name.text);
+        let Some(values) = self.values(&known, &what, expr) else {
+            return false;
+        };
+        let mut values = values.into_iter();
+        for (form, field) in forms.iter_mut().zip(&fields) {
+            let value = field.and_then(|_| values.next().flatten());
+            *form = form.take().zip(value).map(|(mut form, value)| {
+                let mut given = form.fields.into_vec();
+                given.push((name.text.as_str().into(), value));
+                form.fields = given.into();
+                form
+            });
+        }
+        true
+    }
+
+    /// Encodes a form whose values are all known, so that an error is reported before the start.
+    fn try_form(&mut self, form: &Form, span: Span) -> Option<()> {
+        let fixed = form.fields.iter().map(|(name, value)| match value {
+            Value::Fixed(datum) => Some((&**name, datum.clone())),
+            _ => None,
+        });
+        let Some(fields) = fixed.collect::<Option<Vec<_>>>() else {
+            return Some(());
+        };
+        match form.def.encode(&Datum::group(fields), &mut Vec::new()) {
+            Ok(()) => Some(()),
+            Err(error) => {
+                self.report(Diagnostic::new(Code::Impossible, span, error.to_string()));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Actions beside what becomes of a message: log, mark, close, hold, and rules that act at times.
+
+use std::time::Duration;
+
+use teetap_rules::{Effect, Fate, Opening, Order, RuleId, Shared};
+use teetap_wire::def::Datum;
+use teetap_wire::{Dir, Proto, Side};
+
+use crate::stage::{OPENING, decide, first_copy, message, outcome, program, say, wrong};
+
+fn chat(client: i64, text: &str) -> (Dir, Vec<u8>) {
+    let fields = [("client_id", Datum::Int(client)), ("message", text.into())];
+    (Dir::S2c, message("sv_chat", &fields))
+}
+
+/// The text that a rule reports.
+fn logged(source: &str, message: &(Dir, Vec<u8>)) -> Vec<String> {
+    let (verdict, effects) = outcome(source, message);
+    assert_eq!((verdict.fate, verdict.edit), (Fate::Pass, None));
+    let text = |effect| match effect {
+        Effect::Log {
+            rule: RuleId(0),
+            text,
+        } => text.into_string(),
+        other => panic!("{other:?}"),
+    };
+    effects.into_iter().map(text).collect()
+}
+
+#[test]
+fn log_reports_a_text_with_values() {
+    for (text, expected) in [
+        ("log", "sv_chat"),
+        ("log \"plain\"", "plain"),
+        ("log \"{sv_chat.client_id}: {.message}!\"", "3: hi there!"),
+        ("log \"{.client_id * 2 + 1} {len(.message)}\"", "7 8"),
+        ("log \"{t} {sess.proto} {sess.id}\"", "1.5s ddnet 3"),
+        ("log \"{sess.name}, {sess.rtt}, {cl_say.message}\"", "?, ?, ?"),
+        ("log \"{{}} \\\"{ n }\\\"\"", "{} \"1\""),
+    ] {
+        let source = format!("{text} when sv_chat");
+        let mut state = program(&source).open(OPENING, None);
+        decide(&mut *state, &chat(3, "hi there"), OPENING.at + 1_500_000);
+        let texts: Vec<_> = state
+            .effects()
+            .into_iter()
+            .map(|effect| format!("{effect:?}"))
+            .collect();
+        let wanted = Effect::Log {
+            rule: RuleId(0),
+            text: expected.into(),
+        };
+        assert_eq!(texts, [format!("{wanted:?}")], "{source}");
+        assert_eq!(logged(&source, &say("x")), [""; 0]);
+    }
+    // A peer cannot write into a terminal.
+    assert_eq!(
+        logged("log \"{.message}\" when sv_chat", &chat(3, "\x1b[2J")),
+        ["\u{fffd}[2J"]
+    );
+    let long = logged(
+        "log \"{.message}{.message}\" when sv_chat",
+        &chat(3, &"x".repeat(900)),
+    );
+    assert_eq!(long[0].len(), 1000);
+}
+
+/// What changes nothing leaves a direction as it is, and runs there.
+#[test]
+fn passive_rules_arm_nothing() {
+    let program = program("log when sv_chat\nmark when cl_say\nclose when sv_motd\ndrop when cl_emoticon");
+    let places = [(Proto::Ddnet, Dir::C2s), (Proto::Ddnet, Dir::S2c)];
+    assert_eq!(places.map(|(proto, dir)| program.acts(proto, dir)), [true, false]);
+    assert_eq!(places.map(|(proto, dir)| program.observes(proto, dir)), [true; 2]);
+    let mut state = program.open(OPENING, None);
+    state.observe(&first_copy(&chat(3, "x"), 5), &mut Shared::default());
+    let log = Effect::Log {
+        rule: RuleId(0),
+        text: "sv_chat".into(),
+    };
+    assert_eq!(state.effects(), [log]);
+    assert_eq!(state.effects(), []);
+    // A rule that changes messages does not run before it may.
+    let emoticon = (Dir::C2s, message("cl_emoticon", &[]));
+    state.observe(&first_copy(&emoticon, 5), &mut Shared::default());
+    assert_eq!(decide(&mut *state, &emoticon, 5).fate, Fate::Drop);
+}
+
+#[test]
+fn mark_names_the_rule() {
+    let (verdict, effects) = outcome("mark when cl_say\ndup when cl_say", &say("x"));
+    assert_eq!((verdict.rules, effects), (vec![RuleId(0), RuleId(1)], vec![]));
+}
+
+#[test]
+fn close_ends_the_session() {
+    for (action, side, reason) in [
+        ("close", None, ""),
+        ("close both \"kicked by test\"", None, "kicked by test"),
+        ("close client", Some(Side::Client), ""),
+        ("close server \"x\"", Some(Side::Server), "x"),
+    ] {
+        let source = format!("{action} when count(cl_say) > 1\ndrop when cl_say");
+        let mut state = program(&source).open(OPENING, None);
+        assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Drop);
+        assert_eq!(state.effects(), []);
+        // It ends the evaluation.
+        assert_eq!(decide(&mut *state, &say("x"), 5).fate, Fate::Pass);
+        let reason = reason.into();
+        assert_eq!(state.effects(), [Effect::Close { side, reason }], "{action}");
+    }
+}
+
+#[test]
+fn hold_waits_for_a_message() {
+    let hold = |source: &str| outcome(source, &chat(3, "x")).0.fate;
+    let fate = |max: u64, order| Fate::Hold {
+        key: 0,
+        max: Duration::from_secs(max),
+        order,
+    };
+    let until = "until cl_say.message == \"go\"";
+    assert_eq!(hold(&format!("hold {until} when sv_chat")), fate(30, Order::Kept));
+    assert_eq!(
+        hold(&format!("hold {until} max 5s unordered when sv_chat")),
+        fate(5, Order::Free)
+    );
+    let source = format!("hold {until} when sv_chat");
+    let program = program(&source);
+    assert!(program.observes(Proto::Ddnet, Dir::C2s) && !program.acts(Proto::Ddnet, Dir::C2s));
+    let mut state = program.open(OPENING, None);
+    let mut releases = |text: &str| {
+        state.observe(&first_copy(&say(text), 5), &mut Shared::default());
+        state.effects()
+    };
+    assert_eq!(releases("no"), []);
+    let release = [Effect::Release { key: 0 }];
+    assert_eq!(
+        (releases("go"), releases("go")),
+        (release.to_vec(), release.to_vec())
+    );
+    // A state that holds already holds nothing.
+    let mut state = crate::stage::program("hold until seen(cl_say) when sv_chat").open(OPENING, None);
+    assert_ne!(decide(&mut *state, &chat(3, "x"), 5).fate, Fate::Pass);
+    state.observe(&first_copy(&say("x"), 5), &mut Shared::default());
+    assert_eq!(decide(&mut *state, &chat(3, "x"), 5).fate, Fate::Pass);
+}
+
+fn second(number: u64) -> u64 {
+    OPENING.at + number * 1_000_000
+}
+
+#[test]
+fn timers_run_from_the_start_of_the_game() {
+    let source = "inject s2c sv_chat{client_id: -1, message: \"tick\"}, log \"tock\" every 5s";
+    let program = program(source);
+    assert!(program.observes(Proto::Ddnet, Dir::C2s));
+    let mut state = program.open(OPENING, None);
+    let shared = &mut Shared::default();
+    assert_eq!(state.deadline(), None);
+    let enter = (Dir::C2s, message("enter_game", &[]));
+    state.observe(&first_copy(&enter, second(2)), shared);
+    assert_eq!(state.deadline(), Some(second(7)));
+    assert_eq!(state.on_time(second(7) - 1, shared), []);
+    let made = state.on_time(second(7), shared);
+    assert_eq!((made.len(), made[0].dir, made[0].vital), (1, Dir::S2c, true));
+    assert_eq!(made[0].data, chat(-1, "tick").1);
+    let tock = Effect::Log {
+        rule: RuleId(0),
+        text: "tock".into(),
+    };
+    assert_eq!(state.effects(), [tock]);
+    // Entering again changes nothing, and late ones are not made up for.
+    state.observe(&first_copy(&enter, second(8)), shared);
+    assert_eq!(state.deadline(), Some(second(12)));
+    assert_eq!(state.on_time(second(23), shared).len(), 1);
+    assert_eq!(state.deadline(), Some(second(27)));
+    // A reload keeps the time; a program that is set later starts with the next message.
+    let late = Opening {
+        is_new: false,
+        ..OPENING
+    };
+    let mut state = program.open(late, Some(state));
+    assert_eq!(state.deadline(), Some(second(27)));
+    state = program.open(late, None);
+    assert_eq!(state.deadline(), None);
+    state.observe(&first_copy(&say("x"), second(30)), shared);
+    assert_eq!(state.deadline(), Some(second(35)));
+}
+
+#[test]
+fn timers_have_modifiers() {
+    let enter = (Dir::C2s, message("enter_game", &[]));
+    let ticks = |modifiers: &str| {
+        let source = format!("inject s2c sv_motd every 1s {modifiers}");
+        let mut state = program(&source).open(OPENING, None);
+        let shared = &mut Shared::default();
+        state.observe(&first_copy(&enter, second(0)), shared);
+        let tick = |number| state.on_time(second(number), shared).len();
+        (1..=10)
+            .map(tick)
+            .map(|count| if count > 0 { 'x' } else { '.' })
+            .collect::<String>()
+    };
+    assert_eq!(ticks(""), "xxxxxxxxxx");
+    assert_eq!(ticks("skip 2 first 3"), "..xxx.....");
+    assert_eq!(ticks("from 3s to 6s"), "..xxx.....");
+    assert_eq!(ticks("max 2 per 5s"), "xx...xx...");
+    let drawn = ticks("chance 50%");
+    assert!((2..9).contains(&drawn.matches('x').count()), "{drawn}");
+}
+
+#[test]
+fn wrong_effects_are_reported() {
+    for (source, expected) in [
+        (
+            "log \"{.mesage}\" when sv_chat",
+            &["1:8 E103 message `sv_chat` has no field `mesage`"][..],
+        ),
+        (
+            "log \"{\" when sv_chat",
+            &["1:7 E002 a string without its closing `\"`"],
+        ),
+        ("log \"}\" when sv_chat", &["1:6 E001 unmatched `}`"]),
+        (
+            "log \"x when sv_chat",
+            &["1:5 E002 a string without its closing `\"`"],
+        ),
+        (
+            "hold when sv_chat",
+            &["1:6 E001 expected `until`, as in `hold until seen(enter_game)`, found `when`"],
+        ),
+        (
+            "hold until cl_sya when sv_chat",
+            &["1:12 E101 unknown message `cl_sya`"],
+        ),
+        ("drop every 5s", &["1:1 E102 `drop` needs a message"]),
+        ("log every 5s", &["1:1 E102 `log` needs a message"]),
+        (
+            "reply sv_chat every 5s",
+            &["1:1 E102 `reply sv_chat` needs a message"],
+        ),
+        (
+            "inject s2c sv_chat{client_id: len(.message)} every 5s",
+            &["1:1 E102 `inject s2c sv_chat{client_id: len(.message)}` needs a message"],
+        ),
+        (
+            "inject s2c sv_motd every 5",
+            &["1:20 E001 expected `,` or `when`, found `every`"],
+        ),
+        (
+            "seed",
+            &["1:5 E001 expected a number, as in `seed 42`, found the end"],
+        ),
+        ("seed 5s", &["1:6 E202 expected a number, found `5s`"]),
+        ("seed 5 6", &["1:8 E001 expected the end of the line, found `6`"]),
+        ("seed 5\nseed 6", &["2:1 E012 `seed` stands twice"]),
+    ] {
+        assert_eq!(wrong(source), expected, "{source}");
+    }
+    // A rule may have that name.
+    assert_eq!(program("seed: drop when cl_say").rule(RuleId(0)), Some("seed"));
+    assert_eq!(
+        (program("seed 0x10").seed(), program("").seed()),
+        (Some(16), None)
+    );
+}
+
+#[test]
+fn the_text_of_a_rule_is_canonical() {
+    for (source, expected) in [
+        (
+            "log \"{ n+1 }{{ \\\"\" when sv_chat",
+            "log \"{n + 1}{{ \\\"\" when sv_chat",
+        ),
+        ("close when c2s", "close both \"\" when c2s"),
+        (
+            "hold until seen(enter_game) unordered when s2c",
+            "hold until seen(enter_game) max 30s unordered when s2c",
+        ),
+        ("log \"x\"  once every 1500ms", "log \"x\" every 1500ms once"),
+    ] {
+        assert_eq!(program(source).rule(RuleId(0)), Some(expected));
+        assert_eq!(program(expected).rule(RuleId(0)), Some(expected));
+    }
+}
