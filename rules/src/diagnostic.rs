@@ -75,6 +75,9 @@ codes! {
     BadRange        "E209" Error   "a range whose end is before its start"
     NeverMatches    "W301" Warning "no message that the games send can match"
     OutOfRange      "W302" Warning "a value that the games never send"
+    Hidden          "W303" Warning "a rule that an earlier one hides"
+    NeverResent     "W304" Warning "`lose` on messages that are never sent again"
+    HeldJoin        "W305" Warning "a held message that holds the join"
     SomeVersions    "N401" Note    "exists only in some protocol versions"
     OneOfSeveral    "N402" Note    "only one of several messages that may be meant"
 }

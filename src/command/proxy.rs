@@ -135,7 +135,8 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Reads definitions, starts the log and the clock, and draws the secret, and a seed where none is given.
+    /// Reads definitions, starts the log and the clock, and draws the secret, and a seed where neither an option nor
+    /// the rules have one.
     pub(super) fn new(options: &RunOptions, proto: Option<Proto>) -> anyhow::Result<Self> {
         let log = options.log.as_deref().map(Log::start).transpose()?;
         log::expression("--filter", options.filter.filter.as_deref());
@@ -156,7 +157,10 @@ impl Setup {
         };
         let drawn = entropy::<4>().map_err(Failure::network)?;
         // Four bytes: short enough to be typed again.
-        let seed = options.seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
+        let seed = options
+            .seed
+            .or(program.as_ref().and_then(|program| program.seed()));
+        let seed = seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
         let input_log = options.input_log.clone().map(|path| InputLog {
             path,
             version: env!("CARGO_PKG_VERSION"),

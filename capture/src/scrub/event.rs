@@ -62,7 +62,7 @@ impl Scrubber {
             | Notice::UpstreamFailed { error: text }
             | Notice::RedirectPasses { why: text, .. }
             | Notice::Other { text, .. } => *text = self.text(text).into(),
-            Notice::RuleFailed { rule, why } | Notice::RuleLog { rule, text: why } => {
+            Notice::RuleFailed { rule, why } | Notice::RuleLog { rule, logged: why } => {
                 *rule = self.text(rule).into();
                 *why = self.text(why).into();
             }

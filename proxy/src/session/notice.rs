@@ -197,9 +197,9 @@ notices! {
     RuleLog "rule_log" Info {
         /// The name of the rule, or its text.
         rule: Box<str>,
-        /// The text.
-        text: Box<str>,
-    } => "rule {rule:?}: {text}";
+        /// The text of the rule.
+        logged: Box<str>,
+    } => "rule {rule:?}: {logged}";
 
     /// The server is made to send a complete snapshot: acks are removed from the client's inputs.
     Resync "resync" Info

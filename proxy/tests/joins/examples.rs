@@ -333,7 +333,7 @@ fn a_rule_logs_and_changes_nothing() {
         bench.is(&format!("S a1 1{a}"), &[&format!("C a1 1{a}")]);
         // A repeat is not logged again, and the direction keeps its numbers.
         bench.is(&format!("S a1 1*{a}"), &[&format!("C a1 1*{a}")]);
-        let [teetap_proxy::session::Notice::RuleLog { rule, text }] = &*bench.notices else {
+        let [teetap_proxy::session::Notice::RuleLog { rule, logged: text }] = &*bench.notices else {
             panic!("{:?}", bench.notices);
         };
         assert_eq!(&**rule, "chatlog");

@@ -43,6 +43,8 @@ pub(super) struct Rule {
     pub(super) identity: Box<str>,
     /// The hash of the identity.
     pub(super) hash: u64,
+    /// The place in the text.
+    pub(super) span: Span,
     /// The actions as written.
     pub(super) actions: Vec<Action>,
     pub(super) deeds: Vec<Deed>,
@@ -76,10 +78,33 @@ pub(super) struct Limits {
     pub(super) to: Option<Duration>,
 }
 
+impl Limits {
+    /// Returns true if they let the rule act on every match.
+    pub(super) const fn is_unlimited(&self) -> bool {
+        matches!(
+            self,
+            Self {
+                chance: None,
+                every: None,
+                skip: 0,
+                first: None,
+                max: None,
+                from: None,
+                to: None,
+            }
+        )
+    }
+}
+
 impl Rule {
     /// Returns true if it can match a message of this direction.
     pub(super) fn reaches(&self, proto: Proto, dir: Dir) -> bool {
         self.reach.contains(&(proto, dir))
+    }
+
+    /// Returns true if it can match a message of this direction in any protocol.
+    pub(super) fn reaches_dir(&self, dir: Dir) -> bool {
+        self.reach.iter().any(|(_, of)| *of == dir)
     }
 
     /// Returns true if it makes random decisions.
@@ -261,6 +286,7 @@ impl Checker {
             identity,
             is_passive: rule.actions.iter().all(Action::is_passive),
             actions: rule.actions,
+            span: rule.span,
             deeds,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
             when,

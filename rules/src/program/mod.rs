@@ -10,6 +10,7 @@
 //! | `compile` | from text to rules and link lines |
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
+//! | `warnings` | warnings about rules that hide others or hold too much |
 //! | `write` | the actions that write fields and messages |
 //! | `state` | the memory of rules about one session, and their decisions |
 
@@ -18,6 +19,7 @@ mod compile;
 mod profile;
 mod progress;
 mod state;
+mod warnings;
 mod write;
 
 use std::{fmt, sync::Arc};
@@ -25,7 +27,7 @@ use std::{fmt, sync::Arc};
 use teetap_wire::def::Registry;
 use teetap_wire::{Dir, Proto};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, sort};
 use crate::impair::{Channel, Links};
 use crate::verdict::{Decide, RuleId};
 
@@ -82,7 +84,7 @@ pub trait Logic: Send + Sync {
     /// of its rules may be carried over.
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide>;
 
-    /// Returns the seed that the program has for its random decisions.
+    /// Returns the seed that the text has. The caller puts it into [`Opening::seed`], if no other is wanted.
     fn seed(&self) -> Option<u64> {
         None
     }
@@ -119,7 +121,9 @@ impl Program {
         source: &str,
         registry: &'static Registry,
     ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (rules, diagnostics) = compile::compile(source, registry)?;
+        let (rules, mut diagnostics) = compile::compile(source, registry)?;
+        diagnostics.extend(warnings::warnings(&rules.rules, registry));
+        sort(&mut diagnostics);
         Ok((Self::new(source, rules), diagnostics))
     }
 

@@ -65,7 +65,7 @@ fn log_reports_a_text_with_values() {
     assert_eq!(long[0].len(), 1000);
 }
 
-/// What changes nothing leaves a direction as it is, and runs there.
+/// A rule that changes nothing leaves a direction as it is, and runs there.
 #[test]
 fn passive_rules_arm_nothing() {
     let program = program("log when sv_chat\nmark when cl_say\nclose when sv_motd\ndrop when cl_emoticon");

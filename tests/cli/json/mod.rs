@@ -54,7 +54,7 @@ const NOTICES: &[(&str, &str)] = &[
         "rule_failed",
         r#"{"rule":"shout","why":"the value for `sv_chat.message` is missing"}"#,
     ),
-    ("rule_log", r#"{"rule":"chatlog","text":"nameless tee: hi"}"#),
+    ("rule_log", r#"{"rule":"chatlog","logged":"nameless tee: hi"}"#),
     ("resync", "{}"),
     ("resynced", "{}"),
     ("resync_refused", r#"{"why":"the session is not online"}"#),

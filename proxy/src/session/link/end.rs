@@ -84,7 +84,7 @@ impl Link {
                 }
                 Effect::Log { rule, text } => {
                     let rule = rule_name(rule, env);
-                    self.notice(Notice::RuleLog { rule, text }, env);
+                    self.notice(Notice::RuleLog { rule, logged: text }, env);
                 }
                 Effect::Release { key } => {
                     for dir in [Dir::C2s, Dir::S2c] {

@@ -90,9 +90,8 @@ impl Env {
     }
 
     fn opening(&self, session: SessionId, at: Time, is_new: bool) -> Opening {
-        let seed = self.program.as_ref().and_then(|program| program.seed());
         Opening {
-            seed: seed.unwrap_or(self.config.seed),
+            seed: self.config.seed,
             session: session.0,
             at: at.0,
             is_new,
@@ -106,7 +105,7 @@ pub(crate) struct Work {
     pub(crate) composer: Composer,
     pub(crate) placed: Vec<Placed>,
     pub(crate) crossing: Vec<Made>,
-    /// What rules could not do with the last datagram.
+    /// Failures of rules in the last datagram.
     pub(crate) failed: Vec<(RuleId, &'static str)>,
     /// Chunks that the last datagram announced and did not have.
     pub(crate) missing: u8,

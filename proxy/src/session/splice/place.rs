@@ -32,7 +32,7 @@ pub(crate) struct Placing<'a> {
     pub(crate) means: Means<'a>,
     /// The payload that goes on.
     pub(crate) out: &'a mut Composer,
-    /// What rules could not do.
+    /// Failures of rules.
     pub(crate) failed: &'a mut Vec<(RuleId, &'static str)>,
     /// Messages made for the other direction.
     pub(crate) crossing: &'a mut Vec<Made>,
