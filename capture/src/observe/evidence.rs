@@ -174,8 +174,8 @@ fn weigh_chunks(packet: &Packet<'_>, sender: &mut Option<Side>) -> i32 {
         };
         *sender = sender.or(only_sender(packet.proto, id));
     }
-    let asks = packet.proto == Proto::V7 && packet.header.flags.contains(Flags::RESEND);
-    match (chunks.notes().is_empty(), asks) {
+    let requests = packet.proto == Proto::V7 && packet.header.flags.contains(Flags::RESEND);
+    match (chunks.notes().is_empty(), requests) {
         (true, false) => EXACT,
         (true, true) => EXACT_RESEND,
         (false, _) => WRONG,

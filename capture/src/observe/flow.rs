@@ -33,11 +33,11 @@ pub(super) enum Verdict {
 pub(super) struct Peers {
     pub(super) proto: Proto,
     pub(super) low_is_client: bool,
-    /// How sure it is.
+    /// The certainty of it.
     pub(super) found: Found,
 }
 
-/// How sure a verdict is.
+/// The certainty of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// A handshake showed it.
@@ -55,7 +55,7 @@ pub(super) struct Flow {
     /// The last datagram, by the observer's own time.
     pub(super) last: Time,
     /// The last datagram, by the time of the recording; `None` before the first.
-    pub(super) heard: Option<Time>,
+    pub(super) last_recorded: Option<Time>,
     /// True if a long silence came before the current datagram.
     pub(super) was_quiet: bool,
     /// Datagrams that wait for the verdict.
@@ -65,7 +65,7 @@ pub(super) struct Flow {
     /// Bytes that the lower and the higher address sent.
     pub(super) bytes: [u64; 2],
     /// The session in the events so far.
-    pub(super) told: Told,
+    pub(super) emitted: Emitted,
     evidence: Evidence,
     seen: u32,
     /// True once the server has answered CONNECT.
@@ -79,7 +79,7 @@ pub(super) struct Flow {
 
 /// The session in the events so far.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Emitted {
     pub(super) session: Option<SessionId>,
     pub(super) state: Option<State>,
     /// Datagrams of client and server.
@@ -93,13 +93,13 @@ pub(super) struct Told {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hello {
     /// The client requests a session, or a token first.
-    Asks(Proto),
+    Requests(Proto),
     /// The server gives a token of 0.7.
-    Gives,
+    GivesToken,
     /// The server accepts.
     Accepts(Proto),
-    /// The client of 0.6 acknowledges it.
-    TakesNote(Proto),
+    /// The client of 0.6 acknowledges the acceptance.
+    Acknowledges(Proto),
 }
 
 impl Flow {
@@ -107,12 +107,12 @@ impl Flow {
         Self {
             verdict: Verdict::Open,
             last: now,
-            heard: None,
+            last_recorded: None,
             was_quiet: false,
             waiting: 0,
             is_over: false,
             bytes: [0; 2],
-            told: Told::default(),
+            emitted: Emitted::default(),
             evidence: Evidence::default(),
             seen: 0,
             answered: false,
@@ -176,7 +176,7 @@ impl Flow {
 
     /// Returns true after a long silence, by the time of the recording.
     pub(super) fn is_silent(&self, now: Time) -> bool {
-        self.heard.is_some_and(|heard| now.since(heard) >= IDLE)
+        self.last_recorded.is_some_and(|last| now.since(last) >= IDLE)
     }
 
     /// Returns true if nothing is known of it.
@@ -193,18 +193,18 @@ impl Flow {
             })
         };
         match (hello, self.verdict) {
-            (Hello::Asks(_), _) if self.closed || self.was_quiet => return true,
-            (Hello::Asks(asked), Verdict::Open | Verdict::Foreign) => {
+            (Hello::Requests(_), _) if self.closed || self.was_quiet => return true,
+            (Hello::Requests(proto), Verdict::Open | Verdict::Foreign) => {
                 if !self.is_blank() {
                     return true;
                 }
-                self.verdict = peers(asked, from_low);
+                self.verdict = peers(proto, from_low);
             }
-            (Hello::Asks(asked), Verdict::Peers(known)) if known.low_is_client == from_low => {
+            (Hello::Requests(proto), Verdict::Peers(known)) if known.low_is_client == from_low => {
                 if self.talked {
-                    self.candidate = Some(asked);
+                    self.candidate = Some(proto);
                 } else if !self.answered {
-                    self.verdict = peers(asked, from_low);
+                    self.verdict = peers(proto, from_low);
                 }
             }
             (Hello::Accepts(proto), Verdict::Peers(known)) if known.low_is_client != from_low => {
@@ -220,10 +220,10 @@ impl Flow {
                 self.verdict = peers(proto, !from_low);
                 self.answered = true;
             }
-            (Hello::Gives, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
-            (Hello::TakesNote(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
+            (Hello::GivesToken, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
+            (Hello::Acknowledges(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
             // The server's answer is missing, but this shows which one it was.
-            (Hello::TakesNote(proto), Verdict::Peers(known))
+            (Hello::Acknowledges(proto), Verdict::Peers(known))
                 if known.low_is_client == from_low && !self.answered && !self.talked =>
             {
                 self.verdict = peers(proto, from_low);
@@ -272,12 +272,12 @@ impl Peers {
 /// Returns the handshake of an unmistakable datagram.
 fn hello(datagram: &[u8]) -> Option<Hello> {
     match detect(datagram) {
-        First::Connect { proto, .. } => return Some(Hello::Asks(proto)),
-        First::Connect7 { .. } => return Some(Hello::Asks(Proto::V7)),
+        First::Connect { proto, .. } => return Some(Hello::Requests(proto)),
+        First::Connect7 { .. } => return Some(Hello::Requests(Proto::V7)),
         First::TokenRequest { header_token, .. } if header_token == Token::NONE => {
-            return Some(Hello::Asks(Proto::V7));
+            return Some(Hello::Requests(Proto::V7));
         }
-        First::TokenRequest { .. } => return Some(Hello::Gives),
+        First::TokenRequest { .. } => return Some(Hello::GivesToken),
         _ => {}
     }
     match *datagram {
@@ -287,8 +287,8 @@ fn hello(datagram: &[u8]) -> Option<Hello> {
         [0x04, 0, 0, _, _, _, _, 2] | [0x04, 0, 0, _, _, _, _, 2, _, _, _, _] => {
             Some(Hello::Accepts(Proto::V7))
         }
-        [0x10, 0, 0, 3] => Some(Hello::TakesNote(Proto::V6)),
-        [0x10, 0, 0, 3, _, _, _, _] => Some(Hello::TakesNote(Proto::Ddnet)),
+        [0x10, 0, 0, 3] => Some(Hello::Acknowledges(Proto::V6)),
+        [0x10, 0, 0, 3, _, _, _, _] => Some(Hello::Acknowledges(Proto::Ddnet)),
         _ => None,
     }
 }

@@ -36,9 +36,10 @@ pub(super) struct Flows {
     open: BTreeMap<Pair, FlowId>,
     /// The last few of them again, each in the slot of its ports.
     recent: Box<[Option<(Pair, FlowId)>]>,
-    /// The open flows by a time of a datagram: not always the last one, which is in `heard` of each flow.
+    /// The open flows by a time of a datagram: not always the last one, which is `last` of the flow.
     queue: BTreeSet<(Time, FlowId)>,
-    heard: Vec<Time>,
+    /// By number, the time of the flow in the queue.
+    queued: Vec<Time>,
 }
 
 impl Flows {
@@ -77,7 +78,7 @@ impl Flows {
     pub(super) fn add(&mut self, pair: Pair, flow: Flow) -> FlowId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
-            self.heard.push(Time::ZERO);
+            self.queued.push(Time::ZERO);
             FlowId(self.slots.len() - 1)
         });
         self.enqueue(id, flow.last);
@@ -107,9 +108,9 @@ impl Flows {
     /// Returns the open flow that was silent longest.
     pub(super) fn idlest(&mut self) -> Option<FlowId> {
         loop {
-            let (heard, id) = *self.queue.first()?;
-            let last = self.get(id).map_or(heard, |(_, flow)| flow.last);
-            if last == heard {
+            let (time, id) = *self.queue.first()?;
+            let last = self.get(id).map_or(time, |(_, flow)| flow.last);
+            if last == time {
                 return Some(id);
             }
             self.dequeue(id);
@@ -117,16 +118,16 @@ impl Flows {
         }
     }
 
-    fn enqueue(&mut self, id: FlowId, heard: Time) {
-        self.queue.insert((heard, id));
-        if let Some(place) = self.heard.get_mut(id.0) {
-            *place = heard;
+    fn enqueue(&mut self, id: FlowId, time: Time) {
+        self.queue.insert((time, id));
+        if let Some(place) = self.queued.get_mut(id.0) {
+            *place = time;
         }
     }
 
     fn dequeue(&mut self, id: FlowId) {
-        if let Some(heard) = self.heard.get(id.0) {
-            self.queue.remove(&(*heard, id));
+        if let Some(time) = self.queued.get(id.0) {
+            self.queue.remove(&(*time, id));
         }
     }
 

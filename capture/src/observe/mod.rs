@@ -21,10 +21,10 @@
 //!
 //! Acks are not checked: a check needs all datagrams of a session from its start.
 
+mod emit;
 mod evidence;
 mod flow;
 mod flows;
-mod tell;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -155,13 +155,13 @@ impl Observer {
         }
         let mut is_decided = is_connless(bytes);
         if let Some((_, flow)) = self.flows.get_mut(id) {
-            (flow.last, flow.heard) = (self.now, Some(at));
+            (flow.last, flow.last_recorded) = (self.now, Some(at));
             let [low, high] = &mut flow.bytes;
             *(if from_low { low } else { high }) += bytes.len() as u64;
             is_decided |= flow.verdict != Verdict::Open;
         }
         if is_decided && self.waiting.is_empty() {
-            return self.tell(at, id, from_low, bytes, len);
+            return self.emit(at, id, from_low, bytes, len);
         }
         self.wait(at, id, from_low, bytes, len);
         self.settle();
@@ -201,7 +201,7 @@ impl Observer {
         }
         while let Some(id) = self.waiting.front().map(|first| first.flow) {
             self.decide(id);
-            self.tell_first();
+            self.emit_first();
         }
     }
 
@@ -289,7 +289,7 @@ impl Observer {
                 }
                 self.decide(id);
             }
-            self.tell_first();
+            self.emit_first();
         }
     }
 

@@ -108,15 +108,16 @@ fn every_recorded_session_is_found_whole() {
             (0, packets.len() as u64),
             "{name}"
         );
-        let told = events
+        let emitted = events
             .iter()
             .filter(|event| matches!(event.what, What::Datagram(_) | What::Connless(_)));
         assert!(
-            told.clone()
+            emitted
+                .clone()
                 .map(|event| event.at)
                 .eq(sightings(&packets).map(|sighting| sighting.at))
         );
-        let odd = told
+        let odd = emitted
             .filter(|event| matches!(&event.what, What::Datagram(datagram) if !datagram.notes.is_empty()));
         assert_eq!(odd.count(), 0, "{name}");
     }
@@ -295,7 +296,7 @@ fn strangers(number: u16) -> Vec<(bool, Vec<u8>)> {
 }
 
 #[test]
-fn what_is_not_understood_is_counted_and_told_once() {
+fn what_is_not_understood_is_counted_and_reported_once() {
     for number in [0, 1] {
         let (events, tally) = observe(script(&strangers(number), number, 0));
         assert_eq!((tally.foreign, tally.sessions), (20, 0), "{events:?}");
@@ -344,7 +345,7 @@ fn idle_sessions_and_surplus_ones_are_dropped() {
 proptest! {
     /// Any datagrams between few addresses, and bytes of real ones changed: all are emitted or counted, in order.
     #[test]
-    fn any_datagrams_are_told_or_counted(
+    fn any_datagrams_are_emitted_or_counted(
         datagrams in prop::collection::vec((any::<bool>(), 0u16..3, prop::collection::vec(any::<u8>(), 0..80), any::<prop::sample::Index>(), 0usize..100), 1..200),
     ) {
         let real = only_session("dd-session");
@@ -366,8 +367,8 @@ proptest! {
         });
         let (events, tally) = observe(sightings);
         prop_assert!(events.is_sorted_by_key(|event| event.at));
-        let told = events.iter().filter(|event| matches!(event.what, What::Datagram(_) | What::Connless(_))).count();
-        prop_assert_eq!(told as u64 + tally.foreign, count);
-        prop_assert_eq!(tally.c2s.datagrams + tally.s2c.datagrams, told as u64);
+        let emitted = events.iter().filter(|event| matches!(event.what, What::Datagram(_) | What::Connless(_))).count();
+        prop_assert_eq!(emitted as u64 + tally.foreign, count);
+        prop_assert_eq!(tally.c2s.datagrams + tally.s2c.datagrams, emitted as u64);
     }
 }

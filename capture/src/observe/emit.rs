@@ -9,7 +9,7 @@ use teetap_wire::{
 
 use super::{
     Observer, Wait, Waiting, filled_up,
-    flow::{Found, Peers, Told, Verdict},
+    flow::{Emitted, Found, Peers, Verdict},
     flows::{FlowId, Pair},
 };
 use teetap_proxy::session::{
@@ -17,7 +17,7 @@ use teetap_proxy::session::{
 };
 
 /// A datagram to be emitted.
-struct Telling<'a> {
+struct Emission<'a> {
     at: Time,
     pair: Pair,
     peers: Peers,
@@ -26,7 +26,7 @@ struct Telling<'a> {
     len: usize,
 }
 
-impl Telling<'_> {
+impl Emission<'_> {
     /// Returns the note about bytes that are missing.
     fn missing(&self) -> Option<Note> {
         let (at, len) = (self.bytes.len(), self.len.saturating_sub(self.bytes.len()));
@@ -43,7 +43,7 @@ impl Telling<'_> {
 #[derive(Default)]
 struct Kind {
     /// The protocol that the client requests.
-    asks: Option<Proto>,
+    requests: Option<Proto>,
     /// True for a token that is requested or given: there is no session yet.
     is_token: bool,
     accepts: bool,
@@ -55,7 +55,7 @@ struct Kind {
 
 impl Observer {
     /// Emits the first that waits; its flow is decided, or no longer matters.
-    pub(super) fn tell_first(&mut self) {
+    pub(super) fn emit_first(&mut self) {
         let Some(Waiting {
             at, flow: id, what, ..
         }) = self.waiting.pop_front()
@@ -69,16 +69,16 @@ impl Observer {
         let is_last = flow.is_over && flow.waiting == 0;
         match what {
             Wait::Datagram { from_low, bytes, len } => {
-                self.tell(at, id, from_low, &bytes, len);
+                self.emit(at, id, from_low, &bytes, len);
             }
             Wait::Restart => {
-                let session = self.told(id).and_then(|told| told.session);
+                let session = self.emitted(id).and_then(|emitted| emitted.session);
                 if session.is_some() {
                     self.event(at, session, What::Notice(Notice::Restart));
-                    self.tell_end(at, id);
+                    self.emit_end(at, id);
                 }
             }
-            Wait::Idle => self.tell_end(at, id),
+            Wait::Idle => self.emit_end(at, id),
         }
         if is_last {
             self.flows.remove(id);
@@ -86,17 +86,17 @@ impl Observer {
     }
 
     /// Emits a datagram; its flow is decided, or no longer matters.
-    pub(super) fn tell(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
+    pub(super) fn emit(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
         if is_connless(bytes) {
-            return self.tell_connless(at, id, from_low, bytes, len);
+            return self.emit_connless(at, id, from_low, bytes, len);
         }
         let Some((pair, flow)) = self.flows.get(id) else {
             return;
         };
         let Verdict::Peers(peers) = flow.verdict else {
-            return self.tell_foreign(at, id, from_low, len);
+            return self.emit_foreign(at, id, from_low, len);
         };
-        let telling = Telling {
+        let emission = Emission {
             at,
             pair: *pair,
             peers,
@@ -104,11 +104,11 @@ impl Observer {
             bytes,
             len,
         };
-        self.tell_datagram(id, &telling);
+        self.emit_datagram(id, &emission);
     }
 
-    fn told(&mut self, id: FlowId) -> Option<&mut Told> {
-        self.flows.get_mut(id).map(|(_, flow)| &mut flow.told)
+    fn emitted(&mut self, id: FlowId) -> Option<&mut Emitted> {
+        self.flows.get_mut(id).map(|(_, flow)| &mut flow.emitted)
     }
 
     fn event(&mut self, at: Time, session: Option<SessionId>, what: What) {
@@ -125,18 +125,18 @@ impl Observer {
     }
 
     /// Emits a notice about another protocol, once for a flow.
-    fn tell_foreign(&mut self, at: Time, id: FlowId, from_low: bool, len: usize) {
+    fn emit_foreign(&mut self, at: Time, id: FlowId, from_low: bool, len: usize) {
         self.tally.foreign += 1;
         let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
         };
         let (from, to) = pair.ends(from_low);
-        if !std::mem::replace(&mut flow.told.is_foreign, true) {
+        if !std::mem::replace(&mut flow.emitted.is_foreign, true) {
             self.event(at, None, What::Notice(Notice::Foreign { from, to, len }));
         }
     }
 
-    fn tell_connless(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
+    fn emit_connless(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
         let Some((pair, flow)) = self.flows.get(id) else {
             return;
         };
@@ -148,11 +148,11 @@ impl Observer {
             (_, Some(_)) => Dir::S2c,
             // Neither a player nor the server browser.
             (Verdict::Open | Verdict::Foreign, None) => {
-                return self.tell_foreign(at, id, from_low, len);
+                return self.emit_foreign(at, id, from_low, len);
             }
         };
         let (from, to) = pair.ends(from_low);
-        let told = Connless {
+        let event = Connless {
             dir,
             client: if dir == Dir::C2s { from } else { to },
             bytes: bytes.into(),
@@ -162,22 +162,22 @@ impl Observer {
             ends: Ends::default(),
         };
         self.count(dir.sender(), len);
-        self.event(at, None, What::Connless(told));
+        self.event(at, None, What::Connless(event));
     }
 
-    fn tell_datagram(&mut self, id: FlowId, telling: &Telling<'_>) {
-        let Telling { at, peers, bytes, .. } = *telling;
-        let sender = peers.sender(telling.from_low);
+    fn emit_datagram(&mut self, id: FlowId, emission: &Emission<'_>) {
+        let Emission { at, peers, bytes, .. } = *emission;
+        let sender = peers.sender(emission.from_low);
         let dir = Dir::from_sender(sender);
-        self.count(sender, telling.len);
-        let proto = match detect(filled_up(&mut self.filled, bytes, telling.len)) {
+        self.count(sender, emission.len);
+        let proto = match detect(filled_up(&mut self.filled, bytes, emission.len)) {
             // The server may decide otherwise, but these are the client's bytes.
             First::Connect { proto, .. } if sender == Side::Client => proto,
             // No sender of 0.6 sets that bit: a session of 0.7 may begin here.
             First::TokenRequest { .. } | First::Connect7 { .. } => Proto::V7,
             _ => peers.proto,
         };
-        let missing = telling.missing();
+        let missing = emission.missing();
         let mut kind = kind(proto, bytes, &mut self.scratch);
         if missing.is_some() && proto.layout().token == TokenPlace::PayloadTail {
             // The bytes in its place are from the middle of the datagram.
@@ -190,9 +190,9 @@ impl Observer {
         if let Some(note) = missing {
             event.notes.push(note);
         }
-        let session = self.open(id, telling, &kind);
-        let Some(told) = self.told(id) else { return };
-        let is_wrong = session.is_some() && kind.asks.is_none() && told.is_wrong(dir, kind.token);
+        let session = self.open(id, emission, &kind);
+        let Some(emitted) = self.emitted(id) else { return };
+        let is_wrong = session.is_some() && kind.requests.is_none() && emitted.is_wrong(dir, kind.token);
         if is_wrong {
             event.notes.push(Note {
                 code: Code::WrongToken,
@@ -200,40 +200,40 @@ impl Observer {
                 len: bytes.len(),
             });
         }
-        let [c2s, s2c] = &mut told.ordinals;
+        let [c2s, s2c] = &mut emitted.ordinals;
         let ordinal = if dir == Dir::C2s { c2s } else { s2c };
         *ordinal += 1;
         event.ordinal = *ordinal;
-        let state = told.state;
+        let state = emitted.state;
         self.event(at, session, What::Datagram(event));
         if is_wrong || session.is_none() {
             return;
         }
         let is_server = sender == Side::Server;
         if state == Some(State::Opening) && (kind.accepts || is_server && kind.closes.is_none()) {
-            self.tell_state(telling, id, State::Online, None, None);
+            self.emit_state(emission, id, State::Online, None, None);
         }
         if let Some(reason) = kind.closes
             && state != Some(State::Closed)
         {
-            self.tell_state(telling, id, State::Closed, Some(sender), reason);
+            self.emit_state(emission, id, State::Closed, Some(sender), reason);
         }
     }
 
     /// Returns the session of a datagram; the first one opens it.
-    fn open(&mut self, id: FlowId, telling: &Telling<'_>, kind: &Kind) -> Option<SessionId> {
-        let known = self.told(id)?.session;
+    fn open(&mut self, id: FlowId, emission: &Emission<'_>, kind: &Kind) -> Option<SessionId> {
+        let known = self.emitted(id)?.session;
         if known.is_some() || kind.is_token {
             return known;
         }
         let session = self.next_session();
-        self.told(id)?.session = Some(session);
-        let peers = telling.peers;
-        if kind.asks.is_some() || kind.accepts {
-            self.tell_state(telling, id, State::Opening, None, None);
+        self.emitted(id)?.session = Some(session);
+        let peers = emission.peers;
+        if kind.requests.is_some() || kind.accepts {
+            self.emit_state(emission, id, State::Opening, None, None);
             return Some(session);
         }
-        let (client, server) = telling.pair.ends(peers.low_is_client);
+        let (client, server) = emission.pair.ends(peers.low_is_client);
         let guess = Notice::Guessed {
             proto: peers.proto,
             client,
@@ -241,37 +241,37 @@ impl Observer {
             sides_clear: peers.found != Found::Likely,
         };
         if peers.found != Found::Handshake {
-            self.event(telling.at, Some(session), What::Notice(guess));
+            self.event(emission.at, Some(session), What::Notice(guess));
         }
-        self.tell_state(telling, id, State::Online, None, None);
+        self.emit_state(emission, id, State::Online, None, None);
         Some(session)
     }
 
-    fn tell_state(
+    fn emit_state(
         &mut self,
-        telling: &Telling<'_>,
+        emission: &Emission<'_>,
         id: FlowId,
         state: State,
         by: Option<Side>,
         reason: Option<Box<[u8]>>,
     ) {
-        let (client, _) = telling.pair.ends(telling.peers.low_is_client);
-        let Some(told) = self.told(id) else { return };
-        told.state = Some(state);
-        let session = told.session;
-        let change = change(state, telling.peers.proto, client, by, reason);
-        self.event(telling.at, session, What::Session(change));
+        let (client, _) = emission.pair.ends(emission.peers.low_is_client);
+        let Some(emitted) = self.emitted(id) else { return };
+        emitted.state = Some(state);
+        let session = emitted.session;
+        let change = change(state, emission.peers.proto, client, by, reason);
+        self.event(emission.at, session, What::Session(change));
     }
 
     /// Ends the session of a flow that had no CLOSE.
-    fn tell_end(&mut self, at: Time, id: FlowId) {
+    fn emit_end(&mut self, at: Time, id: FlowId) {
         let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
         };
-        let (Verdict::Peers(peers), Some(session)) = (flow.verdict, flow.told.session) else {
+        let (Verdict::Peers(peers), Some(session)) = (flow.verdict, flow.emitted.session) else {
             return;
         };
-        if flow.told.state.replace(State::Closed) == Some(State::Closed) {
+        if flow.emitted.state.replace(State::Closed) == Some(State::Closed) {
             return;
         }
         let (client, _) = pair.ends(peers.low_is_client);
@@ -280,7 +280,7 @@ impl Observer {
     }
 }
 
-impl Told {
+impl Emitted {
     /// Returns true if this token is not the one of the direction. A token that comes twice in a row is the new one.
     fn is_wrong(&mut self, dir: Dir, shown: Option<Token>) -> bool {
         let [c2s, s2c] = &mut self.tokens;
@@ -331,7 +331,7 @@ fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind 
         return kind;
     }
     match packet.control() {
-        Some(Control::Connect { .. }) => (kind.asks, kind.token) = (Some(proto), None),
+        Some(Control::Connect { .. }) => (kind.requests, kind.token) = (Some(proto), None),
         // In a handshake 0.6.5 and DDNet show other tokens than afterwards.
         Some(Control::ConnectAccept { .. }) => (kind.accepts, kind.token) = (true, None),
         Some(Control::Token { .. }) => (kind.is_token, kind.token) = (true, None),
