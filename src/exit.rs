@@ -9,7 +9,7 @@ use teetap_proxy::io::{StartError, input_log::LogError};
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// As wanted; a closed stdout included.
+    /// Success, a closed stdout included.
     Ok,
     /// The command of `run`, or the demo, failed; a message matched --fail-on; a replay differs.
     Failed,
@@ -72,7 +72,7 @@ pub(crate) fn table() -> String {
         .collect()
 }
 
-/// An error that knows its exit code. Any other error is a bug: [`Exit::Internal`].
+/// An error with its exit code. Any other error is a bug: [`Exit::Internal`].
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The end it leads to.

@@ -14,7 +14,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-/// Nothing is drawn before.
+/// The time before anything is drawn.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Drawings in a second, at most.
 const RATE: u8 = 10;

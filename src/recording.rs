@@ -98,7 +98,7 @@ impl Running {
 
 /// A recording that lacks only its summary.
 pub(crate) struct Finished {
-    /// Why it is incomplete, if that has not been reported.
+    /// The reason why it is incomplete, if that has not been reported.
     pub(crate) news: Option<String>,
     done: Option<recorder::Done>,
 }

@@ -22,11 +22,11 @@ use crate::{child, exit::Exit};
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
     pub(crate) seed: u64,
-    /// As the user wrote it.
+    /// The server as the user wrote it.
     pub(crate) target: String,
     pub(crate) server: SocketAddr,
     pub(crate) listen: SocketAddr,
-    /// Where clients of this machine connect to: differs from `listen` when that is every address.
+    /// The address that clients of this machine connect to: differs from `listen` when that is every address.
     pub(crate) connect: SocketAddr,
     pub(crate) wall: SystemTime,
 }
@@ -120,7 +120,7 @@ impl fmt::Display for EndedBy {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened<'a> {
     pub(crate) file: &'a Path,
-    /// When it begins.
+    /// The time at which it begins.
     pub(crate) wall: SystemTime,
     /// The run, in recordings of teetap.
     pub(crate) run: Option<&'a Run>,

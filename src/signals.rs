@@ -22,7 +22,7 @@ use crate::{
     live::{REASON, Wake},
 };
 
-/// From the first signal to the end at the latest; closing and flushing take half of it.
+/// The longest time from the first signal to the end; closing and flushing take half of it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Time in which another INT is taken for the first one: `timeout` and shells signal a process and then its group.
@@ -50,7 +50,7 @@ impl Signals {
         Ok(Self { proxy })
     }
 
-    /// The proxy that a signal stops.
+    /// Sets the proxy that a signal stops.
     pub(crate) fn guard(&self, proxy: Commands) {
         // A second proxy in one run would be a bug; the first keeps its guard.
         let _first = self.proxy.set(proxy);

@@ -1,4 +1,4 @@
-//! Which cores run what: the load generator keeps the first one to itself, the subjects have the rest.
+//! The use of the cores: the load generator keeps the first one to itself, the subjects have the rest.
 //!
 //! On one core with the generator a subject would find its datagrams in batches and look cheaper than it is; beside it,
 //! some subjects would be lucky and others not.
@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 /// The cores of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
-    /// How many there are.
+    /// Returns the number of cores.
     pub(crate) count: usize,
     generator: CpuSet,
     subjects: CpuSet,

@@ -47,7 +47,7 @@ struct Cli {
     #[arg(long, value_name = "PATH", env = BUILT, global = true)]
     teetap: Option<PathBuf>,
 
-    /// How long the recordings are that grep reads
+    /// The length of the recordings that grep reads
     #[arg(long, value_name = "MB", default_value_t = 256)]
     megabytes: u64,
 

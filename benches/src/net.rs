@@ -32,7 +32,7 @@ pub(crate) struct Received {
     pub(crate) len: usize,
     /// The sender's port; 0 where it was not requested.
     pub(crate) port: u16,
-    /// When the kernel had it, in nanoseconds since 1970; 0 on a socket without timestamps.
+    /// The time at which the kernel had it, in nanoseconds since 1970; 0 on a socket without timestamps.
     pub(crate) at: u64,
 }
 

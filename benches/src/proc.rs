@@ -38,7 +38,7 @@ pub(crate) fn upstream_sockets(server: SocketAddr) -> Result<usize> {
     sockets(server, REMOTE)
 }
 
-/// How many UDP sockets are bound to `local`.
+/// Returns the number of UDP sockets that are bound to `local`.
 pub(crate) fn sockets_at(local: SocketAddr) -> Result<usize> {
     sockets(local, LOCAL)
 }

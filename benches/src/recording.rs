@@ -29,7 +29,7 @@ pub(crate) enum Format {
 
 /// Microseconds between the end of a copy and the start of the next one.
 const PAUSE: u64 = 1_000_000;
-/// When the first one begins, in microseconds since 1970.
+/// The start of the first one, in microseconds since 1970.
 const BEGIN: u64 = 1_700_000_000_000_000;
 const CLIENT_PORTS: std::ops::Range<usize> = 10_000..60_000;
 

@@ -17,10 +17,10 @@ use tempfile::NamedTempFile;
 use crate::cores::Cores;
 use crate::proc;
 
-/// How long a start or an end may take.
+/// The time that a start or an end may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Which of the three.
+/// The kind of subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Which {
     /// The minimal forwarder.
@@ -41,7 +41,7 @@ impl Which {
 pub(crate) struct Subject {
     child: Child,
     stderr: NamedTempFile,
-    /// Where it listens.
+    /// The address that it listens on.
     pub(crate) addr: SocketAddr,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Traffic {
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     bytes: Vec<u8>,
-    /// Where the header of the vital chunk is.
+    /// The place of the header of the vital chunk.
     vital_at: Option<usize>,
     seven: bool,
 }
@@ -57,7 +57,7 @@ pub(crate) enum Way {
 }
 
 impl Traffic {
-    /// Of one dialect.
+    /// The traffic of one dialect.
     pub(crate) fn new(variant: Variant) -> Self {
         let mut random = Random::new(5);
         let tick = |turn: usize| i32::try_from(TICK + 2 * turn).unwrap_or(0);

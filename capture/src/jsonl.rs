@@ -41,7 +41,7 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// Of a run.
+    /// The lines of a run.
     #[must_use]
     pub const fn new(run: Run) -> Self {
         Self { run }

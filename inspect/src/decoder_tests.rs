@@ -93,16 +93,16 @@ const CHAT: &[u8] = b"\x06\x01\x03\x40gg\0";
 #[test]
 fn players_have_names_as_long_as_they_are_there() {
     let mut decoder = decoder();
-    let mut said = |data: &[u8]| gist(&mut decoder, Dir::S2c, data);
-    assert_eq!(said(CHAT), "3: gg");
+    let mut line = |data: &[u8]| gist(&mut decoder, Dir::S2c, data);
+    assert_eq!(line(CHAT), "3: gg");
     // Too short for its template.
     assert_eq!(
-        said(CLIENT_INFO),
+        line(CLIENT_INFO),
         r#"client_id=3 local=no team=0 (red) name="nameless tee" clan="""#
     );
-    assert_eq!(said(CHAT), r#"3 "nameless tee": gg"#);
-    assert_eq!(said(CLIENT_DROP), r#"3 "nameless tee": "bye""#);
-    assert_eq!(said(CHAT), "3: gg");
+    assert_eq!(line(CHAT), r#"3 "nameless tee": gg"#);
+    assert_eq!(line(CLIENT_DROP), r#"3 "nameless tee": "bye""#);
+    assert_eq!(line(CHAT), "3: gg");
     // Names in messages that are not sent on are not learned.
     read_if(false, &mut decoder, Dir::S2c, CLIENT_INFO);
     assert_eq!(gist(&mut decoder, Dir::S2c, CHAT), "3: gg");

@@ -21,7 +21,7 @@ pub(crate) struct Matcher {
     /// True if it needs messages that cannot match.
     follows: bool,
     sessions: BTreeMap<u32, Memory>,
-    /// Of messages that belong to no session.
+    /// The memory of messages that belong to no session.
     loose: Memory,
     /// A buffer for snapshot items.
     item: Cell<Decoded>,

@@ -135,9 +135,9 @@ fn sessions_notices_connless_and_gaps() {
             "   0.001 #12 session online: ddnet, client 127.0.0.1:4, from 127.0.0.1:5 to the server, redirected to 127.0.0.1:7"
         ]
     );
-    let told = Notice::Redirected { port: 7, listen: 9 };
+    let notice = Notice::Redirected { port: 7, listen: 9 };
     assert_eq!(
-        texts(&at(What::Notice(told)), Verbosity::Messages),
+        texts(&at(What::Notice(notice)), Verbosity::Messages),
         ["   0.001 #12 note: redirect to port 7: the client gets port 9, where the proxy listens for it"]
     );
     let notice = rows(

@@ -115,8 +115,9 @@ fn notes_json(buffer: &Decoded, out: &mut String) {
 /// Returns a line for each new, changed or deleted item.
 pub(crate) fn lines(completed: &Completed<'_>, secrets: Secrets) -> Vec<String> {
     let mut buffer = Decoded::new();
-    let told = completed.items().filter(|item| item.change != Change::Same);
-    told.take(ITEMS)
+    let changed = completed.items().filter(|item| item.change != Change::Same);
+    changed
+        .take(ITEMS)
         .map(|item| line(&item, secrets, &mut buffer))
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use teetap_wire::def::Secrets;
 
-/// How much of a datagram is shown.
+/// The part of a datagram that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// Messages, sessions, notices.
@@ -36,13 +36,13 @@ pub struct Style {
     pub quiet: bool,
     /// No sessions and notices, only messages.
     pub matches_only: bool,
-    /// How much is shown of a datagram.
+    /// The part of a datagram that is shown.
     pub verbosity: Verbosity,
     /// Messages that do not pass the filter are shown too.
     pub everything: bool,
     /// The items of snapshots are shown.
     pub items: bool,
-    /// How secret fields are shown.
+    /// The form in which secret fields are shown.
     pub secrets: Secrets,
 }
 

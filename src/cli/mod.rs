@@ -74,7 +74,7 @@ pub(crate) enum Command {
     Demo {
         #[command(flatten)]
         options: Box<RunOptions>,
-        /// Let the bots play for so many seconds
+        /// Let the bots play for this many seconds
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
         seconds: u64,
     },
@@ -162,7 +162,7 @@ pub(crate) enum Command {
     },
     /// Explain the bytes of one datagram down to bits
     ///
-    /// Reads it as every protocol that it may be of, or as that of --proto.
+    /// Reads it in every protocol that it may belong to, or only in that of --proto.
     Explain {
         #[command(flatten)]
         options: ExplainOptions,

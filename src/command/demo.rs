@@ -81,7 +81,7 @@ async fn play(
             .map(|proxy| proxy.addr)
             .map_err(|error| io::Error::other(error.to_string()));
         // The main thread waits for this and for nothing else.
-        let _always_heard = started.send(proxy.map(|proxy| (proxy, server)));
+        let _always_received = started.send(proxy.map(|proxy| (proxy, server)));
         addr
     };
     demo::run(duration, seed, connect).await

@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 use teetap_inspect::{
     explain::{
-        Ask, Explanation, Kind, Row, Space, explain as read,
+        Explanation, Kind, Options, Row, Space, explain as read,
         input::{self, Found, InputError, MAX_INPUT},
         text,
     },
@@ -24,22 +24,22 @@ use crate::{
 
 /// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin.
 pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
-    let ask = Ask {
+    let wanted = Options {
         registry: options.definitions.registry()?,
         secrets: options.secrets.secrets(),
         proto: options.protocol.only(),
         dir: options.dir(),
     };
     let found = find(words)?;
-    let readings = read(&found.datagram, ask);
+    let readings = read(&found.datagram, wanted);
     let text = if options.json.json {
         json(&found, &readings)?
     } else {
-        let said: Vec<String> = std::iter::once(format!("{} bytes", found.datagram.len()))
-            .chain(found.said.iter().cloned())
+        let head: Vec<String> = std::iter::once(output::counted(found.datagram.len() as u64, "byte"))
+            .chain(found.comments.iter().cloned())
             .collect();
         let width = progress::columns(io::stdout()).unwrap_or(text::WIDTH);
-        format!("{}\n\n{}", said.join("\n"), text::text(&readings, width))
+        format!("{}\n\n{}", head.join("\n"), text::text(&readings, width))
     };
     // A closed pipe is success.
     output::write_out(text.as_bytes())?;
@@ -121,7 +121,7 @@ struct NoteBody {
     code: &'static str,
     /// error, warning or info.
     severity: &'static str,
-    /// As in the other JSON lines: datagram or payload, the clear one.
+    /// The place as in the other JSON lines: datagram or payload, the clear one.
     place: &'static str,
     at: usize,
     len: usize,
@@ -140,7 +140,7 @@ fn json(found: &Found, readings: &[Explanation]) -> anyhow::Result<String> {
             verdict: reading.verdict.name(),
             reasons: &reading.reasons,
             same_as: reading.same_as.map(|proto| proto.to_string()),
-            input: &found.said,
+            input: &found.comments,
             datagram: &reading.datagram,
             clear: reading.clear.as_deref(),
             rows: reading.rows.iter().map(row).collect(),

@@ -95,7 +95,9 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
             recording: output.is_recording(),
             seed: setup.seed,
         };
-        output.open_screen(title).map_err(Failure::network)?;
+        output.open_screen(title).map_err(|error| {
+            Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
+        })?;
     }
     Live {
         proxy,
@@ -199,7 +201,7 @@ impl Setup {
         })
     }
 
-    /// For a proxy in front of `target`.
+    /// Returns the settings of a proxy in front of `target`.
     pub(super) fn settings(&self, target: SocketAddr, listen: teetap_proxy::io::Listen) -> Settings<Decoder> {
         Settings {
             target,
@@ -213,7 +215,7 @@ impl Setup {
         }
     }
 
-    /// The decoder of all watchers: of the output, and of the recording if there is one.
+    /// Returns the decoder of all watchers: of the output, and of the recording if there is one.
     fn decoder(&self) -> Decoder {
         let mut decoder = decoder(self.style, self.config.registry, &self.filters);
         if self.config.events == Events::Odd {

@@ -16,13 +16,13 @@ use super::persona::Persona;
 use super::report::BotReport;
 use super::world;
 
-/// Between two tries to connect.
+/// The time between two tries to connect.
 const RETRY: Duration = Duration::from_millis(500);
 /// The longest wait for the handshake, and for another player.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Between two lines of chat.
+/// The time between two lines of chat.
 const TALK: Duration = Duration::from_millis(400);
-/// Between two pings.
+/// The time between two pings.
 const PING: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Bot {
     persona: Persona,
     /// The bot's own token, 0.7 only.
     own: Token,
-    /// How long to play once it has met another player.
+    /// The time to play once it has met another player.
     duration: Duration,
     phase: Phase,
     out: VecDeque<Vec<u8>>,
@@ -250,7 +250,7 @@ impl Bot {
             }
             // Client -1 is the server.
             "sv_chat" if opened.int("client_id").is_some_and(|client| client >= 0) => {
-                self.report.heard.extend(opened.text("message"));
+                self.report.chat_received.extend(opened.text("message"));
             }
             _ => {}
         }
@@ -307,13 +307,17 @@ impl Bot {
             self.quit(now, self.persona.farewell, true);
         } else if now >= self.talk_at && played < self.duration * 3 / 4 {
             self.talk_at = now + TALK;
-            let text = format!("line {} of {}", self.report.said.len() + 1, self.persona.name);
+            let text = format!(
+                "line {} of {}",
+                self.report.chat_sent.len() + 1,
+                self.persona.name
+            );
             let line = [("message", text.as_str().into())];
             let to_all = [("mode", 1.into()), ("target", (-1).into())];
             let to_all = to_all.into_iter().filter(|_| self.persona.proto == Proto::V7);
             let packed = Packed::new(self.persona.proto, "cl_say", line.into_iter().chain(to_all));
             self.send(now, &packed);
-            self.report.said.push(text);
+            self.report.chat_sent.push(text);
         }
     }
 

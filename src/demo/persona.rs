@@ -12,7 +12,7 @@ pub(super) struct Persona {
     pub(super) name: &'static str,
     /// The reason of its quit.
     pub(super) farewell: &'static str,
-    /// Between two inputs: 20 to 40 ms.
+    /// The time between two inputs: 20 to 40 ms.
     pub(super) input_every: Duration,
 }
 

@@ -23,12 +23,12 @@ pub(crate) struct BotReport {
     pub(crate) proto: Proto,
     /// The server's token as the bot knows it: what its datagrams carry.
     pub(crate) token: Option<Token>,
-    /// True once it was in the game and got snapshots.
+    /// True once it was in the game and received snapshots.
     pub(crate) joined: bool,
     /// Lines of chat that it sent.
-    pub(crate) said: Vec<String>,
+    pub(crate) chat_sent: Vec<String>,
     /// Lines of chat of players, its own among them, in order.
-    pub(crate) heard: Vec<String>,
+    pub(crate) chat_received: Vec<String>,
     /// Snapshots that were complete and had the right crc.
     pub(crate) snapshots: u64,
     /// Snapshots that could not be read or had a wrong crc.
@@ -44,7 +44,7 @@ pub(crate) struct BotReport {
     /// The longest answer to a ping.
     pub(crate) slowest_pong: Duration,
     pub(crate) counters: Counters,
-    /// The end of a command.
+    /// The reason of its end.
     pub(crate) ended: String,
     /// True if it ended because its time was up.
     pub(crate) finished: bool,
@@ -55,27 +55,27 @@ pub(crate) struct BotReport {
 pub(crate) struct PlayerReport {
     pub(crate) name: String,
     pub(crate) proto: Proto,
-    /// Where its datagrams came from.
+    /// The address that its datagrams came from.
     pub(crate) address: SocketAddr,
     /// The token the server gave it.
     pub(crate) given: Token,
     /// Inputs that came in.
     pub(crate) inputs: u64,
     pub(crate) counters: Counters,
-    /// Why it left; `None` if it is still there.
+    /// The reason why it left; `None` if it is still there.
     pub(crate) left: Option<String>,
 }
 
 impl BotReport {
-    /// Of a bot that has seen nothing yet.
+    /// A report of a bot that has seen nothing yet.
     pub(super) fn new(proto: Proto, name: &str) -> Self {
         Self {
             name: name.to_owned(),
             proto,
             token: None,
             joined: false,
-            said: Vec::new(),
-            heard: Vec::new(),
+            chat_sent: Vec::new(),
+            chat_received: Vec::new(),
             snapshots: 0,
             damaged: 0,
             baseless: 0,
@@ -115,8 +115,11 @@ impl Report {
                 fail("no ping was answered".to_owned());
             }
             for other in &self.bots {
-                let heard = bot.heard.iter().filter(|line| other.said.contains(line));
-                if other.said.is_empty() || !heard.eq(&other.said) {
+                let received = bot
+                    .chat_received
+                    .iter()
+                    .filter(|line| other.chat_sent.contains(line));
+                if other.chat_sent.is_empty() || !received.eq(&other.chat_sent) {
                     fail(format!(
                         "did not receive the chat of {}, each line once and in order",
                         other.name
@@ -165,8 +168,8 @@ impl fmt::Display for Report {
             writeln!(
                 f,
                 "  sent {} lines of chat, received {}; {} chunks resent, {} gaps; ended: {}",
-                bot.said.len(),
-                bot.heard.len(),
+                bot.chat_sent.len(),
+                bot.chat_received.len(),
                 bot.counters.resent,
                 bot.counters.gaps,
                 bot.ended

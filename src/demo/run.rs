@@ -15,7 +15,7 @@ use super::persona::CAST;
 use super::report::{BotReport, PlayerReport, Report};
 use super::server::Server;
 
-/// How often timers are looked at.
+/// The time between two looks at the timers.
 const STEP: Duration = Duration::from_millis(5);
 /// The longest wait for the bots' quits to reach the server.
 const QUITTING: Duration = Duration::from_secs(3);
@@ -40,7 +40,7 @@ impl DemoServer {
         Ok(Self { address, stop, task })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -65,7 +65,7 @@ pub(crate) async fn play(proxy: SocketAddr, duration: Duration, seed: u64) -> io
     Ok(vec![seven?, ddnet?])
 }
 
-/// The whole demo: starts the server, has `connect` put a proxy before it and say its address, lets the bots play
+/// The whole demo: starts the server, has `connect` put a proxy before it and return its address, lets the bots play
 /// through it, stops the server.
 pub(crate) async fn run(
     duration: Duration,

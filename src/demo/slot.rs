@@ -44,7 +44,7 @@ pub(super) struct Slot {
     given: Token,
     pub(super) endpoint: Endpoint,
     pub(super) state: State,
-    /// When to repeat 0.7's ACCEPT.
+    /// The time to repeat 0.7's ACCEPT.
     pub(super) accept_at: Option<Duration>,
     pub(super) tee: Tee,
     sizes: Sizes,
@@ -53,7 +53,7 @@ pub(super) struct Slot {
     acked: i32,
     intended: i32,
     inputs: u64,
-    /// Why the server must drop it.
+    /// The reason why the server must drop it.
     pub(super) failed: Option<&'static str>,
 }
 

@@ -51,7 +51,7 @@ fn json(args: &[&str]) -> Vec<Value> {
     binary::objects(&explained(&[&["--json"], args].concat()))
 }
 
-/// Without the lines that say how the bytes were found.
+/// The text without the lines about how the bytes were found.
 fn body(text: &str) -> &str {
     text.split_once("\n\n").unwrap().1
 }
@@ -78,7 +78,7 @@ fn every_input_format_gives_the_same_bytes() {
     let xxd = "00000000: 1000 0001 544b 454e ffff ffff            ....TKEN....\n";
     let hexdump = "00000000  10 00 00 01 54 4b 45 4e  ff ff ff ff              |....TKEN....|\n0000000c\n";
     let tshark = "0000  10 00 00 01 54 4b 45 4e ff ff ff ff               ....TKEN....\n";
-    for (name, contents, said) in [
+    for (name, contents, comment) in [
         ("tshark", tshark.as_bytes(), "the text of tshark -x\n"),
         ("raw", &CONNECT[..], ""),
         ("hex", HEX.as_bytes(), ""),
@@ -95,7 +95,10 @@ fn every_input_format_gives_the_same_bytes() {
         fs::write(&file, contents).unwrap();
         let text = explained(&[file.to_str().unwrap()]);
         assert_eq!(body(&text), body(&expected), "{name}");
-        assert!(text.starts_with(&format!("12 bytes\n{said}\n")), "{name}: {text}");
+        assert!(
+            text.starts_with(&format!("12 bytes\n{comment}\n")),
+            "{name}: {text}"
+        );
     }
 }
 
@@ -187,7 +190,7 @@ fn lines_are_as_wide_as_the_terminal() {
 }
 
 #[test]
-fn secrets_are_dots_unless_asked_for() {
+fn secrets_are_dots_unless_requested() {
     for args in [
         &[INFO][..],
         &["--json", INFO],

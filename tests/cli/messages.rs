@@ -109,7 +109,7 @@ fn names_with_another_meaning_in_filters_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.tw");
     let path = file.to_str().unwrap();
-    for (definition, told) in [
+    for (definition, place) in [
         ("game 900 lint s2c", "3:10: `lint`"),
         ("connless abcd and both", "3:15: `and`"),
         ("system 900 n c2s", "3:12: `n`"),
@@ -118,7 +118,7 @@ fn names_with_another_meaning_in_filters_are_refused() {
         fs::write(&file, format!("for 0.7\n\n{definition}\n")).unwrap();
         let (_, stderr) = run(&["messages", "--messages", path], 2);
         let expected =
-            format!("teetap: {path}:{told} means something else in filters: choose another name\n");
+            format!("teetap: {path}:{place} means something else in filters: choose another name\n");
         assert_eq!(stderr, expected);
     }
     // A snapshot's own message may be replaced.
@@ -177,15 +177,18 @@ fn a_line_has_the_summary_of_the_definition() {
     let args = ["demo", "--seconds", "2", "-l", "127.0.0.1:0"];
     let (built_in, _) = run(&args, 0);
     let (mine, _) = run(&[&args[..], &["--messages", path]].concat(), 0);
-    let said = |lines: &str, what: &str| lines.lines().any(|line| line.ends_with(what));
-    assert!(said(&built_in, r#" bytes "Welcome to the demo.""#), "{built_in}");
+    let prints = |lines: &str, what: &str| lines.lines().any(|line| line.ends_with(what));
+    assert!(
+        prints(&built_in, r#" bytes "Welcome to the demo.""#),
+        "{built_in}"
+    );
     // The names: 0.7 has them in messages, DDNet in snapshots.
     for session in [" #1 ", " #2 "] {
         let mut lines = built_in.lines().filter(|line| line.contains(session));
         let named = lines.any(|line| line.ends_with(r#" "ddnet": line 1 of ddnet"#));
         assert!(named, "{session} {built_in}");
     }
-    assert!(said(&mine, " bytes today: Welcome to the demo."), "{mine}");
+    assert!(prints(&mine, " bytes today: Welcome to the demo."), "{mine}");
     let (text, _) = run(&["messages", "--messages", path, "sv_motd"], 0);
     assert!(text.ends_with("  gist \"today: {message:raw}\"\n"), "{text}");
     fs::write(&file, text.replace("message:raw", "mesage:raw")).unwrap();

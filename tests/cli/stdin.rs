@@ -12,9 +12,9 @@ fn stdin_is_read_like_a_file() {
     let name = path.to_string_lossy();
     let piped = |args: &[&str], bytes: &[u8], code| binary::piped(teetap().args(args), bytes, code);
     let bytes = fs::read(&path).unwrap();
-    let (wanted, told) = run(&["open", &name], 0);
-    let told = told.replace(&*name, "stdin");
-    assert_eq!(piped(&["open", "-"], &bytes, 0), (wanted.clone(), told));
+    let (wanted, status) = run(&["open", &name], 0);
+    let status = status.replace(&*name, "stdin");
+    assert_eq!(piped(&["open", "-"], &bytes, 0), (wanted.clone(), status));
     let file = Stdio::from(fs::File::open(&path).unwrap());
     let output = binary::run(teetap().args(["open", "-"]).stdin(file), 0);
     assert_eq!(output.0, wanted);

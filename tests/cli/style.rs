@@ -307,7 +307,7 @@ fn rust_texts(source: &str, strings: bool) -> Vec<Text> {
     lexer.texts
 }
 
-/// As much of Rust's tokens as comments and strings need.
+/// The part of Rust's tokens that comments and strings need.
 struct Lexer<'a> {
     rest: &'a str,
     line: usize,

@@ -283,7 +283,7 @@ fn other_files_and_damaged_logs_are_refused() {
     check(&log[..100], "not an input log");
     check(
         &log.replacen("\"input_log\":4", "\"input_log\":1", 1),
-        "cannot read an input log of version 1: this teetap knows 3 to 4",
+        "cannot read an input log of version 1: this teetap reads 3 to 4",
     );
     let second = log.find('\n').unwrap() + 1;
     check(
@@ -291,7 +291,7 @@ fn other_files_and_damaged_logs_are_refused() {
         "line 2 of the input log is damaged",
     );
     check(&format!("{}{}", &log[..second], &log[second + 9..]), "line 2 of");
-    check(&format!("{log}{}", &log[second..]), "behind the end");
+    check(&format!("{log}{}", &log[second..]), "after the end");
     let rules = "{\"t\":1,\"in\":{\"program\":{\"source\":\"drap when c2s\"}},\"out\":[]}\n";
     check(
         &format!("{}{rules}{}", &log[..second], &log[second..]),

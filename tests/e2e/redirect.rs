@@ -29,10 +29,10 @@ struct Stage {
     hosts: [Host; 2],
     client: Peer,
     socket: UdpSocket,
-    /// Where the client is connected to.
+    /// The address that the client is connected to.
     dialled: SocketAddr,
     joins: u64,
-    said: u32,
+    talks: u32,
 }
 
 fn socket() -> Result<UdpSocket> {
@@ -53,7 +53,7 @@ fn received(socket: &UdpSocket) -> Result<VecDeque<(SocketAddr, Vec<u8>)>> {
     }
 }
 
-fn heard(peer: &Peer, message: &[u8]) -> bool {
+fn has_received(peer: &Peer, message: &[u8]) -> bool {
     peer.delivered.iter().any(|one| one.data == message)
 }
 
@@ -80,7 +80,7 @@ impl Host {
         Ok(())
     }
 
-    /// Says something to all of its clients.
+    /// Sends a line to all of its clients.
     fn says(&mut self, message: &[u8], now: u64) {
         for (_, slot) in self.server.peers_mut() {
             slot.send_vital(message, now);
@@ -99,7 +99,7 @@ impl Stage {
             socket: socket()?,
             dialled: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             joins: 0,
-            said: 0,
+            talks: 0,
         })
     }
 
@@ -154,13 +154,13 @@ impl Stage {
         self.joins += 1;
         self.client = Peer::client(self.variant, Options::saying(b"hello"), self.joins);
         self.client.connect(self.now());
-        self.until("a join", |stage| heard(&stage.client, b"greeting"))
+        self.until("a join", |stage| has_received(&stage.client, b"greeting"))
     }
 
     /// The client plays on that server alone: what either says reaches the other.
     fn plays_on(&mut self, first: bool) -> Result<()> {
-        self.said += 1;
-        let (up, down) = (format!("up {}", self.said), format!("down {}", self.said));
+        self.talks += 1;
+        let (up, down) = (format!("up {}", self.talks), format!("down {}", self.talks));
         let now = self.now();
         ensure!(
             self.client.send_vital(up.as_bytes(), now),
@@ -172,22 +172,22 @@ impl Stage {
             let [one, other] = &stage.hosts;
             let (here, there) = if first { (one, other) } else { (other, one) };
             let slots: Vec<&Peer> = here.server.peers().map(|(_, slot)| slot).collect();
-            heard(&stage.client, down.as_bytes())
-                && matches!(slots[..], [slot] if heard(slot, up.as_bytes()))
+            has_received(&stage.client, down.as_bytes())
+                && matches!(slots[..], [slot] if has_received(slot, up.as_bytes()))
                 && there.server.peers().next().is_none()
         })
     }
 
     /// Sends the client away from that server; returns the port that the client receives.
-    fn told(&mut self, first: bool, port: u16) -> Result<u16> {
+    fn redirected(&mut self, first: bool, port: u16) -> Result<u16> {
         let now = self.now();
         self.host(first).says(&extended::redirect(port), now);
-        let told = |stage: &Self| {
+        let redirected = |stage: &Self| {
             let mut messages = stage.client.delivered.iter();
             messages.find_map(|message| extended::redirect_port(&message.data))
         };
-        self.until("a redirect", |stage| told(stage).is_some())?;
-        told(self).context("a redirect")
+        self.until("a redirect", |stage| redirected(stage).is_some())?;
+        redirected(self).context("a redirect")
     }
 }
 
@@ -207,15 +207,18 @@ fn follows(variant: Variant) -> Result<()> {
     stage.connect(listen)?;
     stage.plays_on(true)?;
 
-    let port = stage.told(true, there.port())?;
+    let port = stage.redirected(true, there.port())?;
     let behind = SocketAddr::new(listen.ip(), port);
-    ensure!(![here, there, listen].contains(&behind), "told port {port}");
+    ensure!(
+        ![here, there, listen].contains(&behind),
+        "redirected to port {port}"
+    );
     let status = format!("redirect: {behind} leads to {there} from now on");
     teetap.wait_for("where the other server is", |object| has_text(object, &status))?;
     teetap
         .errors()
         .wait_for(&format!("^teetap: {status}$"), PATIENCE)?;
-    teetap.wait_for("what the client is told", |object| {
+    teetap.wait_for("the datagram that the client receives", |object| {
         object["session"] == 1 && has_text(object, &format!("redirect to port {}", there.port()))
     })?;
     teetap.wait_for("the message that was edited", |object| {
@@ -231,20 +234,25 @@ fn follows(variant: Variant) -> Result<()> {
         object["session"] == 2 && object["state"] == "online" && object["server"] == there.to_string()
     })?;
 
-    ensure!(stage.told(false, there.port())? == port, "its own port");
+    ensure!(stage.redirected(false, there.port())? == port, "its own port");
     stage.connect(behind)?;
     stage.plays_on(false)?;
-    ensure!(stage.told(false, here.port())? == listen.port(), "the way back");
+    ensure!(
+        stage.redirected(false, here.port())? == listen.port(),
+        "the way back"
+    );
     stage.connect(listen)?;
     stage.plays_on(true)?;
     // A redirect that would lead in a circle passes as it is: it leads to the proxy already.
-    ensure!(stage.told(true, port)? == port, "a port of the proxy's own");
+    ensure!(stage.redirected(true, port)? == port, "a port of the proxy's own");
     teetap.wait_for("a warning", |object| {
         object["level"] == "warning" && has_text(object, "this proxy itself listens there")
     })?;
     let now = stage.now();
     stage.host(true).says(&extended::RECONNECT, now);
-    stage.until("reconnect", |stage| heard(&stage.client, &extended::RECONNECT))?;
+    stage.until("reconnect", |stage| {
+        has_received(&stage.client, &extended::RECONNECT)
+    })?;
     stage.connect(listen)?;
     stage.plays_on(true)?;
 

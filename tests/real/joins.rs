@@ -23,16 +23,16 @@ fn proxy(server: &dyn Server) -> Result<Teetap> {
 
 /// The end of each session, in the order of their numbers: its states, who ended it, and the reason.
 fn sessions(objects: &[Value]) -> Vec<String> {
-    let mut told: Vec<(u64, String)> = Vec::new();
+    let mut stories: Vec<(u64, String)> = Vec::new();
     for object in objects {
         let Some(number) = object.get("session").and_then(Value::as_u64) else {
             continue;
         };
         let text = |key: &str| text(object, key);
-        if told.iter().all(|(known, _)| *known != number) {
-            told.push((number, text("proto").to_owned()));
+        if stories.iter().all(|(known, _)| *known != number) {
+            stories.push((number, text("proto").to_owned()));
         }
-        let Some((_, story)) = told.iter_mut().find(|(known, _)| *known == number) else {
+        let Some((_, story)) = stories.iter_mut().find(|(known, _)| *known == number) else {
             continue;
         };
         let (by, reason) = (text("by"), text("reason"));
@@ -43,8 +43,8 @@ fn sessions(objects: &[Value]) -> Vec<String> {
             }
         }
     }
-    told.sort();
-    told.into_iter().map(|(_, story)| story).collect()
+    stories.sort();
+    stories.into_iter().map(|(_, story)| story).collect()
 }
 
 /// The proxy ends in order, had these sessions and complains of nothing (but what the caller expects).
@@ -79,7 +79,7 @@ fn visit(proto: &str) -> String {
 }
 
 /// The server's line about that.
-fn said(name: &str, text: &str) -> String {
+fn chat_line(name: &str, text: &str) -> String {
     format!(r"chat.*: ?{}: {text}$", escaped(name))
 }
 
@@ -109,8 +109,8 @@ fn a_dummy_plays_beside_its_player() -> Result<()> {
         loop {
             client.command(&format!("cl_dummy {turn}"))?;
             client.command(&format!("say {text}"))?;
-            let heard = server.log().wait_after(mark, &said(name, &text), SWITCH);
-            if heard.is_ok() {
+            let received = server.log().wait_after(mark, &chat_line(name, &text), SWITCH);
+            if received.is_ok() {
                 break;
             }
             ensure!(Instant::now() < deadline, "{name} says nothing");
@@ -121,7 +121,7 @@ fn a_dummy_plays_beside_its_player() -> Result<()> {
     client.command("say the dummy is gone")?;
     server
         .log()
-        .wait_for(&said("player", "the dummy is gone"), PATIENCE)?;
+        .wait_for(&chat_line("player", "the dummy is gone"), PATIENCE)?;
     // The client connects a dummy only every five seconds.
     let (mark, deadline) = (server.log().mark(), Instant::now() + PATIENCE);
     let again = format!("chat: .*'{}' entered", escaped(DUMMY));
@@ -212,7 +212,7 @@ fn clients_of_a_0_7_server_follow_to_another_map() -> Result<()> {
 }
 
 /// The server ends in order, or by a crash that ends the first session like `crash`, and starts again on its port; the
-/// client hears of it, connects again and plays.
+/// client notices, connects again and plays.
 fn after_a_restart(game: Game, crash: Option<&str>) -> Result<()> {
     let _turn = turn::shared()?;
     let (mut server, client) = (game.start(&[])?, own_client(game));

@@ -43,7 +43,7 @@ impl Viewer {
         anyhow::bail!("{what} never came");
     }
 
-    fn knows(&self) -> bool {
+    fn has_snapshots(&self) -> bool {
         let store = self.decoder.contexts().get(1).and_then(Context::store);
         store.is_some_and(|store| store.whole() && store.newest().is_some())
     }
@@ -76,15 +76,15 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
     })?;
     let mut player = client.join("anna", proxy.addr)?;
     let end = Instant::now() + PATIENCE;
-    while !viewer.knows() && Instant::now() < end {
+    while !viewer.has_snapshots() && Instant::now() < end {
         thread::sleep(Duration::from_millis(100));
         while let Some(Seen::Event(event)) = viewer.watcher.poll() {
             viewer.take(&event);
         }
     }
-    ensure!(viewer.knows(), "no snapshot came");
+    ensure!(viewer.has_snapshots(), "no snapshot came");
     viewer.decoder.gap();
-    ensure!(!viewer.knows());
+    ensure!(!viewer.has_snapshots());
     let session = SessionId(1);
     proxy.commands().command(Command::Resync { session })?;
     viewer.wait("resync", |notice| *notice == Notice::Resync)?;
@@ -95,7 +95,7 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
     while let Some(Seen::Event(event)) = viewer.watcher.poll() {
         viewer.take(&event);
     }
-    ensure!(viewer.knows(), "the snapshots are not known again");
+    ensure!(viewer.has_snapshots(), "the snapshots are not known again");
     player.quit()?;
     proxy.commands().stop("end of the test");
     proxy.join()?;

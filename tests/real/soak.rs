@@ -78,7 +78,10 @@ const EXPLAINED: [(&str, &str); 11] = [
 ];
 
 /// The notices and notes that the proxies may emit: the beginning of a text, or the code of a note, and why it comes.
-const TOLD: [(&str, &str); 1] = [("the server answers ", "every proxy asks its server at the start")];
+const EXPECTED: [(&str, &str); 1] = [(
+    "the server answers ",
+    "every proxy probes its server at the start",
+)];
 
 /// A message that its sender repeats: something got lost or came late, which is not an error, but a figure to look at.
 const RESENT: &str = r#""resend":true"#;
@@ -139,15 +142,15 @@ impl<S: Server> Table<S> {
     fn round(&mut self, number: usize) -> Result<()> {
         let mut actors: Vec<&mut Seat> = self.seats.iter_mut().filter(|seat| seat.acts).collect();
         let turn = number % actors.len();
-        let speaker = actors.get_mut(turn).context("nobody acts")?;
+        let speaker = actors.get_mut(turn).context("no player acts")?;
         let text = format!("round {number}");
         speaker.player.command(&format!("say {text}"))?;
-        let heard = format!("{}: {text}$", speaker.player.name());
-        self.server.log().wait_for(&format!("chat.*{heard}"), PATIENCE)?;
+        let line = format!("{}: {text}$", speaker.player.name());
+        self.server.log().wait_for(&format!("chat.*{line}"), PATIENCE)?;
         for seat in &self.seats {
             seat.player
                 .log()
-                .wait_for(&format!("(?i)chat.*{heard}"), PATIENCE)?;
+                .wait_for(&format!("(?i)chat.*{line}"), PATIENCE)?;
         }
         let movers = self.seats.iter_mut().enumerate();
         for (index, seat) in movers.filter(|(_, seat)| seat.acts) {
@@ -242,7 +245,7 @@ fn complaints_of(name: &str, log: &Log) -> Result<Vec<String>> {
 
 /// Returns the lines of a proxy that have no explanation: its texts, and objects with notes or errors.
 fn unexplained(name: &str, objects: &[Value]) -> Vec<String> {
-    let explained = |text: &str| TOLD.iter().any(|(part, _)| text.starts_with(part));
+    let explained = |text: &str| EXPECTED.iter().any(|(part, _)| text.starts_with(part));
     let is_odd = |object: &&Value| match text(object, "event") {
         "start" | "session" | "summary" => false,
         "log" | "notice" => text(object, "level") != "info" || !explained(text(object, "text")),

@@ -10,7 +10,7 @@ use teetap_kit::{
 
 use crate::TEETAP;
 
-/// How many of its last datagrams a server may have sent to a client that had just left.
+/// The number of its last datagrams that a server may have sent to a client that had just left.
 const TOO_LATE: usize = 3;
 
 /// A datagram as both sides of the proxy must have it: without its token, and in clear where compression depends on
@@ -122,7 +122,7 @@ fn visit_is_transparent(game: Game, client: Client, loses: bool) -> Result<()> {
     Ok(())
 }
 
-/// How many chunks are repeats, and how many datagrams ask for one.
+/// The number of chunks that are repeats, and of datagrams that request one.
 fn repairs(variant: Variant, datagrams: &[Vec<u8>]) -> Result<(usize, usize)> {
     let (mut repeats, mut requests) = (0, 0);
     for bytes in datagrams {

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use anyhow::Result;
 use clap::ValueEnum;
 
-/// Which forwarder.
+/// The kind of forwarder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// As little work as can be done: the practical limit.

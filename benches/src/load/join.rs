@@ -14,9 +14,9 @@ use crate::traffic::{Traffic, Way};
 
 /// Clients that join at the same time.
 const AT_ONCE: usize = 32;
-/// How long a batch of clients may take.
+/// The time that a batch of clients may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often the peers look at the time.
+/// The interval at which the peers look at the time.
 const UPDATE_EVERY: Duration = Duration::from_millis(50);
 /// First byte of the clients' first message, as in a real one.
 const INFO: u8 = 3;
@@ -29,14 +29,14 @@ const GREETING: &[u8] = b"\x05the map";
 pub(crate) struct Plan<'a> {
     /// The messages to send.
     pub(crate) traffic: &'a Traffic,
-    /// How many sessions.
+    /// The number of sessions.
     pub(crate) sessions: usize,
     /// True if datagrams are stamped, for latencies.
     pub(crate) stamped: bool,
 }
 
 impl<'a> Plan<'a> {
-    /// So many sessions of this traffic, not stamped.
+    /// A plan of this many sessions of this traffic, not stamped.
     pub(crate) fn new(traffic: &'a Traffic, sessions: usize) -> Self {
         let stamped = false;
         Self {

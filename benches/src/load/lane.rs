@@ -26,7 +26,7 @@ struct Flying {
     turn: usize,
     seq: u16,
     ack: u16,
-    /// When it was sent, in nanoseconds since 1970.
+    /// The time at which it was sent, in nanoseconds since 1970.
     at: u64,
 }
 
@@ -35,7 +35,7 @@ struct Flying {
 pub(super) enum Verdict {
     /// A datagram as it was sent, apart from the token, which is the receiver's. So many before it did not arrive.
     Right {
-        /// When it was sent.
+        /// The time at which it was sent.
         sent_at: u64,
         /// Datagrams of this direction that were skipped.
         lost: usize,

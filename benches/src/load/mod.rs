@@ -20,16 +20,16 @@ use crate::traffic::Way;
 
 pub(crate) use self::join::{Plan, join};
 
-/// Between two inputs of a client.
+/// The time between two inputs of a client.
 const INPUT_EVERY: Duration = Duration::from_millis(20);
-/// Between two snapshots for a client; two inputs, one snapshot: the pattern of the traffic.
+/// The time between two snapshots for a client; two inputs, one snapshot: the pattern of the traffic.
 const SNAPSHOT_EVERY: Duration = Duration::from_millis(40);
 /// Silence after which what is on its way counts as lost: longer than a busy machine lets a process wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The value by which epoll reports the server's socket; a client's is reported by its index.
 const SERVER: u64 = u64::MAX;
 
-/// How traffic at game speed is spread over time.
+/// The spread of traffic at game speed over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spread {
     /// Evenly.
@@ -53,7 +53,7 @@ pub(crate) struct Tally {
     pub(crate) stray: u64,
 }
 
-/// How long datagrams were on their way, in nanoseconds.
+/// The travel times of datagrams, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latencies {
     /// From clients to the server.
@@ -66,7 +66,7 @@ pub(crate) struct Latencies {
 #[derive(Debug)]
 struct Session {
     client: Socket,
-    /// Where the server sends to.
+    /// The address that the server sends to.
     upstream: SocketAddr,
     c2s: Lane,
     s2c: Lane,
@@ -98,7 +98,7 @@ impl Load {
     /// arrived. All sessions in turn, each with two inputs and a snapshot.
     pub(crate) fn fast(&mut self, datagrams: usize, window: usize) -> Result<()> {
         let mut left = datagrams;
-        let mut heard = Instant::now();
+        let mut received = Instant::now();
         while left > 0 || self.flying > 0 {
             if left > 0 && self.flying <= window / 2 {
                 while left > 0 && self.flying < window {
@@ -110,10 +110,10 @@ impl Load {
                 }
             }
             if self.poll()? > 0 {
-                heard = Instant::now();
-            } else if heard.elapsed() > PATIENCE {
+                received = Instant::now();
+            } else if received.elapsed() > PATIENCE {
                 self.give_up();
-                heard = Instant::now();
+                received = Instant::now();
             }
         }
         Ok(())
@@ -129,22 +129,22 @@ impl Load {
         let plan = self.schedule(spread);
         let start = Instant::now();
         let mut idle = start;
-        let (mut period, mut unheard) = (Duration::ZERO, 0);
+        let (mut period, mut missing) = (Duration::ZERO, 0);
         while period < time {
             for &(offset, session, way) in &plan {
                 while start.elapsed() < period + offset {
                     self.poll()?;
-                    unheard = 0;
+                    missing = 0;
                     if idle.elapsed() > Duration::from_micros(100) {
                         idle = Instant::now();
                         beside(self)?;
                     }
                 }
                 self.send(session, way)?;
-                unheard += 1;
+                missing += 1;
                 // Behind its time it sends in a row; what arrives meanwhile must not pile up.
-                if unheard >= 128 {
-                    unheard = 0;
+                if missing >= 128 {
+                    missing = 0;
                     self.poll()?;
                 }
             }
@@ -155,17 +155,17 @@ impl Load {
 
     /// Waits for what is on its way, then gives it up.
     pub(crate) fn settle(&mut self) -> Result<()> {
-        let mut heard = Instant::now();
-        while self.flying > 0 && heard.elapsed() < PATIENCE {
+        let mut received = Instant::now();
+        while self.flying > 0 && received.elapsed() < PATIENCE {
             if self.poll()? > 0 {
-                heard = Instant::now();
+                received = Instant::now();
             }
         }
         self.give_up();
         Ok(())
     }
 
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub(crate) fn sessions(&self) -> usize {
         self.sessions.len()
     }

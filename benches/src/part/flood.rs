@@ -100,7 +100,7 @@ fn one(mut bench: Bench, mut flood: Flood, plan: &Plan<'_>, name: &str, report: 
     let begun = Instant::now();
     let newcomer = Plan { sessions: 1, ..*plan };
     let socket = bench.load.into_server();
-    let load = join(&newcomer, socket, subject.addr).context("nobody can join after the flood")?;
+    let load = join(&newcomer, socket, subject.addr).context("no client can join after the flood")?;
     let took = begun.elapsed().as_secs_f64();
     drop(load);
     let lost = number(tally.lost + tally.wrong);

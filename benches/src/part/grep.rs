@@ -1,4 +1,4 @@
-//! How fast `teetap grep` goes through a long recording, and what memory it takes.
+//! The speed and the memory of `teetap grep` on a long recording.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -27,7 +27,7 @@ const RECORDINGS: [(&str, Format, &str); 4] = [
 const FILTERS: [&str; 3] = ["rcon_cmd", r#"sv_chat.message contains "x""#, "c2s and not input"];
 
 const MB: f64 = 1e6;
-/// How often the memory is looked at.
+/// The interval at which the memory is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 /// MB/s of wall time.
 const GOAL: f64 = 100.0;

@@ -30,7 +30,7 @@ pub(crate) use self::watch::measure as watch;
 /// The two dialects whose traffic is measured, with their names.
 const DIALECTS: [(Variant, &str); 2] = [(Variant::V7, "0.7"), (Variant::Ddnet, "DDNet")];
 
-/// How to measure.
+/// The way to measure.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// The binary.

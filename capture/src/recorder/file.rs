@@ -179,7 +179,7 @@ impl RecordingFile {
 impl Drop for RecordingFile {
     fn drop(&mut self) {
         if self.is_new && !self.is_kept {
-            let _somebody_else_took_it = fs::remove_file(&self.path);
+            let _taken_meanwhile = fs::remove_file(&self.path);
         }
     }
 }

@@ -79,7 +79,7 @@ pub struct Recorded {
 struct Shared {
     stop: AtomicBool,
     fault: OnceLock<String>,
-    told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 /// The state of the thread.
@@ -123,10 +123,10 @@ pub fn start(
     if let Some(fault) = shared.fault.get() {
         return Err(failed(io::Error::other(fault.clone())));
     }
-    let (logs, said) = mpsc::channel();
+    let (logs, lines) = mpsc::channel();
     let thread = thread::Builder::new()
         .name("recorder".into())
-        .spawn(move || writer.run(watcher, &said, clock))
+        .spawn(move || writer.run(watcher, &lines, clock))
         .map_err(failed)?;
     Ok(Recording { thread, shared, logs })
 }
@@ -157,7 +157,7 @@ impl Faults {
     #[must_use]
     pub fn news(&self) -> Option<String> {
         let fault = self.0.fault.get()?;
-        (!self.0.told.swap(true, Ordering::Relaxed)).then(|| fault.clone())
+        (!self.0.is_reported.swap(true, Ordering::Relaxed)).then(|| fault.clone())
     }
 }
 
@@ -182,7 +182,7 @@ impl Writer {
     fn run(
         mut self,
         mut watcher: Watcher<DecodedEvent>,
-        said: &mpsc::Receiver<(Time, Level, String)>,
+        lines: &mpsc::Receiver<(Time, Level, String)>,
         clock: Clock,
     ) -> Done {
         loop {
@@ -191,7 +191,7 @@ impl Writer {
             while let Some(seen) = watcher.poll() {
                 self.take(&seen, clock.now());
             }
-            for (at, level, text) in said.try_iter() {
+            for (at, level, text) in lines.try_iter() {
                 self.encode.log(at, level, &text, &mut self.block);
                 self.end_of(0);
             }

@@ -97,10 +97,10 @@ impl Scrubber {
 
     /// Adds a hole, but for zeros, which are padding.
     fn blank(&mut self, (range, form): (Range<usize>, Form), data: &[u8], keep: bool, holes: &mut Vec<Hole>) {
-        let says_something = data
+        let has_data = data
             .get(range.clone())
             .is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0));
-        if !keep && says_something {
+        if !keep && has_data {
             self.tally.unknown += 1;
             holes.push(Hole { range, form });
         }

@@ -74,8 +74,8 @@ impl Scrubber {
             _ => return word.to_owned(),
         };
         let before = word.get(..word.len() - bare.len()).unwrap_or_default();
-        let behind = bare.get(inner.len()..).unwrap_or_default();
-        format!("{before}{new}{behind}")
+        let after = bare.get(inner.len()..).unwrap_or_default();
+        format!("{before}{new}{after}")
     }
 
     fn placeholder(&mut self, ip: IpAddr) -> String {
@@ -116,8 +116,8 @@ fn replace(text: &str, host: &str) -> String {
     for (at, _) in folded.match_indices(&*host) {
         let end = at + host.len();
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let behind = text.get(end..).and_then(|behind| behind.chars().next());
-        if before.is_some_and(is_name) || behind.is_some_and(is_name) || at < done {
+        let after = text.get(end..).and_then(|after| after.chars().next());
+        if before.is_some_and(is_name) || after.is_some_and(is_name) || at < done {
             continue;
         }
         out.push_str(text.get(done..at).unwrap_or_default());

@@ -82,7 +82,7 @@ impl Walk {
         let header = ChunkHeader::decode(self.proto, bytes).map(|(header, _)| header);
         self.chunk_header(piece, header, header_len.min(bytes.len()));
         let Some(header) = header else {
-            self.tree.say(
+            self.tree.set_value(
                 group,
                 format!("{} of {header_len} bytes of its header", bytes.len()),
             );
@@ -101,7 +101,8 @@ impl Walk {
         } else {
             format!("{} announced, {have} there", count(size))
         };
-        self.tree.say(group, format!("{name}, {seq}{resend}, {size}"));
+        self.tree
+            .set_value(group, format!("{name}, {seq}{resend}, {size}"));
         name
     }
 
@@ -129,8 +130,8 @@ impl Walk {
         let low_size = format!("size, bits {} to 0", split - 1);
         let upper = second & !low_mask;
         if !vital {
-            let told = if upper == 0 { "" } else { "set, never read" };
-            tree.bits(2, span(1), !low_mask, "unused", told);
+            let value = if upper == 0 { "" } else { "set, never read" };
+            tree.bits(2, span(1), !low_mask, "unused", value);
         } else if self.proto == Proto::V7 {
             tree.bits(2, span(1), !low_mask, "sequence, bits 9 and 8", seq.clone());
         } else {

@@ -38,7 +38,7 @@ impl Walk {
             }
         }
         if have < need {
-            self.tree.say(group, format!("{have} of {need} bytes"));
+            self.tree.set_value(group, format!("{have} of {need} bytes"));
             let (code, at) = (Code::TooShort, 0);
             self.tree.note(group, Note { code, at, len: have });
             return;
@@ -59,7 +59,8 @@ impl Walk {
         let span = Span::new(Space::Datagram, need, data.len());
         let group = self.tree.group(0, span, "connless message", "");
         let name = self.message(1, span, data, Of::Connless(proto));
-        self.tree.say(group, format!("{name}, {}", count(data.len())));
+        self.tree
+            .set_value(group, format!("{name}, {}", count(data.len())));
         self.facts.push(name);
     }
 

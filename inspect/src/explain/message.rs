@@ -38,7 +38,7 @@ impl Walk {
         }
         let name = self.message(1, span, payload.bytes, Of::Control);
         self.tree
-            .say(group, format!("{name}, {}", count(payload.bytes.len())));
+            .set_value(group, format!("{name}, {}", count(payload.bytes.len())));
         self.facts.push(format!("control message {name}"));
         self.control_doubts(payload.bytes);
     }

@@ -39,7 +39,7 @@ pub use verdict::Verdict;
 
 /// The options of an explanation.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask {
+pub struct Options {
     /// The definitions of messages.
     pub registry: &'static Registry,
     /// Shows or hides secrets.
@@ -86,9 +86,9 @@ pub enum Kind {
 pub struct Row {
     /// Depth in the tree, from 0.
     pub depth: u8,
-    /// Adds a row at its place.
+    /// The bytes that the row is about.
     pub span: Span,
-    /// The kind of message.
+    /// The kind of the row.
     pub kind: Kind,
     /// The name of the row.
     pub label: String,
@@ -131,8 +131,8 @@ pub struct Explanation {
 
 /// Explains `datagram` as every variant, the best first. There is always at least one explanation.
 #[must_use]
-pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
-    let mut readings = tried(datagram, ask);
+pub fn explain(datagram: &[u8], options: Options) -> Vec<Explanation> {
+    let mut readings = tried(datagram, options);
     for at in 0..readings.len() {
         let (before, rest) = readings.split_at_mut(at);
         if let Some(reading) = rest.first_mut() {
@@ -140,11 +140,11 @@ pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
             reading.same_as = twin.map(|twin| twin.same_as.unwrap_or(twin.proto));
         }
     }
-    if ask.secrets == Secrets::Hide {
-        let all = Ask {
+    if options.secrets == Secrets::Hide {
+        let all = Options {
             proto: None,
             dir: None,
-            ..ask
+            ..options
         };
         let all = tried(datagram, all);
         let best = all.first().map_or(0, |best| best.weight);
@@ -161,10 +161,10 @@ pub fn explain(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
 }
 
 /// Returns every requested explanation, the best first.
-fn tried(datagram: &[u8], ask: Ask) -> Vec<Explanation> {
+fn tried(datagram: &[u8], options: Options) -> Vec<Explanation> {
     let protos = Proto::ALL.into_iter();
-    let asked = protos.filter(|proto| ask.proto.is_none_or(|only| only == *proto));
-    let mut readings: Vec<Explanation> = asked.map(|proto| towards(datagram, proto, ask)).collect();
+    let wanted = protos.filter(|proto| options.proto.is_none_or(|only| only == *proto));
+    let mut readings: Vec<Explanation> = wanted.map(|proto| towards(datagram, proto, options)).collect();
     readings.sort_by_key(|reading| reading.weight);
     readings
 }
@@ -178,9 +178,9 @@ pub fn shown(readings: &[Explanation]) -> impl Iterator<Item = &Explanation> {
 }
 
 /// Explains it in the direction with fewer doubts.
-fn towards(datagram: &[u8], proto: Proto, ask: Ask) -> Explanation {
-    let read = |dir| packet::read(datagram, proto, dir, ask);
-    if let Some(dir) = ask.dir {
+fn towards(datagram: &[u8], proto: Proto, options: Options) -> Explanation {
+    let read = |dir| packet::read(datagram, proto, dir, options);
+    if let Some(dir) = options.dir {
         return read(dir);
     }
     let (mut up, mut down) = (read(Dir::C2s), read(Dir::S2c));

@@ -8,7 +8,7 @@ use teetap_wire::{
 };
 
 use super::{
-    Ask, Explanation, Space, Span,
+    Explanation, Options, Space, Span,
     tree::Tree,
     verdict::{self, Doubt},
 };
@@ -38,12 +38,12 @@ pub(super) struct Payload<'a> {
 }
 
 /// Reads `datagram` as `proto`, sent in direction `dir`.
-pub(super) fn read(datagram: &[u8], proto: Proto, dir: Dir, ask: Ask) -> Explanation {
+pub(super) fn read(datagram: &[u8], proto: Proto, dir: Dir, options: Options) -> Explanation {
     let mut walk = Walk {
         proto,
         dir,
-        registry: ask.registry,
-        secrets: ask.secrets,
+        registry: options.registry,
+        secrets: options.secrets,
         tree: Tree::default(),
         decoded: Decoded::new(),
         facts: Vec::new(),
@@ -65,9 +65,9 @@ pub(super) fn read(datagram: &[u8], proto: Proto, dir: Dir, ask: Ask) -> Explana
         doubts,
         ..
     } = walk;
-    tree.fill(datagram, &clear, ask.secrets);
+    tree.fill(datagram, &clear, options.secrets);
     let (weight, verdict, reasons) = verdict::weigh(&tree.rows, doubts, facts);
-    let whole = |space, bytes: &[u8]| tree.hex(Span::new(space, 0, bytes.len()), bytes, ask.secrets);
+    let whole = |space, bytes: &[u8]| tree.hex(Span::new(space, 0, bytes.len()), bytes, options.secrets);
     let inflated = tree.rows.iter().any(|row| row.span.space == Space::Clear);
     Explanation {
         proto,
@@ -120,7 +120,7 @@ impl Walk {
         }
         let mut scratch = Scratch::new();
         if let Ok(packet) = Packet::parse(self.proto, datagram, &mut scratch) {
-            for note in packet.notes.iter().filter(|note| !said(note.code)) {
+            for note in packet.notes.iter().filter(|note| !is_own(note.code)) {
                 let (space, at) = match note.code.place() {
                     Place::Datagram => (Space::Datagram, note.at),
                     Place::Payload | Place::Message => (space, base + note.at),
@@ -153,7 +153,7 @@ impl Walk {
             }
         }
         if have < need {
-            self.tree.say(group, format!("{have} of {need} bytes"));
+            self.tree.set_value(group, format!("{have} of {need} bytes"));
             let (at, code) = (0, Code::TooShort);
             self.tree.note(group, Note { code, at, len: have });
         } else {
@@ -204,22 +204,22 @@ impl Walk {
     /// Inflates as much as can be inflated; returns true if that is not all.
     fn inflate(&mut self, layout: &Layout, rest: &[u8], base: usize, clear: &mut Vec<u8>) -> bool {
         clear.resize(layout.max_inflated, 0);
-        let told = huffman::prefix(rest, clear);
-        let surplus = huffman::decompress(rest, clear).map_or(0, |told| told.surplus);
-        clear.truncate(told.len);
+        let stream = huffman::prefix(rest, clear);
+        let surplus = huffman::decompress(rest, clear).map_or(0, |stream| stream.surplus);
+        clear.truncate(stream.len);
         let used = rest.len() - surplus.min(rest.len());
         let span = Span::new(Space::Datagram, base, used);
-        let cut = told.error.is_some();
+        let cut = stream.error.is_some();
         let upto = if cut { " up to there" } else { "" };
         let text = format!(
             "{} ({} bits) inflate to {}{upto}",
             count(used),
-            told.bits,
-            told.len
+            stream.bits,
+            stream.len
         );
         let row = self.tree.bytes(0, span, "compressed payload", text);
         self.packed = Some(span);
-        if let Some(error) = told.error {
+        if let Some(error) = stream.error {
             self.tree.note(
                 row,
                 Note {
@@ -235,7 +235,7 @@ impl Walk {
             self.tree.bytes(0, span, "after the end of the stream", "");
         }
         self.facts
-            .push(format!("{} inflate to {}", count(used), told.len));
+            .push(format!("{} inflate to {}", count(used), stream.len));
         cut
     }
 
@@ -274,7 +274,7 @@ impl Walk {
 }
 
 /// Returns true for notes that this module adds itself.
-const fn said(code: Code) -> bool {
+const fn is_own(code: Code) -> bool {
     matches!(code, Code::Oversized)
 }
 

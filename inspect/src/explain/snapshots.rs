@@ -2,7 +2,7 @@
 
 use teetap_wire::def::{Registry, Secrets};
 
-use super::{Ask, explain, input, text};
+use super::{Options, explain, input, text};
 
 macro_rules! samples {
     ($($name:literal)*) => {
@@ -55,7 +55,7 @@ pub(super) fn samples() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
 
 #[test]
 fn explanations_stay_the_same() {
-    let ask = Ask {
+    let options = Options {
         registry: Registry::builtin(),
         secrets: Secrets::Hide,
         proto: None,
@@ -63,7 +63,7 @@ fn explanations_stay_the_same() {
     };
     for ((name, sample), (_, datagram)) in SAMPLES.iter().zip(samples()) {
         let (_, expected) = sample.split_once("\n\n").unwrap();
-        let text = text::text(&explain(&datagram, ask), text::WIDTH);
+        let text = text::text(&explain(&datagram, options), text::WIDTH);
         assert_eq!(text, expected, "{name}:\n{text}");
     }
 }

@@ -5,8 +5,8 @@ use teetap_wire::{Code, Severity};
 
 use super::{snapshots::samples, *};
 
-fn ask(secrets: Secrets) -> Ask {
-    Ask {
+fn options(secrets: Secrets) -> Options {
+    Options {
         registry: Registry::builtin(),
         secrets,
         proto: None,
@@ -15,12 +15,12 @@ fn ask(secrets: Secrets) -> Ask {
 }
 
 fn as_proto(proto: Proto, dir: Option<Dir>, datagram: &[u8]) -> Explanation {
-    let ask = Ask {
+    let options = Options {
         proto: Some(proto),
         dir,
-        ..ask(Secrets::Show)
+        ..options(Secrets::Show)
     };
-    explain(datagram, ask).remove(0)
+    explain(datagram, options).remove(0)
 }
 
 fn codes(reading: &Explanation) -> Vec<Code> {
@@ -113,10 +113,10 @@ fn no_explanation_shows_a_secret_unless_asked_to() {
             for dir in [None, Some(Dir::C2s), Some(Dir::S2c)] {
                 let hidden = explain(
                     &datagram,
-                    Ask {
+                    Options {
                         proto,
                         dir,
-                        ..ask(Secrets::Hide)
+                        ..options(Secrets::Hide)
                     },
                 );
                 check(&datagram, &hidden);
@@ -131,18 +131,18 @@ fn no_explanation_shows_a_secret_unless_asked_to() {
                 );
             }
         }
-        let hidden = explain(&datagram, ask(Secrets::Hide));
+        let hidden = explain(&datagram, options(Secrets::Hide));
         assert_eq!(
             (hidden[0].proto, row(&hidden[0], "password").value.as_str()),
             (Proto::V7, "•••")
         );
-        let shown = explain(&datagram, ask(Secrets::Show));
+        let shown = explain(&datagram, options(Secrets::Show));
         assert_eq!(row(&shown[0], "password").value, "\"hunter2\"");
         assert_eq!(row(&shown[0], "password").hex, "68756e7465723200");
     }
     // Bytes that could be inflated again are hidden too.
     let datagram = compressed(&plain);
-    let hidden = explain(&datagram, ask(Secrets::Hide));
+    let hidden = explain(&datagram, options(Secrets::Hide));
     let tail = "••".repeat(datagram.len() - 7);
     assert!(hidden.iter().all(|reading| reading.datagram.ends_with(&tail)));
 }
@@ -153,7 +153,7 @@ fn no_explanation_shows_the_rest_of_a_cut_secret() {
     for whole in [plain.clone(), compressed(&plain)] {
         for len in 8..whole.len() {
             let datagram = &whole[..len];
-            let hidden = explain(datagram, ask(Secrets::Hide));
+            let hidden = explain(datagram, options(Secrets::Hide));
             check(datagram, &hidden);
             let all = format!("{hidden:?}{}", text::text(&hidden, text::WIDTH));
             assert!(!all.contains("hunt") && !all.contains("68756e"), "{len} {all}");
@@ -236,7 +236,7 @@ fn both_copies_of_the_bits_of_a_sequence_are_compared() {
 fn a_datagram_is_read_no_further_than_receivers_read_it() {
     let mut datagram = b"\x00\x00\x01\x00\x01\x09".to_vec();
     datagram.resize(3000, 0x55);
-    let readings = explain(&datagram, ask(Secrets::Hide));
+    let readings = explain(&datagram, options(Secrets::Hide));
     check(&datagram, &readings);
     assert_eq!(
         row(&readings[0], "not received").span,
@@ -247,7 +247,7 @@ fn a_datagram_is_read_no_further_than_receivers_read_it() {
 #[test]
 fn every_sample_fits_without_a_warning() {
     for (name, datagram) in samples().filter(|(name, _)| !name.starts_with("broken")) {
-        let readings = explain(&datagram, ask(Secrets::Hide));
+        let readings = explain(&datagram, options(Secrets::Hide));
         check(&datagram, &readings);
         assert_eq!(readings[0].verdict, Verdict::Fits, "{name}");
         assert!(
@@ -264,7 +264,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_covered_and_harmless(datagram in prop::collection::vec(any::<u8>(), 0..1600)) {
-        check(&datagram, &explain(&datagram, ask(Secrets::Hide)));
+        check(&datagram, &explain(&datagram, options(Secrets::Hide)));
     }
 
     #[test]
@@ -284,7 +284,7 @@ proptest! {
             datagram.truncate(cut.index(datagram.len() + 1));
         }
         for secrets in [Secrets::Hide, Secrets::Show] {
-            check(&datagram, &explain(&datagram, ask(secrets)));
+            check(&datagram, &explain(&datagram, options(secrets)));
         }
     }
 }

@@ -84,7 +84,7 @@ impl Tree {
         self.push(depth, span, Kind::Bits(mask), label, value);
     }
 
-    pub(super) fn say(&mut self, row: usize, value: impl Into<String>) {
+    pub(super) fn set_value(&mut self, row: usize, value: impl Into<String>) {
         if let Some(row) = self.rows.get_mut(row) {
             row.value = value.into();
         }

@@ -7,29 +7,29 @@ use crate::recording::ReadError;
 /// The lines that were passed over.
 #[derive(Debug, Default)]
 pub(super) struct Damage {
-    /// Where the first line begins, and what is wrong with it.
+    /// The place where the first line begins, and the error in it.
     first: Option<(u64, String)>,
     lines: u64,
     /// Lines since something could be read.
-    untold: u64,
+    unreported: u64,
 }
 
 impl Damage {
-    /// The line at byte `offset`.
+    /// Adds the line at byte `offset`.
     pub(super) fn add(&mut self, offset: u64, text: String) {
         self.first.get_or_insert((offset, text));
         self.lines += 1;
-        self.untold += 1;
+        self.unreported += 1;
     }
 
-    /// How many lines are missing before what comes now; once.
-    pub(super) fn untold(&mut self) -> Option<u64> {
-        let untold = std::mem::take(&mut self.untold);
-        (untold > 0).then_some(untold)
+    /// Returns how many lines are missing before what comes now; once.
+    pub(super) fn unreported(&mut self) -> Option<u64> {
+        let unreported = std::mem::take(&mut self.unreported);
+        (unreported > 0).then_some(unreported)
     }
 
     /// Returns the report for the end, where the reading ends with `last`; once.
-    pub(super) fn told_at_the_end(&mut self, last: Option<ReadError>) -> Option<ReadError> {
+    pub(super) fn report(&mut self, last: Option<ReadError>) -> Option<ReadError> {
         let Some((offset, mut text)) = self.first.take() else {
             return last;
         };

@@ -50,7 +50,7 @@ impl Parent {
     }
 }
 
-/// Why a line gives nothing.
+/// The reason why a line gives nothing.
 pub(super) enum Wrong {
     /// A line about bytes that it does not hold; the line of this datagram does, where it names one.
     NoBytes(Option<Parent>),
@@ -58,7 +58,7 @@ pub(super) enum Wrong {
     Damaged(String),
 }
 
-/// Reads a line. `None`: other lines say it too, or it is of a later version.
+/// Reads a line. `None` if other lines have the same, or it is of a later version.
 ///
 /// # Errors
 /// See [`Wrong`].
@@ -88,7 +88,7 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Item>, Wrong> {
     }
 }
 
-/// Says what is wrong, without the text of the line.
+/// Describes the error, without the text of the line.
 fn damaged(error: &serde_json::Error) -> Wrong {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read as _};
 /// Bytes of the longest line that is read: more than any event has.
 const LONGEST: usize = 16 << 20;
 
-/// Where lines come from.
+/// A reader of lines.
 #[derive(Debug)]
 pub(super) struct Input<R> {
     input: R,
@@ -36,7 +36,7 @@ impl<R: BufRead> Input<R> {
         }
     }
 
-    /// The next one; `None` behind the last.
+    /// Returns the next line; `None` after the last.
     ///
     /// # Errors
     /// The error of the operating system.
@@ -59,7 +59,7 @@ impl<R: BufRead> Input<R> {
         ))
     }
 
-    /// The rest of the line.
+    /// Skips the rest of the line.
     fn pass_over(&mut self) -> io::Result<()> {
         self.line = Vec::new();
         loop {

@@ -48,7 +48,7 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// From the beginning.
+    /// A reader at the beginning of a recording.
     pub fn new(input: R) -> Self {
         Self {
             input: Input::new(input),
@@ -71,7 +71,7 @@ impl<R: BufRead> Lines<R> {
         self.tally
     }
 
-    /// The next thing; `None` at the end. Where lines cannot be read there is a gap.
+    /// Returns the next item; `None` at the end. Where lines cannot be read there is a gap.
     ///
     /// # Errors
     /// See [`ReadError`]; nothing follows then. Damaged lines are reported at the end.
@@ -83,7 +83,7 @@ impl<R: BufRead> Lines<R> {
             match self.step() {
                 Ok(None) => {}
                 Ok(Some(item)) => {
-                    let Some(lost) = self.damage.untold() else {
+                    let Some(lost) = self.damage.unreported() else {
                         return Ok(Some(self.counted(item)));
                     };
                     let at = self.tally.until;
@@ -100,9 +100,9 @@ impl<R: BufRead> Lines<R> {
                 }
             }
         }
-        self.tally.lost += self.damage.untold().unwrap_or_default();
+        self.tally.lost += self.damage.unreported().unwrap_or_default();
         let failed = self.failed.take();
-        self.damage.told_at_the_end(failed).map_or(Ok(None), Err)
+        self.damage.report(failed).map_or(Ok(None), Err)
     }
 
     fn counted(&mut self, item: Item) -> Item {
@@ -110,7 +110,7 @@ impl<R: BufRead> Lines<R> {
         item
     }
 
-    /// One line; `None` when it holds nothing that is not elsewhere.
+    /// Reads one line; `None` when it holds nothing that is not elsewhere.
     fn step(&mut self) -> Result<Option<Item>, ReadError> {
         let begin = self.input.offset;
         let found = self.input.next();
@@ -156,7 +156,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Keeps what a line says about those that follow.
+    /// Remembers what a line shows about those that follow.
     fn note(&mut self, item: Option<&Item>) {
         match item {
             Some(Item::Start { run, .. }) => self.is_of_others = run.is_none(),

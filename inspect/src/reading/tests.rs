@@ -59,7 +59,7 @@ fn a_datagram_that_passed_keeps_its_numbers() {
 }
 
 #[test]
-fn added_messages_are_told_apart_from_received_ones() {
+fn added_messages_are_distinguished_from_received_ones() {
     let came = datagram(1, &[(Some(5), READY), (Some(6), KILL), (None, SYS_31)]);
     let left = datagram(
         1,
@@ -79,7 +79,7 @@ fn added_messages_are_told_apart_from_received_ones() {
     ]
     .into();
     let reading = read(&event);
-    let told: Vec<_> = reading
+    let shown: Vec<_> = reading
         .messages
         .iter()
         .map(|m| (reading.label(m), m.seq, m.seq_out, m.done.word(), m.origin))
@@ -87,7 +87,7 @@ fn added_messages_are_told_apart_from_received_ones() {
     let seq = |number| Some(Seq::new(number));
     let drop = Some("drop".to_owned());
     assert_eq!(
-        told,
+        shown,
         [
             ("ready".into(), seq(5), seq(8), None, Origin::Peer),
             ("cl_kill".into(), seq(6), None, drop, Origin::Peer),

@@ -12,7 +12,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A run starts now.
+    /// Starts the clock of a run.
     #[must_use]
     #[expect(
         clippy::disallowed_methods,
@@ -25,13 +25,13 @@ impl Clock {
         }
     }
 
-    /// Time since the start.
+    /// Returns the time since the start.
     #[must_use]
     pub fn now(&self) -> Time {
         Time::ZERO + self.start.elapsed()
     }
 
-    /// Wall-clock time of the start.
+    /// Returns the wall-clock time of the start.
     #[must_use]
     pub fn wall(&self) -> SystemTime {
         self.wall

@@ -40,7 +40,7 @@ const ROUNDS: u32 = 16;
 /// datagram with an error.
 const NEWS: usize = 64;
 
-/// How long the end waits for datagrams that the kernel has no room for.
+/// The time that the end waits for datagrams that the kernel has no room for.
 const LINGER: Duration = Duration::from_millis(400);
 
 /// A pause after a round of nothing but errors, so that a lasting one does not burn the thread.
@@ -79,7 +79,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// With the socket that clients send to, and the address of the server. Inside a runtime only.
+    /// The descriptors of a proxy: `listen` is the socket that clients send to, `target` the server. Only inside a runtime.
     ///
     /// # Errors
     /// When the system has no descriptors left.
@@ -160,10 +160,10 @@ struct Driver {
     log: Option<Recorder>,
     /// Events of the current input, published after everything was sent.
     events: Vec<Event>,
-    /// Where datagrams are received.
+    /// A buffer for received datagrams.
     buffer: Vec<u8>,
     timer: Timer,
-    /// When the timer goes off.
+    /// The time at which the timer goes off.
     armed: Option<Time>,
     /// Notified when a task died of a bug.
     crashed: Rc<Notify>,
@@ -271,7 +271,7 @@ impl Driver {
         self.arm();
     }
 
-    /// Does what is to be done for something that is ready. False when all it had was an error.
+    /// Handles something that is ready. Returns false if all it had was an error.
     fn on_ready(&mut self, ready: Ready) -> bool {
         let Source::Socket(which) = ready.source else {
             self.on_time();
@@ -319,7 +319,7 @@ impl Driver {
         Ok(())
     }
 
-    /// On a listen socket an error says that some client is gone, not which: it is counted. On a connected socket
+    /// Counts an error. On a listen socket it means that some client has left, not which one. On a connected socket
     /// it is about the server.
     fn on_error(&mut self, which: Which, error: &io::Error) {
         self.sockets.counters.errors += 1;
@@ -332,7 +332,7 @@ impl Driver {
     }
 }
 
-/// Reads what is ready, for ever.
+/// Reads what is ready, without end.
 async fn keep_reading(driver: Shared, readiness: Arc<Readiness>) {
     let _witness = Witness::of(&driver);
     let mut batch = Batch::new();
@@ -368,7 +368,7 @@ async fn serve(
         tokio::select! {
             biased;
             () = crashed.notified() => return None,
-            // An error says that everybody who could ever stop the run is gone.
+            // An error means that no handle is left that could stop the run.
             reason = stop.wait_for(Option::is_some) => {
                 return Some(reason.ok().and_then(|reason| reason.clone()).unwrap_or_default());
             }

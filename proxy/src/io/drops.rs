@@ -2,7 +2,7 @@
 //!
 //! A full receive buffer drops datagrams silently: to the peers it looks like loss on the line, and the
 //! user of a debugging proxy has to know that it is not. Read from what Linux publishes about each UDP socket, now and
-//! then, and never on the data path (asking with each datagram costs each one).
+//! then, and never on the data path (a query with each datagram would cost each one).
 
 use std::{collections::BTreeMap, fs, io};
 
@@ -13,7 +13,7 @@ const DROPS: usize = 12;
 /// The drops on the UDP sockets of this process.
 #[derive(Debug, Default)]
 pub struct KernelDrops {
-    /// By inode, what each socket had dropped at the last look.
+    /// The drops of each socket at the last look, by inode.
     seen: BTreeMap<u64, u64>,
     total: u64,
 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_overflows_is_told_once() {
+    fn an_overflow_is_reported_once() {
         let (socket, peer) = (
             UdpSocket::bind("127.0.0.1:0").unwrap(),
             UdpSocket::bind("127.0.0.1:0").unwrap(),

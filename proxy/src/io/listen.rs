@@ -1,4 +1,4 @@
-//! Where clients connect to.
+//! The address that clients connect to.
 
 use std::{
     io,
@@ -22,7 +22,7 @@ pub enum Listen {
     At(SocketAddr),
 }
 
-/// Why a proxy did not start.
+/// The reason why a proxy did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address is taken.
@@ -43,7 +43,7 @@ pub enum StartError {
     NoFreePort,
     /// The proxy would talk to itself.
     #[error(
-        "the server's address {target} is the one that teetap would listen on ({listen}): it would talk to itself"
+        "the server's address {target} is the one that teetap would listen on ({listen}): it would talk to itself; choose another one with --listen"
     )]
     Loop {
         /// The server.
@@ -92,8 +92,8 @@ fn next_free(target: SocketAddr) -> Result<UdpSocket, StartError> {
     Err(StartError::NoFreePort)
 }
 
-/// Opens one more listen socket, in front of `target`, at the IP address of the first one and any free port. `ours`
-/// are the addresses of all that are open.
+/// Opens one more listen socket, in front of `target`, at the IP address of the first one and any free port. `ours`:
+/// the addresses of all that are open.
 ///
 /// # Errors
 /// Returns the error of the operating system; `AddrInUse` when `target` is one of them, or would be.
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_has_the_same_ip_and_is_never_in_front_of_our_own() {
+    fn one_more_has_the_same_ip_and_is_never_in_front_of_itself() {
         let first = udp::bind(addr("127.0.0.2:0")).unwrap().local_addr().unwrap();
         let other = addr("127.0.0.2:9");
         let ours = [first, other];

@@ -32,10 +32,10 @@ pub use resolve::{ResolveError, Target};
 pub use sockets::Counters;
 pub use start::{Busy, Commands, Crashed, Proxy, Running, Settings};
 
-/// Random bytes from the operating system: the secret of a run, or its seed when none is given.
+/// Returns random bytes of the operating system: the secret of a run, or its seed when none is given.
 ///
 /// # Errors
-/// When the operating system has none.
+/// The operating system has none.
 pub fn entropy<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;

@@ -27,14 +27,14 @@ pub(super) enum Sent {
     /// The first datagram that waits: the caller has to call [`Outbox::flush`] when the socket is writable.
     First,
     /// The datagram waits after others.
-    Behind,
+    Queued,
     /// No room: dropped.
     Dropped,
     /// The kernel refused it: dropped.
     Failed(io::Error),
 }
 
-/// Where datagrams are put: a socket that does not block.
+/// A socket that does not block.
 pub(super) trait Put {
     /// Sends one, to `addr` or to where the socket is connected to (`None`).
     ///
@@ -66,11 +66,11 @@ impl Outbox {
         if self.waiting.len() == 1 {
             Sent::First
         } else {
-            Sent::Behind
+            Sent::Queued
         }
     }
 
-    /// Sends what waits until the kernel is full again; gives the number of datagrams the kernel refused.
+    /// Sends what waits until the kernel is full again; returns the number of datagrams that the kernel refused.
     pub(super) fn flush(&mut self, socket: &impl Put) -> u64 {
         let mut refused = 0;
         while let Some((addr, bytes)) = self.waiting.front() {
@@ -84,7 +84,7 @@ impl Outbox {
         refused
     }
 
-    /// Forgets what waits, and gives its number.
+    /// Drops what waits, and returns its number.
     pub(super) fn give_up(&mut self) -> u64 {
         let waiting = self.waiting.len();
         self.waiting.clear();
@@ -98,7 +98,7 @@ impl Outbox {
 }
 
 /// One send. An error that an earlier datagram left behind fails a send without sending: hence the second try,
-/// after which an error is this datagram's own. Gives the earlier error.
+/// after which an error is this datagram's own. Returns the earlier error.
 fn put(socket: &impl Put, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<Option<io::Error>> {
     match socket.put(addr, bytes) {
         Ok(()) => Ok(None),
@@ -144,7 +144,7 @@ mod tests {
         socket.room.set(WAITING);
         assert!(matches!(
             outbox.send(&socket, None, &vec![0; WAITING]),
-            Sent::Behind
+            Sent::Queued
         ));
         assert_eq!(outbox.flush(&socket), 0);
         assert_eq!((outbox.is_empty(), outbox.give_up()), (true, 0));
@@ -167,12 +167,9 @@ mod tests {
         let socket = udp::connect(addr).unwrap();
         drop(peer);
         let mut outbox = Outbox::default();
-        assert!(matches!(
-            outbox.send(&socket, None, b"nobody hears this"),
-            Sent::Now(None)
-        ));
+        assert!(matches!(outbox.send(&socket, None, b"lost"), Sent::Now(None)));
         let peer = udp::bind(addr).unwrap();
-        let sent = outbox.send(&socket, None, b"heard");
+        let sent = outbox.send(&socket, None, b"right");
         assert!(
             matches!(&sent, Sent::Now(Some(error)) if error.kind() == io::ErrorKind::ConnectionRefused),
             "{sent:?}"

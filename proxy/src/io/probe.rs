@@ -1,4 +1,4 @@
-//! Asks a server once what it is, as a server browser does, so that a wrong address shows at once.
+//! Queries a server once, as a server browser does, so that a wrong address is noticed at once.
 //!
 //! One socket, three datagrams at most, one second, less once something has come: DDNet's extended info request (which
 //! a 0.6 server answers in its own form), a 0.7 token request and, with its answer, a 0.7 info request. Nothing
@@ -19,17 +19,17 @@ use teetap_wire::{
 use super::{clock::Clock, entropy, udp};
 use crate::session::Time;
 
-/// How long the server may take.
+/// The time that the server may take.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Most servers speak one of the two protocols and leave the other question alone. After the first answer the rest
+/// Most servers speak one of the two protocols and leave the other request alone. After the first answer the rest
 /// may take as long again as it took, three times over, and at least this long.
 const REST: Duration = Duration::from_millis(100);
 
 /// Word of an info request, with the four bytes before every word outside a connection.
 const REQUEST_INFO: &[u8] = b"\xff\xff\xff\xffgie3";
 
-/// The result of asking the server.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The probed address.
@@ -43,9 +43,9 @@ pub struct Finding {
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// To what.
+    /// The protocol of the answer.
     pub family: Family,
-    /// How long after the question.
+    /// The time since the request.
     pub after: Duration,
     /// The server info, when it was readable.
     pub info: Option<Info>,
@@ -63,13 +63,13 @@ pub enum Family {
 /// The server info. Texts are printable: no control characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Version as it calls itself.
+    /// The version that the server states.
     pub version: String,
     /// The name of the server.
     pub name: String,
     /// The map.
     pub map: String,
-    /// Game type.
+    /// The game type.
     pub game_type: String,
     /// Clients on it, spectators included.
     pub clients: i32,
@@ -77,7 +77,7 @@ pub struct Info {
     pub max_clients: i32,
 }
 
-/// Asks. Blocks for at most [`PATIENCE`]; with `proto` only about that protocol. The answers are read by the
+/// Queries a server. Blocks for at most [`PATIENCE`]; with `proto` only in that protocol. The answers are read by the
 /// definitions of `registry`.
 pub fn probe(target: SocketAddr, proto: Option<Proto>, registry: &Registry, clock: &Clock) -> Finding {
     let mut finding = Finding {
@@ -85,7 +85,7 @@ pub fn probe(target: SocketAddr, proto: Option<Proto>, registry: &Registry, cloc
         answers: Vec::new(),
         error: None,
     };
-    if let Err(error) = ask(&mut finding, proto, registry, clock) {
+    if let Err(error) = query(&mut finding, proto, registry, clock) {
         finding.error = Some(match error.kind() {
             io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
             _ => error.to_string(),
@@ -124,7 +124,7 @@ impl fmt::Display for Finding {
                     let patience = PATIENCE.as_secs();
                     write!(
                         f,
-                        "the server {target} did not answer within {patience} s: down, filtered, or no game server"
+                        "the server {target} did not answer within {patience} s: down, filtered, or not a game server"
                     )
                 }
             };
@@ -169,7 +169,7 @@ impl fmt::Display for Family {
     }
 }
 
-fn ask(finding: &mut Finding, proto: Option<Proto>, registry: &Registry, clock: &Clock) -> io::Result<()> {
+fn query(finding: &mut Finding, proto: Option<Proto>, registry: &Registry, clock: &Clock) -> io::Result<()> {
     let socket = udp::connect(finding.target)?;
     socket.set_nonblocking(false)?;
     let [own @ .., byte, extra] = entropy::<6>()?;
@@ -210,7 +210,7 @@ fn ask(finding: &mut Finding, proto: Option<Proto>, registry: &Registry, clock: 
     Ok(())
 }
 
-/// One datagram until `deadline`; `None` = it came to nothing.
+/// Receives one datagram; `None` if none comes before `deadline`.
 fn receive(
     socket: &UdpSocket,
     buffer: &mut [u8],
@@ -233,7 +233,7 @@ fn receive(
     }
 }
 
-/// DDNet's extended request; a 0.6 server that does not know it reads a plain one.
+/// Returns DDNet's extended request; a 0.6 server that does not know it reads a plain one.
 fn info_request(byte: u8, extra: u8) -> Vec<u8> {
     [b"xe", &[0, extra, 0, 0][..], REQUEST_INFO, &[byte]].concat()
 }
@@ -252,7 +252,7 @@ fn token_request(own: Token) -> Vec<u8> {
     datagram
 }
 
-/// The server's token in the answer to a token request.
+/// Returns the server's token in the answer to a token request.
 fn token_reply(datagram: &[u8]) -> Option<Token> {
     let mut scratch = Scratch::new();
     match Packet::parse(Proto::V7, datagram, &mut scratch).ok()?.control()? {

@@ -21,9 +21,9 @@ fn server(six: Option<&'static [u8]>, seven: Option<&'static [u8]>) -> SocketAdd
     thread::spawn(move || {
         let mut buffer = [0; 2048];
         while let Ok((len, from)) = socket.recv_from(&mut buffer) {
-            let asked = &buffer[..len];
-            if asked.starts_with(b"xe") {
-                assert_eq!((len, &asked[6..14]), (15, REQUEST_INFO));
+            let request = &buffer[..len];
+            if request.starts_with(b"xe") {
+                assert_eq!((len, &request[6..14]), (15, REQUEST_INFO));
                 if let Some(body) = six {
                     socket
                         .send_to(
@@ -33,16 +33,16 @@ fn server(six: Option<&'static [u8]>, seven: Option<&'static [u8]>) -> SocketAdd
                         .unwrap();
                 }
             } else if let Some(body) = seven {
-                if asked[0] == 0x21 {
-                    assert_eq!(asked[1..5], SERVER_TOKEN);
-                    let answer = [b"\x21", &asked[5..9], &SERVER_TOKEN, b"\xff\xff\xff\xff", body].concat();
+                if request[0] == 0x21 {
+                    assert_eq!(request[1..5], SERVER_TOKEN);
+                    let answer = [b"\x21", &request[5..9], &SERVER_TOKEN, b"\xff\xff\xff\xff", body].concat();
                     socket.send_to(&answer, from).unwrap();
                 } else {
                     assert_eq!(
-                        (len, &asked[..8]),
+                        (len, &request[..8]),
                         (520, b"\x04\0\0\xff\xff\xff\xff\x05".as_slice())
                     );
-                    let answer = [b"\x04\0\0", &asked[8..12], b"\x05", &SERVER_TOKEN].concat();
+                    let answer = [b"\x04\0\0", &request[8..12], b"\x05", &SERVER_TOKEN].concat();
                     socket.send_to(&answer, from).unwrap();
                 }
             }
@@ -102,7 +102,7 @@ fn the_extended_form_is_read() {
 }
 
 #[test]
-fn only_the_wanted_protocol_is_asked_for() {
+fn only_the_wanted_protocol_is_requested() {
     let finding = probe(server(Some(INF3), Some(INF3_07)), Some(Proto::V7));
     assert!(
         finding.has_info(Family::Seven) && finding.answers.len() == 1,
@@ -120,7 +120,7 @@ fn an_answer_that_cannot_be_read_is_an_answer() {
 }
 
 #[test]
-fn nobody_there_is_said() {
+fn a_missing_server_is_reported() {
     let socket = UdpSocket::bind(SocketAddr::from(LOCAL)).unwrap();
     let addr = socket.local_addr().unwrap();
     drop(socket);

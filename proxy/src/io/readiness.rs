@@ -1,4 +1,4 @@
-//! Which sockets have something to read, or room to write.
+//! The sockets that have something to read, or room to write.
 //!
 //! One `epoll` instance holds all sockets and the timer, and the runtime watches that one descriptor. A task for each
 //! socket cost a datagram its own wake-up and one more receive that finds nothing: a tick's burst on sixty sockets took
@@ -18,7 +18,7 @@ use crate::session::{ListenerId, UpstreamId};
 /// Descriptors reported at once.
 const AT_ONCE: usize = 256;
 
-/// Of keys: an upstream socket has its number, a listen socket this and its number, the timer this alone.
+/// The marks of keys: an upstream socket has its number, a listen socket this and its number, the timer this alone.
 const LISTEN: u64 = 1 << 32;
 const TIMER: u64 = 1 << 33;
 
@@ -31,7 +31,7 @@ pub(super) enum Source {
     Timer,
 }
 
-/// Which socket.
+/// A socket of the data thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     /// One that clients send to.
@@ -58,7 +58,7 @@ pub(super) struct Readiness(AsyncFd<OwnedFd>);
 pub(super) struct Batch(Vec<epoll::Event>);
 
 impl Readiness {
-    /// With nothing to watch yet.
+    /// A set of descriptors that is still empty.
     ///
     /// # Errors
     /// When the system has no descriptor left.
@@ -164,7 +164,7 @@ mod tests {
     const SEVEN: Source = Source::Socket(Which::Upstream(UpstreamId(7)));
 
     #[tokio::test]
-    async fn a_socket_is_told_until_it_has_been_read() {
+    async fn a_socket_is_reported_until_it_has_been_read() {
         let ((socket, peer), readiness) = (pair(), Readiness::new().unwrap());
         readiness.add(SEVEN, &socket).unwrap();
         let mut batch = Batch::new();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn room_is_told_only_while_it_is_wanted_and_a_closed_socket_not_at_all() {
+    async fn room_is_reported_only_while_it_is_wanted_and_a_closed_socket_never() {
         let ((socket, peer), readiness) = (pair(), Readiness::new().unwrap());
         let listen = Source::Socket(Which::Listen(ListenerId::FIRST));
         readiness.add(listen, &peer).unwrap();

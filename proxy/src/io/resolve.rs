@@ -19,16 +19,16 @@ pub struct Target {
     pub port: u16,
 }
 
-/// Why a server's name is not usable.
+/// The reason why the name of a server is not usable.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// There is none.
+    /// No address.
     #[error("the server's address is empty")]
     Empty,
     /// The text after the colon is not a port.
     #[error("invalid port '{0}': expected 1-65535")]
     Port(String),
-    /// `[` without `]`, or text behind it.
+    /// `[` without `]`, or text after it.
     #[error("invalid IPv6 address '{0}': write it like [::1]:8303")]
     Bracket(String),
     /// Characters that no host name has.
@@ -59,10 +59,10 @@ impl FromStr for Target {
             .unwrap_or(text);
         if let Some(inner) = text.strip_prefix('[') {
             let bracket = || ResolveError::Bracket(text.escape_debug().to_string());
-            let (host, behind) = inner.split_once(']').ok_or_else(bracket)?;
-            let port = match behind.strip_prefix(':') {
+            let (host, after) = inner.split_once(']').ok_or_else(bracket)?;
+            let port = match after.strip_prefix(':') {
                 Some(port) => parse_port(port)?,
-                None if behind.is_empty() => DEFAULT_PORT,
+                None if after.is_empty() => DEFAULT_PORT,
                 None => return Err(bracket()),
             };
             let numeric = host.split('%').next().unwrap_or_default();

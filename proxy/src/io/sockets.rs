@@ -1,6 +1,6 @@
 //! The sockets of the data thread: what the core wants sent, opened or closed is done here.
 //!
-//! Law: nothing here calls the core. What a socket has to say back (it is open, the network failed) waits as
+//! Law: nothing here calls the core. News of a socket (it is open, the network failed) wait as
 //! [`News`] until the driver hands it in.
 
 use std::{
@@ -30,7 +30,7 @@ pub struct Counters {
 /// News of a socket.
 #[derive(Debug)]
 pub(super) enum News {
-    /// Open, at this address of our own.
+    /// Open, at this local address.
     Opened(UpstreamId, SocketAddr),
     /// Not open.
     Failed(UpstreamId, io::Error),
@@ -54,7 +54,7 @@ struct Line {
 pub(super) struct Sockets {
     target: SocketAddr,
     readiness: Arc<Readiness>,
-    /// The first listen socket, and whether all of them are of IPv6.
+    /// The first listen socket, and true if all of them are of IPv6.
     listen: Line,
     listen_ipv6: bool,
     /// The others.
@@ -67,7 +67,7 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    /// With the socket that clients send to, and the address of the server.
+    /// The sockets of a proxy: `listen` is the one that clients send to, `target` the server.
     ///
     /// # Errors
     /// When the socket cannot be watched.
@@ -85,7 +85,7 @@ impl Sockets {
         })
     }
 
-    /// One datagram of a client's.
+    /// Receives one datagram of a client.
     ///
     /// # Errors
     /// Returns the error of the kernel; `WouldBlock` when there is no datagram.
@@ -102,7 +102,7 @@ impl Sockets {
         Ok((len, udp::canonical(addr)))
     }
 
-    /// One datagram of the server's. A connected socket does not need to return the address.
+    /// Receives one datagram of the server. A connected socket does not need to return the address.
     ///
     /// # Errors
     /// Returns the error of the kernel; `WouldBlock` when there is no datagram, or the socket is closed.
@@ -164,7 +164,7 @@ impl Sockets {
             return;
         };
         match line.outbox.send(&line.socket, None, bytes) {
-            Sent::Now(None) | Sent::Behind => {}
+            Sent::Now(None) | Sent::Queued => {}
             Sent::Now(Some(error)) => {
                 self.counters.errors += 1;
                 self.news.push_back(News::Unreachable(upstream, error));
@@ -190,7 +190,7 @@ impl Sockets {
             return;
         };
         match line.outbox.send(&line.socket, Some(addr), bytes) {
-            Sent::Now(_) | Sent::Behind => {}
+            Sent::Now(_) | Sent::Queued => {}
             Sent::First => {
                 line.wait_for_room(Which::Listen(listener), &self.readiness, &mut self.counters);
             }

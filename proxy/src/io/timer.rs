@@ -15,7 +15,7 @@ use rustix::{
 pub(super) struct Timer(OwnedFd);
 
 impl Timer {
-    /// One that is not set.
+    /// A timer that is not set.
     ///
     /// # Errors
     /// When the system has no descriptor left.
@@ -24,7 +24,7 @@ impl Timer {
         Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
-    /// Goes off once after `delay`, at the earliest in a nanosecond; an earlier setting is forgotten.
+    /// Sets the timer to go off once after `delay`, at least a nanosecond; replaces an earlier setting.
     ///
     /// # Errors
     /// Returns the error of the system.

@@ -59,7 +59,7 @@ pub(super) fn send(socket: &UdpSocket, addr: Option<SocketAddr>, bytes: &[u8]) -
     Ok(())
 }
 
-/// Receives a datagram on a connected socket; its length.
+/// Receives a datagram on a connected socket; returns its length.
 ///
 /// # Errors
 /// Returns the error of the operating system; `WouldBlock` when there is no datagram.
@@ -68,7 +68,7 @@ pub(super) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize
     Ok(len)
 }
 
-/// Receives a datagram; its length and who sent it.
+/// Receives a datagram; returns its length and its sender.
 ///
 /// # Errors
 /// Returns the error of the operating system; `WouldBlock` when there is no datagram.
@@ -78,7 +78,7 @@ pub(super) fn receive_from(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<
     Ok((len, SocketAddr::try_from(addr)?))
 }
 
-/// The address as everybody else writes it: an IPv4 client of a dual-stack socket is an IPv4 client.
+/// The usual form of an address: an IPv4 client of a dual-stack socket is an IPv4 client.
 pub(super) fn canonical(addr: SocketAddr) -> SocketAddr {
     match addr {
         SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dual_stack_socket_hears_both_families() {
+    fn a_dual_stack_socket_receives_from_both_families() {
         let Ok(both) = bind(addr("[::]:0")) else {
             // A machine without IPv6 has no such socket to test.
             assert!(UdpSocket::bind("[::1]:0").is_err());

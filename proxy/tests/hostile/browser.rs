@@ -58,10 +58,10 @@ fn a_server_cannot_say_0_7_to_who_asked_in_0_6() {
     for bytes in &hostile {
         stage.world.server_sends(upstream, bytes);
     }
-    let heard = sent_to(&stage, addr);
+    let received = sent_to(&stage, addr);
     // Half of all first bytes are connless; of these a quarter looks like 0.7, but for `x` `x`, which is not a DDNet header.
-    assert!(heard.len() >= 300 && heard.iter().all(|bytes| !looks_seven(bytes)));
-    assert!(heard.iter().all(|bytes| bytes[0] & 0x20 != 0));
+    assert!(received.len() >= 300 && received.iter().all(|bytes| !looks_seven(bytes)));
+    assert!(received.iter().all(|bytes| bytes[0] & 0x20 != 0));
 }
 
 /// On the game's own socket, too.
@@ -76,14 +76,14 @@ fn connless_to_a_game_socket_reaches_its_client_in_its_own_kind_only() {
                     stage.as_server(&vec![first; len]);
                 }
             }
-            let heard = &sent_to(&stage, client_addr(0))[before..];
+            let received = &sent_to(&stage, client_addr(0))[before..];
             if pair.0.is_seven() {
                 // None of them shows our token.
-                assert!(heard.is_empty(), "{pair:?} {phase:?}");
+                assert!(received.is_empty(), "{pair:?} {phase:?}");
             } else {
-                assert!(heard.len() > 200, "{pair:?} {phase:?}: {}", heard.len());
+                assert!(received.len() > 200, "{pair:?} {phase:?}: {}", received.len());
                 assert!(
-                    heard
+                    received
                         .iter()
                         .all(|bytes| !looks_seven(bytes) && bytes.len() <= 1400)
                 );

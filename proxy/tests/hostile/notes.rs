@@ -62,22 +62,22 @@ fn what_is_cut_off_is_named() {
 fn bombs_are_named() {
     online(|stage, from, case| {
         for bytes in hostile::bombs(stage.shown(from)) {
-            let told = stage.told(from, &bytes);
-            let refused = told.codes == [Code::BadHuffman] && told.sent == 0;
+            let report = stage.report(from, &bytes);
+            let refused = report.codes == [Code::BadHuffman] && report.sent == 0;
             // Those that inflate to a payload and not to more are packets like any other, or show no token.
             let read = teetap_kit::codec::open(stage.shown(from).format, &bytes).is_ok();
             assert!(
-                refused || read || told.sent == 0,
-                "{case}: {told:?} {:02x?}\n{}",
+                refused || read || report.sent == 0,
+                "{case}: {report:?} {:02x?}\n{}",
                 bytes,
                 stage.transcript()
             );
-            assert!(told.events > 0, "{case}: silently");
+            assert!(report.events > 0, "{case}: silently");
         }
         let shown = stage.shown(from);
         let mut bomb = hostile::bombs(shown);
         assert_eq!(
-            stage.told(from, &bomb.remove(2)).codes,
+            stage.report(from, &bomb.remove(2)).codes,
             [Code::BadHuffman],
             "{case}"
         );
@@ -92,7 +92,7 @@ fn what_is_too_long_is_named_and_cut() {
         let chunk = Chunk::new(None, b"short");
         let mut bytes = Datagram::of_chunks(shown.format, shown.ack, shown.token, vec![chunk]).build();
         bytes.resize(LARGEST, 0x55);
-        let told = stage.told(from, &bytes);
+        let report = stage.report(from, &bytes);
         // The payload's last bytes would be DDNet's token; 0.6.4 and 0.6.5 would write past the end of a buffer.
         let refusal = match shown.format {
             Variant::Ddnet => Some(Code::WrongToken),
@@ -100,10 +100,10 @@ fn what_is_too_long_is_named_and_cut() {
             Variant::V7 | Variant::D7 => None,
         };
         match refusal {
-            Some(code) => assert_eq!((&told.codes[..], told.sent), (&[code][..], 0), "{case}"),
+            Some(code) => assert_eq!((&report.codes[..], report.sent), (&[code][..], 0), "{case}"),
             None => assert!(
-                told.codes.contains(&Code::Oversized) && told.sent == 1,
-                "{case} {told:?}"
+                report.codes.contains(&Code::Oversized) && report.sent == 1,
+                "{case} {report:?}"
             ),
         }
         for event in &stage.world.events {
@@ -144,9 +144,9 @@ fn wrong_acks_are_named() {
                 for (distance, code) in [(7, Code::AckAhead), (1020, Code::AckBehind)] {
                     let ack = (shown.ack + distance) % 1024;
                     let bytes = control::control(shown.format, ack, shown.token, control::KEEPALIVE, &[]);
-                    let told = stage.told(from, &bytes);
+                    let report = stage.report(from, &bytes);
                     assert_eq!(
-                        (&told.codes[..], told.sent),
+                        (&report.codes[..], report.sent),
                         (&[code][..], passes),
                         "{pair:?} {phase:?} {from}"
                     );

@@ -13,7 +13,7 @@ use teetap_kit::{
 use teetap_proxy::session::{Input, SessionId, State, UpstreamId, What};
 use teetap_wire::{Code, Side};
 
-/// Which client meets which server: all framings, DDNet on either side, and the fallback to no token.
+/// The pairs of a client and a server: all framings, DDNet on either side, and the fallback to no token.
 pub(crate) const PAIRS: [(Variant, Variant); 8] = [
     (Variant::V6, Variant::V6),
     (Variant::V65, Variant::V65),
@@ -25,7 +25,7 @@ pub(crate) const PAIRS: [(Variant, Variant); 8] = [
     (Variant::V7, Variant::D7),
 ];
 
-/// How far a session has come when the hostile datagrams fly.
+/// The phase of a session when the hostile datagrams are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The server has not answered.
@@ -57,7 +57,7 @@ impl Phase {
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) client: Variant,
-    said: u32,
+    talks: u32,
     checked: usize,
 }
 
@@ -107,7 +107,7 @@ impl Stage {
         Self {
             world,
             client: pair.0,
-            said: 0,
+            talks: 0,
             checked: 0,
         }
     }
@@ -203,9 +203,9 @@ impl Stage {
 
     /// Both sides say something new, and it arrives.
     pub(crate) fn assert_talks(&mut self) {
-        self.said += 1;
+        self.talks += 1;
         let now = self.world.now;
-        let (up, down) = (format!("up {}", self.said), format!("down {}", self.said));
+        let (up, down) = (format!("up {}", self.talks), format!("down {}", self.talks));
         let peer = &mut self.world.clients[0].peer;
         assert!(
             peer.send_vital(up.as_bytes(), now),
@@ -227,12 +227,16 @@ impl Stage {
                 .count()
                 == 1
         };
-        let heard = self.world.server.peers().any(|(_, slot)| has(slot, &up));
-        assert!(heard, "the server does not hear {up:?}\n{}", self.transcript());
+        let arrived = self.world.server.peers().any(|(_, slot)| has(slot, &up));
+        assert!(
+            arrived,
+            "the server did not receive {up:?}\n{}",
+            self.transcript()
+        );
         let client = &self.world.clients[0].peer;
         assert!(
             has(client, &down),
-            "the client does not hear {down:?}\n{}",
+            "the client did not receive {down:?}\n{}",
             self.transcript()
         );
     }
@@ -240,8 +244,12 @@ impl Stage {
     /// A datagram is refused for this one thing.
     #[track_caller]
     pub(crate) fn refuses(&mut self, from: Side, bytes: &[u8], code: Code, case: impl fmt::Display) {
-        let told = self.told(from, bytes);
-        assert_eq!((told.codes, told.sent), (vec![code], 0), "{case}: {bytes:02x?}");
+        let report = self.report(from, bytes);
+        assert_eq!(
+            (report.codes, report.sent),
+            (vec![code], 0),
+            "{case}: {bytes:02x?}"
+        );
     }
 
     pub(crate) fn transcript(&self) -> String {
@@ -259,32 +267,32 @@ impl Stage {
     }
 
     /// Returns the report on one hostile datagram: its notes, whether anything was sent on, or that its sender is unknown.
-    pub(crate) fn told(&mut self, from: Side, bytes: &[u8]) -> Told {
+    pub(crate) fn report(&mut self, from: Side, bytes: &[u8]) -> Report {
         self.world.events.clear();
         self.throw(from, bytes);
-        let mut told = Told::default();
+        let mut report = Report::default();
         for event in &self.world.events {
             match &event.what {
                 What::Datagram(datagram) => {
-                    told.codes.extend(datagram.notes.iter().map(|note| note.code));
-                    told.sent += datagram.sent().count();
-                    told.events += 1;
+                    report.codes.extend(datagram.notes.iter().map(|note| note.code));
+                    report.sent += datagram.sent().count();
+                    report.events += 1;
                 }
                 What::Connless(connless) => {
-                    told.sent += usize::from(connless.forwarded);
-                    told.events += 1;
+                    report.sent += usize::from(connless.forwarded);
+                    report.events += 1;
                 }
-                What::Notice(_) | What::Answer(_) => told.events += 1,
+                What::Notice(_) | What::Answer(_) => report.events += 1,
                 What::Session(change) => assert!(change.state != State::Closed, "{change:?}"),
             }
         }
-        told
+        report
     }
 }
 
-/// See [`Stage::told`].
+/// See [`Stage::report`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Report {
     pub(crate) codes: Vec<Code>,
     /// Datagrams that left because of it.
     pub(crate) sent: usize,

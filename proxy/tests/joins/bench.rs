@@ -50,7 +50,7 @@ pub(crate) struct Bench {
     /// The numbers of held messages, as reported.
     pub(crate) held: Vec<HeldId>,
     /// The listen sockets that were requested, with the ports of their servers.
-    pub(crate) asked: Vec<(u32, u16)>,
+    pub(crate) wanted_listeners: Vec<(u32, u16)>,
 }
 
 /// Runs a test on a session of each kind.
@@ -113,7 +113,7 @@ impl Bench {
             last_command: 0,
             placed: Vec::new(),
             held: Vec::new(),
-            asked: Vec::new(),
+            wanted_listeners: Vec::new(),
         }
     }
 
@@ -192,7 +192,7 @@ impl Bench {
         assert_eq!(got, leaves, "{:?}: {ms} ms", self.kind);
     }
 
-    /// How often a message was decided.
+    /// The number of decisions about messages.
     pub(crate) fn decisions(&self, message: &str) -> usize {
         let decided = self.decided.lock().unwrap();
         decided.iter().filter(|text| *text == message).count()
@@ -256,7 +256,7 @@ impl Bench {
                     }
                     What::Session(_) | What::Connless(_) => {}
                 },
-                Output::OpenListener { listener, port } => self.asked.push((listener.0, port)),
+                Output::OpenListener { listener, port } => self.wanted_listeners.push((listener.0, port)),
                 Output::OpenUpstream { .. } | Output::CloseUpstream(_) => {}
             }
         }

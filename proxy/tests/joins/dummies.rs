@@ -16,7 +16,7 @@ use crate::stage::{GREETING, Pair, has};
 struct Both {
     pair: Pair,
     world: World,
-    said: u32,
+    lines: u32,
 }
 
 fn newcomer(pair: Pair, index: usize, seed: u64) -> Peer {
@@ -36,7 +36,11 @@ impl Both {
         };
         let server = Server::new(pair.server, policy, seed);
         let world = World::new(hub(seed, None, true), server, Conditions::GOOD, seed);
-        let mut both = Self { pair, world, said: 0 };
+        let mut both = Self {
+            pair,
+            world,
+            lines: 0,
+        };
         for index in 0..2 {
             let peer = newcomer(pair, index, seed + index as u64);
             both.world.add(peer, Conditions::GOOD, seed + index as u64);
@@ -73,9 +77,9 @@ impl Both {
 
     /// Both ways, something new.
     fn say(&mut self, index: usize) -> [Vec<u8>; 2] {
-        self.said += 1;
+        self.lines += 1;
         let now = self.world.now;
-        let texts = ["up", "down"].map(|way| format!("{way} {index} {}", self.said).into_bytes());
+        let texts = ["up", "down"].map(|way| format!("{way} {index} {}", self.lines).into_bytes());
         let (addr, _) = self.slot(index);
         let slot = self.world.server.peer_mut(addr).unwrap();
         let ends = [&mut self.world.clients[index].peer, slot];
@@ -96,9 +100,9 @@ impl Both {
             "{place}"
         );
         let (clients, mut slots) = (self.world.clients.iter(), self.world.server.peers());
-        let heard = clients.filter(|client| has(&client.peer, &down)).count();
+        let received = clients.filter(|client| has(&client.peer, &down)).count();
         let read = slots.by_ref().filter(|(_, slot)| has(slot, &up)).count();
-        assert_eq!((heard, read), (1, 1), "{place}");
+        assert_eq!((received, read), (1, 1), "{place}");
     }
 }
 
@@ -160,24 +164,24 @@ fn both_play_on_a_bad_line() {
         for seed in 0..10 {
             let mut both = Both::joined(pair, seed);
             both.world.set_conditions(Conditions::bad(0.1));
-            let mut said: [Vec<[Vec<u8>; 2]>; 2] = Default::default();
+            let mut lines: [Vec<[Vec<u8>; 2]>; 2] = Default::default();
             for _ in 0..50 {
                 for index in [0, 1] {
-                    said[index].push(both.say(index));
+                    lines[index].push(both.say(index));
                 }
                 both.world.run(60 * MS);
             }
             both.world.set_conditions(Conditions::GOOD);
             // One message a second is repaired at the end of a burst.
             both.world.run(60 * SECOND);
-            for (index, said) in said.iter().enumerate() {
+            for (index, lines) in lines.iter().enumerate() {
                 let vitals = |peer: &Peer, start: &str| -> Vec<Vec<u8>> {
                     let vitals = peer.delivered.iter().filter(|message| message.vital);
                     let texts = vitals.map(|message| message.data.clone());
                     texts.filter(|text| text.starts_with(start.as_bytes())).collect()
                 };
                 let [ups, downs] =
-                    [0, 1].map(|way| said.iter().map(|both| both[way].clone()).collect::<Vec<_>>());
+                    [0, 1].map(|way| lines.iter().map(|both| both[way].clone()).collect::<Vec<_>>());
                 assert_eq!(
                     vitals(both.slot(index).1, "up"),
                     ups,

@@ -171,7 +171,7 @@ fn a_servers_own_limit_reaches_the_client() {
 }
 
 #[test]
-fn a_socket_that_cannot_be_opened_is_told() {
+fn a_socket_that_cannot_be_opened_is_reported() {
     let mut stage = Stage::new(Pair::ALL[4], 1);
     stage.run(20 * MS);
     stage.world.input(Input::UpstreamFailed {
@@ -197,8 +197,8 @@ fn a_command_closes_one_leg_or_both() {
             stage.world.command(command);
             stage.run(5 * SECOND);
             stage.assert_clear("is not clear");
-            let client_told = *stage.client().state() == closed("enough");
-            assert_eq!(client_told, side != Some(Side::Server), "{pair:?} {side:?}");
+            let client_closed = *stage.client().state() == closed("enough");
+            assert_eq!(client_closed, side != Some(Side::Server), "{pair:?} {side:?}");
             let wanted = vec![closed("enough"); usize::from(side != Some(Side::Client))];
             assert_eq!(stage.ends(), wanted, "{pair:?} {side:?}");
         }
@@ -206,7 +206,7 @@ fn a_command_closes_one_leg_or_both() {
 }
 
 #[test]
-fn early_ends_of_servers_that_ban_for_them_are_told() {
+fn early_ends_of_servers_that_ban_for_them_are_reported() {
     for pair in Pair::ALL {
         for (after, early) in [(300 * MS, true), (1300 * MS, false)] {
             let mut stage = Stage::new(pair, 1);
@@ -215,8 +215,8 @@ fn early_ends_of_servers_that_ban_for_them_are_told() {
             stage.leave("");
             stage.run(SECOND);
             let bans = pair.is_tokenless() || pair.client.is_seven();
-            let told = stage.notices().contains(&Notice::EarlyClose);
-            assert_eq!(told, early && bans, "{pair:?} after {after}");
+            let reported = stage.notices().contains(&Notice::EarlyClose);
+            assert_eq!(reported, early && bans, "{pair:?} after {after}");
         }
     }
 }

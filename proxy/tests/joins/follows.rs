@@ -43,12 +43,12 @@ fn says(stage: &mut Stage, port: u16, message: &[u8]) {
 }
 
 /// Waits until the client is sent away, and returns the listen socket that it gets.
-fn told(stage: &mut Stage) -> ListenerId {
+fn redirected(stage: &mut Stage) -> ListenerId {
     let end = stage.world.now + 30 * SECOND;
     loop {
         stage.step();
-        let heard = stage.client().delivered.iter();
-        let ports: Vec<u16> = heard
+        let received = stage.client().delivered.iter();
+        let ports: Vec<u16> = received
             .filter_map(|message| extended::redirect_port(&message.data))
             .collect();
         if let [port] = ports[..] {
@@ -89,9 +89,9 @@ fn assert_plays_at(stage: &mut Stage, port: u16, listener: ListenerId) {
     stage.client().flush(now);
     says(stage, port, &down);
     stage.run(SECOND);
-    let heard = |peer: &Peer, text: &[u8]| peer.delivered.iter().any(|message| message.data == text);
+    let received = |peer: &Peer, text: &[u8]| peer.delivered.iter().any(|message| message.data == text);
     stage.check(
-        heard(&stage.world.clients[0].peer, &down),
+        received(&stage.world.clients[0].peer, &down),
         "the client does not hear",
     );
     let server = &stage.world.server;
@@ -103,7 +103,9 @@ fn assert_plays_at(stage: &mut Stage, port: u16, listener: ListenerId) {
             "{pair:?}: slots at {number}"
         );
         assert!(
-            slots.iter().all(|slot| heard(slot, &up) && heard(slot, HELLO)),
+            slots
+                .iter()
+                .all(|slot| received(slot, &up) && received(slot, HELLO)),
             "{pair:?}"
         );
     }
@@ -114,25 +116,29 @@ fn a_redirected_client_plays_on_the_other_server_and_comes_back() {
     for pair in Pair::ALL {
         let mut stage = joined(pair, 3, Options::default());
         says(&mut stage, 8303, &extended::redirect(OTHER));
-        let there = told(&mut stage);
+        let there = redirected(&mut stage);
         assert_eq!(
-            (there, &stage.world.asked),
+            (there, &stage.world.wanted_listeners),
             (ListenerId(1), &vec![(there, OTHER)])
         );
         follow(&mut stage, there);
         assert_plays_at(&mut stage, OTHER, there);
         // Its own port, from there.
         says(&mut stage, OTHER, &extended::redirect(OTHER));
-        assert_eq!(told(&mut stage), there);
+        assert_eq!(redirected(&mut stage), there);
         follow(&mut stage, there);
         assert_plays_at(&mut stage, OTHER, there);
         // And back.
         says(&mut stage, OTHER, &extended::redirect(8303));
-        let back = told(&mut stage);
+        let back = redirected(&mut stage);
         assert_eq!(back, ListenerId::FIRST);
         follow(&mut stage, back);
         assert_plays_at(&mut stage, 8303, back);
-        assert_eq!((stage.ever_online, stage.world.asked.len()), (4, 1), "{pair:?}");
+        assert_eq!(
+            (stage.ever_online, stage.world.wanted_listeners.len()),
+            (4, 1),
+            "{pair:?}"
+        );
         // The second and the third session say which server is theirs.
         let servers: Vec<_> = stage
             .world
@@ -170,16 +176,16 @@ fn on_a_bad_line_no_redirect_gets_past() {
             let port = if seed % 2 == 0 { OTHER } else { 8303 };
             says(&mut stage, 8303, &extended::redirect(port));
             let expected = ListenerId(u32::from(port == OTHER));
-            assert_eq!(told(&mut stage), expected);
+            assert_eq!(redirected(&mut stage), expected);
             lost += stage.world.clients[0].down.lost + stage.world.down.lost - before;
             stage.run(2 * SECOND);
-            assert_eq!(told(&mut stage), expected, "{pair:?}");
+            assert_eq!(redirected(&mut stage), expected, "{pair:?}");
         }
     }
     assert!(lost > 50, "{lost}");
 }
 
-/// While the listen socket is not open the server goes on repeating; the client hears one redirect.
+/// While the listen socket is not open the server continues to repeat; the client receives one redirect.
 #[test]
 fn a_slow_listen_socket_is_waited_for() {
     for pair in Pair::ALL {
@@ -187,8 +193,8 @@ fn a_slow_listen_socket_is_waited_for() {
         stage.world.listens = false;
         says(&mut stage, 8303, &extended::redirect(OTHER));
         stage.run(3 * SECOND);
-        assert_eq!(stage.world.asked, [(ListenerId(1), OTHER)], "{pair:?}");
-        let heard = |stage: &mut Stage| {
+        assert_eq!(stage.world.wanted_listeners, [(ListenerId(1), OTHER)], "{pair:?}");
+        let received = |stage: &mut Stage| {
             let ports = stage
                 .client()
                 .delivered
@@ -196,12 +202,12 @@ fn a_slow_listen_socket_is_waited_for() {
                 .filter_map(|one| extended::redirect_port(&one.data));
             ports.collect::<Vec<u16>>()
         };
-        assert_eq!(heard(&mut stage), [0; 0], "{pair:?}");
+        assert_eq!(received(&mut stage), [0; 0], "{pair:?}");
         let listener = ListenerId(1);
         let local = listen_addr(listener);
         stage.world.input(Input::ListenerOpened { listener, local });
         stage.run(2 * SECOND);
-        assert_eq!(heard(&mut stage), [local.port()], "{pair:?}");
+        assert_eq!(received(&mut stage), [local.port()], "{pair:?}");
         let slot = stage.slot();
         assert_eq!(slot.unacked(), 0, "{pair:?}");
     }
@@ -215,7 +221,7 @@ fn the_browser_sees_the_other_server_there() {
     let pair = Pair::ALL[4];
     let mut stage = joined(pair, 5, Options::default());
     says(&mut stage, 8303, &extended::redirect(OTHER));
-    let there = told(&mut stage);
+    let there = redirected(&mut stage);
     let addr = client_addr(7);
     for (listener, counts) in [(there, [0, 1]), (ListenerId::FIRST, [1, 1]), (there, [1, 2])] {
         let bytes = REQUEST;
@@ -250,7 +256,7 @@ fn a_client_of_0_6_is_shielded_behind_every_listen_socket() {
     assert_eq!(pair.client, Variant::Ddnet);
     let mut stage = joined(pair, 6, Options::default());
     says(&mut stage, 8303, &extended::redirect(OTHER));
-    let there = told(&mut stage);
+    let there = redirected(&mut stage);
     let bytes = &control::token_request([1, 2, 3, 4]);
     for (number, answers) in [(0, 0), (1, 1)] {
         stage.world.network.sent = Some(Vec::new());
@@ -276,12 +282,12 @@ fn a_reconnecting_client_replaces_its_session() {
             let mut stage = joined(pair, 7, Options::default());
             says(&mut stage, 8303, &extended::RECONNECT);
             stage.run(SECOND);
-            let heard = stage
+            let received = stage
                 .client()
                 .delivered
                 .last()
                 .map(|message| message.data.clone());
-            assert_eq!(heard.as_deref(), Some(&extended::RECONNECT[..]), "{pair:?}");
+            assert_eq!(received.as_deref(), Some(&extended::RECONNECT[..]), "{pair:?}");
             if leaves {
                 stage.leave("");
                 stage.step();

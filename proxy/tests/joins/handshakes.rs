@@ -97,12 +97,12 @@ fn line(bytes: &[u8], names: &[([u8; 4], char)]) -> String {
     while let Some(first) = rest.first() {
         let zeros = rest.iter().take_while(|byte| **byte == 0).count();
         let name = names.iter().find(|(token, _)| rest.starts_with(token));
-        let said = ["hello", "greeting"]
+        let known = ["hello", "greeting"]
             .into_iter()
-            .find(|said| rest.starts_with(said.as_bytes()));
-        let (text, len) = match (name, said) {
+            .find(|known| rest.starts_with(known.as_bytes()));
+        let (text, len) = match (name, known) {
             (Some((_, name)), _) => (name.to_string().repeat(8), 4),
-            (_, Some(said)) => (format!("'{said}'"), said.len()),
+            (_, Some(known)) => (format!("'{known}'"), known.len()),
             _ if zeros >= 16 => (format!("..{zeros}"), zeros),
             _ => (format!("{first:02x}"), 1),
         };
@@ -144,8 +144,8 @@ fn both_legs_are_written_as_the_games_write_them() {
         ];
         let mut tokens = Vec::new();
         for ((asking, answering), answers) in legs.into_iter().zip(answers) {
-            let (asked, answered) = (begun(&stage, asking), begun(&stage, answering));
-            let names = [(named(&asked), 'a'), (named(&answered), 'b')];
+            let (requested, answered) = (begun(&stage, asking), begun(&stage, answering));
+            let names = [(named(&requested), 'a'), (named(&answered), 'b')];
             let names: Vec<([u8; 4], char)> = names
                 .into_iter()
                 .filter_map(|(token, name)| Some((token?, name)))
@@ -153,7 +153,7 @@ fn both_legs_are_written_as_the_games_write_them() {
             let lines = |datagrams: &[Vec<u8>]| -> Vec<String> {
                 datagrams.iter().map(|bytes| line(bytes, &names)).collect()
             };
-            assert_eq!(lines(&asked), asks, "{pair:?} {asking:?}");
+            assert_eq!(lines(&requested), asks, "{pair:?} {asking:?}");
             assert_eq!(lines(&answered), answers, "{pair:?} {answering:?}");
             tokens.extend(names.into_iter().map(|(token, _)| token));
         }

@@ -29,7 +29,7 @@ fn hold_one_for_three_seconds() {
         bench.is("S a1 5:e 6:f", &["C a1 keepalive"]);
         bench.is("C a3 keepalive", &["S a6 keepalive"]);
         bench.after(2600, &["2500: C a1 4:h 5:e 6:f"]);
-        // They are lost, and the server knows them no more.
+        // They are lost, and the server has forgotten them.
         bench.after(1000, &["900: C a1 4*:h 5*:e 6*:f"]);
         bench.is("C a4 keepalive", &["S a6 keepalive"]);
         bench.is("C R a4", &["S a6 keepalive", "C a1 5*:e 6*:f"]);
@@ -223,8 +223,8 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
         // Half of it has gone: requested once.
         let left = bench.release(7);
         let chunks: usize = left.iter().map(|line| line.split(' ').count() - 2).sum();
-        let asked: Vec<&String> = left.iter().filter(|line| line.starts_with('S')).collect();
-        assert_eq!((chunks, asked.len()), (300, 0), "{left:?}");
+        let requests: Vec<&String> = left.iter().filter(|line| line.starts_with('S')).collect();
+        assert_eq!((chunks, requests.len()), (300, 0), "{left:?}");
         bench.after(900, &["200: S R a300"]);
         bench.is("S a1 301*:x 302*:y", &["C a1 301*:x 302*:y"]);
         assert_eq!(bench.decisions("x"), 1);
@@ -275,7 +275,7 @@ fn the_window_of_the_receiver_is_respected() {
 
 /// Custody that is never acked ends the session as the peers' own would: after 10 s, in DDNet 100 s.
 #[test]
-fn custody_that_nobody_acks_ends_the_session() {
+fn custody_that_is_not_acked_ends_the_session() {
     on_each_kind(|bench| {
         assert_eq!(bench.inject(made(Dir::S2c, "X")), ["C a1 1:X"]);
         let seconds: u64 = if bench.kind == teetap_kit::codec::Variant::Ddnet {

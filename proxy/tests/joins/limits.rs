@@ -1,4 +1,4 @@
-//! How much of what strangers send is kept: half-open sessions are bounded, TOKEN requests keep nothing.
+//! The bounds on what strangers send: half-open sessions are bounded, TOKEN requests keep nothing.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -22,7 +22,7 @@ fn knock(world: &mut World, addr: SocketAddr, variant: Variant) {
     world.stranger_sends(addr, &bytes);
 }
 
-fn limits_told(stage: &Stage) -> usize {
+fn limits_reported(stage: &Stage) -> usize {
     stage.times(&Notice::HalfOpenLimit)
 }
 
@@ -42,7 +42,7 @@ fn half_open_sessions_of_one_address_are_bounded() {
             assert_eq!(lives, port >= 1008, "{variant:?} {port}");
         }
         assert_eq!(stage.world.sockets.len(), 33);
-        assert_eq!(limits_told(&stage), 8);
+        assert_eq!(limits_reported(&stage), 8);
         stage.assert_plays();
         stage.run(10 * SECOND);
         assert_eq!(stage.world.sockets.len(), 1);
@@ -57,7 +57,7 @@ fn the_loopback_address_is_exempt() {
         knock(&mut stage.world, address([127, 0, 0, 1], port), Variant::Ddnet);
     }
     assert_eq!(stage.world.hub().unwrap().sessions(), 101);
-    assert_eq!(limits_told(&stage), 0);
+    assert_eq!(limits_reported(&stage), 0);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn half_open_sessions_are_bounded() {
     assert_eq!(hub.session_of(address([10, 3, 0, 0], 1000)), None);
     assert!(hub.session_of(address([10, 3, 0, 255], 1000)).is_some());
     assert_eq!(stage.world.sockets.len(), 257);
-    assert_eq!(limits_told(&stage), 256);
+    assert_eq!(limits_reported(&stage), 256);
     stage.assert_plays();
 }
 
@@ -92,7 +92,7 @@ fn sessions_online_are_not_half_open() {
         stage.run(SECOND);
         stage.assert_plays();
     }
-    assert_eq!(limits_told(&stage), 0);
+    assert_eq!(limits_reported(&stage), 0);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How sessions begin and end, in virtual time: joins of every kind over good and bad networks, restarts of either side,
+//! The beginning and the end of sessions, in virtual time: joins of every kind over good and bad networks, restarts of either side,
 //! refusals, silence, dummies, new maps, spoofed datagrams, and what rules and commands make of single messages, number by number.
 
 #![expect(

@@ -36,18 +36,20 @@ fn change_map(stage: &mut Stage) {
     let slot = stage.slot();
     slot.send_vital(b"a new map", now);
     slot.flush(now);
-    let (mut asked, mut given) = (0, 0);
+    let (mut requested, mut given) = (0, 0);
     while count(stage.slot(), "ready") == 0 {
         let now = stage.world.now;
         let got = count(stage.client(), "piece ");
-        let knows = count(stage.client(), "a new map") > 0;
-        while knows && asked < PIECES && asked < got + 16 {
-            stage.client().send_vital(format!("ask {asked}").as_bytes(), now);
-            asked += 1;
+        let has_changed = count(stage.client(), "a new map") > 0;
+        while has_changed && requested < PIECES && requested < got + 16 {
+            stage
+                .client()
+                .send_vital(format!("ask {requested}").as_bytes(), now);
+            requested += 1;
         }
-        if got == PIECES && asked == PIECES {
+        if got == PIECES && requested == PIECES {
             stage.client().send_vital(b"ready", now);
-            asked += 1;
+            requested += 1;
         }
         stage.client().flush(now);
         let wanted = count(stage.slot(), "ask ");

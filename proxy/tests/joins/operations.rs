@@ -296,7 +296,7 @@ fn lose_two_copies_of_one() {
 
 /// A gap is not passed on but requested, within 200 ms, and its repeat is decided as if nothing had been.
 #[test]
-fn a_gap_is_asked_for() {
+fn a_gap_is_requested_again() {
     with_rules(&vec![fate("b", Fate::Drop)], |bench| {
         bench.is("S a1 1:a 3:c", &["C a1 1:a"]);
         bench.after(300, &["200: S R a0"]);

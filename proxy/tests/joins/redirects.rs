@@ -29,11 +29,14 @@ fn the_own_port_becomes_the_one_that_the_client_came_by() {
         bench.is("S a1 -:>8303", &["C a1 -:>9000"]);
         bench.is("S a1 4:>8303", &["C a1 4:>9000"]);
         bench.is("S a1 3*:big/900 4*:>8303", &["C a1 3*:big/900 4*:>9000"]);
-        let told = Notice::Redirected {
+        let notice = Notice::Redirected {
             port: 8303,
             listen: 9000,
         };
-        assert_eq!((&bench.notices, &bench.asked), (&vec![told; 5], &vec![]));
+        assert_eq!(
+            (&bench.notices, &bench.wanted_listeners),
+            (&vec![notice; 5], &vec![])
+        );
         // A client redirects no one.
         bench.is("C a4 2:>8303", &["S a4 2:>8303"]);
     });
@@ -52,7 +55,7 @@ fn a_full_datagram_is_split() {
 fn another_port_waits_for_a_listen_socket_and_nothing_else_does() {
     on_each_kind(|bench| {
         bench.is("S a1 1:>8305 -:snap", &[]);
-        assert_eq!(bench.asked, [(1, 8305)]);
+        assert_eq!(bench.wanted_listeners, [(1, 8305)]);
         bench.is("S a1 2:chat", &["C a1 2:chat"]);
         bench.is("C a0 2:say", &["S a0 2:say"]);
         // Sent again, it is one and the same.
@@ -62,7 +65,7 @@ fn another_port_waits_for_a_listen_socket_and_nothing_else_does() {
         assert_eq!(bench.listens(1), [] as [&str; 0], "twice");
         bench.is("S a2 1*:>8305", &["C a2 1*:>9001"]);
         bench.is("S a2 3:>8305 4:>8303", &["C a2 3:>9001 4:>9000"]);
-        assert_eq!(bench.asked.len(), 1);
+        assert_eq!(bench.wanted_listeners.len(), 1);
         assert!(is_untouched(bench));
         let opened = Notice::ListenerOpened {
             server: "10.8.0.1:8305".parse().unwrap(),
@@ -76,7 +79,7 @@ fn another_port_waits_for_a_listen_socket_and_nothing_else_does() {
 fn two_ports_in_one_datagram_wait_for_both() {
     on_each_kind(|bench| {
         bench.is("S a1 1:>8305 2:>8306", &[]);
-        assert_eq!(bench.asked, [(1, 8305), (2, 8306)]);
+        assert_eq!(bench.wanted_listeners, [(1, 8305), (2, 8306)]);
         assert_eq!(bench.listens(2), [] as [&str; 0]);
         assert_eq!(bench.listens(1), ["C a1 1:>9001 2:>9002"]);
     });
@@ -87,14 +90,14 @@ fn the_ninth_port_passes_as_it_is() {
     on_each_kind(|bench| {
         for number in 1..=8_u16 {
             bench.is(&format!("S a1 {number}:>{}", 8303 + number), &[]);
-            let told = format!("C a1 {number}:>{}", 9000 + number);
-            assert_eq!(bench.listens(number.into()), [told]);
+            let line = format!("C a1 {number}:>{}", 9000 + number);
+            assert_eq!(bench.listens(number.into()), [line]);
         }
         bench.is("S a1 9:>8312", &["C a1 9:>8312"]);
         let warned = passes(8312, "redirects have requested 8 other ports already");
         assert_eq!(bench.notices.last(), Some(&warned));
         bench.is("S a1 10:>8311 11:>8303", &["C a1 10:>9008 11:>9000"]);
-        assert_eq!(bench.asked.len(), 8);
+        assert_eq!(bench.wanted_listeners.len(), 8);
     });
 }
 
@@ -105,7 +108,7 @@ fn without_a_socket_it_passes_and_the_next_one_tries_again() {
         assert_eq!(bench.listens_not(1, "no port"), ["C a1 1:>8305"]);
         assert_eq!(bench.notices, [passes(8305, "no port")]);
         bench.is("S a1 2:>8305", &[]);
-        assert_eq!(bench.asked, [(1, 8305), (2, 8305)]);
+        assert_eq!(bench.wanted_listeners, [(1, 8305), (2, 8305)]);
         assert_eq!(bench.listens(1), [] as [&str; 0], "late");
         assert_eq!(bench.listens(2), ["C a1 2:>9002"]);
     });
@@ -116,17 +119,17 @@ fn without_a_socket_it_passes_and_the_next_one_tries_again() {
 fn two_that_fail_pass_together() {
     on_each_kind(|bench| {
         for first in [1, 2] {
-            bench.asked.clear();
+            bench.wanted_listeners.clear();
             bench.notices.clear();
             let [a, b] = [first * 2 - 1, first * 2];
             bench.is(&format!("S a1 {a}:>8305 {b}:>8306"), &[]);
-            assert_eq!(bench.asked, [(a, 8305), (b, 8306)]);
+            assert_eq!(bench.wanted_listeners, [(a, 8305), (b, 8306)]);
             let [sooner, later] = if first == 1 { [a, b] } else { [b, a] };
             assert_eq!(bench.listens_not(sooner, "no port"), [] as [&str; 0]);
             let passed = format!("C a1 {a}:>8305 {b}:>8306");
             assert_eq!(bench.listens_not(later, "no port"), [passed]);
             assert_eq!(bench.notices, [passes(8305, "no port"), passes(8306, "no port")]);
-            assert_eq!(bench.asked.len(), 2);
+            assert_eq!(bench.wanted_listeners.len(), 2);
         }
         // One that fails, one that opens: known until then, and requested again.
         bench.is("S a1 5:>8305 6:>8306", &[]);

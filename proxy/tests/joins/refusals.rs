@@ -15,7 +15,7 @@ use crate::stage::{Pair, Stage, closed};
 const VERSION: &str =
     "Wrong version. Server is running '0.6 626fce9a778df4d4' and client '0.7 802f1be60a05665f'";
 
-/// How the client's attempt ends.
+/// The end of the client's attempt.
 fn refused(pair: Pair, policy: &Policy, middle: Middle) -> (PeerState, Stage) {
     let mut stage = Stage::with(pair, 31, policy.clone(), middle);
     stage.run(3 * SECOND);
@@ -101,12 +101,12 @@ fn the_reason_of_a_quit_reaches_the_server() {
             assert_eq!(stage.ends(), [closed(reason)], "{pair:?}");
             stage.run(3 * SECOND);
             stage.assert_clear(reason);
-            let told = stage.world.events.iter().filter_map(|event| match &event.what {
+            let reasons = stage.world.events.iter().filter_map(|event| match &event.what {
                 What::Session(change) if change.state == State::Closing => change.reason.clone(),
                 _ => None,
             });
-            let told: Vec<Box<[u8]>> = told.collect();
-            assert_eq!(told, [reason.as_bytes().into()], "{pair:?}");
+            let reasons: Vec<Box<[u8]>> = reasons.collect();
+            assert_eq!(reasons, [reason.as_bytes().into()], "{pair:?}");
         }
     }
 }

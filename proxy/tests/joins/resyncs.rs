@@ -63,7 +63,7 @@ fn inputs_say_that_the_client_has_none_until_one_comes() {
 }
 
 #[test]
-fn it_gives_up_and_can_be_asked_again() {
+fn it_gives_up_and_can_be_requested_again() {
     on_each_kind(|bench| {
         let [has, none] = [Some(9), None].map(|ack| input(bench, ack));
         for _ in 0..2 {
@@ -74,13 +74,13 @@ fn it_gives_up_and_can_be_asked_again() {
                 bench.is(&format!("C a0 {none}"), &[&format!("S a0 {none}")]);
             }
             bench.is(&format!("C a0 {has}"), &[&format!("S a0 {has}")]);
-            let told = [
+            let expected = [
                 Notice::Resync,
                 Notice::ResyncRefused {
                     why: "the server sent none".into(),
                 },
             ];
-            assert_eq!(std::mem::take(&mut bench.notices), told);
+            assert_eq!(std::mem::take(&mut bench.notices), expected);
         }
     });
 }
@@ -125,7 +125,7 @@ fn rules_go_first() {
 }
 
 #[test]
-fn a_session_that_ends_is_not_asked() {
+fn a_session_that_ends_gets_no_request() {
     on_each_kind(|bench| {
         bench.send("C a0 close bye");
         bench.notices.clear();

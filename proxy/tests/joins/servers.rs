@@ -61,10 +61,10 @@ fn clients_of_a_server_that_crashed_find_out_and_join_again() {
         }
         assert!(matches!(stage.client().state(), State::Dead(_)), "{pair:?}");
         let notices = stage.notices();
-        let told = |wanted: fn(&Notice) -> bool| notices.iter().any(wanted);
+        let reported = |wanted: fn(&Notice) -> bool| notices.iter().any(wanted);
         assert!(
-            told(|notice| matches!(notice, Notice::UpstreamUnreachable { .. }))
-                && told(|notice| matches!(notice, Notice::UpstreamSilent { .. })),
+            reported(|notice| matches!(notice, Notice::UpstreamUnreachable { .. }))
+                && reported(|notice| matches!(notice, Notice::UpstreamSilent { .. })),
             "{pair:?}: {notices:?}"
         );
         assert_eq!(stage.world.server.counters.opened, 0, "{pair:?}");

@@ -15,7 +15,7 @@ pub(crate) const HELLO: &[u8] = b"hello";
 /// The answer of the server.
 pub(crate) const GREETING: &[u8] = b"greeting";
 
-/// Which client meets which server.
+/// The pair of a client and a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) client: Variant,
@@ -61,9 +61,9 @@ pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) pair: Pair,
     seed: u64,
-    said: u32,
+    talks: u32,
     /// Events seen so far.
-    told: usize,
+    processed: usize,
     /// Sessions that are online, and how many were ever.
     pub(crate) online: Vec<SessionId>,
     pub(crate) ever_online: usize,
@@ -92,8 +92,8 @@ impl Stage {
             world,
             pair,
             seed,
-            said: 0,
-            told: 0,
+            talks: 0,
+            processed: 0,
             online: Vec::new(),
             ever_online: 0,
         }
@@ -158,7 +158,7 @@ impl Stage {
 
     /// Follows the sessions: never two online.
     fn follow(&mut self) {
-        for event in self.world.events.iter().skip(self.told) {
+        for event in self.world.events.iter().skip(self.processed) {
             let (What::Session(change), Some(id)) = (&event.what, event.session) else {
                 continue;
             };
@@ -168,7 +168,7 @@ impl Stage {
                 self.ever_online += 1;
             }
         }
-        self.told = self.world.events.len();
+        self.processed = self.world.events.len();
         self.check(self.online.len() <= 1, "two sessions online");
     }
 
@@ -232,10 +232,10 @@ impl Stage {
 
     /// Both sides say something, if they can.
     pub(crate) fn say(&mut self) -> [Vec<u8>; 2] {
-        self.said += 1;
+        self.talks += 1;
         let now = self.world.now;
-        let up = format!("up {}", self.said).into_bytes();
-        let down = format!("down {}", self.said).into_bytes();
+        let up = format!("up {}", self.talks).into_bytes();
+        let down = format!("down {}", self.talks).into_bytes();
         if self.client().send_vital(&up, now) {
             self.client().flush(now);
         }
@@ -246,7 +246,7 @@ impl Stage {
         [up, down]
     }
 
-    /// How many control messages of this kind were sent at that place.
+    /// Returns the number of control messages of this kind that were sent at that place.
     pub(crate) fn count(&self, place: Place, message: u8) -> usize {
         let sent = self.world.network.sent.as_deref().unwrap_or_default();
         sent.iter()
@@ -263,12 +263,12 @@ impl Stage {
         notices.collect()
     }
 
-    /// How often this notice came.
+    /// Returns the number of times that this notice was emitted.
     pub(crate) fn times(&self, wanted: &Notice) -> usize {
         self.notices().iter().filter(|notice| *notice == wanted).count()
     }
 
-    /// How the slots ended that the server has no more.
+    /// Returns the ends of the slots that the server no longer has.
     pub(crate) fn ended_slots(&self) -> Vec<(SocketAddr, PeerState)> {
         let finished = self.world.server.finished.iter();
         finished
@@ -305,5 +305,5 @@ pub(crate) fn closed(reason: &str) -> PeerState {
     }
 }
 
-/// Between two datagrams of a talking peer.
+/// The time between two datagrams of a talking peer.
 pub(crate) const PAUSE: u64 = 200 * MS;

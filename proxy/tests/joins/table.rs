@@ -24,7 +24,7 @@ const SERVERS: [(Variant, bool); 6] = [
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     formats: Option<(Variant, Variant)>,
-    heard: [bool; 2],
+    received: [bool; 2],
     slots: u64,
 }
 
@@ -48,7 +48,7 @@ fn meet(client: Variant, (server, challenges): (Variant, bool), middle: Middle) 
         formats: slot
             .filter(|slot| peer.is_online() && slot.is_online())
             .map(|slot| (peer.format(), slot.format())),
-        heard: [slot.is_some_and(|slot| has(slot, HELLO)), has(peer, GREETING)],
+        received: [slot.is_some_and(|slot| has(slot, HELLO)), has(peer, GREETING)],
         slots: world.server.counters.opened,
     };
     (outcome, world)
@@ -66,17 +66,17 @@ fn who_gets_in_straight_gets_in_through_the_proxy() {
             let session = world.hub().unwrap().session_of(client_addr(0));
             if through.formats.is_some() {
                 assert!(
-                    session.is_some() && through.heard == [true; 2],
+                    session.is_some() && through.received == [true; 2],
                     "{client:?} {server:?}"
                 );
                 continue;
             }
             // No client learns that there is a server, and nothing stays when the client gives up.
-            let told = world.clients[0].peer.counters;
-            let answers = u64::from(client.is_seven()) * u64::from(told.received > 0);
+            let counters = world.clients[0].peer.counters;
+            let answers = u64::from(client.is_seven()) * u64::from(counters.received > 0);
             assert!(
-                !world.clients[0].peer.is_online() && told.received == answers,
-                "{client:?} {server:?}: {told:?}"
+                !world.clients[0].peer.is_online() && counters.received == answers,
+                "{client:?} {server:?}: {counters:?}"
             );
             world.clients[0].peer = Peer::client(client, Options::default(), 6);
             world.run(20 * SECOND);

@@ -212,7 +212,7 @@ fn a_first_injection_breaks_no_download_that_a_bare_wire_keeps() {
     );
 }
 
-/// How much two samples of the same probability may differ: three standard deviations.
+/// The difference allowed between two samples of the same probability: three standard deviations.
 fn slack(count: usize) -> f64 {
     3.0 * (2.0 * count.max(1) as f64).sqrt()
 }

@@ -26,9 +26,9 @@ pub(crate) struct Plan {
     /// No proxy.
     pub(crate) bare: bool,
     pub(crate) kinds: Vec<Kind>,
-    /// When the rules start; `None` = from the beginning.
+    /// The time at which the rules start; `None` = from the beginning.
     pub(crate) rules_from: Option<u64>,
-    /// When a message is injected into each direction of a session without rules.
+    /// The times at which a message is injected into each direction of a session without rules.
     pub(crate) inject_at: Option<u64>,
     /// Link lines from the beginning on; empty = none.
     pub(crate) link: &'static str,
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     pub(crate) trace: bool,
     /// The peers give up as real ones do.
     pub(crate) limits: bool,
-    /// How long messages are sent, and how long the run goes on after that.
+    /// The time for which messages are sent, and for which the run continues after that.
     pub(crate) talk: u64,
     pub(crate) settle: u64,
 }
@@ -304,7 +304,7 @@ fn dead(world: &World) -> Option<String> {
     None
 }
 
-/// How many messages have arrived on either side.
+/// Returns the number of messages that have arrived on either side.
 fn progress(world: &World) -> (usize, usize) {
     (
         world.clients[0].peer.delivered.len(),

@@ -22,7 +22,7 @@ pub(crate) struct Actor {
     pub(crate) shift: i64,
     /// Changes the tokens that the client chooses: a program that is started again chooses others.
     salt: u8,
-    /// How the server ends compressed data, and the client.
+    /// The way in which the server ends compressed data, and the client.
     endings: [Ending; 2],
     /// The client's token requests: its own token, and the one that the hub gave for it.
     handed: Vec<(Token, Token)>,
@@ -37,7 +37,7 @@ pub(crate) struct Actor {
     /// The server's last answer to a token request, once its time has come.
     pub(crate) token_reply: Option<Vec<u8>>,
     /// The hub waits for it.
-    pub(crate) is_asked: bool,
+    pub(crate) is_requested: bool,
     pub(crate) is_accepted: bool,
     pub(crate) is_closed: bool,
     /// Highest vital numbers that came out, of the client and of the server.
@@ -61,7 +61,7 @@ impl Actor {
             upstream: None,
             own: None,
             token_reply: None,
-            is_asked: false,
+            is_requested: false,
             is_accepted: false,
             is_closed: false,
             newest: [0; 2],
@@ -162,14 +162,14 @@ impl Actor {
         assert_ne!(Some(own), self.named, "the client's own token");
         assert_eq!(bytes, spliced(recorded, 8, own));
         self.own = Some(own);
-        self.is_asked = kind == Kind::TokenRequest;
+        self.is_requested = kind == Kind::TokenRequest;
     }
 
     /// The server's recorded answer, when the hub has sent the request and its time has come.
     pub(crate) fn answer(&mut self) -> Option<Vec<u8>> {
-        let reply = self.token_reply.as_deref().filter(|_| self.is_asked)?;
+        let reply = self.token_reply.as_deref().filter(|_| self.is_requested)?;
         let bytes = self.as_server_sends(Kind::TokenReply, reply);
-        self.is_asked = false;
+        self.is_requested = false;
         Some(bytes)
     }
 

@@ -50,15 +50,15 @@ impl Kind {
 
 /// The variant of a flow; one without any answer is named after what it asks for.
 pub(crate) fn variant_of(flow: &Flow) -> Variant {
-    let asked = || {
+    let requested = || {
         flow.packets
             .iter()
             .find_map(|packet| control::offered(&packet.payload))
     };
-    flow.variant().or_else(asked).unwrap_or(Variant::V6)
+    flow.variant().or_else(requested).unwrap_or(Variant::V6)
 }
 
-/// How one side of a flow ends compressed data: only DDNet 20 leaves the padding out.
+/// The way in which one side of a flow ends compressed data: only DDNet 20 leaves the padding out.
 pub(crate) fn habit(flow: &Flow, variant: Variant, of_client: bool) -> Ending {
     let is_tight = |bytes: &[u8]| {
         let datagram = parse(variant, bytes).unwrap();

@@ -177,7 +177,7 @@ impl Replay {
         };
         let was_closed = actor.is_closed;
         let out = self.feed(index, input);
-        self.told(Dir::C2s, kind, &bytes, &out);
+        self.check_relayed(Dir::C2s, kind, &bytes, &out);
         if stays || was_closed {
             self.kept(Side::Client, kind, was_closed, &out);
         } else {
@@ -201,7 +201,7 @@ impl Replay {
             (Some(bytes), Some(upstream)) if self.sockets.contains(&upstream) => {
                 let bytes = &bytes;
                 let out = self.feed(index, Input::FromServer { upstream, bytes });
-                self.told(Dir::S2c, kind, bytes, &out);
+                self.check_relayed(Dir::S2c, kind, bytes, &out);
                 out
             }
             (None, _) => Vec::new(),
@@ -270,7 +270,7 @@ impl Replay {
     }
 
     /// Watchers get an event for each datagram that crossed, and none for others as if they had crossed.
-    fn told(&mut self, dir: Dir, kind: Kind, received: &[u8], out: &[Out]) {
+    fn check_relayed(&mut self, dir: Dir, kind: Kind, received: &[u8], out: &[Out]) {
         let sent: Vec<&[u8]> = out.iter().map(Out::bytes).collect();
         let mut crossed = Vec::new();
         for event in &self.events {

@@ -44,7 +44,7 @@ impl Tally {
         *self.made.entry((side, kind)).or_default() += 1;
     }
 
-    /// How a compressed DDNet datagram came out, when it is one that came out right.
+    /// The form in which a compressed DDNet datagram came out, if it came out right.
     pub(crate) fn look_at_compressed(&mut self, variant: Variant, sent: &[u8], expected: &[u8]) {
         let is_padded = || {
             sent.split_last()

@@ -49,7 +49,7 @@ fn both_bots_play_to_the_end() {
     assert!(compressed.iter().all(|count| *count > 50), "{compressed:?}");
     for bot in &report.bots {
         assert!(
-            bot.snapshots >= 90 && bot.inputs >= 90 && bot.said.len() >= 7,
+            bot.snapshots >= 90 && bot.inputs >= 90 && bot.chat_sent.len() >= 7,
             "{report}"
         );
         assert_eq!(bot.counters.resent, 0, "{report}");
@@ -69,8 +69,8 @@ fn two_bots_of_0_7_play_over_a_bad_link() {
         let report = World::new(&SEVENS, Duration::from_secs(24), conditions, seed, untouched).run();
         let mut failures = report.failures(false);
         // A CLOSE is sent once: when it is lost, the server sees silence, or no acks.
-        let unheard = |failure: &str| failure.contains("Timeout") || failure.contains("Too weak");
-        failures.retain(|failure| !(failure.contains("recorded the quit") && unheard(failure)));
+        let is_lost = |failure: &str| failure.contains("Timeout") || failure.contains("Too weak");
+        failures.retain(|failure| !(failure.contains("recorded the quit") && is_lost(failure)));
         assert_eq!(failures, Vec::<String>::new(), "seed {seed}\n{report}");
         assert!(
             report.bots.iter().any(|bot| bot.counters.resent > 0),
@@ -95,12 +95,14 @@ fn the_report_finds_every_failure() {
         ("no input", |report| report.bots[0].timings = 0),
         ("no ping", |report| report.bots[0].pongs = 0),
         ("did not receive the chat of ddnet", |report| {
-            report.bots[0].heard.retain(|line| line != "line 2 of ddnet")
+            report.bots[0]
+                .chat_received
+                .retain(|line| line != "line 2 of ddnet")
         }),
         ("did not receive the chat of seven", |report| {
-            let mut heard = report.bots[1].heard.iter();
-            let twice = heard.find(|line| line.ends_with("seven")).unwrap().clone();
-            report.bots[1].heard.push(twice);
+            let mut received = report.bots[1].chat_received.iter();
+            let twice = received.find(|line| line.ends_with("seven")).unwrap().clone();
+            report.bots[1].chat_received.push(twice);
         }),
         ("the server recorded the quit", |report| {
             report.players[0].left = Some("Timeout".to_owned())

@@ -29,7 +29,7 @@ fn micros(now: Duration) -> u64 {
     u64::try_from(now.as_micros()).unwrap()
 }
 
-/// Where a datagram goes: to the server from the bot, or to the bot.
+/// The destination of a datagram: the server, from the bot, or the bot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum To {
     Server(usize),
@@ -81,7 +81,7 @@ impl<M: FnMut(To, Vec<u8>) -> Vec<u8>> World<M> {
         }
     }
 
-    /// Until every bot is done, then long enough for the server to give up those it did not hear quit.
+    /// Runs until every bot is done, then long enough for the server to give up those whose quit was lost.
     fn run(mut self) -> Report {
         while !self.bots.iter().all(Bot::is_over) {
             assert!(self.now < Duration::from_secs(120), "the bots do not end");

@@ -10,7 +10,7 @@ use teetap_kit::codec::Variant;
 use teetap_kit::hostile::{LARGEST, Shown};
 use teetap_kit::peer::{Options, Peer, Policy, Server};
 
-/// How long what must happen may take.
+/// The longest time that anything may take that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Hostile datagrams sent before all peers may read: the kernel's buffers are not tested here.
 const AT_ONCE: usize = 16;
@@ -23,7 +23,7 @@ pub(crate) struct Udp {
     server: Server,
     server_socket: UdpSocket,
     buffer: Vec<u8>,
-    said: u32,
+    talks: u32,
     /// The last datagrams that they sent.
     pub(crate) last_up: Vec<u8>,
     pub(crate) last_down: Vec<u8>,
@@ -44,7 +44,7 @@ impl Udp {
             server: Server::new(server, Policy::greets(b"greeting"), 4),
             server_socket: socket()?,
             buffer: vec![0; LARGEST],
-            said: 0,
+            talks: 0,
             last_up: Vec::new(),
             last_down: Vec::new(),
         })
@@ -145,11 +145,11 @@ impl Udp {
 
     /// Both say something new, and hear it.
     pub(crate) fn talk(&mut self) -> Result<()> {
-        self.said += 1;
-        let (up, down) = (format!("up {}", self.said), format!("down {}", self.said));
+        self.talks += 1;
+        let (up, down) = (format!("up {}", self.talks), format!("down {}", self.talks));
         let deadline = Instant::now() + PATIENCE;
         let mut sent = (false, false);
-        let heard = |peer: &Peer, text: &str| peer.delivered.iter().any(|one| one.data == text.as_bytes());
+        let received = |peer: &Peer, text: &str| peer.delivered.iter().any(|one| one.data == text.as_bytes());
         loop {
             let now = self.now();
             if !sent.0 && self.client.send_vital(up.as_bytes(), now) {
@@ -161,13 +161,13 @@ impl Udp {
                 slot.flush(now);
             }
             self.run(Duration::from_millis(5))?;
-            let up_heard = self.server.peers().any(|(_, slot)| heard(slot, &up));
-            if up_heard && heard(&self.client, &down) {
+            let up_received = self.server.peers().any(|(_, slot)| received(slot, &up));
+            if up_received && received(&self.client, &down) {
                 return Ok(());
             }
             ensure!(
                 Instant::now() < deadline,
-                "no talk (client {:?}, the server hears: {up_heard})",
+                "no talk (client {:?}, the server received: {up_received})",
                 self.client.state()
             );
         }

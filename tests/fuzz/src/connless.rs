@@ -6,16 +6,16 @@ use crate::input::Input;
 
 /// Reading of one datagram, and framing of its message anew.
 pub fn connless(data: &[u8]) {
-    let told = Connless::parse(data);
+    let parsed = Connless::parse(data);
     assert_eq!(
-        told.is_some(),
+        parsed.is_some(),
         is_connless(data) && data.len() >= 6,
         "framed or not"
     );
     if data.len() >= 6 {
-        assert_eq!(told.is_some(), matches!(detect(data), First::Connless(_)));
+        assert_eq!(parsed.is_some(), matches!(detect(data), First::Connless(_)));
     }
-    let message = told.map_or(data, |told| told.data());
+    let message = parsed.map_or(data, |parsed| parsed.data());
     assert!(data.ends_with(message));
     let tag = connless::tag(message);
     assert!(!tag.is_empty() && tag.len() <= 32, "{tag}");

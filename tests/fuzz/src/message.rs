@@ -28,24 +28,24 @@ pub fn message(data: &[u8]) {
         assert!(decoded.notes().contains(Code::UnknownMessage) && decoded.records().is_empty());
         return;
     };
-    every_byte_is_told_of(&decoded, message);
+    every_byte_is_explained(&decoded, message);
     let source = Source::Bytes(message);
     shown(&decoded, def, source);
     again(&decoded, def, message);
     spliced(&decoded, def, message);
 }
 
-fn every_byte_is_told_of(decoded: &Decoded, data: &[u8]) {
-    let mut told = vec![false; data.len()];
-    told[..decoded.body()].fill(true);
+fn every_byte_is_explained(decoded: &Decoded, data: &[u8]) {
+    let mut explained = vec![false; data.len()];
+    explained[..decoded.body()].fill(true);
     for (place, record) in decoded.records().iter().enumerate() {
-        told[record.at as usize..(record.at + record.len) as usize].fill(true);
+        explained[record.at as usize..(record.at + record.len) as usize].fill(true);
         assert!(record.end as usize > place && record.end as usize <= decoded.records().len());
     }
     for note in decoded.notes().iter() {
-        told[note.at..note.at + note.len].fill(true);
+        explained[note.at..note.at + note.len].fill(true);
     }
-    assert!(decoded.notes().overflowed() || told.iter().all(|told| *told));
+    assert!(decoded.notes().overflowed() || explained.iter().all(|explained| *explained));
     assert!(decoded.records().len() <= 8 * data.len() + 1024);
 }
 

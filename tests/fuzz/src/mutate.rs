@@ -19,7 +19,7 @@ const SPECIAL: [u8; 20] = [
     0xc0, 0xfe, 0xff,
 ];
 
-/// How long to mutate.
+/// The amount of mutation.
 #[derive(Clone, Copy, Debug)]
 pub enum Effort {
     /// So many inputs.

@@ -343,23 +343,23 @@ fn crc(items: &Items) -> i32 {
 /// Looks at everything that is shown of a snapshot; gives its items.
 fn looked_at(done: &Completed<'_>) -> Items {
     let mut decoded = Decoded::new();
-    let (mut items, mut told) = (Items::new(), done.to_string().len());
+    let (mut items, mut found) = (Items::new(), done.to_string().len());
     let mut deleted = 0;
     for item in done.items() {
         if item.read(&mut decoded).is_some() {
-            told += decoded
+            found += decoded
                 .records()
                 .iter()
                 .filter_map(|record| item.before(record))
                 .count();
         }
-        told += item.differences().count() + item.name().map_or(0, str::len);
+        found += item.differences().count() + item.name().map_or(0, str::len);
         match done.snapshot().get(item.key) {
             Some(ints) => drop(items.insert((item.key.kind, item.key.id), ints.to_vec())),
             None => deleted += 1,
         }
     }
-    assert!(told > 0 && items.len() == done.snapshot().len());
+    assert!(found > 0 && items.len() == done.snapshot().len());
     if done.fate != Fate::NoBase && done.fate != Fate::Broken {
         assert_eq!((done.counts.items, done.counts.deleted), (items.len(), deleted));
     }

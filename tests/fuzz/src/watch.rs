@@ -52,7 +52,7 @@ enum Wanted {
 
 /// A session as far as it was reported.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Known {
     state: State,
     was_online: bool,
 }
@@ -74,9 +74,9 @@ pub struct Watch {
     pub listeners: Vec<ListenerId>,
     last_listener: ListenerId,
     /// Bytes of the datagram that requested the last one.
-    asked_with: usize,
+    request_len: usize,
     /// Sessions that were reported and are not closed.
-    sessions: BTreeMap<SessionId, Told>,
+    sessions: BTreeMap<SessionId, Known>,
     closed: BTreeSet<SessionId>,
     /// Addresses that ever had a session online.
     proven: BTreeSet<SocketAddr>,
@@ -128,7 +128,7 @@ impl Watch {
             failed: BTreeSet::new(),
             listeners: vec![ListenerId::FIRST],
             last_listener: ListenerId::FIRST,
-            asked_with: 0,
+            request_len: 0,
             sessions: BTreeMap::new(),
             closed: BTreeSet::new(),
             proven: BTreeSet::new(),
@@ -144,10 +144,10 @@ impl Watch {
 
     /// The sessions that are online.
     pub fn online(&self) -> impl Iterator<Item = SessionId> {
-        let online = |told: &Told| told.state == State::Online;
+        let online = |known: &Known| known.state == State::Online;
         self.sessions
             .iter()
-            .filter(move |(_, told)| online(told))
+            .filter(move |(_, known)| online(known))
             .map(|(id, _)| *id)
     }
 
@@ -193,20 +193,20 @@ impl Watch {
         }
         let may_ask = match &input {
             Input::FromServer { bytes, .. } => {
-                self.asked_with = bytes.len();
+                self.request_len = bytes.len();
                 true
             }
             Input::ListenerOpened { .. } | Input::ListenerFailed { .. } => true,
             _ => false,
         };
-        let asked = self.last_listener;
+        let before = self.last_listener;
         let allowed = self.allowed(&input);
         let six = self.six.clone();
         self.hub.handle(Time(at), input);
         let (sent, events, closed) = self.drain(opened);
         assert!(
-            may_ask || asked == self.last_listener,
-            "a listen socket for nobody"
+            may_ask || before == self.last_listener,
+            "a listen socket for no client"
         );
         for upstream in closed {
             self.sockets.remove(&upstream);
@@ -232,7 +232,7 @@ impl Watch {
             }
             Input::FromServer { bytes, .. } => Some((None, bytes.len() + HEADERS)),
             Input::ListenerOpened { .. } | Input::ListenerFailed { .. } => {
-                Some((None, self.asked_with + HEADERS))
+                Some((None, self.request_len + HEADERS))
             }
             // A person's reason is as long as he likes.
             Input::Command { .. } | Input::Shutdown { .. } => None,
@@ -245,7 +245,7 @@ impl Watch {
         while let Some(output) = self.hub.poll() {
             assert!(
                 events.is_empty() || matches!(output, Output::Event(_)),
-                "sent after it was told"
+                "sent after it ended"
             );
             match output {
                 Output::OpenListener { listener, .. } => {
@@ -313,7 +313,7 @@ impl Watch {
             total += bytes.len();
             assert!(
                 to.is_none_or(|to| to == *addr),
-                "{addr} is sent what another asked"
+                "{addr} is sent what another requested"
             );
             assert!(
                 total <= most,
@@ -329,14 +329,14 @@ impl Watch {
             return;
         }
         assert!(!self.closed.contains(&id), "{id:?} is closed: {event:?}");
-        let told = self.sessions.get(&id).copied();
+        let known = self.sessions.get(&id).copied();
         if let What::Session(change) = &event.what {
-            self.changed(id, told, change);
+            self.changed(id, known, change);
         }
     }
 
-    fn changed(&mut self, id: SessionId, told: Option<Told>, change: &SessionChange) {
-        let fits = match (told.map(|told| told.state), change.state) {
+    fn changed(&mut self, id: SessionId, known: Option<Known>, change: &SessionChange) {
+        let fits = match (known.map(|known| known.state), change.state) {
             (None, State::Opening)
             | (Some(State::Opening), State::Online | State::Closing | State::Closed)
             | (Some(State::Online), State::Closing | State::Closed)
@@ -345,14 +345,14 @@ impl Watch {
             (None | Some(State::Closing), _) => change.state != State::Online,
             _ => false,
         };
-        assert!(fits, "{id:?} from {told:?} to {change:?}");
-        let was_online = told.is_some_and(|told| told.was_online) || change.state == State::Online;
+        assert!(fits, "{id:?} from {known:?} to {change:?}");
+        let was_online = known.is_some_and(|known| known.was_online) || change.state == State::Online;
         if change.state == State::Closed {
             self.sessions.remove(&id);
             self.closed.insert(id);
         } else {
             let state = change.state;
-            self.sessions.insert(id, Told { state, was_online });
+            self.sessions.insert(id, Known { state, was_online });
         }
         if change.state == State::Online {
             self.proven.insert(change.client);
@@ -367,7 +367,7 @@ impl Watch {
     }
 
     fn check_numbers(&self) {
-        let online = self.sessions.values().filter(|told| told.was_online).count();
+        let online = self.sessions.values().filter(|known| known.was_online).count();
         let sessions = self.hub.sessions();
         assert!(
             sessions <= MAX_OPENING + online,

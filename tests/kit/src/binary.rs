@@ -29,7 +29,7 @@ pub fn run(command: &mut Command, code: i32) -> (String, String) {
     check(command, output, code)
 }
 
-/// As [`run`], with these bytes as its stdin. An input that is too long is not read to its end.
+/// Same as [`run`], with these bytes as its stdin. An input that is too long is not read to its end.
 pub fn piped(command: &mut Command, input: &[u8], code: i32) -> (String, String) {
     command
         .stdin(Stdio::piped())

@@ -48,7 +48,7 @@ pub fn looks_seven(bytes: &[u8]) -> bool {
 /// The largest datagram that UDP over IPv4 carries.
 pub const LARGEST: usize = 65_507;
 
-/// Of every first byte, with nothing valid behind it: no token of anybody's, no control message, no number that fits.
+/// Datagrams with every first byte and nothing valid after it: no token of a peer, no control message, no number that fits.
 pub fn every_first_byte() -> Vec<Vec<u8>> {
     let body = [0xee, 3, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xbb, 0xbb, 0xbb, 0xbb];
     (0..=u8::MAX)

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 /// The end-of-data symbol.
 const END: usize = 256;
 
-/// How often each byte is assumed to occur.
+/// The number of times that each byte is assumed to occur.
 #[rustfmt::skip]
 const FREQUENCIES: [u64; 256] = [
     1 << 30, 4545, 2657, 431, 1950, 919, 444, 482, 2244, 617, 838, 542, 715, 1814, 304, 240,

@@ -10,7 +10,7 @@ use teetap_kit::real::{DdnetClient, DdnetServer, PATIENCE, Player as _, Server a
 use crate::TEETAP;
 use relay::Relay;
 
-/// How long hostile datagrams are sent to the client.
+/// The time for which hostile datagrams are sent to the client.
 const THROWN_AT: Duration = Duration::from_secs(20);
 
 /// A DDNet 16.4 client on a real server with an attacker between them, or between the server and the proxy, who adds

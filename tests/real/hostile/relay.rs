@@ -44,7 +44,7 @@ impl Relay {
         Ok(Self { addr, state })
     }
 
-    /// Where it takes the place of the server.
+    /// The address at which it takes the place of the server.
     pub(crate) fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -54,7 +54,7 @@ impl Relay {
         self.state.throwing.store(on, Ordering::Relaxed);
     }
 
-    /// How many were added.
+    /// The number of datagrams that were added.
     pub(crate) fn thrown(&self) -> u64 {
         self.state.thrown.load(Ordering::Relaxed)
     }

@@ -20,7 +20,7 @@ pub(crate) struct Datagram {
     pub(crate) c2s: bool,
     /// The datagram's bytes.
     pub(crate) hex: String,
-    /// Where it is from, for people.
+    /// The origin of it, for people.
     pub(crate) at: String,
     /// `ack`, `chunks` and `flags`; there are none outside a connection.
     pub(crate) header: Option<Value>,
@@ -35,9 +35,9 @@ pub(crate) struct Tally {
     pub(crate) messages: usize,
     /// Values in them that are the same.
     pub(crate) values: usize,
-    /// How often each message was compared, ours by name.
+    /// The number of comparisons of each message, by its name here.
     pub(crate) names: BTreeMap<String, usize>,
-    /// How often each exception was needed, by its key.
+    /// The number of times that each exception was needed, by its key.
     pub(crate) exceptions: BTreeMap<String, usize>,
     /// Messages that only we know.
     pub(crate) only_ours: BTreeMap<String, usize>,

@@ -1,8 +1,8 @@
-//! Where the oracle is known to be wrong, as data.
+//! The places where the oracle is known to be wrong, as data.
 
 use serde_json::{Map, Value};
 
-/// How a value of the oracle's differs.
+/// The way in which a value of the oracle differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// The oracle does not read the field.
@@ -21,7 +21,7 @@ pub(crate) struct Exception {
     /// 0.6, 0.7 or both.
     dialects: &'static str,
     how: How,
-    /// How often this is in the recorded sessions.
+    /// The number of times that this is in the recorded sessions.
     pub(crate) recorded: usize,
     why: &'static str,
 }

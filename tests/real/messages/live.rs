@@ -26,7 +26,7 @@ struct Game<S> {
     teetap: Teetap,
     players: Vec<Box<dyn Player>>,
     /// Lines printed so far.
-    said: usize,
+    lines: usize,
 }
 
 /// A step: the number of a player, or the server, and a console line.
@@ -42,7 +42,7 @@ impl<S: Server> Game<S> {
             server,
             teetap,
             players: Vec::new(),
-            said: 0,
+            lines: 0,
         })
     }
 
@@ -62,13 +62,13 @@ impl<S: Server> Game<S> {
                 self.server.command(line)?;
                 continue;
             };
-            let player = self.players.get_mut(*player).context("nobody sits there")?;
+            let player = self.players.get_mut(*player).context("there is no such player")?;
             player.command(line)?;
-            self.said += 1;
+            self.lines += 1;
             let mark = self.server.log().mark();
-            player.command(&format!("say line {}", self.said))?;
-            let heard = format!("chat.*: line {}$", self.said);
-            self.server.log().wait_after(mark, &heard, PATIENCE)?;
+            player.command(&format!("say line {}", self.lines))?;
+            let line = format!("chat.*: line {}$", self.lines);
+            self.server.log().wait_after(mark, &line, PATIENCE)?;
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ impl<S: Server> Game<S> {
     }
 }
 
-/// How long a game is, unless its rounds take longer.
+/// The length of a game, unless its rounds take longer.
 fn duration() -> Duration {
     let is_long = std::env::var_os("TEETAP_LONG").is_some();
     Duration::from_secs(if is_long { 180 } else { 42 })

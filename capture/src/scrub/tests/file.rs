@@ -122,7 +122,7 @@ fn other_packets_are_left_out_and_counted() {
     assert_eq!((counts, tally.left_out()), ((1, 1, 1, 1, 1), 5));
 }
 
-/// Where nothing may arrive.
+/// A place where nothing may arrive.
 struct Nowhere;
 
 impl Sink for Nowhere {

@@ -10,17 +10,17 @@ use super::{InputError, MAX_FRAME, Place, Shown};
 type Chars = Peekable<vec::IntoIter<(Place, char)>>;
 
 /// Returns the bytes of a string or a list; `None` if the text is neither.
-pub(super) fn bytes(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
+pub(super) fn bytes(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
     if text.contains("\\x") {
         let bytes = if text.contains(['"', '\'']) {
-            said.push("the bytes of a string".to_owned());
-            strings(text, said)?
+            comments.push("the bytes of a string".to_owned());
+            strings(text, comments)?
         } else {
             bare(text)?
         };
         return Ok(Some(bytes));
     }
-    list(text, said)
+    list(text, comments)
 }
 
 fn chars(text: &str) -> Vec<(Place, char)> {
@@ -48,10 +48,10 @@ fn bare(text: &str) -> Result<Vec<u8>, InputError> {
 }
 
 /// Reads strings in quotes, one after the other.
-fn strings(text: &str, said: &mut Vec<String>) -> Result<Vec<u8>, InputError> {
+fn strings(text: &str, comments: &mut Vec<String>) -> Result<Vec<u8>, InputError> {
     let (before, _) = text.split_once(['"', '\'']).unwrap_or((text, ""));
     if !before.trim().trim_end_matches(['b', 'B']).is_empty() {
-        said.push("what stands before the string left out".to_owned());
+        comments.push("what stands before the string left out".to_owned());
     }
     let mut chars = chars(text).into_iter().peekable();
     let mut bytes = Vec::new();
@@ -74,7 +74,7 @@ fn strings(text: &str, said: &mut Vec<String>) -> Result<Vec<u8>, InputError> {
         }
     }
     if chars.any(|(_, c)| !c.is_whitespace()) {
-        said.push("what stands after the string left out".to_owned());
+        comments.push("what stands after the string left out".to_owned());
     }
     Ok(bytes)
 }
@@ -121,7 +121,7 @@ fn escape(place: Place, chars: &mut Chars) -> Result<u8, InputError> {
 }
 
 /// Reads numbers in braces or brackets.
-fn list(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
+fn list(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
     let text = chars(text);
     let find = |wanted: char, from: usize| {
         let rest = text.iter().enumerate().skip(from);
@@ -137,10 +137,10 @@ fn list(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputErro
     let Some((open, close)) = find('=', 0).and_then(ends).or_else(|| ends(0)) else {
         return Ok(None);
     };
-    said.push("the numbers of a list".to_owned());
+    comments.push("the numbers of a list".to_owned());
     let is_name = |(_, c): &(Place, char)| c.is_alphanumeric();
     if text.iter().take(open).chain(text.iter().skip(close)).any(is_name) {
-        said.push("what stands around it left out".to_owned());
+        comments.push("what stands around it left out".to_owned());
     }
     numbers(text.get(open + 1..close).unwrap_or_default()).map(Some)
 }

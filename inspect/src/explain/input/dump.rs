@@ -26,11 +26,11 @@ struct Cut<'a> {
 }
 
 /// Returns the first packet of a dump; `None` if the text is not a dump.
-pub(super) fn bytes(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
+pub(super) fn bytes(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
     let Some(program) = text.lines().find_map(Program::of) else {
         return words(text).map_or(Ok(None), |line| Err(InputError::Words(line)));
     };
-    said.push(format!("the text of {}", program.name()));
+    comments.push(format!("the text of {}", program.name()));
     let mut out: Vec<u8> = Vec::new();
     let mut last: Vec<u8> = Vec::new();
     let (mut begun, mut repeat, mut left_out) = (false, false, 0);
@@ -42,7 +42,7 @@ pub(super) fn bytes(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>
             continue;
         };
         if begun && cut.offset.bytes().all(|digit| digit == b'0') {
-            said.push("only the first packet of the text".to_owned());
+            comments.push("only the first packet of the text".to_owned());
             break;
         }
         begun = true;
@@ -73,7 +73,7 @@ pub(super) fn bytes(text: &str, said: &mut Vec<String>) -> Result<Option<Vec<u8>
         }
     }
     if left_out > 0 {
-        said.push(format!("{left_out} lines without bytes left out"));
+        comments.push(format!("{left_out} lines without bytes left out"));
     }
     Ok(Some(out))
 }

@@ -28,8 +28,8 @@ const MAX_FRAME: usize = MAX_DATAGRAM + 128;
 pub struct Found {
     /// The datagram.
     pub datagram: Vec<u8>,
-    /// Notes about parts that were left out.
-    pub said: Vec<String>,
+    /// Comments on the form of the input, and on parts that were left out.
+    pub comments: Vec<String>,
 }
 
 /// The reason why there is no datagram. Lines and columns count from 1, columns in characters.
@@ -150,15 +150,15 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Found, InputError> {
 /// [`InputError`].
 pub fn from_text(text: &str) -> Result<Found, InputError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut said = Vec::new();
-    let bytes = match dump::bytes(text, &mut said)? {
+    let mut comments = Vec::new();
+    let bytes = match dump::bytes(text, &mut comments)? {
         Some(bytes) => bytes,
-        None => match code::bytes(text, &mut said)? {
+        None => match code::bytes(text, &mut comments)? {
             Some(bytes) => bytes,
             None => plain(without_buffer(text)?)?,
         },
     };
-    finish(bytes, said)
+    finish(bytes, comments)
 }
 
 /// Returns the digits of a buffer as Node.js prints it, `<Buffer 10 00>`; any other text as it is.
@@ -175,21 +175,21 @@ fn without_buffer(text: &str) -> Result<&str, InputError> {
     }
 }
 
-fn finish(bytes: Vec<u8>, mut said: Vec<String>) -> Result<Found, InputError> {
+fn finish(bytes: Vec<u8>, mut comments: Vec<String>) -> Result<Found, InputError> {
     if bytes.is_empty() {
         return Err(InputError::Empty);
     }
     let datagram = match network::datagram(&bytes) {
         None => bytes,
         Some(found) => {
-            said.push(found.said);
+            comments.push(found.comment);
             bytes.get(found.range).unwrap_or_default().to_vec()
         }
     };
     if datagram.len() > MAX_DATAGRAM {
         return Err(InputError::TooLong);
     }
-    Ok(Found { datagram, said })
+    Ok(Found { datagram, comments })
 }
 
 /// Reads hex digits with any usual separators.

@@ -13,7 +13,7 @@ const IPV6_HEADER: usize = 40;
 /// The place of the datagram.
 pub(super) struct Inside {
     pub(super) range: Range<usize>,
-    pub(super) said: String,
+    pub(super) comment: String,
 }
 
 /// Returns the datagram after the headers, if there are any.
@@ -26,10 +26,10 @@ pub(super) fn datagram(bytes: &[u8]) -> Option<Inside> {
         Link::Loopback,
     ]
     .into_iter()
-    .find_map(|link| behind(link, bytes))
+    .find_map(|link| after(link, bytes))
 }
 
-fn behind(link: Link, bytes: &[u8]) -> Option<Inside> {
+fn after(link: Link, bytes: &[u8]) -> Option<Inside> {
     let found = frame::datagram(link, bytes).ok()?;
     let before = found.before.len();
     let name = match link {
@@ -56,18 +56,18 @@ fn behind(link: Link, bytes: &[u8]) -> Option<Inside> {
     if length < UDP_HEADER || found.start - before - UDP_HEADER + length != total {
         return None;
     }
-    let mut said = format!(
+    let mut comment = format!(
         "{} bytes of headers skipped ({name}{version}, UDP): {} to {}",
         found.start, found.from, found.to
     );
     let end = before + total;
     if bytes.len() < end {
-        said.push_str(&format!("; {} bytes were not captured", end - bytes.len()));
+        comment.push_str(&format!("; {} bytes were not captured", end - bytes.len()));
     } else if bytes.len() > end {
-        said.push_str(&format!("; {} bytes of padding left out", bytes.len() - end));
+        comment.push_str(&format!("; {} bytes of padding left out", bytes.len() - end));
     }
     Some(Inside {
         range: found.start..end.min(bytes.len()),
-        said,
+        comment,
     })
 }

@@ -27,13 +27,13 @@ fn every_dump_of_bytes_is_read() {
             _ if name.starts_with("xxd") => Some("the text of xxd"),
             _ => Some("the text of hexdump -C"),
         };
-        assert_eq!(found.said.first().map(String::as_str), program, "{name}");
+        assert_eq!(found.comments.first().map(String::as_str), program, "{name}");
         let more: &[&str] = if name == "xxd-i" {
             &["what stands around it left out"]
         } else {
             &[]
         };
-        assert_eq!(found.said.get(1..).unwrap_or_default(), more, "{name}");
+        assert_eq!(found.comments.get(1..).unwrap_or_default(), more, "{name}");
     }
 }
 
@@ -49,16 +49,16 @@ fn every_dump_of_packets_gives_the_first_one() {
         } else {
             "the text of tshark -x"
         };
-        let said: Vec<&str> = found.said.iter().map(String::as_str).collect();
+        let comments: Vec<&str> = found.comments.iter().map(String::as_str).collect();
         assert_eq!(
-            said[..2],
+            comments[..2],
             [program, "only the first packet of the text"],
             "{name}"
         );
-        let headers = said.last().unwrap();
+        let headers = comments.last().unwrap();
         assert!(
             headers.contains("127.0.0.1:1000 to 127.0.0.1:8303"),
-            "{name}: {said:?}"
+            "{name}: {comments:?}"
         );
     }
 }

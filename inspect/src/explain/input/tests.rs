@@ -41,7 +41,7 @@ fn dumps_of_xxd_hexdump_and_tcpdump() {
     let xxd = "00000000: 1000 0001 544b 454e ffff ffff 2020 4142  ....TKEN....  AB\n00000010: 3078 313a                                0x1:\n";
     let hexdump = "00000000  10 00 00 01 54 4b 45 4e  ff ff ff ff 20 20 41 42  |....TKEN....  AB|\n00000010  30 78 31 3a                                       |0x1:|\n00000014\n";
     let tcpdump = "12:00:01.5 IP 127.0.0.1.4 > 127.0.0.1.8303: UDP, length 20\n\t0x0000:  1000 0001 544b 454e ffff ffff 2020 4142  ....TKEN....  AB\n\t0x0010:  3078 313a                                0x1:\n";
-    for (text, said) in [
+    for (text, comments) in [
         (xxd, vec!["the text of xxd"]),
         (hexdump, vec!["the text of hexdump -C"]),
         (
@@ -51,7 +51,7 @@ fn dumps_of_xxd_hexdump_and_tcpdump() {
     ] {
         let found = from_text(text).unwrap();
         assert_eq!(found.datagram, BYTES, "{text}");
-        assert_eq!(found.said, said);
+        assert_eq!(found.comments, comments);
     }
     let starred = "00000000: 0000 0000  ....\n*\n0000000c: 0102  ..\n";
     assert_eq!(bytes(starred), [&[0; 12][..], &[1, 2]].concat());
@@ -60,7 +60,7 @@ fn dumps_of_xxd_hexdump_and_tcpdump() {
     assert_eq!(found.datagram, BYTES);
     assert!(
         found
-            .said
+            .comments
             .contains(&"only the first packet of the text".to_owned())
     );
 }
@@ -118,14 +118,14 @@ fn headers_of_the_network_are_skipped_and_reported() {
         let found = from_bytes(&frame).unwrap();
         assert_eq!(found.datagram, BYTES[..len]);
         assert_eq!(
-            found.said,
+            found.comments,
             [format!("{headers}: 127.0.0.1:1000 to 127.0.0.1:8303{ends}")]
         );
     }
     let found = from_bytes(&six).unwrap();
     assert_eq!(found.datagram, BYTES);
     assert_eq!(
-        found.said,
+        found.comments,
         ["48 bytes of headers skipped (IPv6, UDP): [::1]:1000 to [::1]:8303"]
     );
     // Something is wrong with each of these, so they are what they are.
@@ -139,7 +139,7 @@ fn headers_of_the_network_are_skipped_and_reported() {
 #[test]
 fn bytes_are_taken_as_they_are_and_text_as_text() {
     let found = from_bytes(&BYTES).unwrap();
-    assert_eq!((found.datagram.as_slice(), found.said.len()), (&BYTES[..], 0));
+    assert_eq!((found.datagram.as_slice(), found.comments.len()), (&BYTES[..], 0));
     assert_eq!(from_bytes(b"10 00\n").unwrap().datagram, [0x10, 0]);
 }
 
@@ -215,13 +215,13 @@ fn a_text_beside_that_shows_other_bytes_is_refused() {
         "00000000: e4f6 fc41  äöüA",
         "00000000: 4142 4344",
     ] {
-        assert_eq!(from_text(text).unwrap().said, ["the text of xxd"], "{text}");
+        assert_eq!(from_text(text).unwrap().comments, ["the text of xxd"], "{text}");
     }
     // `xxd -g 4` and `xxd -e` look the same where the text is the same.
     let dots = from_text("00000000: 10000001 04000000  ........");
     assert_eq!(dots, Err(InputError::Words(1)));
     let same = from_text("00000000: 10000001 41424344  ....ABCD").unwrap();
-    assert_eq!(same.said.len(), 1);
+    assert_eq!(same.comments.len(), 1);
 }
 
 #[test]
@@ -246,16 +246,16 @@ fn strings_and_lists_of_code_are_read() {
         assert_eq!(bytes(text), &BYTES[..len], "{text}");
     }
     assert_eq!(bytes(r#"b"\n\r\t\\\"\'\x00 ""#), b"\n\r\t\\\"'\0 ");
-    let said = |text: &str| from_text(text).unwrap().said;
+    let comments = |text: &str| from_text(text).unwrap().comments;
     assert_eq!(
-        said(r#"x = "\x00"; y"#),
+        comments(r#"x = "\x00"; y"#),
         [
             "the bytes of a string",
             "what stands before the string left out",
             "what stands after the string left out"
         ]
     );
-    assert_eq!(said("{0x10}"), ["the numbers of a list"]);
+    assert_eq!(comments("{0x10}"), ["the numbers of a list"]);
 }
 
 #[test]

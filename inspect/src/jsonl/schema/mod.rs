@@ -119,7 +119,7 @@ events! {
 /// The beginning of a run or of a recording.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StartBody<'a> {
-    /// Of the program that made the run.
+    /// The version of the program that made the run.
     pub(super) version: Cow<'a, str>,
     /// Null, like the next three, in recordings of other programs.
     pub(super) seed: Option<u64>,

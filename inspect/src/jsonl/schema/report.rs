@@ -47,7 +47,7 @@ pub struct AnswerBody {
     id: u64,
     /// False when it was refused.
     done: bool,
-    /// Why it was refused; null when it was done.
+    /// The reason why it was refused; null when it was done.
     why: Option<Cow<'static, str>>,
 }
 
@@ -116,6 +116,6 @@ impl<'a> LogBody<'a> {
 /// Events are missing.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct GapBody {
-    /// How many.
+    /// The number of missing events.
     pub lost: u64,
 }

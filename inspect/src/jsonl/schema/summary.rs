@@ -125,7 +125,7 @@ pub(in crate::jsonl) struct ReplayBody<'a> {
     pub(in crate::jsonl) output: Option<usize>,
     pub(in crate::jsonl) expected: Option<String>,
     pub(in crate::jsonl) came: Option<String>,
-    /// Why the log does not hold the whole run.
+    /// The reason why the log does not hold the whole run.
     pub(in crate::jsonl) cut: Option<String>,
 }
 

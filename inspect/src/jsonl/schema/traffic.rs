@@ -81,9 +81,9 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     pub(in crate::jsonl) name: Option<Cow<'a, str>>,
     pub(in crate::jsonl) vital: bool,
     pub(in crate::jsonl) resend: bool,
-    /// As its sender numbered it.
+    /// The number that its sender gave it.
     pub(in crate::jsonl) seq: Option<u16>,
-    /// As it was sent on; null when it was not, or is not vital.
+    /// The number it was sent on with; null when it was not, or is not vital.
     pub(in crate::jsonl) seq_out: Option<u16>,
     /// Ordinal of its datagram in the session and direction; null when no peer sent it.
     pub(in crate::jsonl) datagram: Option<u64>,
@@ -227,7 +227,7 @@ pub(in crate::jsonl) struct HeaderBody {
     pub(in crate::jsonl) ack_out: Option<u16>,
     pub(in crate::jsonl) chunks: u8,
     pub(in crate::jsonl) token_ok: bool,
-    /// Why its bytes cannot be read.
+    /// The reason why its bytes cannot be read.
     pub(in crate::jsonl) error: Option<Cow<'static, str>>,
 }
 

@@ -62,17 +62,17 @@ fn lines_that_cannot_be_read_are_passed_over_and_reported_without_their_text() {
     // The message of that datagram breaks off.
     lines[5].truncate(20);
     lines[6].insert(0, b'\n');
-    let said = format!(
+    let report = format!(
         "the recording is damaged at byte {offset}: line 5: expected f64 at column 19; this line and 1 more were passed over"
     );
-    assert_eq!(read(&lines), ("ee2eee".to_owned(), said, 2));
+    assert_eq!(read(&lines), ("ee2eee".to_owned(), report, 2));
 }
 
 #[test]
 fn messages_alone_cannot_be_shown() {
     let messages: Vec<_> = six().into_iter().skip(1).step_by(2).collect();
-    let (seen, said, _) = read(&messages);
-    assert!(seen.is_empty() && said.contains("no bytes"), "{said}");
+    let (seen, report, _) = read(&messages);
+    assert!(seen.is_empty() && report.contains("no bytes"), "{report}");
 }
 
 #[test]
@@ -80,24 +80,24 @@ fn a_message_tells_of_a_datagram_that_is_missing() {
     let mut lines = six();
     lines.remove(4);
     let offset = lines[..4].concat().len();
-    let said = format!(
+    let report = format!(
         "the recording is damaged at byte {offset}: line 5: the datagram of this message is missing; this line was passed over"
     );
-    assert_eq!(read(&lines), ("ee1eee".to_owned(), said, 1));
+    assert_eq!(read(&lines), ("ee1eee".to_owned(), report, 1));
 }
 
 #[test]
-fn damage_is_told_where_the_recording_breaks_off_too() {
+fn damage_is_reported_where_the_recording_breaks_off_too() {
     let mut lines = six();
     lines[4] = b"{\"v\":1,\n".to_vec();
     lines[11].truncate(30);
-    let (seen, said, lost) = read(&lines);
+    let (seen, report, lost) = read(&lines);
     assert_eq!((seen.as_str(), lost), ("ee1eee", 1));
     assert!(
-        said.contains(
+        report.contains(
             "at column 7; this line was passed over; the recording breaks off: what begins at byte"
         ),
-        "{said}"
+        "{report}"
     );
 }
 
@@ -105,20 +105,20 @@ fn damage_is_told_where_the_recording_breaks_off_too() {
 fn damage_at_the_end_is_counted() {
     let mut lines = six();
     lines[10] = b"nothing\n".to_vec();
-    let (seen, said, lost) = read(&lines[..11]);
+    let (seen, report, lost) = read(&lines[..11]);
     assert_eq!((seen.as_str(), lost), ("eeeee", 1));
-    assert!(said.contains("this line was passed over"), "{said}");
+    assert!(report.contains("this line was passed over"), "{report}");
 }
 
 #[test]
 fn a_line_of_any_length_is_passed_over() {
     let mut lines = six();
     lines.insert(4, [&vec![b'x'; 17 << 20][..], b"\n"].concat());
-    let (seen, said, _) = read(&lines);
+    let (seen, report, _) = read(&lines);
     assert_eq!(seen, "ee1eeee");
     assert!(
-        said.contains("longer than any; this line was passed over"),
-        "{said}"
+        report.contains("longer than any; this line was passed over"),
+        "{report}"
     );
 }
 

@@ -35,7 +35,7 @@ pub struct Header {
     pub seed: u64,
     /// The server.
     pub target: SocketAddr,
-    /// Where clients connected to.
+    /// The address that clients connected to.
     pub listen: SocketAddr,
     /// Start of the run, microseconds since 1970; for people.
     pub wall_clock_us: u64,
@@ -68,13 +68,13 @@ pub struct Core {
     pub events: Word<Events>,
 }
 
-/// The last line, which says that nothing is missing behind it, or why.
+/// The last line: the log is complete, or why it is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// Why the log ends.
+    /// The reason why the log ends.
     pub reason: Reason,
-    /// How many inputs are in it.
+    /// The number of inputs in it.
     pub inputs: u64,
     /// The error of the operating system, for [`Reason::WriteFailed`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,7 @@ impl Header {
         })
     }
 
-    /// Between which addresses the core stood.
+    /// Returns the addresses that the core was between.
     #[must_use]
     pub fn route(&self) -> Route {
         Route {
@@ -131,7 +131,7 @@ impl Header {
         }
     }
 
-    /// For a run that started at `wall`.
+    /// The header of a run that started at `wall`.
     #[must_use]
     pub fn new(version: &str, config: &Config, [target, listen]: [SocketAddr; 2], wall: SystemTime) -> Self {
         Self {

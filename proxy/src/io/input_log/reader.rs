@@ -27,11 +27,11 @@ pub struct Reader<R> {
 /// The way in which a log is cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// In the middle of this line.
+    /// A log that ends in the middle of this line.
     InLine(u64),
-    /// Without a last line.
+    /// A log without a last line.
     NoEnd,
-    /// With a last line that says why.
+    /// A log whose last line has the reason.
     Because(End),
 }
 
@@ -45,7 +45,7 @@ pub enum ReadError {
     #[error("not an input log: its first line is not that of one ({0})")]
     NotALog(String),
     /// The log has another version.
-    #[error("cannot read an input log of version {0}: this teetap knows {OLDEST} to {VERSION}")]
+    #[error("cannot read an input log of version {0}: this teetap reads {OLDEST} to {VERSION}")]
     Version(u32),
     /// A line is damaged.
     #[error("line {line} of the input log is damaged: {text}")]
@@ -135,7 +135,7 @@ impl<R: BufRead> Reader<R> {
         }
         self.lines += 1;
         if self.end.is_some() {
-            return Err(self.damaged("it stands behind the end"));
+            return Err(self.damaged("it is after the end"));
         }
         if !whole {
             self.cut = Some(Cut::InLine(self.lines));

@@ -28,7 +28,7 @@ pub struct Checked {
     pub received: u64,
     /// Datagrams that the core sent, equal to those in the log.
     pub sent: u64,
-    /// When the last input happened.
+    /// The time of the last input.
     pub until: Time,
     /// The first difference, where the replay stopped.
     pub difference: Option<Difference>,
@@ -41,9 +41,9 @@ pub struct Checked {
 pub struct Difference {
     /// The line of the input that caused it, from 1.
     pub line: u64,
-    /// When that happened.
+    /// The time of that input.
     pub at: Time,
-    /// Which of its outputs, from 1.
+    /// The number of the output, from 1.
     pub output: usize,
     /// The output in the log; `None` = there are no more.
     pub expected: Option<Wanted>,

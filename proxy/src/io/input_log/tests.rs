@@ -87,7 +87,7 @@ fn step(hub: &mut Hub, recorder: &mut Recorder, at: u64, input: Input<'_>) {
 }
 
 /// A client asks for the server's info three times, a second apart.
-fn asked() -> String {
+fn recorded() -> String {
     let addr = "127.0.0.1:5000".parse().unwrap();
     let mut hub = Hub::new(config(), header().route());
     written(|recorder| {
@@ -244,7 +244,7 @@ proptest! {
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in vec(any::<u8>(), 0..300), line in ".{0,80}") {
         prop_assert!(Reader::open(bytes.as_slice()).is_err());
-        let log = asked();
+        let log = recorded();
         let mut damaged = log.into_bytes();
         damaged.extend_from_slice(line.as_bytes());
         damaged.push(b'\n');
@@ -255,7 +255,7 @@ proptest! {
 
 #[test]
 fn the_same_core_gives_the_same_outputs() {
-    let log = asked();
+    let log = recorded();
     let checked = check(log.as_bytes(), TEXTS).unwrap();
     assert_eq!((checked.difference, checked.cut), (None, None));
     assert_eq!((checked.inputs, checked.received, checked.sent), (4, 3, 3));
@@ -265,7 +265,7 @@ fn the_same_core_gives_the_same_outputs() {
 
 #[test]
 fn every_kind_of_difference_is_found() {
-    let log = asked();
+    let log = recorded();
     let sent = r#"{"to_server":{"upstream":1,"bytes":"ffffffffffffffffffff6769653307"}}"#;
     let less = format!(",{sent}");
     for (from, to, line, output, [expected, came]) in [
@@ -312,7 +312,7 @@ fn every_kind_of_difference_is_found() {
 
 #[test]
 fn a_damaged_log_is_refused_with_the_line() {
-    let log = asked();
+    let log = recorded();
     let other = |from: &str, to: &str| {
         let damaged = log.replacen(from, to, 1);
         assert_ne!(damaged, log);
@@ -329,7 +329,7 @@ fn a_damaged_log_is_refused_with_the_line() {
     for version in [2, 5] {
         let changed = other("\"input_log\":4", &format!("\"input_log\":{version}"));
         assert!(
-            changed.contains(&format!("of version {version}: this teetap knows 3 to 4")),
+            changed.contains(&format!("of version {version}: this teetap reads 3 to 4")),
             "{changed}"
         );
     }
@@ -347,7 +347,7 @@ fn a_damaged_log_is_refused_with_the_line() {
 fn a_program_is_in_the_log_as_its_text() {
     let set = |source: &str| {
         let line = format!("{{\"t\":1,\"in\":{{\"program\":{{\"source\":{source}}}}},\"out\":[]}}\n");
-        let log = asked();
+        let log = recorded();
         let second = log.find('\n').unwrap() + 1;
         format!("{}{line}{}", &log[..second], &log[second..]).replacen("\"inputs\":4", "\"inputs\":5", 1)
     };
@@ -399,7 +399,7 @@ fn definitions_are_in_the_log_and_decide_about_programs() {
 
 #[test]
 fn a_log_of_version_3_had_the_built_in_definitions() {
-    let log = asked().replacen("\"input_log\":4", "\"input_log\":3", 1);
+    let log = recorded().replacen("\"input_log\":4", "\"input_log\":3", 1);
     assert!(log.starts_with("{\"input_log\":3,") && !log.contains("definitions"));
     let checked = check(log.as_bytes(), TEXTS).unwrap();
     assert_eq!((checked.inputs, checked.difference), (4, None));

@@ -87,9 +87,9 @@ pub struct Faults(Arc<Shared>);
 struct Shared {
     /// Bytes of entries in the queue.
     queued: AtomicUsize,
-    /// Why the log ends before the run.
+    /// The reason why the log ends before the run.
     fault: OnceLock<Fault>,
-    told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
@@ -214,7 +214,7 @@ impl Faults {
     #[must_use]
     pub fn news(&self) -> Option<String> {
         let fault = self.0.fault.get()?;
-        (!self.0.told.swap(true, Ordering::Relaxed)).then(|| fault.end(0).to_string())
+        (!self.0.is_reported.swap(true, Ordering::Relaxed)).then(|| fault.end(0).to_string())
     }
 }
 
@@ -249,7 +249,7 @@ struct Writer {
     block: Vec<u8>,
     /// Lines in file and block, the first one included.
     lines: u64,
-    /// Where the latest lines end in the file: all behind the last one that leaves [`ROOM`], and that one.
+    /// The ends of the latest lines in the file: all after the last one that leaves [`ROOM`], and that one.
     ends: VecDeque<u64>,
 }
 

@@ -19,7 +19,7 @@ fn timeouts(recorder: &mut Recorder, count: u64) {
     }
 }
 
-/// How many inputs a log holds, and how it ends.
+/// Returns the number of inputs in a log, and its end.
 fn read(text: &[u8]) -> (u64, Option<Cut>) {
     let mut reader = Reader::open(text).unwrap();
     let entries = reader.by_ref().map(Result::unwrap).count();

@@ -188,7 +188,7 @@ impl Arena {
     /// Sends what one client was sent from another address, or back.
     fn crossed(&mut self, input: &mut Input<'_>) {
         let (from, to) = (address(input.below(8)), address(input.below(CLIENTS)));
-        let Some(bytes) = self.heard.get(&to).cloned() else {
+        let Some(bytes) = self.received.get(&to).cloned() else {
             return;
         };
         self.touch(from);

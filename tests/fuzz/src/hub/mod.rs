@@ -24,7 +24,7 @@ use crate::{
 const MAX_ACTIONS: usize = 400;
 /// Ticks of 10 ms, at most.
 const MAX_TICKS: usize = 3_000;
-/// How long a datagram travels.
+/// The time that a datagram travels.
 const DELAY: u64 = 5 * MS;
 /// Addresses with a client of their own.
 const CLIENTS: usize = 4;
@@ -54,7 +54,7 @@ struct Arena {
     /// The next datagrams that get lost.
     losses: u32,
     /// The last datagrams that passed each address, both ways.
-    heard: BTreeMap<SocketAddr, Vec<u8>>,
+    received: BTreeMap<SocketAddr, Vec<u8>>,
     last_sent: Option<(UpstreamId, Vec<u8>)>,
     last_reply: Option<(UpstreamId, Vec<u8>)>,
     now: u64,
@@ -110,7 +110,7 @@ impl Arena {
             touched_server: false,
             lines: Queue::default(),
             losses: 0,
-            heard: BTreeMap::new(),
+            received: BTreeMap::new(),
             last_sent: None,
             last_reply: None,
             now: 0,
@@ -177,7 +177,7 @@ impl Arena {
         }
     }
 
-    /// A client hears the listen socket that it talks to, and follows redirects.
+    /// A client receives from the listen socket that it talks to, and follows redirects.
     fn client_gets(&mut self, from: ClientAddr, bytes: &[u8]) {
         let ClientAddr { addr, listener } = from;
         let talks_to = self.behind.get(&addr).copied().unwrap_or_default();
@@ -239,7 +239,7 @@ impl Arena {
         for sent in self.watch.input(at, input) {
             let flight = match sent {
                 Sent::Client(addr, bytes) => {
-                    self.heard.insert(addr.addr, bytes.clone());
+                    self.received.insert(addr.addr, bytes.clone());
                     Flight::ToClient(addr, bytes)
                 }
                 Sent::Server(upstream, bytes) => {

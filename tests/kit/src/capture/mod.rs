@@ -45,7 +45,7 @@ pub struct Flow {
     pub packets: Vec<Packet>,
 }
 
-/// Why a capture cannot be read.
+/// The reason why a capture cannot be read.
 #[derive(Debug)]
 pub enum CaptureError {
     /// The file cannot be opened.

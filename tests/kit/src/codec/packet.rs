@@ -60,7 +60,7 @@ impl Opened<'_> {
     }
 }
 
-/// How a payload is written.
+/// The way in which a payload is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// As it is.

@@ -197,7 +197,7 @@ impl<T: Clone> Hop<T> {
         self.queue.pop(now)
     }
 
-    /// When the next item arrives.
+    /// Returns the time at which the next item arrives.
     pub fn next_time(&self) -> Option<u64> {
         self.queue.next_time()
     }

@@ -31,7 +31,7 @@ mod update;
 /// Sequence numbers are taken modulo this.
 pub const SEQUENCES: u16 = 1024;
 
-/// Which end of the session.
+/// The end of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Opened the session.
@@ -40,7 +40,7 @@ pub enum Role {
     Server,
 }
 
-/// Where the session stands.
+/// The state of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Not started.
@@ -71,7 +71,7 @@ pub struct Options {
     pub limits: bool,
     /// Silence and age limit in microseconds; `None` = 10 s, DDNet 100 s (`conn_timeout`).
     pub patience: Option<u64>,
-    /// How data packets are packed. Reference senders compress when that is shorter.
+    /// The packing of data packets. Reference senders compress when that is shorter.
     pub packing: Packing,
     /// DDNet since 19.4 drops malformed packets: unknown flags, control with chunks or compression or without message,
     /// data without chunks and without RESEND. No meaning for the others.
@@ -141,7 +141,7 @@ pub struct Counters {
     /// RESEND flags received in accepted datagrams.
     pub resend_requests: u64,
     /// RESEND flags sent.
-    pub resend_asked: u64,
+    pub resends_requested: u64,
     /// Chunks sent again.
     pub resent_chunks: u64,
     /// Vital chunks received again.
@@ -171,7 +171,7 @@ pub struct Delivered {
     pub data: Vec<u8>,
 }
 
-/// Why a datagram was dropped.
+/// The reason why a datagram was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drop {
     /// See [`Counters::ahead`].
@@ -271,7 +271,7 @@ impl Peer {
         peer
     }
 
-    /// Where the session stands.
+    /// The state of the session.
     pub fn state(&self) -> &State {
         &self.state
     }

@@ -51,7 +51,7 @@ impl Peer {
             ..Flags::default()
         };
         head.token = (self.format != Variant::V6).then_some(self.peer_token);
-        self.counters.resend_asked += u64::from(construct.resend);
+        self.counters.resends_requested += u64::from(construct.resend);
         let bytes = seal(&head, &construct.payload, self.options.packing);
         construct.payload.clear();
         construct.num_chunks = 0;

@@ -100,7 +100,7 @@ impl Peer {
             .then(|| format!("Too weak connection (not acked for {seconds} seconds)"))
     }
 
-    /// How long the other side may be silent in this state.
+    /// Returns the longest silence of the other side that is allowed in this state.
     fn silence_limit(&self) -> Option<u64> {
         match (&self.state, self.variant) {
             (State::WantToken, Variant::V7) => Some(5 * SECOND),

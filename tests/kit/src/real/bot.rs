@@ -40,7 +40,7 @@ impl NpmBot {
         })
     }
 
-    /// As [`Player::wait_joined`], and returns it.
+    /// Same as [`Player::wait_joined`], and returns it.
     pub fn joined(self) -> Result<Self> {
         self.wait_joined()?;
         Ok(self)

@@ -40,7 +40,7 @@ impl DdnetServer {
         Self::start_with(settings, |_| Ok(()))
     }
 
-    /// As [`DdnetServer::start`]; `prepare` gets the server's data folder (`maps`, `maps7`) first.
+    /// Same as [`DdnetServer::start`]; `prepare` gets the server's data folder (`maps`, `maps7`) first.
     pub fn start_with(settings: &[&str], prepare: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
         let home = home("ddnet-server")?;
         let data = home.path().join(".local/share/ddnet");
@@ -140,7 +140,7 @@ impl DdnetClient {
         })
     }
 
-    /// As [`Player::wait_joined`], and returns it.
+    /// Same as [`Player::wait_joined`], and returns it.
     pub fn joined(self) -> Result<Self> {
         self.wait_joined()?;
         Ok(self)
@@ -190,7 +190,7 @@ impl Player for DdnetClient {
 fn write_fifo(path: &Path, line: &str) -> Result<()> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).context("O_NONBLOCK")?;
     let opened = OpenOptions::new().write(true).custom_flags(flags).open(path);
-    let mut fifo = opened.with_context(|| format!("nobody reads {}", path.display()))?;
+    let mut fifo = opened.with_context(|| format!("no server reads {}", path.display()))?;
     fifo.write_all(format!("{line}\n").as_bytes())
         .with_context(|| format!("write {}", path.display()))
 }

@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result};
 
 /// The largest UDP payload.
 const LARGEST: usize = 65_535;
-/// How often a waiting thread looks whether the line still exists.
+/// The interval at which a waiting thread checks that the line still exists.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A relay in front of one server; it ends when dropped.
@@ -136,7 +136,7 @@ impl Line {
         })
     }
 
-    /// Where clients connect to.
+    /// The address that clients connect to.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }

@@ -18,7 +18,7 @@ const TAIL: usize = 40;
 /// One printed line.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When it was read from the pipe; the peers flush each line.
+    /// The time at which it was read from the pipe; the peers flush each line.
     pub at: Instant,
     /// The text without its line end; bytes that are not UTF-8 are replaced.
     pub text: String,
@@ -56,7 +56,7 @@ impl Log {
         self.follow_some(pipe, |_| true);
     }
 
-    /// As [`Log::follow`], but only counts the lines that `keeps` does not want: what runs for long may print much.
+    /// Same as [`Log::follow`], but only counts the lines that `keeps` does not want: what runs for long may print much.
     pub fn follow_some(&self, pipe: impl Read + Send + 'static, keeps: fn(&str) -> bool) {
         self.state().open_pipes += 1;
         let log = self.clone();
@@ -87,7 +87,7 @@ impl Log {
         self.wait_after(Mark(0), pattern, patience)
     }
 
-    /// As [`Log::wait_for`], but only lines after `mark` count.
+    /// Same as [`Log::wait_for`], but only lines after `mark` count.
     pub fn wait_after(&self, mark: Mark, pattern: &str, patience: Duration) -> Result<Entry> {
         let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let deadline = Instant::now() + patience;
@@ -122,7 +122,7 @@ impl Log {
         }
     }
 
-    /// How many lines after `mark` match `pattern` so far.
+    /// Returns the number of lines after `mark` that match `pattern` so far.
     pub fn count_after(&self, mark: Mark, pattern: &str) -> Result<usize> {
         let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let state = self.state();
@@ -173,7 +173,7 @@ impl Log {
         Ok(lines.cloned().collect())
     }
 
-    /// How many lines came that were not kept.
+    /// Returns the number of lines that were not kept.
     pub fn skipped(&self) -> u64 {
         self.state().skipped
     }

@@ -43,12 +43,12 @@ pub use teetap::{Teetap, text};
 pub use teeworlds::{TeeworldsClient, TeeworldsServer};
 pub use transcript::{server_transcript, show_difference};
 
-/// How long anything that must happen may take on a busy machine; what is waited for normally comes in a second.
+/// The longest time that anything may take that must happen, on a busy machine; what is waited for normally comes in a second.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running game server.
 pub trait Server {
-    /// Where it listens (IPv4 loopback).
+    /// The address that it listens on (IPv4 loopback).
     fn addr(&self) -> SocketAddr;
     /// The output of the server.
     fn log(&self) -> &Log;
@@ -128,7 +128,7 @@ fn on_free_port<T>(name: &str, start: impl Fn(u16) -> Result<Option<T>>) -> Resu
     bail!("{name} found no free port in {ATTEMPTS} attempts")
 }
 
-/// As [`free_udp_port`], for TCP.
+/// Same as [`free_udp_port`], for TCP.
 fn free_tcp_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|socket| socket.local_addr())?

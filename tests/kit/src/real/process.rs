@@ -23,7 +23,7 @@ use super::log::Log;
 
 /// The time a program may take to end after a signal.
 const ENDING: Duration = Duration::from_secs(10);
-/// How often a program's end is looked for.
+/// The time between two looks for the end of a program.
 const STEP: Duration = Duration::from_millis(5);
 
 /// A running program with its log.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::teetap::text;
 use super::{Server, Teetap, show_difference};
 
-/// Which way to take.
+/// The way to take.
 #[derive(Clone, Copy, Debug)]
 pub enum Via<'a> {
     /// The client talks to the server itself.
@@ -41,7 +41,7 @@ impl Route {
         Ok(Self { teetap, addr })
     }
 
-    /// Where a client must connect to.
+    /// The address that a client must connect to.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -64,7 +64,7 @@ impl Route {
         Ok(())
     }
 
-    /// As [`Route::close`], for sessions that the server ends (perhaps before they are online): each with the server's
+    /// Same as [`Route::close`], for sessions that the server ends (perhaps before they are online): each with the server's
     /// `reason`, word for word.
     pub fn close_with(self, protos: &[&str], reason: &str) -> Result<()> {
         let Some(objects) = self.finish()? else {
@@ -72,8 +72,8 @@ impl Route {
         };
         came(&objects, "closing", protos)?;
         for session in sessions(&objects, "closing") {
-            let told = text(session, "by") == "server" && text(session, "reason") == reason;
-            ensure!(told, "not closed by the server with {reason:?}: {session}");
+            let closed = text(session, "by") == "server" && text(session, "reason") == reason;
+            ensure!(closed, "not closed by the server with {reason:?}: {session}");
         }
         Ok(())
     }

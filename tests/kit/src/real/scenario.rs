@@ -20,7 +20,7 @@ pub fn play(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
     entered(server, player.name())?;
     says(server, player, "hello from the player")?;
     server.command("say hello from the server")?;
-    hears(player, r"\*\*\* hello from the server$|: hello from the server$")?;
+    receives(player, r"\*\*\* hello from the server$|: hello from the server$")?;
 
     player.command("rcon_auth wrong-rcon")?;
     player.command("rcon say nobody may say this")?;
@@ -38,7 +38,7 @@ pub fn play(server: &mut dyn Server, player: &mut dyn Player) -> Result<()> {
     server
         .log()
         .wait_for("rcon='say only an admin says this'", PATIENCE)?;
-    hears(player, "only an admin says this$")?;
+    receives(player, "only an admin says this$")?;
 
     player.command("kill")?;
     says(server, player, "after the end of a tee")
@@ -59,7 +59,7 @@ pub fn kick(server: &mut dyn Server, player: &dyn Player) -> Result<()> {
         .take_while(char::is_ascii_digit)
         .collect();
     server.command(&format!("kick {id} the reason is shown"))?;
-    hears(
+    receives(
         player,
         r"(offline error=|disconnected by server )'Kicked \(the reason is shown\)'",
     )?;
@@ -74,7 +74,7 @@ pub fn kick(server: &mut dyn Server, player: &dyn Player) -> Result<()> {
 
 /// The server refuses `player`, and the player receives `reason` unchanged.
 pub fn refused(player: &dyn Player, reason: &str) -> Result<()> {
-    hears(
+    receives(
         player,
         &format!("(offline error=|disconnected by server )'{}'", escape(reason)),
     )
@@ -90,7 +90,7 @@ pub fn chat_between(
     entered(server, speaker.name())?;
     entered(server, listener.name())?;
     says(server, speaker, text)?;
-    hears(listener, &format!(": {}$", escape(text)))
+    receives(listener, &format!(": {}$", escape(text)))
 }
 
 /// The server's log says that the player is in the game.
@@ -117,6 +117,6 @@ fn says(server: &dyn Server, player: &mut dyn Player, text: &str) -> Result<()> 
     server.log().wait_for(&line, PATIENCE).map(drop)
 }
 
-fn hears(player: &dyn Player, pattern: &str) -> Result<()> {
+fn receives(player: &dyn Player, pattern: &str) -> Result<()> {
     player.log().wait_for(pattern, PATIENCE).map(drop)
 }

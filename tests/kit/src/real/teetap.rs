@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::{Launch, Log, PATIENCE, Program, home};
 
-/// How often the objects are looked through while waiting.
+/// The time between two looks through the objects while waiting.
 const STEP: Duration = Duration::from_millis(10);
 
 /// A running proxy.
@@ -33,7 +33,7 @@ impl Teetap {
         Self::start_keeping(path, server, options, |_| true)
     }
 
-    /// As [`Teetap::start`], but only the objects whose lines `keeps` wants are kept; the others are counted.
+    /// Same as [`Teetap::start`], but only the objects whose lines `keeps` wants are kept; the others are counted.
     pub fn start_keeping(
         path: &Path,
         server: SocketAddr,
@@ -67,7 +67,7 @@ impl Teetap {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn listen(&self) -> SocketAddr {
         self.listen
     }
@@ -82,7 +82,7 @@ impl Teetap {
         self.program.resident()
     }
 
-    /// How many objects it has printed that were not kept.
+    /// Returns the number of printed objects that were not kept.
     pub fn skipped(&self) -> u64 {
         self.program.log().skipped()
     }
@@ -111,7 +111,9 @@ impl Teetap {
             }
             if Instant::now() >= deadline {
                 let (out, errors) = (self.program.log().tail(), self.errors().tail());
-                bail!("teetap never said {what}; its output ends with\n{out}\nand its errors with\n{errors}");
+                bail!(
+                    "teetap never printed {what}; its output ends with\n{out}\nand its errors with\n{errors}"
+                );
             }
             thread::sleep(STEP);
         }

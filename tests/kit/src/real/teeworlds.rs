@@ -20,7 +20,7 @@ use super::{
 
 /// The server's configuration in its home.
 const CONFIG: &str = "teeworlds-server.cfg";
-/// How long a key press may take to be executed before it is pressed again (the focus may have been elsewhere).
+/// The time that a key press may take to be executed before it is pressed again (the focus may have been elsewhere).
 const KEY: Duration = Duration::from_secs(5);
 /// The line that the client prints when the key is executed.
 const DOES: &str = r"executing 'act\.cfg'";
@@ -41,7 +41,7 @@ impl TeeworldsServer {
         Self::start_with(settings, |_| Ok(()))
     }
 
-    /// As [`TeeworldsServer::start`]; `prepare` gets the server's data folder (`maps` and so on) first.
+    /// Same as [`TeeworldsServer::start`]; `prepare` gets the server's data folder (`maps` and so on) first.
     pub fn start_with(settings: &[&str], prepare: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
         let home = home("teeworlds-server")?;
         let data = home.path().join(".local/share/teeworlds");
@@ -128,17 +128,17 @@ fn open_econ(port: u16) -> Result<TcpStream> {
 }
 
 fn expect(econ: &mut TcpStream, wanted: &str) -> Result<()> {
-    let (mut heard, mut chunk) = (Vec::new(), [0; 512]);
-    while !String::from_utf8_lossy(&heard).contains(wanted) {
+    let (mut received, mut chunk) = (Vec::new(), [0; 512]);
+    while !String::from_utf8_lossy(&received).contains(wanted) {
         let size = econ
             .read(&mut chunk)
-            .with_context(|| format!("econ never said {wanted:?}"))?;
+            .with_context(|| format!("econ never printed {wanted:?}"))?;
         ensure!(
             size > 0,
             "econ closed before {wanted:?}: {:?}",
-            String::from_utf8_lossy(&heard)
+            String::from_utf8_lossy(&received)
         );
-        heard.extend(chunk.iter().take(size));
+        received.extend(chunk.iter().take(size));
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ pub struct TeeworldsClient {
 }
 
 impl TeeworldsClient {
-    /// Starts a client that draws into memory: it joins, stays, hears and quits, but cannot act (there is no keyboard).
+    /// Starts a client that draws into memory: it joins, stays, receives and quits, but cannot act (there is no keyboard).
     pub fn offscreen(name: &str, server: SocketAddr) -> Result<Self> {
         Self::start(name, server, None)
     }
@@ -163,7 +163,7 @@ impl TeeworldsClient {
         Self::start(name, server, Some(Display::start()?))
     }
 
-    /// As [`Player::wait_joined`], and returns it.
+    /// Same as [`Player::wait_joined`], and returns it.
     pub fn joined(self) -> Result<Self> {
         self.wait_joined()?;
         Ok(self)

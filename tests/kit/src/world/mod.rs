@@ -23,7 +23,7 @@ mod network;
 mod setup;
 mod transcript;
 
-/// How often peers look at their timers.
+/// The time between two looks of the peers at their timers.
 pub const TICK: u64 = 10 * MS;
 
 /// The part between the clients and the server.
@@ -40,7 +40,7 @@ pub enum Middle {
 pub struct Client {
     /// The address of the client.
     pub addr: SocketAddr,
-    /// The listen socket that it talks to; it hears no other.
+    /// The listen socket that it talks to; it receives from no other.
     pub listener: ListenerId,
     /// The scripted peer.
     pub peer: Peer,
@@ -71,9 +71,9 @@ pub struct World {
     pub server: Server,
     /// Servers at other ports.
     pub others: BTreeMap<u16, Server>,
-    /// From the middle to the server: from which address, what.
+    /// Datagrams from the middle to the server, with the address of the sender.
     pub up: Hop<(SocketAddr, Vec<u8>)>,
-    /// From the server to the middle: to which address, what.
+    /// Datagrams from the server to the middle, with the address of the receiver.
     pub down: Hop<(SocketAddr, Vec<u8>)>,
     /// The events of the hub, when it is watched.
     pub events: Vec<Event>,
@@ -82,7 +82,7 @@ pub struct World {
     /// Upstream sockets that are open.
     pub sockets: Vec<UpstreamId>,
     /// Listen sockets that the hub has requested, and the ports of the servers they are for.
-    pub asked: Vec<(ListenerId, u16)>,
+    pub wanted_listeners: Vec<(ListenerId, u16)>,
     /// True if they are opened at once; if not, the test reports it itself.
     pub listens: bool,
     /// The ports that upstream sockets lead to, by our own address; those of the first server are not there.
@@ -112,7 +112,7 @@ impl World {
             events: Vec::new(),
             witness: None,
             sockets: Vec::new(),
-            asked: Vec::new(),
+            wanted_listeners: Vec::new(),
             listens: true,
             elsewhere: BTreeMap::new(),
             spares_accept: true,
@@ -316,13 +316,13 @@ impl World {
         let Middle::Hub(hub) = &mut self.middle else {
             return;
         };
-        let (mut opened, mut asked) = (Vec::new(), Vec::new());
+        let (mut opened, mut wanted) = (Vec::new(), Vec::new());
         while let Some(output) = hub.poll() {
             if let Some(witness) = &mut self.witness {
                 witness.output(&output);
             }
             match output {
-                Output::OpenListener { listener, port } => asked.push((listener, port)),
+                Output::OpenListener { listener, port } => wanted.push((listener, port)),
                 Output::OpenUpstream { upstream, port } => {
                     self.sockets.push(upstream);
                     if port != route().server.port() {
@@ -372,8 +372,8 @@ impl World {
             hub.handle(Time(self.now), input);
             assert!(hub.poll().is_none_or(|output| matches!(output, Output::Event(_))));
         }
-        self.asked.extend(&asked);
-        let open = if self.listens { asked } else { Vec::new() };
+        self.wanted_listeners.extend(&wanted);
+        let open = if self.listens { wanted } else { Vec::new() };
         for (listener, _) in open {
             let local = listen_addr(listener);
             self.input(Input::ListenerOpened { listener, local });

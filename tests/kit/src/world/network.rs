@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::codec::control;
 
-/// Where a datagram was sent.
+/// The place at which a datagram was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// By a client.
@@ -33,11 +33,11 @@ pub struct Sent {
 /// Control messages that the network loses.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// Where they are sent.
+    /// The place at which they are sent.
     pub place: Place,
     /// Which.
     pub message: u8,
-    /// How many more.
+    /// The number of datagrams left.
     pub times: u32,
 }
 

@@ -8,7 +8,7 @@ use teetap_wire::def::Registry;
 
 use super::Middle;
 
-/// Where the first server is, and where the hub listens in front of it.
+/// The address of the first server, and the one that the hub listens on in front of it.
 pub fn route() -> Route {
     Route {
         listen: listen_addr(ListenerId::FIRST),

@@ -1,4 +1,4 @@
-//! How servers that know tokens let in clients that do not: by a number hidden in a join of the game.
+//! The way in which servers with tokens let in clients without them: by a number hidden in a join of the game.
 //!
 //! Law: nothing is kept until the number comes back. The server answers CONNECT, then sends the beginning of a join whose
 //! empty snapshots have the number for a tick; a client's first input acks the newest snapshot, and so says it.

@@ -111,7 +111,7 @@ pub struct Server {
     tokens: Tokens,
     slots: BTreeMap<SocketAddr, Slot>,
     outgoing: Vec<(SocketAddr, Vec<u8>)>,
-    banned_told: BTreeMap<SocketAddr, u64>,
+    ban_replies: BTreeMap<SocketAddr, u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl Server {
             tokens: Tokens::new(variant, Random::new(seed).bits()),
             slots: BTreeMap::new(),
             outgoing: Vec::new(),
-            banned_told: BTreeMap::new(),
+            ban_replies: BTreeMap::new(),
         }
     }
 

@@ -226,13 +226,13 @@ impl Server {
                     return;
                 };
                 if self
-                    .banned_told
+                    .ban_replies
                     .get(&from)
-                    .is_some_and(|told| now - told <= 5 * SECOND)
+                    .is_some_and(|last| now - last <= 5 * SECOND)
                 {
                     return;
                 }
-                self.banned_told.insert(from, now);
+                self.ban_replies.insert(from, now);
                 let asking = matches!(opened.payload.first(), Some(&(control::TOKEN | control::CONNECT)));
                 let token = opened
                     .payload
@@ -247,9 +247,9 @@ impl Server {
                 let Ok(opened) = open(Variant::V65, bytes) else {
                     return;
                 };
-                let asked = opened.payload.get(5..9).filter(|_| opened.payload.len() >= 513);
-                let asked = asked.and_then(|token| token.try_into().ok());
-                opened.head.token.or(asked).map(|token| (Variant::V65, token))
+                let requested = opened.payload.get(5..9).filter(|_| opened.payload.len() >= 513);
+                let requested = requested.and_then(|token| token.try_into().ok());
+                opened.head.token.or(requested).map(|token| (Variant::V65, token))
             }
             Variant::V6 | Variant::Ddnet | Variant::D7 => None,
         };

@@ -165,17 +165,17 @@ fn the_client_sends_what_recorded_clients_sent() {
             "{name}"
         );
         client.update(2 * MS);
-        let said: Vec<i32> = sent(&mut client)
+        let proofs: Vec<i32> = sent(&mut client)
             .iter()
             .flat_map(|datagram| &datagram.chunks)
             .filter_map(|chunk| game::acked_tick(&chunk.data))
             .collect();
         let proof = by(&flow, true).find_map(proven);
-        assert_eq!(said, [proof.unwrap()], "{name}");
+        assert_eq!(proofs, [proof.unwrap()], "{name}");
     }
 }
 
-/// Where a recorded client says that it has the map: behind CONNECT, and ACCEPT if it has one.
+/// The message by which a recorded client shows that it has the map: after CONNECT, and ACCEPT if it has one.
 fn variant_ready(variant: Variant) -> usize {
     if variant == Variant::Ddnet { 2 } else { 1 }
 }
