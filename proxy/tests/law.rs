@@ -48,7 +48,7 @@ const EXCEPTION: (&str, [&str; 3]) = ("wire/src/def/registry.rs", ["LazyLock"; 3
 /// Returns the lines outside of tests, without comments.
 fn code(source: &str) -> impl Iterator<Item = (usize, &str)> {
     // A module of tests is the last item of a file, unless it is a file of its own.
-    let tests = source.find("#[cfg(test)]\nmod tests {").unwrap_or(source.len());
+    let tests = source.find("\nmod tests {").unwrap_or(source.len());
     let code = source.get(..tests).unwrap_or_default();
     let lines = code
         .lines()
