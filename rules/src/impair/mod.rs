@@ -2,7 +2,7 @@
 //!
 //! Law: pure. The fate of a datagram depends on the seed, the identity of the link line, the session, the direction,
 //! and the number, time and length of the datagrams before it in that direction. Every draw is a function of the
-//! number of its datagram alone ([`Key`]), so neither another session, nor a rule, nor another line shifts it.
+//! number of its datagram alone (`Key`), so neither another session, nor a rule, nor another line shifts it.
 //!
 //! | module | part |
 //! |---|---|
