@@ -236,6 +236,44 @@ fn a_full_hold_queue_refuses_and_does_not_ask() {
 }
 
 #[test]
+fn a_message_without_room_is_decided_once() {
+    with_rules(&vec![fate("h", hold(600, Order::Free))], |bench| {
+        for first in (1..=300).step_by(12) {
+            bench.is(
+                &format!("S a1 {}", words(first, first + 11, "h", "")),
+                &["C a1 keepalive"],
+            );
+        }
+        bench.is("S a1 301:h", &["C a1 keepalive"]);
+        bench.is("C a0 keepalive", &["S a300 keepalive"]);
+        bench.is("S a1 301*:h", &["C a1 keepalive"]);
+        assert_eq!(bench.decisions("h"), 301);
+        let left = bench.release(7);
+        let chunks: usize = left.iter().map(|line| line.split(' ').count() - 2).sum();
+        assert_eq!(chunks, 300, "{left:?}");
+        // There is room again: it is held as decided before.
+        bench.is("S a1 301*:h", &["C a1 keepalive"]);
+        bench.is("C a300 keepalive", &["S a301 keepalive"]);
+        assert_eq!(bench.decisions("h"), 301);
+        assert_eq!(bench.release(7), ["C a1 301:h"]);
+    });
+}
+
+#[test]
+fn custody_answers_requests_after_a_gap_is_closed() {
+    with_rules(&vec![fate("d", Fate::Drop)], |bench| {
+        bench.is("S a1 1:a", &["C a1 1:a"]);
+        bench.is("S a1 3:c", &["C a1 keepalive"]);
+        bench.is("S a1 2*:b 3*:c", &["C a1 2*:b 3*:c"]);
+        bench.is("C a3 keepalive", &["S a3 keepalive"]);
+        // The request for 2 and what followed it.
+        bench.after(500, &["200: S R a3"]);
+        assert_eq!(bench.inject(made(Dir::S2c, "X")), ["C a1 4:X"]);
+        bench.is("C R a3", &["S a3 keepalive", "C a1 4*:X"]);
+    });
+}
+
+#[test]
 fn a_hold_queue_is_bounded_in_bytes() {
     with_rules(&vec![fate("h", hold(600, Order::Kept))], |bench| {
         for number in 1..=24 {

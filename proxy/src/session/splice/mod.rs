@@ -14,7 +14,7 @@ mod place;
 
 use std::time::Duration;
 
-use teetap_rules::Made;
+use teetap_rules::{Made, Verdict};
 use teetap_wire::{Code, Proto, Seq};
 
 use self::log::{Log, Record};
@@ -86,6 +86,8 @@ pub(crate) struct Splice {
     hold: Hold,
     /// True once the full queue was reported.
     is_full_reported: bool,
+    /// The decision about a message that was refused because there was no room. It waits for the next copy.
+    decided: Option<(Seq, Verdict)>,
     /// A number of S's is missing.
     gap: bool,
     /// The time by which S gets a resend request.
@@ -105,6 +107,7 @@ impl Splice {
             log: Log::default(),
             hold: Hold::default(),
             is_full_reported: false,
+            decided: None,
             gap: false,
             want_resend: None,
             last_full_resend: None,

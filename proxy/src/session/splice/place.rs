@@ -160,9 +160,13 @@ impl Splice {
         if self.hold.is_refusing() || (self.must_queue() && !self.hold.has_room(chunk.data.len())) {
             return Placed::new(None, Action::Refuse);
         }
-        let mut verdict = to.decide(chunk);
+        let mut verdict = match self.decided.take() {
+            Some((at, verdict)) if at == u => verdict,
+            _ => to.decide(chunk),
+        };
         let waits = !matches!(verdict.fate, Fate::Pass | Fate::Drop | Fate::Lose { .. });
         if waits && !self.hold.has_room(chunk.data.len()) {
+            self.decided = Some((u, verdict));
             return Placed::new(None, Action::Refuse);
         }
         self.u_seen = u;
