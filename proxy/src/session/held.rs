@@ -230,7 +230,7 @@ impl Hold {
         if let Some(index) = self
             .overtaken
             .iter()
-            .position(|waiting| window_open && waiting.until <= now)
+            .position(|waiting| (window_open || !waiting.held.vital) && waiting.until <= now)
         {
             let held = self.overtaken.remove(index).held;
             self.bytes -= held.data.len();
@@ -263,7 +263,7 @@ impl Hold {
         let overtaken = self
             .overtaken
             .iter()
-            .filter(|_| window_open)
+            .filter(|waiting| window_open || !waiting.held.vital)
             .map(|waiting| waiting.until);
         ordered
             .into_iter()

@@ -174,9 +174,10 @@ impl Name {
     }
 }
 
-/// Returns the hash of the name of a message.
+/// Returns the hash of the name of a message; that of its class if it has no definition.
 pub(super) fn name_hash(facts: &impl Facts) -> u64 {
-    facts.subject().def.map_or(0, |def| hash(&def.name))
+    let subject = facts.subject();
+    hash(subject.def.map_or(subject.class.name(), |def| &def.name))
 }
 
 /// The number of messages by name and direction. There are at most as many names as definitions and classes.
