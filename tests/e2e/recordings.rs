@@ -94,7 +94,7 @@ fn a_capture_holds_every_datagram_of_both_legs_for_other_tools() {
             );
         }
         assert!(
-            comment.as_ref().is_some_and(|comment| comment.contains("bytes")),
+            comment.as_ref().is_some_and(|comment| comment.contains(" byte")),
             "{comment:?}"
         );
     }

@@ -85,14 +85,27 @@ impl Terminal {
 
     /// Waits until the visible text has `part`, and returns all of it.
     pub fn wait_for(&self, part: &str, patience: Duration) -> Result<String> {
+        self.wait_until(&format!("{part:?}"), |text| text.contains(part), patience)
+    }
+
+    /// Waits until the text of the screen is as wanted, and returns it.
+    ///
+    /// # Errors
+    /// It is not within `patience`.
+    pub fn wait_until(
+        &self,
+        what: &str,
+        is_wanted: impl Fn(&str) -> bool,
+        patience: Duration,
+    ) -> Result<String> {
         let begun = Instant::now();
         loop {
             let text = self.text();
-            if text.contains(part) {
+            if is_wanted(&text) {
                 return Ok(text);
             }
             if begun.elapsed() > patience {
-                bail!("the screen does not show {part:?}:\n{text}");
+                bail!("the screen does not show {what}:\n{text}");
             }
             thread::sleep(Duration::from_millis(10));
         }
