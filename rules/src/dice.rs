@@ -1,7 +1,7 @@
 //! Random decisions that repeat.
 //!
-//! Law: a draw depends on its key alone, never on the draws before it. So nothing that is added beside a rule changes
-//! what the rule decides.
+//! Law: a draw depends on its key alone, never on the draws before it. So a rule makes the same
+//! decisions, whatever other rules there are.
 
 use teetap_wire::Dir;
 

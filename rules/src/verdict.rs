@@ -191,8 +191,8 @@ pub enum Fate {
         /// The order relative to later vital messages.
         order: Order,
     },
-    /// Held until `after` more messages of the same `group` were sent, at most for 1 s: those with the same fate, and
-    /// those that overtake it ([`Verdict::overtakes`]).
+    /// Held until `after` more messages of the same `group` were sent, at most for 1 s. Messages with the same fate count,
+    /// and messages whose verdict names the group in [`Verdict::overtakes`].
     Reorder {
         /// The group of messages, such as those of one rule.
         group: u32,

@@ -91,7 +91,7 @@ impl Terminal {
     /// Waits until the text of the screen is as wanted, and returns it.
     ///
     /// # Errors
-    /// It is not within `patience`.
+    /// Returns an error if the screen is not as wanted within `patience`.
     pub fn wait_until(
         &self,
         what: &str,
