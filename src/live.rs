@@ -22,8 +22,10 @@ use crate::{
     exit::Exit,
     log::{self, Log},
     output::{Output, counted},
+    repeat,
     rules::Rules,
     run::{EndedBy, Summary},
+    verdicts::Verdicts,
 };
 
 /// The time between two looks at the events.
@@ -68,6 +70,8 @@ pub(crate) struct Live {
     /// The rules, whose files are read again when they change.
     pub(crate) rules: Option<Rules>,
     pub(crate) log: Option<Log>,
+    /// The JUnit report.
+    pub(crate) verdicts: Option<Verdicts>,
 }
 
 impl Live {
@@ -120,12 +124,16 @@ impl Live {
             lost: self.watcher.lost(),
             kernel_drops: self.drops.total(),
             seed: self.seed,
+            repeat: repeat::line(self.seed),
             exit,
             ended_by,
             cmd,
             recording: outcome,
         };
         log::end(&summary);
+        if let Some(Err(error)) = self.verdicts.take().map(|verdicts| verdicts.write(&summary)) {
+            self.output.log(self.clock.now(), Level::Warning, &error);
+        }
         self.output.summary(&summary);
         if let Some(finished) = finished {
             summary.leave_to(finished);

@@ -9,14 +9,17 @@ mod definitions;
 mod demo;
 mod exit;
 mod filters;
+mod junit;
 mod live;
 mod log;
 mod output;
 mod progress;
 mod recording;
+mod repeat;
 mod rules;
 mod run;
 mod signals;
+mod verdicts;
 
 use std::{
     env,

@@ -42,6 +42,8 @@ pub(crate) struct Summary {
     /// Datagrams that the kernel dropped before they were read.
     pub(crate) kernel_drops: u64,
     pub(crate) seed: u64,
+    /// The line for a shell that repeats the run.
+    pub(crate) repeat: String,
     pub(crate) exit: Exit,
     pub(crate) ended_by: EndedBy,
     /// The end of the command of `run`.

@@ -71,6 +71,12 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "EXPR", env = "TEETAP_FAIL_ON", hide_env_values = true)]
     pub(crate) fail_on: Option<String>,
 
+    /// Write a JUnit report to a file at the end, for continuous integration
+    ///
+    /// Its tests are --until, --fail-on, the command, and the run itself. A file that exists is replaced.
+    #[arg(long, value_name = "FILE", env = "TEETAP_JUNIT", hide_env_values = true)]
+    pub(crate) junit: Option<PathBuf>,
+
     /// Write every input of the run to a new file, for `teetap replay`
     ///
     /// It contains passwords and is created with mode 0600.

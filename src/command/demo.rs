@@ -25,7 +25,7 @@ type Started = Result<(Running, SocketAddr), StartError>;
 pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<Exit> {
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
-    let mut setup = Setup::new(options, None)?;
+    let mut setup = Setup::new(options, "demo", None)?;
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let (started_sender, started) = mpsc::channel();
@@ -61,6 +61,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
         timeout: setup.timeout,
         rules: setup.rules,
         log: setup.log,
+        verdicts: setup.verdicts,
     }
     .run()
 }

@@ -25,6 +25,7 @@ use crate::{
     cli::{self, ProxyOptions, RunOptions, Show},
     exit::{Exit, Failure},
     filters,
+    junit::Report,
     live::{Live, Wake},
     log::{self, Log},
     output::{Filters, Output, decoder},
@@ -32,6 +33,7 @@ use crate::{
     rules::Rules,
     run::Start,
     signals::Signals,
+    verdicts::Verdicts,
 };
 
 /// The way a run is watched, and what ends it.
@@ -64,7 +66,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         Failure::network(format!("{error}{meant}"))
     })?;
     let (wake_sender, wake) = mpsc::channel();
-    let mut setup = Setup::new(options, proto)?;
+    let mut setup = Setup::new(options, &target.to_string(), proto)?;
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let proxy = Proxy::start(setup.settings(server, listen)).map_err(Failure::start)?;
@@ -111,6 +113,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         timeout: setup.timeout,
         rules: setup.rules,
         log: setup.log,
+        verdicts: setup.verdicts,
     }
     .run()
 }
@@ -134,12 +137,14 @@ pub(super) struct Setup {
     recording: Option<Prepared>,
     /// Taken by the run.
     pub(super) log: Option<Log>,
+    /// The JUnit report; taken by the run.
+    pub(super) verdicts: Option<Verdicts>,
 }
 
 impl Setup {
     /// Reads definitions, starts the log and the clock, and draws the secret, and a seed where neither an option nor
     /// the rules have one.
-    pub(super) fn new(options: &RunOptions, proto: Option<Proto>) -> anyhow::Result<Self> {
+    pub(super) fn new(options: &RunOptions, target: &str, proto: Option<Proto>) -> anyhow::Result<Self> {
         let log = options.log.as_deref().map(Log::start).transpose()?;
         log::expression("--filter", options.filter.filter.as_deref());
         log::expression("--until", options.show.until.as_deref());
@@ -167,6 +172,17 @@ impl Setup {
             path,
             version: env!("CARGO_PKG_VERSION"),
         });
+        let clock = Clock::start();
+        let verdicts = options.junit.as_deref().map(|path| {
+            Ok::<_, Failure>(Verdicts {
+                report: Report::create(path)?,
+                target: target.to_owned(),
+                until: options.show.until.clone(),
+                fail_on: options.fail_on.clone(),
+                wall: clock.wall(),
+            })
+        });
+        let verdicts = verdicts.transpose()?;
         let bus = Bus::new();
         let recording = options
             .write
@@ -174,7 +190,7 @@ impl Setup {
             .map(|target| Prepared::open(target, &bus))
             .transpose()?;
         Ok(Self {
-            clock: Clock::start(),
+            clock,
             seed,
             input_log,
             bus,
@@ -194,6 +210,7 @@ impl Setup {
             style: style(&options.show),
             recording,
             log,
+            verdicts,
             filters,
             program,
             rules,

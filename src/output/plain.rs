@@ -146,6 +146,7 @@ pub(super) fn summary(summary: &Summary) -> String {
         ended_by,
         cmd,
         recording,
+        ..
     } = summary;
     let mut parts = vec![format!("{:.1} s", at.as_secs_f64())];
     match ended {

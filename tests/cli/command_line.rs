@@ -14,7 +14,7 @@ use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
-pub(crate) const OPTIONS: [&str; 17] = [
+pub(crate) const OPTIONS: [&str; 18] = [
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",
@@ -31,6 +31,7 @@ pub(crate) const OPTIONS: [&str; 17] = [
     "SHOW_SECRETS",
     "MESSAGES",
     "INPUT_LOG",
+    "JUNIT",
     "WRITE",
 ];
 

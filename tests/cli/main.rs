@@ -12,6 +12,7 @@ mod docs;
 mod explain;
 mod filter;
 mod json;
+mod junit;
 mod messages;
 mod options;
 mod progress;

@@ -64,6 +64,7 @@ const VALUES: &[(&str, &str)] = &[
     ("fail-on", "c2s"),
     ("timeout", "1s"),
     ("input-log", "x"),
+    ("junit", "x"),
     ("log", "x"),
     ("write", "x.pcapng"),
     ("messages", "x"),

@@ -1,0 +1,273 @@
+//! JUnit reports, which continuous integration reads.
+//!
+//! Law: the document is well-formed, whatever its texts are. Characters that XML cannot hold are shown as escapes.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use teetap_inspect::jsonl::rfc3339;
+use teetap_wire::printable;
+
+use crate::exit::Failure;
+
+/// A file that a report will be written to.
+#[derive(Debug)]
+pub(crate) struct Report {
+    path: PathBuf,
+    file: File,
+}
+
+/// The tests of one run.
+#[derive(Clone, Debug)]
+pub(crate) struct Suite {
+    pub(crate) name: String,
+    /// The start of the run.
+    pub(crate) wall: SystemTime,
+    pub(crate) time: Duration,
+    /// Names and values, such as the seed.
+    pub(crate) properties: Vec<(&'static str, String)>,
+    pub(crate) cases: Vec<Case>,
+}
+
+/// One test.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    /// The group that the test belongs to.
+    pub(crate) class: String,
+    pub(crate) name: String,
+    pub(crate) time: Duration,
+    pub(crate) outcome: Outcome,
+    /// Text about the test: the line that repeats it. Empty = none.
+    pub(crate) output: String,
+}
+
+/// The outcome of a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    /// The expectation was not met, and why.
+    Failed(String),
+    /// The test could not be made, and why.
+    Broken(String),
+}
+
+impl Report {
+    /// Creates the file; one that exists is replaced.
+    ///
+    /// # Errors
+    /// The file cannot be created.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let failed = |error| Failure::network(refusal(path, &error));
+        Ok(Self {
+            path: path.to_owned(),
+            file: File::create(path).map_err(failed)?,
+        })
+    }
+
+    /// Writes a report.
+    ///
+    /// # Errors
+    /// Returns a sentence with the cause.
+    pub(crate) fn write(mut self, suite: &Suite) -> Result<(), String> {
+        let written = self.file.write_all(suite.document().as_bytes());
+        written.map_err(|error| refusal(&self.path, &error))
+    }
+}
+
+fn refusal(path: &Path, error: &io::Error) -> String {
+    let path = printable(path.to_string_lossy().as_bytes());
+    format!("cannot write the JUnit report {path}: {error}")
+}
+
+impl Suite {
+    /// Returns the report as XML.
+    fn document(&self) -> String {
+        let count = |of: fn(&Outcome) -> bool| self.cases.iter().filter(|case| of(&case.outcome)).count();
+        let mut xml = Xml::default();
+        xml.open("testsuites", &[]);
+        xml.open(
+            "testsuite",
+            &[
+                ("name", &self.name),
+                ("tests", &self.cases.len().to_string()),
+                (
+                    "failures",
+                    &count(|outcome| matches!(outcome, Outcome::Failed(_))).to_string(),
+                ),
+                (
+                    "errors",
+                    &count(|outcome| matches!(outcome, Outcome::Broken(_))).to_string(),
+                ),
+                ("skipped", "0"),
+                ("time", &seconds(self.time)),
+                ("timestamp", &rfc3339(self.wall)),
+            ],
+        );
+        if !self.properties.is_empty() {
+            xml.open("properties", &[]);
+            for (name, value) in &self.properties {
+                xml.leaf("property", &[("name", name), ("value", value)], "");
+            }
+            xml.close("properties");
+        }
+        self.cases.iter().for_each(|case| case.add_to(&mut xml));
+        xml.close("testsuite");
+        xml.close("testsuites");
+        xml.0
+    }
+}
+
+impl Case {
+    fn add_to(&self, xml: &mut Xml) {
+        let time = seconds(self.time);
+        xml.open(
+            "testcase",
+            &[("classname", &*self.class), ("name", &self.name), ("time", &time)],
+        );
+        let found = match &self.outcome {
+            Outcome::Passed => None,
+            Outcome::Failed(why) => Some(("failure", why)),
+            Outcome::Broken(why) => Some(("error", why)),
+        };
+        if let Some((element, why)) = found {
+            let first = why.lines().next().unwrap_or_default();
+            xml.leaf(element, &[("message", first)], why);
+        }
+        if !self.output.is_empty() {
+            xml.leaf("system-out", &[], &self.output);
+        }
+        xml.close("testcase");
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64())
+}
+
+/// A document while it is written.
+struct Xml(String);
+
+impl Default for Xml {
+    fn default() -> Self {
+        Self("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned())
+    }
+}
+
+impl Xml {
+    fn open(&mut self, element: &str, attributes: &[(&str, &str)]) {
+        self.begin(element, attributes);
+        self.0.push_str(">\n");
+    }
+
+    fn close(&mut self, element: &str) {
+        let _never_fails = writeln!(self.0, "</{element}>");
+    }
+
+    /// Adds an element with a text, or without one.
+    fn leaf(&mut self, element: &str, attributes: &[(&str, &str)], text: &str) {
+        self.begin(element, attributes);
+        if text.is_empty() {
+            self.0.push_str("/>\n");
+            return;
+        }
+        self.0.push('>');
+        self.text(text, false);
+        let _never_fails = writeln!(self.0, "</{element}>");
+    }
+
+    fn begin(&mut self, element: &str, attributes: &[(&str, &str)]) {
+        let _never_fails = write!(self.0, "<{element}");
+        for (name, value) in attributes {
+            let _never_fails = write!(self.0, " {name}=\"");
+            self.text(value, true);
+            self.0.push('"');
+        }
+    }
+
+    /// Adds a text. Readers turn line ends in attributes into spaces, unless they are references.
+    fn text(&mut self, text: &str, is_attribute: bool) {
+        for c in text.chars() {
+            let _never_fails = match c {
+                '&' => write!(self.0, "&amp;"),
+                '<' => write!(self.0, "&lt;"),
+                '>' => write!(self.0, "&gt;"),
+                '"' if is_attribute => write!(self.0, "&quot;"),
+                '\t' | '\n' if is_attribute => write!(self.0, "&#{};", u32::from(c)),
+                '\t' | '\n' => write!(self.0, "{c}"),
+                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                    write!(self.0, "{}", c.escape_unicode())
+                }
+                c => write!(self.0, "{c}"),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_has_counts_texts_and_no_raw_markup() {
+        let case = |name: &str, outcome| Case {
+            class: "teetap".to_owned(),
+            name: name.to_owned(),
+            time: Duration::from_millis(1500),
+            outcome,
+            output: String::new(),
+        };
+        let suite = Suite {
+            name: "a <b> & \"c\"".to_owned(),
+            wall: SystemTime::UNIX_EPOCH,
+            time: Duration::from_millis(2034),
+            properties: vec![("seed", "7".to_owned())],
+            cases: vec![
+                case("one", Outcome::Passed),
+                case(
+                    "two\n\u{1b}[2J",
+                    Outcome::Failed("no\r\n]]> &\u{ffff}\u{0}".to_owned()),
+                ),
+                Case {
+                    output: "teetap run".to_owned(),
+                    ..case("three", Outcome::Broken("é".to_owned()))
+                },
+            ],
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("junit.xml");
+        Report::create(&path).unwrap().write(&suite).unwrap();
+        let expected = "\
+<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<testsuites>
+<testsuite name=\"a &lt;b&gt; &amp; &quot;c&quot;\" tests=\"3\" failures=\"1\" errors=\"1\" skipped=\"0\" time=\"2.034\" timestamp=\"1970-01-01T00:00:00.000000Z\">
+<properties>
+<property name=\"seed\" value=\"7\"/>
+</properties>
+<testcase classname=\"teetap\" name=\"one\" time=\"1.500\">
+</testcase>
+<testcase classname=\"teetap\" name=\"two&#10;\\u{1b}[2J\" time=\"1.500\">
+<failure message=\"no\">no\\u{d}
+]]&gt; &amp;\\u{ffff}\\u{0}</failure>
+</testcase>
+<testcase classname=\"teetap\" name=\"three\" time=\"1.500\">
+<error message=\"é\">é</error>
+<system-out>teetap run</system-out>
+</testcase>
+</testsuite>
+</testsuites>
+";
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_created_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Report::create(folder.path()).unwrap_err().to_string();
+        assert!(error.starts_with("cannot write the JUnit report "), "{error}");
+    }
+}

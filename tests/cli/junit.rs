@@ -1,0 +1,74 @@
+//! JUnit reports of runs.
+
+use std::fs;
+use std::process::Command;
+
+use teetap_kit::binary::{self, place};
+
+use crate::{command_line::NO_SERVER, refused, run, teetap};
+
+#[test]
+fn a_report_has_a_test_for_each_expectation_and_the_line_that_repeats_the_run() {
+    let (_folder, file) = place("it's.xml");
+    let mut command = teetap();
+    command.args(["run", NO_SERVER, "-l", ":0", "--seed", "9", "--until", "sv_chat"]);
+    command.args(["--fail-on", "sv_motd", "--junit"]).arg(&file);
+    binary::run(command.args(["--", "sh", "-c", "exit 7"]), 1);
+    let report = fs::read_to_string(&file).unwrap();
+    let has = |text: &str| assert!(report.contains(text), "{text}\n{report}");
+    has("tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"0\"");
+    has("<property name=\"seed\" value=\"9\"/>");
+    has("name=\"until sv_chat\"");
+    has("<failure message=\"no message matched; the run was ended by the end of the command\">");
+    has("name=\"fail on sv_motd\"");
+    has("<failure message=\"exit code 7\">exit code 7</failure>");
+
+    // The line repeats the run: the same report, but for its times.
+    let line = report.split("name=\"repeat\" value=\"").nth(1).unwrap();
+    let line = line.split("\"/>").next().unwrap();
+    fs::remove_file(&file).unwrap();
+    binary::run(Command::new("bash").args(["-c", line]), 1);
+    let again = fs::read_to_string(&file).unwrap();
+    let timeless = |report: &str| -> Vec<String> {
+        let parts = report.split(" time=\"").map(|part| part.split_once('"'));
+        parts
+            .map(|part| part.unwrap_or_default().1.replace("Z\"", ""))
+            .map(|part| part.split(" timestamp=").next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(timeless(&again), timeless(&report));
+}
+
+#[test]
+fn a_message_that_ends_the_run_passes_one_test_and_fails_the_other() {
+    let (_folder, file) = place("junit.xml");
+    let path = file.to_string_lossy();
+    let demo = ["demo", "--seconds", "2", "-q", "-l", ":0", "--junit", &path];
+    run(&[&demo[..], &["--until", "sv_chat"]].concat(), 0);
+    let report = fs::read_to_string(&file).unwrap();
+    assert!(
+        report.contains("tests=\"2\" failures=\"0\" errors=\"0\""),
+        "{report}"
+    );
+    run(&[&demo[..], &["--fail-on", "sv_chat"]].concat(), 1);
+    let report = fs::read_to_string(&file).unwrap();
+    assert!(
+        report.contains("<failure message=\"sv_chat s→c in session "),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_the_start() {
+    let args = [
+        "run",
+        NO_SERVER,
+        "-l",
+        ":0",
+        "--junit",
+        "/nowhere/junit.xml",
+        "--",
+        "true",
+    ];
+    refused(&args, 3, "cannot write the JUnit report /nowhere/junit.xml: ");
+}
