@@ -10,6 +10,7 @@
 //! | `check` | the check of names and kinds of values against the message definitions |
 //! | [`eval`] | the evaluation of checked expressions |
 //! | [`context`] | everything known of a session, and the facts about its messages |
+//! | [`explain`] | statements read out in English |
 //! | [`impair`] | link impairment: delay, loss, rate and the like of whole datagrams |
 //! | [`program`] | rules: messages and what to do with them |
 //! | [`diagnostic`] | errors, warnings and notes about a text |
@@ -19,6 +20,7 @@
 pub mod context;
 pub mod diagnostic;
 pub mod eval;
+pub mod explain;
 pub mod impair;
 pub mod program;
 pub mod syntax;

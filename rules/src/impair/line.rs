@@ -182,27 +182,43 @@ impl fmt::Display for Line {
             write!(f, " delay {}", Time(delay))?;
         }
         if let Some(Jitter { spread, shape }) = self.jitter {
-            write!(f, " jitter {} {shape}", Time(spread))?;
+            write!(f, " jitter {}", Time(spread))?;
+            if shape != Shape::default() {
+                write!(f, " {shape}")?;
+            }
         }
         match self.loss {
             Some(Loss::Independent(share)) => write!(f, " loss {share}")?,
-            Some(Loss::Gemodel { p, r, bad, good }) => write!(f, " loss gemodel {p} {r} {bad} {good}")?,
+            Some(Loss::Gemodel { p, r, bad, good }) => {
+                write!(f, " loss gemodel {p} {r}")?;
+                if (bad, good) != (Share::WHOLE, Share::NONE) {
+                    write!(f, " {bad}")?;
+                }
+                if good != Share::NONE {
+                    write!(f, " {good}")?;
+                }
+            }
             None => {}
         }
         if let Some(share) = self.dup {
             write!(f, " dup {share}")?;
         }
         if let Some(Reorder { share, gap }) = self.reorder {
-            write!(f, " reorder {share} gap {gap}")?;
+            write!(f, " reorder {share}")?;
+            if gap > 1 {
+                write!(f, " gap {gap}")?;
+            }
         }
         if let Some(share) = self.corrupt {
             write!(f, " corrupt {share}")?;
         }
         if let Some(rate) = self.rate {
-            write!(f, " rate {rate}bit")?;
+            let (rate, unit) = in_unit(rate, ["bit", "kbit", "mbit", "gbit"]);
+            write!(f, " rate {rate}{unit}")?;
         }
         if let Some(queue) = self.queue {
-            write!(f, " queue {queue}B")?;
+            let (queue, unit) = in_unit(queue.into(), ["B", "kB", "MB"]);
+            write!(f, " queue {queue}{unit}")?;
         }
         if self.blackhole {
             f.write_str(" blackhole")?;
@@ -214,6 +230,19 @@ impl fmt::Display for Line {
             write!(f, " to {}", Time(to))?;
         }
         Ok(())
+    }
+}
+
+/// Returns an amount in the largest unit in which it is whole. Each unit is a thousand times the one before.
+fn in_unit<const N: usize>(amount: u64, units: [&'static str; N]) -> (u64, &'static str) {
+    let mut amount = amount;
+    let mut units = units.into_iter().peekable();
+    loop {
+        let unit = units.next().unwrap_or_default();
+        if units.peek().is_none() || amount == 0 || !amount.is_multiple_of(1000) {
+            return (amount, unit);
+        }
+        amount /= 1000;
     }
 }
 

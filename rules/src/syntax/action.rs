@@ -1,6 +1,6 @@
 //! Actions on a message.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use teetap_wire::Side;
@@ -336,7 +336,10 @@ impl fmt::Display for Action {
                 max,
                 unordered,
             } => {
-                write!(f, "hold until {until} max {}", Shown(*max))?;
+                write!(f, "hold until {until}")?;
+                if *max != MAX_HOLD {
+                    write!(f, " max {}", Shown(*max))?;
+                }
                 f.write_str(if *unordered { " unordered" } else { "" })
             }
             Self::Log(None) => f.write_str("log"),
@@ -344,10 +347,14 @@ impl fmt::Display for Action {
             Self::Mark => f.write_str("mark"),
             Self::Close { side, reason } => {
                 f.write_str(match side {
-                    Some(Side::Client) => "close client ",
-                    Some(Side::Server) => "close server ",
-                    None => "close both ",
+                    Some(Side::Client) => "close client",
+                    Some(Side::Server) => "close server",
+                    None => "close both",
                 })?;
+                if reason.is_empty() {
+                    return Ok(());
+                }
+                f.write_char(' ')?;
                 quoted(f, reason)
             }
             Self::Make(made) => made.fmt(f),

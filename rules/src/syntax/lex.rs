@@ -29,6 +29,8 @@ pub(super) struct Counts {
     pub(super) prefixes: Vec<usize>,
     /// Errors after which reading went on.
     pub(super) errors: Vec<Diagnostic>,
+    /// The places of the comments, some more than once.
+    pub(super) comments: Vec<Span>,
 }
 
 /// The reason why a rule does not apply.
@@ -95,7 +97,12 @@ pub(super) const fn word_char(c: char) -> bool {
 pub(super) fn blank(i: &mut Input<'_>) -> Parsed<()> {
     loop {
         let blanks: &str = take_while(0.., (' ', '\t', '\r', '\n')).parse_next(i)?;
+        let start = here(i);
         let comment = opt(('#', take_while(0.., |c| c != '\n'))).parse_next(i)?;
+        if comment.is_some() {
+            let place = Span::new(start, here(i));
+            i.state.comments.push(place);
+        }
         if blanks.is_empty() && comment.is_none() {
             return Ok(());
         }

@@ -18,6 +18,7 @@ use super::lex::{
     Failure, Input, Parsed, backtrack, blank, cut, here, keyword, next_thing, rest, text, word,
 };
 use super::number::Quantity;
+use super::print::quoted;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Shape, Share};
 use crate::span::Span;
@@ -458,5 +459,12 @@ impl fmt::Display for Profile {
             writeln!(f, "    {link}")?;
         }
         f.write_str("}")
+    }
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("use ")?;
+        quoted(f, &self.name.text)
     }
 }

@@ -3,6 +3,8 @@
 //! Law: a statement is one line and the indented lines below it. Each statement is read by itself, so that all errors
 //! of a text are found at once. The first word decides the kind of a statement. A profile goes up to its `}`.
 
+use std::fmt;
+
 use winnow::combinator::alt;
 use winnow::error::ErrMode;
 use winnow::prelude::*;
@@ -44,6 +46,24 @@ pub enum Statement {
     },
 }
 
+/// Prints the statement in a canonical form, with the name of a rule.
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule(rule) => {
+                if let Some(name) = &rule.name {
+                    write!(f, "{}: ", name.text)?;
+                }
+                rule.fmt(f)
+            }
+            Self::Link(link) => link.fmt(f),
+            Self::Profile(profile) => profile.fmt(f),
+            Self::Use(used) => used.fmt(f),
+            Self::Seed { seed, .. } => write!(f, "seed {seed}"),
+        }
+    }
+}
+
 /// Reads a text as statements, in the order of the text.
 ///
 /// # Errors
@@ -57,7 +77,7 @@ pub fn parse_statements(text: &str) -> Result<Vec<Statement>, Vec<Diagnostic>> {
             break;
         }
         match parse_statement(text, span) {
-            Ok(statement) => statements.push(statement),
+            Ok((statement, _)) => statements.push(statement),
             Err(wrong) => errors.extend(wrong),
         }
     }
@@ -69,7 +89,7 @@ pub fn parse_statements(text: &str) -> Result<Vec<Statement>, Vec<Diagnostic>> {
 }
 
 /// Returns the places of the statements: a line that is neither blank nor a comment, and the indented lines below it.
-fn places(text: &str) -> Vec<Span> {
+pub(super) fn places(text: &str) -> Vec<Span> {
     let mut places: Vec<Span> = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -100,7 +120,8 @@ fn is_open(text: &str, place: Span) -> bool {
     code.contains('{') && !code.contains('}')
 }
 
-fn parse_statement(text: &str, span: Span) -> Result<Statement, Vec<Diagnostic>> {
+/// Reads one statement. Returns it with the places of its comments, in their order.
+pub(super) fn parse_statement(text: &str, span: Span) -> Result<(Statement, Vec<Span>), Vec<Diagnostic>> {
     if span.end - span.start > MAX_LENGTH {
         let what = format!("a statement longer than {MAX_LENGTH} bytes");
         return Err(vec![Diagnostic::new(Code::TooComplex, span, what)]);
@@ -113,7 +134,12 @@ fn parse_statement(text: &str, span: Span) -> Result<Statement, Vec<Diagnostic>>
     let result = statement(&mut input);
     let mut errors = std::mem::take(&mut input.state.errors);
     match result {
-        Ok(statement) if errors.is_empty() => return Ok(statement),
+        Ok(statement) if errors.is_empty() => {
+            let mut comments = std::mem::take(&mut input.state.comments);
+            comments.sort_unstable_by_key(|comment| comment.start);
+            comments.dedup();
+            return Ok((statement, comments));
+        }
         Ok(_) => {}
         Err(ErrMode::Cut(Failure(Some(error))) | ErrMode::Backtrack(Failure(Some(error)))) => {
             errors.push(*error);

@@ -273,10 +273,10 @@ fn the_text_of_a_rule_is_canonical() {
             "log \"{ n+1 }{{ \\\"\" when sv_chat",
             "log \"{n + 1}{{ \\\"\" when sv_chat",
         ),
-        ("close when c2s", "close both \"\" when c2s"),
+        ("close when c2s", "close both when c2s"),
         (
-            "hold until seen(enter_game) unordered when s2c",
             "hold until seen(enter_game) max 30s unordered when s2c",
+            "hold until seen(enter_game) unordered when s2c",
         ),
         ("log \"x\"  once every 1500ms", "log \"x\" every 1500ms once"),
     ] {

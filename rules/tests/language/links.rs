@@ -30,7 +30,7 @@ fn each_parameter_is_read_and_printed_as_it_is_read() {
         ("link both delay 40ms", "link both delay 40ms"),
         (
             "link both delay 40ms jitter 8ms normal loss gemodel 1% 30% rate 2mbit",
-            "link both delay 40ms jitter 8ms normal loss gemodel 1% 30% 100% 0% rate 2000000bit",
+            "link both delay 40ms jitter 8ms normal loss gemodel 1% 30% rate 2mbit",
         ),
         (
             "link s2c blackhole from 20s to 24s",
@@ -38,7 +38,7 @@ fn each_parameter_is_read_and_printed_as_it_is_read() {
         ),
         (
             "link c2s delay 0.5s jitter 1.5ms loss 0.25%",
-            "link c2s delay 500ms jitter 1500us uniform loss 0.25%",
+            "link c2s delay 500ms jitter 1500us loss 0.25%",
         ),
         (
             "link both loss gemodel 1% 10% 70% 0.1% dup 1% corrupt 2%",
@@ -50,7 +50,7 @@ fn each_parameter_is_read_and_printed_as_it_is_read() {
         ),
         (
             "link both delay 1s\n  jitter 10ms pareto\n\tqueue 64KiB rate 1gbit",
-            "link both delay 1s jitter 10ms pareto rate 1000000000bit queue 65536B",
+            "link both delay 1s jitter 10ms pareto rate 1gbit queue 65536B",
         ),
     ] {
         assert_eq!(lines(text), [canonical]);

@@ -14,6 +14,7 @@ mod modifiers;
 mod program;
 mod properties;
 mod random;
+mod read_out;
 mod right;
 mod stage;
 mod subject;

@@ -1,0 +1,132 @@
+//! Actions as clauses in the imperative; `it` is the message.
+
+use teetap_wire::{Dir, Side};
+
+use crate::syntax::{Action, Made, Part, Template};
+
+use super::condition::{clause, value};
+use super::{counted, shown};
+
+/// Returns an action as a clause; `has_message` is false for rules that act at times.
+pub(super) fn sentence(action: &Action, has_message: bool) -> String {
+    match action {
+        Action::Pass => "let it pass, and try no later rule".to_owned(),
+        Action::Drop => "drop it, as if it had never been sent (its sender sees it acked)".to_owned(),
+        Action::Lose { times } => format!(
+            "suppress its first {}, so that its receiver requests a resend if it is vital",
+            counted(*times, "transmission", "transmissions")
+        ),
+        Action::Delay { from, to, unordered } => {
+            let range = if from == to {
+                shown(*from)
+            } else {
+                format!("{} to {}, drawn at random", shown(*from), shown(*to))
+            };
+            format!("delay it by {range}; {}", order(*unordered))
+        }
+        Action::Hold {
+            until,
+            max,
+            unordered,
+        } => format!(
+            "hold it until {}, at most {}; {}",
+            clause(until),
+            shown(*max),
+            order(*unordered)
+        ),
+        Action::Dup { copies, gap } => {
+            let copies = match copies {
+                1 => "one more message".to_owned(),
+                copies => format!("{copies} more messages"),
+            };
+            let gap = match gap.is_zero() {
+                true => String::new(),
+                false => format!(", each {} after the one before", shown(*gap)),
+            };
+            format!("send {copies} with its bytes{gap}")
+        }
+        Action::Reorder { after: 1 } => "let the next match overtake it (for 1 s at most)".to_owned(),
+        Action::Reorder { after } => format!("let the next {after} matches overtake it (for 1 s at most)"),
+        Action::Corrupt { count, bytes: false } => {
+            format!(
+                "flip {} of it, chosen at random",
+                counted(*count, "one bit", "bits")
+            )
+        }
+        Action::Corrupt { count, bytes: true } => {
+            format!(
+                "change {} of it, chosen at random",
+                counted(*count, "one byte", "bytes")
+            )
+        }
+        Action::Set(assigns) => {
+            let set =
+                |assign: &crate::syntax::Assign| format!("`{}` to {}", assign.target, value(&assign.value));
+            format!("set {}", assigns.iter().map(set).collect::<Vec<_>>().join(", "))
+        }
+        Action::Replace(replace) => format!(
+            "replace each part of `{}` that matches `/{}/` with \"{}\"",
+            replace.target,
+            replace.pattern,
+            replace.with.escape_debug()
+        ),
+        Action::Make(made) => make(made, has_message),
+        Action::Log(None) => "report it in the log".to_owned(),
+        Action::Log(Some(template)) => format!("report the text {}", text(template)),
+        Action::Mark => "mark it with the rule".to_owned(),
+        Action::Close { side, reason } => {
+            let side = match side {
+                None => "close both legs",
+                Some(Side::Client) => "close the client's leg",
+                Some(Side::Server) => "close the server's leg",
+            };
+            if reason.is_empty() {
+                side.to_owned()
+            } else {
+                format!("{side} with the reason \"{}\"", reason.escape_debug())
+            }
+        }
+    }
+}
+
+fn order(unordered: bool) -> &'static str {
+    if unordered {
+        "later messages overtake it"
+    } else {
+        "later vital messages wait for it"
+    }
+}
+
+fn make(made: &Made, has_message: bool) -> String {
+    let fields = made
+        .fields
+        .iter()
+        .map(|(name, given)| format!("`{}` {}", name.text, value(given)));
+    let fields: Vec<String> = fields.collect();
+    let with = if fields.is_empty() {
+        String::new()
+    } else {
+        format!(" with {}", fields.join(", "))
+    };
+    let to = match made.dir {
+        None => "answer its sender with",
+        Some(Dir::S2c) => "send the client",
+        Some(Dir::C2s) => "send the server",
+    };
+    let place = match (made.dir, made.before) {
+        (None, _) => "",
+        _ if !has_message => "",
+        (_, true) => ", ahead of it",
+        (_, false) => ", after it",
+    };
+    let kind = if made.nonvital { ", without a number" } else { "" };
+    format!("{to} `{}`{with}{place}{kind}", made.name)
+}
+
+fn text(template: &Template) -> String {
+    let parts = template.0.iter().map(|part| match part {
+        Part::Text(text) => text.escape_debug().to_string(),
+        Part::Value(expr) => format!("{{{expr}}}"),
+    });
+    format!("\"{}\"", parts.collect::<String>())
+}

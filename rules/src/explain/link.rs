@@ -1,0 +1,75 @@
+//! Link lines as clauses.
+
+use crate::impair::{Dirs, Jitter, Line, Loss, Reorder, Shape, Share};
+
+use super::{ordinal, percent, shown};
+
+/// Returns a link line as a clause.
+pub(super) fn line(line: &Line) -> String {
+    let mut parts = Vec::new();
+    match (line.delay, line.jitter) {
+        (Some(delay), Some(jitter)) => {
+            parts.push(format!("delay by {}{}", shown(delay), spread(jitter)));
+        }
+        (Some(delay), None) => parts.push(format!("delay by {}", shown(delay))),
+        // The parser accepts no jitter without a delay.
+        (None, _) => {}
+    }
+    match line.loss {
+        Some(Loss::Independent(share)) => parts.push(format!("lose {}", of(share))),
+        Some(Loss::Gemodel { p, r, bad, good }) => parts.push(format!(
+            "lose bursts (a bad state begins with a chance of {} and ends with {}; {} are lost in it, {} outside)",
+            of(p),
+            of(r),
+            of(bad),
+            of(good),
+        )),
+        None => {}
+    }
+    if let Some(share) = line.dup {
+        parts.push(format!("send {} twice", of(share)));
+    }
+    if let Some(Reorder { share, gap }) = line.reorder {
+        let of_which = match gap {
+            0 | 1 => String::new(),
+            gap => format!(" of every {}", ordinal(gap)),
+        };
+        parts.push(format!("let {}{of_which} overtake those before", of(share)));
+    }
+    if let Some(share) = line.corrupt {
+        parts.push(format!("flip one bit in {}", of(share)));
+    }
+    if let Some(rate) = line.rate {
+        let queue = line
+            .queue
+            .map_or(String::new(), |queue| format!(", with a queue of {queue} bytes"));
+        parts.push(format!("let at most {rate} bits a second pass{queue}"));
+    }
+    if line.blackhole {
+        parts.push("lose all".to_owned());
+    }
+    let to = match line.dirs {
+        Dirs::C2s => "from the client to the server",
+        Dirs::S2c => "from the server to the client",
+        Dirs::Both => "in each direction, by itself",
+    };
+    let window = match (line.from, line.to) {
+        (Some(from), Some(to)) => format!(", from {} to {} of the session", shown(from), shown(to)),
+        (Some(from), None) => format!(", after the first {} of the session", shown(from)),
+        (None, Some(to)) => format!(", in the first {} of the session", shown(to)),
+        (None, None) => String::new(),
+    };
+    format!("{to}{window}: {}", parts.join("; "))
+}
+
+fn of(share: Share) -> String {
+    percent(share.millionths())
+}
+
+fn spread(Jitter { spread, shape }: Jitter) -> String {
+    let time = shown(spread);
+    match shape {
+        Shape::Uniform => format!(", plus or minus up to {time}"),
+        _ => format!(" with a standard deviation of {time} ({shape})"),
+    }
+}
