@@ -32,7 +32,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, the demo failed, a replay differs, or grep found nothing",
+        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, the demo failed, a replay differs, grep found nothing, or fmt --check a file in another form",
     ),
     (
         "2",

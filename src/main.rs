@@ -111,7 +111,12 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             definitions, name, ..
         } => command::messages(&definitions, name.as_deref()),
         Command::Explain { options, words } => command::explain(&options, &words),
-        Command::Check { definitions, files } => command::check(&definitions, &files),
+        Command::Check {
+            definitions,
+            explain,
+            files,
+        } => command::check(&definitions, explain, &files),
+        Command::Fmt { write, check, file } => command::fmt(write, check, &file),
         Command::Completions { shell } => command::completions(shell),
         Command::Man { of } => command::man(of.as_deref()),
     }

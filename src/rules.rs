@@ -77,11 +77,7 @@ impl Rules {
     /// The rules are wrong: the error shows every mistake with its place.
     pub(crate) fn compile(&self) -> Result<Arc<Program>, Failure> {
         let joined = Joined::new(&self.parts);
-        let style = if stderr().is_terminal() {
-            Style::Coloured
-        } else {
-            Style::Plain
-        };
+        let style = style();
         let show = |diagnostics: &[Diagnostic]| {
             let shown = diagnostics.iter().map(|diagnostic| {
                 let (part, moved) = self.place(&joined, diagnostic);
@@ -98,6 +94,11 @@ impl Rules {
             }
             Err(errors) => Err(Failure::usage(format!("invalid rules\n{}", show(&errors)))),
         }
+    }
+
+    /// Returns each text with its name.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.parts.iter().map(|part| (&*part.name, &*part.text))
     }
 
     /// Reads files that have changed. Returns lines to print, and the program if it is another one.
@@ -283,7 +284,25 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
         .then(|| (found.mtime(), found.mtime_nsec(), found.len(), found.ino())))
 }
 
-fn contents(path: &Path) -> Result<String, String> {
+/// Returns the style of diagnostics on stderr.
+pub(crate) fn style() -> Style {
+    if stderr().is_terminal() {
+        Style::Coloured
+    } else {
+        Style::Plain
+    }
+}
+
+/// Reads a text of at most [`MAX_FILE`] bytes; `-` is stdin.
+///
+/// # Errors
+/// Returns the reason why the file cannot be read.
+pub(crate) fn contents(path: &Path) -> Result<String, String> {
+    let path = if path == Path::new("-") {
+        Path::new("/dev/stdin")
+    } else {
+        path
+    };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
     let read = file.take(MAX_FILE + 1).read_to_end(&mut bytes);

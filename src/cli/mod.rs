@@ -180,9 +180,26 @@ pub(crate) enum Command {
     Check {
         #[command(flatten)]
         definitions: Definitions,
+        /// Print each statement as an English sentence
+        #[arg(long)]
+        explain: bool,
         /// The files
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
+    },
+    /// Print a file of rules in its canonical form
+    ///
+    /// Checks the syntax, not the names. Comments stay; a statement with a comment between its words keeps its lines.
+    Fmt {
+        /// Write the result to the file instead
+        #[arg(long, conflicts_with = "check")]
+        write: bool,
+        /// Print nothing; exit with 1 if the file has another form
+        #[arg(long)]
+        check: bool,
+        /// The file; - is stdin
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
     },
     /// Print a completion script
     Completions {
@@ -198,7 +215,7 @@ pub(crate) enum Command {
 }
 
 /// The names of all commands.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "run",
     "demo",
     "replay",
@@ -208,6 +225,7 @@ const COMMANDS: [&str; 11] = [
     "messages",
     "explain",
     "check",
+    "fmt",
     "completions",
     "man",
 ];

@@ -29,7 +29,7 @@ pub(super) struct Input {
 pub(super) type Bytes = BufReader<Watched<File>>;
 
 /// The name that stands for stdin.
-const STDIN: &str = "-";
+pub(super) const STDIN: &str = "-";
 
 /// Returns the name to print.
 pub(super) fn shown(path: &Path) -> &Path {

@@ -90,3 +90,45 @@ fn a_file_that_cannot_be_read_is_named_without_control_characters() {
         "{stderr:?}"
     );
 }
+
+#[test]
+fn a_file_is_printed_in_its_canonical_form_or_rewritten() {
+    let (_folder, path) = place("rules.tap");
+    let name = path.to_str().unwrap();
+    let wanted = "# why\ndrop when c2s and input  # how\n";
+    fs::write(&path, "#  why\ndrop   when c2s&&input # how").unwrap();
+    let wanted = wanted.replace("# why", "#  why");
+    assert_eq!(run(&["fmt", name], 0), (wanted.clone(), String::new()));
+    assert_eq!(run(&["fmt", "--check", name], 1), Default::default());
+    assert_eq!(run(&["fmt", "--write", name], 0), Default::default());
+    assert_eq!(fs::read_to_string(&path).unwrap(), wanted);
+    assert_eq!(run(&["fmt", "--check", name], 0), Default::default());
+    fs::write(&path, WRONG).unwrap();
+    for args in [vec!["fmt", name], vec!["fmt", "--write", name]] {
+        let (stdout, stderr) = run(&args, 2);
+        assert_eq!(
+            (stdout.as_str(), stderr.matches("error[").count()),
+            ("", 2),
+            "{stderr}"
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), WRONG);
+    }
+    let (_, stderr) = run(&["fmt", "no-such.tap"], 2);
+    assert!(
+        stderr.contains("cannot read no-such.tap: No such file"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn statements_are_explained_in_english() {
+    let (_folder, path) = place("rules.tap");
+    fs::write(&path, "drop when c2s\nlink s2c loss 5%\n").unwrap();
+    let (stdout, stderr) = run(&["check", "--explain", path.to_str().unwrap()], 0);
+    assert_eq!(
+        stdout,
+        "drop when c2s\n    When a message goes to the server: drop it, as if it had never been sent (its sender sees \
+         it acked).\n\nlink s2c loss 5%\n    From the server to the client: lose 5 %.\n"
+    );
+    assert_eq!(stderr, "");
+}

@@ -1,0 +1,45 @@
+//! `teetap fmt FILE` prints a file of rules in its canonical form.
+
+use std::{fs, path::Path};
+
+use teetap_rules::syntax;
+
+use crate::{
+    exit::{Exit, Failure},
+    output, rules,
+};
+
+use super::file;
+
+/// Runs the command.
+///
+/// # Errors
+/// The file cannot be read or written, or is wrong: the error shows every mistake with its place.
+pub(crate) fn fmt(write: bool, check: bool, path: &Path) -> anyhow::Result<Exit> {
+    let name = teetap_wire::printable(file::shown(path).as_os_str().as_encoded_bytes());
+    let text =
+        rules::contents(path).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    let formatted = syntax::format(&text).map_err(|errors| {
+        let shown = errors
+            .iter()
+            .map(|error| error.render(&name, &text, rules::style()));
+        let shown: Vec<String> = shown.collect();
+        Failure::usage(format!("invalid rules\n{}", shown.join("\n\n")))
+    })?;
+    if check {
+        return Ok(if formatted == text { Exit::Ok } else { Exit::Failed });
+    }
+    if !write {
+        // A closed pipe is success.
+        output::write_out(formatted.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    if path == Path::new(file::STDIN) {
+        return Err(Failure::usage("cannot write to stdin: leave out --write").into());
+    }
+    if formatted != text {
+        fs::write(path, formatted)
+            .map_err(|error| Failure::network(format!("cannot write {name}: {error}")))?;
+    }
+    Ok(Exit::Ok)
+}
