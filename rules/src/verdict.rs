@@ -191,6 +191,13 @@ pub enum Fate {
         /// The order relative to later vital messages.
         order: Order,
     },
+    /// Held until a command releases or drops it, at most for `max`; custody as for a delay.
+    Pause {
+        /// The maximum time until it is released.
+        max: Duration,
+        /// The order relative to later vital messages.
+        order: Order,
+    },
     /// Held until `after` more messages of the same `group` were sent, at most for 1 s. Messages with the same fate count,
     /// and messages whose verdict names the group in [`Verdict::overtakes`].
     Reorder {

@@ -146,6 +146,7 @@ fn answers_and_the_rules_place_and_hold_of_a_message_are_read_back() {
         What::Answer(Answer {
             id: CommandId(u64::MAX),
             result,
+            held: None,
         })
     };
     for (what, packets) in [

@@ -29,6 +29,8 @@ impl Scrubber {
             What::Notice(notice) => What::Notice(self.notice(notice)),
             What::Answer(mut answer) => {
                 answer.result = answer.result.map_err(|why| self.text(&why).into());
+                // Held messages have the texts of peers.
+                answer.held = None;
                 What::Answer(answer)
             }
         };
@@ -66,6 +68,7 @@ impl Scrubber {
                 *rule = self.text(rule).into();
                 *why = self.text(why).into();
             }
+            Notice::Held { rule, .. } => *rule = self.text(rule).into(),
             Notice::InjectRefused { why } | Notice::ResyncRefused { why } => *why = self.text(why).into(),
             Notice::UpstreamSilent { .. }
             | Notice::Candidate
@@ -73,6 +76,7 @@ impl Scrubber {
             | Notice::LegacyJoin
             | Notice::AcceptRepeated
             | Notice::Renumbered { .. }
+            | Notice::Released { .. }
             | Notice::HoldFull { .. }
             | Notice::LinkFull { .. }
             | Notice::Resync

@@ -3,14 +3,14 @@
 //! Law: what a later version added is passed over. An error never shows the text of the line, which may be a secret.
 
 use teetap_proxy::{
-    session::{Connless, Ends, Event, SessionId, Time, What},
+    session::{Connless, Ends, Event, SessionId, What},
     words::UNKNOWN,
 };
 use teetap_wire::{Code, Dir};
 
 use super::{
     schema::{Body, Head, MessageBody, OLDEST, ParentBody, StartBody, VERSION},
-    time::parse_rfc3339,
+    time::{micros, parse_rfc3339},
 };
 use crate::recording::{Item, Run};
 
@@ -156,15 +156,4 @@ fn connless(message: MessageBody<'_>) -> Option<Connless> {
         sent: message.hex_out.into_iter().flatten().next().map(|hex| hex.0),
         ends: Ends::default(),
     })
-}
-
-/// Returns the microseconds that were written as seconds; 0 for a negative or impossible time.
-fn micros(seconds: f64) -> Time {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "saturates, and there is no sign left"
-    )]
-    let micros = (seconds.max(0.0) * 1e6).round() as u64;
-    Time(micros)
 }

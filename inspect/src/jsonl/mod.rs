@@ -31,6 +31,7 @@ pub use schema::{
     RecordingBody, SessionBody, SummaryBody, VERSION,
 };
 pub use time::rfc3339;
+use time::seconds;
 
 use crate::{
     DecodedEvent, EventLines, Layer, Message, Reading, Style, Verbosity,
@@ -306,16 +307,6 @@ fn uuid(bytes: [u8; 16]) -> String {
         text.insert(at, '-');
     }
     text
-}
-
-/// Microseconds as seconds: the division rounds once, so that the shortest decimal has at most six places.
-fn seconds(at: Time) -> f64 {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "exact below 2^53 microseconds, which are 285 years"
-    )]
-    let micros = at.0 as f64;
-    micros / 1e6
 }
 
 fn write(at: Time, session: Option<u32>, body: &Body<'_>, out: &mut Vec<u8>) {

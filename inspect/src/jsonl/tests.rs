@@ -291,6 +291,7 @@ fn answer(result: Result<(), Cow<'static, str>>) -> What {
     What::Answer(Answer {
         id: CommandId(u64::MAX),
         result,
+        held: None,
     })
 }
 

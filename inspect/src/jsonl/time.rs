@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use jiff::Timestamp;
+use teetap_proxy::session::Time;
 
 /// Returns the time in UTC with microseconds; one out of the range of years as 1970.
 pub fn rfc3339(time: SystemTime) -> String {
@@ -14,6 +15,27 @@ pub fn rfc3339(time: SystemTime) -> String {
 pub(super) fn parse_rfc3339(text: &str) -> Option<u64> {
     let time: Timestamp = text.parse().ok()?;
     u64::try_from(time.as_nanosecond()).ok()
+}
+
+/// Microseconds as seconds: the division rounds once, so that the shortest decimal has at most six places.
+pub(super) fn seconds(at: Time) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "exact below 2^53 microseconds, which are 285 years"
+    )]
+    let micros = at.0 as f64;
+    micros / 1e6
+}
+
+/// Returns the microseconds that were written as seconds; 0 for a negative or impossible time.
+pub(super) fn micros(seconds: f64) -> Time {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, and there is no sign left"
+    )]
+    let micros = (seconds.max(0.0) * 1e6).round() as u64;
+    Time(micros)
 }
 
 #[cfg(test)]

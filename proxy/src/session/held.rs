@@ -2,7 +2,11 @@
 
 use std::{collections::VecDeque, num::NonZeroU32};
 
-use super::{datagram::HeldId, time::Time};
+use super::{
+    datagram::HeldId,
+    event::{Gone, Waiting},
+    time::Time,
+};
 
 /// How many messages one direction may hold.
 const MAX_MESSAGES: usize = 300;
@@ -19,6 +23,20 @@ pub(crate) struct Held {
     pub(crate) data: Box<[u8]>,
     pub(crate) vital: bool,
     pub(crate) release: Release,
+    /// The rule that holds it; `None` if it only queues.
+    rule: Option<Box<str>>,
+    /// True if a notice is emitted when it goes.
+    is_noticed: bool,
+    is_edited: bool,
+}
+
+/// The end of a wait that a notice reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) id: HeldId,
+    pub(crate) why: Gone,
+    /// True if its bytes were replaced meanwhile.
+    pub(crate) is_edited: bool,
 }
 
 impl Held {
@@ -28,7 +46,33 @@ impl Held {
             data,
             vital,
             release,
+            rule: None,
+            is_noticed: matches!(release, Release::Pause(_)),
+            is_edited: false,
         }
+    }
+
+    /// The same message, held by a rule of this name.
+    pub(crate) fn by(self, rule: Option<Box<str>>) -> Self {
+        Self { rule, ..self }
+    }
+
+    /// Returns the end of the wait of a message that goes now; `None` if it is not reported.
+    pub(crate) fn left(&self) -> Option<Left> {
+        let why = match self.release {
+            Release::Key(..) | Release::Pause(_) => Gone::Timeout,
+            Release::Ready | Release::At(_) if self.is_noticed => Gone::Released,
+            Release::Ready | Release::At(_) => return None,
+        };
+        self.left_as(why)
+    }
+
+    fn left_as(&self, why: Gone) -> Option<Left> {
+        Some(Left {
+            id: self.id?,
+            why,
+            is_edited: self.is_edited,
+        })
     }
 
     /// The same message, to go as soon as there is room.
@@ -49,6 +93,8 @@ pub(crate) enum Release {
     At(Time),
     /// When its key is released, at the latest at a time.
     Key(u64, Time),
+    /// When a command releases it, at the latest at a time.
+    Pause(Time),
 }
 
 impl Release {
@@ -59,7 +105,7 @@ impl Release {
     fn deadline(self) -> Option<Time> {
         match self {
             Self::Ready => None,
-            Self::At(at) | Self::Key(_, at) => Some(at),
+            Self::At(at) | Self::Key(_, at) | Self::Pause(at) => Some(at),
         }
     }
 }
@@ -145,15 +191,12 @@ impl Hold {
     }
 
     /// A message outside the numbering that goes after the last one of its kind.
-    pub(crate) fn push_loose(&mut self, data: Box<[u8]>, release: Release) -> Option<HeldId> {
-        let release = match release {
-            Release::At(at) => {
-                self.last_loose = self.last_loose.max(at);
-                Release::At(self.last_loose)
-            }
-            other => other,
-        };
-        self.push_free(Held::new(data, false, release))
+    pub(crate) fn push_loose(&mut self, mut held: Held) -> Option<HeldId> {
+        if let Release::At(at) = held.release {
+            self.last_loose = self.last_loose.max(at);
+            held.release = Release::At(self.last_loose);
+        }
+        self.push_free(held)
     }
 
     pub(crate) fn push_overtaken(
@@ -198,14 +241,80 @@ impl Hold {
 
     /// Makes one message due. False if it is not held any more.
     pub(crate) fn release_one(&mut self, id: HeldId) -> bool {
-        let mut found = self.release(|held| held.id == Some(id));
         for waiting in &mut self.overtaken {
             if waiting.held.id == Some(id) {
                 waiting.until = Time::ZERO;
-                found = true;
             }
         }
-        found
+        let Some(held) = self.find(id) else { return false };
+        held.release = Release::Ready;
+        held.is_noticed = true;
+        true
+    }
+
+    /// Takes out one message, which never goes on. `None` if it is not held any more.
+    pub(crate) fn drop_one(&mut self, id: HeldId) -> Option<Left> {
+        let is_meant = |held: &Held| held.id == Some(id);
+        let held = if let Some(at) = self.ordered.iter().position(is_meant) {
+            self.ordered.remove(at)?
+        } else if let Some(at) = self.free.iter().position(is_meant) {
+            self.free.remove(at)
+        } else {
+            let at = self
+                .overtaken
+                .iter()
+                .position(|waiting| is_meant(&waiting.held))?;
+            self.overtaken.remove(at).held
+        };
+        self.bytes -= held.data.len();
+        held.left_as(Gone::Dropped)
+    }
+
+    /// Replaces the bytes of one message.
+    ///
+    /// # Errors
+    /// Why it is not replaced.
+    pub(crate) fn edit(&mut self, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
+        let bytes = self.bytes;
+        let held = self.find(id).ok_or("it is not held")?;
+        let bytes = bytes - held.data.len() + data.len();
+        if bytes > BEYOND * MAX_BYTES {
+            return Err("the hold queue is full");
+        }
+        held.data = data.into();
+        (held.is_noticed, held.is_edited) = (true, true);
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    fn find(&mut self, id: HeldId) -> Option<&mut Held> {
+        let overtaken = self.overtaken.iter_mut().map(|waiting| &mut waiting.held);
+        let mut all = self.ordered.iter_mut().chain(&mut self.free).chain(overtaken);
+        all.find(|held| held.id == Some(id))
+    }
+
+    /// Adds all messages that wait, the oldest first.
+    pub(crate) fn list(&self, list: &mut Vec<Waiting>, of: impl Fn(HeldId) -> Waiting) {
+        let overtaken = self
+            .overtaken
+            .iter()
+            .map(|waiting| (&waiting.held, Some(waiting.until)));
+        let queued = self.ordered.iter().chain(&self.free);
+        let queued = queued.map(|held| (held, held.release.deadline()));
+        let start = list.len();
+        list.extend(queued.chain(overtaken).filter_map(|(held, until)| {
+            Some(Waiting {
+                vital: held.vital,
+                rule: held.rule.clone(),
+                until,
+                edited: held.is_edited,
+                data: held.data.clone(),
+                ..of(held.id?)
+            })
+        }));
+        if let Some(added) = list.get_mut(start..) {
+            added.sort_by_key(|waiting| waiting.held);
+        }
     }
 
     fn release(&mut self, is_meant: impl Fn(&Held) -> bool) -> bool {

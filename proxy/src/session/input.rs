@@ -113,6 +113,31 @@ pub enum Command {
         /// The value.
         held: Held,
     },
+    /// Drop a message that is held: it never goes on.
+    Drop {
+        /// In which session.
+        session: SessionId,
+        /// The direction of the message.
+        dir: Dir,
+        /// The number of the message.
+        held: HeldId,
+    },
+    /// Replace the bytes of a message that is held. It stays held.
+    Edit {
+        /// In which session.
+        session: SessionId,
+        /// The direction of the message.
+        dir: Dir,
+        /// The number of the message.
+        held: HeldId,
+        /// The new id and fields.
+        data: Box<[u8]>,
+    },
+    /// List the messages that are held, in [`Answer::held`](super::Answer::held).
+    List {
+        /// In which session; `None` = all.
+        session: Option<SessionId>,
+    },
     /// Have the server send a complete snapshot, for watchers that do not know the one that later ones differ from.
     Resync {
         /// In which session.
@@ -134,10 +159,12 @@ impl Command {
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         match self {
-            Self::Inject { session, .. } | Self::Release { session, .. } | Self::Resync { session } => {
-                Some(*session)
-            }
-            Self::Close { session, .. } => *session,
+            Self::Inject { session, .. }
+            | Self::Release { session, .. }
+            | Self::Drop { session, .. }
+            | Self::Edit { session, .. }
+            | Self::Resync { session } => Some(*session),
+            Self::Close { session, .. } | Self::List { session } => *session,
         }
     }
 }

@@ -3,10 +3,11 @@
 //! One table has the kind, the level, the values and the sentence of each. The kind and the names of the values are the
 //! names in recordings and JSON lines: they are stable, kinds and values may be added.
 
-use std::{borrow::Cow, fmt, net::SocketAddr, time::Duration};
+use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use teetap_wire::{Dir, Proto, Side};
 
+use super::event::Gone;
 use crate::words::Words;
 
 /// The level of a notice.
@@ -164,6 +165,35 @@ notices! {
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         dir: Dir,
     } => "{dir} is renumbered from now on";
+
+    /// A message is held by `pause`: a command releases, edits or drops it.
+    Held "held" Info {
+        /// The direction.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        dir: Dir,
+        /// The number under which it is held.
+        held: NonZeroU32,
+        /// The name of the rule, or its text.
+        rule: Box<str>,
+        /// The longest time.
+        #[cfg_attr(feature = "io", serde(rename = "for_s", with = "crate::words::seconds"))]
+        max: Duration,
+    } => "rule {rule:?} holds message {held} of {dir} for up to {for_s} s", for_s = max.as_secs_f64();
+
+    /// A message is held no more: it goes on, or it was dropped. For messages of `pause`, those that a command released,
+    /// edited or dropped, and those for which nothing came that `hold` waited for.
+    Released "released" Info {
+        /// The direction.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        dir: Dir,
+        /// The number under which it was held.
+        held: NonZeroU32,
+        /// The reason.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        why: Gone,
+        /// True if its bytes were replaced.
+        edited: bool,
+    } => "message {held} of {dir} is held no more: {why}{how}", how = if *edited { ", edited" } else { "" };
 
     /// The hold queue of a direction is full; messages are neither held nor acked, so their sender sends them again.
     HoldFull "hold_full" Warning {

@@ -62,6 +62,19 @@ fn say(bench: &Bench, words: &str) -> String {
 }
 
 #[test]
+fn pause_what_the_admin_types() {
+    example("pause when rcon_cmd", "pause", |bench| {
+        let command = message(bench, "rcon_cmd", &[("cmd", text("shutdown"))]);
+        let say = say(bench, "x");
+        vec![
+            send(format!("C a0 2{command} 3{say}"), &["S a0 keepalive".to_owned()]),
+            send("S a1 keepalive", &["C a3 keepalive".to_owned()]),
+            wait(30_500, &[format!("30000: S a0 2{command} 3{say}")]),
+        ]
+    });
+}
+
+#[test]
 fn swap_every_third() {
     example("swap when s2c and sv_chat every 3", "swap", |bench| {
         let [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map(|words| chat(bench, words));

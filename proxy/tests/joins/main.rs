@@ -21,6 +21,7 @@ mod links;
 mod lone;
 mod maps;
 mod operations;
+mod pauses;
 mod proofs;
 mod redirects;
 mod refusals;

@@ -34,6 +34,11 @@ pub(super) fn sentence(action: &Action, has_message: bool) -> String {
             shown(*max),
             order(*unordered)
         ),
+        Action::Pause { max, unordered } => format!(
+            "hold it until a command releases or drops it, at most {}; {}",
+            shown(*max),
+            order(*unordered)
+        ),
         Action::Dup { copies, gap } => {
             let copies = match copies {
                 1 => "one more message".to_owned(),

@@ -12,6 +12,8 @@ use crate::verdict::{Effect, Fate, Message, Order, RuleId, Verdict};
 /// A rule that acts on a message.
 pub(super) struct Act<'a, F> {
     pub(super) id: RuleId,
+    /// The key of the messages that the rule holds.
+    pub(super) key: u64,
     pub(super) message: &'a Message<'a>,
     pub(super) facts: &'a F,
     /// The length of the id before the fields, in bytes.
@@ -88,9 +90,13 @@ impl<F: Facts> Act<'_, F> {
             Action::Hold { max, unordered, .. } => {
                 if self.verdict.fate == Fate::Pass && !self.releases {
                     let order = if unordered { Order::Free } else { Order::Kept };
-                    let key = key(self.id);
+                    let key = self.key;
                     self.verdict.fate = Fate::Hold { key, max, order };
                 }
+            }
+            Action::Pause { max, unordered } => {
+                let order = if unordered { Order::Free } else { Order::Kept };
+                self.verdict.fate = Fate::Pause { max, order };
             }
             Action::Close { side, ref reason } => {
                 let reason = reason.as_str().into();
@@ -142,11 +148,6 @@ pub(super) fn overtake(id: RuleId, actions: &[Action], verdict: &mut Verdict) {
     if actions.iter().any(reorders) {
         verdict.overtakes.push(group(id));
     }
-}
-
-/// Returns the key of the messages that a rule holds.
-pub(super) fn key(id: RuleId) -> u64 {
-    id.0.into()
 }
 
 /// Returns the group of the messages that a rule reorders.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq};
 
-use super::act::{Act, key, overtake};
+use super::act::{Act, overtake};
 use super::compile::{Rule, Rules};
 use super::progress::{Counts, Progress, Shared, micros, name_hash};
 use super::write::timed;
@@ -154,8 +154,7 @@ impl State {
         for (id, (rule, progress)) in (0..).zip(rules.rules.iter().zip(&mut self.progress)) {
             let releases = progress.releases(rule, &facts);
             if releases {
-                let key = key(RuleId(id));
-                self.effects.push(Effect::Release { key });
+                self.effects.push(Effect::Release { key: rule.hash });
             }
             let decides = acts || rule.is_passive;
             let turn = match turn(rule, progress, (message, decides), &facts, &mut *shared) {
@@ -186,6 +185,7 @@ impl State {
             if !has_ended && is_drawn && turn.counts.may_act(&rule.limits, message.at) {
                 let mut act = Act {
                     id,
+                    key: rule.hash,
                     message,
                     facts: &facts,
                     body: view.body,

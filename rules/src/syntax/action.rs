@@ -81,6 +81,13 @@ pub enum Action {
         /// True if later messages overtake it.
         unordered: bool,
     },
+    /// `pause max 5s unordered`
+    Pause {
+        /// The time after which it is released at the latest.
+        max: Duration,
+        /// True if later messages overtake it.
+        unordered: bool,
+    },
     /// `log "text {value}"`; without a text, the name of the message.
     Log(Option<Template>),
     /// `mark`: names the rule with the message.
@@ -95,9 +102,9 @@ pub enum Action {
 }
 
 /// All actions.
-const ACTIONS: [&str; 16] = [
+const ACTIONS: [&str; 17] = [
     "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject",
-    "reply", "hold", "log", "mark", "close",
+    "reply", "hold", "pause", "log", "mark", "close",
 ];
 
 impl Action {
@@ -138,7 +145,7 @@ impl Action {
     pub const fn ends(&self) -> bool {
         matches!(
             self,
-            Self::Pass | Self::Drop | Self::Lose { .. } | Self::Close { .. }
+            Self::Pass | Self::Drop | Self::Lose { .. } | Self::Pause { .. } | Self::Close { .. }
         )
     }
 
@@ -167,6 +174,7 @@ pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
         "inject" => Action::Make(inject(i)?),
         "reply" => Action::Make(message(i)?),
         "hold" => hold(i)?,
+        "pause" => pause(i)?,
         "log" => Action::Log(opt_template(i)?),
         "mark" => Action::Mark,
         "close" => close(i)?,
@@ -235,6 +243,21 @@ fn hold(i: &mut Input<'_>) -> Parsed<Action> {
         return cut(wanted(i, "`until`, as in `hold until seen(enter_game)`"));
     }
     let until = expression(i)?;
+    let (max, unordered) = patience(i)?;
+    Ok(Action::Hold {
+        until,
+        max,
+        unordered,
+    })
+}
+
+fn pause(i: &mut Input<'_>) -> Parsed<Action> {
+    let (max, unordered) = patience(i)?;
+    Ok(Action::Pause { max, unordered })
+}
+
+/// Returns how long a message is held at most, and whether later ones overtake it.
+fn patience(i: &mut Input<'_>) -> Parsed<(Duration, bool)> {
     blank(i)?;
     let mut max = MAX_HOLD;
     if opt(keyword("max")).parse_next(i)?.is_some() {
@@ -244,12 +267,7 @@ fn hold(i: &mut Input<'_>) -> Parsed<Action> {
         max = short(value, span)?;
     }
     blank(i)?;
-    let unordered = opt(keyword("unordered")).parse_next(i)?.is_some();
-    Ok(Action::Hold {
-        until,
-        max,
-        unordered,
-    })
+    Ok((max, opt(keyword("unordered")).parse_next(i)?.is_some()))
 }
 
 fn close(i: &mut Input<'_>) -> Parsed<Action> {
@@ -337,10 +355,11 @@ impl fmt::Display for Action {
                 unordered,
             } => {
                 write!(f, "hold until {until}")?;
-                if *max != MAX_HOLD {
-                    write!(f, " max {}", Shown(*max))?;
-                }
-                f.write_str(if *unordered { " unordered" } else { "" })
+                patience_of(*max, *unordered, f)
+            }
+            Self::Pause { max, unordered } => {
+                f.write_str("pause")?;
+                patience_of(*max, *unordered, f)
             }
             Self::Log(None) => f.write_str("log"),
             Self::Log(Some(template)) => write!(f, "log {template}"),
@@ -365,4 +384,12 @@ impl fmt::Display for Action {
             Self::Reorder { after } => write!(f, "reorder {after}"),
         }
     }
+}
+
+/// Prints what [`patience`] reads.
+fn patience_of(max: Duration, unordered: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if max != MAX_HOLD {
+        write!(f, " max {}", Shown(max))?;
+    }
+    f.write_str(if unordered { " unordered" } else { "" })
 }

@@ -114,18 +114,22 @@ fn close_ends_the_session() {
 #[test]
 fn hold_waits_for_a_message() {
     let hold = |source: &str| outcome(source, &chat(3, "x")).0.fate;
-    let fate = |max: u64, order| Fate::Hold {
-        key: 0,
+    let key = |source: &str| match hold(source) {
+        Fate::Hold { key, .. } => key,
+        other => panic!("{other:?}"),
+    };
+    let fate = |source: &str, max: u64, order| Fate::Hold {
+        key: key(source),
         max: Duration::from_secs(max),
         order,
     };
     let until = "until cl_say.message == \"go\"";
-    assert_eq!(hold(&format!("hold {until} when sv_chat")), fate(30, Order::Kept));
-    assert_eq!(
-        hold(&format!("hold {until} max 5s unordered when sv_chat")),
-        fate(5, Order::Free)
-    );
     let source = format!("hold {until} when sv_chat");
+    assert_eq!(hold(&source), fate(&source, 30, Order::Kept));
+    let free = format!("hold {until} max 5s unordered when sv_chat");
+    assert_eq!(hold(&free), fate(&free, 5, Order::Free));
+    // A rule keeps its key in another program.
+    assert_eq!(key(&format!("drop when cl_emoticon\n{source}")), key(&source));
     let program = program(&source);
     assert!(program.observes(Proto::Ddnet, Dir::C2s) && !program.acts(Proto::Ddnet, Dir::C2s));
     let mut state = program.open(OPENING, None);
@@ -134,7 +138,7 @@ fn hold_waits_for_a_message() {
         state.effects()
     };
     assert_eq!(releases("no"), []);
-    let release = [Effect::Release { key: 0 }];
+    let release = [Effect::Release { key: key(&source) }];
     assert_eq!(
         (releases("go"), releases("go")),
         (release.to_vec(), release.to_vec())
@@ -234,6 +238,11 @@ fn wrong_effects_are_reported() {
             "hold until cl_sya when sv_chat",
             &["1:12 E101 unknown message `cl_sya`"],
         ),
+        (
+            "pause max when sv_chat",
+            &["1:11 E001 expected a duration, as in `max 5s`, found `when`"],
+        ),
+        ("pause every 5s", &["1:1 E102 `pause` needs a message"]),
         ("drop every 5s", &["1:1 E102 `drop` needs a message"]),
         ("log every 5s", &["1:1 E102 `log` needs a message"]),
         (
@@ -277,6 +286,11 @@ fn the_text_of_a_rule_is_canonical() {
         (
             "hold until seen(enter_game) max 30s unordered when s2c",
             "hold until seen(enter_game) unordered when s2c",
+        ),
+        ("pause max 30s when rcon_cmd", "pause when rcon_cmd"),
+        (
+            "pause max 1500ms  unordered, mark when c2s",
+            "pause max 1500ms unordered, mark when c2s",
         ),
         ("log \"x\"  once every 1500ms", "log \"x\" every 1500ms once"),
     ] {

@@ -23,6 +23,22 @@ fn each_action_has_its_verdict() {
         ("delay 80ms, delay 20ms", delay(ms(100), Order::Kept), 0),
         ("swap", Fate::Reorder { group: 0, after: 1 }, 0),
         ("reorder 4", Fate::Reorder { group: 0, after: 4 }, 0),
+        (
+            "pause max 5s",
+            Fate::Pause {
+                max: Duration::from_secs(5),
+                order: Order::Kept,
+            },
+            0,
+        ),
+        (
+            "delay 80ms, pause unordered, drop",
+            Fate::Pause {
+                max: Duration::from_secs(30),
+                order: Order::Free,
+            },
+            0,
+        ),
         ("dup", Fate::Pass, 1),
         ("delay 1s..1s", delay(ms(1000), Order::Kept), 0),
         ("dup 2, drop", Fate::Drop, 2),

@@ -21,6 +21,7 @@ const ACTIONS: &[&str] = &[
     "reorder 4",
     "corrupt 3 bits",
     "corrupt 2 bytes",
+    "pause max 2s",
     "hold until cl_say.message == \"b\" max 1s",
     "set .message = \"new\"",
     "set .message = last(cl_say).message, .team = 1",
@@ -113,11 +114,6 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
             group: group - u32::from(less),
             after,
         },
-        Fate::Hold { key, max, order } => Fate::Hold {
-            key: key - u64::from(less),
-            max,
-            order,
-        },
         other => other,
     };
     let rules = verdict.rules.iter().copied().filter_map(number).collect();
@@ -135,9 +131,6 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
             Effect::Log { rule, text } => Effect::Log {
                 rule: number(rule)?,
                 text,
-            },
-            Effect::Release { key } => Effect::Release {
-                key: key - u64::from(less),
             },
             other => other,
         })

@@ -23,7 +23,7 @@ use teetap_kit::binary;
 use teetap_proxy::{
     session::{
         Action, Answer, CommandId, Datagram, Event, HeldId, Level, Notice, Origin, Placed, SentAt, SessionId,
-        Time, Transit, What,
+        Time, Transit, Waiting, What,
     },
     words::Words,
 };
@@ -47,6 +47,14 @@ const NOTICES: &[(&str, &str)] = &[
     ("legacy_join", "{}"),
     ("accept_repeated", "{}"),
     ("renumbered", r#"{"dir":"c2s"}"#),
+    (
+        "held",
+        r#"{"dir":"c2s","held":3,"rule":"pause max 30s when c2s","for_s":30.0}"#,
+    ),
+    (
+        "released",
+        r#"{"dir":"c2s","held":3,"why":"timeout","edited":false}"#,
+    ),
     ("hold_full", r#"{"dir":"s2c"}"#),
     ("link_full", r#"{"dir":"c2s"}"#),
     ("inject_refused", r#"{"why":"the session is not online"}"#),
@@ -261,6 +269,7 @@ fn every_kind_of_notice_and_answer_is_of_the_schema_and_read_back() {
     for result in [Ok(()), Err("there is no such session".into())] {
         let answer = Answer {
             id: CommandId(7),
+            held: result.is_ok().then(held),
             result,
         };
         let line = line_of(What::Answer(answer.clone()));
@@ -274,6 +283,27 @@ fn every_kind_of_notice_and_answer_is_of_the_schema_and_read_back() {
     jsonl::gap(Time(7), 3, &mut gap);
     checker.check(str::from_utf8(&gap).unwrap());
     checker.saw(&["answer", "gap"]);
+}
+
+/// A list of held messages with every field.
+fn held() -> Box<[Waiting]> {
+    let waiting = Waiting {
+        session: SessionId(2),
+        dir: Dir::C2s,
+        proto: Proto::Ddnet,
+        held: HeldId(NonZeroU32::MIN),
+        vital: true,
+        rule: Some("chat".into()),
+        until: Some(Time(30_125_000)),
+        edited: true,
+        data: b"hi".as_slice().into(),
+    };
+    let queued = Waiting {
+        rule: None,
+        until: None,
+        ..waiting.clone()
+    };
+    [waiting, queued].into()
 }
 
 fn read(line: &str) -> What {

@@ -1,12 +1,16 @@
 //! Reports besides the traffic: of the core, of the program, and of missing events.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, num::NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 use teetap_proxy::{
-    session::{Answer, CommandId, Level, Notice},
+    io::input_log::Hex,
+    session::{Answer, CommandId, HeldId, Level, Notice, SessionId, Waiting},
     words::Word,
 };
+use teetap_wire::{Dir, Proto};
+
+use crate::jsonl::time::{micros, seconds};
 
 /// A notice: its kind and values, and what they mean.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,6 +53,62 @@ pub struct AnswerBody {
     done: bool,
     /// The reason why it was refused; null when it was done.
     why: Option<Cow<'static, str>>,
+    /// The messages that are held; missing if the command did not list them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<Vec<WaitingBody>>,
+}
+
+/// A message that the proxy holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct WaitingBody {
+    /// The number of its session.
+    session: u32,
+    dir: Word<Dir>,
+    /// The protocol of the session.
+    proto: Word<Proto>,
+    /// The number in the session and direction.
+    held: NonZeroU32,
+    vital: bool,
+    /// The name or the text of the rule that holds it; null if it waits for one before it.
+    rule: Option<Box<str>>,
+    /// The time at which it goes by itself; null if it goes as soon as it can.
+    until: Option<f64>,
+    /// True if its bytes were replaced.
+    edited: bool,
+    /// Id and fields.
+    hex: Hex,
+}
+
+impl From<&Waiting> for WaitingBody {
+    fn from(waiting: &Waiting) -> Self {
+        Self {
+            session: waiting.session.0,
+            dir: Word(waiting.dir),
+            proto: Word(waiting.proto),
+            held: waiting.held.0,
+            vital: waiting.vital,
+            rule: waiting.rule.clone(),
+            until: waiting.until.map(seconds),
+            edited: waiting.edited,
+            hex: Hex(waiting.data.clone()),
+        }
+    }
+}
+
+impl From<WaitingBody> for Waiting {
+    fn from(body: WaitingBody) -> Self {
+        Self {
+            session: SessionId(body.session),
+            dir: body.dir.0,
+            proto: body.proto.0,
+            held: HeldId(body.held),
+            vital: body.vital,
+            rule: body.rule,
+            until: body.until.map(micros),
+            edited: body.edited,
+            data: body.hex.0,
+        }
+    }
 }
 
 impl AnswerBody {
@@ -59,6 +119,10 @@ impl AnswerBody {
             id: answer.id.0,
             done: answer.result.is_ok(),
             why: answer.result.clone().err(),
+            held: answer
+                .held
+                .as_ref()
+                .map(|held| held.iter().map(WaitingBody::from).collect()),
         }
     }
 
@@ -72,6 +136,9 @@ impl AnswerBody {
             } else {
                 Err(self.why.unwrap_or_default())
             },
+            held: self
+                .held
+                .map(|held| held.into_iter().map(Waiting::from).collect()),
         }
     }
 }

@@ -73,6 +73,23 @@ pub enum Happened {
         dir: Word<Dir>,
         held: NonZeroU32,
     },
+    /// [`Command::Drop`].
+    DropHeld {
+        id: u64,
+        session: u32,
+        dir: Word<Dir>,
+        held: NonZeroU32,
+    },
+    /// [`Command::Edit`].
+    EditHeld {
+        id: u64,
+        session: u32,
+        dir: Word<Dir>,
+        held: NonZeroU32,
+        data: Hex,
+    },
+    /// [`Command::List`].
+    ListHeld { id: u64, session: Option<u32> },
     /// [`Command::Resync`].
     Resync { id: u64, session: u32 },
     /// [`Input::Shutdown`].
@@ -170,6 +187,9 @@ impl Happened {
             Self::Inject { .. }
             | Self::Release { .. }
             | Self::ReleaseOne { .. }
+            | Self::DropHeld { .. }
+            | Self::EditHeld { .. }
+            | Self::ListHeld { .. }
             | Self::Resync { .. }
             | Self::Close { .. } => {
                 let (id, command) = self.command().ok_or("not a command")?;
@@ -208,6 +228,40 @@ impl Happened {
                 dir,
                 held,
             } => (id, release(*session, Held::One(dir.0, HeldId(*held)))),
+            Self::DropHeld {
+                id,
+                session,
+                dir,
+                held,
+            } => (
+                id,
+                Command::Drop {
+                    session: SessionId(*session),
+                    dir: dir.0,
+                    held: HeldId(*held),
+                },
+            ),
+            Self::EditHeld {
+                id,
+                session,
+                dir,
+                held,
+                data,
+            } => (
+                id,
+                Command::Edit {
+                    session: SessionId(*session),
+                    dir: dir.0,
+                    held: HeldId(*held),
+                    data: data.0.clone(),
+                },
+            ),
+            Self::ListHeld { id, session } => (
+                id,
+                Command::List {
+                    session: session.map(SessionId),
+                },
+            ),
             Self::Resync { id, session } => (
                 id,
                 Command::Resync {
@@ -239,13 +293,15 @@ impl Happened {
             | Self::ListenerFailed { error, .. }
             | Self::Unreachable { error, .. } => error.len(),
             Self::Program { source } => source.as_deref().map_or(0, str::len),
-            Self::Inject { data, .. } => data.0.len(),
+            Self::Inject { data, .. } | Self::EditHeld { data, .. } => data.0.len(),
             Self::Shutdown { reason } | Self::Close { reason, .. } => reason.0.len(),
             Self::UpstreamOpened { .. }
             | Self::ListenerOpened { .. }
             | Self::Timeout
             | Self::Release { .. }
             | Self::ReleaseOne { .. }
+            | Self::DropHeld { .. }
+            | Self::ListHeld { .. }
             | Self::Resync { .. } => 0,
         }
     }
@@ -308,6 +364,28 @@ impl Happened {
                 dir: Word(message.dir),
                 vital: message.vital,
                 data: Hex::from(message.data.as_slice()),
+            },
+            Command::Drop { session, dir, held } => Self::DropHeld {
+                id,
+                session: session.0,
+                dir: Word(*dir),
+                held: held.0,
+            },
+            Command::Edit {
+                session,
+                dir,
+                held,
+                data,
+            } => Self::EditHeld {
+                id,
+                session: session.0,
+                dir: Word(*dir),
+                held: held.0,
+                data: Hex(data.clone()),
+            },
+            Command::List { session } => Self::ListHeld {
+                id,
+                session: session.map(|session| session.0),
             },
             Command::Resync { session } => Self::Resync {
                 id,

@@ -155,6 +155,22 @@ fn happened() -> impl Strategy<Value = Happened> {
             dir: Word(Dir::S2c),
             held: held.try_into().unwrap(),
         }),
+        (any::<u64>(), any::<u32>(), 1..=u32::MAX).prop_map(|(id, session, held)| Happened::DropHeld {
+            id,
+            session,
+            dir: Word(Dir::C2s),
+            held: held.try_into().unwrap(),
+        }),
+        (any::<u64>(), any::<u32>(), 1..=u32::MAX, bytes()).prop_map(|(id, session, held, data)| {
+            Happened::EditHeld {
+                id,
+                session,
+                dir: Word(Dir::S2c),
+                held: held.try_into().unwrap(),
+                data,
+            }
+        }),
+        (any::<u64>(), option::of(any::<u32>())).prop_map(|(id, session)| Happened::ListHeld { id, session }),
         (any::<u64>(), any::<u32>()).prop_map(|(id, session)| Happened::Resync { id, session }),
         bytes().prop_map(|reason| Happened::Shutdown { reason }),
         (any::<u64>(), option::of(any::<u32>()), side(), bytes()).prop_map(|(id, session, side, reason)| {
@@ -326,14 +342,14 @@ fn a_damaged_log_is_refused_with_the_line() {
     for (from, to) in [("3307\"", "330\""), ("3307\"", "330g\""), ("ffff", "+fff")] {
         assert!(other(from, to).contains("even number of hex digits"), "{to}");
     }
-    for version in [2, 5] {
-        let changed = other("\"input_log\":4", &format!("\"input_log\":{version}"));
+    for version in [2, 6] {
+        let changed = other("\"input_log\":5", &format!("\"input_log\":{version}"));
         assert!(
-            changed.contains(&format!("of version {version}: this teetap reads 3 to 4")),
+            changed.contains(&format!("of version {version}: this teetap reads 3 to 5")),
             "{changed}"
         );
     }
-    assert!(other("\"input_log\":4", "\"input_lag\":2").contains("not an input log"));
+    assert!(other("\"input_log\":5", "\"input_lag\":2").contains("not an input log"));
     assert!(other("0707\"", "07\"").contains("16 bytes"));
     for nothing in ["", "\n", "{}", "{}\n", "\u{0}\n"] {
         assert!(matches!(
@@ -399,7 +415,7 @@ fn definitions_are_in_the_log_and_decide_about_programs() {
 
 #[test]
 fn a_log_of_version_3_had_the_built_in_definitions() {
-    let log = recorded().replacen("\"input_log\":4", "\"input_log\":3", 1);
+    let log = recorded().replacen("\"input_log\":5", "\"input_log\":3", 1);
     assert!(log.starts_with("{\"input_log\":3,") && !log.contains("definitions"));
     let checked = check(log.as_bytes(), TEXTS).unwrap();
     assert_eq!((checked.inputs, checked.difference), (4, None));

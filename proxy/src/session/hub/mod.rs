@@ -15,7 +15,7 @@ use self::{
 };
 use super::{
     Answer, ClientAddr, Command, Config, Input, ListenerId, Notice, Origin, Output, Route, SessionId, Time,
-    UpstreamId, What,
+    UpstreamId, Waiting, What,
     datagram::readable,
     link::{Env, Link, Taken, Work},
     outbox::{Destination, Outbox},
@@ -100,10 +100,15 @@ impl Hub {
                 self.each_link(Link::on_program);
             }
             Input::Command { id, command } => {
+                let held = match command {
+                    Command::List { session } => Some(self.held(session)),
+                    _ => None,
+                };
                 let result = self.on_command(&command);
                 let answer = Answer {
                     id,
                     result: result.map_err(Into::into),
+                    held: held.filter(|_| result.is_ok()),
                 };
                 self.env
                     .out
@@ -247,6 +252,15 @@ impl Hub {
         }
     }
 
+    /// Returns the messages that are held, in one session or in all.
+    fn held(&self, session: Option<SessionId>) -> Box<[Waiting]> {
+        let mut list = Vec::new();
+        let links = self.sessions.links.values();
+        let links = links.filter(|link| session.is_none_or(|session| session == link.id()));
+        links.for_each(|link| link.list_held(&mut list));
+        list.into()
+    }
+
     fn on_command(&mut self, command: &Command) -> Result<(), &'static str> {
         if let Command::Close {
             session: None,
@@ -257,10 +271,16 @@ impl Hub {
             self.each_link(|link, env| link.close(*side, reason, env));
             return Ok(());
         }
+        if let Command::List { session: None } = command {
+            return Ok(());
+        }
         let id = command.session().unwrap_or(SessionId(0));
         let result = self.with_link(id, |link, _, env| match command {
             Command::Inject { message, .. } => link.inject(message, Origin::User, env),
             Command::Release { held, .. } => link.release(*held, env),
+            Command::Drop { dir, held, .. } => link.drop_held(*dir, *held, env),
+            Command::Edit { dir, held, data, .. } => link.edit_held(*dir, *held, data),
+            Command::List { .. } => Ok(()),
             Command::Resync { .. } => link.resync(env),
             Command::Close { .. } if link.is_closing() => Err("the session is closing already"),
             Command::Close { side, reason, .. } => {

@@ -4,7 +4,11 @@ use teetap_rules::Made;
 use teetap_wire::{Dir, Flags, Header, Seq, Side, Trailing, control, write};
 
 use super::{Env, Link};
-use crate::session::{Held, Notice, Origin, compose::fits};
+use crate::session::{Held, HeldId, Notice, Origin, Waiting, compose::fits};
+
+const NOT_ONLINE: &str = "the session is not online";
+const NOT_HELD: &str = "it is not held";
+const TOO_LARGE: &str = "it is larger than a chunk can be";
 
 impl Link {
     /// Sends a message of a person, or one that a rule made for the other direction.
@@ -13,11 +17,11 @@ impl Link {
     /// Why it is not sent.
     pub(crate) fn inject(&mut self, made: &Made, origin: Origin, env: &mut Env) -> Result<(), &'static str> {
         let why = if !self.is_online() {
-            Some("the session is not online")
+            Some(NOT_ONLINE)
         } else if !self.may_renumber() {
             Some("a tokenless join is not over")
         } else if !fits(self.server.proto, made.data.len()) {
-            Some("it is larger than a chunk can be")
+            Some(TOO_LARGE)
         } else if made.vital && !self.splice(made.dir).has_room(made.data.len()) {
             Some("the hold queue is full")
         } else {
@@ -40,18 +44,75 @@ impl Link {
 
     /// Asks the server for a complete snapshot, from the client's next input on.
     pub(crate) fn resync(&mut self, env: &mut Env) -> Result<(), &'static str> {
-        const WHY: &str = "the session is not online";
         let Some(online) = self.online() else {
-            self.notice(Notice::ResyncRefused { why: WHY.into() }, env);
-            return Err(WHY);
+            self.notice(
+                Notice::ResyncRefused {
+                    why: NOT_ONLINE.into(),
+                },
+                env,
+            );
+            return Err(NOT_ONLINE);
         };
         online.resync.start();
         self.notice(Notice::Resync, env);
         Ok(())
     }
 
+    /// Drops a held message. Those that waited for it go.
+    ///
+    /// # Errors
+    /// Why it is not dropped.
+    pub(crate) fn drop_held(&mut self, dir: Dir, id: HeldId, env: &mut Env) -> Result<(), &'static str> {
+        self.must_be_online()?;
+        if !self.splice(dir).drop_one(id) {
+            return Err(NOT_HELD);
+        }
+        self.send_due(dir, Origin::User, env);
+        Ok(())
+    }
+
+    /// Replaces the bytes of a held message.
+    ///
+    /// # Errors
+    /// Why they are not replaced.
+    pub(crate) fn edit_held(&mut self, dir: Dir, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
+        self.must_be_online()?;
+        if data.is_empty() {
+            return Err("it is empty");
+        }
+        if !fits(self.server.proto, data.len()) {
+            return Err(TOO_LARGE);
+        }
+        self.splice(dir).edit(id, data)
+    }
+
+    /// Adds the messages that are held.
+    pub(crate) fn list_held(&self, list: &mut Vec<Waiting>) {
+        if !self.is_online() {
+            return;
+        }
+        for (dir, splice) in [(Dir::C2s, &self.c2s), (Dir::S2c, &self.s2c)] {
+            splice.list(list, |held| Waiting {
+                session: self.id(),
+                dir,
+                proto: self.server.proto,
+                held,
+                vital: false,
+                rule: None,
+                until: None,
+                edited: false,
+                data: Box::default(),
+            });
+        }
+    }
+
+    fn must_be_online(&self) -> Result<(), &'static str> {
+        self.is_online().then_some(()).ok_or(NOT_ONLINE)
+    }
+
     /// Lets go what is held.
     pub(crate) fn release(&mut self, held: Held, env: &mut Env) -> Result<(), &'static str> {
+        self.must_be_online()?;
         let mut found = false;
         for dir in [Dir::C2s, Dir::S2c] {
             let is_held = match held {
@@ -63,7 +124,7 @@ impl Link {
             }
             found |= is_held;
         }
-        found.then_some(()).ok_or("it is not held")
+        found.then_some(()).ok_or(NOT_HELD)
     }
 
     /// Sends the messages that rules made for the opposite direction.
@@ -82,6 +143,7 @@ impl Link {
         env.work.composer.clear();
         self.splice(dir).release(proto, env.now, &mut env.work.composer);
         self.send_composed(dir, origin, env);
+        self.report_waits(dir, env);
     }
 
     /// Runs the resend timer of the messages in custody.

@@ -13,7 +13,7 @@ use crate::session::{
     redirect::{Resolved, may_be_redirect, redirects},
     resync::Acks,
     rewrites::{Means, Rewrites},
-    splice::{Acked, Answer, Placing},
+    splice::{Acked, Answer, Placing, Wait},
 };
 
 impl Link {
@@ -79,6 +79,7 @@ impl Link {
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.report_relayed(from, datagram, packet, odd_ack, mark, env);
+        self.report_waits(dir, env);
         if answer {
             self.answer_resend_request(from, env);
         }
@@ -247,6 +248,7 @@ impl Link {
         let mut placing = Placing {
             frame,
             rules: rules.as_deref_mut().filter(|_| observes),
+            program: env.program.as_deref(),
             shared: &mut env.shared,
             acts,
             rewrites,
@@ -336,6 +338,27 @@ impl Link {
             event.notes.push(Note { code, at: 0, len: 2 });
         }
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
+    }
+
+    /// Reports the messages that are held from now on, and those that are held no more.
+    pub(super) fn report_waits(&mut self, dir: Dir, env: &mut Env) {
+        for wait in self.splice(dir).take_waits() {
+            let notice = match wait {
+                Wait::Begins { id, rule, max } => Notice::Held {
+                    dir,
+                    held: id.0,
+                    rule: rule.unwrap_or_default(),
+                    max,
+                },
+                Wait::Ends(left) => Notice::Released {
+                    dir,
+                    held: left.id.0,
+                    why: left.why,
+                    edited: left.is_edited,
+                },
+            };
+            self.notice(notice, env);
+        }
     }
 
     /// Reports a full hold queue once each time it fills.

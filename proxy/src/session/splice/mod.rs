@@ -21,7 +21,8 @@ use self::log::{Log, Record};
 use super::{
     compose::Composer,
     datagram::HeldId,
-    held::{Held, Hold, Release},
+    event::Waiting,
+    held::{Held, Hold, Left, Release},
     time::Time,
 };
 
@@ -68,6 +69,17 @@ pub(crate) enum Answer {
     Merged,
 }
 
+/// The beginning or the end of a wait that a notice reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    Begins {
+        id: HeldId,
+        rule: Option<Box<str>>,
+        max: Duration,
+    },
+    Ends(Left),
+}
+
 /// One direction's state.
 #[derive(Debug)]
 pub(crate) struct Splice {
@@ -84,6 +96,8 @@ pub(crate) struct Splice {
     was_acked: bool,
     log: Log,
     hold: Hold,
+    /// The beginnings and ends of waits that are not reported yet.
+    waits: Vec<Wait>,
     /// True once the full queue was reported.
     is_full_reported: bool,
     /// The decision about a message that was refused because there was no room. It waits for the next copy.
@@ -106,6 +120,7 @@ impl Splice {
             was_acked: false,
             log: Log::default(),
             hold: Hold::default(),
+            waits: Vec::new(),
             is_full_reported: false,
             decided: None,
             gap: false,
@@ -250,9 +265,35 @@ impl Splice {
         self.hold.release_one(id)
     }
 
+    /// Drops a held message. False if it is not held any more.
+    pub(crate) fn drop_one(&mut self, id: HeldId) -> bool {
+        let left = self.hold.drop_one(id);
+        self.waits.extend(left.map(Wait::Ends));
+        left.is_some()
+    }
+
+    /// Replaces the bytes of a held message.
+    ///
+    /// # Errors
+    /// Why they are not replaced.
+    pub(crate) fn edit(&mut self, id: HeldId, data: &[u8]) -> Result<(), &'static str> {
+        self.hold.edit(id, data)
+    }
+
+    /// Adds all held messages, the oldest first.
+    pub(crate) fn list(&self, list: &mut Vec<Waiting>, of: impl Fn(HeldId) -> Waiting) {
+        self.hold.list(list, of);
+    }
+
+    /// Returns what is to be reported about held messages since the last call.
+    pub(crate) fn take_waits(&mut self) -> Vec<Wait> {
+        std::mem::take(&mut self.waits)
+    }
+
     /// Lets everything go that is due and has room.
     pub(crate) fn release(&mut self, proto: Proto, now: Time, out: &mut Composer) {
         while let Some(held) = self.hold.pop_due(now, self.window_is_open()) {
+            self.waits.extend(held.left().map(Wait::Ends));
             if held.vital {
                 self.emit_own(held.data, proto, now, out);
             } else {

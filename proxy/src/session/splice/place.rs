@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Fate, Made, Order, RuleId, Shared, Verdict};
+use teetap_rules::{Decide, Fate, Made, Order, Program, RuleId, Shared, Verdict};
 use teetap_wire::{Chunk, Seq};
 
-use super::{Mode, Splice, log::Record};
+use super::{Mode, Splice, Wait, log::Record};
 use crate::session::{
     compose::{Composer, fits},
-    datagram::{Action, Placed},
+    datagram::{Action, HeldId, Placed},
     frame::Frame,
     held::{Held, Release},
     rewrites::{Means, Rewrites},
@@ -23,6 +23,8 @@ pub(crate) struct Placing<'a> {
     pub(crate) frame: Frame<'a>,
     /// Only where the program observes.
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
+    /// The program, for the names of rules.
+    pub(crate) program: Option<&'a Program>,
     /// The counts of rules that all sessions share.
     pub(crate) shared: &'a mut Shared,
     /// True if the program acts, too.
@@ -53,6 +55,12 @@ impl Placing<'_> {
             verdict.edit = self.rewritten(chunk.data);
         }
         verdict
+    }
+
+    /// Returns the name of the rule that holds a message: the last one that took part.
+    fn name(&self, rules: &[RuleId]) -> Option<Box<str>> {
+        let name = self.program?.rule(*rules.last()?)?;
+        Some(name.into())
     }
 
     fn ruled(&mut self, chunk: &Chunk<'_>) -> Verdict {
@@ -184,7 +192,7 @@ impl Splice {
                 self.overtake(&[group], to);
                 placed
             }
-            waiting => self.keep(waiting, data, to.frame.now),
+            waiting => self.keep(waiting, data, to.name(&verdict.rules), to.frame.now),
         };
         if matches!(placed.action, Action::Pass | Action::Lose) {
             self.overtake(&verdict.overtakes, to);
@@ -229,22 +237,31 @@ impl Splice {
     }
 
     /// Takes custody of a message that waits.
-    fn keep(&mut self, fate: Fate, data: Box<[u8]>, now: Time) -> Placed {
+    fn keep(&mut self, fate: Fate, data: Box<[u8]>, rule: Option<Box<str>>, now: Time) -> Placed {
         let (release, order) = match fate {
             Fate::Delay { for_, order } => (Release::At(now + for_), order),
             Fate::Hold { key, max, order } => (Release::Key(key, now + max), order),
+            Fate::Pause { max, order } => (Release::Pause(now + max), order),
             _ => (Release::At(now + OVERTAKEN_FOR), Order::Free),
         };
-        let held = Held::new(data, true, release);
-        let held = match (fate, order) {
+        let held = Held::new(data, true, release).by(rule.clone());
+        let id = match (fate, order) {
             (Fate::Reorder { group, after }, _) => {
                 self.hold.push_overtaken(group, after, now + OVERTAKEN_FOR, held)
             }
             (_, Order::Kept) => self.hold.push_ordered(held),
             (_, Order::Free) => self.hold.push_free(held),
         };
+        self.held(fate, id, rule)
+    }
+
+    /// Returns the placing of a message that waits. The wait of a paused one is reported.
+    fn held(&mut self, fate: Fate, id: Option<HeldId>, rule: Option<Box<str>>) -> Placed {
+        if let (Fate::Pause { max, .. }, Some(id)) = (fate, id) {
+            self.waits.push(Wait::Begins { id, rule, max });
+        }
         Placed {
-            held,
+            held: id,
             ..Placed::new(None, Action::Hold)
         }
     }
@@ -262,7 +279,11 @@ impl Splice {
         } else {
             Action::Pass
         };
-        let mut placed = self.place_loose_as(verdict.fate, data, chunk.header.resend, to);
+        let rule = match verdict.fate {
+            Fate::Pass | Fate::Drop | Fate::Lose { .. } => None,
+            _ => to.name(&verdict.rules),
+        };
+        let mut placed = self.place_loose_as((verdict.fate, rule), data, chunk.header.resend, to);
         if placed.action == Action::Pass {
             placed.action = passed;
             self.overtake(&verdict.overtakes, to);
@@ -274,8 +295,16 @@ impl Splice {
     }
 
     /// Does with a chunk outside the numbering what was decided.
-    fn place_loose_as(&mut self, fate: Fate, data: &[u8], resend: bool, to: &mut Placing<'_>) -> Placed {
-        let held = match fate {
+    fn place_loose_as(
+        &mut self,
+        (fate, rule): (Fate, Option<Box<str>>),
+        data: &[u8],
+        resend: bool,
+        to: &mut Placing<'_>,
+    ) -> Placed {
+        let now = to.frame.now;
+        let hold = |release| Held::new(data.into(), false, release).by(rule.clone());
+        let id = match fate {
             Fate::Pass => {
                 return Placed {
                     sent: to.out.push(to.frame.proto, None, resend, data),
@@ -292,32 +321,22 @@ impl Splice {
                 };
             }
             _ if !self.hold.has_room(data.len()) => return Placed::new(None, Action::Refuse),
-            Fate::Delay {
-                for_,
-                order: Order::Kept,
-            } => self
-                .hold
-                .push_loose(data.into(), Release::At(to.frame.now + for_)),
-            Fate::Delay {
-                for_,
-                order: Order::Free,
-            } => {
-                let release = Release::At(to.frame.now + for_);
-                self.hold.push_free(Held::new(data.into(), false, release))
+            Fate::Delay { for_, order } => {
+                let held = hold(Release::At(now + for_));
+                match order {
+                    Order::Kept => self.hold.push_loose(held),
+                    Order::Free => self.hold.push_free(held),
+                }
             }
-            Fate::Hold { key, max, .. } => self
-                .hold
-                .push_loose(data.into(), Release::Key(key, to.frame.now + max)),
+            Fate::Hold { key, max, .. } => self.hold.push_loose(hold(Release::Key(key, now + max))),
+            Fate::Pause { max, .. } => self.hold.push_loose(hold(Release::Pause(now + max))),
             Fate::Reorder { group, after } => {
-                let until = to.frame.now + OVERTAKEN_FOR;
-                let held = Held::new(data.into(), false, Release::At(until));
-                self.hold.push_overtaken(group, after, until, held)
+                let until = now + OVERTAKEN_FOR;
+                self.hold
+                    .push_overtaken(group, after, until, hold(Release::At(until)))
             }
         };
-        Placed {
-            held,
-            ..Placed::new(None, Action::Hold)
-        }
+        self.held(fate, id, rule)
     }
 
     /// A message of these groups was sent: those that waited for it go.
@@ -332,6 +351,7 @@ impl Splice {
     /// Sends what has been overtaken.
     fn let_go(&mut self, held: Held, to: &mut Placing<'_>) {
         *to.changed = true;
+        self.waits.extend(held.left().map(Wait::Ends));
         if !held.vital {
             to.out.push(to.frame.proto, None, false, &held.data);
         } else if self.must_queue() {

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use teetap_kit::codec::{NO_TOKEN, control, extended};
 use teetap_kit::link::MS;
-use teetap_proxy::session::{Command, CommandId, Held, Input as To, ListenerId, SessionId, UpstreamId};
+use teetap_proxy::session::{
+    Command, CommandId, Held, HeldId, Input as To, ListenerId, SessionId, UpstreamId,
+};
 use teetap_rules::Made;
 use teetap_wire::{Dir, Side};
 
@@ -236,6 +238,23 @@ impl Arena {
                 session,
                 held: Held::Key(u64::from(input.byte() % 4)),
             },
+            6 => Command::List {
+                session: (!reason.is_empty()).then_some(session),
+            },
+            kind @ 7..=8 => {
+                let held = HeldId(std::num::NonZeroU32::MIN.saturating_add(u32::from(input.byte() % 32)));
+                let dir = if input.byte() & 1 == 0 { Dir::C2s } else { Dir::S2c };
+                let data = reason;
+                match kind {
+                    7 => Command::Drop { session, dir, held },
+                    _ => Command::Edit {
+                        session,
+                        dir,
+                        held,
+                        data,
+                    },
+                }
+            }
             kind => Command::Inject {
                 session,
                 message: Made {

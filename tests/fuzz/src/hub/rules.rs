@@ -54,7 +54,7 @@ impl Dice {
             Order::Free
         };
         let for_ = Duration::from_millis(self.random.below(3000));
-        match self.random.below(6) {
+        match self.random.below(7) {
             0 => Fate::Drop,
             1 => Fate::Lose { times: 2 },
             2 => Fate::Delay { for_, order },
@@ -64,6 +64,7 @@ impl Dice {
                 order,
             },
             4 => Fate::Reorder { group: 1, after: 1 },
+            5 => Fate::Pause { max: for_, order },
             _ => Fate::Pass,
         }
     }
