@@ -8,14 +8,14 @@ use crate::bench::{Bench, on_each_kind};
 use crate::facts::{message, set, text};
 
 /// One step: a line that a side sends, or milliseconds that pass.
-enum Step {
+pub(crate) enum Step {
     Send(String),
     Wait(u64),
 }
 
 /// Gives the steps to a session of each kind with these rules, and compares what leaves. With `pass` for `action`
 /// something else has to leave.
-fn example(source: &str, action: &str, script: impl Fn(&Bench) -> Vec<(Step, Vec<String>)>) {
+pub(crate) fn example(source: &str, action: &str, script: impl Fn(&Bench) -> Vec<(Step, Vec<String>)>) {
     assert!(source.contains(action), "{source}: {action}");
     let run = |source: &str, bench: &mut Bench, steps: Vec<(Step, Vec<String>)>| {
         set(bench, source);
@@ -44,20 +44,37 @@ fn example(source: &str, action: &str, script: impl Fn(&Bench) -> Vec<(Step, Vec
     });
 }
 
-fn send(line: impl Into<String>, leaves: &[String]) -> (Step, Vec<String>) {
+pub(crate) fn send(line: impl Into<String>, leaves: &[String]) -> (Step, Vec<String>) {
     (Step::Send(line.into()), leaves.to_vec())
 }
 
-fn wait(ms: u64, leaves: &[String]) -> (Step, Vec<String>) {
+pub(crate) fn wait(ms: u64, leaves: &[String]) -> (Step, Vec<String>) {
     (Step::Wait(ms), leaves.to_vec())
 }
 
-fn chat(bench: &Bench, words: &str) -> String {
+/// The text of a sample.
+pub(crate) fn sample(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../rules/examples");
+    std::fs::read_to_string(format!("{folder}/{name}.tap")).unwrap()
+}
+
+/// The message as the bench writes it: a byte that is a letter or sign as it is.
+pub(crate) fn enter_game(bench: &Bench) -> String {
+    let enter = message(bench, "enter_game", &[]);
+    let byte = char::from(u8::from_str_radix(&enter[2..], 16).unwrap());
+    if byte.is_ascii_graphic() {
+        format!(":{byte}")
+    } else {
+        enter
+    }
+}
+
+pub(crate) fn chat(bench: &Bench, words: &str) -> String {
     let fields = [("client_id", Datum::Int(-1)), ("message", text(words))];
     message(bench, "sv_chat", &fields)
 }
 
-fn say(bench: &Bench, words: &str) -> String {
+pub(crate) fn say(bench: &Bench, words: &str) -> String {
     message(bench, "cl_say", &[("message", text(words))])
 }
 
@@ -76,7 +93,7 @@ fn pause_what_the_admin_types() {
 
 #[test]
 fn swap_every_third() {
-    example("swap when s2c and sv_chat every 3", "swap", |bench| {
+    example(&sample("swapped-chat"), "swap", |bench| {
         let [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map(|words| chat(bench, words));
         let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
         vec![
@@ -139,8 +156,7 @@ fn a_random_delay_keeps_the_order() {
 
 #[test]
 fn the_first_one_is_lost() {
-    let source = "lose when s2c and con_ready first 1 per session";
-    example(source, "lose", |bench| {
+    example(&sample("lost-con-ready"), "lose", |bench| {
         let ready = message(bench, "con_ready", &[]);
         vec![
             send(format!("S a1 1{ready}"), &["C a1 keepalive".to_owned()]),
@@ -153,7 +169,7 @@ fn the_first_one_is_lost() {
 
 #[test]
 fn only_in_a_window_of_time() {
-    example("drop when s2c from 10s to 13s", "drop", |bench| {
+    example(&sample("window"), "drop", |bench| {
         let [a, b, c] = ["a", "b", "c"].map(|words| chat(bench, words));
         vec![
             send(format!("S a1 1{a}"), &[format!("C a1 1{a}")]),
@@ -184,10 +200,13 @@ fn after_one_message_until_another() {
 
 #[test]
 fn an_edited_message_and_its_resend() {
-    let source = "set sv_chat.message = \"capitalism.\" when sv_chat and sv_chat.client_id >= -1";
     let action = "set sv_chat.message = \"capitalism.\"";
-    example(source, action, |bench| {
-        let [a, edited] = ["socialism.", "capitalism."].map(|words| chat(bench, words));
+    example(&sample("edited-chat"), action, |bench| {
+        let by_tee = |words| {
+            let fields = [("client_id", Datum::Int(0)), ("message", text(words))];
+            message(bench, "sv_chat", &fields)
+        };
+        let [a, edited] = ["socialism.", "capitalism."].map(by_tee);
         vec![
             send(format!("S a1 1{a}"), &[format!("C a1 1{edited}")]),
             send(format!("S a1 1*{a}"), &[format!("C a1 1*{edited}")]),
@@ -198,9 +217,8 @@ fn an_edited_message_and_its_resend() {
 
 #[test]
 fn a_word_is_replaced() {
-    let source = "replace cl_say.message /f[aeiou]g/ with \"***\" when cl_say";
     let action = "replace cl_say.message /f[aeiou]g/ with \"***\"";
-    example(source, action, |bench| {
+    example(&sample("censored-chat"), action, |bench| {
         let [a, edited, other] = ["the fog", "the ***", "the frog"].map(|words| say(bench, words));
         vec![
             send(
@@ -214,17 +232,9 @@ fn a_word_is_replaced() {
 
 #[test]
 fn one_message_more() {
-    let source = "inject s2c sv_broadcast{message: \"proxy: packet loss on\"} when enter_game once";
     let action = "inject s2c sv_broadcast{message: \"proxy: packet loss on\"}";
-    example(source, action, |bench| {
-        // The bench writes a byte that is a letter or sign as it is.
-        let enter = message(bench, "enter_game", &[]);
-        let byte = char::from(u8::from_str_radix(&enter[2..], 16).unwrap());
-        let enter = if byte.is_ascii_graphic() {
-            format!(":{byte}")
-        } else {
-            enter
-        };
+    example(&sample("announce"), action, |bench| {
+        let enter = enter_game(bench);
         let words = text("proxy: packet loss on");
         let broadcast = message(bench, "sv_broadcast", &[("message", words)]);
         let [a, b] = ["a", "b"].map(|words| chat(bench, words));
@@ -243,9 +253,8 @@ fn one_message_more() {
 
 #[test]
 fn an_answer_in_place_of_the_server() {
-    let source = "reply sv_chat{client_id: -1, message: \"pong\"}, drop when cl_say.message == \"/pingtap\"";
     let action = "reply sv_chat{client_id: -1, message: \"pong\"}, drop";
-    example(source, action, |bench| {
+    example(&sample("ping-command"), action, |bench| {
         let [ping, other] = ["/pingtap", "hi"].map(|words| say(bench, words));
         let pong = chat(bench, "pong");
         vec![
@@ -276,27 +285,24 @@ fn what_does_not_fit_passes_with_a_notice() {
 
 #[test]
 fn a_message_waits_for_another() {
-    let source = "hold until seen(enter_game) unordered when s2c and sv_motd";
-    example(source, "hold until seen(enter_game) unordered", |bench| {
-        let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
-        let a = chat(bench, "a");
-        let enter = message(bench, "enter_game", &[]);
-        let byte = char::from(u8::from_str_radix(&enter[2..], 16).unwrap());
-        let enter = if byte.is_ascii_graphic() {
-            format!(":{byte}")
-        } else {
-            enter
-        };
-        vec![
-            send(format!("S a1 1{motd} 2{a}"), &[format!("C a1 1{a}")]),
-            wait(500, &[]),
-            send(
-                format!("C a1 2{enter}"),
-                &[format!("S a2 2{enter}"), format!("C a1 2{motd}")],
-            ),
-            send(format!("S a2 3{motd}"), &[format!("C a2 3{motd}")]),
-        ]
-    });
+    example(
+        &sample("motd-after-join"),
+        "hold until seen(enter_game) unordered",
+        |bench| {
+            let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
+            let a = chat(bench, "a");
+            let enter = enter_game(bench);
+            vec![
+                send(format!("S a1 1{motd} 2{a}"), &[format!("C a1 1{a}")]),
+                wait(500, &[]),
+                send(
+                    format!("C a1 2{enter}"),
+                    &[format!("S a2 2{enter}"), format!("C a1 2{motd}")],
+                ),
+                send(format!("S a2 3{motd}"), &[format!("C a2 3{motd}")]),
+            ]
+        },
+    );
 }
 
 #[test]
@@ -321,9 +327,9 @@ fn a_rule_closes_the_session() {
 
 #[test]
 fn a_rule_acts_at_times() {
-    let source = "inject s2c sv_chat{client_id: -1, message: \"tick\"} every 5s";
+    let source = sample("ticker");
     on_each_kind(|bench| {
-        set(bench, source);
+        set(bench, &source);
         let [tick, a] = ["tick", "a"].map(|words| chat(bench, words));
         // The program was set in the middle of the session: time begins with the next message.
         bench.after(4000, &[]);

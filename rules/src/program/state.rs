@@ -203,6 +203,8 @@ impl State {
                     rule: id,
                     why: why.into(),
                 }));
+            } else if !has_ended {
+                overtake(id, &rule.actions, &mut verdict);
             }
             rule.when.settle(&facts, &mut progress.when, true);
         }
