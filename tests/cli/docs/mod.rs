@@ -169,6 +169,30 @@ fn every_block_of_rules_is_right() {
     assert!(blocks > 1, "{blocks} blocks");
 }
 
+/// The samples are run by tests of the session core.
+#[test]
+fn the_cookbook_of_rules_has_every_sample_and_nothing_else() {
+    let page = pages()
+        .into_iter()
+        .find(|page| page.path.ends_with("rules-cookbook.md"))
+        .unwrap();
+    let blocks = page.blocks();
+    let shown: BTreeSet<String> = blocks
+        .iter()
+        .filter(|block| block.kind == "tap")
+        .map(|block| block.lines.iter().map(|(_, line)| format!("{line}\n")).collect())
+        .collect();
+    let mut samples = BTreeSet::new();
+    for file in fs::read_dir(root().join("rules/examples")).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let rules: String = lines.map(|line| format!("{line}\n")).collect();
+        samples.insert(rules.trim_start().to_owned());
+    }
+    assert_eq!(shown, samples);
+    assert!(samples.len() > 15);
+}
+
 #[test]
 fn every_command_is_right() {
     let root_options = options(None);
