@@ -15,6 +15,7 @@ use teetap_inspect::{
     jsonl::{EndedByBody, EndingBody},
 };
 use teetap_proxy::{io::Ended, session::Time, words::Word};
+use teetap_rules::Report;
 
 use crate::{child, exit::Exit};
 
@@ -70,6 +71,13 @@ pub(crate) enum EndedBy {
     User,
     /// The data thread crashed.
     Crash,
+}
+
+impl Summary {
+    /// Returns the rules and link lines with their effects; `None` when the data thread crashed.
+    pub(crate) fn report(&self) -> Option<&Report> {
+        self.ended.as_ref().map(|ended| &ended.report)
+    }
 }
 
 impl EndedBy {

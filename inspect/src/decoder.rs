@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use teetap_proxy::session::{self, SessionId, State, Time};
 use teetap_rules::{
-    Filter,
+    Filter, RuleId,
     context::{Contexts, MessageView, Names, Needs, PacketView},
     eval::{Identity, Lazy},
 };
@@ -46,6 +46,8 @@ pub struct Decoder {
     items: bool,
     scratch: Option<Box<Scratch>>,
     reading: Option<Reading>,
+    /// The names of the rules that are set.
+    rules: Vec<Arc<str>>,
     /// The first message that matched an expression which ends the run.
     ending: Option<Arc<Ending>>,
 }
@@ -66,6 +68,7 @@ impl Decoder {
             items: true,
             scratch: None,
             reading: None,
+            rules: Vec::new(),
             ending: None,
         }
     }
@@ -152,10 +155,22 @@ impl Decoder {
         self.contexts.on_session(at.0, session.0, state.into());
     }
 
+    /// Sets the names to which the numbers of rules refer.
+    pub(crate) fn set_rules(&mut self, names: &[Box<str>]) {
+        self.rules = names.iter().map(|name| Arc::from(&**name)).collect();
+    }
+
+    /// Returns the names of rules, as far as they are known.
+    pub(crate) fn rule_names(&self, ids: &[RuleId]) -> Vec<Arc<str>> {
+        let name = |RuleId(id): &RuleId| self.rules.get(usize::from(*id)).cloned();
+        ids.iter().filter_map(name).collect()
+    }
+
     /// Another run begins, with sessions of its own.
     pub fn restart(&mut self) {
         self.select.restart();
         self.contexts.restart();
+        self.rules.clear();
     }
 
     /// The contexts of all sessions.

@@ -7,7 +7,7 @@ use std::{fmt, sync::Arc};
 
 use teetap_proxy::{
     io::Stage,
-    session::{Event, What},
+    session::{Event, Notice, What},
 };
 
 use crate::{Decoder, Ending, Reading};
@@ -44,6 +44,10 @@ impl Decoder {
             }
             What::Datagram(datagram) => Reading::of_datagram(event.at, event.session, datagram, self),
             What::Connless(connless) => Reading::of_connless(event.at, connless, self),
+            What::Notice(Notice::RulesSet { rules }) => {
+                self.set_rules(rules);
+                None
+            }
             What::Notice(_) | What::Answer(_) => None,
         };
         let matches = self.matches() - before;

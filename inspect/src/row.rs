@@ -348,7 +348,7 @@ impl fmt::Display for MessageText<'_> {
             reading.label(message),
             Size(message.range().len())
         )?;
-        if let Some(word) = message.done.word() {
+        if let Some(word) = message.outcome() {
             write!(f, " {word}")?;
         }
         match message.origin {

@@ -35,6 +35,6 @@ pub use check::{class_of, is_word, vocabulary};
 pub use diagnostic::{Diagnostic, Severity, Style};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
-pub use program::{Logic, Opening, Program, Shared};
+pub use program::{Hit, Hits, LineReport, Logic, Opening, Program, Report, RuleReport, Shared};
 pub use span::Span;
 pub use verdict::{Decide, Effect, Fate, Made, Message, Order, PacketFacts, RuleId, Verdict};

@@ -4,6 +4,7 @@
 //! to stdout, so that stdout can be piped.
 
 mod around;
+mod effects;
 mod plain;
 mod streams;
 
@@ -319,6 +320,7 @@ impl Output {
         if self.style.json {
             jsonl::summary(summary.at, summary.body(), &mut self.stdout);
         }
+        effects::lines(summary).iter().for_each(|line| self.say(line));
         self.say(&plain::summary(summary));
     }
 
@@ -389,6 +391,9 @@ impl Summary {
             kernel_drops: self.kernel_drops,
             lost: self.lost,
             seed: self.seed,
+            repeat: Some((&*self.repeat).into()),
+            rules: self.report().map(effects::rules).unwrap_or_default(),
+            links: self.report().map(effects::links).unwrap_or_default(),
             exit: self.exit.code(),
             ended_by: Some(self.ended_by.body()),
             cmd_exit: self.cmd.map(|end| end.code),
@@ -409,7 +414,9 @@ impl Summary {
     pub(crate) fn leave_to(&self, recording: Finished) {
         let mut json = Vec::new();
         jsonl::summary(self.at, self.body(), &mut json);
-        recording.summary(self.at, &plain::summary(self), &json);
+        let mut lines = effects::lines(self);
+        lines.push(plain::summary(self));
+        recording.summary(self.at, &lines.join("\n"), &json);
     }
 }
 

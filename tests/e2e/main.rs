@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod effects;
 mod hostile;
 mod input_log;
 mod link;

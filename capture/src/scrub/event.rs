@@ -64,6 +64,11 @@ impl Scrubber {
             | Notice::UpstreamFailed { error: text }
             | Notice::RedirectPasses { why: text, .. }
             | Notice::Other { text, .. } => *text = self.text(text).into(),
+            Notice::RulesSet { rules } => {
+                for rule in rules {
+                    *rule = self.text(rule).into();
+                }
+            }
             Notice::RuleFailed { rule, why } | Notice::RuleLog { rule, logged: why } => {
                 *rule = self.text(rule).into();
                 *why = self.text(why).into();

@@ -20,15 +20,15 @@ use std::{
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::{Checked, Hex},
-    session::{Connless, Datagram, Level, Origin, Time, Traffic, What},
+    session::{Action, Connless, Datagram, Level, Origin, Time, Traffic, What},
     words::Word,
 };
 use teetap_wire::{Flags, Note, printable};
 
 pub use read::Lines;
 pub use schema::{
-    AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, LogBody, NoticeBody, OLDEST, PerDir,
-    RecordingBody, SessionBody, SummaryBody, VERSION,
+    AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, LineEffect, LogBody, NoticeBody, OLDEST,
+    PerDir, RecordingBody, RuleEffect, SessionBody, SummaryBody, VERSION,
 };
 pub use time::rfc3339;
 use time::seconds;
@@ -36,7 +36,6 @@ use time::seconds;
 use crate::{
     DecodedEvent, EventLines, Layer, Message, Reading, Style, Verbosity,
     lines::{self, About},
-    reading::Done,
     recording::{Run, Tally},
     row::hex,
     snapshot,
@@ -153,7 +152,7 @@ pub fn replay(checked: &Checked, out: &mut Vec<u8>) {
 
 /// Appends the `summary` line of a run.
 pub fn summary(at: Time, body: SummaryBody<'_>, out: &mut Vec<u8>) {
-    write(at, None, &Body::Summary(Summary::Run(body)), out);
+    write(at, None, &Body::Summary(Summary::Run(Box::new(body))), out);
 }
 
 /// Appends the `summary` line of a recording that was shown; `exit` is the exit code of the program.
@@ -207,7 +206,7 @@ fn message_body(
         fields: reading.json(message, style.secrets).and_then(object),
         notes,
         snap: snapshot.and_then(|snapshot| object(snapshot::json(&snapshot, style.items, style.secrets))),
-        actions: actions(message.done),
+        actions: actions(message),
         origin: Word(message.origin),
         leg: datagram.leg.map(Word),
         link: transits(datagram),
@@ -238,7 +237,7 @@ fn connless_body(
         fields: reading.json(message, style.secrets).and_then(object),
         notes: notes(&message.notes),
         snap: None,
-        actions: actions(message.done),
+        actions: actions(message),
         origin: Word(Origin::Peer),
         leg: None,
         link: Vec::new(),
@@ -285,8 +284,18 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, verbosity: Verbosity) -
     body
 }
 
-fn actions(done: Done) -> Vec<ActionBody<'static>> {
-    let action = done.word().map(|action| ActionBody {
+/// Returns the outcome of a message once for each rule that touched it; once without a rule if none is known.
+fn actions(message: &Message) -> Vec<ActionBody<'static>> {
+    let word = message.done.word();
+    let named = message.rules.iter().map(|name| ActionBody {
+        rule: Some(name.to_string().into()),
+        action: word.clone().unwrap_or_else(|| Action::Pass.to_string()).into(),
+    });
+    let named: Vec<_> = named.collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let action = word.map(|action| ActionBody {
         rule: None,
         action: action.into(),
     });

@@ -103,6 +103,13 @@ impl<'a> Build<'a> {
             let delivered = matches!(done, Done::Placed(action) if action.is_delivered());
             let mut message = self.chunk(&chunk, seq_out, delivered, packet);
             (message.seq, message.done) = (chunk.header.vital, done);
+            if let Some(placed) = datagram
+                .placed
+                .get(index)
+                .filter(|placed| !placed.rules.is_empty())
+            {
+                message.rules = self.decoder.rule_names(&placed.rules);
+            }
             message.at = chunk.end() - chunk.data.len();
             message.data = message.at..chunk.end();
             let claimed = self.claim_notes(chunk.at..chunk.end());

@@ -56,6 +56,8 @@ pub struct Message {
     pub origin: Origin,
     /// The decision about it.
     pub done: Done,
+    /// The names of the rules that touched it, as far as they are known.
+    pub rules: Vec<Arc<str>>,
     /// First byte of its data in the inflated payload of its packet, or in its datagram if it is connless.
     pub at: usize,
     /// The notes of the message.
@@ -121,6 +123,7 @@ impl Message {
             seq_out: None,
             origin: Origin::Peer,
             done: Done::Placed(Action::Pass),
+            rules: Vec::new(),
             at: 0,
             notes: Vec::new(),
             shown: false,
@@ -136,6 +139,19 @@ impl Message {
     #[must_use]
     pub fn snapshot(&self) -> Option<Completed<'_>> {
         self.snapshot.as_deref().map(Retained::view)
+    }
+
+    /// Returns the word shown for its outcome, with the rules that touched it: "hold (slow)". `None` when it was passed on
+    /// without a rule, or ended here.
+    #[must_use]
+    pub fn outcome(&self) -> Option<String> {
+        let word = self.done.word();
+        if self.rules.is_empty() {
+            return word;
+        }
+        let names: Vec<Cow<'_, str>> = self.rules.iter().map(|name| shortened(name)).collect();
+        let word = word.unwrap_or_else(|| Action::Pass.to_string());
+        Some(format!("{word} ({})", names.join("; ")))
     }
 
     /// Returns its place in the inflated payload of its packet, or in its datagram if it is connless.
@@ -157,6 +173,16 @@ impl Message {
         };
         let (id, uuid) = (self.id.unwrap_or_default(), self.uuid);
         MessageId { layer, id, uuid }.to_string().into()
+    }
+}
+
+/// The maximum length of the name of a rule on a line, in characters: one without a name is called by its text.
+const MAX_NAME: usize = 40;
+
+fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MAX_NAME) {
+        None => name.into(),
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()).into(),
     }
 }
 

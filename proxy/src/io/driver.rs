@@ -13,9 +13,9 @@ use std::{
     time::Duration,
 };
 
-use teetap_rules::Program;
+use teetap_rules::{Program, Report};
 use tokio::{
-    sync::{Notify, mpsc, watch},
+    sync::{Notify, mpsc, oneshot, watch},
     task::{spawn_local, yield_now},
     time::{sleep, timeout},
 };
@@ -55,6 +55,8 @@ pub enum Request {
     Command(CommandId, Command),
     /// New rules; `None` = none.
     Program(Option<Arc<Program>>),
+    /// A report about the rules; the receiver may be gone.
+    Report(oneshot::Sender<Report>),
 }
 
 /// The parts of the data thread.
@@ -101,6 +103,8 @@ pub struct Ended {
     pub stats: Stats,
     /// The counters of the sockets.
     pub counters: Counters,
+    /// The rules and link lines, with their effects.
+    pub report: Report,
 }
 
 /// Runs until it is stopped, with the reason that the peers are shown; `None` when a task died of a bug.
@@ -145,6 +149,7 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
     Some(Ended {
         stats: driver.hub.stats(),
         counters: driver.sockets.counters,
+        report: driver.hub.report(),
     })
 }
 
@@ -377,6 +382,9 @@ async fn serve(
                     driver.borrow_mut().handle(Input::Command { id, command });
                 }
                 Request::Program(program) => driver.borrow_mut().handle(Input::Program(program)),
+                Request::Report(sender) => {
+                    let _no_longer_wanted = sender.send(driver.borrow().hub.report());
+                }
             },
         }
     }

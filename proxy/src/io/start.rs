@@ -9,10 +9,10 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use teetap_rules::Program;
+use teetap_rules::{Program, Report};
 use tokio::{
     runtime,
-    sync::{mpsc, watch},
+    sync::{mpsc, oneshot, watch},
     task::LocalSet,
 };
 
@@ -210,6 +210,16 @@ impl Commands {
         let id = CommandId(self.last_command.fetch_add(1, Ordering::Relaxed) + 1);
         self.send(Request::Command(id, command))?;
         Ok(id)
+    }
+
+    /// Returns the rules and link lines with their effects so far. Blocks for the moment that the data thread needs.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn report(&self) -> Result<Report, Busy> {
+        let (sender, receiver) = oneshot::channel();
+        self.send(Request::Report(sender))?;
+        receiver.blocking_recv().map_err(|_| Busy)
     }
 
     /// Ends the run: CLOSE with `reason` to both legs of every session. Only the first reason counts.

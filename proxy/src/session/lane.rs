@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use teetap_rules::impair::{Channel, Copy, Fate, Lost, Sent};
+use teetap_rules::impair::{Channel, Copy, Fate, Impact, Lost, Sent};
 
 use super::{datagram::Transit, time::Time};
 
@@ -94,6 +94,11 @@ impl Lane {
             });
         }
         transits
+    }
+
+    /// Returns the effects of each link line on the last datagram.
+    pub(crate) fn impacts(&self) -> &[Impact] {
+        self.channel.as_ref().map_or(&[], Channel::impacts)
     }
 
     /// Returns the time at which the next one leaves.

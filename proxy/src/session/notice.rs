@@ -215,6 +215,15 @@ notices! {
         why: Cow<'static, str>,
     } => "cannot inject a message: {why}";
 
+    /// Rules are set. Messages refer to them by their index.
+    RulesSet "rules_set" Info {
+        /// The name of each rule, or its text, in the order in which they are tried.
+        rules: Vec<Box<str>>,
+    } => "{count} set", count = match rules.len() {
+        1 => "1 rule is".to_owned(),
+        count => format!("{count} rules are"),
+    };
+
     /// A rule could not do its action. The message passes without it.
     RuleFailed "rule_failed" Warning {
         /// The name of the rule, or its text.

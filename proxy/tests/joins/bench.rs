@@ -246,6 +246,8 @@ impl Bench {
                     left.push(('S', bytes.to_vec()));
                 }
                 Output::Event(event) => match event.what {
+                    // Every test sets its rules.
+                    What::Notice(Notice::RulesSet { .. }) => {}
                     What::Notice(notice) => self.notices.push(notice),
                     What::Answer(answer) => self.answers.push(answer),
                     What::Datagram(datagram) => {

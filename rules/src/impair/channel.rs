@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::Named;
 use super::draw::{Draws, Key, Purpose};
+use super::impact::Impact;
 use super::line::{DEFAULT_QUEUE, Line, Loss};
 
 /// The maximum number of copies of a datagram.
@@ -24,6 +25,8 @@ pub struct Channel {
     copies: Vec<Copy>,
     /// A buffer.
     others: Vec<Copy>,
+    /// The effects of each line on the last datagram.
+    impacts: Vec<Impact>,
 }
 
 /// A datagram that is sent.
@@ -95,15 +98,18 @@ impl fmt::Display for Lost {
 impl Channel {
     pub(super) fn new(
         opened: u64,
-        lines: impl Iterator<Item = (Arc<Named>, Key)>,
+        lines: impl Iterator<Item = (u16, Arc<Named>, Key)>,
         before: Option<Self>,
     ) -> Self {
         let mut before = before.map_or_else(Vec::new, |before| before.stages);
-        let stages = lines.map(|(named, key)| {
+        let stages = lines.map(|(line, named, key)| {
             let same = |stage: &Stage| stage.named.identity == named.identity;
             match before.iter().position(same) {
-                Some(at) => before.swap_remove(at),
-                None => Stage::new(named, key),
+                Some(at) => Stage {
+                    line,
+                    ..before.swap_remove(at)
+                },
+                None => Stage::new(line, named, key),
             }
         });
         Self {
@@ -111,12 +117,20 @@ impl Channel {
             opened,
             copies: Vec::new(),
             others: Vec::new(),
+            impacts: Vec::new(),
         }
+    }
+
+    /// Returns the effects of each line on the last datagram.
+    #[must_use]
+    pub fn impacts(&self) -> &[Impact] {
+        &self.impacts
     }
 
     /// Returns the fates of a datagram and its duplicates, the datagram itself first.
     pub fn pass(&mut self, sent: &Sent<'_>) -> &[Copy] {
         let since = sent.at.saturating_sub(self.opened);
+        self.impacts.clear();
         self.copies.clear();
         self.copies.push(Copy {
             fate: Fate::Leaves(sent.at),
@@ -132,7 +146,11 @@ impl Channel {
             std::mem::swap(&mut self.copies, &mut self.others);
             let room = MAX_COPIES.saturating_sub(self.others.len());
             for (index, copy) in self.others.drain(..).enumerate() {
+                let before = self.copies.len();
+                let came = copy.clone();
                 stage.pass(copy, (sent, index), index < room, &mut self.copies);
+                let left = self.copies.get(before..).unwrap_or_default();
+                stage.note(index, &came, left, &mut self.impacts);
             }
         }
         for copy in &mut self.copies {
@@ -147,6 +165,8 @@ impl Channel {
 /// A line and its state.
 #[derive(Debug)]
 struct Stage {
+    /// The index of the line in its program.
+    line: u16,
     named: Arc<Named>,
     key: Key,
     /// True in the bad state of the model of Gilbert and Elliott.
@@ -160,8 +180,9 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(named: Arc<Named>, key: Key) -> Self {
+    fn new(line: u16, named: Arc<Named>, key: Key) -> Self {
         Self {
+            line,
             named,
             key,
             is_bad: false,
@@ -208,6 +229,28 @@ impl Stage {
                 self.delay(line, &mut copy, sent.once, draws);
             }
             out.push(copy);
+        }
+    }
+
+    /// Notes the effects on a copy that came and left, as the first of `left`, with its duplicate.
+    fn note(&self, index: usize, came: &Copy, left: &[Copy], impacts: &mut Vec<Impact>) {
+        // A copy that was lost before reaches no line.
+        if matches!(came.fate, Fate::Leaves(_)) {
+            for (copy, duplicate) in left.iter().zip([false, true]) {
+                let impact = Impact {
+                    line: self.line,
+                    copy: u8::try_from(index).unwrap_or(u8::MAX),
+                    duplicate,
+                    lost: match copy.fate {
+                        Fate::Lost(lost) => Some(lost),
+                        Fate::Leaves(_) => None,
+                    },
+                    delay: copy.time.saturating_sub(came.time),
+                    overtakes: copy.overtakes && !came.overtakes,
+                    flip: copy.flips.get(came.flips.len()).copied(),
+                };
+                impacts.extend(Some(impact).filter(Impact::is_effect));
+            }
         }
     }
 

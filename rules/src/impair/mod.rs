@@ -9,10 +9,12 @@
 //! | `line` | the parameters of a link line |
 //! | `draw` | random numbers by counter |
 //! | `shape` | the distributions of jitter |
+//! | `impact` | the effect of one line on one datagram, and counts of them |
 //! | `channel` | the state of one direction, and the fate of a datagram |
 
 mod channel;
 mod draw;
+mod impact;
 mod line;
 mod shape;
 #[cfg(test)]
@@ -24,6 +26,7 @@ use std::sync::Arc;
 use teetap_wire::Dir;
 
 pub use channel::{Channel, Copy, Fate, Lost, Sent};
+pub use impact::{Impact, Tally};
 pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Share};
 pub use shape::Shape;
 
@@ -69,16 +72,34 @@ impl Links {
         self.0.is_empty()
     }
 
+    /// Returns the identity of each line.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|named| &*named.identity)
+    }
+
+    /// Returns the index and the text of each line, for each of its directions.
+    pub(crate) fn dirs(&self) -> impl Iterator<Item = (usize, &str, Dir)> {
+        let lines = self.0.iter().enumerate();
+        lines.flat_map(|(at, named)| {
+            let dirs = [Dir::C2s, Dir::S2c].into_iter();
+            let dirs = dirs.filter(|dir| named.line.dirs.has(*dir));
+            dirs.map(move |dir| (at, &*named.identity, dir))
+        })
+    }
+
     /// Creates the state of one direction of a session; `None` if no line is about it. `before` is the state under
     /// another program: lines that both have continue where they were.
     #[must_use]
     pub fn open(&self, session: &Opening, dir: Dir, before: Option<Channel>) -> Option<Channel> {
-        let lines: Vec<_> = self.0.iter().filter(|named| named.line.dirs.has(dir)).collect();
+        let lines = (0..).zip(&self.0);
+        let lines: Vec<(u16, _)> = lines.filter(|(_, named)| named.line.dirs.has(dir)).collect();
         if lines.is_empty() {
             return None;
         }
         let key = |named: &Named| Key::new(session.seed, &named.identity, session.session, dir);
-        let lines = lines.into_iter().map(|named| (Arc::clone(named), key(named)));
+        let lines = lines
+            .into_iter()
+            .map(|(at, named)| (at, Arc::clone(named), key(named)));
         Some(Channel::new(session.at, lines, before))
     }
 }

@@ -41,6 +41,10 @@ pub(super) struct Rules {
 pub(super) struct Rule {
     /// The name, or else the text, followed by its occurrence if it is not the first with that text.
     pub(super) identity: Box<str>,
+    /// The name; `None` if the text identifies it.
+    pub(super) name: Option<Box<str>>,
+    /// The text without the name, in a canonical form.
+    pub(super) text: Box<str>,
     /// The hash of the identity.
     pub(super) hash: u64,
     /// The place in the text.
@@ -60,8 +64,8 @@ pub(super) struct Rule {
     /// The time between two actions of a rule without a condition.
     pub(super) timer: Option<Duration>,
     pub(super) limits: Limits,
-    /// The index of its counts among those that all sessions share.
-    pub(super) shared: Option<usize>,
+    /// True if its counts are those of all sessions together.
+    pub(super) is_global: bool,
     /// The protocols and directions in which it can match.
     reach: Vec<(Proto, Dir)>,
 }
@@ -196,7 +200,6 @@ pub(super) fn compile(
         registry,
         diagnostics: Vec::new(),
         occurrences: BTreeMap::new(),
-        shared: 0,
         seed: None,
     };
     let statements = parse_statements(source)?;
@@ -229,8 +232,6 @@ struct Checker {
     diagnostics: Vec<Diagnostic>,
     /// The number of rules with each identity so far.
     occurrences: BTreeMap<String, u32>,
-    /// The number of rules `per global` so far.
-    shared: usize,
     seed: Option<u64>,
 }
 
@@ -260,6 +261,7 @@ impl Checker {
     /// Checks a rule. `None` if it has an error in a condition.
     fn rule(&mut self, rule: syntax::Rule) -> Option<Rule> {
         let identity = self.identity(&rule);
+        let text = rule.to_string().into();
         let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry);
         let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
         let deeds = when.as_ref().map(|(_, deeds)| &**deeds).unwrap_or_default();
@@ -276,14 +278,13 @@ impl Checker {
         }
         let Modifiers { after, until, .. } = rule.modifiers;
         let [after, until] = [after, until].map(|window| window.map(|expr| self.filter(expr)));
-        let is_shared = rule.modifiers.scope == Some(Scope::Global);
-        let shared = is_shared.then_some(self.shared);
-        self.shared += usize::from(is_shared);
         let (when, deeds) = when?;
         let usual = when.usual_reach(self.registry);
         Some(Rule {
             hash: hash(&identity),
             identity,
+            text,
+            name: rule.name.map(|name| name.text.into()),
             is_passive: rule.actions.iter().all(Action::is_passive),
             actions: rule.actions,
             span: rule.span,
@@ -303,7 +304,7 @@ impl Checker {
                 from: rule.modifiers.from,
                 to: rule.modifiers.to,
             },
-            shared,
+            is_global: rule.modifiers.scope == Some(Scope::Global),
         })
     }
 

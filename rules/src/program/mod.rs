@@ -10,6 +10,7 @@
 //! | `compile` | from text to rules and link lines |
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
+//! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
 //! | `warnings` | warnings about rules that hide others or hold too much |
 //! | `write` | the actions that write fields and messages |
 //! | `state` | the memory of rules about one session, and their decisions |
@@ -18,6 +19,7 @@ mod act;
 mod compile;
 mod profile;
 mod progress;
+mod shared;
 mod state;
 mod warnings;
 mod write;
@@ -32,7 +34,7 @@ use crate::impair::{Channel, Links};
 use crate::verdict::{Decide, RuleId};
 
 pub use profile::{profile, profiles};
-pub use progress::Shared;
+pub use shared::{Hit, Hits, LineReport, Report, RuleReport, Shared};
 
 /// A text and its meaning; cheap to clone.
 #[derive(Clone)]
@@ -89,8 +91,8 @@ pub trait Logic: Send + Sync {
         None
     }
 
-    /// Creates the counts that all sessions share. `before` has those of the program that was set before; rules that
-    /// are in both keep theirs.
+    /// Creates the state that all sessions share. `before` is that of the program that was set before; rules and link
+    /// lines that are in both keep theirs.
     fn share(&self, _before: Shared) -> Shared {
         Shared::default()
     }
@@ -98,6 +100,11 @@ pub trait Logic: Send + Sync {
     /// Returns the link lines; `None` if there are none.
     fn links(&self) -> Option<&Links> {
         None
+    }
+
+    /// Returns the rules in their order, without hits.
+    fn rules(&self) -> Vec<RuleReport> {
+        Vec::new()
     }
 
     /// Returns the name of a rule: its own, or else its text.
@@ -169,7 +176,7 @@ impl Program {
         self.logic.seed()
     }
 
-    /// Creates the counts that all sessions share, see [`Logic::share`].
+    /// Creates the state that all sessions share, see [`Logic::share`].
     #[must_use]
     pub fn share(&self, before: Shared) -> Shared {
         self.logic.share(before)
@@ -180,6 +187,14 @@ impl Program {
     #[must_use]
     pub fn open_link(&self, session: &Opening, dir: Dir, before: Option<Channel>) -> Option<Channel> {
         self.logic.links()?.open(session, dir, before)
+    }
+
+    /// Returns the name of each rule in their order, see [`Logic::rule`].
+    #[must_use]
+    pub fn names(&self) -> Vec<Box<str>> {
+        (0..)
+            .map_while(|id| self.rule(RuleId(id)).map(Box::from))
+            .collect()
     }
 
     /// Returns the name of a rule, see [`Logic::rule`].

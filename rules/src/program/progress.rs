@@ -268,23 +268,3 @@ impl Counts {
 pub(super) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
-
-/// The counts that all sessions of a run share: those of rules `per global`. The caller keeps them beside the sessions.
-#[derive(Debug, Default)]
-pub struct Shared(Vec<(Box<str>, Counts)>);
-
-impl Shared {
-    /// Creates the counts of these rules, with those of `before` that have the same identity.
-    pub(super) fn new<'r>(identities: impl Iterator<Item = &'r str>, mut before: Self) -> Self {
-        let counts = |identity: &str| {
-            let at = before.0.iter().position(|(known, _)| **known == *identity);
-            let counts = at.map(|at| before.0.swap_remove(at).1);
-            (identity.into(), counts.unwrap_or_default())
-        };
-        Self(identities.map(counts).collect())
-    }
-
-    pub(super) fn get(&mut self, at: usize) -> Option<&mut Counts> {
-        self.0.get_mut(at).map(|(_, counts)| counts)
-    }
-}

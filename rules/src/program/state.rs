@@ -9,7 +9,8 @@ use teetap_wire::{Dir, Proto, Seq};
 
 use super::act::{Act, overtake};
 use super::compile::{Rule, Rules};
-use super::progress::{Counts, Progress, Shared, micros, name_hash};
+use super::progress::{Counts, Progress, micros, name_hash};
+use super::shared::{Hit, Hits, RuleReport, Shared};
 use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
@@ -71,8 +72,8 @@ impl Logic for Rules {
     }
 
     fn share(&self, before: Shared) -> Shared {
-        let rules = self.rules.iter().filter(|rule| rule.shared.is_some());
-        Shared::new(rules.map(|rule| &*rule.identity), before)
+        let rules = self.rules.iter().map(|rule| &*rule.identity);
+        Shared::new(rules, self.links.identities(), before)
     }
 
     fn links(&self) -> Option<&Links> {
@@ -81,6 +82,16 @@ impl Logic for Rules {
 
     fn seed(&self) -> Option<u64> {
         self.seed
+    }
+
+    fn rules(&self) -> Vec<RuleReport> {
+        let reports = (0..).zip(&self.rules).map(|(id, rule)| RuleReport {
+            id: RuleId(id),
+            name: rule.name.clone(),
+            text: rule.text.clone(),
+            hits: Hits::default(),
+        });
+        reports.collect()
     }
 
     fn rule(&self, id: RuleId) -> Option<&str> {
@@ -157,11 +168,13 @@ impl State {
                 self.effects.push(Effect::Release { key: rule.hash });
             }
             let decides = acts || rule.is_passive;
-            let turn = match turn(rule, progress, (message, decides), &facts, &mut *shared) {
+            let id = RuleId(id);
+            let counts = shared.counts(id).filter(|_| rule.is_global);
+            let turn = match turn(rule, progress, (message, decides), &facts, counts) {
                 Match::Turn(turn) => turn,
                 Match::NoTurn => {
                     if !has_ended {
-                        overtake(RuleId(id), &rule.actions, &mut verdict);
+                        overtake(id, &rule.actions, &mut verdict);
                     }
                     continue;
                 }
@@ -181,7 +194,6 @@ impl State {
                 (Some(chance), Some(dice)) => dice.below(MILLION) < chance.into(),
                 _ => true,
             };
-            let id = RuleId(id);
             if !has_ended && is_drawn && turn.counts.may_act(&rule.limits, message.at) {
                 let mut act = Act {
                     id,
@@ -197,6 +209,11 @@ impl State {
                     releases,
                 };
                 let done = act.carry_out(&rule.deeds);
+                let hit = Hit {
+                    at: message.at,
+                    session: message.session,
+                };
+                shared.hit(id, hit);
                 has_ended = done.ends;
                 let failed = done.failed.filter(|_| progress.may_remark(message.at));
                 self.effects.extend(failed.map(|why| Effect::Failed {
@@ -249,7 +266,8 @@ impl State {
         if !progress.is_open_at(rule, at.saturating_sub(known.since)) {
             return;
         }
-        let counts = rule.shared.and_then(|at| shared.get(at));
+        let id = RuleId(number);
+        let counts = shared.counts(id).filter(|_| rule.is_global);
         let counts = counts.unwrap_or(&mut progress.counts);
         if !counts.is_turn(&rule.limits, at) {
             return;
@@ -267,7 +285,9 @@ impl State {
             .chance
             .is_none_or(|chance| dice.below(MILLION) < chance.into());
         if is_drawn && counts.may_act(&rule.limits, at) {
-            timed(RuleId(number), &rule.deeds, self.proto, (made, &mut self.effects));
+            let session = self.session;
+            shared.hit(id, Hit { at, session });
+            timed(id, &rule.deeds, self.proto, (made, &mut self.effects));
         }
     }
 }
@@ -297,7 +317,7 @@ fn turn<'a>(
     progress: &'a mut Progress,
     (message, decides): (&Message<'_>, bool),
     facts: &impl Facts,
-    shared: &'a mut Shared,
+    shared: Option<&'a mut Counts>,
 ) -> Match<'a> {
     let is_open = progress.is_open(rule, facts);
     let reaches = rule.reaches(message.proto, message.dir);
@@ -317,8 +337,7 @@ fn turn<'a>(
         rule.when.settle(facts, &mut progress.when, is_match);
         return Match::None;
     }
-    let counts = rule.shared.and_then(|at| shared.get(at));
-    let counts = counts.unwrap_or(&mut progress.counts);
+    let counts = shared.unwrap_or(&mut progress.counts);
     if counts.is_turn(&rule.limits, message.at) {
         Match::Turn(Turn { ordinal, counts })
     } else {

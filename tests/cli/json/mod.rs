@@ -58,6 +58,7 @@ const NOTICES: &[(&str, &str)] = &[
     ("hold_full", r#"{"dir":"s2c"}"#),
     ("link_full", r#"{"dir":"c2s"}"#),
     ("inject_refused", r#"{"why":"the session is not online"}"#),
+    ("rules_set", r#"{"rules":["chatlog","drop when c2s"]}"#),
     (
         "rule_failed",
         r#"{"rule":"shout","why":"the value for `sv_chat.message` is missing"}"#,

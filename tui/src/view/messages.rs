@@ -77,7 +77,7 @@ fn message(decoded: &DecodedEvent, line: &lines::Line, app: &App, theme: Theme) 
             direction.patch(theme.name()),
         ),
     ];
-    if let Some(word) = message.done.word() {
+    if let Some(word) = message.outcome() {
         spans.push(Span::styled(format!("{word} "), theme.warning()));
     }
     spans.push(Span::raw(reading.gist(message, app.style.secrets)));

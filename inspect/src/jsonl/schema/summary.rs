@@ -10,7 +10,7 @@ use teetap_wire::Dir;
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(in crate::jsonl) enum Summary<'a> {
-    Run(SummaryBody<'a>),
+    Run(Box<SummaryBody<'a>>),
     Recording(TallyBody),
 }
 
@@ -31,6 +31,15 @@ pub struct SummaryBody<'a> {
     /// Events that are missing in this output.
     pub lost: u64,
     pub seed: u64,
+    /// The command line for a shell that repeats the run. Missing in lines of older versions, as the next two are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Cow<'a, str>>,
+    /// Missing without rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleEffect<'a>>,
+    /// Missing without link lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LineEffect<'a>>,
     pub exit: u8,
     /// Missing in lines of older versions.
     #[serde(default)]
@@ -41,6 +50,31 @@ pub struct SummaryBody<'a> {
     pub cmd_stopped: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<RecordingBody<'a>>,
+}
+
+/// A rule and its effects.
+#[derive(Serialize, Deserialize)]
+pub struct RuleEffect<'a> {
+    /// Null for a rule without a name.
+    pub name: Option<Cow<'a, str>>,
+    pub text: Cow<'a, str>,
+    /// Messages on which it acted.
+    pub hits: u64,
+    /// Seconds since the start; null when it never acted.
+    pub last_at: Option<f64>,
+    pub last_session: Option<u32>,
+}
+
+/// A link line and its effects in one direction: numbers of datagrams and duplicates.
+#[derive(Serialize, Deserialize)]
+pub struct LineEffect<'a> {
+    pub link: Cow<'a, str>,
+    pub dir: Word<Dir>,
+    pub lost: u64,
+    pub delayed: u64,
+    pub duplicated: u64,
+    pub reordered: u64,
+    pub corrupted: u64,
 }
 
 /// The cause of the end of a run.

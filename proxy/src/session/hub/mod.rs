@@ -6,6 +6,7 @@ mod listening;
 mod sessions;
 mod stats;
 
+use teetap_rules::Report;
 use teetap_wire::{Code, Scratch, Side, is_connless};
 
 use self::{
@@ -139,6 +140,15 @@ impl Hub {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// Returns the rules and link lines with their effects so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let program = self.env.program.as_ref();
+        program
+            .map(|program| program.report(&self.env.shared))
+            .unwrap_or_default()
     }
 
     /// Returns the number of sessions: opening, online or just closed.

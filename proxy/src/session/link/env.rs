@@ -6,8 +6,8 @@ use teetap_rules::{Decide, Made, Opening, Program, RuleId, Shared, impair::Chann
 use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
-    compose::Composer, config::Config, datagram::Placed, ids::SessionId, outbox::Outbox, redirect::Listeners,
-    time::Time,
+    Notice, What, compose::Composer, config::Config, datagram::Placed, ids::SessionId, outbox::Outbox,
+    redirect::Listeners, time::Time,
 };
 
 /// The environment that the hub lends to a session while it handles an input.
@@ -26,6 +26,13 @@ pub(crate) struct Env {
 impl Env {
     /// Sets another program. Rules that are in both keep the counts that all sessions share.
     pub(crate) fn set_program(&mut self, program: Option<Arc<Program>>) {
+        let named = |program: &Option<Arc<Program>>| program.as_ref().map(|program| program.names());
+        let before = named(&self.program).unwrap_or_default();
+        let rules = named(&program).unwrap_or_default();
+        if !(before.is_empty() && rules.is_empty()) {
+            let what = What::Notice(Notice::RulesSet { rules });
+            self.out.event(self.now, None, what);
+        }
         let before = std::mem::take(&mut self.shared);
         let share = |program: &Arc<Program>| program.share(before);
         self.shared = program.as_ref().map(share).unwrap_or_default();

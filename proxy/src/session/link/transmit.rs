@@ -24,9 +24,14 @@ impl Link {
         }
         let (now, seven) = (env.now, self.leg(to).proto == Proto::V7);
         let lane = self.lane(to);
-        env.out.keep(write, |bytes| lane.take(now, bytes, seven, once));
+        let dir = Dir::from_sender(to.other());
+        let shared = &mut env.shared;
+        env.out.keep(write, |bytes| {
+            let transits = lane.take(now, bytes, seven, once);
+            shared.count_impacts(dir, lane.impacts());
+            transits
+        });
         if lane.has_filled() {
-            let dir = Dir::from_sender(to.other());
             self.notice(Notice::LinkFull { dir }, env);
         }
         self.send_late_to(to, now, env);

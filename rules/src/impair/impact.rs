@@ -1,0 +1,66 @@
+//! The effect of one link line on one datagram, and counts of them.
+
+use super::channel::Lost;
+
+/// The effect of one line on a datagram, or on a copy of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Impact {
+    /// The index of the line in its program.
+    pub line: u16,
+    /// The number of the copy among those that reach the line, from 0.
+    pub copy: u8,
+    /// True for the duplicate that the line made of the copy.
+    pub duplicate: bool,
+    /// The cause of a loss; `None` if it passed.
+    pub lost: Option<Lost>,
+    /// The delay in nanoseconds.
+    pub delay: u64,
+    /// True if it overtakes those before it.
+    pub overtakes: bool,
+    /// The bit that was flipped, counted from the lowest bit of the first byte.
+    pub flip: Option<u32>,
+}
+
+impl Impact {
+    /// Returns true if the line changed something.
+    pub(super) const fn is_effect(&self) -> bool {
+        self.duplicate || self.lost.is_some() || self.delay > 0 || self.overtakes || self.flip.is_some()
+    }
+}
+
+/// Numbers of datagrams and duplicates by the effect that a line had on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Lost.
+    pub lost: u64,
+    /// Delayed.
+    pub delayed: u64,
+    /// Duplicates that the line made.
+    pub duplicated: u64,
+    /// Let overtake others.
+    pub reordered: u64,
+    /// With a flipped bit.
+    pub corrupted: u64,
+}
+
+impl Tally {
+    pub(crate) fn count(&mut self, impact: &Impact) {
+        self.lost += u64::from(impact.lost.is_some());
+        self.delayed += u64::from(impact.delay > 0 && impact.lost.is_none());
+        self.duplicated += u64::from(impact.duplicate);
+        self.reordered += u64::from(impact.overtakes);
+        self.corrupted += u64::from(impact.flip.is_some());
+    }
+
+    /// Returns each number with its word.
+    #[must_use]
+    pub const fn counts(&self) -> [(u64, &'static str); 5] {
+        [
+            (self.lost, "lost"),
+            (self.delayed, "delayed"),
+            (self.duplicated, "duplicated"),
+            (self.reordered, "reordered"),
+            (self.corrupted, "corrupted"),
+        ]
+    }
+}

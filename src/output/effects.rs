@@ -1,0 +1,108 @@
+//! The effects of rules and link lines in the summary of a run.
+
+use teetap_inspect::{
+    jsonl::{LineEffect, RuleEffect},
+    row,
+};
+use teetap_proxy::words::Word;
+use teetap_rules::{LineReport, Report, RuleReport};
+use teetap_wire::printable;
+
+use super::counted;
+use crate::run::Summary;
+
+/// The maximum number of rules on lines of their own, and of rules that are listed because they never acted.
+const MAX_LISTED: usize = 50;
+
+/// Returns a line for each rule that acted and each link line that had an effect, a line about those that did not, and
+/// the line that repeats the run; none for a run without rules.
+pub(super) fn lines(summary: &Summary) -> Vec<String> {
+    let Some(report) = summary.report().filter(|report| **report != Report::default()) else {
+        return Vec::new();
+    };
+    let (hit, never): (Vec<_>, Vec<_>) = report.rules.iter().partition(|rule| rule.hits.count > 0);
+    let mut lines: Vec<String> = hit.iter().take(MAX_LISTED).map(|rule| of_rule(rule)).collect();
+    if hit.len() > MAX_LISTED {
+        lines.push(format!("{} more rules acted", hit.len() - MAX_LISTED));
+    }
+    if !never.is_empty() {
+        let names: Vec<_> = never.iter().take(MAX_LISTED).map(|rule| name(rule)).collect();
+        let more = match never.len().checked_sub(MAX_LISTED) {
+            None | Some(0) => String::new(),
+            Some(more) => format!("; and {more} more"),
+        };
+        lines.push(format!("never hit: {}{more}", names.join("; ")));
+    }
+    lines.extend(report.lines.iter().map(of_line));
+    lines.push(format!("repeat: {}", summary.repeat));
+    lines
+        .iter()
+        .map(|line| format!("teetap: {}", printable(line.as_bytes())))
+        .collect()
+}
+
+fn of_rule(rule: &RuleReport) -> String {
+    let last = rule.hits.last.map_or(String::new(), |last| {
+        let (at, session) = (seconds(last.at), last.session);
+        format!(", last at {at:.3} s in session {session}")
+    });
+    format!("rule {}: {}{last}", name(rule), counted(rule.hits.count, "hit"))
+}
+
+fn of_line(line: &LineReport) -> String {
+    let counts = line.tally.counts();
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let counts = if counts.is_empty() {
+        "no effect".to_owned()
+    } else {
+        counts.join(", ")
+    };
+    format!("{}, {}: {counts}", line.text, row::arrow(line.dir, None))
+}
+
+/// Returns the name of a rule, or its text.
+fn name(rule: &RuleReport) -> &str {
+    rule.name.as_deref().unwrap_or(&rule.text)
+}
+
+fn seconds(micros: u64) -> f64 {
+    std::time::Duration::from_micros(micros).as_secs_f64()
+}
+
+/// Returns the effects of rules as JSON.
+pub(super) fn rules(report: &Report) -> Vec<RuleEffect<'_>> {
+    report.rules.iter().map(rule_effect).collect()
+}
+
+fn rule_effect(rule: &RuleReport) -> RuleEffect<'_> {
+    let RuleReport { name, text, hits, .. } = rule;
+    RuleEffect {
+        name: name.as_deref().map(Into::into),
+        text: (&**text).into(),
+        hits: hits.count,
+        last_at: hits.last.map(|last| seconds(last.at)),
+        last_session: hits.last.map(|last| last.session),
+    }
+}
+
+/// Returns the effects of link lines as JSON.
+pub(super) fn links(report: &Report) -> Vec<LineEffect<'_>> {
+    report.lines.iter().map(line_effect).collect()
+}
+
+fn line_effect(line: &LineReport) -> LineEffect<'_> {
+    let LineReport { text, dir, tally } = line;
+    LineEffect {
+        link: (&**text).into(),
+        dir: Word(*dir),
+        lost: tally.lost,
+        delayed: tally.delayed,
+        duplicated: tally.duplicated,
+        reordered: tally.reordered,
+        corrupted: tally.corrupted,
+    }
+}
