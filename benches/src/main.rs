@@ -93,6 +93,8 @@ enum Part {
     Flood,
     /// CPU time per datagram with plain output, a recording, and both
     Watch,
+    /// CPU time per datagram with rules and link lines, and the accuracy of delays
+    Rules,
     /// `teetap grep` over a long recording: MB/s and memory
     Grep,
 }
@@ -155,6 +157,9 @@ fn measure(cli: &Cli, run: &Run, report: &mut Report) -> Result<()> {
     }
     if wanted(Part::Watch) {
         part::watch(run, cli.before.as_deref(), report)?;
+    }
+    if wanted(Part::Rules) {
+        part::rules(run, report)?;
     }
     if wanted(Part::Grep) {
         part::grep(run, cli.megabytes, report)?;

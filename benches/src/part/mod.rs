@@ -5,6 +5,7 @@ mod flood;
 mod grep;
 mod latency;
 mod play;
+mod rules;
 mod sessions;
 mod watch;
 
@@ -24,6 +25,7 @@ pub(crate) use self::flood::measure as flood;
 pub(crate) use self::grep::measure as grep;
 pub(crate) use self::latency::measure as latency;
 pub(crate) use self::play::{Play, play};
+pub(crate) use self::rules::measure as rules;
 pub(crate) use self::sessions::measure as sessions;
 pub(crate) use self::watch::measure as watch;
 
