@@ -28,10 +28,10 @@ const RARE: [&str; 20] = [
     "sv_vote_status",
     "sv_vote_option_add",
     "sv_vote_clear_options",
-    "con_ready",
-    "map_change",
+    "sv_extra_projectile",
+    "sv_tune_params",
     "rcon_line",
-    "input_timing",
+    "sv_team",
     "cl_kill",
     "cl_emoticon",
     "cl_vote",
@@ -39,7 +39,7 @@ const RARE: [&str; 20] = [
     "cl_set_team",
     "rcon_cmd",
     "rcon_auth",
-    "enter_game",
+    "cl_set_spectator_mode",
 ];
 
 /// The delay whose accuracy is measured.
