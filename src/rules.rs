@@ -55,16 +55,16 @@ struct Joined {
 }
 
 impl Rules {
-    /// Reads the texts of `--rule` and the files of `--rules`, in this order; `None` if there are none.
+    /// Reads the texts of options, with their names, and the files of `--rules`, in this order; `None` if there are none.
     ///
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn read(
-        texts: &[String],
+        texts: &[(&str, String)],
         files: &[PathBuf],
         registry: &'static Registry,
     ) -> Result<Option<Self>, Failure> {
-        let mut parts: Vec<Part> = texts.iter().map(|text| Part::typed(text)).collect();
+        let mut parts: Vec<Part> = texts.iter().map(|(name, text)| Part::typed(name, text)).collect();
         for path in files {
             parts.push(Part::read(path).map_err(Failure::usage)?);
         }
@@ -225,9 +225,9 @@ enum Look {
 }
 
 impl Part {
-    fn typed(text: &str) -> Self {
+    fn typed(name: &str, text: &str) -> Self {
         Self {
-            name: "--rule".to_owned(),
+            name: name.to_owned(),
             text: text.to_owned(),
             file: None,
         }
@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     fn rules(texts: &[&str], files: &[PathBuf]) -> Rules {
-        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        let texts: Vec<_> = texts.iter().map(|text| ("--rule", (*text).to_owned())).collect();
         Rules::read(&texts, files, Registry::builtin()).unwrap().unwrap()
     }
 

@@ -97,7 +97,7 @@ pub(crate) struct RunOptions {
 pub(crate) struct RuleOptions {
     /// Add a rule or link line, such as 'link both delay 40ms loss 1%'
     ///
-    /// May be given several times. These come before those of files.
+    /// May be given several times. Options come before files.
     #[arg(
         short,
         long = "rule",
@@ -106,6 +106,24 @@ pub(crate) struct RuleOptions {
         hide_env_values = true
     )]
     pub(crate) rule: Vec<String>,
+
+    /// Add a link line, such as 'both delay 40ms loss 1%'
+    ///
+    /// May be given several times. These come after those of --rule.
+    #[arg(long, value_name = "LINE", env = "TEETAP_LINK", hide_env_values = true)]
+    pub(crate) link: Vec<String>,
+
+    /// Add the link lines of a profile, such as 3g or wifi-bad
+    ///
+    /// May be given several times. Files may define profiles of their own. These come after those of --link.
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        env = "TEETAP_PROFILE",
+        hide_env_values = true
+    )]
+    pub(crate) profile: Vec<String>,
 
     /// Add the rules of a file, and read it again when it changes
     ///
@@ -118,6 +136,19 @@ pub(crate) struct RuleOptions {
         hide_env_values = true
     )]
     pub(crate) files: Vec<PathBuf>,
+}
+
+impl RuleOptions {
+    /// Returns the rules of options as statements, each with the name of its option.
+    pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
+        let rules = self.rule.iter().map(|rule| ("--rule", rule.clone()));
+        let links = self.link.iter().map(|line| ("--link", format!("link {line}")));
+        let profiles = self
+            .profile
+            .iter()
+            .map(|name| ("--profile", format!("use {name:?}")));
+        rules.chain(links).chain(profiles).collect()
+    }
 }
 
 /// Options of every command that prints messages.

@@ -155,7 +155,7 @@ impl Setup {
             until: filters::parse("--until", options.show.until.as_deref(), registry)?,
             fail_on: filters::parse("--fail-on", options.fail_on.as_deref(), registry)?,
         };
-        let rules = Rules::read(&options.rules.rule, &options.rules.files, registry)?;
+        let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)?;
         let program = rules.as_ref().map(Rules::compile).transpose()?;
         let late = if filters.until.is_some() {
             Exit::Timeout

@@ -14,11 +14,13 @@ use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
-pub(crate) const OPTIONS: [&str; 18] = [
+pub(crate) const OPTIONS: [&str; 20] = [
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",
     "RULE",
+    "LINK",
+    "PROFILE",
     "RULES",
     "PROTO",
     "QUIET",

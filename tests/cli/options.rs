@@ -57,6 +57,8 @@ const VALUES: &[(&str, &str)] = &[
     ("listen", ":0"),
     ("seed", "1"),
     ("rule", "drop when c2s"),
+    ("link", "both delay 5ms"),
+    ("profile", "3g"),
     ("rules", "x"),
     ("proto", "0.7"),
     ("filter", "c2s"),
@@ -86,7 +88,7 @@ fn each_command_takes_only_its_own_options() {
         "show-secrets",
         "messages",
     ];
-    let cases: [(&str, Vec<&str>, &[&str]); 10] = [
+    let cases: [(&str, Vec<&str>, &[&str]); 11] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         ("open", [&shown[..], &["from", "to"]].concat(), &["FILE"]),
         (
@@ -110,7 +112,8 @@ fn each_command_takes_only_its_own_options() {
             vec!["dir", "proto", "json", "show-secrets", "messages"],
             &["00"],
         ),
-        ("check", vec!["messages"], &["FILE"]),
+        ("check", vec!["explain", "messages"], &["FILE"]),
+        ("fmt", vec!["check", "write"], &["FILE"]),
         ("completions", vec![], &["bash"]),
         ("man", vec![], &[]),
     ];

@@ -132,3 +132,17 @@ fn statements_are_explained_in_english() {
     );
     assert_eq!(stderr, "");
 }
+
+#[test]
+fn link_lines_and_profiles_have_options_of_their_own() {
+    for (wrong, place) in [
+        (["--link", "both delay 5"], "--> --link:1:17"),
+        (["-p", "cellar"], "--> --profile:1:5"),
+    ] {
+        let args = [&["demo", "-l", ":0"][..], &wrong].concat();
+        let (_, stderr) = run(&args, 2);
+        assert!(stderr.contains(place), "{stderr}");
+    }
+    let right = ["--seconds", "1", "-q", "--link", "both delay 5ms", "-p", "4g"];
+    run(&[&["demo", "-l", ":0"][..], &right].concat(), 0);
+}
