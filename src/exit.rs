@@ -4,14 +4,16 @@
 
 use std::fmt;
 
+use teetap_inspect::EndingBy;
 use teetap_proxy::io::{StartError, input_log::LogError};
+use teetap_rules::End;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Success, a closed stdout included.
     Ok,
-    /// The command of `run`, or the demo, failed; a message matched --fail-on; a replay differs.
+    /// The command of `run`, or the demo, failed; a message matched --fail-on; a rule failed; a replay differs.
     Failed,
     /// The command line.
     Usage,
@@ -23,6 +25,8 @@ pub(crate) enum Exit {
     Damaged,
     /// A bug.
     Internal,
+    /// The action `exit` of a rule: a code from 10 to 99.
+    Rule(u8),
     /// A signal, by its number.
     Signal(u8),
 }
@@ -32,7 +36,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, the demo failed, a replay differs, grep found nothing, or fmt --check a file in another form",
+        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, grep found nothing, or fmt --check a file in another form",
     ),
     (
         "2",
@@ -45,10 +49,20 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("4", "no message matched --until before --timeout or the end"),
     ("5", "a recording or input log is damaged, or cannot be read"),
     ("6", "internal error: a bug in teetap"),
+    ("10-99", "the action `exit` of a rule"),
     ("128+n", "ended by signal n"),
 ];
 
 impl Exit {
+    /// Returns the end that a message or a rule leads to.
+    pub(crate) const fn of(by: &EndingBy) -> Self {
+        match by {
+            EndingBy::Until | EndingBy::Rule(_, End::Exit(0)) => Self::Ok,
+            EndingBy::FailOn | EndingBy::Rule(_, End::Fail(_) | End::Unmet(_)) => Self::Failed,
+            EndingBy::Rule(_, End::Exit(code)) => Self::Rule(*code),
+        }
+    }
+
     /// Returns the exit code of the process.
     pub(crate) const fn code(self) -> u8 {
         match self {
@@ -59,6 +73,7 @@ impl Exit {
             Self::Timeout => 4,
             Self::Damaged => 5,
             Self::Internal => 6,
+            Self::Rule(code) => code,
             Self::Signal(number) => 128 + (number & 0x7f),
         }
     }
@@ -136,6 +151,7 @@ mod tests {
             let code = exit.code().to_string();
             assert!(TABLE.iter().any(|(listed, _)| *listed == code), "{exit:?}");
         }
+        assert_eq!(Exit::Rule(17).code(), 17);
         assert_eq!(Exit::Signal(15).code(), 143);
     }
 }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use teetap_inspect::{DecodedEvent, EndingBy};
+use teetap_inspect::{DecodedEvent, Ending, EndingBy};
 use teetap_proxy::{
     io::{Clock, KernelDrops, Request, Running, Watcher, input_log::Faults, probe::Finding},
     session::{Level, Time},
@@ -103,18 +103,7 @@ impl Live {
         }
         warn_of(&mut self.output, self.clock, input_log);
         check_log(self.log.as_mut(), &mut self.output, self.clock);
-        if exit == Exit::Ok {
-            // The last messages count, too.
-            match self.output.ending() {
-                Some(ending) if ending.by == EndingBy::FailOn => {
-                    (ended_by, exit) = (EndedBy::Message(Arc::clone(ending)), Exit::Failed);
-                }
-                _ if self.output.waits() && !matches!(ended_by, EndedBy::StdoutClosed | EndedBy::User) => {
-                    exit = Exit::Timeout;
-                }
-                _ => {}
-            }
-        }
+        (ended_by, exit) = with_last_messages(ended_by, exit, &self.output);
         let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
         // The last lines come before the summary, also where stdout and stderr are one terminal.
         self.output.flush()?;
@@ -184,11 +173,7 @@ impl Live {
             }
             let read = self.output.flush()?;
             if let Some(ending) = self.output.ending() {
-                let exit = match ending.by {
-                    EndingBy::Until => Exit::Ok,
-                    EndingBy::FailOn => Exit::Failed,
-                };
-                return Ok((EndedBy::Message(Arc::clone(ending)), exit));
+                return Ok(by_ending(ending));
             }
             if let Some((_, exit)) = self.timeout.filter(|(end, _)| self.clock.now() >= *end) {
                 return Ok((EndedBy::Timeout, exit));
@@ -259,6 +244,23 @@ impl Live {
             Level::Warning
         };
         self.output.log(self.clock.now(), level, &finding.to_string());
+    }
+}
+
+fn by_ending(ending: &Arc<Ending>) -> (EndedBy, Exit) {
+    (EndedBy::Ending(Arc::clone(ending)), Exit::of(&ending.by))
+}
+
+/// Returns the end of the run once its last messages are known. A rule counts more than what ended the run, other than
+/// its user or a crash.
+fn with_last_messages(ended_by: EndedBy, exit: Exit, output: &Output) -> (EndedBy, Exit) {
+    let is_left = matches!(ended_by, EndedBy::StdoutClosed | EndedBy::User);
+    let is_final = is_left || matches!(ended_by, EndedBy::Signal(_) | EndedBy::Crash);
+    match output.ending() {
+        Some(ending) if ending.is_by_rule() && !is_final => by_ending(ending),
+        Some(ending) if ending.by == EndingBy::FailOn && exit == Exit::Ok => by_ending(ending),
+        _ if exit == Exit::Ok && output.waits() && !is_left => (ended_by, Exit::Timeout),
+        _ => (ended_by, exit),
     }
 }
 

@@ -12,10 +12,11 @@ use std::{
 use teetap_capture::{Recorded, Run};
 use teetap_inspect::{
     Ending, EndingBy,
-    jsonl::{EndedByBody, EndingBody},
+    jsonl::{EndedByBody, EndingBody, RuleEndingBody},
 };
 use teetap_proxy::{io::Ended, session::Time, words::Word};
-use teetap_rules::Report;
+use teetap_rules::{End, Report};
+use teetap_wire::Dir;
 
 use crate::{child, exit::Exit};
 
@@ -57,8 +58,8 @@ pub(crate) struct Summary {
 pub(crate) enum EndedBy {
     /// A signal, by its number.
     Signal(u8),
-    /// A message.
-    Message(Arc<Ending>),
+    /// A message or a rule.
+    Ending(Arc<Ending>),
     /// The time limit.
     Timeout,
     /// The command of `run` ended.
@@ -83,18 +84,9 @@ impl Summary {
 impl EndedBy {
     /// Returns it as JSON.
     pub(crate) fn body(&self) -> EndedByBody<'_> {
-        let body = |ending: &'_ Ending| EndingBody {
-            at: ending.at.as_secs_f64(),
-            session: ending.session.map(|session| session.0),
-            dir: Word(ending.dir),
-            message: Cow::Owned(ending.message.clone()),
-        };
         match self {
             Self::Signal(signal) => EndedByBody::Signal { signal: *signal },
-            Self::Message(ending) => match ending.by {
-                EndingBy::Until => EndedByBody::Until(body(ending)),
-                EndingBy::FailOn => EndedByBody::FailOn(body(ending)),
-            },
+            Self::Ending(ending) => ending_body(ending),
             Self::Timeout => EndedByBody::Timeout,
             Self::Command => EndedByBody::Command,
             Self::StdoutClosed => EndedByBody::StdoutClosed,
@@ -112,16 +104,46 @@ impl fmt::Display for EndedBy {
             Self::Signal(2) => f.write_str("SIGINT"),
             Self::Signal(15) => f.write_str("SIGTERM"),
             Self::Signal(number) => write!(f, "signal {number}"),
-            Self::Message(ending) => match ending.by {
-                EndingBy::Until => write!(f, "--until: {ending}"),
-                EndingBy::FailOn => write!(f, "--fail-on: {ending}"),
-            },
+            Self::Ending(ending) => write!(f, "{}: {ending}", ending.by),
             Self::Timeout => f.write_str("--timeout"),
             Self::Command => f.write_str("the end of the command"),
             Self::StdoutClosed => f.write_str("closed stdout"),
             Self::Demo => f.write_str("the end of the demo"),
             Self::User => f.write_str("the user"),
             Self::Crash => f.write_str("a crash"),
+        }
+    }
+}
+
+fn ending_body(ending: &Ending) -> EndedByBody<'_> {
+    let (at, session) = (ending.at.as_secs_f64(), ending.session.map(|session| session.0));
+    let message = ending.message.as_ref();
+    let (dir, message) = message
+        .map(|(dir, message)| (Word(*dir), Cow::Borrowed(&**message)))
+        .unzip();
+    let of_message = || EndingBody {
+        at,
+        session,
+        dir: dir.unwrap_or(Word(Dir::C2s)),
+        message: message.clone().unwrap_or_default(),
+    };
+    match &ending.by {
+        EndingBy::Until => EndedByBody::Until(of_message()),
+        EndingBy::FailOn => EndedByBody::FailOn(of_message()),
+        EndingBy::Rule(rule, end) => {
+            let body = |why: Option<&'_ str>| RuleEndingBody {
+                at,
+                session,
+                rule: Cow::Owned(rule.to_string()),
+                why: why.map(|why| Cow::Owned(why.to_owned())),
+                dir,
+                message: message.clone(),
+            };
+            match end {
+                End::Fail(why) => EndedByBody::Fail(body(Some(why))),
+                End::Unmet(why) => EndedByBody::Expect(body(Some(why))),
+                End::Exit(_) => EndedByBody::Exit(body(None)),
+            }
         }
     }
 }

@@ -58,7 +58,7 @@ impl Verdicts {
         };
         let whole = Duration::from_micros(summary.at.0);
         let ending = |by| match &summary.ended_by {
-            EndedBy::Message(ending) if ending.by == by => Some(&**ending),
+            EndedBy::Ending(ending) if ending.by == by => Some(&**ending),
             _ => None,
         };
         let time = |ending: &Ending| Duration::from_micros(ending.at.0);
@@ -96,12 +96,15 @@ impl Verdicts {
     }
 }
 
-/// Returns the outcome of the run itself: that it came to an end of its own.
+/// Returns the outcome of the run itself: it came to an end of its own, and no rule failed it.
 fn of_run(summary: &Summary) -> Outcome {
     match (&summary.ended_by, summary.exit) {
         (EndedBy::Crash, _) => Outcome::Broken("teetap crashed: this is a bug".to_owned()),
         (EndedBy::Signal(_), Exit::Signal(_)) => {
             Outcome::Broken(format!("interrupted by {}", summary.ended_by))
+        }
+        (EndedBy::Ending(ending), exit) if ending.is_by_rule() && exit != Exit::Ok => {
+            Outcome::Failed(format!("{}: {ending}", ending.by))
         }
         _ => Outcome::Passed,
     }

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use teetap_proxy::session::{self, SessionId, State, Time};
+use teetap_proxy::session::{self, Event, SessionId, State, Time};
 use teetap_rules::{
     Filter, RuleId,
     context::{Contexts, MessageView, Names, Needs, PacketView},
@@ -48,7 +48,9 @@ pub struct Decoder {
     reading: Option<Reading>,
     /// The names of the rules that are set.
     rules: Vec<Arc<str>>,
-    /// The first message that matched an expression which ends the run.
+    /// Rules end the run.
+    ends_by_rules: bool,
+    /// The cause of the end of the run.
     ending: Option<Arc<Ending>>,
 }
 
@@ -69,6 +71,7 @@ impl Decoder {
             scratch: None,
             reading: None,
             rules: Vec::new(),
+            ends_by_rules: false,
             ending: None,
         }
     }
@@ -120,6 +123,25 @@ impl Decoder {
         self.choose_needs();
     }
 
+    /// Lets rules end the run. Without it, as in recordings, their notices are as any other.
+    pub fn end_by_rules(&mut self) {
+        self.ends_by_rules = true;
+    }
+
+    /// Takes a notice of a rule that ends the run. It counts more than a message that was waited for.
+    pub(crate) fn on_notice(&mut self, event: &Event) {
+        let may_end = match &self.ending {
+            None => true,
+            Some(ending) => ending.by == EndingBy::Until,
+        };
+        if self.ends_by_rules
+            && may_end
+            && let Some(ending) = Ending::of_rule(event)
+        {
+            self.ending = Some(Arc::new(ending));
+        }
+    }
+
     fn choose_needs(&mut self) {
         let stores = self.contexts.stores();
         let needs = if self.everything {
@@ -131,7 +153,7 @@ impl Decoder {
         self.contexts.set_needs(needs);
     }
 
-    /// Returns the first message that matched an expression which ends the run.
+    /// Returns the cause of the end of the run, once there is one.
     #[must_use]
     pub const fn ending(&self) -> Option<&Arc<Ending>> {
         self.ending.as_ref()
@@ -356,8 +378,8 @@ impl Decoder {
         self.contexts.observe(view, &fields);
         let context = self.contexts.of(view.session);
         message.shown = self.select.decide(view, &fields, context);
-        if let (Some(by), None) = (self.select.ended, &self.ending) {
-            self.ending = Some(Arc::new(ending(by, &message, view)));
+        if let (Some(by), None) = (&self.select.ended, &self.ending) {
+            self.ending = Some(Arc::new(ending(by.clone(), &message, view)));
         }
         message.decoded = message.shown || self.everything;
         if message.decoded {
@@ -398,8 +420,7 @@ fn ending(by: EndingBy, message: &Message, view: &MessageView<'_>) -> Ending {
         by,
         at: Time(view.at),
         session: view.session.map(SessionId),
-        dir: view.dir,
-        message: message.label(view.data).into_owned(),
+        message: Some((view.dir, message.label(view.data).into_owned())),
     }
 }
 

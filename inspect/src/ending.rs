@@ -1,43 +1,98 @@
-//! The message that ends a run, or the reading of a recording.
+//! The message that ends a run, or the reading of a recording, and the rule that ends a run.
 
 use std::fmt;
 
-use teetap_proxy::session::{SessionId, Time};
+use teetap_proxy::session::{Event, Notice, SessionId, Time, What};
+use teetap_rules::End;
 use teetap_wire::Dir;
 
 use crate::row::arrow;
 
-/// A message that matched an expression which ends the run.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// The expression.
+    /// The cause.
     pub by: EndingBy,
-    /// The time of the message.
+    /// The time.
     pub at: Time,
     /// The session; `None` if the message is outside of sessions.
     pub session: Option<SessionId>,
-    /// The direction of the message.
-    pub dir: Dir,
-    /// The name of the message as in lines.
-    pub message: String,
+    /// The direction and the name of the message, as in lines; `None` for a rule without a condition.
+    pub message: Option<(Dir, String)>,
 }
 
-/// An expression that ends a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The cause of the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndingBy {
     /// The expression for a message that is waited for.
     Until,
     /// The expression for a message that must not come.
     FailOn,
+    /// A rule: its name, and the result that it gives to the run.
+    Rule(Box<str>, End),
+}
+
+impl Ending {
+    /// Returns the ending of a rule, if the event is one.
+    pub(crate) fn of_rule(event: &Event) -> Option<Self> {
+        let What::Notice(notice) = &event.what else {
+            return None;
+        };
+        let (rule, end, dir, message) = match notice {
+            Notice::AssertionFailed {
+                rule,
+                expected,
+                why,
+                dir,
+                message,
+            } => {
+                let end = if *expected { End::Unmet } else { End::Fail };
+                (rule, end(why.clone()), dir, message)
+            }
+            Notice::ExitRequested {
+                rule,
+                exit,
+                dir,
+                message,
+            } => (rule, End::Exit(*exit), dir, message),
+            _ => return None,
+        };
+        let message = dir.as_ref().zip(message.as_deref());
+        Some(Self {
+            by: EndingBy::Rule(rule.clone(), end),
+            at: event.at,
+            session: event.session,
+            message: message.map(|(dir, message)| (dir.0, message.to_owned())),
+        })
+    }
+
+    /// Returns true if a rule ends the run.
+    #[must_use]
+    pub const fn is_by_rule(&self) -> bool {
+        matches!(self.by, EndingBy::Rule(..))
+    }
+}
+
+impl fmt::Display for EndingBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Until => f.write_str("--until"),
+            Self::FailOn => f.write_str("--fail-on"),
+            Self::Rule(rule, End::Fail(why) | End::Unmet(why)) => write!(f, "rule {rule:?}: {why}"),
+            Self::Rule(rule, End::Exit(_)) => write!(f, "rule {rule:?}"),
+        }
+    }
 }
 
 impl fmt::Display for Ending {
     /// Formats the message with its place: "sv_chat s→c in session 1 at 3.204 s".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.message, arrow(self.dir, None))?;
-        if let Some(session) = self.session {
-            write!(f, " in session {}", session.0)?;
+        if let Some((dir, message)) = &self.message {
+            write!(f, "{message} {} ", arrow(*dir, None))?;
         }
-        write!(f, " at {:.3} s", self.at.as_secs_f64())
+        if let Some(session) = self.session {
+            write!(f, "in session {} ", session.0)?;
+        }
+        write!(f, "at {:.3} s", self.at.as_secs_f64())
     }
 }

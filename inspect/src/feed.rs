@@ -24,7 +24,7 @@ pub struct DecodedEvent {
     pub selected: bool,
     /// The number of messages of the event that pass the filter.
     pub matches: u64,
-    /// The first message that matched an expression which ends the run, here or before.
+    /// The cause of the end of the run, here or before.
     pub ending: Option<Arc<Ending>>,
 }
 
@@ -48,7 +48,11 @@ impl Decoder {
                 self.set_rules(rules);
                 None
             }
-            What::Notice(_) | What::Answer(_) => None,
+            What::Notice(_) => {
+                self.on_notice(&event);
+                None
+            }
+            What::Answer(_) => None,
         };
         let matches = self.matches() - before;
         DecodedEvent {

@@ -351,6 +351,9 @@ impl fmt::Display for MessageText<'_> {
         if let Some(word) = message.outcome() {
             write!(f, " {word}")?;
         }
+        for mark in &message.marks {
+            write!(f, " #{mark}")?;
+        }
         match message.origin {
             // The direction shows messages between the proxy and one peer already.
             Origin::Peer | Origin::Proxy => {}

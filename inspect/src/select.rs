@@ -83,7 +83,9 @@ impl Select {
             let matches = matcher
                 .as_mut()
                 .is_some_and(|matcher| matcher.matches(view, fields, context));
-            self.ended = self.ended.or(matches.then_some(by));
+            if matches && self.ended.is_none() {
+                self.ended = Some(by);
+            }
         }
         let filter = self.filter.as_mut();
         let shown = filter.is_none_or(|filter| filter.matches(view, fields, context));

@@ -5,6 +5,7 @@
 //! appear here.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use teetap_wire::{Dir, MessageId, Note, Proto, Seq, Side};
@@ -59,8 +60,11 @@ pub trait Decide: Any + Send {
     fn decide(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict;
 
     /// Observes the first copy of a message that passes without a decision: the program does not act in its direction,
-    /// or the direction may not be renumbered yet. See [`Logic::observes`](crate::Logic::observes).
-    fn observe(&mut self, _message: &Message<'_>, _shared: &mut Shared) {}
+    /// or the direction may not be renumbered yet. See [`Logic::observes`](crate::Logic::observes). The verdict passes the
+    /// message unchanged; it has the rules that took part, and marks.
+    fn observe(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {
+        Verdict::PASS
+    }
 
     /// Returns the effects since the last call, in their order. The caller calls it after each datagram and each
     /// [`Self::on_time`].
@@ -86,6 +90,9 @@ pub trait Decide: Any + Send {
     fn on_time(&mut self, _at: u64, _shared: &mut Shared) -> Vec<Made> {
         Vec::new()
     }
+
+    /// Handles the end of the session: no message follows. The caller reads the effects afterwards.
+    fn on_end(&mut self) {}
 }
 
 /// The number of a rule in its program, from 0. [`Program::rule`](crate::Program::rule) returns its name.
@@ -109,6 +116,8 @@ pub struct Verdict {
     pub overtakes: Vec<u32>,
     /// The rules that took part in the decision.
     pub rules: Vec<RuleId>,
+    /// The marks of the message.
+    pub marks: Vec<Arc<str>>,
 }
 
 /// An effect of rules beside what becomes of a message.
@@ -140,6 +149,26 @@ pub enum Effect {
         /// The reason.
         reason: Box<str>,
     },
+    /// The run is to end.
+    End {
+        /// The rule.
+        rule: RuleId,
+        /// The result of the run.
+        end: End,
+        /// The direction and the name of the message that the rule acted on; `None` for a rule without a condition.
+        message: Option<(Dir, Box<str>)>,
+    },
+}
+
+/// The result of a run that a rule ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A failure: the text of `fail`.
+    Fail(Box<str>),
+    /// A failure: the sentence about a message that was expected and did not come.
+    Unmet(Box<str>),
+    /// An exit code: 0, or 10 to 99.
+    Exit(u8),
 }
 
 impl Verdict {
@@ -152,6 +181,7 @@ impl Verdict {
         copies: Vec::new(),
         overtakes: Vec::new(),
         rules: Vec::new(),
+        marks: Vec::new(),
     };
 
     /// Creates a verdict that consists of a fate only.

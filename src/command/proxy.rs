@@ -235,6 +235,7 @@ impl Setup {
     /// Returns the decoder of all watchers: of the output, and of the recording if there is one.
     fn decoder(&self) -> Decoder {
         let mut decoder = decoder(self.style, self.config.registry, &self.filters);
+        decoder.end_by_rules();
         if self.config.events == Events::Odd {
             decoder.ignore_snapshots();
         }

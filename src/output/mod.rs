@@ -50,7 +50,7 @@ pub(crate) struct Output {
     matches: u64,
     /// A message is waited for.
     waits: bool,
-    /// The message that ends the run, if it has come.
+    /// The message or the rule that ends the run, if it has come.
     ending: Option<Arc<Ending>>,
     stdout: Vec<u8>,
     closed: bool,
@@ -185,7 +185,7 @@ impl Output {
         self.waits && self.ending.is_none()
     }
 
-    /// Returns the message that ends the run, if it has come.
+    /// Returns the message or the rule that ends the run, if it has come.
     pub(crate) const fn ending(&self) -> Option<&Arc<Ending>> {
         self.ending.as_ref()
     }
@@ -213,7 +213,7 @@ impl Output {
     /// Takes an event.
     pub(crate) fn event(&mut self, decoded: &DecodedEvent) {
         self.matches += decoded.matches;
-        if self.ending.is_none() {
+        if decoded.ending.is_some() {
             self.ending.clone_from(&decoded.ending);
         }
         let event = &decoded.event;

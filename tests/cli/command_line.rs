@@ -326,7 +326,7 @@ fn a_signal_ends_the_command_too() {
 }
 
 /// Returns the JSON summary and the last line of stderr of a demo that ends with `code`.
-fn ended(options: &[&str], code: i32) -> (serde_json::Value, String) {
+pub(crate) fn ended(options: &[&str], code: i32) -> (serde_json::Value, String) {
     let demo = ["demo", "--json", "--seconds", "2", "-l", ":0"];
     let (stdout, stderr) = run(&[&demo, options].concat(), code);
     let last = json(stdout.lines().last().unwrap());

@@ -56,6 +56,13 @@ fn a_message_that_ends_the_run_passes_one_test_and_fails_the_other() {
         report.contains("<failure message=\"sv_chat s→c in session "),
         "{report}"
     );
+    run(
+        &[&demo[..], &["-r", "stop: fail \"no\" when sv_chat"]].concat(),
+        1,
+    );
+    let report = fs::read_to_string(&file).unwrap();
+    let failure = "<failure message=\"rule &quot;stop&quot;: no: sv_chat s→c in session ";
+    assert!(report.contains(failure), "{report}");
 }
 
 #[test]

@@ -2,9 +2,13 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
 use teetap_kit::binary::{self, place};
 
-use crate::{command_line::NO_SERVER, run, teetap};
+use crate::{
+    command_line::{NO_SERVER, ended},
+    run, teetap,
+};
 
 /// Two errors, and one that only the other text has.
 const WRONG: &str = "link both loss 5\ndrup when c2s\n";
@@ -145,4 +149,86 @@ fn link_lines_and_profiles_have_options_of_their_own() {
     }
     let right = ["--seconds", "1", "-q", "--link", "both delay 5ms", "-p", "4g"];
     run(&[&["demo", "-l", ":0"][..], &right].concat(), 0);
+}
+
+#[test]
+fn rules_end_the_run() {
+    let chat = ["-r", "stop: fail \"the game talks\" when sv_chat"];
+    let (last, line) = ended(&chat, 1);
+    let by = &last["ended_by"];
+    let known = json!({"kind": "fail", "at": by["at"], "session": by["session"], "rule": "stop",
+        "why": "the game talks", "dir": "s2c", "message": "sv_chat"});
+    assert_eq!(*by, known, "{last}");
+    assert!(by["at"].as_f64() > Some(0.0) && by["session"].is_u64(), "{last}");
+    let wanted = " ended by rule \"stop\": the game talks: sv_chat s→c in session ";
+    assert!(line.contains(wanted), "{line}");
+
+    for (code, options) in [
+        (17, &["-r", "exit 17 when sv_chat"][..]),
+        // It counts more than a message that has not come.
+        (0, &["-r", "exit 0 when sv_chat", "--until", "rcon_cmd"]),
+        // Nothing has to be printed.
+        (17, &["-r", "exit 17 when sv_chat", "-q", "-f", "rcon_cmd"]),
+        (17, &["-r", "exit 17 every 300ms"]),
+    ] {
+        let (last, _) = ended(options, code);
+        assert_eq!(last["ended_by"]["kind"], "exit", "{last}");
+    }
+    // Rules that do not match end nothing.
+    let (last, _) = ended(&["-r", "exit 17 when rcon_cmd"], 0);
+    assert_eq!(last["ended_by"]["kind"], "demo", "{last}");
+}
+
+#[test]
+fn an_expectation_that_is_not_met_fails_the_run() {
+    let (last, line) = ended(&["-r", "expect rcon_cmd within 100ms when enter_game"], 1);
+    assert_eq!(last["ended_by"]["kind"], "expect", "{last}");
+    let wanted = ": expected `rcon_cmd` within 0.1 s: it did not come: enter_game c→s in session ";
+    assert!(line.contains(wanted), "{line}");
+    // The sessions end with the run, after the last look at its messages.
+    let (last, line) = ended(&["-r", "expect rcon_cmd within 60s when enter_game"], 1);
+    assert_eq!(last["ended_by"]["kind"], "expect", "{last}");
+    assert!(
+        line.contains(": the session ended first: enter_game c→s in session "),
+        "{line}"
+    );
+    let (last, _) = ended(&["-r", "expect sv_chat within 60s when enter_game"], 0);
+    assert_eq!(last["ended_by"]["kind"], "demo", "{last}");
+}
+
+/// Marks are in lines and in recordings, and what ended a run is a notice when its recording is read.
+#[test]
+fn marks_and_endings_are_kept_in_recordings() {
+    let (_folder, path) = place("run.pcapng");
+    let name = path.to_str().unwrap();
+    let rules = ["-r", "mark talk when sv_chat", "-r", "fail \"stop\" when sv_chat"];
+    let (stdout, _) = run(&[&["demo", "-l", ":0", "-w", name][..], &rules].concat(), 1);
+    assert!(
+        stdout
+            .lines()
+            .any(|line| line.contains(" sv_chat") && line.contains(" #talk ")),
+        "{stdout}"
+    );
+    let (stdout, _) = run(&["open", "--json", name], 0);
+    let lines: Vec<Value> = stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mark = json!({"rule": null, "action": "mark", "mark": "talk"});
+    let is_marked = |line: &&Value| {
+        line["actions"]
+            .as_array()
+            .is_some_and(|actions| actions.contains(&mark))
+    };
+    let messages = |name: &'static str| lines.iter().filter(move |line| line["name"] == name);
+    assert!(messages("sv_chat").count() > 0);
+    assert!(messages("sv_chat").all(|line| is_marked(&line)), "{stdout}");
+    assert!(
+        messages("sv_motd").all(|line| line["actions"] == json!([])),
+        "{stdout}"
+    );
+    assert!(
+        lines.iter().any(|line| line["kind"] == "assertion_failed"),
+        "{stdout}"
+    );
 }

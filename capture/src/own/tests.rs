@@ -129,6 +129,7 @@ fn answers_and_the_rules_place_and_hold_of_a_message_are_read_back() {
     datagram.placed = [
         Placed {
             rules: [RuleId(0), RuleId(u16::MAX)].into(),
+            marks: ["odd".into()].into(),
             sent: Some(SentAt {
                 datagram: 0,
                 at: 3,

@@ -69,11 +69,13 @@ impl Scrubber {
                     *rule = self.text(rule).into();
                 }
             }
-            Notice::RuleFailed { rule, why } | Notice::RuleLog { rule, logged: why } => {
+            Notice::RuleFailed { rule, why }
+            | Notice::RuleLog { rule, logged: why }
+            | Notice::AssertionFailed { rule, why, .. } => {
                 *rule = self.text(rule).into();
                 *why = self.text(why).into();
             }
-            Notice::Held { rule, .. } => *rule = self.text(rule).into(),
+            Notice::Held { rule, .. } | Notice::ExitRequested { rule, .. } => *rule = self.text(rule).into(),
             Notice::InjectRefused { why } | Notice::ResyncRefused { why } => *why = self.text(why).into(),
             Notice::UpstreamSilent { .. }
             | Notice::Candidate

@@ -152,7 +152,7 @@ fn connless(message: MessageBody<'_>) -> Option<Connless> {
         client: message.client?,
         bytes: message.hex?.0,
         cut: cut.map_or(0, |note| note.len),
-        forwarded: message.actions.is_empty(),
+        forwarded: message.actions.iter().all(|action| action.action == "mark"),
         sent: message.hex_out.into_iter().flatten().next().map(|hex| hex.0),
         ends: Ends::default(),
     })

@@ -28,7 +28,7 @@ use teetap_wire::{Flags, Note, printable};
 pub use read::Lines;
 pub use schema::{
     AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, LineEffect, LogBody, NoticeBody, OLDEST,
-    PerDir, RecordingBody, RuleEffect, SessionBody, SummaryBody, VERSION,
+    PerDir, RecordingBody, RuleEffect, RuleEndingBody, SessionBody, SummaryBody, VERSION,
 };
 pub use time::rfc3339;
 use time::seconds;
@@ -284,22 +284,28 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, verbosity: Verbosity) -
     body
 }
 
-/// Returns the outcome of a message once for each rule that touched it; once without a rule if none is known.
+/// Returns the outcome of a message once for each rule that touched it, or once without a rule if none is known; then its
+/// marks.
 fn actions(message: &Message) -> Vec<ActionBody<'static>> {
     let word = message.done.word();
     let named = message.rules.iter().map(|name| ActionBody {
         rule: Some(name.to_string().into()),
         action: word.clone().unwrap_or_else(|| Action::Pass.to_string()).into(),
+        mark: None,
     });
-    let named: Vec<_> = named.collect();
-    if !named.is_empty() {
-        return named;
-    }
-    let action = word.map(|action| ActionBody {
+    let mut actions: Vec<_> = named.collect();
+    let is_unnamed = actions.is_empty();
+    actions.extend(word.filter(|_| is_unnamed).map(|action| ActionBody {
         rule: None,
         action: action.into(),
-    });
-    action.into_iter().collect()
+        mark: None,
+    }));
+    actions.extend(message.marks.iter().map(|mark| ActionBody {
+        rule: None,
+        action: "mark".into(),
+        mark: Some(mark.to_string().into()),
+    }));
+    actions
 }
 
 fn notes(notes: &[Note]) -> Vec<NoteBody> {

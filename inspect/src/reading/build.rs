@@ -109,6 +109,7 @@ impl<'a> Build<'a> {
                 .filter(|placed| !placed.rules.is_empty())
             {
                 message.rules = self.decoder.rule_names(&placed.rules);
+                message.marks.clone_from(&placed.marks);
             }
             message.at = chunk.end() - chunk.data.len();
             message.data = message.at..chunk.end();

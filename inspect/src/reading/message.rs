@@ -58,6 +58,8 @@ pub struct Message {
     pub done: Done,
     /// The names of the rules that touched it, as far as they are known.
     pub rules: Vec<Arc<str>>,
+    /// The marks that rules gave it.
+    pub marks: Box<[Arc<str>]>,
     /// First byte of its data in the inflated payload of its packet, or in its datagram if it is connless.
     pub at: usize,
     /// The notes of the message.
@@ -124,6 +126,7 @@ impl Message {
             origin: Origin::Peer,
             done: Done::Placed(Action::Pass),
             rules: Vec::new(),
+            marks: Box::default(),
             at: 0,
             notes: Vec::new(),
             shown: false,

@@ -1,6 +1,6 @@
 //! The datagram of an event: its bytes as they came in and as they left, and what became of its chunks.
 
-use std::{fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
+use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
 use teetap_rules::{RuleId, impair::Lost};
 use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto, Scratch, Seq, Side};
@@ -243,6 +243,8 @@ pub struct Placed {
     pub action: Action,
     /// The rules that touched it, in their order.
     pub rules: Box<[RuleId]>,
+    /// The marks that rules gave it.
+    pub marks: Box<[Arc<str>]>,
     /// Where its bytes are in what was sent with this event; `None` = not sent now, or not known.
     pub sent: Option<SentAt>,
     /// The number under which it is held; `None` = not held.
@@ -257,8 +259,18 @@ impl Placed {
             seq_out,
             action,
             rules: Box::default(),
+            marks: Box::default(),
             sent: None,
             held: None,
+        }
+    }
+
+    /// Returns it with the rules that touched the chunk, and its marks.
+    pub(crate) fn touched(self, rules: Vec<RuleId>, marks: Vec<Arc<str>>) -> Self {
+        Self {
+            rules: rules.into(),
+            marks: marks.into(),
+            ..self
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
 use teetap_wire::{Dir, Proto, Side};
 
 use super::event::Gone;
-use crate::words::Words;
+use crate::words::{Word, Words};
 
 /// The level of a notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -239,6 +239,32 @@ notices! {
         /// The text of the rule.
         logged: Box<str>,
     } => "rule {rule:?}: {logged}";
+
+    /// A rule has failed the run: `fail`, or a message that it expected did not come.
+    AssertionFailed "assertion_failed" Warning {
+        /// The name of the rule, or its text.
+        rule: Box<str>,
+        /// True if an expected message did not come.
+        expected: bool,
+        /// The text of `fail`, or the sentence about the expected message.
+        why: Box<str>,
+        /// The direction of the message that the rule acted on; `None` for a rule without a condition.
+        dir: Option<Word<Dir>>,
+        /// The name of that message.
+        message: Option<Box<str>>,
+    } => "rule {rule:?} fails the run: {why}";
+
+    /// A rule ends the run with an exit code: `exit`.
+    ExitRequested "exit_requested" Info {
+        /// The name of the rule, or its text.
+        rule: Box<str>,
+        /// The exit code: 0, or 10 to 99.
+        exit: u8,
+        /// The direction of the message that the rule acted on; `None` for a rule without a condition.
+        dir: Option<Word<Dir>>,
+        /// The name of that message.
+        message: Option<Box<str>>,
+    } => "rule {rule:?} ends the run with exit code {exit}";
 
     /// The server is made to send a complete snapshot: acks are removed from the client's inputs.
     Resync "resync" Info

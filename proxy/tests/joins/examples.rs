@@ -2,7 +2,8 @@
 //!
 //! Law: with `pass` in place of the action, every one of these tests would fail; each checks that itself.
 
-use teetap_wire::def::Datum;
+use teetap_proxy::{session::Notice, words::Word};
+use teetap_wire::{Dir, def::Datum};
 
 use crate::bench::{Bench, on_each_kind};
 use crate::facts::{message, set, text};
@@ -340,6 +341,51 @@ fn a_rule_acts_at_times() {
         bench.after(5100, &[&format!("5000: C a1 1{tick}")]);
         bench.is("C a1 keepalive", &["S a0 keepalive"]);
         bench.is(&format!("S a2 1{a}"), &[&format!("C a2 2{a}")]);
+    });
+}
+
+#[test]
+fn rules_end_the_run_and_mark_messages() {
+    let source =
+        "mark odd, fail \"no\" when sv_chat\nexpect sv_motd within 2s when cl_say\nexit 17 when sv_motd";
+    on_each_kind(|bench| {
+        set(bench, source);
+        let (a, hi) = (chat(bench, "a"), say(bench, "hi"));
+        let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
+        bench.is(&format!("S a1 1{a}"), &[&format!("C a1 1{a}")]);
+        let marks = bench.placed.iter().flat_map(|placed| &placed.marks);
+        assert_eq!(marks.map(|mark| &**mark).collect::<Vec<_>>(), ["odd"]);
+        bench.is(&format!("S a1 2{motd}"), &[&format!("C a1 2{motd}")]);
+        bench.is(&format!("C a2 2{hi}"), &[&format!("S a2 2{hi}")]);
+        bench.wait(1999);
+        assert_eq!(bench.notices.len(), 2, "{:?}", bench.notices);
+        bench.wait(1);
+        bench.is(&format!("C a2 3{hi}"), &[&format!("S a2 3{hi}")]);
+        bench.is("C a2 close bye", &["S a2 close bye\0"]);
+        let why = |end| format!("expected `sv_motd` within 2 s: {end}");
+        let failed = |why: &str, expected, dir, name: &str| Notice::AssertionFailed {
+            rule: match expected {
+                true => "expect sv_motd within 2s when cl_say",
+                false => "mark odd, fail \"no\" when sv_chat",
+            }
+            .into(),
+            expected,
+            why: why.into(),
+            dir: Some(Word(dir)),
+            message: Some(name.into()),
+        };
+        let expected = [
+            failed("no", false, Dir::S2c, "sv_chat"),
+            Notice::ExitRequested {
+                rule: "exit 17 when sv_motd".into(),
+                exit: 17,
+                dir: Some(Word(Dir::S2c)),
+                message: Some("sv_motd".into()),
+            },
+            failed(&why("it did not come"), true, Dir::C2s, "cl_say"),
+            failed(&why("the session ended first"), true, Dir::C2s, "cl_say"),
+        ];
+        assert_eq!(bench.notices, expected, "{:?}", bench.kind);
     });
 }
 

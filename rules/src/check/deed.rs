@@ -25,6 +25,14 @@ pub(crate) enum Deed {
     Make(Box<Template>),
     /// `log`; `None` for the name of the message.
     Log(Option<Box<[LogPart]>>),
+    /// `mark`; `None` for the name of the rule.
+    Mark(Option<std::sync::Arc<str>>),
+    /// `fail`
+    Fail(Box<str>),
+    /// `expect`: the index among those of the rule.
+    Expect(usize),
+    /// `exit`
+    Exit(u8),
 }
 
 impl Deed {
@@ -38,7 +46,8 @@ impl Deed {
                 template.dir.is_some() && values.all(|value| matches!(value, Value::Fixed(_)))
             }
             Self::Log(Some(parts)) => parts.iter().all(|part| matches!(part, LogPart::Text(_))),
-            Self::Set(_) | Self::Replace(_) | Self::Log(None) => false,
+            Self::Fail(_) | Self::Expect(_) | Self::Exit(_) => true,
+            Self::Set(_) | Self::Replace(_) | Self::Log(None) | Self::Mark(_) => false,
         }
     }
 }
@@ -114,13 +123,17 @@ pub(crate) fn check_rule(
         };
         checker.narrow(parts);
     }
-    let deeds = actions.iter().filter_map(|action| checker.deed(action)).collect();
+    let mut expects = 0;
+    let deeds = actions
+        .iter()
+        .filter_map(|action| checker.deed(action, &mut expects))
+        .collect();
     (checker.program, deeds, checker.diagnostics)
 }
 
 impl Checker<'static> {
-    /// Checks an action. `None` if it has an error.
-    fn deed(&mut self, action: &syntax::Action) -> Option<Deed> {
+    /// Checks an action. `None` if it has an error. `expects` is the number of expectations before it.
+    fn deed(&mut self, action: &syntax::Action, expects: &mut usize) -> Option<Deed> {
         Some(match action {
             syntax::Action::Set(assigns) => {
                 let assigns: Vec<_> = assigns.iter().map(|assign| self.assign(assign)).collect();
@@ -132,6 +145,13 @@ impl Checker<'static> {
                 Some(template) => Some(self.log(template)?),
                 None => None,
             }),
+            syntax::Action::Mark(id) => Deed::Mark(id.as_ref().map(|id| id.text.as_str().into())),
+            syntax::Action::Fail(why) => Deed::Fail(why.as_str().into()),
+            syntax::Action::Expect { .. } => {
+                *expects += 1;
+                Deed::Expect(*expects - 1)
+            }
+            syntax::Action::Exit(code) => Deed::Exit(*code),
             plain => Deed::Plain(plain.clone()),
         })
     }

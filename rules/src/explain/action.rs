@@ -78,7 +78,15 @@ pub(super) fn sentence(action: &Action, has_message: bool) -> String {
         Action::Make(made) => make(made, has_message),
         Action::Log(None) => "report it in the log".to_owned(),
         Action::Log(Some(template)) => format!("report the text {}", text(template)),
-        Action::Mark => "mark it with the rule".to_owned(),
+        Action::Mark(None) => "mark it with the rule".to_owned(),
+        Action::Mark(Some(id)) => format!("mark it with `{}`", id.text),
+        Action::Fail(why) => format!("end the run as failed, because \"{}\"", why.escape_debug()),
+        Action::Expect { expected, within } => format!(
+            "end the run as failed, unless within {} {}",
+            shown(*within),
+            clause(expected)
+        ),
+        Action::Exit(code) => format!("end the run with exit code {code}"),
         Action::Close { side, reason } => {
             let side = match side {
                 None => "close both legs",

@@ -2,18 +2,25 @@
 
 use std::time::Duration;
 
+use teetap_wire::Dir;
+
 use crate::check::Deed;
 use crate::dice::Dice;
 use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
 use crate::syntax::Action;
-use crate::verdict::{Effect, Fate, Message, Order, RuleId, Verdict};
+use crate::verdict::{Effect, End, Fate, Message, Order, RuleId, Verdict};
+
+/// The maximum length of a mark that is the name of its rule, in characters.
+const MAX_MARK: usize = 64;
 
 /// A rule that acts on a message.
 pub(super) struct Act<'a, F> {
     pub(super) id: RuleId,
     /// The key of the messages that the rule holds.
     pub(super) key: u64,
+    /// The name of the rule.
+    pub(super) name: &'a str,
     pub(super) message: &'a Message<'a>,
     pub(super) facts: &'a F,
     /// The length of the id before the fields, in bytes.
@@ -36,6 +43,8 @@ pub(super) struct Done {
     pub(super) ends: bool,
     /// The reason why an action changed nothing.
     pub(super) failed: Option<String>,
+    /// The expectations that begin, by their index in the rule.
+    pub(super) expects: Vec<usize>,
 }
 
 impl<F: Facts> Act<'_, F> {
@@ -45,29 +54,40 @@ impl<F: Facts> Act<'_, F> {
         let mut done = Done {
             ends: false,
             failed: None,
+            expects: Vec::new(),
         };
         for deed in deeds {
-            let result = match deed {
-                Deed::Plain(action) => {
-                    self.add(action);
-                    done.ends = action.ends();
-                    Ok(())
-                }
-                Deed::Set(assigns) => self.set(assigns),
-                Deed::Replace(replace) => self.replace(replace),
-                Deed::Make(template) => self.make(template),
-                Deed::Log(parts) => {
-                    let text = self.text(parts.as_deref());
-                    self.effects.push(Effect::Log { rule: self.id, text });
-                    Ok(())
-                }
-            };
+            let result = self.deed(deed, &mut done);
             done.failed = done.failed.or(result.err());
             if done.ends {
                 break;
             }
         }
         done
+    }
+
+    fn deed(&mut self, deed: &Deed, done: &mut Done) -> Result<(), String> {
+        match deed {
+            Deed::Plain(action) => {
+                self.add(action);
+                done.ends = action.ends();
+            }
+            Deed::Set(assigns) => return self.set(assigns),
+            Deed::Replace(replace) => return self.replace(replace),
+            Deed::Make(template) => return self.make(template),
+            Deed::Log(parts) => {
+                let text = self.text(parts.as_deref());
+                self.effects.push(Effect::Log { rule: self.id, text });
+            }
+            Deed::Mark(id) => {
+                let name = || self.name.chars().take(MAX_MARK).collect::<String>().into();
+                self.verdict.marks.push(id.clone().unwrap_or_else(name));
+            }
+            Deed::Fail(why) => self.end(End::Fail(why.clone())),
+            Deed::Exit(code) => self.end(End::Exit(*code)),
+            Deed::Expect(index) => done.expects.push(*index),
+        }
+        Ok(())
     }
 
     fn add(&mut self, action: &Action) {
@@ -102,10 +122,24 @@ impl<F: Facts> Act<'_, F> {
                 let reason = reason.as_str().into();
                 self.effects.push(Effect::Close { side, reason });
             }
-            Action::Mark => {}
             // They have deeds of their own.
-            Action::Set(_) | Action::Replace(_) | Action::Make(_) | Action::Log(_) => {}
+            Action::Set(_)
+            | Action::Replace(_)
+            | Action::Make(_)
+            | Action::Log(_)
+            | Action::Mark(_)
+            | Action::Fail(_)
+            | Action::Expect { .. }
+            | Action::Exit(_) => {}
         }
+    }
+
+    fn end(&mut self, end: End) {
+        self.effects.push(Effect::End {
+            rule: self.id,
+            end,
+            message: Some(described(self.facts)),
+        });
     }
 
     /// Returns a random time up to `end`, included.
@@ -140,6 +174,12 @@ impl<F: Facts> Act<'_, F> {
             left -= 1;
         }
     }
+}
+
+/// Returns the direction and the name of a message.
+pub(super) fn described(facts: &impl Facts) -> (Dir, Box<str>) {
+    let name = facts.subject().def.map_or("unknown", |def| &def.name);
+    (facts.dir(), name.into())
 }
 
 /// Lets a message that matches a rule overtake one that the rule holds.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use teetap_wire::def::{Def, Registry};
 use teetap_wire::{Dir, Proto};
 
+use super::expect::Expected;
 use super::profile::Profiles;
 use crate::check::Deed;
 use crate::context::{Names, Needs, Players, Stores};
@@ -29,6 +30,8 @@ pub(super) struct Rules {
     pub(super) measures: bool,
     /// True if a condition needs notes.
     pub(super) inspects: bool,
+    /// True if a rule expects messages.
+    pub(super) expects: bool,
     /// The empty stores of snapshots; none if snapshots are not needed.
     pub(super) stores: Stores,
     pub(super) links: Links,
@@ -59,6 +62,8 @@ pub(super) struct Rule {
     pub(super) until: Option<Filter>,
     /// The condition that releases what it holds.
     pub(super) release: Option<Filter>,
+    /// The messages that it expects, one for each `expect`.
+    pub(super) expects: Box<[Expected]>,
     /// True if it changes no message and no number.
     pub(super) is_passive: bool,
     /// The time between two actions of a rule without a condition.
@@ -118,19 +123,23 @@ impl Rule {
 
     /// Returns all its conditions.
     fn filters(&self) -> impl Iterator<Item = &Filter> {
+        std::iter::once(&self.when).chain(self.others())
+    }
+
+    /// Returns its conditions on other messages than those that it acts on.
+    fn others(&self) -> impl Iterator<Item = &Filter> {
         let others = [&self.after, &self.until, &self.release];
-        std::iter::once(&self.when).chain(others.into_iter().flatten())
+        let expects = self.expects.iter().map(|expected| &expected.filter);
+        others.into_iter().flatten().chain(expects)
     }
 
     /// Returns true if messages of this direction change what it remembers.
     fn listens(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
-        let windows = [&self.after, &self.until, &self.release];
         self.filters()
             .any(|filter| filter.remembers_in(registry, proto, dir))
-            || windows
-                .into_iter()
-                .flatten()
-                .any(|window| window.usual_reach(registry).dir(proto, dir))
+            || self
+                .others()
+                .any(|other| other.usual_reach(registry).dir(proto, dir))
     }
 }
 
@@ -177,6 +186,7 @@ impl Rules {
             needs,
             measures: any(Filter::needs_trips),
             inspects: any(Filter::needs_notes),
+            expects: rules.iter().any(|rule| !rule.expects.is_empty()),
             stores: if needs.follows_any() {
                 stores.clone()
             } else {
@@ -276,6 +286,7 @@ impl Checker {
             self.diagnostics
                 .push(Diagnostic::new(Code::Repeated, rule.span, what));
         }
+        let expects = self.expects(&rule.actions);
         let Modifiers { after, until, .. } = rule.modifiers;
         let [after, until] = [after, until].map(|window| window.map(|expr| self.filter(expr)));
         let (when, deeds) = when?;
@@ -294,6 +305,7 @@ impl Checker {
             after: open(after)?,
             until: open(until)?,
             release: open(release)?,
+            expects: expects?,
             timer,
             limits: Limits {
                 chance: rule.modifiers.chance,
@@ -306,6 +318,20 @@ impl Checker {
             },
             is_global: rule.modifiers.scope == Some(Scope::Global),
         })
+    }
+
+    /// Checks the expectations of a rule. `None` if one has an error.
+    fn expects(&mut self, actions: &[Action]) -> Option<Box<[Expected]>> {
+        let expected = |action: &Action| match action {
+            Action::Expect { expected, within } => Some((expected.clone(), *within)),
+            _ => None,
+        };
+        let checked: Vec<_> = actions
+            .iter()
+            .filter_map(expected)
+            .map(|(expr, within)| self.filter(expr).map(|filter| Expected { filter, within }))
+            .collect();
+        checked.into_iter().collect()
     }
 
     fn filter(&mut self, expr: Expr) -> Option<Filter> {

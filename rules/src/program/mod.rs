@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `act` | from actions to a verdict |
 //! | `compile` | from text to rules and link lines |
+//! | `expect` | messages that have to come in time |
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
 //! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
@@ -17,6 +18,7 @@
 
 mod act;
 mod compile;
+mod expect;
 mod profile;
 mod progress;
 mod shared;

@@ -15,6 +15,7 @@ use crate::filter::Filter;
 use crate::syntax::{Every, Max};
 
 use super::compile::{Limits, Rule};
+use super::expect::{Expecting, Unmet};
 
 /// The time between two notices about the failures of a rule, in microseconds.
 const REMARK: u64 = 1_000_000;
@@ -34,6 +35,8 @@ pub(super) struct Progress {
     release: Memory,
     /// The time of the next action of a rule without a condition.
     pub(super) next: Option<u64>,
+    /// One for each expectation of the rule.
+    expecting: Box<[Expecting]>,
 }
 
 /// An expression that held for a message once, or not yet.
@@ -71,6 +74,7 @@ impl Progress {
             failed: None,
             release: rule.release.as_ref().map(Filter::memory).unwrap_or_default(),
             next: None,
+            expecting: rule.expects.iter().map(Expecting::new).collect(),
         }
     }
 
@@ -107,7 +111,55 @@ impl Progress {
                 fresh.release
             },
             next: self.next.filter(|_| to.timer.is_some()),
+            expecting: if is_same_expected(from, to) {
+                self.expecting
+            } else {
+                fresh.expecting
+            },
         }
+    }
+
+    /// Begins expectations of the rule, at this time.
+    pub(super) fn expect(
+        &mut self,
+        rule: &Rule,
+        begun: &[usize],
+        at: u64,
+        message: Option<&(Dir, Box<str>)>,
+    ) {
+        for index in begun {
+            if let (Some(expecting), Some(expected)) =
+                (self.expecting.get_mut(*index), rule.expects.get(*index))
+            {
+                expecting.begin(expected, at, message.cloned());
+            }
+        }
+    }
+
+    /// Observes a message for the expectations of the rule.
+    pub(super) fn meet(&mut self, rule: &Rule, facts: &impl Facts) {
+        for (expecting, expected) in self.expecting.iter_mut().zip(&rule.expects) {
+            expecting.observe(expected, facts);
+        }
+    }
+
+    /// Returns the expectations that fail at this time.
+    pub(super) fn late(&mut self, rule: &Rule, at: u64) -> impl Iterator<Item = Unmet> {
+        let expecting = self.expecting.iter_mut().zip(&rule.expects);
+        expecting
+            .flat_map(move |(expecting, expected)| std::iter::from_fn(move || expecting.late(expected, at)))
+    }
+
+    /// Returns the expectations that fail because the session ends.
+    pub(super) fn ended(&mut self, rule: &Rule) -> impl Iterator<Item = Unmet> {
+        let expecting = self.expecting.iter_mut().zip(&rule.expects);
+        expecting.filter_map(|(expecting, expected)| expecting.ended(expected))
+    }
+
+    /// Returns the time at which the rule has something to do without a message.
+    pub(super) fn deadline(&self) -> Option<u64> {
+        let expecting = self.expecting.iter().filter_map(Expecting::deadline);
+        expecting.chain(self.next).min()
     }
 
     /// Observes a message for the window. Returns true if the rule may act on it.
@@ -150,6 +202,15 @@ impl Progress {
     pub(super) fn count(&mut self, facts: &impl Facts) -> u64 {
         self.ordinals.count(Name::of(facts), facts.dir())
     }
+}
+
+fn is_same_expected(one: &Rule, other: &Rule) -> bool {
+    one.expects.len() == other.expects.len()
+        && one
+            .expects
+            .iter()
+            .zip(&other.expects)
+            .all(|(one, other)| one.within == other.within && one.filter.remembers_like(&other.filter))
 }
 
 /// Returns true if a rule may act at this age of the session, in microseconds.

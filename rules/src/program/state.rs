@@ -7,7 +7,7 @@ use std::sync::Arc;
 use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq};
 
-use super::act::{Act, overtake};
+use super::act::{Act, described, overtake};
 use super::compile::{Rule, Rules};
 use super::progress::{Counts, Progress, micros, name_hash};
 use super::shared::{Hit, Hits, RuleReport, Shared};
@@ -157,12 +157,14 @@ impl State {
         let rules = Arc::clone(&self.rules);
         let view = view(message, rules.registry);
         self.proto = Some(message.proto);
+        self.fail_late(message.at);
         let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
         self.context.observe(&view, &fields, rules.needs, &rules.stores);
         let facts = self.context.facts(&view, &fields, &self.item);
         let mut verdict = Verdict::PASS;
         let mut has_ended = false;
         for (id, (rule, progress)) in (0..).zip(rules.rules.iter().zip(&mut self.progress)) {
+            progress.meet(rule, &facts);
             let releases = progress.releases(rule, &facts);
             if releases {
                 self.effects.push(Effect::Release { key: rule.hash });
@@ -198,6 +200,7 @@ impl State {
                 let mut act = Act {
                     id,
                     key: rule.hash,
+                    name: &rule.identity,
                     message,
                     facts: &facts,
                     body: view.body,
@@ -215,6 +218,9 @@ impl State {
                 };
                 shared.hit(id, hit);
                 has_ended = done.ends;
+                if !done.expects.is_empty() {
+                    progress.expect(rule, &done.expects, message.at, Some(&described(&facts)));
+                }
                 let failed = done.failed.filter(|_| progress.may_remark(message.at));
                 self.effects.extend(failed.map(|why| Effect::Failed {
                     rule: id,
@@ -288,6 +294,20 @@ impl State {
             let session = self.session;
             shared.hit(id, Hit { at, session });
             timed(id, &rule.deeds, self.proto, (made, &mut self.effects));
+            let begun: Vec<usize> = (0..rule.expects.len()).collect();
+            progress.expect(rule, &begun, at, None);
+        }
+    }
+
+    /// Fails the expectations whose time is over.
+    fn fail_late(&mut self, at: u64) {
+        if !self.rules.expects {
+            return;
+        }
+        let rules = self.rules.rules.iter().zip(&mut self.progress);
+        for (id, (rule, progress)) in (0..).zip(rules) {
+            let ends = progress.late(rule, at).map(|unmet| unmet.effect(RuleId(id)));
+            self.effects.extend(ends);
         }
     }
 }
@@ -386,8 +406,8 @@ impl Decide for State {
         self.on_message(message, shared, true)
     }
 
-    fn observe(&mut self, message: &Message<'_>, shared: &mut Shared) {
-        self.on_message(message, shared, false);
+    fn observe(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {
+        self.on_message(message, shared, false)
     }
 
     fn effects(&mut self) -> Vec<Effect> {
@@ -395,15 +415,24 @@ impl Decide for State {
     }
 
     fn deadline(&self) -> Option<u64> {
-        self.progress.iter().filter_map(|progress| progress.next).min()
+        self.progress.iter().filter_map(Progress::deadline).min()
     }
 
     fn on_time(&mut self, at: u64, shared: &mut Shared) -> Vec<Made> {
+        self.fail_late(at);
         let mut made = Vec::new();
         for (number, _) in (0..).zip(&Arc::clone(&self.rules).rules) {
             self.on_timer(number, at, shared, &mut made);
         }
         made
+    }
+
+    fn on_end(&mut self) {
+        let rules = self.rules.rules.iter().zip(&mut self.progress);
+        for (id, (rule, progress)) in (0..).zip(rules) {
+            let ends = progress.ended(rule).map(|unmet| unmet.effect(RuleId(id)));
+            self.effects.extend(ends);
+        }
     }
 
     fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {

@@ -10,7 +10,7 @@ use super::act::Act;
 use crate::check::{Assign, Deed, Form, LogPart, Replace, Template};
 use crate::eval::{Facts, Key, Number, Value};
 use crate::syntax::{Action, Quantity};
-use crate::verdict::{Effect, Made, RuleId};
+use crate::verdict::{Effect, End, Made, RuleId};
 
 /// The maximum length of a message that `replace` writes, in bytes: no datagram has more.
 const MAX_EDIT: usize = 1400;
@@ -257,8 +257,21 @@ pub(super) fn timed(
                 let (side, reason) = (*side, reason.as_str().into());
                 effects.push(Effect::Close { side, reason });
             }
-            // The check lets no others be without a message.
-            Deed::Plain(_) | Deed::Set(_) | Deed::Replace(_) | Deed::Log(None) => {}
+            Deed::Fail(why) => effects.push(end(rule, End::Fail(why.clone()))),
+            Deed::Exit(code) => effects.push(end(rule, End::Exit(*code))),
+            // The caller opens expectations. The check lets no others be without a message.
+            Deed::Expect(_)
+            | Deed::Plain(_)
+            | Deed::Set(_)
+            | Deed::Replace(_)
+            | Deed::Log(None)
+            | Deed::Mark(_) => {}
         }
     }
+}
+
+/// Returns the effect of a rule without a condition that ends the run.
+const fn end(rule: RuleId, end: End) -> Effect {
+    let message = None;
+    Effect::End { rule, end, message }
 }

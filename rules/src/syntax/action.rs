@@ -9,9 +9,10 @@ use winnow::combinator::opt;
 use winnow::prelude::*;
 
 use super::argument::{Shown, duration, opt_number, opt_times};
-use super::ast::Expr;
+use super::ast::{Expr, Name};
 use super::change::{Assign, Replace, assigns, replace};
-use super::error::wanted;
+use super::end::{exit, expect, fail};
+use super::error::{MODIFIERS, wanted};
 use super::lex::{Input, Parsed, blank, cut, keyword, text, word};
 use super::made::{Made, inject, message};
 use super::number::Number;
@@ -90,8 +91,19 @@ pub enum Action {
     },
     /// `log "text {value}"`; without a text, the name of the message.
     Log(Option<Template>),
-    /// `mark`: names the rule with the message.
-    Mark,
+    /// `mark`, `mark id`: marks the message with the id, or with the name of the rule.
+    Mark(Option<Name>),
+    /// `fail "text"`
+    Fail(String),
+    /// `expect sv_motd within 5s`
+    Expect {
+        /// The condition on a later message.
+        expected: Expr,
+        /// The time in which it has to come.
+        within: Duration,
+    },
+    /// `exit 10`
+    Exit(u8),
     /// `close client "reason"`
     Close {
         /// The side that gets a CLOSE; `None` for both.
@@ -102,9 +114,9 @@ pub enum Action {
 }
 
 /// All actions.
-const ACTIONS: [&str; 17] = [
+const ACTIONS: [&str; 20] = [
     "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject",
-    "reply", "hold", "pause", "log", "mark", "close",
+    "reply", "hold", "pause", "log", "mark", "close", "fail", "expect", "exit",
 ];
 
 impl Action {
@@ -152,7 +164,15 @@ impl Action {
     /// Returns true if it changes no message and no number.
     #[must_use]
     pub const fn is_passive(&self) -> bool {
-        matches!(self, Self::Log(_) | Self::Mark | Self::Close { .. })
+        matches!(
+            self,
+            Self::Log(_)
+                | Self::Mark(_)
+                | Self::Close { .. }
+                | Self::Fail(_)
+                | Self::Expect { .. }
+                | Self::Exit(_)
+        )
     }
 }
 
@@ -176,7 +196,10 @@ pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
         "hold" => hold(i)?,
         "pause" => pause(i)?,
         "log" => Action::Log(opt_template(i)?),
-        "mark" => Action::Mark,
+        "mark" => Action::Mark(mark(i)?),
+        "fail" => fail(i)?,
+        "expect" => expect(i)?,
+        "exit" => exit(i)?,
         "close" => close(i)?,
         "reorder" => match opt_times(i)? {
             Some(after) => Action::Reorder { after },
@@ -268,6 +291,17 @@ fn patience(i: &mut Input<'_>) -> Parsed<(Duration, bool)> {
     }
     blank(i)?;
     Ok((max, opt(keyword("unordered")).parse_next(i)?.is_some()))
+}
+
+/// Reads the id of `mark`, if there is one: a word that does not continue the rule.
+fn mark(i: &mut Input<'_>) -> Parsed<Option<Name>> {
+    blank(i)?;
+    let id = |(word, _): &(&str, Span)| *word != "when" && !MODIFIERS.contains(word);
+    let id = opt(word.verify(id)).parse_next(i)?;
+    Ok(id.map(|(text, span)| Name {
+        text: text.to_owned(),
+        span,
+    }))
 }
 
 fn close(i: &mut Input<'_>) -> Parsed<Action> {
@@ -363,7 +397,16 @@ impl fmt::Display for Action {
             }
             Self::Log(None) => f.write_str("log"),
             Self::Log(Some(template)) => write!(f, "log {template}"),
-            Self::Mark => f.write_str("mark"),
+            Self::Mark(None) => f.write_str("mark"),
+            Self::Mark(Some(id)) => write!(f, "mark {}", id.text),
+            Self::Fail(why) => {
+                f.write_str("fail ")?;
+                quoted(f, why)
+            }
+            Self::Expect { expected, within } => {
+                write!(f, "expect {expected} within {}", Shown(*within))
+            }
+            Self::Exit(code) => write!(f, "exit {code}"),
             Self::Close { side, reason } => {
                 f.write_str(match side {
                     Some(Side::Client) => "close client",

@@ -8,6 +8,7 @@ mod action;
 mod argument;
 mod ast;
 mod change;
+mod end;
 mod error;
 mod format;
 mod lex;

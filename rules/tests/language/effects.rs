@@ -87,9 +87,14 @@ fn passive_rules_arm_nothing() {
 }
 
 #[test]
-fn mark_names_the_rule() {
-    let (verdict, effects) = outcome("mark when cl_say\ndup when cl_say", &say("x"));
+fn mark_names_the_rule_or_has_a_word() {
+    let source = "mark when cl_say\nodd: mark, mark even, dup when cl_say";
+    let (verdict, effects) = outcome(source, &say("x"));
     assert_eq!((verdict.rules, effects), (vec![RuleId(0), RuleId(1)], vec![]));
+    assert_eq!(
+        verdict.marks.iter().map(|mark| &**mark).collect::<Vec<_>>(),
+        ["mark when cl_say", "odd", "even"]
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@
 
 mod decide;
 mod effects;
+mod ends;
 mod hits;
 mod links;
 mod modifiers;

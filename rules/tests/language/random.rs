@@ -33,8 +33,15 @@ const ACTIONS: &[&str] = &[
     "log",
     "log \"{t}: {n} {.message}\"",
     "mark",
+    "mark odd",
     "close client \"bye\"",
+    "fail \"x\"",
+    "expect sv_chat or cl_say.message == \"b\" within 1s",
+    "exit 12",
 ];
+
+/// The mark of a rule that is added to others.
+const BESIDE: &str = "beside";
 
 const CONDITIONS: &[&str] = &[
     "cl_say",
@@ -122,6 +129,11 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
         .iter()
         .map(|group| group - u32::from(less))
         .collect();
+    let marks = verdict
+        .marks
+        .into_iter()
+        .skip_while(|mark| &**mark == BESIDE)
+        .collect();
     let effects = effects.into_iter().filter_map(|effect| {
         Some(match effect {
             Effect::Failed { rule, why } => Effect::Failed {
@@ -132,6 +144,11 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
                 rule: number(rule)?,
                 text,
             },
+            Effect::End { rule, end, message } => Effect::End {
+                rule: number(rule)?,
+                end,
+                message,
+            },
             other => other,
         })
     });
@@ -139,6 +156,7 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
         fate,
         rules,
         overtakes,
+        marks,
         ..verdict
     };
     (verdict, effects.collect())
@@ -191,6 +209,11 @@ const WORDS: &[&str] = &[
     "}\"",
     "\"",
     "mark",
+    "fail",
+    "expect",
+    "within",
+    "exit",
+    "17",
     "close",
     "client",
     "when",
@@ -234,7 +257,7 @@ proptest! {
         let outcome = run(&first, &order);
         prop_assert_eq!(&run(&program(&source), &order), &outcome, "{}", source);
         // Rules that only look on shift nothing.
-        let beside = program(&format!("log when c2s or s2c\nmark when sv_chat every 2 chance 50%\n{source}"));
+        let beside = program(&format!("log when c2s or s2c\nmark beside when sv_chat every 2 chance 50%\n{source}"));
         let shifted: Vec<_> = run(&beside, &order).into_iter().map(|outcome| renumbered(outcome, 2)).collect();
         prop_assert_eq!(shifted, outcome, "{}", source);
         // The canonical text means the same.

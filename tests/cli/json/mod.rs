@@ -64,6 +64,14 @@ const NOTICES: &[(&str, &str)] = &[
         r#"{"rule":"shout","why":"the value for `sv_chat.message` is missing"}"#,
     ),
     ("rule_log", r#"{"rule":"chatlog","logged":"nameless tee: hi"}"#),
+    (
+        "assertion_failed",
+        r#"{"rule":"joins","expected":true,"why":"expected `sv_motd` within 5 s: it did not come","dir":"c2s","message":"enter_game"}"#,
+    ),
+    (
+        "exit_requested",
+        r#"{"rule":"stop","exit":17,"dir":null,"message":null}"#,
+    ),
     ("resync", "{}"),
     ("resynced", "{}"),
     ("resync_refused", r#"{"why":"the session is not online"}"#),
@@ -342,6 +350,7 @@ fn the_rules_place_and_hold_of_messages_are_of_the_schema_and_read_back() {
     let bytes = [0x10, 0, 1, b't', b'o', b'k', b'n'];
     let most = Placed {
         rules: [RuleId(0), RuleId(u16::MAX)].into(),
+        marks: ["odd".into()].into(),
         sent: Some(SentAt {
             datagram: u16::MAX,
             at: u16::MAX,
@@ -364,7 +373,7 @@ fn the_rules_place_and_hold_of_messages_are_of_the_schema_and_read_back() {
     checker.check(&line);
     assert!(
         line.contains(
-            r#""rules":[0,65535],"sent":{"datagram":65535,"at":65535,"len":65535},"held":4294967295}"#
+            r#""rules":[0,65535],"marks":["odd"],"sent":{"datagram":65535,"at":65535,"len":65535},"held":4294967295}"#
         ),
         "{line}"
     );

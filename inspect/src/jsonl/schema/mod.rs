@@ -12,7 +12,9 @@ use std::{borrow::Cow, net::SocketAddr};
 use serde::{Deserialize, Serialize};
 
 pub use report::{AnswerBody, GapBody, LogBody, NoticeBody};
-pub use summary::{EndedByBody, EndingBody, LineEffect, PerDir, RecordingBody, RuleEffect, SummaryBody};
+pub use summary::{
+    EndedByBody, EndingBody, LineEffect, PerDir, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,
+};
 pub(super) use summary::{ReplayBody, Summary, TallyBody};
 pub(super) use traffic::{ActionBody, HeaderBody, MessageBody, NoteBody, ParentBody, PlacedBody, transits};
 pub use traffic::{DatagramBody, SessionBody};

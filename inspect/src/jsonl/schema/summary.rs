@@ -88,6 +88,12 @@ pub enum EndedByBody<'a> {
     Until(EndingBody<'a>),
     /// A message matched --fail-on.
     FailOn(EndingBody<'a>),
+    /// The action `fail` of a rule.
+    Fail(RuleEndingBody<'a>),
+    /// The action `expect` of a rule, whose message did not come.
+    Expect(RuleEndingBody<'a>),
+    /// The action `exit` of a rule.
+    Exit(RuleEndingBody<'a>),
     Timeout,
     /// The command of `run` ended.
     Command,
@@ -109,6 +115,24 @@ pub struct EndingBody<'a> {
     pub session: Option<u32>,
     pub dir: Word<Dir>,
     pub message: Cow<'a, str>,
+}
+
+/// The rule that ended a run.
+#[derive(Serialize, Deserialize)]
+pub struct RuleEndingBody<'a> {
+    /// Seconds since the start.
+    pub at: f64,
+    pub session: Option<u32>,
+    /// The name of the rule, or its text.
+    pub rule: Cow<'a, str>,
+    /// Missing for `exit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Cow<'a, str>>,
+    /// Missing for a rule without a condition, like the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dir: Option<Word<Dir>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Cow<'a, str>>,
 }
 
 /// The result of recording a run.

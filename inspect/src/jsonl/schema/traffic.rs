@@ -179,6 +179,9 @@ pub(in crate::jsonl) struct ActionBody<'a> {
     /// Null when no rule did it.
     pub(in crate::jsonl) rule: Option<Cow<'a, str>>,
     pub(in crate::jsonl) action: Cow<'a, str>,
+    /// The text of a mark; missing for other actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) mark: Option<Cow<'a, str>>,
 }
 
 /// A datagram.
@@ -371,6 +374,9 @@ pub(in crate::jsonl) struct PlacedBody {
     /// The rules that touched it: their numbers in the program, from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rules: Vec<u16>,
+    /// The marks that rules gave it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<Box<str>>,
     /// The place of its bytes in the datagrams that left; missing when it did not leave now, or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sent: Option<SentBody>,
@@ -396,6 +402,7 @@ impl PlacedBody {
             action: Word(placed.action),
             seq_out: placed.seq_out.map(Seq::get),
             rules: placed.rules.iter().map(|rule| rule.0).collect(),
+            marks: placed.marks.iter().map(|mark| (&**mark).into()).collect(),
             sent: placed.sent.map(|sent| SentBody {
                 datagram: sent.datagram,
                 at: sent.at,
@@ -408,6 +415,7 @@ impl PlacedBody {
     fn placed(&self) -> Placed {
         Placed {
             rules: self.rules.iter().copied().map(RuleId).collect(),
+            marks: self.marks.iter().map(|mark| (&**mark).into()).collect(),
             sent: self.sent.map(|sent| SentAt {
                 datagram: sent.datagram,
                 at: sent.at,

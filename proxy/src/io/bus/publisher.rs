@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering, mpsc};
 
 use super::ring::Counts;
-use crate::session::{Event, What};
+use crate::session::{Event, Notice, What};
 
 /// Bytes of events that may wait for the worker. It looks every few milliseconds; this is a second of 500 Mbit/s, in
 /// which it got no processor.
@@ -34,7 +34,8 @@ impl Publisher {
         if !self.counts.is_watched() {
             return;
         }
-        if self.counts.queued.load(Ordering::Relaxed) >= QUEUE {
+        let room = if ends_run(&event) { 2 * QUEUE } else { QUEUE };
+        if self.counts.queued.load(Ordering::Relaxed) >= room {
             return;
         }
         let size = size_of_event(&event);
@@ -42,6 +43,14 @@ impl Publisher {
         // The worker died of a bug, which ends the run; or a test has none.
         let _no_worker = self.queue.send((self.ordinal, event));
     }
+}
+
+/// Returns true for an event that ends the run: it has room when others are dropped.
+const fn ends_run(event: &Event) -> bool {
+    matches!(
+        event.what,
+        What::Notice(Notice::AssertionFailed { .. } | Notice::ExitRequested { .. })
+    )
 }
 
 /// Bytes that an event takes while it waits.

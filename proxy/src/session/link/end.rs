@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Effect, RuleId};
+use teetap_rules::{Decide, Effect, End, RuleId};
 use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     phase::{CLIENT_SILENT, Phase, SERVER_SILENT},
 };
 use crate::session::{Notice, Origin, State, Time};
+use crate::words::Word;
 
 /// The time for which late datagrams of a closed session are swallowed.
 const LINGER: Duration = Duration::from_secs(2);
@@ -92,9 +93,34 @@ impl Link {
                     }
                 }
                 Effect::Close { side, reason } => self.close(side, reason.as_bytes(), env),
+                Effect::End { rule, end, message } => self.notice_end(rule, end, message, env),
             }
         }
         self.is_closing()
+    }
+
+    /// Reports that a rule ends the run. The caller of the core ends it.
+    fn notice_end(&self, rule: RuleId, end: End, message: Option<(Dir, Box<str>)>, env: &mut Env) {
+        let rule = rule_name(rule, env);
+        let expected = matches!(end, End::Unmet(_));
+        let (dir, message) = message.unzip();
+        let dir = dir.map(Word);
+        let notice = match end {
+            End::Fail(why) | End::Unmet(why) => Notice::AssertionFailed {
+                rule,
+                expected,
+                why,
+                dir,
+                message,
+            },
+            End::Exit(exit) => Notice::ExitRequested {
+                rule,
+                exit,
+                dir,
+                message,
+            },
+        };
+        self.notice(notice, env);
     }
 
     /// How long a peer of this kind lets a message go unacked before it closes; the proxy does the same for what
@@ -166,6 +192,10 @@ impl Link {
         let lingers = env.now + LINGER;
         let last = self.links_end().map_or(lingers, |end| end.min(lingers + LATEST));
         self.phase = Phase::Closing(lingers.max(last));
+        if let Some(rules) = &mut self.rules {
+            rules.on_end();
+        }
+        self.carry_out_effects(env);
         self.report_state(State::Closing, by, reason, env);
     }
 

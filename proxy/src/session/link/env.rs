@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Made, Opening, Program, RuleId, Shared, impair::Channel};
+use teetap_rules::{Decide, Made, Opening, Program, RuleId, Shared, Verdict, impair::Channel};
 use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
@@ -111,6 +111,8 @@ impl Env {
 pub(crate) struct Work {
     pub(crate) composer: Composer,
     pub(crate) placed: Vec<Placed>,
+    /// The chunks of the last datagram that rules looked at without a decision, by their index.
+    pub(crate) touched: Vec<(usize, Verdict)>,
     pub(crate) crossing: Vec<Made>,
     /// Failures of rules in the last datagram.
     pub(crate) failed: Vec<(RuleId, &'static str)>,

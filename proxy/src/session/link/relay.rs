@@ -121,6 +121,7 @@ impl Link {
     /// observe its message if they need it, and nothing more is done to it.
     fn read_chunks(&mut self, frame: Frame<'_>, packet: &Packet<'_>, env: &mut Env) -> bool {
         env.work.missing = 0;
+        env.work.touched.clear();
         if packet.header.flags.contains(Flags::CONTROL) {
             return false;
         }
@@ -136,11 +137,14 @@ impl Link {
         let mut rules = self.rules.as_deref_mut().filter(|_| observes || measures);
         let mut extended = false;
         let mut chunks = packet.chunks();
-        for chunk in chunks.by_ref() {
+        for (index, chunk) in chunks.by_ref().enumerate() {
             let is_first = chunk.header.vital.is_none_or(|u| splice.observe(u));
             if let Some(rules) = &mut rules {
                 if is_first && observes {
-                    rules.observe(&frame.message(&chunk), &mut env.shared);
+                    let verdict = rules.observe(&frame.message(&chunk), &mut env.shared);
+                    if !verdict.rules.is_empty() {
+                        env.work.touched.push((index, verdict));
+                    }
                 }
                 if let Some(u) = chunk.header.vital.filter(|_| measures) {
                     rules.on_sent(frame.now.0, u, chunk.header.resend);
@@ -231,6 +235,7 @@ impl Link {
             placed,
             crossing,
             failed,
+            touched: _,
             missing: _,
         } = &mut env.work;
         composer.clear();
@@ -321,6 +326,7 @@ impl Link {
         let leg = self.leg(from);
         leg.ordinal += 1;
         let ordinal = leg.ordinal;
+        add_touched(packet, &mut env.work);
         self.report_full(Dir::from_sender(from), env);
         let is_odd = odd_ack.is_some() || !packet.notes.is_empty() || env.work.missing > 0;
         let is_worth_it = is_odd || !env.work.placed.is_empty();
@@ -407,4 +413,23 @@ fn rewrite_all(
         placed.clear();
     }
     changed
+}
+
+/// Adds the rules that looked at the messages of a direction that keeps its numbers.
+fn add_touched(packet: &Packet<'_>, work: &mut Work) {
+    let Work { placed, touched, .. } = work;
+    if touched.is_empty() {
+        return;
+    }
+    if placed.is_empty() {
+        placed.extend(packet.chunks().map(|chunk| Placed {
+            sent: as_received(&chunk),
+            ..Placed::new(chunk.header.vital, Action::Pass)
+        }));
+    }
+    for (index, verdict) in touched.drain(..) {
+        if let Some(placed) = placed.get_mut(index) {
+            (placed.rules, placed.marks) = (verdict.rules.into(), verdict.marks.into());
+        }
+    }
 }

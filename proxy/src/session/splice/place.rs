@@ -69,8 +69,7 @@ impl Placing<'_> {
         };
         let message = self.frame.message(chunk);
         if !self.acts {
-            rules.observe(&message, self.shared);
-            return Verdict::PASS;
+            return rules.observe(&message, self.shared);
         }
         let mut verdict = rules.decide(&message, self.shared);
         // What no chunk can carry cannot be sent; the original goes on.
@@ -113,10 +112,11 @@ impl Splice {
             return self.place_loose(chunk, to);
         };
         let placed = if self.mode == Mode::Arming && u.is_behind(self.high) {
+            let mut verdict = Verdict::PASS;
             if self.observe(u)
                 && let Some(rules) = to.rules.as_deref_mut()
             {
-                rules.observe(&to.frame.message(chunk), to.shared);
+                verdict = rules.observe(&to.frame.message(chunk), to.shared);
             }
             let edit = to.rewritten(chunk.data);
             let data = edit.as_deref().unwrap_or(chunk.data);
@@ -130,6 +130,7 @@ impl Splice {
                 sent,
                 ..Placed::new(Some(u), action)
             }
+            .touched(verdict.rules, verdict.marks)
         } else if u == self.u_seen.next() {
             self.place_first(u, chunk, to)
         } else if u.is_behind(self.u_seen) {
@@ -168,7 +169,7 @@ impl Splice {
         if self.hold.is_refusing() || (self.must_queue() && !self.hold.has_room(chunk.data.len())) {
             return Placed::new(None, Action::Refuse);
         }
-        let mut verdict = match self.decided.take() {
+        let verdict = match self.decided.take() {
             Some((at, verdict)) if at == u => verdict,
             _ => to.decide(chunk),
         };
@@ -204,8 +205,7 @@ impl Splice {
             self.copy(&data, true, &verdict.copies, to);
         }
         self.inject_all(&verdict.after, to);
-        placed.rules = std::mem::take(&mut verdict.rules).into();
-        placed
+        placed.touched(verdict.rules, verdict.marks)
     }
 
     /// Numbers a message of S's and sends it; S answers for it. Behind waiting ones it waits too, in custody.
@@ -290,8 +290,7 @@ impl Splice {
         }
         self.copy(data, false, &verdict.copies, to);
         self.inject_all(&verdict.after, to);
-        placed.rules = verdict.rules.into();
-        placed
+        placed.touched(verdict.rules, verdict.marks)
     }
 
     /// Does with a chunk outside the numbering what was decided.

@@ -1,0 +1,113 @@
+//! Expectations: messages that have to come in time.
+//!
+//! Law: a message meets all open expectations of an action, and never the one that it opens. At most [`MAX_OPEN`] are
+//! open for one action; more would be met, or fail, with them.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Duration;
+
+use teetap_wire::Dir;
+
+use crate::eval::{Facts, Memory};
+use crate::filter::Filter;
+use crate::verdict::{Effect, End, RuleId};
+
+use super::progress::micros;
+
+/// The maximum number of expectations that one action has open.
+const MAX_OPEN: usize = 64;
+
+/// `expect sv_motd within 5s`: an action of a rule.
+pub(super) struct Expected {
+    pub(super) filter: Filter,
+    pub(super) within: Duration,
+}
+
+/// The state of an expectation in one session.
+#[derive(Debug, Default)]
+pub(super) struct Expecting {
+    memory: Memory,
+    /// The oldest first.
+    open: VecDeque<Open>,
+}
+
+/// A message that opened an expectation.
+#[derive(Debug)]
+struct Open {
+    /// Microseconds since the start of the run.
+    until: u64,
+    /// The message; `None` for a rule without a condition.
+    message: Option<(Dir, Box<str>)>,
+}
+
+/// The failure of an expectation.
+pub(super) struct Unmet {
+    why: Box<str>,
+    message: Option<(Dir, Box<str>)>,
+}
+
+impl Unmet {
+    /// Returns the effect of the rule that expected the message.
+    pub(super) fn effect(self, rule: RuleId) -> Effect {
+        Effect::End {
+            rule,
+            end: End::Unmet(self.why),
+            message: self.message,
+        }
+    }
+}
+
+impl Expecting {
+    pub(super) fn new(expected: &Expected) -> Self {
+        Self {
+            memory: expected.filter.memory(),
+            open: VecDeque::new(),
+        }
+    }
+
+    /// Opens an expectation at this time.
+    pub(super) fn begin(&mut self, expected: &Expected, at: u64, message: Option<(Dir, Box<str>)>) {
+        if self.open.len() < MAX_OPEN {
+            let until = at.saturating_add(micros(expected.within));
+            self.open.push_back(Open { until, message });
+        }
+    }
+
+    /// Observes a message.
+    pub(super) fn observe(&mut self, expected: &Expected, facts: &impl Facts) {
+        if expected.filter.matches(facts, &mut self.memory) == Some(true) {
+            self.open.clear();
+        }
+    }
+
+    /// Returns the time at which the oldest one fails.
+    pub(super) fn deadline(&self) -> Option<u64> {
+        self.open.front().map(|open| open.until)
+    }
+
+    /// Removes one that fails at this time.
+    pub(super) fn late(&mut self, expected: &Expected, at: u64) -> Option<Unmet> {
+        let open = self.open.pop_front_if(|open| open.until <= at)?;
+        Some(Unmet {
+            why: format!("{expected}: it did not come").into(),
+            message: open.message,
+        })
+    }
+
+    /// Removes all at the end of the session. Returns the oldest.
+    pub(super) fn ended(&mut self, expected: &Expected) -> Option<Unmet> {
+        let open = self.open.drain(..).next()?;
+        Some(Unmet {
+            why: format!("{expected}: the session ended first").into(),
+            message: open.message,
+        })
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { filter, within } = self;
+        write!(f, "expected `{filter}` within {} s", within.as_secs_f64())
+    }
+}

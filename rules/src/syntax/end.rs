@@ -1,0 +1,60 @@
+//! Actions that end the run: `fail`, `expect` and `exit`.
+
+use std::time::Duration;
+
+use winnow::combinator::opt;
+use winnow::prelude::*;
+
+use super::action::Action;
+use super::argument::{duration, measured, opt_number};
+use super::error::wanted;
+use super::lex::{Input, Parsed, blank, cut, keyword, text};
+use super::number::Quantity;
+use super::parse::expression;
+use crate::diagnostic::{Code, Diagnostic};
+
+/// The maximum time in which a message is expected.
+const MAX_WITHIN: Duration = Duration::from_secs(3600);
+
+pub(super) fn fail(i: &mut Input<'_>) -> Parsed<Action> {
+    blank(i)?;
+    match opt(text).parse_next(i)? {
+        Some((why, _)) => Ok(Action::Fail(why)),
+        None => cut(wanted(i, "a text, as in `fail \"no answer\"`")),
+    }
+}
+
+pub(super) fn expect(i: &mut Input<'_>) -> Parsed<Action> {
+    let expected = expression(i)?;
+    blank(i)?;
+    if opt(keyword("within")).parse_next(i)?.is_none() {
+        return cut(wanted(i, "`within`, as in `expect sv_motd within 5s`"));
+    }
+    let Some((value, span)) = opt_number(i)? else {
+        return cut(wanted(i, "a duration, as in `within 5s`"));
+    };
+    let within = duration(value, span)?;
+    if within.is_zero() || within > MAX_WITHIN {
+        let what = format!(
+            "expected more than no time, and at most {} s",
+            MAX_WITHIN.as_secs()
+        );
+        return cut(Diagnostic::new(Code::Impossible, span, what));
+    }
+    Ok(Action::Expect { expected, within })
+}
+
+pub(super) fn exit(i: &mut Input<'_>) -> Parsed<Action> {
+    let Some((value, span)) = opt_number(i)? else {
+        return cut(wanted(i, "an exit code, as in `exit 10`"));
+    };
+    match u8::try_from(measured(value, span, Quantity::Plain)?) {
+        Ok(code @ (0 | 10..=99)) => Ok(Action::Exit(code)),
+        _ => cut(Diagnostic::new(
+            Code::Impossible,
+            span,
+            "expected 0, or an exit code from 10 to 99",
+        )
+        .note("the others are those of teetap itself")),
+    }
+}
