@@ -59,6 +59,7 @@ fn view(at: u64, session: u32, dir: Dir, data: &[u8]) -> MessageView<'_> {
         resend: false,
         delivered: true,
         first: false,
+        leg: None,
         packet: PacketView::default(),
     }
 }

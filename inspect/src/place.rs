@@ -53,6 +53,7 @@ impl<'a> Place<'a> {
             resend: false,
             delivered: false,
             first: false,
+            leg: None,
             packet: self.packet,
         }
     }

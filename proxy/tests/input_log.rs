@@ -52,6 +52,7 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
         proto: None,
         // The peers go on for ever, too.
         patience: Some(Duration::MAX),
+        heals: true,
         events: Events::All,
         registry: Registry::builtin(),
     };

@@ -143,6 +143,11 @@ impl Filter {
         self.mentions(&|path| path.begins("sess", is_rtt))
     }
 
+    /// Returns true if it reads the leg of control messages (`leg`).
+    pub(crate) fn needs_leg(&self) -> bool {
+        self.mentions(&|path| !path.dot && path.starts("leg"))
+    }
+
     /// Returns true if it reads notes (`lint`, `malformed`).
     pub(crate) fn needs_notes(&self) -> bool {
         let is_note = |path: &Path| path.starts("lint") || path.starts("malformed");

@@ -37,4 +37,4 @@ pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use program::{Hit, Hits, LineReport, Logic, Opening, Program, Report, RuleReport, Shared};
 pub use span::Span;
-pub use verdict::{Decide, Effect, End, Fate, Made, Message, Order, PacketFacts, RuleId, Verdict};
+pub use verdict::{Decide, Effect, End, Fate, Form, Made, Message, Order, PacketFacts, RuleId, Verdict};

@@ -21,13 +21,15 @@ pub struct Message<'a> {
     pub dir: Dir,
     /// The protocol of the session's legs.
     pub proto: Proto,
+    /// The kind of packet that contains it.
+    pub form: Form,
     /// True if the message is reliable: sequenced, acked and resent.
     pub vital: bool,
     /// The number from its sender; `None` if the message is not vital.
     pub seq: Option<Seq>,
     /// True if the header marks a retransmission. A first copy has the mark if the one before it was lost.
     pub resend: bool,
-    /// The id, if the first bytes contain one.
+    /// The id of a chunk, if the first bytes contain one.
     pub id: Option<MessageId>,
     /// The message: id and fields, without the chunk header.
     pub data: &'a [u8],
@@ -35,6 +37,18 @@ pub struct Message<'a> {
     pub packet: PacketFacts<'a>,
     /// Microseconds since the start of the run.
     pub at: u64,
+}
+
+/// The kind of packet that contains a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// A packet of chunks.
+    #[default]
+    Chunk,
+    /// A control packet on this leg.
+    Control(Side),
+    /// A datagram outside a connection.
+    Connless,
 }
 
 /// The datagram that contains a message.
@@ -141,6 +155,13 @@ pub enum Effect {
     Release {
         /// The key of [`Fate::Hold`].
         key: u64,
+    },
+    /// Nothing flows for a time, keepalives included; what is sent meanwhile waits.
+    Stall {
+        /// The direction; `None` for both.
+        dir: Option<Dir>,
+        /// The time.
+        for_: Duration,
     },
     /// The session is closed.
     Close {

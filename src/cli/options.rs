@@ -1,6 +1,6 @@
 //! Options: groups that each command flattens into its own arguments, and what they mean for a run.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{ffi::OsString, net::SocketAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum, builder::BoolishValueParser};
 use teetap_capture::Target;
@@ -76,6 +76,12 @@ pub(crate) struct RunOptions {
     /// Its tests are --until, --fail-on, the command, and the run itself. A file that exists is replaced.
     #[arg(long, value_name = "FILE", env = "TEETAP_JUNIT", hide_env_values = true)]
     pub(crate) junit: Option<PathBuf>,
+
+    /// Do not repair the loss of a message that is sent once
+    ///
+    /// That is DDNet's ACCEPT: without it the client does not join, as without the proxy.
+    #[arg(long, env = "TEETAP_NO_HEAL", value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    pub(crate) no_heal: bool,
 
     /// Write every input of the run to a new file, for `teetap replay`
     ///
@@ -267,6 +273,41 @@ pub(crate) struct Protocol {
         hide_env_values = true
     )]
     proto: ProtoChoice,
+}
+
+/// Options and arguments of `teetap torture`.
+#[derive(Debug, Args)]
+pub(crate) struct TortureOptions {
+    #[command(flatten)]
+    pub(crate) json: Json,
+
+    /// End a run after a time, such as 10s, if the client has not joined
+    #[arg(long, value_name = "DUR", default_value = "10s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+
+    /// Make so many runs at once [default: the number of cores]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// Try only messages of this name, such as con_ready; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+
+    /// The seed of random decisions [default: 1]
+    #[arg(long, value_name = "N", value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Write a JUnit report to a file at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// The game server; the port is 8303 when none is given
+    #[arg(value_name = "HOST[:PORT]")]
+    pub(crate) target: teetap_proxy::io::Target,
+
+    /// The client; {addr} becomes the HOST:PORT to connect to, {host} and {port} its parts
+    #[arg(last = true, value_name = "CMD", required = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// Options of `teetap explain`.

@@ -65,6 +65,7 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
             secret: [7; 16],
             proto: None,
             patience: None,
+            heals: true,
             events: Events::All,
             registry: Registry::builtin(),
         },

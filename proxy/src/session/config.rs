@@ -19,6 +19,8 @@ pub struct Config {
     /// The time for which a receiver may leave a message in custody unacked; `None` = as long as the peers'
     /// own kind does, 10 s, DDNet 100 s.
     pub patience: Option<Duration>,
+    /// True if the loss of a message that its sender never repeats is repaired: DDNet's ACCEPT.
+    pub heals: bool,
     /// The events to emit: each costs an allocation on the data path.
     pub events: Events,
     /// The definitions through which the core reads messages.

@@ -1,6 +1,6 @@
 //! The datagram around a chunk, as rules see it.
 
-use teetap_rules::{Message, PacketFacts};
+use teetap_rules::{Form, Message, PacketFacts};
 use teetap_wire::{Chunk, Dir, Flags, Note, Packet, Proto, identify};
 
 use super::{ids::SessionId, time::Time};
@@ -49,6 +49,7 @@ impl<'a> Frame<'a> {
             session: self.session.0,
             dir: self.dir,
             proto: self.proto,
+            form: Form::Chunk,
             vital: chunk.header.vital.is_some(),
             seq: chunk.header.vital,
             resend: chunk.header.resend,

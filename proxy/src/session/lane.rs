@@ -22,6 +22,8 @@ pub(crate) struct Lane {
     queue: Queue,
     /// Datagrams sent so far.
     ordinal: u64,
+    /// Nothing leaves before.
+    stalled: Time,
 }
 
 #[derive(Debug, Default)]
@@ -43,9 +45,14 @@ struct Queue {
 
 impl Lane {
     /// Counts a datagram. Returns true if it can leave at once.
-    pub(crate) fn is_open(&mut self) -> bool {
+    pub(crate) fn is_open(&mut self, now: Time) -> bool {
         self.ordinal += 1;
-        self.channel.is_none() && self.queue.waiting.is_empty()
+        self.channel.is_none() && self.queue.waiting.is_empty() && self.stalled <= now
+    }
+
+    /// Lets nothing leave before a time. A stall that lasts longer stays.
+    pub(crate) fn stall(&mut self, until: Time) {
+        self.stalled = self.stalled.max(until);
     }
 
     /// Takes a counted datagram. Returns what the link did to it and its duplicates, as far as there is something to report.
@@ -61,7 +68,7 @@ impl Lane {
             let transit = Transit::default();
             return self
                 .queue
-                .push(now, (now, bytes), transit, once)
+                .push(now, (self.stalled.max(now), bytes), transit, once)
                 .into_iter()
                 .collect();
         };
@@ -86,7 +93,7 @@ impl Lane {
                     let flipped = flipped(bytes, copy);
                     self.queue.push(
                         now,
-                        (Time(at), flipped.as_deref().unwrap_or(bytes)),
+                        (self.stalled.max(Time(at)), flipped.as_deref().unwrap_or(bytes)),
                         transit,
                         once,
                     )
@@ -103,12 +110,14 @@ impl Lane {
 
     /// Returns the time at which the next one leaves.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.queue.waiting.first_key_value().map(|((at, _), _)| *at)
+        let first = self.queue.waiting.first_key_value();
+        first.map(|((at, _), _)| self.stalled.max(*at))
     }
 
     /// Returns the time at which the last one leaves.
     pub(crate) fn end(&self) -> Option<Time> {
-        self.queue.waiting.last_key_value().map(|((at, _), _)| *at)
+        let last = self.queue.waiting.last_key_value();
+        last.map(|((at, _), _)| self.stalled.max(*at))
     }
 
     /// Takes out the next one that leaves until this time.
@@ -117,7 +126,7 @@ impl Lane {
         let entry = queue
             .waiting
             .first_entry()
-            .filter(|entry| entry.key().0 <= until)?;
+            .filter(|entry| self.stalled.max(entry.key().0) <= until)?;
         let bytes = entry.remove();
         queue.bytes -= bytes.len() + OVERHEAD;
         queue.is_full &= queue.bytes > MAX_WAITING / 2;
@@ -211,7 +220,7 @@ mod tests {
     }
 
     fn send(lane: &mut Lane, at: u64, text: &str) -> Vec<Transit> {
-        lane.is_open();
+        lane.is_open(Time(at));
         lane.take(Time(at), text.as_bytes(), false, false)
     }
 
@@ -225,7 +234,7 @@ mod tests {
     #[test]
     fn datagrams_leave_at_their_time_and_in_order() {
         let mut lane = lane(|line| line.to = Some(Duration::from_millis(10)));
-        assert!(!lane.is_open());
+        assert!(!lane.is_open(Time(9_000)));
         assert_eq!(send(&mut lane, 9_000, "a")[0].delay, Duration::from_millis(5));
         // The line has ended; what is under way still leaves first.
         assert_eq!(send(&mut lane, 11_000, "b")[0].delay, Duration::from_millis(3));
@@ -236,12 +245,28 @@ mod tests {
     }
 
     #[test]
+    fn a_stall_keeps_everything_and_its_order() {
+        let mut lane = lane(|line| line.to = Some(Duration::from_millis(10)));
+        send(&mut lane, 0, "a");
+        lane.stall(Time(3_000_000));
+        lane.stall(Time(2_000_000));
+        // Under way before, and not delayed any more: both wait.
+        assert_eq!(lane.deadline(), Some(Time(3_000_000)));
+        assert_eq!(send(&mut lane, 1_000_000, "b")[0].delay, Duration::from_secs(2));
+        assert_eq!(left(&mut lane, 2_999_999), [""; 0]);
+        assert_eq!(lane.end(), Some(Time(3_000_000)));
+        assert_eq!(left(&mut lane, 3_000_000), ["a", "b"]);
+        assert_eq!(send(&mut lane, 3_000_000, "c"), []);
+        assert_eq!(left(&mut lane, 3_000_000), ["c"]);
+    }
+
+    #[test]
     fn nothing_overtakes_a_datagram_that_leaves_once() {
         let mut lane = lane(|line| {
             let share = Share::WHOLE;
             line.reorder = Some(Reorder { share, gap: 1 });
         });
-        lane.is_open();
+        lane.is_open(Time(0));
         lane.take(Time(0), b"once", false, true);
         assert!(send(&mut lane, 1_000, "ahead")[0].reordered);
         assert_eq!(left(&mut lane, 4_999), [""; 0]);
@@ -253,13 +278,13 @@ mod tests {
         let mut lane = lane(|_| ());
         send(&mut lane, 0, "a");
         lane.channel = None;
-        assert!(!lane.is_open());
+        assert!(!lane.is_open(Time(1_000)));
         assert_eq!(
             lane.take(Time(1_000), b"b", false, false)[0].delay,
             Duration::from_millis(4)
         );
         assert_eq!(left(&mut lane, 5_000), ["a", "b"]);
-        assert!(lane.is_open());
+        assert!(lane.is_open(Time(5_000)));
     }
 
     #[test]

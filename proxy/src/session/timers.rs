@@ -16,6 +16,8 @@ use super::{
 pub(crate) enum Timer {
     Session(SessionId),
     Relay(ClientAddr),
+    /// Messages outside a connection that rules delay.
+    Late,
 }
 
 /// When its owner's alarm is set for, if it is.

@@ -28,6 +28,7 @@ mod refusals;
 mod repeats;
 mod restarts;
 mod resyncs;
+mod ruled;
 mod samples;
 mod servers;
 mod sockets;

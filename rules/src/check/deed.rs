@@ -39,7 +39,9 @@ impl Deed {
     /// Returns true if it is the same without a message.
     pub(crate) fn needs_no_message(&self) -> bool {
         match self {
-            Self::Plain(action) => matches!(action, syntax::Action::Close { .. }),
+            Self::Plain(action) => {
+                matches!(action, syntax::Action::Close { .. } | syntax::Action::Stall(_))
+            }
             Self::Make(template) => {
                 let fields = template.forms.iter().flat_map(|form| &form.fields);
                 let mut values = fields.map(|(_, value)| value);

@@ -1,7 +1,7 @@
 //! Facts, which are not fields: about the packet, the session, the snapshot, and time.
 
-use teetap_wire::Proto;
 use teetap_wire::def::suggest;
+use teetap_wire::{Proto, Side};
 
 use super::checker::Checker;
 use super::value::{Names, Operand};
@@ -15,6 +15,8 @@ const STATES: Names = &[
     ("closing", SessionState::Closing as i64),
     ("closed", SessionState::Closed as i64),
 ];
+
+pub(super) const LEGS: Names = &[("client", Side::Client as i64), ("server", Side::Server as i64)];
 
 const PROTOS: Names = &[
     ("0.6", Proto::V6 as i64),

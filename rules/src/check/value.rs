@@ -1,6 +1,7 @@
 //! Values: the operands of comparisons.
 
 use super::checker::Checker;
+use super::fact::LEGS;
 use super::literal;
 use super::words::atom;
 use crate::diagnostic::{Code, Diagnostic};
@@ -110,6 +111,7 @@ impl Checker<'_> {
             _ if path.dot => self.dotted(path),
             "n" if single => Operand::Number(Number::Ordinal, Quantity::Plain),
             "t" if single => Operand::Number(Number::Time, Quantity::Duration),
+            "leg" if single => Operand::Named(Number::Leg, LEGS),
             "pkt" | "sess" => self.fact(path),
             "snap" if matches!(second, "tick" | "crc_ok" | "parts") => self.fact(path),
             "snap" if !single => self.item(path),

@@ -5,8 +5,8 @@ use teetap_wire::def::Class;
 
 use crate::eval::Flag;
 
-/// The values that are one word: the number of matches so far, and the time in the session.
-pub(super) const VALUES: [&str; 2] = ["n", "t"];
+/// The values that are one word: the number of matches so far, the time in the session, and the leg of a control message.
+pub(super) const VALUES: [&str; 3] = ["n", "t", "leg"];
 
 /// A condition of one word.
 pub(super) enum Atom {

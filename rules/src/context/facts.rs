@@ -5,7 +5,7 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use teetap_wire::{
-    Code, Dir, Notes, Proto, Severity,
+    Code, Dir, Notes, Proto, Severity, Side,
     def::{Class, Decoded, Def, Id, Source},
     snap::{Change, Completed},
 };
@@ -146,6 +146,10 @@ impl Facts for MessageFacts<'_> {
 
     fn state(&self) -> SessionState {
         self.known.state
+    }
+
+    fn leg(&self) -> Option<Side> {
+        self.view.leg
     }
 
     fn player(&self) -> Option<&[u8]> {

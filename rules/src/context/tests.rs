@@ -30,6 +30,7 @@ fn start_info(session: u32) -> MessageView<'static> {
         resend: false,
         delivered: true,
         first: false,
+        leg: None,
         packet: PacketView::default(),
     }
 }

@@ -1,7 +1,7 @@
 //! A message in its session.
 
 use teetap_wire::{
-    Code, Dir, Note, Proto, Seq,
+    Code, Dir, Note, Proto, Seq, Side,
     def::{Class, Def},
 };
 
@@ -38,6 +38,8 @@ pub struct MessageView<'a> {
     pub delivered: bool,
     /// True if it is known to be the first copy, even if it is marked as a resend: the one before it was lost.
     pub first: bool,
+    /// The one leg of a control message; `None` if it went from leg to leg.
+    pub leg: Option<Side>,
     /// The packet that contains it.
     pub packet: PacketView<'a>,
 }

@@ -7,7 +7,7 @@ use std::cell::{Cell, OnceCell};
 use std::ops::ControlFlow;
 
 use teetap_wire::def::{Class, Decoded, Def, Id, Record, Source, Value};
-use teetap_wire::{Code, Dir, Proto};
+use teetap_wire::{Code, Dir, Proto, Side};
 
 /// The id of a message in a form for comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +153,11 @@ pub trait Facts {
 
     /// Returns the state of the session.
     fn state(&self) -> SessionState;
+
+    /// Returns the leg of a control message; `None` for other messages, and for one that went from leg to leg.
+    fn leg(&self) -> Option<Side> {
+        None
+    }
 
     /// Returns the name of the player, once it is known.
     fn player(&self) -> Option<&[u8]>;

@@ -45,6 +45,7 @@ impl Number {
             | Self::Session(SessionFact::Id)
             | Self::State
             | Self::Proto
+            | Self::Leg
             | Self::Snap(_)
             | Self::Ordinal
             | Self::Count(_)

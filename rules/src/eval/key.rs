@@ -29,6 +29,10 @@ impl Key {
         }
     }
 
+    pub(super) const fn class(&self) -> Class {
+        self.class
+    }
+
     /// Returns the class and a small number, the index in a bit set.
     pub(super) fn small(&self) -> Option<(Class, u32)> {
         let number = u32::try_from(self.id)

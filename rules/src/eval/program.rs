@@ -68,6 +68,7 @@ pub(crate) enum Number {
     Session(SessionFact),
     State,
     Proto,
+    Leg,
     Snap(SnapFact),
     Time,
     Ordinal,

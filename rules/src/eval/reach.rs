@@ -78,6 +78,17 @@ impl Reach {
         self.set(proto, dir).is_none_or(|set| !set.is_empty())
     }
 
+    /// Returns true if a message of a class and this direction may match.
+    pub(crate) fn class(&self, proto: Proto, dir: Dir, class: Class) -> bool {
+        let of = |set: &Messages| {
+            let at = class as usize;
+            set.small.get(at).is_none_or(|bits| *bits != 0)
+                || set.unknown.get(at).is_none_or(|may| *may)
+                || set.other.iter().any(|key| key.class() == class)
+        };
+        self.set(proto, dir).is_none_or(of)
+    }
+
     /// Returns true if any message at all may match.
     #[must_use]
     pub fn anything(&self) -> bool {
@@ -213,6 +224,11 @@ impl May<'_> {
                 None => Outcomes::ANY,
             },
             Cond::Flag(Flag::Unknown) if !self.envelope() => Outcomes::known(self.def.is_none()),
+            Cond::Flag(Flag::Vital | Flag::Resend)
+                if matches!(self.class, Class::Control | Class::Connless) =>
+            {
+                Outcomes::known(false)
+            }
             Cond::Flag(_) | Cond::Lint(_) | Cond::Seen(_) => Outcomes::EITHER,
             Cond::Search(_) => match self.def {
                 Some(def) if !def.fields.iter().any(teetap_wire::def::Field::is_text) => {

@@ -300,6 +300,7 @@ impl<'a, F: Facts> Run<'a, F> {
             Number::Session(fact) => self.facts.session(*fact),
             Number::State => Some(self.facts.state() as i64),
             Number::Proto => Some(self.facts.proto() as i64),
+            Number::Leg => Some(self.facts.leg()? as i64),
             Number::Snap(fact) => self.facts.snap(*fact),
             Number::Time => signed(self.facts.time()),
             Number::Ordinal => signed(self.memory.matched.checked_add(1)?),

@@ -39,6 +39,10 @@ pub(super) fn sentence(action: &Action, has_message: bool) -> String {
             shown(*max),
             order(*unordered)
         ),
+        Action::Stall(time) if has_message => {
+            format!("let nothing flow in its direction for {}", shown(*time))
+        }
+        Action::Stall(time) => format!("let nothing flow in either direction for {}", shown(*time)),
         Action::Dup { copies, gap } => {
             let copies = match copies {
                 1 => "one more message".to_owned(),

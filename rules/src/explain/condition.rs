@@ -162,6 +162,7 @@ fn fact(path: &Path) -> String {
         "pkt.ack" => "the ack of the datagram",
         "pkt.chunks" => "the number of chunks in the datagram",
         "pkt.seq" => "the sequence number",
+        "leg" => "the leg",
         "sess.id" => "the number of the session",
         "sess.name" => "the name of the player",
         "sess.proto" => "the protocol of the session",

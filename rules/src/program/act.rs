@@ -118,6 +118,10 @@ impl<F: Facts> Act<'_, F> {
                 let order = if unordered { Order::Free } else { Order::Kept };
                 self.verdict.fate = Fate::Pause { max, order };
             }
+            Action::Stall(for_) => {
+                let dir = Some(self.message.dir);
+                self.effects.push(Effect::Stall { dir, for_ });
+            }
             Action::Close { side, ref reason } => {
                 let reason = reason.as_str().into();
                 self.effects.push(Effect::Close { side, reason });

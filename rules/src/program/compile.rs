@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use teetap_wire::def::{Def, Registry};
-use teetap_wire::{Dir, Proto};
+use teetap_wire::def::{Class, Def, Registry};
+use teetap_wire::{Dir, Proto, Side};
 
 use super::expect::Expected;
 use super::profile::Profiles;
@@ -12,10 +12,12 @@ use crate::check::Deed;
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::dice::hash;
+use crate::eval::Reach;
 use crate::filter::Filter;
 use crate::impair::Links;
 use crate::span::Span;
-use crate::syntax::{self, Action, Every, Expr, Max, Modifiers, Scope, Statement, parse_statements};
+use crate::syntax::{self, Action, Every, Expr, Kind, Max, Modifiers, Scope, Statement, parse_statements};
+use crate::verdict::Form;
 
 /// The rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
@@ -34,6 +36,10 @@ pub(super) struct Rules {
     pub(super) expects: bool,
     /// The empty stores of snapshots; none if snapshots are not needed.
     pub(super) stores: Stores,
+    /// True if a rule can match a control message.
+    pub(super) controls: bool,
+    /// True if a rule can match a message outside a connection.
+    pub(super) browses: bool,
     pub(super) links: Links,
     pub(super) registry: &'static Registry,
     /// The seed that the text has.
@@ -73,6 +79,14 @@ pub(super) struct Rule {
     pub(super) is_global: bool,
     /// The protocols and directions in which it can match.
     reach: Vec<(Proto, Dir)>,
+    /// The same for chunks.
+    chunks: Vec<(Proto, Dir)>,
+    /// The same for control messages, if its actions can act on them.
+    control: Vec<(Proto, Dir)>,
+    /// The same for messages outside a connection.
+    connless: Vec<(Proto, Dir)>,
+    /// True if its condition says which leg a control message belongs to.
+    names_leg: bool,
 }
 
 /// The modifiers that count, draw and look at the time.
@@ -106,9 +120,21 @@ impl Limits {
 }
 
 impl Rule {
-    /// Returns true if it can match a message of this direction.
+    /// Returns true if it can match a chunk of this direction.
     pub(super) fn reaches(&self, proto: Proto, dir: Dir) -> bool {
-        self.reach.contains(&(proto, dir))
+        self.chunks.contains(&(proto, dir))
+    }
+
+    /// Returns true if it can match a message of this form. Without `leg` in its condition it matches control messages
+    /// on the leg to the client.
+    pub(super) fn takes(&self, proto: Proto, dir: Dir, form: Form) -> bool {
+        match form {
+            Form::Chunk => self.reaches(proto, dir),
+            Form::Control(leg) => {
+                (self.names_leg || leg == Side::Client) && self.control.contains(&(proto, dir))
+            }
+            Form::Connless => self.connless.contains(&(proto, dir)),
+        }
     }
 
     /// Returns true if it can match a message of this direction in any protocol.
@@ -192,6 +218,8 @@ impl Rules {
             } else {
                 Stores::none()
             },
+            controls: rules.iter().any(|rule| !rule.control.is_empty()),
+            browses: rules.iter().any(|rule| !rule.connless.is_empty()),
             links,
             registry,
             seed,
@@ -291,6 +319,33 @@ impl Checker {
         let [after, until] = [after, until].map(|window| window.map(|expr| self.filter(expr)));
         let (when, deeds) = when?;
         let usual = when.usual_reach(self.registry);
+        let mut control = within(&usual, &[Class::Control]);
+        let mut connless = within(&usual, &[Class::Connless]);
+        let is_only = |class| {
+            let others = Class::ALL.into_iter().filter(|other| *other != class);
+            !within(&usual, &[class]).is_empty() && within(&usual, &others.collect::<Vec<_>>()).is_empty()
+        };
+        for action in &rule.actions {
+            let error = if is_only(Class::Control) && !action.fits_control() {
+                Some(format!("`{action}` cannot act on a control message"))
+            } else if is_only(Class::Control) && !sets_reason(action) {
+                Some(format!(
+                    "`{action}`: only the reason of `close` can be set in a control message"
+                ))
+            } else if is_only(Class::Connless) && !action.fits_connless() {
+                Some(format!("`{action}` cannot act on a message outside a connection"))
+            } else {
+                None
+            };
+            self.diagnostics
+                .extend(error.map(|error| Diagnostic::new(Code::NotHere, rule.span, error)));
+            if !action.fits_control() {
+                control.clear();
+            }
+            if !action.fits_connless() {
+                connless.clear();
+            }
+        }
         Some(Rule {
             hash: hash(&identity),
             identity,
@@ -301,6 +356,10 @@ impl Checker {
             span: rule.span,
             deeds,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
+            chunks: within(&usual, &[Class::System, Class::Game]),
+            control,
+            connless,
+            names_leg: when.needs_leg(),
             when,
             after: open(after)?,
             until: open(until)?,
@@ -375,6 +434,24 @@ fn open(window: Option<Option<Filter>>) -> Option<Option<Filter>> {
         Some(filter) => filter.map(Some),
         None => Some(None),
     }
+}
+
+/// Returns the places at which messages of these classes can match.
+fn within(reach: &Reach, classes: &[Class]) -> Vec<(Proto, Dir)> {
+    let may = |(proto, dir): &(Proto, Dir)| classes.iter().any(|class| reach.class(*proto, *dir, *class));
+    places().filter(may).collect()
+}
+
+/// Returns false if an action sets another field than a reason.
+fn sets_reason(action: &Action) -> bool {
+    let Action::Set(assigns) = action else { return true };
+    assigns.iter().all(|assign| match &assign.target.kind {
+        Kind::Path(path) => path
+            .segments
+            .last()
+            .is_some_and(|last| last.name.text == "reason"),
+        _ => false,
+    })
 }
 
 fn places() -> impl Iterator<Item = (Proto, Dir)> {

@@ -73,6 +73,16 @@ pub trait Logic: Send + Sync {
         self.acts(proto, dir)
     }
 
+    /// Returns true if there are decisions about control messages.
+    fn controls(&self) -> bool {
+        false
+    }
+
+    /// Returns true if there are decisions about messages outside a connection.
+    fn browses(&self) -> bool {
+        false
+    }
+
     /// Returns true if decisions depend on the round trip to the client, so that [`Decide::on_sent`] and
     /// [`Decide::on_ack`] are needed.
     fn measures(&self) -> bool {
@@ -152,6 +162,18 @@ impl Program {
     #[must_use]
     pub fn observes(&self, proto: Proto, dir: Dir) -> bool {
         self.logic.observes(proto, dir)
+    }
+
+    /// Returns true if control messages have decisions, see [`Logic::controls`].
+    #[must_use]
+    pub fn controls(&self) -> bool {
+        self.logic.controls()
+    }
+
+    /// Returns true if messages outside a connection have decisions, see [`Logic::browses`].
+    #[must_use]
+    pub fn browses(&self) -> bool {
+        self.logic.browses()
     }
 
     /// Returns true if round trips are needed, see [`Logic::measures`].

@@ -14,6 +14,8 @@ use crate::eval::{self, Facts, Memory};
 use crate::filter::Filter;
 use crate::syntax::{Every, Max};
 
+use crate::verdict::{Form, Message};
+
 use super::compile::{Limits, Rule};
 use super::expect::{Expecting, Unmet};
 
@@ -33,6 +35,8 @@ pub(super) struct Progress {
     failed: Option<u64>,
     /// The memory of the condition that releases what the rule holds.
     release: Memory,
+    /// The control messages that it has lost: their direction, leg and id, and the number of copies.
+    lost: Vec<((Dir, Form, Option<u8>), u32)>,
     /// The time of the next action of a rule without a condition.
     pub(super) next: Option<u64>,
     /// One for each expectation of the rule.
@@ -73,6 +77,7 @@ impl Progress {
             counts: Counts::default(),
             failed: None,
             release: rule.release.as_ref().map(Filter::memory).unwrap_or_default(),
+            lost: Vec::new(),
             next: None,
             expecting: rule.expects.iter().map(Expecting::new).collect(),
         }
@@ -110,6 +115,7 @@ impl Progress {
             } else {
                 fresh.release
             },
+            lost: self.lost,
             next: self.next.filter(|_| to.timer.is_some()),
             expecting: if is_same_expected(from, to) {
                 self.expecting
@@ -187,6 +193,21 @@ impl Progress {
             return false;
         };
         release.matches(facts, &mut self.release) == Some(true)
+    }
+
+    /// Counts a copy of a control message. Returns true if it is one of the first `times`.
+    pub(super) fn may_lose(&mut self, message: &Message<'_>, times: u32) -> bool {
+        let kind = (message.dir, message.form, message.data.first().copied());
+        let lost = match self.lost.iter_mut().position(|(known, _)| *known == kind) {
+            Some(at) => self.lost.get_mut(at),
+            None => {
+                self.lost.push((kind, 0));
+                self.lost.last_mut()
+            }
+        };
+        let Some((_, count)) = lost else { return false };
+        *count = count.saturating_add(1);
+        *count <= times
     }
 
     /// Returns true if a failure at this time is worth a notice: one in a second.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use teetap_wire::def::{Class, Decoded, Registry};
-use teetap_wire::{Dir, Proto, Seq};
+use teetap_wire::{Dir, Proto, Seq, Side};
 
 use super::act::{Act, described, overtake};
 use super::compile::{Rule, Rules};
@@ -17,7 +17,7 @@ use crate::context::{Context, MessageView, PacketView};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Identity, Lazy, SessionState};
 use crate::impair::Links;
-use crate::verdict::{Decide, Effect, Made, Message, RuleId, Verdict};
+use crate::verdict::{Decide, Effect, Fate, Form, Made, Message, RuleId, Verdict};
 
 impl Logic for Rules {
     fn acts(&self, proto: Proto, dir: Dir) -> bool {
@@ -61,6 +61,14 @@ impl Logic for Rules {
 
     fn observes(&self, proto: Proto, dir: Dir) -> bool {
         self.observes.contains(&(proto, dir))
+    }
+
+    fn controls(&self) -> bool {
+        self.controls
+    }
+
+    fn browses(&self) -> bool {
+        self.browses
     }
 
     fn measures(&self) -> bool {
@@ -218,6 +226,15 @@ impl State {
                 };
                 shared.hit(id, hit);
                 has_ended = done.ends;
+                if let (Fate::Lose { times }, Form::Control(_)) = (verdict.fate, message.form)
+                    && has_ended
+                    && !progress.may_lose(message, times)
+                {
+                    // Its copies were lost; the next ones pass.
+                    verdict.fate = Fate::Pass;
+                    verdict.rules.pop();
+                    has_ended = false;
+                }
                 if !done.expects.is_empty() {
                     progress.expect(rule, &done.expects, message.at, Some(&described(&facts)));
                 }
@@ -339,8 +356,12 @@ fn turn<'a>(
     facts: &impl Facts,
     shared: Option<&'a mut Counts>,
 ) -> Match<'a> {
+    let reaches = rule.takes(message.proto, message.dir, message.form);
+    if message.form == Form::Control(Side::Server) && !reaches {
+        // The other leg has the same message, and the rule sees it there.
+        return Match::None;
+    }
     let is_open = progress.is_open(rule, facts);
-    let reaches = rule.reaches(message.proto, message.dir);
     let may_draw = rule.draws()
         && reaches
         && rule
@@ -368,32 +389,57 @@ fn turn<'a>(
 
 /// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.
 fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> MessageView<'a> {
-    let found = registry.message(message.proto, message.dir, message.data);
-    // An unknown UUID has the definition of its envelope, which is not its own.
-    let found = found.filter(|found| !found.unknown);
-    let id = message.id;
+    let number = |id: u8| Identity::Number(id.into());
+    let (class, id, def, body) = match message.form {
+        Form::Chunk => {
+            let found = registry.message(message.proto, message.dir, message.data);
+            // An unknown UUID has the definition of its envelope, which is not its own.
+            let found = found.filter(|found| !found.unknown);
+            let id = message.id;
+            (
+                id.map_or(Class::System, |id| id.layer.into()),
+                match id {
+                    Some(id) => id.uuid.map_or(Identity::Number(id.id), Identity::Uuid),
+                    None => Identity::Other,
+                },
+                found.map(|found| found.def),
+                found.map_or(0, |found| found.body),
+            )
+        }
+        Form::Control(_) => {
+            let id = message.data.first().copied();
+            let def = id.and_then(|id| registry.control(message.proto, message.dir, id));
+            (Class::Control, id.map_or(Identity::Other, number), def, 1)
+        }
+        Form::Connless => {
+            let def = registry.connless(message.proto, message.data);
+            (Class::Connless, Identity::Other, def, 8)
+        }
+    };
     let packet = message.packet;
     MessageView {
         at: message.at,
         session: Some(message.session),
         proto: message.proto,
         dir: message.dir,
-        class: id.map_or(Class::System, |id| id.layer.into()),
-        id: match id {
-            Some(id) => id.uuid.map_or(Identity::Number(id.id), Identity::Uuid),
-            None => Identity::Other,
-        },
-        def: found.map(|found| found.def),
-        body: found.map_or(0, |found| found.body),
+        class,
+        id,
+        def,
+        body,
         data: message.data,
         seq: message.seq,
         seq_out: None,
         resend: message.resend,
         delivered: true,
         first: true,
+        leg: match message.form {
+            Form::Control(leg) => Some(leg),
+            Form::Chunk | Form::Connless => None,
+        },
         packet: PacketView {
             size: Some(packet.size),
-            ack: Some(packet.ack),
+            // The one to the server counts other numbers than those that the client was sent.
+            ack: Some(packet.ack).filter(|_| message.form != Form::Control(Side::Server)),
             chunks: Some(packet.chunks),
             compressed: packet.compressed,
             notes: packet.notes,

@@ -257,6 +257,10 @@ pub(super) fn timed(
                 let (side, reason) = (*side, reason.as_str().into());
                 effects.push(Effect::Close { side, reason });
             }
+            Deed::Plain(Action::Stall(time)) => effects.push(Effect::Stall {
+                dir: None,
+                for_: *time,
+            }),
             Deed::Fail(why) => effects.push(end(rule, End::Fail(why.clone()))),
             Deed::Exit(code) => effects.push(end(rule, End::Exit(*code))),
             // The caller opens expectations. The check lets no others be without a message.

@@ -89,6 +89,8 @@ pub enum Action {
         /// True if later messages overtake it.
         unordered: bool,
     },
+    /// `stall 3s`
+    Stall(Duration),
     /// `log "text {value}"`; without a text, the name of the message.
     Log(Option<Template>),
     /// `mark`, `mark id`: marks the message with the id, or with the name of the rule.
@@ -114,9 +116,9 @@ pub enum Action {
 }
 
 /// All actions.
-const ACTIONS: [&str; 20] = [
+const ACTIONS: [&str; 21] = [
     "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject",
-    "reply", "hold", "pause", "log", "mark", "close", "fail", "expect", "exit",
+    "reply", "hold", "pause", "stall", "log", "mark", "close", "fail", "expect", "exit",
 ];
 
 impl Action {
@@ -167,7 +169,32 @@ impl Action {
         matches!(
             self,
             Self::Log(_)
+                | Self::Stall(_)
                 | Self::Mark(_)
+                | Self::Close { .. }
+                | Self::Fail(_)
+                | Self::Expect { .. }
+                | Self::Exit(_)
+        )
+    }
+
+    /// Returns true if it can act on control messages.
+    #[must_use]
+    pub const fn fits_control(&self) -> bool {
+        let ends_run = matches!(self, Self::Fail(_) | Self::Expect { .. } | Self::Exit(_));
+        ends_run || !matches!(self, Self::Replace(_)) && self.fits_connless()
+    }
+
+    /// Returns true if it can act on messages outside a connection.
+    #[must_use]
+    pub const fn fits_connless(&self) -> bool {
+        !matches!(
+            self,
+            Self::Reorder { .. }
+                | Self::Make(_)
+                | Self::Hold { .. }
+                | Self::Pause { .. }
+                | Self::Stall(_)
                 | Self::Close { .. }
                 | Self::Fail(_)
                 | Self::Expect { .. }
@@ -195,6 +222,10 @@ pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
         "reply" => Action::Make(message(i)?),
         "hold" => hold(i)?,
         "pause" => pause(i)?,
+        "stall" => match opt_number(i)? {
+            Some((value, span)) => Action::Stall(short(value, span)?),
+            None => return cut(wanted(i, "a duration, as in `stall 3s`")),
+        },
         "log" => Action::Log(opt_template(i)?),
         "mark" => Action::Mark(mark(i)?),
         "fail" => fail(i)?,
@@ -395,6 +426,7 @@ impl fmt::Display for Action {
                 f.write_str("pause")?;
                 patience_of(*max, *unordered, f)
             }
+            Self::Stall(time) => write!(f, "stall {}", Shown(*time)),
             Self::Log(None) => f.write_str("log"),
             Self::Log(Some(template)) => write!(f, "log {template}"),
             Self::Mark(None) => f.write_str("mark"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Effect, Fate, Opening, Order, RuleId, Shared};
+use teetap_rules::{Decide, Effect, Fate, Form, Message, Opening, Order, RuleId, Shared};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Proto, Side};
 
@@ -248,6 +248,25 @@ fn wrong_effects_are_reported() {
             &["1:11 E001 expected a duration, as in `max 5s`, found `when`"],
         ),
         ("pause every 5s", &["1:1 E102 `pause` needs a message"]),
+        (
+            "stall when sv_chat",
+            &["1:7 E001 expected a duration, as in `stall 3s`, found `when`"],
+        ),
+        (
+            "swap when ctrl.connect",
+            &["1:1 E102 `swap` cannot act on a control message"],
+        ),
+        (
+            "set ctrl.connect.magic = \"x\" when ctrl.connect",
+            &[
+                "1:1 E102 `set ctrl.connect.magic = \"x\"`: only the reason of `close` can be set in a control message",
+            ],
+        ),
+        (
+            "pause, drop when connless",
+            &["1:1 E102 `pause` cannot act on a message outside a connection"],
+        ),
+        ("drop when leg == both", &["1:18 E108 `leg` is never `both`"]),
         ("drop every 5s", &["1:1 E102 `drop` needs a message"]),
         ("log every 5s", &["1:1 E102 `log` needs a message"]),
         (
@@ -292,6 +311,7 @@ fn the_text_of_a_rule_is_canonical() {
             "hold until seen(enter_game) max 30s unordered when s2c",
             "hold until seen(enter_game) unordered when s2c",
         ),
+        ("stall 1500ms when c2s", "stall 1500ms when c2s"),
         ("pause max 30s when rcon_cmd", "pause when rcon_cmd"),
         (
             "pause max 1500ms  unordered, mark when c2s",
@@ -302,4 +322,63 @@ fn the_text_of_a_rule_is_canonical() {
         assert_eq!(program(source).rule(RuleId(0)), Some(expected));
         assert_eq!(program(expected).rule(RuleId(0)), Some(expected));
     }
+}
+
+/// The fates of control messages on a leg.
+fn control(state: &mut dyn Decide, dir: Dir, leg: Side, bytes: &[u8], count: usize) -> Vec<Fate> {
+    let data = (dir, bytes.to_vec());
+    let message = Message {
+        form: Form::Control(leg),
+        vital: false,
+        seq: None,
+        id: None,
+        ..first_copy(&data, 5)
+    };
+    let fate = |_| state.decide(&message, &mut Shared::default()).fate;
+    (0..count).map(fate).collect()
+}
+
+#[test]
+fn control_messages_have_a_leg_and_are_lost_so_many_times() {
+    const CONNECT: &[u8] = b"\x01TKEN";
+    let open = |source: &str| crate::stage::program(source).open(OPENING, None);
+    let (lost, pass) = (Fate::Lose { times: 2 }, Fate::Pass);
+    let mut state = open("lose 2 times when ctrl");
+    let of_client = control(&mut *state, Dir::C2s, Side::Client, CONNECT, 4);
+    assert_eq!(of_client, [lost, lost, pass, pass]);
+    assert_eq!(control(&mut *state, Dir::C2s, Side::Server, CONNECT, 1), [pass]);
+    // Each message has a count of its own.
+    assert_eq!(control(&mut *state, Dir::C2s, Side::Client, b"\x03", 1), [lost]);
+    let mut state = open("drop when leg == server");
+    assert_eq!(control(&mut *state, Dir::C2s, Side::Client, CONNECT, 1), [pass]);
+    assert_eq!(
+        control(&mut *state, Dir::C2s, Side::Server, CONNECT, 1),
+        [Fate::Drop]
+    );
+    // A rule that can only act on chunks leaves them alone.
+    let mut state = open("swap when c2s");
+    assert_eq!(control(&mut *state, Dir::C2s, Side::Client, CONNECT, 1), [pass]);
+}
+
+#[test]
+fn rules_on_control_messages_renumber_nothing() {
+    let program = program("drop when ctrl.close");
+    assert!(program.controls() && !program.browses());
+    assert!(!program.acts(Proto::Ddnet, Dir::C2s) && !program.acts(Proto::Ddnet, Dir::S2c));
+    let program = crate::stage::program("drop when c2s");
+    assert!(program.controls() && program.browses() && program.acts(Proto::V7, Dir::C2s));
+    let program = crate::stage::program("drop when cl_say");
+    assert!(!program.controls() && !program.browses());
+}
+
+#[test]
+fn a_stall_has_a_direction_or_both() {
+    let second = Duration::from_secs(1);
+    let (_, effects) = outcome("stall 1s when sv_chat", &chat(3, "x"));
+    let stall = |dir| Effect::Stall { dir, for_: second };
+    assert_eq!(effects, [stall(Some(Dir::S2c))]);
+    let mut state = crate::stage::program("stall 1s every 5s").open(OPENING, None);
+    decide(&mut *state, &(Dir::C2s, message("enter_game", &[])), OPENING.at);
+    state.on_time(OPENING.at + 5_000_000, &mut Shared::default());
+    assert_eq!(state.effects(), [stall(None)]);
 }

@@ -22,6 +22,7 @@ const ACTIONS: &[&str] = &[
     "corrupt 3 bits",
     "corrupt 2 bytes",
     "pause max 2s",
+    "stall 2s",
     "hold until cl_say.message == \"b\" max 1s",
     "set .message = \"new\"",
     "set .message = last(cl_say).message, .team = 1",

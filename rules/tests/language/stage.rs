@@ -1,7 +1,7 @@
 //! A session for programs: its messages, and what a program decides about them.
 
 use teetap_rules::{
-    Decide, Diagnostic, Effect, Message, Opening, PacketFacts, Program, Shared, Style, Verdict,
+    Decide, Diagnostic, Effect, Form, Message, Opening, PacketFacts, Program, Shared, Style, Verdict,
 };
 use teetap_wire::def::{Datum, Registry};
 use teetap_wire::{Dir, Proto, Seq, identify};
@@ -57,6 +57,7 @@ pub(crate) fn first_copy<'a>((dir, data): &'a (Dir, Vec<u8>), at: u64) -> Messag
         session: OPENING.session,
         dir: *dir,
         proto: Proto::Ddnet,
+        form: Form::Chunk,
         vital: true,
         seq: Some(Seq::new(7)),
         resend: false,

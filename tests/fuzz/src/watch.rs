@@ -112,6 +112,7 @@ impl Watch {
             secret: *b"no secret at all",
             proto,
             patience: None,
+            heals: true,
             events: Events::All,
             registry: Registry::builtin(),
         };

@@ -64,6 +64,9 @@ pub struct Core {
     pub proto: Option<Word<Proto>>,
     /// [`Config::patience`] in microseconds.
     pub patience_us: Option<u64>,
+    /// [`Config::heals`]; true before version 5.
+    #[serde(default = "always")]
+    pub heals: bool,
     /// [`Config::events`].
     pub events: Word<Events>,
 }
@@ -95,12 +98,17 @@ pub enum Reason {
     Crashed,
 }
 
+const fn always() -> bool {
+    true
+}
+
 impl From<&Config> for Core {
     fn from(config: &Config) -> Self {
         Self {
             secret: Hex::from(config.secret.as_slice()),
             proto: config.proto.map(Word),
             patience_us: config.patience.map(micros),
+            heals: config.heals,
             events: Word(config.events),
         }
     }
@@ -117,6 +125,7 @@ impl Header {
             secret: core.secret.0.as_ref().try_into().ok()?,
             proto: core.proto.map(|proto| proto.0),
             patience: core.patience_us.map(Duration::from_micros),
+            heals: core.heals,
             events: core.events.0,
             registry,
         })

@@ -46,6 +46,7 @@ fn config() -> Config {
         secret: [7; 16],
         proto: Some(Proto::V7),
         patience: Some(Duration::MAX),
+        heals: true,
         events: Events::Nothing,
         registry: Registry::builtin(),
     }

@@ -171,9 +171,11 @@ impl Hub {
             token: Some(token),
         };
         let mark = self.env.out.mark();
-        self.transmit(Destination::Client(addr), |out| {
-            write(Proto::V7, &header, &payload, None, out)
-        });
+        for _ in 0..self.rule_token_request(token, bytes.len()) {
+            self.transmit(Destination::Client(addr), |out| {
+                write(Proto::V7, &header, &payload, None, out)
+            });
+        }
         if self.env.out.is_watched_closely() {
             let requested = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, std::iter::empty());
             let answer = Datagram::new(

@@ -170,7 +170,7 @@ impl Hub {
         let Some(link) = self.sessions.links.get(&id) else {
             return;
         };
-        let (bytes, addr, ends) = (readable(bytes), link.client_addr(), link.ends());
+        let (bytes, addr) = (readable(bytes), link.client_addr());
         let mark = self.env.out.mark();
         let forwarded = match Wire::parse(bytes) {
             Some(Wire::V7 { token, data, .. }) if link.proto() == Proto::V7 && token == link.own() => {
@@ -187,6 +187,16 @@ impl Hub {
             }
             _ => false,
         };
+        self.report_to_session(id, bytes, forwarded, mark);
+    }
+
+    /// Reports a connless datagram of the server's to a session's client. `mark`: what was sent since then is what
+    /// became of it.
+    pub(super) fn report_to_session(&mut self, id: SessionId, bytes: &[u8], forwarded: bool, mark: usize) {
+        let Some(link) = self.sessions.links.get(&id) else {
+            return;
+        };
+        let (addr, ends) = (link.client_addr(), link.ends());
         if self.env.out.is_watched_closely() || self.env.out.is_watched() && !forwarded {
             let event = Connless {
                 dir: Dir::S2c,
@@ -294,7 +304,14 @@ impl Hub {
     }
 
     /// `mark`: what was sent since then is what became of it.
-    fn report_connless(&mut self, dir: Dir, client: ClientAddr, bytes: &[u8], forwarded: bool, mark: usize) {
+    pub(super) fn report_connless(
+        &mut self,
+        dir: Dir,
+        client: ClientAddr,
+        bytes: &[u8],
+        forwarded: bool,
+        mark: usize,
+    ) {
         if self.env.out.is_watched_closely() || self.env.out.is_watched() && !forwarded {
             let event = Connless {
                 dir,

@@ -3,6 +3,7 @@
 mod admit;
 mod browser;
 mod listening;
+mod outside;
 mod sessions;
 mod stats;
 
@@ -12,6 +13,7 @@ use teetap_wire::{Code, Scratch, Side, is_connless};
 use self::{
     admit::NamedTokens,
     browser::Browser,
+    outside::Late,
     sessions::{Owner, Sessions, Slot},
 };
 use super::{
@@ -38,6 +40,7 @@ pub struct Hub {
     scratch: Scratch,
     sessions: Sessions,
     browser: Browser,
+    late: Late,
     tokens: Tokens,
     named: NamedTokens,
     timers: Timers,
@@ -57,11 +60,13 @@ impl Hub {
                 work: Work::default(),
                 program: None,
                 shared: teetap_rules::Shared::default(),
+                outside: None,
                 listeners: Listeners::new(route),
             },
             scratch: Scratch::default(),
             sessions: Sessions::default(),
             browser: Browser::default(),
+            late: Late::default(),
             named: NamedTokens::default(),
             timers: Timers::default(),
             stats: Stats::default(),
@@ -116,8 +121,9 @@ impl Hub {
                     .event(self.env.now, command.session(), What::Answer(answer));
             }
             Input::Shutdown { reason } => self.each_link(|link, env| {
-                // The peers get their CLOSE, however bad the link is.
+                // The peers get their CLOSE, whatever the links and the rules do.
                 link.close_links();
+                link.forget_rules();
                 link.close(None, reason, env);
                 link.finish(env);
             }),
@@ -165,7 +171,7 @@ impl Hub {
 
     fn on_client(&mut self, addr: ClientAddr, bytes: &[u8]) {
         if is_connless(bytes) {
-            self.browse(addr, bytes);
+            self.browse_ruled(addr, bytes);
             return;
         }
         let slot = self.sessions.slot(addr);
@@ -222,11 +228,11 @@ impl Hub {
 
     fn on_server(&mut self, upstream: UpstreamId, bytes: &[u8]) {
         match self.sessions.owners.get(&upstream).copied() {
-            Some(Owner::Session(id)) if is_connless(bytes) => self.connless_from_game(id, bytes),
+            Some(Owner::Session(id)) if is_connless(bytes) => self.connless_ruled(id, bytes),
             Some(Owner::Session(id)) => {
                 self.with_link(id, |link, scratch, env| link.on_server(bytes, scratch, env));
             }
-            Some(Owner::Relay(addr)) => self.browse_back(addr, bytes),
+            Some(Owner::Relay(addr)) => self.browse_back_ruled(addr, bytes),
             None => self.stats.refused += 1,
         }
     }
@@ -362,6 +368,7 @@ impl Hub {
                     }
                 }
                 Timer::Relay(addr) => self.on_relay_alarm(addr),
+                Timer::Late => self.on_late(),
             }
         }
     }

@@ -64,6 +64,23 @@ impl Link {
         self.carry_out_effects(env);
     }
 
+    /// Takes the effects of rules and begins stalls, which include the message that they are about.
+    pub(super) fn begin_stalls(&mut self, env: &mut Env) {
+        let effects = self.rules.as_mut().map(|rules| rules.effects());
+        let before = env.work.effects.len();
+        env.work.effects.extend(effects.unwrap_or_default());
+        for effect in env.work.effects.get(before..).unwrap_or_default() {
+            let Effect::Stall { dir, for_ } = effect else {
+                continue;
+            };
+            for of in [Dir::C2s, Dir::S2c] {
+                if dir.is_none_or(|dir| dir == of) {
+                    self.stall(of, *for_, env.now);
+                }
+            }
+        }
+    }
+
     /// Carries out the effects of rules beside what becomes of messages. Returns true if the session is closing.
     pub(super) fn carry_out_effects(&mut self, env: &mut Env) -> bool {
         for (rule, why) in std::mem::take(&mut env.work.failed) {
@@ -76,9 +93,10 @@ impl Link {
                 env,
             );
         }
-        let effects = self.rules.as_mut().map(|rules| rules.effects());
-        for effect in effects.unwrap_or_default() {
+        self.begin_stalls(env);
+        for effect in std::mem::take(&mut env.work.effects) {
             match effect {
+                Effect::Stall { .. } => {}
                 Effect::Failed { rule, why } => {
                     let rule = rule_name(rule, env);
                     self.notice(Notice::RuleFailed { rule, why }, env);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Made, Opening, Program, RuleId, Shared, Verdict, impair::Channel};
+use teetap_rules::{Decide, Effect, Made, Opening, Program, RuleId, Shared, Verdict, impair::Channel};
 use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
@@ -20,6 +20,8 @@ pub(crate) struct Env {
     pub(crate) program: Option<Arc<Program>>,
     /// The counts of its rules that all sessions share.
     pub(crate) shared: Shared,
+    /// The state of the program for what belongs to no session.
+    pub(crate) outside: Option<Box<dyn Decide>>,
     pub(crate) listeners: Listeners,
 }
 
@@ -37,6 +39,11 @@ impl Env {
         let share = |program: &Arc<Program>| program.share(before);
         self.shared = program.as_ref().map(share).unwrap_or_default();
         self.program = program;
+        let needs = |program: &&Arc<Program>| program.browses() || program.controls();
+        let before = self.outside.take();
+        let program = self.program.as_ref().filter(needs);
+        self.outside =
+            program.map(|program| program.open(self.opening(SessionId(0), self.now, true), before));
     }
 
     /// Returns true if the program acts on messages of a direction.
@@ -51,6 +58,16 @@ impl Env {
         self.program
             .as_ref()
             .is_some_and(|program| program.observes(proto, dir))
+    }
+
+    /// Returns true if the program decides about control messages.
+    pub(crate) fn controls(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.controls())
+    }
+
+    /// Returns true if the program decides about messages outside a connection.
+    pub(crate) fn browses(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.browses())
     }
 
     /// Returns true if the program needs the round trip to the client.
@@ -114,6 +131,10 @@ pub(crate) struct Work {
     /// The chunks of the last datagram that rules looked at without a decision, by their index.
     pub(crate) touched: Vec<(usize, Verdict)>,
     pub(crate) crossing: Vec<Made>,
+    /// Effects of rules that are not carried out yet.
+    pub(crate) effects: Vec<Effect>,
+    /// The action of rules on the control message at hand, until it is reported.
+    pub(crate) control: Option<Placed>,
     /// Failures of rules in the last datagram.
     pub(crate) failed: Vec<(RuleId, &'static str)>,
     /// Chunks that the last datagram announced and did not have.

@@ -6,15 +6,16 @@
 use std::time::Duration;
 
 use teetap_wire::{
-    Code, Control, Dir, Flags, Header, Note, Notes, Packet, Proto, Scratch, Seq, Side, Token, control, write,
+    Code, Control, Dir, Flags, Header, Note, Notes, Packet, Proto, Scratch, Seq, Side, Token, control,
 };
 
 use super::{
     Env, Link, Opened, Taken,
     phase::{Answered, CLIENT_GONE, LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
+    ruled::{Came, Later},
 };
 use crate::session::{
-    Notice, Origin, State,
+    Notice, State,
     handshake::{Accepted, Handshake, Step},
     leg::Leg,
     redirect::Waiting,
@@ -50,18 +51,38 @@ impl Link {
                 next_request: now + REQUEST_EVERY,
                 has_no_socket: false,
                 next_notice: now + FIRST_NOTICE,
+                has_begun: false,
             }),
             rules: env.open_rules(opened.id, now, true, None),
             unreachable_reported: None,
+            later: Later::default(),
             waiting: Waiting::default(),
             alarm: Alarm::default(),
         };
         link.open_links(env);
         env.out.open(opened.upstream, opened.server.port());
         link.report_state(State::Opening, None, None, env);
-        link.report_one_leg(Side::Client, datagram, &Notes::default(), env);
-        link.send_request(env);
+        link.connect_came(datagram, env);
         link
+    }
+
+    /// A CONNECT of the client. Returns true if the rules let it come; the first of these opens the server leg.
+    fn connect_came(&mut self, datagram: &[u8], env: &mut Env) -> bool {
+        let came = self.request_came(datagram, env);
+        self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
+        if came {
+            self.begin(env);
+        }
+        came
+    }
+
+    /// Sends the first request to the server.
+    pub(super) fn begin(&mut self, env: &mut Env) {
+        if let Phase::Opening(opening) = &mut self.phase
+            && !std::mem::replace(&mut opening.has_begun, true)
+        {
+            self.send_request(env);
+        }
     }
 
     pub(crate) fn on_upstream_open(&mut self, local: std::net::SocketAddr) {
@@ -79,9 +100,14 @@ impl Link {
 
     /// A CONNECT once more: answered as before, so that a lost answer is healed.
     pub(crate) fn on_repeated_connect(&mut self, datagram: &[u8], env: &mut Env) {
-        self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         if !self.is_closing() && self.is_half_open() {
             self.client.last_received = env.now;
+        }
+        if self.is_closing() {
+            return self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
+        }
+        if !self.connect_came(datagram, env) {
+            return;
         }
         // Online, the client has shown that it got the answer. One more, with its ack of 0, could only harm: a 0.7
         // client whose numbers have wrapped takes it for an ack, and a restarted tokenless client for the old session.
@@ -97,7 +123,7 @@ impl Link {
         self.notice(Notice::Restart, env);
     }
 
-    fn send_request(&mut self, env: &mut Env) {
+    pub(super) fn send_request(&mut self, env: &mut Env) {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
@@ -114,9 +140,11 @@ impl Link {
         };
         let mut request = Vec::new();
         handshake.request(&mut request);
-        let mark = env.out.mark();
-        self.transmit(Side::Server, env, |out| out.extend_from_slice(&request));
-        self.report_made(Side::Server, Origin::Proxy, mark, env);
+        let mut scratch = Scratch::new();
+        let Ok(packet) = Packet::parse(self.server.proto, &request, &mut scratch) else {
+            return;
+        };
+        self.send_control(Side::Server, &packet.header, packet.payload, env);
     }
 
     pub(super) fn opening_timeout(&mut self, env: &mut Env) {
@@ -129,6 +157,9 @@ impl Link {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
+        if !opening.has_begun {
+            return;
+        }
         if opening.next_notice <= env.now {
             opening.next_notice = env.now + silent;
             self.notice(Notice::UpstreamSilent { time: silent }, env);
@@ -149,7 +180,11 @@ impl Link {
         if let Err(code) = self.client.check(packet) {
             return Taken::No(code);
         }
+        let came = self.control_came(Side::Client, datagram, packet, env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
+        if matches!(came, Came::Not) {
+            return Taken::Yes;
+        }
         if let Some(Control::Close { reason }) = packet.control()
             && (self.client.token_in.is_some() || self.opened.requested == Proto::V6)
         {
@@ -163,6 +198,7 @@ impl Link {
     pub(super) fn close_server_while_opening(&mut self, reason: &[u8], env: &mut Env) {
         let Phase::Opening(Opening {
             handshake: Some(handshake),
+            has_begun: true,
             ..
         }) = &self.phase
         else {
@@ -182,6 +218,22 @@ impl Link {
         scratch: &mut Scratch,
         env: &mut Env,
     ) -> bool {
+        let came = match Packet::parse(self.server.proto, datagram, scratch) {
+            Ok(packet) => self.control_came(Side::Server, datagram, &packet, env),
+            Err(_) => Came::AsItIs,
+        };
+        match came {
+            Came::AsItIs => self.server_opens(datagram, scratch, env),
+            Came::Not => {
+                self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
+                false
+            }
+            Came::Times(bytes, times) => (0..times).any(|_| self.server_opens(&bytes, scratch, env)),
+        }
+    }
+
+    /// The same for one that the rules let come.
+    pub(super) fn server_opens(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
         let Phase::Opening(opening) = &mut self.phase else {
             return true;
         };
@@ -267,7 +319,7 @@ impl Link {
     }
 
     /// CONNECTACCEPT (ACCEPT in 0.7) to the client.
-    fn answer_client(&mut self, env: &mut Env) {
+    pub(super) fn answer_client(&mut self, env: &mut Env) {
         let mut payload = Vec::new();
         // 0.6.5 shows the client's own token in this one header, all others what they always show.
         let token = match self.client.proto {
@@ -288,7 +340,7 @@ impl Link {
     pub(super) fn go_online(&mut self, connect_took: Duration, env: &mut Env) {
         self.server.last_received = env.now;
         let is_lone = self.server.proto == Proto::Ddnet;
-        let accept = is_lone.then(|| LoneAccept::new(env.now, connect_took));
+        let accept = (is_lone && env.config.heals).then(|| LoneAccept::new(env.now, connect_took));
         self.phase = Phase::Online(Online::new(accept));
         if is_lone {
             self.send_accept(env);
@@ -307,12 +359,16 @@ impl Link {
         };
         let mut payload = Vec::new();
         control::accept(&mut payload);
-        let (mark, proto) = (env.out.mark(), self.server.proto);
         // A second one would reset the server's numbers.
-        self.transmit_once(Side::Server, env, |out| {
-            write(proto, &header, &payload, None, out);
-        });
-        self.report_made(Side::Server, Origin::Proxy, mark, env);
+        self.send_control_as(Side::Server, &header, &payload, true, env);
+    }
+
+    /// Returns true if the client's lone ACCEPT was lost and is not to be repaired: without it a DDNet server has no
+    /// slot and ignores whatever else comes.
+    pub(super) fn lacks_accept(&self, control: Option<Control<'_>>, env: &Env) -> bool {
+        let is_waiting = matches!(self.phase, Phase::Answered(_)) && self.server.proto == Proto::Ddnet;
+        let may_pass = matches!(control, Some(Control::Accept | Control::Close { .. }));
+        is_waiting && !env.config.heals && !may_pass
     }
 
     pub(super) fn repeat_lone_accept(&mut self, env: &mut Env) {
@@ -344,15 +400,6 @@ impl Link {
         }
         self.report_one_leg(from, datagram, &packet.notes, env);
         true
-    }
-
-    pub(super) fn send_control(&mut self, to: Side, header: &Header, payload: &[u8], env: &mut Env) {
-        let mark = env.out.mark();
-        let proto = self.leg(to).proto;
-        self.transmit(to, env, |out| {
-            write(proto, header, payload, None, out);
-        });
-        self.report_made(to, Origin::Proxy, mark, env);
     }
 
     /// The legacy and anti-spoof joins hide a token in game messages and start their numbers late: nothing is

@@ -10,6 +10,7 @@ mod join;
 mod made;
 mod phase;
 mod relay;
+mod ruled;
 mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
@@ -18,12 +19,14 @@ use teetap_rules::Decide;
 use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use self::phase::{CLIENT_GONE, CLIENT_NEVER_CAME, CLIENT_SILENT, Online, Phase, SERVER_SILENT};
+use self::ruled::{Came, Later};
 use super::{
     ClientAddr, Datagram, Ends, ListenerId, Notice, Origin, SessionChange, SessionId, State, Time,
     UpstreamId, What, lane::Lane, leg::Leg, redirect::Waiting, splice::Splice, timers::Alarm,
 };
 
 pub(crate) use self::env::{Env, Work};
+pub(crate) use self::ruled::connless;
 
 /// The client of a session and the tokens it starts with.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +67,8 @@ pub(crate) struct Link {
     rules: Option<Box<dyn Decide>>,
     /// When it was last reported that the network fails.
     unreachable_reported: Option<Time>,
+    /// Control messages that rules delay.
+    later: Later,
     /// A datagram of the server's that waits for a listen socket.
     waiting: Waiting,
     /// When the hub looks at it without a datagram.
@@ -148,7 +153,7 @@ impl Link {
             Phase::Answered(_) | Phase::Online(_) => {
                 match self.client.check(&packet).and_then(|()| fitting(&packet)) {
                     Ok(()) => {
-                        self.relay(Side::Client, datagram, &packet, env);
+                        self.relay_ruled(Side::Client, datagram, &packet, env);
                         Taken::Yes
                     }
                     Err(code) => Taken::No(code),
@@ -187,12 +192,31 @@ impl Link {
                 .check(&packet)
                 .and_then(|()| survivable(datagram, &packet))
             {
-                Ok(()) => return self.relay(Side::Server, datagram, &packet, env),
+                Ok(()) => return self.relay_ruled(Side::Server, datagram, &packet, env),
                 Err(code) => code,
             },
             Err(error) => error.code(),
         };
         self.report_refused(Side::Server, datagram, refused, env);
+    }
+
+    /// Relays a datagram as often as the rules on control messages say.
+    fn relay_ruled(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
+        match self.control_came(from, datagram, packet, env) {
+            Came::AsItIs => self.relay(from, datagram, packet, env),
+            Came::Not => self.report_one_leg(from, datagram, &packet.notes, env),
+            Came::Times(bytes, times) => {
+                let mut scratch = Scratch::new();
+                for _ in 0..times {
+                    if self.is_closing() {
+                        break;
+                    }
+                    if let Ok(packet) = Packet::parse(packet.proto, &bytes, &mut scratch) {
+                        self.relay(from, &bytes, &packet, env);
+                    }
+                }
+            }
+        }
     }
 
     /// Reports that the network has no route to the server. The session goes on.
@@ -222,12 +246,15 @@ impl Link {
     /// Returns the time at which this session has to be handled without a datagram.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let lanes = self.lanes.iter().filter_map(Lane::deadline);
-        lanes.chain(self.phase_deadline()).min()
+        let later = self.later.deadline();
+        lanes.chain(self.phase_deadline()).chain(later).min()
     }
 
     fn phase_deadline(&self) -> Option<Time> {
         let heard = self.client.last_received;
         match &self.phase {
+            // Without a CONNECT that the rules let come there is nothing to repeat.
+            Phase::Opening(opening) if !opening.has_begun => Some(heard + CLIENT_GONE),
             Phase::Opening(opening) => Some(
                 opening
                     .next_request
@@ -258,6 +285,7 @@ impl Link {
     /// Handles a timeout.
     pub(crate) fn on_timeout(&mut self, env: &mut Env) {
         self.send_late(env.now, env);
+        self.handle_later(env);
         match self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
             Phase::Answered(_) if self.client_silence(env.now) >= CLIENT_NEVER_CAME => {
@@ -331,7 +359,9 @@ impl Link {
         let leg = self.leg(from);
         leg.ordinal += 1;
         let (proto, ordinal) = (leg.proto, leg.ordinal);
-        if env.out.is_watched_closely() || env.out.is_watched() && !notes.is_empty() {
+        let placed = env.work.control.take();
+        let is_odd = !notes.is_empty() || placed.is_some();
+        if env.out.is_watched_closely() || env.out.is_watched() && is_odd {
             let mut event = Datagram::new(
                 Dir::from_sender(from),
                 proto,
@@ -343,6 +373,7 @@ impl Link {
             event.ends = self.ends();
             event.ordinal = ordinal;
             event.notes = *notes;
+            event.placed = placed.into_iter().collect();
             env.out.event(env.now, Some(self.id()), What::Datagram(event));
         }
     }
@@ -368,6 +399,7 @@ impl Link {
         let mut event = Datagram::new(dir, proto, origin, &[], env.out.sent_since(mark));
         event.leg = Some(to);
         event.ends = self.ends();
+        event.placed = env.work.control.take().into_iter().collect();
         event.link = env.out.transits_since(mark);
         env.out.event(env.now, Some(self.id()), What::Datagram(event));
     }

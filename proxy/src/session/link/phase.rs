@@ -38,6 +38,8 @@ pub(super) struct Opening {
     pub(super) has_no_socket: bool,
     /// When the server's silence is reported next.
     pub(super) next_notice: Time,
+    /// True once a CONNECT of the client has opened the server leg. Rules may lose the first ones.
+    pub(super) has_begun: bool,
 }
 
 #[derive(Debug)]

@@ -30,6 +30,9 @@ impl Link {
             // Its receiver would ignore it, so it ends nothing.
             return self.report_refused(from, datagram, code, env);
         }
+        if from == Side::Client && self.lacks_accept(control, env) {
+            return self.report_one_leg(from, datagram, &packet.notes, env);
+        }
         self.leg(from).on_valid(packet, env.now);
         if from == Side::Client
             && env.measures()
@@ -76,6 +79,7 @@ impl Link {
         let is_spent =
             packet.header.flags.contains(Flags::RESEND) && !resend && packet.header.num_chunks == 0;
         let changed = self.place_chunks(frame, packet, rewrites, env) || is_spent && control.is_none();
+        self.begin_stalls(env);
         let mark = env.out.mark();
         self.forward(from, datagram, packet, changed, ack, resend, env);
         self.report_relayed(from, datagram, packet, odd_ack, mark, env);
@@ -235,8 +239,7 @@ impl Link {
             placed,
             crossing,
             failed,
-            touched: _,
-            missing: _,
+            ..
         } = &mut env.work;
         composer.clear();
         placed.clear();
@@ -303,6 +306,9 @@ impl Link {
             self.seal(to, ack, resend, is_compressed.then_some(usual), env);
             return;
         }
+        if packet.control().is_some() && self.forward_control(to, packet, ack, resend, env) {
+            return;
+        }
         let with = Rewrite {
             token: self.leg(to).token_out,
             ack,
@@ -329,7 +335,7 @@ impl Link {
         add_touched(packet, &mut env.work);
         self.report_full(Dir::from_sender(from), env);
         let is_odd = odd_ack.is_some() || !packet.notes.is_empty() || env.work.missing > 0;
-        let is_worth_it = is_odd || !env.work.placed.is_empty();
+        let is_worth_it = is_odd || !env.work.placed.is_empty() || env.work.control.is_some();
         if !(env.out.is_watched_closely() || env.out.is_watched() && is_worth_it) {
             return;
         }
@@ -337,7 +343,7 @@ impl Link {
         let mut event = Datagram::relayed(dir, packet, datagram, env.out.sent_since(mark));
         event.ordinal = ordinal;
         event.ends = self.ends();
-        event.placed = env.work.placed.drain(..).collect();
+        event.placed = env.work.placed.drain(..).chain(env.work.control.take()).collect();
         event.link = env.out.transits_since(mark);
         event.notes = packet.notes;
         if let Some(code) = odd_ack {

@@ -1,5 +1,7 @@
 //! The door: every datagram of a session leaves here, at once or after its time in the link.
 
+use std::time::Duration;
+
 use teetap_wire::{Dir, Proto, Side};
 
 use super::{Env, Link};
@@ -18,11 +20,12 @@ impl Link {
 
     fn send(&mut self, to: Side, once: bool, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
         let destination = self.destination(to);
-        if self.lane(to).is_open() {
+        let now = env.now;
+        if self.lane(to).is_open(now) {
             env.out.send(destination, write);
             return;
         }
-        let (now, seven) = (env.now, self.leg(to).proto == Proto::V7);
+        let seven = self.leg(to).proto == Proto::V7;
         let lane = self.lane(to);
         let dir = Dir::from_sender(to.other());
         let shared = &mut env.shared;
@@ -60,9 +63,19 @@ impl Link {
         }
     }
 
+    /// Ends all rules.
+    pub(crate) fn forget_rules(&mut self) {
+        self.rules = None;
+    }
+
     /// Ends all impairment. What waits in the links stays there.
     pub(crate) fn close_links(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.channel = None);
+    }
+
+    /// Lets nothing leave in a direction for a time.
+    pub(super) fn stall(&mut self, dir: Dir, for_: Duration, now: Time) {
+        self.lane(dir.receiver()).stall(now + for_);
     }
 
     /// Returns the time at which the last datagram leaves the links.

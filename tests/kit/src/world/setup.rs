@@ -51,6 +51,7 @@ pub fn config(seed: u64, patience: Option<Duration>, events: bool) -> Config {
         secret,
         proto: None,
         patience,
+        heals: true,
         events: if events { Events::All } else { Events::Nothing },
         registry: Registry::builtin(),
     }

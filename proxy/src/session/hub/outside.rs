@@ -1,0 +1,183 @@
+//! Rules on what belongs to no session: messages of the server browser, and requests for tokens.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use teetap_rules::{Effect, Fate, Form, Message, PacketFacts, Verdict};
+use teetap_wire::{Connless as Wire, Dir, Proto, Seq, Side, Token};
+
+use super::Hub;
+use crate::session::{
+    ClientAddr, Notice, SessionId, Time, What,
+    datagram::readable,
+    link::connless,
+    timers::{Alarm, Timer},
+};
+
+/// Messages that wait at most; more pass at once.
+const MAX_LATE: usize = 256;
+
+/// Messages outside a connection that rules delay.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    waiting: BTreeMap<(Time, u64), (Way, Box<[u8]>)>,
+    next: u64,
+    alarm: Alarm,
+}
+
+/// The way of a message outside a connection.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// From a client's address.
+    FromClient(ClientAddr),
+    /// From the server to a browser.
+    ToBrowser(ClientAddr),
+    /// From the server on the socket of a session.
+    ToSession(SessionId),
+}
+
+impl Hub {
+    pub(super) fn browse_ruled(&mut self, addr: ClientAddr, bytes: &[u8]) {
+        self.pass(Way::FromClient(addr), bytes);
+    }
+
+    pub(super) fn browse_back_ruled(&mut self, addr: ClientAddr, bytes: &[u8]) {
+        self.pass(Way::ToBrowser(addr), bytes);
+    }
+
+    pub(super) fn connless_ruled(&mut self, id: SessionId, bytes: &[u8]) {
+        self.pass(Way::ToSession(id), bytes);
+    }
+
+    /// Passes a message as often, as late and with the bytes that the rules want.
+    fn pass(&mut self, way: Way, bytes: &[u8]) {
+        let read = Wire::parse(readable(bytes)).filter(|_| self.env.browses());
+        let Some(read) = read else {
+            return self.pass_now(way, bytes);
+        };
+        let bytes = readable(bytes);
+        let verdict = self.rule_connless(way, &read, bytes.len());
+        let header = bytes.len() - read.data().len();
+        let edited = verdict.edit.map(|edit| {
+            let header = bytes.get(..header).unwrap_or_default();
+            [header, &edit].concat()
+        });
+        let bytes = edited.as_deref().unwrap_or(bytes);
+        match verdict.fate {
+            Fate::Drop | Fate::Lose { .. } => self.report_dropped(way, bytes),
+            Fate::Delay { for_, .. } => self.pass_late(way, bytes, for_),
+            _ => self.pass_now(way, bytes),
+        }
+        for after in verdict.copies {
+            self.pass_late(way, bytes, after);
+        }
+    }
+
+    fn pass_now(&mut self, way: Way, bytes: &[u8]) {
+        match way {
+            Way::FromClient(addr) => self.browse(addr, bytes),
+            Way::ToBrowser(addr) => self.browse_back(addr, bytes),
+            Way::ToSession(id) => self.connless_from_game(id, bytes),
+        }
+    }
+
+    fn pass_late(&mut self, way: Way, bytes: &[u8], after: Duration) {
+        if after.is_zero() || self.late.waiting.len() >= MAX_LATE {
+            return self.pass_now(way, bytes);
+        }
+        let at = self.env.now + after;
+        self.late.next += 1;
+        self.late
+            .waiting
+            .insert((at, self.late.next), (way, bytes.into()));
+        self.timers.set(Timer::Late, &mut self.late.alarm, at);
+    }
+
+    /// Passes the messages whose time has come.
+    pub(super) fn on_late(&mut self) {
+        self.late.alarm.clear();
+        while let Some(entry) = self.late.waiting.first_entry() {
+            let at = entry.key().0;
+            if at > self.env.now {
+                self.timers.set(Timer::Late, &mut self.late.alarm, at);
+                return;
+            }
+            let (way, bytes) = entry.remove();
+            self.pass_now(way, &bytes);
+        }
+    }
+
+    fn report_dropped(&mut self, way: Way, bytes: &[u8]) {
+        let mark = self.env.out.mark();
+        match way {
+            Way::FromClient(addr) => self.report_connless(Dir::C2s, addr, bytes, false, mark),
+            Way::ToBrowser(addr) => self.report_connless(Dir::S2c, addr, bytes, false, mark),
+            Way::ToSession(id) => self.report_to_session(id, bytes, false, mark),
+        }
+    }
+
+    fn rule_connless(&mut self, way: Way, read: &Wire<'_>, size: usize) -> Verdict {
+        let dir = match way {
+            Way::FromClient(_) => Dir::C2s,
+            Way::ToBrowser(_) => Dir::S2c,
+            Way::ToSession(id) => {
+                let verdict = self.with_link(id, |link, _, env| link.rule_connless(read.data(), size, env));
+                return verdict.unwrap_or_default();
+            }
+        };
+        let proto = match read {
+            Wire::V7 { .. } => Proto::V7,
+            Wire::Plain { .. } | Wire::Extended { .. } => Proto::Ddnet,
+        };
+        let message = connless(0, dir, proto, (read.data(), size), self.env.now);
+        self.rule_outside(&message)
+    }
+
+    /// Lets the rules decide about a 0.7 client's request for a token, which opens no session. Returns how often it is
+    /// answered.
+    pub(super) fn rule_token_request(&mut self, token: Token, size: usize) -> usize {
+        if !self.env.controls() {
+            return 1;
+        }
+        let data = [&[5][..], &token.0].concat();
+        let message = Message {
+            form: Form::Control(Side::Client),
+            packet: PacketFacts {
+                size,
+                ack: Seq::ZERO,
+                chunks: 0,
+                compressed: false,
+                notes: &[],
+            },
+            ..connless(0, Dir::C2s, Proto::V7, (&data, size), self.env.now)
+        };
+        let verdict = self.rule_outside(&message);
+        match verdict.fate {
+            Fate::Drop | Fate::Lose { .. } => 0,
+            _ => 1 + verdict.copies.len(),
+        }
+    }
+
+    fn rule_outside(&mut self, message: &Message<'_>) -> Verdict {
+        let Some(rules) = self.env.outside.as_mut() else {
+            return Verdict::PASS;
+        };
+        let verdict = rules.decide(message, &mut self.env.shared);
+        for effect in rules.effects() {
+            let (rule, text, is_failure) = match effect {
+                Effect::Log { rule, text } => (rule, text, false),
+                Effect::Failed { rule, why } => (rule, why, true),
+                _ => continue,
+            };
+            let rule = self.env.program.as_ref().and_then(|program| program.rule(rule));
+            let rule: Box<str> = rule.unwrap_or_default().into();
+            let notice = if is_failure {
+                Notice::RuleFailed { rule, why: text }
+            } else {
+                Notice::RuleLog { rule, logged: text }
+            };
+            self.env.out.event(self.env.now, None, What::Notice(notice));
+        }
+        verdict
+    }
+}

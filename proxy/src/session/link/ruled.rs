@@ -1,0 +1,377 @@
+//! Rules on control messages: on the client's leg as they are received and sent, on the server's leg where a rule names it.
+//!
+//! Law: a control message that rules drop was never received, or never sent. The lone ACCEPT to a DDNet server leaves
+//! once. No rule sees the keepalives that the proxy makes of emptied datagrams.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use teetap_rules::{Fate, Form, Message, PacketFacts, Verdict};
+use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Scratch, Seq, Side, write};
+
+use super::{Env, Link, phase::Phase};
+use crate::session::{Action, Origin, Placed, Time};
+
+/// Control messages that wait at most; more pass at once.
+const MAX_LATER: usize = 64;
+
+/// The decision of rules about a control message that came.
+pub(super) enum Came {
+    /// As it is.
+    AsItIs,
+    /// Not at all, or later.
+    Not,
+    /// With these bytes, so many times.
+    Times(Vec<u8>, usize),
+}
+
+/// Control messages that rules delay.
+#[derive(Debug, Default)]
+pub(super) struct Later(VecDeque<(Time, Waiting)>);
+
+#[derive(Debug)]
+enum Waiting {
+    /// A datagram that came on this leg.
+    Came(Side, Box<[u8]>),
+    /// A control message to this side.
+    Goes {
+        to: Side,
+        header: Header,
+        payload: Box<[u8]>,
+        once: bool,
+    },
+}
+
+impl Later {
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.0.iter().map(|(at, _)| *at).min()
+    }
+
+    fn has_room(&self) -> bool {
+        self.0.len() < MAX_LATER
+    }
+
+    fn add(&mut self, at: Time, waiting: Waiting) {
+        self.0.push_back((at, waiting));
+    }
+
+    /// Takes out the next one that is due, in the order of their times.
+    fn pop(&mut self, now: Time) -> Option<Waiting> {
+        let due = self.0.iter().enumerate().filter(|(_, (at, _))| *at <= now);
+        let (index, _) = due.min_by_key(|(index, (at, _))| (*at, *index))?;
+        self.0.remove(index).map(|(_, waiting)| waiting)
+    }
+}
+
+impl Link {
+    /// Returns the decision of the rules about a control message; `None` if they do nothing.
+    fn rule_on(
+        &mut self,
+        leg: Side,
+        dir: Dir,
+        payload: &[u8],
+        header: &Header,
+        env: &mut Env,
+    ) -> Option<Verdict> {
+        if !env.controls() || payload.is_empty() || self.opened.is_candidate {
+            return None;
+        }
+        let message = Message {
+            session: self.id().0,
+            dir,
+            proto: self.leg(leg).proto,
+            form: Form::Control(leg),
+            vital: false,
+            seq: None,
+            resend: false,
+            id: None,
+            data: payload,
+            packet: PacketFacts {
+                size: payload.len(),
+                ack: header.ack,
+                chunks: 0,
+                compressed: false,
+                notes: &[],
+            },
+            at: env.now.0,
+        };
+        let mut verdict = self.rules.as_mut()?.decide(&message, &mut env.shared);
+        self.carry_out_effects(env);
+        if !self.may_renumber() {
+            // A join without tokens: nothing is doubled.
+            verdict.copies.clear();
+        }
+        if verdict.rules.is_empty() && verdict == Verdict::PASS {
+            return None;
+        }
+        let action = match verdict.fate {
+            Fate::Drop => Action::Drop,
+            Fate::Lose { .. } => Action::Lose,
+            Fate::Delay { .. } => Action::Hold,
+            _ if verdict.edit.is_some() => Action::Edit,
+            _ => Action::Pass,
+        };
+        env.work.control = Some(Placed {
+            rules: verdict.rules.as_slice().into(),
+            ..Placed::new(None, action)
+        });
+        Some(verdict)
+    }
+
+    /// Lets the rules decide about a datagram that came on one leg; only control messages are decided here.
+    pub(super) fn control_came(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        env: &mut Env,
+    ) -> Came {
+        if packet.control().is_none() {
+            return Came::AsItIs;
+        }
+        let dir = Dir::from_sender(from);
+        let Some(verdict) = self.rule_on(from, dir, packet.payload, &packet.header, env) else {
+            return Came::AsItIs;
+        };
+        let mut bytes = datagram.to_vec();
+        if let Some(edit) = &verdict.edit {
+            bytes.clear();
+            write(packet.proto, &packet.header, edit, None, &mut bytes);
+        }
+        let mut later = |after: Duration| {
+            let has_room = self.later.has_room();
+            if has_room {
+                self.later
+                    .add(env.now + after, Waiting::Came(from, bytes.as_slice().into()));
+            }
+            has_room
+        };
+        let mut times = 1;
+        for after in &verdict.copies {
+            if after.is_zero() {
+                times += 1;
+            } else {
+                later(*after);
+            }
+        }
+        match verdict.fate {
+            Fate::Drop | Fate::Lose { .. } => Came::Not,
+            Fate::Delay { for_, .. } if later(for_) => Came::Not,
+            _ if verdict.edit.is_none() && times == 1 => Came::AsItIs,
+            _ => Came::Times(bytes, times),
+        }
+    }
+
+    /// Lets the rules decide about a message outside the connection that came for the client.
+    pub(crate) fn rule_connless(&mut self, data: &[u8], size: usize, env: &mut Env) -> Verdict {
+        let message = connless(self.id().0, Dir::S2c, self.client.proto, (data, size), env.now);
+        let Some(rules) = self.rules.as_mut() else {
+            return Verdict::PASS;
+        };
+        let verdict = rules.decide(&message, &mut env.shared);
+        self.carry_out_effects(env);
+        verdict
+    }
+
+    /// Lets the rules decide about a CONNECT of the client. Returns true if it came. One that names another token than
+    /// before gets no answer that the client could read, so it did not come.
+    pub(super) fn request_came(&mut self, datagram: &[u8], env: &mut Env) -> bool {
+        let mut scratch = Scratch::new();
+        let Ok(packet) = Packet::parse(self.opened.requested, datagram, &mut scratch) else {
+            return true;
+        };
+        match self.control_came(Side::Client, datagram, &packet, env) {
+            Came::AsItIs => true,
+            Came::Not => false,
+            Came::Times(bytes, times) => {
+                let mut scratch = Scratch::new();
+                let read = Packet::parse(packet.proto, &bytes, &mut scratch);
+                let is_same = read.is_ok_and(|read| read.control() == packet.control());
+                if is_same && matches!(self.phase, Phase::Answered(_)) {
+                    (1..times).for_each(|_| self.answer_client(env));
+                }
+                is_same
+            }
+        }
+    }
+
+    /// Sends a control message, unless rules have it otherwise.
+    pub(super) fn send_control(&mut self, to: Side, header: &Header, payload: &[u8], env: &mut Env) {
+        self.send_control_as(to, header, payload, false, env);
+    }
+
+    /// The same; with `once` it leaves once and nothing overtakes it.
+    pub(super) fn send_control_as(
+        &mut self,
+        to: Side,
+        header: &Header,
+        payload: &[u8],
+        once: bool,
+        env: &mut Env,
+    ) {
+        let mark = env.out.mark();
+        if !self.send_ruled(to, header, payload, once, env) {
+            self.put(to, header, payload, once, env);
+        }
+        if env.out.sent_since(mark).next().is_some() {
+            self.report_made(to, Origin::Proxy, mark, env);
+        }
+        env.work.control = None;
+    }
+
+    /// Sends a control message that a peer sent as the rules have it. Returns false if they do nothing with it.
+    pub(super) fn forward_control(
+        &mut self,
+        to: Side,
+        packet: &Packet<'_>,
+        ack: Seq,
+        resend: bool,
+        env: &mut Env,
+    ) -> bool {
+        if !env.controls() {
+            return false;
+        }
+        let received = env.work.control.take();
+        let header = Header {
+            flags: if resend {
+                Flags::CONTROL | Flags::RESEND
+            } else {
+                Flags::CONTROL
+            },
+            ack,
+            num_chunks: 0,
+            token: self.leg(to).token_out,
+        };
+        let is_ruled = self.send_ruled(to, &header, packet.payload, false, env);
+        env.work.control = env.work.control.take().or(received);
+        is_ruled
+    }
+
+    /// Returns false if the rules do nothing with the message.
+    fn send_ruled(&mut self, to: Side, header: &Header, payload: &[u8], once: bool, env: &mut Env) -> bool {
+        let dir = Dir::from_sender(to.other());
+        let Some(verdict) = self.rule_on(to, dir, payload, header, env) else {
+            return false;
+        };
+        let payload = verdict.edit.as_deref().unwrap_or(payload);
+        let waits = |payload: &[u8]| Waiting::Goes {
+            to,
+            header: *header,
+            payload: payload.into(),
+            once,
+        };
+        match verdict.fate {
+            Fate::Drop | Fate::Lose { .. } => {}
+            Fate::Delay { for_, .. } if self.later.has_room() => {
+                self.later.add(env.now + for_, waits(payload));
+            }
+            _ => self.put(to, header, payload, once, env),
+        }
+        for after in verdict.copies.iter().filter(|_| !once) {
+            if after.is_zero() {
+                self.put(to, header, payload, once, env);
+            } else if self.later.has_room() {
+                self.later.add(env.now + *after, waits(payload));
+            }
+        }
+        true
+    }
+
+    fn put(&mut self, to: Side, header: &Header, payload: &[u8], once: bool, env: &mut Env) {
+        let proto = self.leg(to).proto;
+        let write = |out: &mut Vec<u8>| {
+            write(proto, header, payload, None, out);
+        };
+        if once {
+            self.transmit_once(to, env, write);
+        } else {
+            self.transmit(to, env, write);
+        }
+    }
+
+    /// Handles the control messages whose time has come.
+    pub(super) fn handle_later(&mut self, env: &mut Env) {
+        while let Some(waiting) = self.later.pop(env.now) {
+            if matches!(self.phase, Phase::Closed) {
+                return;
+            }
+            match waiting {
+                Waiting::Came(from, datagram) => self.comes_late(from, &datagram, env),
+                Waiting::Goes {
+                    to,
+                    mut header,
+                    payload,
+                    once,
+                } => {
+                    // The ack is that of the moment at which it leaves; handshakes have none.
+                    if header.ack != Seq::ZERO {
+                        header.ack = self.parts(to).2.shown();
+                    }
+                    let mark = env.out.mark();
+                    self.put(to, &header, &payload, once, env);
+                    self.report_made(to, Origin::Rule, mark, env);
+                }
+            }
+        }
+    }
+
+    fn comes_late(&mut self, from: Side, datagram: &[u8], env: &mut Env) {
+        let mut scratch = Scratch::new();
+        let proto = self.leg(from).proto;
+        let requested = self.opened.requested;
+        let is_request = from == Side::Client
+            && self.is_half_open()
+            && Packet::parse(requested, datagram, &mut scratch)
+                .is_ok_and(|packet| matches!(packet.control(), Some(Control::Connect { .. })));
+        if is_request {
+            self.begin(env);
+            if matches!(self.phase, Phase::Answered(_)) {
+                self.answer_client(env);
+            }
+            return;
+        }
+        if matches!(self.phase, Phase::Opening(_)) {
+            let is_traffic = from == Side::Server && self.server_opens(datagram, &mut scratch, env);
+            if !is_traffic {
+                return;
+            }
+        }
+        if self.is_closing() {
+            return;
+        }
+        if let Ok(packet) = Packet::parse(proto, datagram, &mut scratch)
+            && self.leg(from).check(&packet).is_ok()
+        {
+            self.relay(from, datagram, &packet, env);
+        }
+    }
+}
+
+/// A message outside a connection, with the size of its datagram.
+pub(crate) fn connless(
+    session: u32,
+    dir: Dir,
+    proto: Proto,
+    (data, size): (&[u8], usize),
+    now: Time,
+) -> Message<'_> {
+    Message {
+        session,
+        dir,
+        proto,
+        form: Form::Connless,
+        vital: false,
+        seq: None,
+        resend: false,
+        id: None,
+        data,
+        packet: PacketFacts {
+            size,
+            ack: Seq::ZERO,
+            chunks: 0,
+            compressed: false,
+            notes: &[],
+        },
+        at: now.0,
+    }
+}

@@ -1,0 +1,249 @@
+//! Rules on control messages and on messages outside a connection, and `stall`.
+
+use teetap_kit::{
+    codec::{Variant, control},
+    link::{MS, SECOND},
+    peer::Policy,
+    rules::compiled,
+    world::{Middle, Place, client_addr, config},
+};
+use teetap_proxy::session::{Action, Config, Hub, Input, Notice, What};
+use teetap_wire::def::Datum;
+
+use crate::bench::on_each_kind;
+use crate::facts::{message, set, text};
+use crate::stage::{Pair, Stage, closed, pair};
+
+const DDNET: Pair = pair(Variant::Ddnet, Variant::Ddnet);
+
+/// A client that begins to join under these rules.
+fn joining(pair: Pair, source: &str, change: impl Fn(Config) -> Config) -> Stage {
+    let config = change(config(7, None, true));
+    let mut hub = Hub::new(config, teetap_kit::world::route());
+    hub.handle(
+        teetap_proxy::session::Time::ZERO,
+        Input::Program(Some(compiled(source).unwrap())),
+    );
+    while hub.poll().is_some() {}
+    Stage::with(pair, 7, Policy::default(), Middle::Hub(Box::new(hub)))
+}
+
+fn ruled(pair: Pair, source: &str) -> Stage {
+    joining(pair, source, |config| config)
+}
+
+/// A session under rules that begin once it is online.
+fn online(pair: Pair, source: &str) -> Stage {
+    let mut stage = Stage::joined(pair, 7);
+    stage.world.input(Input::Program(Some(compiled(source).unwrap())));
+    stage
+}
+
+fn count(stage: &Stage, action: Action) -> usize {
+    let events = stage.world.events.iter();
+    let placed = events.filter_map(|event| match &event.what {
+        What::Datagram(datagram) => Some(&datagram.placed),
+        _ => None,
+    });
+    placed.flatten().filter(|placed| placed.action == action).count()
+}
+
+#[test]
+fn the_first_requests_are_lost() {
+    for pair in Pair::ALL {
+        let mut stage = ruled(pair, "lose 2 times when ctrl.connect");
+        stage.run(900 * MS);
+        stage.check(
+            stage.count(Place::ToServer, control::CONNECT) == 0,
+            "a request went on",
+        );
+        stage.run(2 * SECOND);
+        stage.assert_plays();
+        stage.equal(stage.count(Place::FromClient, control::CONNECT), 3, "requests");
+        stage.equal(count(&stage, Action::Lose), 2, "lost");
+    }
+}
+
+#[test]
+fn a_dropped_request_never_came() {
+    for pair in Pair::ALL {
+        let mut stage = ruled(pair, "drop when ctrl.connect");
+        stage.run(7 * SECOND);
+        let sent = stage.world.network.sent.as_deref().unwrap();
+        let to_server = sent.iter().filter(|sent| sent.place == Place::ToServer).count();
+        stage.equal(to_server, 0, "datagrams to the server");
+        stage.equal(stage.ever_online, 0, "sessions");
+    }
+}
+
+#[test]
+fn a_rule_that_names_the_server_acts_on_the_exchange_with_it() {
+    for pair in Pair::ALL {
+        let mut stage = ruled(pair, "lose 2 times when ctrl.connect and leg == server");
+        stage.run(4 * SECOND);
+        stage.assert_plays();
+        stage.check(stage.count(Place::ToServer, control::CONNECT) >= 1, "no request");
+        // Servers that make a slot of CONNECT go on without it, and what they send is as good.
+        let waits = [Variant::V7, Variant::V65, Variant::V6].contains(&pair.server) || pair.has_lone_accept();
+        if waits {
+            let mut stage = ruled(pair, "drop when ctrl.connect_accept and leg == server");
+            stage.run(4 * SECOND);
+            stage.check(!stage.plays(), "it joined");
+        }
+        // No leg is named: the answer to the client is lost.
+        let mut stage = ruled(pair, "lose when ctrl.connect_accept");
+        stage.run(200 * MS);
+        let is_online = stage.client().is_online();
+        stage.check(!is_online, "it joined at once");
+        stage.run(3 * SECOND);
+        stage.assert_plays();
+    }
+}
+
+#[test]
+fn the_lone_accept_is_repaired_unless_that_is_switched_off() {
+    let mut stage = ruled(DDNET, "drop when ctrl.accept");
+    stage.run(3 * SECOND);
+    stage.assert_plays();
+    let off = |config| Config {
+        heals: false,
+        ..config
+    };
+    let mut stage = joining(DDNET, "drop when ctrl.accept", off);
+    stage.run(8 * SECOND);
+    stage.check(!stage.plays(), "it joined");
+    stage.equal(stage.count(Place::ToServer, control::ACCEPT), 0, "ACCEPT");
+    for source in [
+        "log when ctrl.accept",
+        "delay 200ms when ctrl.accept",
+        "dup when ctrl.accept",
+    ] {
+        let mut stage = joining(DDNET, source, off);
+        stage.run(3 * SECOND);
+        stage.assert_plays();
+        stage.equal(stage.count(Place::ToServer, control::ACCEPT), 1, source);
+        stage.equal(stage.world.server.counters.rejoins, 0, source);
+    }
+    // The one to the server never leaves twice.
+    let mut stage = ruled(DDNET, "dup 3 when ctrl.accept and leg == server");
+    stage.run(3 * SECOND);
+    stage.assert_plays();
+    stage.equal(stage.count(Place::ToServer, control::ACCEPT), 1, "ACCEPT");
+}
+
+#[test]
+fn a_delayed_answer_comes_later() {
+    for pair in Pair::ALL {
+        let mut stage = ruled(pair, "delay 200ms when ctrl.connect_accept max 1 per 10s");
+        stage.run(190 * MS);
+        let is_online = stage.client().is_online();
+        stage.check(!is_online, "too early");
+        stage.run(3 * SECOND);
+        stage.assert_plays();
+    }
+}
+
+#[test]
+fn a_close_gets_another_reason_or_none_comes() {
+    for pair in Pair::ALL {
+        let mut stage = online(
+            pair,
+            "set ctrl.close.reason = \"because\", log when c2s and ctrl.close",
+        );
+        stage.leave("bye");
+        stage.run(SECOND);
+        stage.equal(stage.ends(), vec![closed("because")], "the end");
+        let logs = stage.notices();
+        stage.check(
+            logs.iter().any(|notice| matches!(notice, Notice::RuleLog { .. })),
+            "no log",
+        );
+        let mut stage = online(pair, "drop when ctrl.close");
+        stage.leave("bye");
+        stage.run(SECOND);
+        stage.equal(stage.ends(), vec![], "the end");
+        stage.equal(stage.online.len(), 1, "sessions");
+    }
+}
+
+#[test]
+fn a_general_rule_covers_keepalives() {
+    for pair in Pair::ALL {
+        let mut stage = online(pair, "drop when c2s");
+        // A datagram of messages becomes a keepalive with its ack; one that was a keepalive is suppressed.
+        stage.run(SECOND);
+        let before = stage.world.network.sent.as_deref().unwrap().len();
+        stage.run(5 * SECOND);
+        let sent = stage.world.network.sent.as_deref().unwrap();
+        let to_server = sent[before..].iter().filter(|sent| sent.place == Place::ToServer);
+        stage.equal(to_server.count(), 0, "datagrams to the server");
+    }
+}
+
+const ASK: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
+
+#[test]
+fn messages_of_the_browser_are_dropped_delayed_doubled_and_changed() {
+    let sent = |source: &str, wait: u64| {
+        let mut stage = ruled(DDNET, source);
+        stage.run(SECOND);
+        let before = stage.world.network.sent.as_deref().unwrap().len();
+        stage.world.stranger_sends("10.7.0.1:9000".parse().unwrap(), ASK);
+        stage.run(wait);
+        let sent = stage.world.network.sent.as_deref().unwrap();
+        let to_server = sent[before..]
+            .iter()
+            .filter(|sent| sent.place == Place::ToServer && sent.bytes.starts_with(&[0xff; 6]));
+        let asks: Vec<_> = to_server.map(|sent| sent.bytes.clone()).collect();
+        asks
+    };
+    let soon = 100 * MS;
+    assert_eq!(sent("log when connless", soon), [ASK]);
+    assert_eq!(sent("drop when connless", soon), [[0u8; 0]; 0]);
+    assert_eq!(sent("drop when c2s", soon), [[0u8; 0]; 0]);
+    assert_eq!(sent("drop when s2c and connless", soon), [ASK]);
+    assert_eq!(sent("dup 2 when connless", soon), [ASK, ASK, ASK]);
+    assert_eq!(sent("delay 300ms when connless", soon), [[0u8; 0]; 0]);
+    assert_eq!(sent("delay 300ms when connless", 400 * MS), [ASK]);
+    let corrupted = sent("corrupt 1 bits when connless", soon);
+    assert!(corrupted.len() == 1 && corrupted[0] != ASK && corrupted[0].len() == ASK.len());
+}
+
+#[test]
+fn messages_outside_a_connection_to_a_client_are_dropped() {
+    let mut stage = online(DDNET, "drop when connless and s2c once");
+    let upstream = stage.world.sockets[0];
+    let received = |stage: &Stage| {
+        let sent = stage.world.network.sent.as_deref().unwrap().iter();
+        sent.filter(|sent| sent.place == Place::ToClient && sent.addr == client_addr(0) && sent.bytes == ASK)
+            .count()
+    };
+    stage.world.server_sends(upstream, ASK);
+    assert_eq!(received(&stage), 0);
+    stage.world.server_sends(upstream, ASK);
+    assert_eq!(received(&stage), 1);
+}
+
+#[test]
+fn nothing_flows_in_a_stall_and_everything_after_it() {
+    on_each_kind(|bench| {
+        set(bench, "stall 3s when sv_chat once");
+        let fields = [("client_id", Datum::Int(-1)), ("message", text("x"))];
+        let chat = message(bench, "sv_chat", &fields);
+        bench.is(&format!("S a1 1{chat}"), &[]);
+        bench.is("S a1 keepalive", &[]);
+        // The other direction flows.
+        bench.is("C a0 keepalive", &["S a0 keepalive"]);
+        bench.after(2900, &[]);
+        bench.is("S a1 2:x", &[]);
+        bench.after(
+            200,
+            &[
+                &format!("100: C a1 1{chat}"),
+                "100: C a1 keepalive",
+                "100: C a1 2:x",
+            ],
+        );
+        bench.is(&format!("S a1 3{chat}"), &[&format!("C a1 3{chat}")]);
+    });
+}
