@@ -36,7 +36,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, grep found nothing, or fmt --check a file in another form",
+        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, grep found nothing, fmt --check a file in another form, or a cell of torture failed that peers survive",
     ),
     (
         "2",
@@ -112,6 +112,11 @@ impl Failure {
     /// A recording is damaged.
     pub(crate) fn damaged(text: impl fmt::Display) -> Self {
         Self::new(Exit::Damaged, text)
+    }
+
+    /// The attempt failed.
+    pub(crate) fn failed(text: impl fmt::Display) -> Self {
+        Self::new(Exit::Failed, text)
     }
 
     /// The network, or something that could not be started.

@@ -117,6 +117,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             files,
         } => command::check(&definitions, explain, &files),
         Command::Fmt { write, check, file } => command::fmt(write, check, &file),
+        Command::Torture(options) => command::torture(&options),
         Command::Completions { shell } => command::completions(shell),
         Command::Man { of } => command::man(of.as_deref()),
     }

@@ -5,6 +5,7 @@ mod scope;
 
 pub(crate) use options::{
     Definitions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, Search, Show,
+    TortureOptions,
 };
 
 use std::{ffi::OsString, path::PathBuf};
@@ -201,6 +202,11 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Join once with each fault on each message of a login, and print a table
+    ///
+    /// The faults are lose, drop, dup, delay, swap and corrupt. A run without a fault is made first. The exit code is 1 if
+    /// a client does not join although peers of its kind survive the fault.
+    Torture(TortureOptions),
     /// Print a completion script
     Completions {
         /// The shell
@@ -215,7 +221,7 @@ pub(crate) enum Command {
 }
 
 /// The names of all commands.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "demo",
     "replay",
@@ -226,6 +232,7 @@ const COMMANDS: [&str; 12] = [
     "explain",
     "check",
     "fmt",
+    "torture",
     "completions",
     "man",
 ];

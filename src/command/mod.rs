@@ -11,6 +11,7 @@ mod proxy;
 mod replay;
 mod scrub;
 mod text;
+mod torture;
 
 pub(crate) use check::check;
 pub(crate) use demo::demo;
@@ -22,3 +23,4 @@ pub(crate) use proxy::{Mode, proxy};
 pub(crate) use replay::replay;
 pub(crate) use scrub::scrub;
 pub(crate) use text::{completions, man};
+pub(crate) use torture::torture;

@@ -14,7 +14,8 @@ use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
-pub(crate) const OPTIONS: [&str; 20] = [
+pub(crate) const OPTIONS: [&str; 21] = [
+    "NO_HEAL",
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",

@@ -88,7 +88,7 @@ fn each_command_takes_only_its_own_options() {
         "show-secrets",
         "messages",
     ];
-    let cases: [(&str, Vec<&str>, &[&str]); 11] = [
+    let cases: [(&str, Vec<&str>, &[&str]); 12] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         ("open", [&shown[..], &["from", "to"]].concat(), &["FILE"]),
         (
@@ -114,6 +114,11 @@ fn each_command_takes_only_its_own_options() {
         ),
         ("check", vec!["explain", "messages"], &["FILE"]),
         ("fmt", vec!["check", "write"], &["FILE"]),
+        (
+            "torture",
+            vec!["jobs", "json", "junit", "only", "seed", "timeout"],
+            &["127.0.0.1:1", "--", "true"],
+        ),
         ("completions", vec![], &["bash"]),
         ("man", vec![], &[]),
     ];

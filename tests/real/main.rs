@@ -19,6 +19,7 @@ mod messages;
 mod resync;
 mod screen;
 mod soak;
+mod torture;
 mod transparency;
 mod visits;
 

@@ -22,6 +22,9 @@ use super::expect::{Expecting, Unmet};
 /// The time between two notices about the failures of a rule, in microseconds.
 const REMARK: u64 = 1_000_000;
 
+/// The direction, the leg and the id of a control message.
+type ControlKind = (Dir, Form, Option<u8>);
+
 /// The memory of one rule about one session.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
@@ -35,8 +38,8 @@ pub(super) struct Progress {
     failed: Option<u64>,
     /// The memory of the condition that releases what the rule holds.
     release: Memory,
-    /// The control messages that it has lost: their direction, leg and id, and the number of copies.
-    lost: Vec<((Dir, Form, Option<u8>), u32)>,
+    /// The control messages that it has lost, and the number of copies.
+    lost: Vec<(ControlKind, u32)>,
     /// The time of the next action of a rule without a condition.
     pub(super) next: Option<u64>,
     /// One for each expectation of the rule.

@@ -17,10 +17,14 @@ use crate::session::{
 /// Messages that wait at most; more pass at once.
 const MAX_LATE: usize = 256;
 
+/// A message and its way.
+type Delayed = (Way, Box<[u8]>);
+
 /// Messages outside a connection that rules delay.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    waiting: BTreeMap<(Time, u64), (Way, Box<[u8]>)>,
+    /// By the time at which they pass, and their number.
+    waiting: BTreeMap<(Time, u64), Delayed>,
     next: u64,
     alarm: Alarm,
 }

@@ -1,0 +1,145 @@
+//! The cells of the matrix: a message of the login, a fault, and the fate that is expected.
+
+use super::login::{Login, Step};
+
+/// A fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Lose,
+    Drop,
+    Dup,
+    Delay,
+    Swap,
+    Corrupt,
+}
+
+impl Fault {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Lose,
+        Self::Drop,
+        Self::Dup,
+        Self::Delay,
+        Self::Swap,
+        Self::Corrupt,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Lose => "lose",
+            Self::Drop => "drop",
+            Self::Dup => "dup",
+            Self::Delay => "delay",
+            Self::Swap => "swap",
+            Self::Corrupt => "corrupt",
+        }
+    }
+}
+
+/// One run of the matrix.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    pub(super) step: Step,
+    pub(super) fault: Fault,
+}
+
+impl Cell {
+    /// Returns all cells of a login. Control messages change places with nothing.
+    pub(super) fn all(login: &Login) -> Vec<Self> {
+        let of = |step: &Step| {
+            let step = step.clone();
+            let fits = move |fault: &Fault| !(step.is_control && *fault == Fault::Swap);
+            Fault::ALL.into_iter().filter(fits).collect::<Vec<_>>()
+        };
+        let cells = login.0.iter().flat_map(|step| {
+            of(step).into_iter().map(|fault| Self {
+                step: step.clone(),
+                fault,
+            })
+        });
+        cells.collect()
+    }
+
+    /// Returns the rule: it acts on the first such message of the session.
+    pub(super) fn rule(&self) -> String {
+        let Step { dir, name, .. } = &self.step;
+        let when = format!("when {dir} and {name} once");
+        match self.fault {
+            Fault::Lose => format!("lose {when}"),
+            Fault::Drop => format!("drop {when}"),
+            Fault::Dup => format!("dup {when}"),
+            Fault::Delay => format!("delay 500ms {when}"),
+            Fault::Corrupt => format!("corrupt 8 bits {when}"),
+            // It changes places with the next message of its direction.
+            Fault::Swap if self.step.vital => {
+                format!("swap when {dir} and vital and ({name} or seen({name})) once")
+            }
+            Fault::Swap => format!("swap when {dir} and ({name} or seen({name})) once"),
+        }
+    }
+
+    /// Returns true if peers of the protocol survive the fault. What follows from these facts:
+    ///
+    /// * Vital messages are resent until they are acked, so a lost copy comes again. A dropped one is acked and never
+    ///   comes, and its change or its place in the order mean what they mean to the peer.
+    /// * Other messages come again by themselves: inputs, snapshots, keepalives.
+    /// * Requests for a connection are repeated until they are answered, and every one is answered. DDNet's ACCEPT is
+    ///   sent once, and so are the request for a token and the ACCEPT to a client of 0.7, by DDNet.
+    pub(super) fn is_survived(&self) -> bool {
+        match (self.fault, &self.step) {
+            (Fault::Swap | Fault::Corrupt, _) => false,
+            (Fault::Dup | Fault::Delay, _) => true,
+            (Fault::Lose | Fault::Drop, step) if step.is_control => match &*step.name {
+                "ctrl.accept" => step.proto != "ddnet",
+                "ctrl.token" => false,
+                "ctrl.connect_accept" => step.proto != "0.7",
+                _ => true,
+            },
+            (Fault::Lose, _) => true,
+            (Fault::Drop, step) => !step.vital,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(name: &str, vital: bool, proto: &str, fault: Fault) -> Cell {
+        Cell {
+            step: Step {
+                dir: "c2s".to_owned(),
+                name: name.to_owned(),
+                vital,
+                is_control: name.starts_with("ctrl"),
+                proto: proto.to_owned(),
+            },
+            fault,
+        }
+    }
+
+    #[test]
+    fn every_rule_compiles() {
+        let registry = teetap_wire::def::Registry::builtin();
+        for fault in Fault::ALL {
+            for (name, vital) in [("sys.ready", true), ("sys.input", false), ("ctrl.connect", false)] {
+                let cell = cell(name, vital, "ddnet", fault);
+                if cell.step.is_control && fault == Fault::Swap {
+                    continue;
+                }
+                let rule = cell.rule();
+                assert!(teetap_rules::Program::compile(&rule, registry).is_ok(), "{rule}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_resends_is_not_expected_to_survive() {
+        let survives = |name, vital, proto, fault| cell(name, vital, proto, fault).is_survived();
+        assert!(survives("sys.ready", true, "ddnet", Fault::Lose));
+        assert!(!survives("sys.ready", true, "ddnet", Fault::Drop));
+        assert!(survives("sys.input", false, "ddnet", Fault::Drop));
+        assert!(survives("ctrl.connect", false, "ddnet", Fault::Lose));
+        assert!(!survives("ctrl.accept", false, "ddnet", Fault::Lose));
+        assert!(survives("ctrl.accept", false, "ddnet", Fault::Dup));
+    }
+}

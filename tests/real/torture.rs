@@ -1,0 +1,62 @@
+//! The torture matrix with a client and a server that this project did not write.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use teetap_kit::{
+    binary,
+    real::{DdnetServer, Server as _, text, turn},
+};
+
+use crate::TEETAP;
+
+/// DDNet's ACCEPT is not resent, so the matrix has to find that its loss ends the join; the resend of other messages has to
+/// bring the client in, later.
+#[test]
+fn the_matrix_finds_what_is_sent_once() -> Result<()> {
+    let _turn = turn::shared()?;
+    let mut server = DdnetServer::start(&[])?;
+    let bot = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/bot.js");
+    let mut command = Command::new(TEETAP);
+    command.args([
+        "torture",
+        &server.addr().to_string(),
+        "--json",
+        "--timeout",
+        "6s",
+        "--jobs",
+        "4",
+    ]);
+    command.args(["--only", "connect", "--only", "ctrl.accept", "--only", "ready"]);
+    command.args(["--", "node", bot, "{host}", "{port}", "tee"]);
+    let (stdout, _) = binary::run(&mut command, 0);
+    server.stop()?;
+    let lines = binary::objects(&stdout);
+    let outcome = |message: &str, fault: &str| -> Result<&str> {
+        let is_meant = |line: &&Value| text(line, "message") == message && text(line, "fault") == fault;
+        let line = lines.iter().find(is_meant).context("no such cell")?;
+        ensure!(text(line, "repeat").contains("--no-heal"), "{line}");
+        Ok(text(line, "outcome"))
+    };
+    for (message, fault, joins) in [
+        ("ctrl.connect", "lose", true),
+        ("ctrl.accept", "lose", false),
+        ("ctrl.accept", "drop", false),
+        ("ctrl.accept", "dup", true),
+        ("ctrl.accept", "delay", true),
+        ("sys.ready", "lose", true),
+        ("sys.ready", "drop", false),
+    ] {
+        let got = outcome(message, fault)?;
+        let is_expected = if joins {
+            ["joined", "late"].contains(&got)
+        } else {
+            got == "never"
+        };
+        ensure!(is_expected, "{message} {fault}: {got}\n{stdout}");
+    }
+    let summary = lines.last().context("no line")?;
+    ensure!(summary["cells"] == 16 && summary["failed"] == 0, "{summary}");
+    Ok(())
+}
