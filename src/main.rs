@@ -113,9 +113,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Explain { options, words } => command::explain(&options, &words),
         Command::Check {
             definitions,
+            quiet,
             explain,
+            against,
             files,
-        } => command::check(&definitions, explain, &files),
+        } => command::check(&definitions, explain, against.as_deref(), quiet, &files),
         Command::Fmt { write, check, file } => command::fmt(write, check, &file),
         Command::Torture(options) => command::torture(&options),
         Command::Completions { shell } => command::completions(shell),

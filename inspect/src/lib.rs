@@ -30,6 +30,7 @@ mod style;
 #[cfg(test)]
 mod testing;
 mod transit;
+pub mod trial;
 
 pub use decoder::Decoder;
 pub use ending::{Ending, EndingBy};
@@ -38,3 +39,4 @@ pub use lines::EventLines;
 pub use reading::{Layer, Message, Reading};
 pub use row::{Row, rows};
 pub use style::{Kind, Style, Verbosity};
+pub use trial::Trial;

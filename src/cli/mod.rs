@@ -181,9 +181,17 @@ pub(crate) enum Command {
     Check {
         #[command(flatten)]
         definitions: Definitions,
+        #[command(flatten)]
+        quiet: Quiet,
         /// Print each statement as an English sentence
         #[arg(long)]
         explain: bool,
+        /// Try the rules on a recording
+        ///
+        /// Prints what they would have done to which message (not with --quiet), and the hits of each rule. Random decisions
+        /// have the seed of the rules, or 0.
+        #[arg(long, value_name = "RECORDING")]
+        against: Option<PathBuf>,
         /// The files
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,

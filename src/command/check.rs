@@ -1,12 +1,16 @@
-//! `teetap check FILE`: errors in files of rules, and the rules in English.
+//! `teetap check FILE`: errors in files of rules, the rules in English, and the rules tried on a recording.
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use anyhow::bail;
 use teetap_rules::{explain::explain, syntax::parse_statements};
 
+use super::against::against;
 use crate::{
-    cli::Definitions,
+    cli::{Definitions, Quiet},
     exit::{Exit, Failure},
     output,
     rules::Rules,
@@ -16,16 +20,22 @@ use crate::{
 pub(crate) fn check(
     definitions: &Definitions,
     is_explained: bool,
+    recording: Option<&Path>,
+    quiet: Quiet,
     files: &[PathBuf],
 ) -> anyhow::Result<Exit> {
-    let rules = Rules::read(&[], files, definitions.registry()?)?;
+    let registry = definitions.registry()?;
+    let rules = Rules::read(&[], files, registry)?;
     let rules = rules.ok_or_else(|| Failure::usage("no file given; see teetap check --help"))?;
-    rules.compile()?;
+    let program = rules.compile()?;
     if is_explained {
         // A closed pipe is success.
         output::write_out(explained(&rules)?.as_bytes())?;
     }
-    Ok(Exit::Ok)
+    match recording {
+        Some(recording) => against(&program, registry, quiet, recording),
+        None => Ok(Exit::Ok),
+    }
 }
 
 /// Returns each statement with its sentence below it.

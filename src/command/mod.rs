@@ -1,5 +1,6 @@
 //! The sub-commands.
 
+mod against;
 mod check;
 mod demo;
 mod explain;

@@ -25,7 +25,7 @@ use crate::{
 const BATCH: usize = 256;
 
 /// Any recording.
-enum Recording<R> {
+pub(super) enum Recording<R> {
     Capture(Box<Playback<R>>),
     Lines(Box<Lines<R>>),
 }
@@ -191,7 +191,7 @@ fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mu
 
 impl<R: BufRead> Recording<R> {
     /// Opens a recording by its first bytes.
-    fn of(mut input: R) -> Result<Self, ReadError> {
+    pub(super) fn of(mut input: R) -> Result<Self, ReadError> {
         Ok(match Format::of(&mut input)? {
             Format::Pcap => Self::Capture(Box::new(Playback::pcap(input)?)),
             Format::PcapNg => Self::Capture(Box::new(Playback::pcapng(input))),
@@ -199,7 +199,7 @@ impl<R: BufRead> Recording<R> {
         })
     }
 
-    fn read(&mut self) -> Result<Option<Item>, ReadError> {
+    pub(super) fn read(&mut self) -> Result<Option<Item>, ReadError> {
         match self {
             Self::Capture(capture) => capture.read(),
             Self::Lines(lines) => lines.read(),

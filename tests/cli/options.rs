@@ -112,7 +112,11 @@ fn each_command_takes_only_its_own_options() {
             vec!["dir", "proto", "json", "show-secrets", "messages"],
             &["00"],
         ),
-        ("check", vec!["explain", "messages"], &["FILE"]),
+        (
+            "check",
+            vec!["against", "explain", "messages", "quiet"],
+            &["FILE"],
+        ),
         ("fmt", vec!["check", "write"], &["FILE"]),
         (
             "torture",

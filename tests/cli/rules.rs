@@ -232,3 +232,35 @@ fn marks_and_endings_are_kept_in_recordings() {
         "{stdout}"
     );
 }
+
+#[test]
+fn rules_are_tried_on_a_recording() {
+    let (_folder, path) = place("rules.tap");
+    let name = path.to_str().unwrap();
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/rich-tw07.pcap");
+    let rules = "no_ready: drop when con_ready\nset sv_motd.message = \"x\" when sv_motd\nlog \"{sv_chat.message}\" when sv_chat\n\
+                 drop when cl_kill\ninject s2c sv_motd every 1s\nlink both loss 5%\n";
+    fs::write(&path, rules).unwrap();
+    let (stdout, _) = run(&["check", name, "--against", capture], 0);
+    let (table, lines): (Vec<&str>, Vec<&str>) = stdout.lines().partition(|line| !line.contains('#'));
+    let has = |line: &str, words: &[&str]| words.iter().all(|word| line.contains(word));
+    for words in [
+        ["con_ready", "dropped", "[no_ready]"],
+        ["sv_motd", "changed", "[set sv_motd.message"],
+        ["sv_chat", "reports \"", "[log "],
+        ["at a time", "sends the client sv_motd", ""],
+    ] {
+        assert!(lines.iter().any(|line| has(line, &words)), "{words:?}: {stdout}");
+    }
+    assert_eq!(table[0].trim(), "hits rule (seed 0)");
+    for (row, wanted) in table[1..].iter().zip([Some(3), Some(7), Some(26), Some(2), None]) {
+        let hits: u32 = row.split_whitespace().next().unwrap().parse().unwrap();
+        assert!(wanted.map_or(hits > 1, |wanted| hits == wanted), "{row}");
+    }
+    assert!(table[6].starts_with("link lines are not tried"), "{stdout}");
+    let (quiet, _) = run(&["check", "-q", name, "--against", capture], 0);
+    assert_eq!(quiet.lines().collect::<Vec<_>>(), table);
+    // Another file is refused.
+    let (_, stderr) = run(&["check", name, "--against", name], 5);
+    assert!(stderr.contains("rules.tap"), "{stderr}");
+}

@@ -1,0 +1,364 @@
+//! Rules tried on a recording: what they would have done to which message.
+//!
+//! Law: each session has the rules' memory from its beginning, and a message is decided once, as in a live run. What
+//! was recorded stays as it was: a message that a rule would have dropped is still followed by its consequences.
+
+use std::collections::BTreeMap;
+
+use teetap_proxy::session::{Datagram, Event, Origin, SessionId, State, Time, What};
+use teetap_rules::{
+    Decide, Effect, End, Fate, Made, Message, Opening, Order, PacketFacts, Program, Report, RuleId, Shared,
+    Verdict,
+};
+use teetap_wire::{
+    Chunk, Dir, Flags, Note, Packet, Proto, Scratch, Seq,
+    def::{Class, Registry},
+    identify,
+};
+
+/// A program with the memory of all sessions of a recording.
+#[derive(Debug)]
+pub struct Trial {
+    program: Program,
+    registry: &'static Registry,
+    seed: u64,
+    shared: Shared,
+    sessions: BTreeMap<SessionId, Tried>,
+    scratch: Scratch,
+}
+
+/// An action that rules would have taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The time of the message.
+    pub at: Time,
+    /// The session.
+    pub session: SessionId,
+    /// The message; `None` for a rule that acts at times.
+    pub message: Option<Tested>,
+    /// The rules that took part.
+    pub rules: Vec<RuleId>,
+    /// The actions in words.
+    pub actions: Vec<String>,
+}
+
+/// A message of the recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tested {
+    /// The direction.
+    pub dir: Dir,
+    /// The name, or the class and number.
+    pub name: String,
+    /// The number from its sender; `None` if it is not vital.
+    pub seq: Option<Seq>,
+}
+
+/// The state of a session.
+struct Tried {
+    rules: Box<dyn Decide>,
+    /// The last sequence number of each direction, of the client and of the server.
+    seen: [Option<Seq>; 2],
+    proto: Option<Proto>,
+}
+
+impl std::fmt::Debug for Tried {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tried")
+            .field("seen", &self.seen)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Trial {
+    /// Creates a trial. The seed is that of all random decisions.
+    #[must_use]
+    pub fn new(program: Program, registry: &'static Registry, seed: u64) -> Self {
+        let shared = program.share(Shared::default());
+        Self {
+            program,
+            registry,
+            seed,
+            shared,
+            sessions: BTreeMap::new(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Returns the rules with their hits so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.program.report(&self.shared)
+    }
+
+    /// Returns the name of a rule.
+    #[must_use]
+    pub fn rule(&self, id: RuleId) -> &str {
+        self.program.rule(id).unwrap_or_default()
+    }
+
+    /// Forgets all sessions: another recording begins.
+    pub fn restart(&mut self) {
+        self.sessions.clear();
+    }
+
+    /// Tries the rules on an event.
+    pub fn event(&mut self, event: &Event) -> Vec<Attempt> {
+        let Some(session) = event.session else {
+            return Vec::new();
+        };
+        let mut attempts = self.on_time(session, event.at);
+        match &event.what {
+            What::Session(change) => match change.state {
+                State::Opening => {
+                    self.open(session, event.at, true);
+                }
+                State::Closed => attempts.extend(self.close(session, event.at)),
+                State::Online | State::Closing => {}
+            },
+            What::Datagram(datagram) if datagram.origin == Origin::Peer && datagram.leg.is_none() => {
+                attempts.extend(self.datagram(session, event.at, datagram));
+            }
+            _ => {}
+        }
+        attempts
+    }
+
+    /// Ends a session. Rules may report what they still expected.
+    fn close(&mut self, session: SessionId, at: Time) -> Option<Attempt> {
+        let mut tried = self.sessions.remove(&session)?;
+        tried.rules.on_end();
+        let (rules, actions) = effects(&mut *tried.rules);
+        (!actions.is_empty()).then_some(Attempt {
+            at,
+            session,
+            message: None,
+            rules,
+            actions,
+        })
+    }
+
+    fn open(&mut self, session: SessionId, at: Time, is_new: bool) -> &mut Tried {
+        let opening = Opening {
+            seed: self.seed,
+            session: session.0,
+            at: at.0,
+            is_new,
+        };
+        let program = &self.program;
+        self.sessions.entry(session).or_insert_with(|| Tried {
+            rules: program.open(opening, None),
+            seen: [None, None],
+            proto: None,
+        })
+    }
+
+    /// Lets rules act whose time has come.
+    fn on_time(&mut self, session: SessionId, now: Time) -> Vec<Attempt> {
+        let Some(tried) = self.sessions.get_mut(&session) else {
+            return Vec::new();
+        };
+        let mut attempts = Vec::new();
+        while let Some(at) = tried.rules.deadline().filter(|at| *at <= now.0) {
+            let made = tried.rules.on_time(at, &mut self.shared);
+            let (rules, mut actions) = effects(&mut *tried.rules);
+            actions.extend(made.iter().map(|made| makes(made, tried.proto, self.registry)));
+            if !actions.is_empty() {
+                attempts.push(Attempt {
+                    at: Time(at),
+                    session,
+                    message: None,
+                    rules,
+                    actions,
+                });
+            }
+            // A rule that asks for the same time again would never end.
+            if tried.rules.deadline() == Some(at) {
+                break;
+            }
+        }
+        attempts
+    }
+
+    fn datagram(&mut self, session: SessionId, at: Time, datagram: &Datagram) -> Vec<Attempt> {
+        self.open(session, at, false);
+        let mut attempts = Vec::new();
+        let Some(Ok(packet)) = datagram.packet(&mut self.scratch) else {
+            return attempts;
+        };
+        let Some(tried) = self.sessions.get_mut(&session) else {
+            return attempts;
+        };
+        tried.proto = Some(packet.proto);
+        if datagram.dir == Dir::C2s && self.program.measures() {
+            tried.rules.on_ack(at.0, packet.header.ack);
+        }
+        if packet.header.flags.contains(Flags::CONTROL) {
+            return attempts;
+        }
+        let mut notes: Vec<Note> = packet.notes.iter().collect();
+        if self.program.inspects() {
+            notes.extend(packet.chunk_notes().iter());
+        }
+        let size = datagram.received().map_or(0, <[u8]>::len);
+        for chunk in packet.chunks() {
+            let message = message(session, at, datagram.dir, (&packet, size, &notes), &chunk);
+            if message.dir == Dir::S2c
+                && self.program.measures()
+                && let Some(seq) = message.seq
+            {
+                tried.rules.on_sent(at.0, seq, message.resend);
+            }
+            if !tried.is_first(&message) {
+                continue;
+            }
+            let verdict = if self.program.acts(message.proto, message.dir) {
+                tried.rules.decide(&message, &mut self.shared)
+            } else {
+                tried.rules.observe(&message, &mut self.shared)
+            };
+            let (others, logged) = effects(&mut *tried.rules);
+            let mut rules = verdict.rules.clone();
+            rules.extend(others.iter().filter(|rule| !verdict.rules.contains(rule)));
+            let mut actions = words(&verdict, &message, self.registry);
+            actions.extend(logged);
+            if actions.is_empty() && !rules.is_empty() {
+                actions.push("matched".to_owned());
+            }
+            if !actions.is_empty() {
+                attempts.push(Attempt {
+                    at,
+                    session,
+                    message: Some(Tested {
+                        dir: message.dir,
+                        name: name(self.registry, message.proto, message.dir, message.data),
+                        seq: message.seq,
+                    }),
+                    rules,
+                    actions,
+                });
+            }
+        }
+        attempts
+    }
+}
+
+impl Tried {
+    /// Returns true for the first copy of a message.
+    fn is_first(&mut self, message: &Message<'_>) -> bool {
+        let Some(seq) = message.seq else {
+            return true;
+        };
+        let [c2s, s2c] = &mut self.seen;
+        let seen = match message.dir {
+            Dir::C2s => c2s,
+            Dir::S2c => s2c,
+        };
+        let is_first = seen.is_none_or(|seen| !seq.is_behind(seen));
+        if is_first {
+            *seen = Some(seq);
+        }
+        is_first
+    }
+}
+
+fn message<'a>(
+    session: SessionId,
+    at: Time,
+    dir: Dir,
+    (packet, size, notes): (&Packet<'_>, usize, &'a [Note]),
+    chunk: &Chunk<'a>,
+) -> Message<'a> {
+    Message {
+        session: session.0,
+        dir,
+        proto: packet.proto,
+        vital: chunk.header.vital.is_some(),
+        seq: chunk.header.vital,
+        resend: chunk.header.resend,
+        id: identify(chunk.data).map(|(id, _)| id),
+        data: chunk.data,
+        packet: PacketFacts {
+            size,
+            ack: packet.header.ack,
+            chunks: packet.header.num_chunks,
+            compressed: packet.header.flags.contains(Flags::COMPRESSION),
+            notes,
+        },
+        at: at.0,
+    }
+}
+
+/// Returns the name of a message, or its class and number.
+fn name(registry: &Registry, proto: Proto, dir: Dir, data: &[u8]) -> String {
+    let found = registry.message(proto, dir, data).filter(|found| !found.unknown);
+    match (found, identify(data)) {
+        (Some(found), _) => found.def.name.to_string(),
+        (None, Some((id, _))) => {
+            let class = if Class::from(id.layer) == Class::System {
+                "sys"
+            } else {
+                "game"
+            };
+            format!("{class}.{}", id.id)
+        }
+        (None, None) => "no message".to_owned(),
+    }
+}
+
+/// Returns the reports of rules, and the rules.
+fn effects(rules: &mut dyn Decide) -> (Vec<RuleId>, Vec<String>) {
+    let effects = rules.effects().into_iter();
+    let (rules, words): (Vec<Option<RuleId>>, Vec<String>) = effects
+        .map(|effect| match effect {
+            Effect::Failed { rule, why } => (Some(rule), format!("fails: {why}")),
+            Effect::Log { rule, text } => (Some(rule), format!("reports \"{text}\"")),
+            Effect::End { rule, end, .. } => {
+                let words = match end {
+                    End::Fail(text) | End::Unmet(text) => format!("fails the run: {text}"),
+                    End::Exit(code) => format!("ends the run with {code}"),
+                };
+                (Some(rule), words)
+            }
+            Effect::Release { .. } => (None, "releases what is held".to_owned()),
+            Effect::Close { reason, .. } => (None, format!("closes the session \"{reason}\"")),
+        })
+        .unzip();
+    (rules.into_iter().flatten().collect(), words)
+}
+
+fn words(verdict: &Verdict, message: &Message<'_>, registry: &Registry) -> Vec<String> {
+    let mut words = Vec::new();
+    let order = |order: &Order| if *order == Order::Free { ", unordered" } else { "" };
+    match &verdict.fate {
+        Fate::Pass => {}
+        Fate::Drop => words.push("dropped".to_owned()),
+        Fate::Lose { times: 1 } => words.push("lost".to_owned()),
+        Fate::Lose { times } => words.push(format!("lost {times} times")),
+        Fate::Delay { for_, order: of } => words.push(format!("delayed by {for_:?}{}", order(of))),
+        Fate::Hold { max, order: of, .. } => words.push(format!("held, at most {max:?}{}", order(of))),
+        Fate::Pause { max, order: of, .. } => {
+            words.push(format!("paused, at most {max:?}{}", order(of)));
+        }
+        Fate::Reorder { after, .. } => words.push(format!("overtaken by {after}")),
+    }
+    if verdict.edit.as_ref().is_some_and(|edit| edit != message.data) {
+        words.push("changed".to_owned());
+    }
+    if !verdict.copies.is_empty() {
+        words.push(format!("sent {} times more", verdict.copies.len()));
+    }
+    words.extend(verdict.marks.iter().map(|mark| format!("marked {mark}")));
+    let proto = Some(message.proto);
+    let made = verdict.before.iter().chain(&verdict.after);
+    words.extend(made.map(|made| makes(made, proto, registry)));
+    words
+}
+
+fn makes(made: &Made, proto: Option<Proto>, registry: &Registry) -> String {
+    let to = match made.dir {
+        Dir::C2s => "server",
+        Dir::S2c => "client",
+    };
+    let name = proto.map(|proto| name(registry, proto, made.dir, &made.data));
+    format!("sends the {to} {}", name.as_deref().unwrap_or("a message"))
+}
