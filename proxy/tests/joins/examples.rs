@@ -81,7 +81,7 @@ pub(crate) fn say(bench: &Bench, words: &str) -> String {
 
 #[test]
 fn pause_what_the_admin_types() {
-    example("pause when rcon_cmd", "pause", |bench| {
+    example(&sample("pause-rcon"), "pause", |bench| {
         let command = message(bench, "rcon_cmd", &[("cmd", text("shutdown"))]);
         let say = say(bench, "x");
         vec![

@@ -8,9 +8,9 @@ use teetap_kit::{
     world::{Middle, Place, client_addr, config},
 };
 use teetap_proxy::session::{Action, Config, Hub, Input, Notice, What};
-use teetap_wire::def::Datum;
 
 use crate::bench::on_each_kind;
+use crate::examples::sample;
 use crate::facts::{message, set, text};
 use crate::stage::{Pair, Stage, closed, pair};
 
@@ -51,7 +51,7 @@ fn count(stage: &Stage, action: Action) -> usize {
 #[test]
 fn the_first_requests_are_lost() {
     for pair in Pair::ALL {
-        let mut stage = ruled(pair, "lose 2 times when ctrl.connect");
+        let mut stage = ruled(pair, &sample("lost-connect"));
         stage.run(900 * MS);
         stage.check(
             stage.count(Place::ToServer, control::CONNECT) == 0,
@@ -227,10 +227,9 @@ fn messages_outside_a_connection_to_a_client_are_dropped() {
 #[test]
 fn nothing_flows_in_a_stall_and_everything_after_it() {
     on_each_kind(|bench| {
-        set(bench, "stall 3s when sv_chat once");
-        let fields = [("client_id", Datum::Int(-1)), ("message", text("x"))];
-        let chat = message(bench, "sv_chat", &fields);
-        bench.is(&format!("S a1 1{chat}"), &[]);
+        set(bench, &sample("stall"));
+        let vote = message(bench, "sv_vote_set", &[("description", text("x"))]);
+        bench.is(&format!("S a1 1{vote}"), &[]);
         bench.is("S a1 keepalive", &[]);
         // The other direction flows.
         bench.is("C a0 keepalive", &["S a0 keepalive"]);
@@ -239,11 +238,11 @@ fn nothing_flows_in_a_stall_and_everything_after_it() {
         bench.after(
             200,
             &[
-                &format!("100: C a1 1{chat}"),
+                &format!("100: C a1 1{vote}"),
                 "100: C a1 keepalive",
                 "100: C a1 2:x",
             ],
         );
-        bench.is(&format!("S a1 3{chat}"), &[&format!("C a1 3{chat}")]);
+        bench.is(&format!("S a1 3{vote}"), &[&format!("C a1 3{vote}")]);
     });
 }

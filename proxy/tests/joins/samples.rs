@@ -1,7 +1,7 @@
 //! The samples of `rules/examples/` that act on messages without numbers, or on whole datagrams. The others are among
 //! the examples.
 
-use std::{collections::BTreeSet, fs};
+use std::{cell::RefCell, collections::BTreeSet, fs};
 
 use teetap_proxy::session::Notice;
 use teetap_wire::def::Datum;
@@ -308,4 +308,70 @@ fn nothing_reaches_the_client_for_four_seconds() {
             assert_eq!(bench.send("C a0 -:y"), ["S a0 -:y"]);
         }
     });
+}
+
+/// Runs the steps, and returns what rules reported about the run.
+fn endings(source: &str, steps: impl Fn(&mut Bench)) -> Vec<Notice> {
+    let endings = RefCell::new(Vec::new());
+    on_each_kind(|bench| {
+        set(bench, source);
+        steps(bench);
+        let of_rules = |notice: &&Notice| {
+            matches!(
+                notice,
+                Notice::AssertionFailed { .. } | Notice::ExitRequested { .. }
+            )
+        };
+        let found: Vec<Notice> = bench.notices.iter().filter(of_rules).cloned().collect();
+        assert!(found.len() <= 1, "{found:?}");
+        endings.borrow_mut().extend(found);
+    });
+    endings.into_inner()
+}
+
+#[test]
+fn a_wrong_checksum_fails_the_run() {
+    let source = sample("crc-check");
+    for (crc, failures) in [(0, 0), (5, 4)] {
+        let found = endings(&source, |bench| {
+            let fields = [
+                ("tick", Datum::from(20)),
+                ("delta_tick", 21.into()),
+                ("crc", crc.into()),
+                ("data", Datum::Bytes(vec![0, 0, 0])),
+            ];
+            let snapshot = message(bench, "snap_single", &fields);
+            bench.is(&format!("S a1 -{snapshot}"), &[&format!("C a1 -{snapshot}")]);
+        });
+        assert_eq!(found.len(), failures, "{found:?}");
+    }
+}
+
+#[test]
+fn a_late_answer_fails_the_run() {
+    let source = sample("answer-in-time");
+    for (ms, failures) in [(1900, 0), (2100, 4)] {
+        let found = endings(&source, |bench| {
+            let [ready, con_ready] = ["ready", "con_ready"].map(|name| message(bench, name, &[]));
+            bench.send(&format!("C a0 2{ready}"));
+            bench.wait(ms);
+            bench.send(&format!("S a2 1{con_ready}"));
+            bench.wait(3000);
+        });
+        assert_eq!(found.len(), failures, "{found:?}");
+    }
+}
+
+#[test]
+fn the_game_ends_the_run() {
+    let found = endings(&sample("stop-after-join"), |bench| {
+        let enter = enter_game(bench);
+        bench.is(&format!("C a0 2{enter}"), &[&format!("S a0 2{enter}")]);
+    });
+    assert_eq!(found.len(), 4);
+    assert!(
+        found
+            .iter()
+            .all(|notice| matches!(notice, Notice::ExitRequested { exit: 10, .. }))
+    );
 }
