@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use teetap_proxy::session::{Datagram, Event, Origin, SessionId, State, Time, What};
 use teetap_rules::{
-    Decide, Effect, End, Fate, Made, Message, Opening, Order, PacketFacts, Program, Report, RuleId, Shared,
-    Verdict,
+    Decide, Effect, End, Fate, Form, Made, Message, Opening, Order, PacketFacts, Program, Report, RuleId,
+    Shared, Verdict,
 };
 use teetap_wire::{
-    Chunk, Dir, Flags, Note, Packet, Proto, Scratch, Seq,
+    Chunk, Dir, Flags, Note, Packet, Proto, Scratch, Seq, Side,
     def::{Class, Registry},
     identify,
 };
@@ -115,7 +115,7 @@ impl Trial {
                 State::Closed => attempts.extend(self.close(session, event.at)),
                 State::Online | State::Closing => {}
             },
-            What::Datagram(datagram) if datagram.origin == Origin::Peer && datagram.leg.is_none() => {
+            What::Datagram(datagram) if is_tried(datagram) => {
                 attempts.extend(self.datagram(session, event.at, datagram));
             }
             _ => {}
@@ -193,6 +193,11 @@ impl Trial {
             tried.rules.on_ack(at.0, packet.header.ack);
         }
         if packet.header.flags.contains(Flags::CONTROL) {
+            let message = control(session, at, datagram.dir, &packet);
+            if !packet.payload.is_empty() {
+                let verdict = tried.rules.decide(&message, &mut self.shared);
+                attempts.extend(attempt(&mut *tried.rules, &message, &verdict, self.registry));
+            }
             return attempts;
         }
         let mut notes: Vec<Note> = packet.notes.iter().collect();
@@ -216,27 +221,7 @@ impl Trial {
             } else {
                 tried.rules.observe(&message, &mut self.shared)
             };
-            let (others, logged) = effects(&mut *tried.rules);
-            let mut rules = verdict.rules.clone();
-            rules.extend(others.iter().filter(|rule| !verdict.rules.contains(rule)));
-            let mut actions = words(&verdict, &message, self.registry);
-            actions.extend(logged);
-            if actions.is_empty() && !rules.is_empty() {
-                actions.push("matched".to_owned());
-            }
-            if !actions.is_empty() {
-                attempts.push(Attempt {
-                    at,
-                    session,
-                    message: Some(Tested {
-                        dir: message.dir,
-                        name: name(self.registry, message.proto, message.dir, message.data),
-                        seq: message.seq,
-                    }),
-                    rules,
-                    actions,
-                });
-            }
+            attempts.extend(attempt(&mut *tried.rules, &message, &verdict, self.registry));
         }
         attempts
     }
@@ -261,6 +246,72 @@ impl Tried {
     }
 }
 
+/// Returns true for datagrams about which rules decide: those that crossed, and the exchange with the client.
+fn is_tried(datagram: &Datagram) -> bool {
+    datagram.origin == Origin::Peer && datagram.leg != Some(Side::Server)
+}
+
+/// Returns the actions of the rules on a message; `None` if there are none.
+fn attempt(
+    decided: &mut dyn Decide,
+    message: &Message<'_>,
+    verdict: &Verdict,
+    registry: &Registry,
+) -> Option<Attempt> {
+    let (others, logged) = effects(decided);
+    let mut rules = verdict.rules.clone();
+    rules.extend(others.iter().filter(|rule| !verdict.rules.contains(rule)));
+    let mut actions = words(verdict, message, registry);
+    actions.extend(logged);
+    if actions.is_empty() && !rules.is_empty() {
+        actions.push("matched".to_owned());
+    }
+    (!actions.is_empty()).then(|| Attempt {
+        at: Time(message.at),
+        session: SessionId(message.session),
+        message: Some(Tested {
+            dir: message.dir,
+            name: match message.form {
+                Form::Control(_) => control_name(registry, message),
+                _ => name(registry, message.proto, message.dir, message.data),
+            },
+            seq: message.seq,
+        }),
+        rules,
+        actions,
+    })
+}
+
+fn control_name(registry: &Registry, message: &Message<'_>) -> String {
+    let id = message.data.first().copied().unwrap_or_default();
+    registry
+        .control(message.proto, message.dir, id)
+        .map_or_else(|| format!("ctrl.{id}"), |def| def.name.to_string())
+}
+
+/// Returns the message of a control packet.
+fn control<'a>(session: SessionId, at: Time, dir: Dir, packet: &Packet<'a>) -> Message<'a> {
+    Message {
+        session: session.0,
+        dir,
+        proto: packet.proto,
+        form: Form::Control(Side::Client),
+        vital: false,
+        seq: None,
+        resend: false,
+        id: None,
+        data: packet.payload,
+        packet: PacketFacts {
+            size: packet.payload.len(),
+            ack: packet.header.ack,
+            chunks: 0,
+            compressed: false,
+            notes: &[],
+        },
+        at: at.0,
+    }
+}
+
 fn message<'a>(
     session: SessionId,
     at: Time,
@@ -272,6 +323,7 @@ fn message<'a>(
         session: session.0,
         dir,
         proto: packet.proto,
+        form: Form::Chunk,
         vital: chunk.header.vital.is_some(),
         seq: chunk.header.vital,
         resend: chunk.header.resend,
@@ -319,6 +371,7 @@ fn effects(rules: &mut dyn Decide) -> (Vec<RuleId>, Vec<String>) {
                 };
                 (Some(rule), words)
             }
+            Effect::Stall { for_, .. } => (None, format!("stalls for {for_:?}")),
             Effect::Release { .. } => (None, "releases what is held".to_owned()),
             Effect::Close { reason, .. } => (None, format!("closes the session \"{reason}\"")),
         })
