@@ -27,12 +27,14 @@ pub mod syntax;
 
 mod check;
 mod dice;
+mod draft;
 mod filter;
 mod span;
 mod verdict;
 
 pub use check::{class_of, is_word, vocabulary};
 pub use diagnostic::{Diagnostic, Severity, Style};
+pub use draft::Draft;
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use program::{Hit, Hits, LineReport, Logic, Opening, Program, Report, RuleReport, Shared};

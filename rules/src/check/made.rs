@@ -1,6 +1,9 @@
 //! The check of messages that rules make.
 
-use teetap_wire::def::{Class, Datum, Def, Dialect, Field, Type, Vitality};
+use std::sync::Arc;
+
+use teetap_wire::def::{Class, Datum, Def, Dialect, Field, Registry, Type, Vitality};
+use teetap_wire::{Dir, Proto};
 
 use super::checker::Checker;
 use super::deed::{Form, Template};
@@ -10,6 +13,53 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::Value;
 use crate::span::Span;
 use crate::syntax::{self, Expr};
+use crate::verdict::Made;
+
+/// Checks a message that a person makes. The result is valid only if no diagnostic is an error.
+pub(crate) fn check_made(
+    made: &syntax::Made,
+    registry: &'static Registry,
+) -> (Option<Template>, Vec<Diagnostic>) {
+    let mut checker = Checker::new(registry);
+    let template = checker.template(made);
+    let forms = template.iter().flat_map(|template| &template.forms);
+    let mut values = forms.flat_map(|form| &form.fields);
+    if let Some((name, _)) = values.find(|(_, value)| !matches!(value, Value::Fixed(_))) {
+        let what = format!("the value of `{name}` needs a message that it is computed from");
+        let given = made.fields.iter().find(|(of, _)| *of.text == **name);
+        let span = given.map_or(made.span, |(_, value)| value.span);
+        checker.report(Diagnostic::new(Code::NotHere, span, what));
+    }
+    (template, checker.diagnostics)
+}
+
+impl Template {
+    /// Makes the message where all values are fixed. `None` if a protocol does not have it.
+    pub(crate) fn made(&self, proto: Proto, dir: Dir) -> Option<Result<Made, String>> {
+        let dialect = Dialect::from(proto);
+        let mut forms = self.forms.iter();
+        let form = forms.find(|form| form.dialect == dialect && form.def.way.allows(dir))?;
+        let fields = form.fixed().collect();
+        let mut data = Vec::new();
+        let encoded = form.def.encode(&Datum::Group(fields), &mut data);
+        let vital = form.vital;
+        Some(
+            encoded
+                .map(|()| Made { dir, vital, data })
+                .map_err(|error| error.to_string()),
+        )
+    }
+}
+
+impl Form {
+    /// Returns the fields whose values are fixed.
+    pub(crate) fn fixed(&self) -> impl Iterator<Item = (Arc<str>, Datum)> {
+        self.fields.iter().filter_map(|(name, value)| match value {
+            Value::Fixed(datum) => Some((Arc::clone(name), datum.clone())),
+            _ => None,
+        })
+    }
+}
 
 impl Checker<'static> {
     pub(super) fn template(&mut self, made: &syntax::Made) -> Option<Template> {

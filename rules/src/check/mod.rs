@@ -23,4 +23,5 @@ mod words;
 
 pub(crate) use cond::check;
 pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Template, check_rule};
+pub(crate) use made::check_made;
 pub use vocabulary::{class_of, is_word, vocabulary};

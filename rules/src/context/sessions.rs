@@ -20,6 +20,7 @@ pub const SESSIONS: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Contexts {
     stores: Stores,
+    registry: &'static Registry,
     needs: Needs,
     sessions: BTreeMap<u32, Entry>,
     /// Of messages that belong to no session.
@@ -44,6 +45,7 @@ impl Contexts {
     pub fn new(registry: &'static Registry) -> Self {
         Self {
             stores: Stores::new(registry),
+            registry,
             needs: Needs::ALL,
             sessions: BTreeMap::new(),
             loose: Context::new(0),
@@ -65,6 +67,12 @@ impl Contexts {
         self.stores = Stores::none();
         let ids: Vec<u32> = self.sessions.keys().copied().collect();
         ids.into_iter().for_each(|id| self.forget_snapshots(id));
+    }
+
+    /// Follows snapshots again after [`Self::ignore_snapshots`], from their middle.
+    pub fn follow_snapshots(&mut self) {
+        self.stores = Stores::new(self.registry);
+        self.gap();
     }
 
     /// The empty stores of snapshots.

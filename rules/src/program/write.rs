@@ -218,31 +218,15 @@ pub(super) fn timed(
     for deed in deeds {
         match deed {
             Deed::Make(template) => {
-                let form = proto.and_then(|proto| {
-                    let dialect = Dialect::from(proto);
-                    template.forms.iter().find(|form| form.dialect == dialect)
-                });
-                let (Some(form), Some(dir)) = (form, template.dir) else {
-                    continue;
-                };
-                let fixed = |(name, value): &(_, Value)| match value {
-                    Value::Fixed(datum) => Some((std::sync::Arc::clone(name), datum.clone())),
-                    _ => None,
-                };
-                let Some(fields) = form.fields.iter().map(fixed).collect() else {
-                    continue;
-                };
-                let mut data = Vec::new();
-                match form.def.encode(&Datum::Group(fields), &mut data) {
-                    Ok(()) => made.push(Made {
-                        dir,
-                        vital: form.vital,
-                        data,
-                    }),
-                    Err(error) => effects.push(Effect::Failed {
+                // The check lets only fixed values be without a message.
+                let place = proto.zip(template.dir);
+                match place.and_then(|(proto, dir)| template.made(proto, dir)) {
+                    Some(Ok(one)) => made.push(one),
+                    Some(Err(error)) => effects.push(Effect::Failed {
                         rule,
-                        why: error.to_string().into(),
+                        why: error.into(),
                     }),
+                    None => {}
                 }
             }
             Deed::Log(Some(parts)) => {

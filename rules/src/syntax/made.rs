@@ -4,13 +4,15 @@ use std::fmt;
 
 use teetap_wire::Dir;
 use winnow::combinator::opt;
+use winnow::error::ErrMode;
 use winnow::prelude::*;
+use winnow::stream::{LocatingSlice, Stateful};
 
 use super::ast::{Expr, Kind, Name, Path};
 use super::error::wanted;
-use super::lex::{Input, Parsed, blank, cut, here, keyword, rest, word};
+use super::lex::{Counts, Failure, Input, Parsed, blank, cut, here, keyword, rest, word};
 use super::operand::close;
-use super::parse::{expression, path};
+use super::parse::{MAX_LENGTH, expression, path};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
@@ -35,6 +37,40 @@ impl PartialEq for Made {
     fn eq(&self, other: &Self) -> bool {
         let key = |made: &Self| (made.dir, made.before, made.nonvital);
         key(self) == key(other) && self.name == other.name && self.fields == other.fields
+    }
+}
+
+/// Reads a whole text as a message that a person sends, `s2c sv_chat{message: "text"}`, or without a direction as one
+/// that exists.
+///
+/// # Errors
+/// Returns the first error.
+pub(crate) fn parse_made(text: &str, has_direction: bool) -> Result<Made, Diagnostic> {
+    if text.len() > MAX_LENGTH {
+        let span = Span::new(text.floor_char_boundary(MAX_LENGTH), text.len());
+        let what = format!("longer than {MAX_LENGTH} bytes");
+        return Err(Diagnostic::new(Code::TooComplex, span, what));
+    }
+    let mut input = Stateful {
+        input: LocatingSlice::new(text),
+        state: Counts::default(),
+    };
+    let read = if has_direction { inject } else { message };
+    let i = &mut input;
+    let whole = read(i).and_then(|made| {
+        blank(i)?;
+        match rest(i).is_empty() {
+            true => Ok(made),
+            false => cut(wanted(i, "the end of the message")),
+        }
+    });
+    match whole {
+        Ok(made) => match input.state.errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(made),
+        },
+        Err(ErrMode::Cut(Failure(Some(error))) | ErrMode::Backtrack(Failure(Some(error)))) => Err(*error),
+        Err(_) => Err(wanted(&input, "a message")),
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) use error::OPERATORS;
 pub use format::format;
 pub use link::{Link, Profile, Use};
 pub use made::Made;
+pub(crate) use made::parse_made;
 pub use modifier::{Every, Max, Modifiers, Scope};
 pub use number::{Number, Quantity, Unit};
 pub use parse::{MAX_ARITHMETIC, MAX_LENGTH, MAX_NESTING, parse};
