@@ -15,7 +15,7 @@ use std::{
 
 use teetap_rules::{Program, Report};
 use tokio::{
-    sync::{Notify, mpsc, oneshot, watch},
+    sync::{Notify, mpsc, watch},
     task::{spawn_local, yield_now},
     time::{sleep, timeout},
 };
@@ -28,7 +28,9 @@ use super::{
     sockets::{Counters, News, Sockets},
     timer::Timer,
 };
-use crate::session::{Command, CommandId, Event, Hub, Input, ListenerId, Stats, Time, UpstreamId};
+use crate::session::{
+    Answer, Command, CommandId, Event, Events, Hub, Input, Listed, ListenerId, Stats, Time, UpstreamId, What,
+};
 
 /// Datagrams read from a socket of clients before the others have their turn.
 const BURST: usize = 32;
@@ -51,12 +53,30 @@ const LARGEST: usize = 65_535;
 
 /// A request to a running proxy.
 pub enum Request {
-    /// A person's command, and its number.
-    Command(CommandId, Command),
+    /// A person's command, its number, and the receiver of the answer, which is an event for watchers in any case.
+    Command(CommandId, Command, Option<Reply<Answer>>),
     /// New rules; `None` = none.
     Program(Option<Arc<Program>>),
-    /// A report about the rules; the receiver may be gone.
-    Report(oneshot::Sender<Report>),
+    /// A report about the rules.
+    Report(Reply<Report>),
+    /// Changes the events that are emitted.
+    Watch(Events),
+    /// Reports the sessions and the counts.
+    Look(Reply<Look>),
+}
+
+/// The receiver of a reply. It has room for one, so that the data thread never waits.
+pub type Reply<T> = std::sync::mpsc::SyncSender<T>;
+
+/// The sessions and the counts of a proxy.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The sessions in the order of their numbers.
+    pub sessions: Vec<Listed>,
+    /// The counters of the core.
+    pub stats: Stats,
+    /// The counters of the sockets.
+    pub counters: Counters,
 }
 
 /// The parts of the data thread.
@@ -126,6 +146,7 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
         bus,
         log,
         events: Vec::new(),
+        awaited: None,
         buffer: vec![0; LARGEST],
         timer: lines.timer,
         armed: None,
@@ -165,6 +186,8 @@ struct Driver {
     log: Option<Recorder>,
     /// Events of the current input, published after everything was sent.
     events: Vec<Event>,
+    /// The command of the current input, and the receiver of its answer.
+    awaited: Option<(CommandId, Reply<Answer>)>,
     /// A buffer for received datagrams.
     buffer: Vec<u8>,
     timer: Timer,
@@ -226,9 +249,29 @@ impl Driver {
         }
         for mut event in self.events.drain(..) {
             self.sockets.name(&mut event);
+            if let (What::Answer(answer), Some((id, reply))) = (&event.what, &self.awaited)
+                && answer.id == *id
+            {
+                // The sender of the command may have left.
+                let _left = reply.try_send(answer.clone());
+            }
             self.bus.publish(event);
         }
         self.arm();
+    }
+
+    fn command(&mut self, id: CommandId, command: Command, reply: Option<Reply<Answer>>) {
+        self.awaited = reply.map(|reply| (id, reply));
+        self.handle(Input::Command { id, command });
+        self.awaited = None;
+    }
+
+    fn look(&self) -> Look {
+        Look {
+            sessions: self.hub.list(),
+            stats: self.hub.stats(),
+            counters: self.sockets.counters,
+        }
     }
 
     /// A deadline that moves back is left alone: the timer goes off early, and is set again.
@@ -378,12 +421,14 @@ async fn serve(
                 return Some(reason.ok().and_then(|reason| reason.clone()).unwrap_or_default());
             }
             Some(request) = requests.recv() => match request {
-                Request::Command(id, command) => {
-                    driver.borrow_mut().handle(Input::Command { id, command });
-                }
+                Request::Command(id, command, reply) => driver.borrow_mut().command(id, command, reply),
                 Request::Program(program) => driver.borrow_mut().handle(Input::Program(program)),
-                Request::Report(sender) => {
-                    let _no_longer_wanted = sender.send(driver.borrow().hub.report());
+                Request::Report(reply) => {
+                    let _left = reply.try_send(driver.borrow().hub.report());
+                }
+                Request::Watch(events) => driver.borrow_mut().hub.watch(events),
+                Request::Look(reply) => {
+                    let _left = reply.try_send(driver.borrow().look());
                 }
             },
         }

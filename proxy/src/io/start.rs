@@ -5,6 +5,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
+        mpsc::sync_channel,
     },
     thread::{self, JoinHandle},
 };
@@ -12,18 +13,18 @@ use std::{
 use teetap_rules::{Program, Report};
 use tokio::{
     runtime,
-    sync::{mpsc, oneshot, watch},
+    sync::{mpsc, watch},
     task::LocalSet,
 };
 
 use super::{
     bus::{Bus, Stage},
     clock::Clock,
-    driver::{self, Ended, Lines, Parts, Request},
+    driver::{self, Ended, Lines, Look, Parts, Reply, Request},
     input_log::{self, Faults, Header, InputLog, Writing},
     listen::{DEFAULT_PORT, Listen, StartError},
 };
-use crate::session::{Command, CommandId, Config, Hub, Route};
+use crate::session::{Answer, Command, CommandId, Config, Hub, Route};
 
 /// Requests that may wait for the data thread.
 const REQUESTS: usize = 1024;
@@ -207,19 +208,44 @@ impl Commands {
     /// # Errors
     /// As [`Self::send`].
     pub fn command(&self, command: Command) -> Result<CommandId, Busy> {
-        let id = CommandId(self.last_command.fetch_add(1, Ordering::Relaxed) + 1);
-        self.send(Request::Command(id, command))?;
+        let id = self.next_command();
+        self.send(Request::Command(id, command, None))?;
         Ok(id)
     }
 
-    /// Returns the rules and link lines with their effects so far. Blocks for the moment that the data thread needs.
+    /// Returns the rules and link lines with their effects so far, after everything that was sent before.
     ///
     /// # Errors
     /// As [`Self::send`].
     pub fn report(&self) -> Result<Report, Busy> {
-        let (sender, receiver) = oneshot::channel();
-        self.send(Request::Report(sender))?;
-        receiver.blocking_recv().map_err(|_| Busy)
+        self.wait(Request::Report)
+    }
+
+    /// Sends a command and waits for its answer.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn ask(&self, command: Command) -> Result<Answer, Busy> {
+        self.wait(|reply| Request::Command(self.next_command(), command, Some(reply)))
+    }
+
+    /// Returns the sessions and the counts, after everything that was sent before.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn look(&self) -> Result<Look, Busy> {
+        self.wait(Request::Look)
+    }
+
+    fn next_command(&self) -> CommandId {
+        CommandId(self.last_command.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn wait<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, Busy> {
+        let (reply, replied) = sync_channel(1);
+        self.send(request(reply))?;
+        // The data thread drops the requests that it did not handle when it ends.
+        replied.recv().map_err(|_| Busy)
     }
 
     /// Ends the run: CLOSE with `reason` to both legs of every session. Only the first reason counts.

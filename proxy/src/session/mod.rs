@@ -43,7 +43,7 @@ mod tokens;
 pub use config::{Config, Events};
 pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, Transit, readable};
 pub use event::{Answer, Connless, Event, Gone, SessionChange, State, Waiting, What};
-pub use hub::{Hub, Stats, Traffic};
+pub use hub::{Hub, Listed, Stats, Traffic};
 pub use ids::{ClientAddr, ListenerId, Route, SessionId, UpstreamId};
 pub use input::{Command, CommandId, Held, Input};
 pub use notice::{Level, Notice};

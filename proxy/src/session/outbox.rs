@@ -59,6 +59,11 @@ impl Outbox {
         }
     }
 
+    /// Changes the events that are collected.
+    pub(crate) fn watch(&mut self, watched: Events) {
+        self.watched = watched;
+    }
+
     /// Forgets what has been polled, so that buffers are used again and a rare flood of them is given back.
     pub(crate) fn reset(&mut self) {
         if self.polled == self.steps.len() {

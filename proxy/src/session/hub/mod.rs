@@ -2,6 +2,7 @@
 
 mod admit;
 mod browser;
+mod list;
 mod listening;
 mod outside;
 mod sessions;
@@ -27,6 +28,7 @@ use super::{
     tokens::Tokens,
 };
 
+pub use self::list::Listed;
 pub use self::stats::{Stats, Traffic};
 
 /// Half-open sessions kept at once.
@@ -71,6 +73,11 @@ impl Hub {
             timers: Timers::default(),
             stats: Stats::default(),
         }
+    }
+
+    /// Changes the events to emit from now on. What is sent does not depend on them.
+    pub fn watch(&mut self, events: super::Events) {
+        self.env.out.watch(events);
     }
 
     /// Handles an input. Time never goes back: an earlier `now` counts as the latest one.

@@ -121,6 +121,20 @@ impl Link {
         self.client.proto
     }
 
+    /// Returns true if it may replace another session of its client.
+    pub(crate) fn is_candidate(&self) -> bool {
+        self.opened.is_candidate
+    }
+
+    pub(crate) fn state(&self) -> State {
+        match self.phase {
+            Phase::Opening(_) | Phase::Answered(_) => State::Opening,
+            Phase::Online(_) => State::Online,
+            Phase::Closing(_) => State::Closing,
+            Phase::Closed => State::Closed,
+        }
+    }
+
     pub(crate) fn is_half_open(&self) -> bool {
         matches!(self.phase, Phase::Opening(_) | Phase::Answered(_))
     }
