@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 use teetap_inspect::{
-    DecodedEvent, Style, Verbosity,
+    DecodedEvent, Style, Verbosity, Viewer,
     jsonl::{self, OLDEST, VERSION},
 };
 use teetap_proxy::{
@@ -27,7 +27,7 @@ const STYLE: Style = Style {
     quiet: false,
     matches_only: false,
     verbosity: Verbosity::Bytes,
-    everything: true,
+    viewer: Viewer::Everything,
     items: false,
     secrets: Secrets::Hide,
 };

@@ -21,10 +21,11 @@ use teetap_wire::{
 };
 
 use crate::{
-    Ending, EndingBy,
+    Ending, EndingBy, Subscribers,
     place::{Chunk, Place},
     reading::{Layer, Message, Reading},
     select::Select,
+    subscribers::Selected,
 };
 
 /// Reads messages and asks the filters about them, with the context of their sessions.
@@ -52,6 +53,11 @@ pub struct Decoder {
     ends_by_rules: bool,
     /// The cause of the end of the run.
     ending: Option<Arc<Ending>>,
+    subscribers: Option<Subscribers>,
+    /// The number of changes of subscriptions that are known.
+    changes: u64,
+    /// Snapshots are ignored while there is no subscriber.
+    blind: bool,
 }
 
 impl Decoder {
@@ -73,11 +79,48 @@ impl Decoder {
             rules: Vec::new(),
             ends_by_rules: false,
             ending: None,
+            subscribers: None,
+            changes: 0,
+            blind: false,
+        }
+    }
+
+    /// Evaluates the filters of subscribers, too.
+    pub fn serve(&mut self, subscribers: Subscribers) {
+        self.subscribers = Some(subscribers);
+    }
+
+    /// Takes over changes of the subscriptions. A subscriber receives all events, other watchers maybe not.
+    pub(crate) fn look_for_subscribers(&mut self) {
+        let Some(subscribers) = &self.subscribers else {
+            return;
+        };
+        if subscribers.changes() == self.changes {
+            return;
+        }
+        let (filters, changes) = subscribers.filters();
+        self.changes = changes;
+        let had = self.select.has_subscribers();
+        self.select.subscribe(filters);
+        match (had, self.select.has_subscribers()) {
+            (false, true) if self.blind => self.contexts.follow_snapshots(),
+            (true, false) if self.blind => self.contexts.ignore_snapshots(),
+            _ => {}
+        }
+        self.choose_needs();
+    }
+
+    /// Returns the subscriptions that an event is for, of which these want a message.
+    pub(crate) fn selected_by(&self, slots: u64) -> Selected {
+        Selected {
+            slots: slots | self.select.insatiable(),
+            changes: self.changes,
         }
     }
 
     /// Ignores snapshots, for a watcher that does not receive all events: they are messages as any other.
     pub fn ignore_snapshots(&mut self) {
+        self.blind = true;
         self.contexts.ignore_snapshots();
     }
 
@@ -252,7 +295,9 @@ impl Decoder {
     /// Returns the reading if a watcher shows anything of it: all, a message that passes the filter, or, without a filter,
     /// the datagram.
     pub(crate) fn keep_shown(&mut self, reading: Reading) -> Option<Reading> {
-        if self.everything || !self.is_choosy() || reading.messages.iter().any(|message| message.shown) {
+        let is_wanted = |message: &Message| message.shown || message.subscribers != 0;
+        let all = self.everything || !self.is_choosy() || self.select.insatiable() != 0;
+        if all || reading.messages.iter().any(is_wanted) {
             return Some(reading);
         }
         self.recycle(reading);
@@ -330,6 +375,7 @@ impl Decoder {
         let Some(parsed) = parsed else {
             return Message {
                 shown: !self.is_choosy(),
+                subscribers: self.select.insatiable(),
                 decoded: true,
                 ..Message::new(Layer::Connless, None)
             };
@@ -381,7 +427,8 @@ impl Decoder {
         if let (Some(by), None) = (&self.select.ended, &self.ending) {
             self.ending = Some(Arc::new(ending(by.clone(), &message, view)));
         }
-        message.decoded = message.shown || self.everything;
+        message.subscribers = self.select.subscribed(view, &fields, context);
+        message.decoded = message.shown || message.subscribers != 0 || self.everything;
         if message.decoded {
             let start = records.len();
             let notes = match fields.fields() {

@@ -10,7 +10,7 @@ use teetap_proxy::{
     session::{Event, Notice, What},
 };
 
-use crate::{Decoder, Ending, Reading};
+use crate::{Decoder, Ending, Reading, subscribers::Selected};
 
 /// An event with its decoded datagram.
 pub struct DecodedEvent {
@@ -22,6 +22,8 @@ pub struct DecodedEvent {
     pub player: Option<String>,
     /// True if a message of the event passes the filter, or there is no filter.
     pub selected: bool,
+    /// The subscriptions that the event is for.
+    pub subscribers: Selected,
     /// The number of messages of the event that pass the filter.
     pub matches: u64,
     /// The cause of the end of the run, here or before.
@@ -32,6 +34,7 @@ impl Decoder {
     /// Decodes the next event, as deep as its watchers need.
     #[must_use]
     pub fn decode(&mut self, event: Event) -> DecodedEvent {
+        self.look_for_subscribers();
         let before = self.matches();
         let mut player = None;
         let reading = match &event.what {
@@ -55,11 +58,14 @@ impl Decoder {
             What::Answer(_) => None,
         };
         let matches = self.matches() - before;
+        let messages = reading.iter().flat_map(|reading| &reading.messages);
+        let subscribers = self.selected_by(messages.fold(0, |slots, message| slots | message.subscribers));
         DecodedEvent {
             event,
             reading,
             player,
             selected: matches > 0 || !self.is_choosy(),
+            subscribers,
             matches,
             ending: self.ending().cloned(),
         }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
-//! the typed result. [`feed`] does so once for all watchers. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
+//! the typed result. [`feed`] does so once for all watchers; [`subscribers`] are those with filters of their own. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
 //!
 //! Law: no text of a peer leaves here with control characters.
 //!
@@ -27,6 +27,7 @@ pub mod row;
 mod select;
 mod snapshot;
 mod style;
+pub mod subscribers;
 #[cfg(test)]
 mod testing;
 mod transit;
@@ -38,5 +39,6 @@ pub use feed::DecodedEvent;
 pub use lines::EventLines;
 pub use reading::{Layer, Message, Reading};
 pub use row::{Row, rows};
-pub use style::{Kind, Style, Verbosity};
+pub use style::{Kind, Style, Verbosity, Viewer};
+pub use subscribers::{Subscribers, Subscription};
 pub use trial::Trial;

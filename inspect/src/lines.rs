@@ -83,10 +83,7 @@ impl<'e> EventLines<'e> {
         let event = &decoded.event;
         let mut lines = Self {
             event,
-            reading: decoded
-                .reading
-                .as_ref()
-                .filter(|_| decoded.selected || style.everything),
+            reading: decoded.reading.as_ref().filter(|_| style.viewer.sees(decoded)),
             list: Vec::new(),
         };
         match &event.what {
@@ -141,7 +138,7 @@ impl<'e> EventLines<'e> {
         }
         let mut with_datagram = !has_own;
         for (index, message) in reading.messages.iter().enumerate() {
-            if !message.shown && !style.everything {
+            if !style.viewer.shows(message) {
                 continue;
             }
             let kind = match weight(&message.notes) {

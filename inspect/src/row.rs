@@ -17,7 +17,7 @@ use teetap_proxy::session::{
 use teetap_wire::{Dir, Flags, Note, Side, def::Secrets, printable};
 
 use crate::{
-    DecodedEvent, EventLines, Kind, Style, Verbosity,
+    DecodedEvent, EventLines, Kind, Style, Verbosity, Viewer,
     lines::{About, Bytes, Line},
     reading::{Message, Reading},
     snapshot,
@@ -62,7 +62,7 @@ pub fn of_line(lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
 #[must_use]
 pub fn comment(decoded: &DecodedEvent) -> String {
     let style = Style {
-        everything: true,
+        viewer: Viewer::Everything,
         ..Style::default()
     };
     let rows = rows(decoded, style);

@@ -1,4 +1,4 @@
-//! The filters: the messages that are shown, those that end the run, and the knowledge that both need.
+//! The filters: the messages that are shown, those that end the run, those of subscribers, and the knowledge that all need.
 
 use teetap_proxy::session::{SessionId, State};
 use teetap_rules::{
@@ -8,7 +8,7 @@ use teetap_rules::{
 };
 use teetap_wire::{Dir, Proto, def::Registry};
 
-use crate::{EndingBy, matcher::Matcher};
+use crate::{EndingBy, matcher::Matcher, subscribers::Slot};
 
 /// The filters.
 #[derive(Default)]
@@ -20,6 +20,14 @@ pub(crate) struct Select {
     pub(crate) ended: Option<EndingBy>,
     /// Messages that passed the filter.
     pub(crate) matches: u64,
+    subscribers: Vec<Subscriber>,
+}
+
+/// A watcher with a filter of its own.
+struct Subscriber {
+    slot: Slot,
+    /// `None` if it wants all messages.
+    wanted: Option<Matcher>,
 }
 
 impl Select {
@@ -35,6 +43,50 @@ impl Select {
         self.fail_on = Some(Matcher::new(filter));
     }
 
+    /// Sets the filters of subscribers. Those that were set before keep what they remember.
+    pub(crate) fn subscribe(&mut self, filters: Vec<(Slot, Option<Filter>)>) {
+        let mut before = std::mem::take(&mut self.subscribers);
+        self.subscribers = filters
+            .into_iter()
+            .map(|(slot, filter)| {
+                let same = before.iter().position(|one| one.slot == slot);
+                same.map(|at| before.swap_remove(at))
+                    .unwrap_or_else(|| Subscriber {
+                        slot,
+                        wanted: filter.map(Matcher::new),
+                    })
+            })
+            .collect();
+    }
+
+    /// Returns true if there is a subscriber.
+    pub(crate) const fn has_subscribers(&self) -> bool {
+        !self.subscribers.is_empty()
+    }
+
+    /// Returns the subscribers that want all messages, a bit for each.
+    pub(crate) fn insatiable(&self) -> u64 {
+        let all = self.subscribers.iter().filter(|one| one.wanted.is_none());
+        all.fold(0, |slots, one| slots | one.slot.bit())
+    }
+
+    /// Returns the subscribers that want a message, a bit for each.
+    pub(crate) fn subscribed(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, context: &Context) -> u64 {
+        let mut slots = 0;
+        for one in &mut self.subscribers {
+            let wanted = one.wanted.as_mut();
+            if wanted.is_none_or(|wanted| wanted.matches(view, fields, context)) {
+                slots |= one.slot.bit();
+            }
+        }
+        slots
+    }
+
+    /// Returns true if the run or a subscriber shows all messages.
+    fn shows_all(&self) -> bool {
+        !self.is_choosy() || self.insatiable() != 0
+    }
+
     /// Returns true if there is a filter.
     pub(crate) const fn is_choosy(&self) -> bool {
         self.filter.is_some()
@@ -42,7 +94,7 @@ impl Select {
 
     /// Returns the knowledge that is needed where gists, with the names of players, are shown, or sessions with their names.
     pub(crate) fn needs(&self, gists: bool, sessions: bool, stores: &Stores, registry: &Registry) -> Needs {
-        let Some(filter) = &self.filter else {
+        let Some(filter) = self.filter.as_ref().filter(|_| !self.shows_all()) else {
             return Needs::ALL;
         };
         let asks = |matcher: &Matcher| matcher.asks_about(stores, registry);
@@ -95,21 +147,23 @@ impl Select {
 
     /// Returns true if a message can neither be shown nor end the run, whatever its fields are.
     pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
-        self.is_choosy() && self.all().all(|matcher| matcher.is_out_of_reach(view))
+        !self.shows_all() && self.all().all(|matcher| matcher.is_out_of_reach(view))
     }
 
     /// Returns true if no message of this direction can be shown or end the run, whatever is in it.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
-        self.is_choosy() && self.all().all(|matcher| matcher.is_beyond(proto, dir))
+        !self.shows_all() && self.all().all(|matcher| matcher.is_beyond(proto, dir))
     }
 
     fn all(&self) -> impl Iterator<Item = &Matcher> {
-        [&self.filter, &self.until, &self.fail_on].into_iter().flatten()
+        let own = [&self.filter, &self.until, &self.fail_on].into_iter();
+        own.chain(self.subscribers.iter().map(|one| &one.wanted))
+            .flatten()
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Matcher> {
-        [&mut self.filter, &mut self.until, &mut self.fail_on]
-            .into_iter()
+        let own = [&mut self.filter, &mut self.until, &mut self.fail_on].into_iter();
+        own.chain(self.subscribers.iter_mut().map(|one| &mut one.wanted))
             .flatten()
     }
 }

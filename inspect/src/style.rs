@@ -2,6 +2,8 @@
 
 use teetap_wire::def::Secrets;
 
+use crate::{DecodedEvent, Message, subscribers::Slot};
+
 /// The part of a datagram that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
@@ -12,6 +14,40 @@ pub enum Verbosity {
     Datagrams,
     /// And its bytes.
     Bytes,
+}
+
+/// The messages that are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Viewer {
+    /// Those that pass the filter of the run.
+    #[default]
+    Run,
+    /// All.
+    Everything,
+    /// Those that pass the filter of a subscription.
+    Subscriber(Slot),
+}
+
+impl Viewer {
+    /// Returns true if an event with messages is shown.
+    #[must_use]
+    pub const fn sees(self, decoded: &DecodedEvent) -> bool {
+        match self {
+            Self::Run => decoded.selected,
+            Self::Everything => true,
+            Self::Subscriber(slot) => decoded.subscribers.has(slot),
+        }
+    }
+
+    /// Returns true if a message is shown, of an event that is.
+    #[must_use]
+    pub const fn shows(self, message: &Message) -> bool {
+        match self {
+            Self::Run => message.shown,
+            Self::Everything => true,
+            Self::Subscriber(slot) => slot.is_in(message.subscribers),
+        }
+    }
 }
 
 /// The weight of a line.
@@ -38,8 +74,8 @@ pub struct Style {
     pub matches_only: bool,
     /// The part of a datagram that is shown.
     pub verbosity: Verbosity,
-    /// Messages that do not pass the filter are shown too.
-    pub everything: bool,
+    /// The messages that are shown.
+    pub viewer: Viewer,
     /// The items of snapshots are shown.
     pub items: bool,
     /// The form in which secret fields are shown.

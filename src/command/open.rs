@@ -7,7 +7,7 @@ use std::{
 };
 
 use teetap_capture::{Format, Item, Playback, ReadError, Tally};
-use teetap_inspect::{Decoder, Style, jsonl::Lines};
+use teetap_inspect::{Decoder, Style, Viewer, jsonl::Lines};
 use teetap_proxy::{io::Seen, session::Level};
 use teetap_rules::Filter;
 use teetap_wire::printable;
@@ -68,7 +68,11 @@ pub(crate) fn grep(
         filter: filters::parse("grep", Some(expr), registry)?,
         style: Style {
             matches_only: true,
-            everything: extent.has_context(),
+            viewer: if extent.has_context() {
+                Viewer::Everything
+            } else {
+                Viewer::Run
+            },
             ..style(show)
         },
         range,

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use teetap_inspect::{DecodedEvent, Decoder, Style, Verbosity};
+use teetap_inspect::{DecodedEvent, Decoder, Style, Verbosity, Viewer};
 use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy,
@@ -285,7 +285,7 @@ pub(super) fn style(show: &Show) -> Style {
         json: show.json.json,
         quiet: show.quiet.quiet,
         matches_only: false,
-        everything: false,
+        viewer: Viewer::Run,
         verbosity: show.verbosity(),
         items: show.verbosity() >= Verbosity::Datagrams,
         secrets: show.secrets.secrets(),

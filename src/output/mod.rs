@@ -19,7 +19,7 @@ use std::{
 
 use teetap_capture::Tally;
 use teetap_inspect::{
-    DecodedEvent, Decoder, Ending, Style,
+    DecodedEvent, Decoder, Ending, Style, Viewer,
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
@@ -88,7 +88,7 @@ pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filte
     if style.matches_only {
         decoder.ignore_sessions();
     }
-    if style.everything {
+    if style.viewer == Viewer::Everything {
         decoder.decode_everything();
     }
     if let Some(filter) = &filters.show {

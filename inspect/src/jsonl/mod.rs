@@ -27,8 +27,9 @@ use teetap_wire::{Flags, Note, printable};
 
 pub use read::Lines;
 pub use schema::{
-    AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, LineEffect, LogBody, NoticeBody, OLDEST,
-    PerDir, RecordingBody, RuleEffect, RuleEndingBody, SessionBody, SummaryBody, VERSION,
+    AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, LineEffect, ListedBody, LogBody, NoticeBody,
+    OLDEST, PerDir, RecordingBody, ResultBody, RuleBody, RuleEffect, RuleEndingBody, SessionBody, StatsBody,
+    SummaryBody, VERSION, WaitingBody,
 };
 pub use time::rfc3339;
 use time::seconds;
@@ -86,6 +87,18 @@ pub fn gap(at: Time, lost: u64, out: &mut Vec<u8>) {
 /// Appends a `log` line: a report of the program.
 pub fn log(at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
     write(at, None, &Body::Log(LogBody::new(level, text)), out);
+}
+
+/// Appends the `answer` line to a command on the control socket. `session` is the session that it was about.
+pub fn answer(
+    at: Time,
+    session: Option<u32>,
+    id: Option<u64>,
+    result: Result<ResultBody, String>,
+    out: &mut Vec<u8>,
+) {
+    let body = AnswerBody::of_control(id, result);
+    write(at, session, &Body::Answer(body), out);
 }
 
 /// The lines of an event that this style shows.

@@ -66,6 +66,8 @@ pub struct Message {
     pub notes: Vec<Note>,
     /// The message passes the filter.
     pub shown: bool,
+    /// The subscriptions whose filters it passes, a bit for each.
+    pub(crate) subscribers: u64,
     /// The fields are decoded: the message is shown, or another watcher shows everything.
     pub(crate) decoded: bool,
     /// The range of its data in the bytes of the reading.
@@ -130,6 +132,7 @@ impl Message {
             at: 0,
             notes: Vec::new(),
             shown: false,
+            subscribers: 0,
             decoded: false,
             data: 0..0,
             records: 0..0,

@@ -3,6 +3,7 @@
 //! JSON lines hold all of it. A capture holds the same events without what the bytes of its packets say: the fields that a
 //! type calls "of lines" are missing there.
 
+mod control;
 mod report;
 mod summary;
 mod traffic;
@@ -11,7 +12,8 @@ use std::{borrow::Cow, net::SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-pub use report::{AnswerBody, GapBody, LogBody, NoticeBody};
+pub use control::{ListedBody, ResultBody, RuleBody, StatsBody};
+pub use report::{AnswerBody, GapBody, LogBody, NoticeBody, WaitingBody};
 pub use summary::{
     EndedByBody, EndingBody, LineEffect, PerDir, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,
 };

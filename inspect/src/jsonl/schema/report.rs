@@ -3,13 +3,18 @@
 use std::{borrow::Cow, num::NonZeroU32};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::Hex,
     session::{Answer, CommandId, HeldId, Level, Notice, SessionId, Waiting},
     words::Word,
 };
-use teetap_wire::{Dir, Proto};
+use teetap_wire::{
+    Dir, Proto,
+    def::{Decoded, Records, Registry, Secrets, Source},
+};
 
+use super::ResultBody;
 use crate::jsonl::time::{micros, seconds};
 
 /// A notice: its kind and values, and what they mean.
@@ -47,8 +52,8 @@ impl<'a> NoticeBody<'a> {
 /// The answer to a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AnswerBody {
-    /// The number of the command, as its sender gave it.
-    id: u64,
+    /// The number of the command, as its sender gave it; null when it gave none that can be read.
+    id: Option<u64>,
     /// False when it was refused.
     done: bool,
     /// The reason why it was refused; null when it was done.
@@ -56,11 +61,14 @@ pub struct AnswerBody {
     /// The messages that are held; missing if the command did not list them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<Vec<WaitingBody>>,
+    /// Of a command on the control socket.
+    #[serde(flatten, skip_deserializing)]
+    result: ResultBody,
 }
 
 /// A message that the proxy holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct WaitingBody {
+pub struct WaitingBody {
     /// The number of its session.
     session: u32,
     dir: Word<Dir>,
@@ -77,6 +85,30 @@ struct WaitingBody {
     edited: bool,
     /// Id and fields.
     hex: Hex,
+    /// The name of the message; `None` where it is not looked up, or not known.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    name: Option<Box<str>>,
+    /// Its fields, as the name.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    fields: Option<Box<RawValue>>,
+}
+
+impl WaitingBody {
+    /// Returns a held message with its name and fields, read through these definitions.
+    #[must_use]
+    pub fn decoded(waiting: &Waiting, registry: &Registry, secrets: Secrets) -> Self {
+        let mut body = Self::from(waiting);
+        let found = registry.message(waiting.proto, waiting.dir, &waiting.data);
+        if let Some(found) = found.filter(|found| !found.unknown) {
+            let (mut decoded, mut json) = (Decoded::new(), String::new());
+            decoded.read(found.def, &waiting.data, found.body);
+            let source = Source::Bytes(&waiting.data);
+            Records::new(decoded.records()).json(found.def, source, secrets, &mut json);
+            body.name = Some(found.def.name.to_string().into());
+            body.fields = RawValue::from_string(json).ok();
+        }
+        body
+    }
 }
 
 impl From<&Waiting> for WaitingBody {
@@ -91,6 +123,8 @@ impl From<&Waiting> for WaitingBody {
             until: waiting.until.map(seconds),
             edited: waiting.edited,
             hex: Hex(waiting.data.clone()),
+            name: None,
+            fields: None,
         }
     }
 }
@@ -116,13 +150,30 @@ impl AnswerBody {
     #[must_use]
     pub fn new(answer: &Answer) -> Self {
         Self {
-            id: answer.id.0,
+            id: Some(answer.id.0),
             done: answer.result.is_ok(),
             why: answer.result.clone().err(),
             held: answer
                 .held
                 .as_ref()
                 .map(|held| held.iter().map(WaitingBody::from).collect()),
+            result: ResultBody::default(),
+        }
+    }
+
+    /// Returns the fields of the answer to a command on the control socket.
+    #[must_use]
+    pub fn of_control(id: Option<u64>, result: Result<ResultBody, String>) -> Self {
+        let (mut result, why) = match result {
+            Ok(result) => (result, None),
+            Err(why) => (ResultBody::default(), Some(why.into())),
+        };
+        Self {
+            id,
+            done: why.is_none(),
+            why,
+            held: result.held.take(),
+            result,
         }
     }
 
@@ -130,7 +181,7 @@ impl AnswerBody {
     #[must_use]
     pub fn answer(self) -> Answer {
         Answer {
-            id: CommandId(self.id),
+            id: CommandId(self.id.unwrap_or_default()),
             result: if self.done {
                 Ok(())
             } else {

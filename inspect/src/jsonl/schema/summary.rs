@@ -188,7 +188,7 @@ pub(in crate::jsonl) struct ReplayBody<'a> {
 }
 
 /// A count for each direction.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PerDir {
     pub c2s: u64,
     pub s2c: u64,
