@@ -36,7 +36,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, grep found nothing, fmt --check a file in another form, or a cell of torture failed that peers survive",
+        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, grep found nothing, fmt --check a file in another form, a cell of torture failed that peers survive, or a run refused a command of ctl",
     ),
     (
         "2",
@@ -44,7 +44,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ),
     (
         "3",
-        "network or start error: host not found, port taken, command not found, a file that cannot be written",
+        "network or start error: host not found, port taken, command not found, a file that cannot be written, nothing that listens for ctl",
     ),
     ("4", "no message matched --until before --timeout or the end"),
     ("5", "a recording or input log is damaged, or cannot be read"),

@@ -19,11 +19,12 @@ use teetap_proxy::{
 
 use crate::{
     child,
+    control::Control,
     exit::Exit,
     log::{self, Log},
     output::{Output, counted},
     repeat,
-    rules::Rules,
+    rules::SharedRules,
     run::{EndedBy, Summary},
     verdicts::Verdicts,
 };
@@ -52,6 +53,8 @@ pub(crate) enum Wake {
     Probe(Finding),
     /// The demo is over: the end, and lines to print.
     Done(Exit, Vec<(Level, String)>),
+    /// A line to print.
+    Report(Level, String),
 }
 
 /// A run.
@@ -68,7 +71,9 @@ pub(crate) struct Live {
     /// The time at which the run ends at the latest, and its exit.
     pub(crate) timeout: Option<(Time, Exit)>,
     /// The rules, whose files are read again when they change.
-    pub(crate) rules: Option<Rules>,
+    pub(crate) rules: Option<SharedRules>,
+    /// The control socket.
+    pub(crate) control: Option<Control>,
     pub(crate) log: Option<Log>,
     /// The JUnit report.
     pub(crate) verdicts: Option<Verdicts>,
@@ -123,6 +128,9 @@ impl Live {
         if let Some(Err(error)) = self.verdicts.take().map(|verdicts| verdicts.write(&summary)) {
             self.output.log(self.clock.now(), Level::Warning, &error);
         }
+        if let Some(control) = self.control {
+            control.finish(summary.line());
+        }
         self.output.summary(&summary);
         if let Some(finished) = finished {
             summary.leave_to(finished);
@@ -156,6 +164,7 @@ impl Live {
                     return Ok((EndedBy::Demo, exit));
                 }
                 Ok(Wake::Probe(finding)) => self.report(&finding),
+                Ok(Wake::Report(level, text)) => self.output.log(self.clock.now(), level, &text),
                 Err(RecvTimeoutError::Timeout) => {}
                 // No sender is left; the tick goes on without them.
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
@@ -203,7 +212,10 @@ impl Live {
 
     /// Sets the rules anew when a file of them has changed.
     fn reload_rules(&mut self) {
-        let Some(rules) = &mut self.rules else { return };
+        // Where a command changes them, the next look comes soon enough.
+        let Some(mut rules) = self.rules.as_ref().and_then(SharedRules::try_lock) else {
+            return;
+        };
         let (lines, program) = rules.reload();
         for (level, line) in &lines {
             self.output.log(self.clock.now(), *level, line);
@@ -232,7 +244,7 @@ impl Live {
         let decided = self.wake.try_iter().find_map(|wake| match wake {
             Wake::Signal(number) => Some(by_signal(number)),
             Wake::Done(exit, _) => Some((EndedBy::Demo, exit)),
-            Wake::Probe(_) => None,
+            Wake::Probe(_) | Wake::Report(..) => None,
         });
         decided.unwrap_or((EndedBy::Crash, Exit::Internal))
     }

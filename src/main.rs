@@ -5,6 +5,7 @@
 mod child;
 mod cli;
 mod command;
+mod control;
 mod definitions;
 mod demo;
 mod exit;
@@ -120,6 +121,12 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         } => command::check(&definitions, explain, against.as_deref(), quiet, &files),
         Command::Fmt { write, check, file } => command::fmt(write, check, &file),
         Command::Torture(options) => command::torture(&options),
+        Command::Ctl {
+            json,
+            session,
+            path,
+            command,
+        } => command::ctl(json, session, &path, &command),
         Command::Completions { shell } => command::completions(shell),
         Command::Man { of } => command::man(of.as_deref()),
     }

@@ -4,31 +4,83 @@
 //! error, or the file is gone, the last good program stays and one warning reports it.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, IsTerminal as _, Read as _, stderr},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
+use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::session::Level;
-use teetap_rules::{Diagnostic, Program, Severity, Span, Style};
-use teetap_wire::{def::Registry, printable};
+use teetap_rules::{
+    Diagnostic, Program, Severity, Span, Style,
+    syntax::{Outlined, outline},
+};
+use teetap_wire::{
+    def::{Registry, suggest},
+    printable,
+};
 
 use crate::{exit::Failure, output};
 
 /// The maximum size of a file in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
+/// The rules of a run, for those that change them; cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedRules(Arc<Mutex<Rules>>);
+
+impl SharedRules {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self(Arc::new(Mutex::new(rules)))
+    }
+
+    /// Waits for the turn to use them.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Rules> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns them unless they are in use.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Rules>> {
+        match self.0.try_lock() {
+            Ok(rules) => Some(rules),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// A change of the rules, until [`Rules::accept`] makes it the last one.
+#[derive(Debug)]
+pub(crate) struct Change {
+    parts: Vec<Part>,
+    off: BTreeSet<String>,
+    program: Arc<Program>,
+    warnings: Vec<String>,
+    /// The change in words.
+    what: String,
+}
+
+impl Change {
+    /// Returns the rules with the change.
+    pub(crate) fn program(&self) -> Arc<Program> {
+        Arc::clone(&self.program)
+    }
+}
+
 /// The rules of a run.
 #[derive(Debug)]
 pub(crate) struct Rules {
     parts: Vec<Part>,
+    /// The names of statements that are switched off.
+    off: BTreeSet<String>,
     registry: &'static Registry,
 }
 
 /// A text, and where it comes from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     /// The name in messages, without control characters.
     name: String,
@@ -37,7 +89,7 @@ struct Part {
 }
 
 /// A file that is read again when it changes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Watched {
     path: PathBuf,
     /// `None` while it is missing.
@@ -55,6 +107,15 @@ struct Joined {
 }
 
 impl Rules {
+    /// No rules yet.
+    pub(crate) const fn none(registry: &'static Registry) -> Self {
+        Self {
+            parts: Vec::new(),
+            off: BTreeSet::new(),
+            registry,
+        }
+    }
+
     /// Reads the texts of options, with their names, and the files of `--rules`, in this order; `None` if there are none.
     ///
     /// # Errors
@@ -68,7 +129,11 @@ impl Rules {
         for path in files {
             parts.push(Part::read(path).map_err(Failure::usage)?);
         }
-        Ok((!parts.is_empty()).then_some(Self { parts, registry }))
+        Ok((!parts.is_empty()).then_some(Self {
+            parts,
+            off: BTreeSet::new(),
+            registry,
+        }))
     }
 
     /// Compiles the rules and prints warnings.
@@ -76,7 +141,7 @@ impl Rules {
     /// # Errors
     /// The rules are wrong: the error shows every mistake with its place.
     pub(crate) fn compile(&self) -> Result<Arc<Program>, Failure> {
-        let joined = Joined::new(&self.parts);
+        let joined = self.joined();
         let style = style();
         let show = |diagnostics: &[Diagnostic]| {
             let shown = diagnostics.iter().map(|diagnostic| {
@@ -118,7 +183,7 @@ impl Rules {
         if changed.is_empty() {
             return (lines, None);
         }
-        let joined = Joined::new(&self.parts);
+        let joined = self.joined();
         match Program::compile(&joined.text, self.registry) {
             Ok((program, warnings)) => {
                 lines.push((Level::Info, format!("{} was read again", changed.join(", "))));
@@ -132,6 +197,188 @@ impl Rules {
                 (lines, None)
             }
         }
+    }
+
+    /// Returns the statements in their order. Two with the same text have names that differ.
+    pub(crate) fn list(&self) -> Vec<RuleBody> {
+        let mut list: Vec<RuleBody> = Vec::new();
+        self.each(|_, part, found, name| {
+            let before = part.text.get(..found.span.start).unwrap_or_default();
+            list.push(RuleBody {
+                on: !self.off.contains(&name),
+                name,
+                text: found.text,
+                from: part.name.clone(),
+                line: before.matches('\n').count() + 1,
+                hits: None,
+                last_hit: None,
+            });
+        });
+        list
+    }
+
+    /// Calls `each` with every statement, its part and its name.
+    fn each(&self, mut each: impl FnMut(usize, &Part, Outlined, String)) {
+        let mut occurrences: BTreeMap<String, u32> = BTreeMap::new();
+        for (index, part) in self.parts.iter().enumerate() {
+            for found in outline(&part.text) {
+                let name = found.name.clone().unwrap_or_else(|| found.text.clone());
+                let count = occurrences.entry(name.clone()).or_default();
+                *count += 1;
+                let name = match *count {
+                    1 => name,
+                    count => format!("{name} #{count}"),
+                };
+                each(index, part, found, name);
+            }
+        }
+    }
+
+    /// Returns all texts as one, with blanks in place of what is switched off.
+    fn joined(&self) -> Joined {
+        if self.off.is_empty() {
+            return Joined::new(&self.parts);
+        }
+        let mut parts = self.parts.clone();
+        self.each(|index, _, found, name| {
+            if let Some(part) = parts.get_mut(index).filter(|_| self.off.contains(&name)) {
+                let text = part
+                    .text
+                    .get(found.span.start..found.span.end)
+                    .unwrap_or_default();
+                let blank: String = text
+                    .bytes()
+                    .map(|byte| if byte == b'\n' { '\n' } else { ' ' })
+                    .collect();
+                part.text.replace_range(found.span.start..found.span.end, &blank);
+            }
+        });
+        Joined::new(&parts)
+    }
+
+    /// Returns the part of a statement that can be changed, by its index, and its place there. Files are changed elsewhere.
+    fn find_own(&self, wanted: &str) -> Result<(usize, Span), String> {
+        let found = self.find(wanted)?;
+        match self.parts.get(found.0) {
+            Some(part) if part.file.is_some() => Err(format!(
+                "{wanted} is a rule of {}: change the file, which is read again",
+                part.name
+            )),
+            _ => Ok(found),
+        }
+    }
+
+    /// Returns the part of a statement, by its index, and its place there.
+    fn find(&self, wanted: &str) -> Result<(usize, Span), String> {
+        let mut found = None;
+        let mut names = Vec::new();
+        self.each(|index, _, statement, name| {
+            if name == wanted {
+                found = found.or(Some((index, statement.span)));
+            }
+            names.push(name);
+        });
+        found.ok_or_else(|| {
+            let meant = suggest(wanted, names.iter().map(String::as_str));
+            let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+            format!("there is no rule {wanted}{meant}")
+        })
+    }
+
+    /// Adds a text after all others.
+    pub(crate) fn add(&self, text: &str) -> Result<Change, String> {
+        if outline(text).is_empty() {
+            return Err("there is no statement in the text".to_owned());
+        }
+        let mut parts = self.parts.clone();
+        parts.push(Part::typed("control", text));
+        self.change(parts, self.off.clone(), format!("added {}", one_line(text)))
+    }
+
+    /// Puts a text in the place of a statement that was not read from a file.
+    pub(crate) fn replace(&self, name: &str, text: &str) -> Result<Change, String> {
+        if outline(text).is_empty() {
+            return Err("there is no statement in the text; remove the rule instead".to_owned());
+        }
+        let text = text.get(indent(text).end..).unwrap_or(text).trim_end();
+        let what = format!("replaced {} by {}", one_line(name), one_line(text));
+        self.change(self.put(name, text)?, self.off_without(name), what)
+    }
+
+    /// Removes a statement that was not read from a file.
+    pub(crate) fn remove(&self, name: &str) -> Result<Change, String> {
+        let mut parts = self.put(name, "")?;
+        parts.retain(|part| part.file.is_some() || !outline(&part.text).is_empty());
+        let what = format!("removed {}", one_line(name));
+        self.change(parts, self.off_without(name), what)
+    }
+
+    /// Switches a statement on or off, wherever it was read from.
+    pub(crate) fn switch(&self, name: &str, on: bool) -> Result<Change, String> {
+        self.find(name)?;
+        let mut off = self.off_without(name);
+        let way = if on { "on" } else { "off" };
+        if !on {
+            off.insert(name.to_owned());
+        }
+        self.change(
+            self.parts.clone(),
+            off,
+            format!("switched {way} {}", one_line(name)),
+        )
+    }
+
+    fn off_without(&self, name: &str) -> BTreeSet<String> {
+        let mut off = self.off.clone();
+        off.remove(name);
+        off
+    }
+
+    fn put(&self, name: &str, text: &str) -> Result<Vec<Part>, String> {
+        let (index, span) = self.find_own(name)?;
+        let mut parts = self.parts.clone();
+        if let Some(part) = parts.get_mut(index) {
+            part.text.replace_range(span.start..span.end, text);
+        }
+        Ok(parts)
+    }
+
+    fn change(&self, parts: Vec<Part>, off: BTreeSet<String>, what: String) -> Result<Change, String> {
+        let size: usize = parts.iter().map(|part| part.text.len()).sum();
+        if size as u64 > MAX_FILE {
+            return Err(format!(
+                "all rules together are larger than {} KiB",
+                MAX_FILE >> 10
+            ));
+        }
+        let changed = Self {
+            parts,
+            off,
+            registry: self.registry,
+        };
+        let joined = changed.joined();
+        let lines = |diagnostics: &[Diagnostic]| -> Vec<String> {
+            let lines = diagnostics
+                .iter()
+                .map(|diagnostic| changed.line(&joined, diagnostic));
+            lines.map(|(_, line)| line).collect()
+        };
+        match Program::compile(&joined.text, self.registry) {
+            Ok((program, warnings)) => Ok(Change {
+                warnings: lines(&warnings),
+                program: Arc::new(program),
+                parts: changed.parts,
+                off: changed.off,
+                what,
+            }),
+            Err(errors) => Err(format!("invalid rules: {}", lines(&errors).join("; "))),
+        }
+    }
+
+    /// Makes a change the last one. Returns it in words, and the warnings about it.
+    pub(crate) fn accept(&mut self, change: Change) -> (String, Vec<String>) {
+        (self.parts, self.off) = (change.parts, change.off);
+        (change.what, change.warnings)
     }
 
     /// A diagnostic in one line.
@@ -201,6 +448,18 @@ impl Joined {
         }
         Self { text, places }
     }
+}
+
+/// Returns a text for a report: on one line, and not too long.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut line = printable(words.join(" ").as_bytes());
+    if line.len() > LONGEST {
+        line.truncate(line.floor_char_boundary(LONGEST));
+        line.push_str("...");
+    }
+    line
 }
 
 /// The indentation of the first statement of a text.
@@ -373,6 +632,103 @@ mod tests {
             ]
         );
         assert!(rules.reload().0.is_empty());
+    }
+
+    #[test]
+    fn a_person_adds_replaces_and_removes_statements() {
+        let (_folder, path) = folder();
+        fs::write(&path, "# comment\nlink both\n  loss 5%\n").unwrap();
+        let mut rules = rules(&["a: drop when sv_chat"], std::slice::from_ref(&path));
+        let list = |change: Result<Change, String>, rules: &mut Rules| {
+            let (what, _) = rules.accept(change.unwrap());
+            let list = rules.list().into_iter();
+            (what, list.map(|rule| rule.name).collect::<Vec<_>>())
+        };
+        let added = rules.add("  drop when sv_motd\ndrop when sv_motd once");
+        let (what, names) = list(added, &mut rules);
+        assert_eq!(what, "added drop when sv_motd drop when sv_motd once");
+        let link = "link both loss 5%";
+        assert_eq!(names, ["a", link, "drop when sv_motd", "drop when sv_motd once"]);
+        assert_eq!((rules.list()[1].line, rules.list()[3].line), (2, 2));
+        let again = rules.add("drop when sv_motd");
+        assert_eq!(list(again, &mut rules).1[4], "drop when sv_motd #2");
+        let replaced = rules.replace("drop when sv_motd", "\n  b: pass when sv_motd\n");
+        let (_, names) = list(replaced, &mut rules);
+        assert_eq!(
+            names,
+            ["a", link, "b", "drop when sv_motd once", "drop when sv_motd"]
+        );
+        let removed = rules.remove("a");
+        let (_, names) = list(removed, &mut rules);
+        assert_eq!(names, [link, "b", "drop when sv_motd once", "drop when sv_motd"]);
+        let program = rules.remove("b").unwrap().program();
+        assert!(!program.source().contains("b:") && program.source().contains("loss 5%"));
+        // A file that changes is read again with what was added.
+        fs::write(&path, "link both loss 6%\n").unwrap();
+        let program = rules.reload().1.unwrap();
+        assert!(program.source().contains("b: pass"), "{}", program.source());
+    }
+
+    #[test]
+    fn a_statement_of_any_origin_is_switched_off_and_on() {
+        let (_folder, path) = folder();
+        fs::write(&path, "a: drop\n  when sv_chat\nlink both loss 5%\n").unwrap();
+        let mut rules = rules(&["drop when sv_motd"], std::slice::from_ref(&path));
+        let whole = rules.joined().text;
+        for name in ["a", "drop when sv_motd", "link both loss 5%"] {
+            let change = rules.switch(name, false).unwrap();
+            assert_eq!(change.what, format!("switched off {name}"));
+            rules.accept(change);
+        }
+        assert_eq!(rules.joined().text.trim(), "");
+        assert_eq!(rules.joined().text.len(), whole.len());
+        assert!(rules.list().iter().all(|rule| !rule.on));
+        // Other changes leave it off, and the places of errors are right.
+        let why = rules.add("b: drup when sv_chat").unwrap_err();
+        assert!(why.starts_with("invalid rules: control:1:4: "), "{why}");
+        fs::write(&path, "a: pass\n  when sv_chat\nlink both loss 5%\n").unwrap();
+        assert_eq!(rules.reload().1.unwrap().source().trim(), "");
+        for name in ["link both loss 5%", "a"] {
+            let change = rules.switch(name, true).unwrap();
+            rules.accept(change);
+        }
+        let text = rules.joined().text;
+        assert_eq!(text.trim(), "a: pass\n  when sv_chat\nlink both loss 5%");
+        // A name that is taken again begins switched on.
+        let change = rules.remove("drop when sv_motd").unwrap();
+        rules.accept(change);
+        let change = rules.add("drop when sv_motd").unwrap();
+        rules.accept(change);
+        assert!(rules.list().iter().all(|rule| rule.on));
+    }
+
+    #[test]
+    fn a_wrong_change_has_no_effect() {
+        let (_folder, path) = folder();
+        fs::write(&path, "a: drop when sv_chat\n").unwrap();
+        let rules = rules(&[], std::slice::from_ref(&path));
+        let why = rules.add("b: drup when sv_chat").unwrap_err();
+        assert!(why.starts_with("invalid rules: control:1:4: [E011] "), "{why}");
+        assert_eq!(
+            rules.add(" # nothing\n").unwrap_err(),
+            "there is no statement in the text"
+        );
+        let why = rules.add("a: pass when sv_motd").unwrap_err();
+        assert!(why.contains("two rules are called `a`"), "{why}");
+        let why = rules.remove("a").unwrap_err();
+        assert!(
+            why.ends_with("rules.tap: change the file, which is read again"),
+            "{why}"
+        );
+        let why = rules.replace("chatlgo", "pass when sv_chat").unwrap_err();
+        assert_eq!(why, "there is no rule chatlgo");
+        let large = format!("# {}\ndrop when sv_chat", "x".repeat(1 << 20));
+        assert_eq!(
+            rules.add(&large).unwrap_err(),
+            "all rules together are larger than 1024 KiB"
+        );
+        assert!(rules.switch("b", false).is_err());
+        assert_eq!(rules.list().len(), 1);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use crate::{
+    control::Guard,
     exit::Exit,
     live::{REASON, Wake},
 };
@@ -32,6 +33,7 @@ const SAME: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct Signals {
     proxy: Arc<OnceLock<Commands>>,
+    file: Arc<OnceLock<Arc<Guard>>>,
 }
 
 impl Signals {
@@ -43,17 +45,28 @@ impl Signals {
             let _inside = runtime.enter();
             Three::new()?
         };
-        let shared = Arc::clone(&proxy);
-        thread::Builder::new()
-            .name("signals".into())
-            .spawn(move || runtime.block_on(wait(signals, &wake, &shared)))?;
-        Ok(Self { proxy })
+        let file: Arc<OnceLock<Arc<Guard>>> = Arc::default();
+        let (shared, removed) = (Arc::clone(&proxy), Arc::clone(&file));
+        thread::Builder::new().name("signals".into()).spawn(move || {
+            let number = runtime.block_on(wait(signals, &wake, &shared));
+            if let Some(file) = removed.get() {
+                file.remove();
+            }
+            std::process::exit(Exit::Signal(number).code().into());
+        })?;
+        Ok(Self { proxy, file })
     }
 
     /// Sets the proxy that a signal stops.
     pub(crate) fn guard(&self, proxy: Commands) {
         // A second proxy in one run would be a bug; the first keeps its guard.
         let _first = self.proxy.set(proxy);
+    }
+
+    /// Sets the file of the control socket, which is removed when the process ends at once.
+    pub(crate) fn remove(&self, file: Arc<Guard>) {
+        // As with the proxy.
+        let _first = self.file.set(file);
     }
 }
 
@@ -83,7 +96,8 @@ impl Three {
     }
 }
 
-async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Commands>) {
+/// Returns the number of the signal when the process has to end at once.
+async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Commands>) -> u8 {
     let kind = signals.next().await;
     let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();
     // First to the main thread, so that it knows why the proxy ends.
@@ -97,5 +111,5 @@ async fn wait(mut signals: Three, wake: &mpsc::Sender<Wake>, proxy: &OnceLock<Co
             async { while signals.next().await != SignalKind::interrupt() || first.elapsed() < SAME {} };
         let _either_way_it_is_over = timeout(PATIENCE, again).await;
     }
-    std::process::exit(Exit::Signal(number).code().into());
+    number
 }

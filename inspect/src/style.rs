@@ -19,12 +19,12 @@ pub enum Verbosity {
 /// The messages that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Viewer {
-    /// Those that pass the filter of the run.
+    /// The messages that pass the filter of the run.
     #[default]
     Run,
     /// All.
     Everything,
-    /// Those that pass the filter of a subscription.
+    /// The messages that pass the filter of a subscription.
     Subscriber(Slot),
 }
 

@@ -1,8 +1,10 @@
 //! The command line: options and sub-commands, and how a wrong one is refused.
 
+mod ctl;
 mod options;
 mod scope;
 
+pub(crate) use ctl::{Ctl, CtlRules, CtlSide, HeldPlace};
 pub(crate) use options::{
     Definitions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, Search, Show,
     TortureOptions,
@@ -215,6 +217,21 @@ pub(crate) enum Command {
     /// The faults are lose, drop, dup, delay, swap and corrupt. A run without a fault is made first. The exit code is 1 if
     /// a client does not join although peers of its kind survive the fault.
     Torture(TortureOptions),
+    /// Control a run that was started with --control
+    ///
+    /// Prints the answer. The exit code is 1 if the command is refused, and 3 if nothing listens on the socket.
+    Ctl {
+        #[command(flatten)]
+        json: Json,
+        /// Act on this session [default: the only one that is online]
+        #[arg(long, value_name = "N", global = true, value_parser = clap::value_parser!(u32).range(1..))]
+        session: Option<u32>,
+        /// The socket
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+        #[command(subcommand)]
+        command: Ctl,
+    },
     /// Print a completion script
     Completions {
         /// The shell
@@ -229,7 +246,7 @@ pub(crate) enum Command {
 }
 
 /// The names of all commands.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "run",
     "demo",
     "replay",
@@ -241,6 +258,7 @@ const COMMANDS: [&str; 13] = [
     "check",
     "fmt",
     "torture",
+    "ctl",
     "completions",
     "man",
 ];

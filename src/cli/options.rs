@@ -48,6 +48,9 @@ pub(crate) struct RunOptions {
     pub(crate) rules: RuleOptions,
 
     #[command(flatten)]
+    pub(crate) control: ControlOption,
+
+    #[command(flatten)]
     pub(crate) filter: FilterOption,
 
     #[command(flatten)]
@@ -96,6 +99,21 @@ pub(crate) struct RunOptions {
     /// filter does not apply to it. It contains passwords and is created with mode 0600.
     #[arg(short, long, value_name = "FILE", env = "TEETAP_WRITE", value_parser = Target::parse, hide_env_values = true)]
     pub(crate) write: Option<Target>,
+}
+
+/// The control socket of a run.
+#[derive(Debug, Args)]
+pub(crate) struct ControlOption {
+    /// Let scripts control the run through a Unix socket
+    ///
+    /// The socket takes commands as JSON lines; `teetap ctl` sends them. It is created with mode 0600 and removed at the end.
+    #[arg(
+        long = "control",
+        value_name = "PATH",
+        env = "TEETAP_CONTROL",
+        hide_env_values = true
+    )]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// Options that set rules.

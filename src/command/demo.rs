@@ -29,6 +29,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let (started_sender, started) = mpsc::channel();
+    let reports = wake_sender.clone();
     let (clock, seed) = (setup.clock, setup.seed);
     // The server's address is known once it runs.
     let template = setup.settings(SocketAddr::from(([127, 0, 0, 1], 0)), listen);
@@ -48,6 +49,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
         .map_err(Failure::start)?;
     signals.guard(proxy.commands());
     let mut output = setup.greet(&proxy, "demo", server)?;
+    let control = setup.control(&proxy, &signals, &reports)?;
     output.flush()?;
     Live {
         proxy,
@@ -60,6 +62,7 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
         drops: KernelDrops::default(),
         timeout: setup.timeout,
         rules: setup.rules,
+        control,
         log: setup.log,
         verdicts: setup.verdicts,
     }

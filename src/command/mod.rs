@@ -2,6 +2,7 @@
 
 mod against;
 mod check;
+mod ctl;
 mod demo;
 mod explain;
 mod file;
@@ -15,6 +16,7 @@ mod text;
 mod torture;
 
 pub(crate) use check::check;
+pub(crate) use ctl::ctl;
 pub(crate) use demo::demo;
 pub(crate) use explain::explain;
 pub(crate) use fmt::fmt;

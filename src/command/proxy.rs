@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use teetap_inspect::{DecodedEvent, Decoder, Style, Verbosity, Viewer};
+use teetap_inspect::{DecodedEvent, Decoder, Style, Subscribers, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy,
@@ -23,6 +23,7 @@ use teetap_wire::{Proto, def::Registry};
 use crate::{
     child,
     cli::{self, ProxyOptions, RunOptions, Show},
+    control::{Control, Parts, Socket},
     exit::{Exit, Failure},
     filters,
     junit::Report,
@@ -30,7 +31,7 @@ use crate::{
     log::{self, Log},
     output::{Filters, Output, decoder},
     recording::Prepared,
-    rules::Rules,
+    rules::{Rules, SharedRules},
     run::Start,
     signals::Signals,
     verdicts::Verdicts,
@@ -73,6 +74,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
     signals.guard(proxy.commands());
     let connect = reachable(proxy.addr);
     let mut output = setup.greet(&proxy, &target.to_string(), server)?;
+    let control = setup.control(&proxy, &signals, &wake_sender)?;
     output.flush()?;
     let child = match mode {
         Mode::Command(command) if !command.is_empty() => Some(child::start(command, connect)?),
@@ -112,6 +114,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         drops: KernelDrops::default(),
         timeout: setup.timeout,
         rules: setup.rules,
+        control,
         log: setup.log,
         verdicts: setup.verdicts,
     }
@@ -129,7 +132,12 @@ pub(super) struct Setup {
     /// The rules at the start.
     program: Option<Arc<Program>>,
     /// Taken by the run, which reads their files again.
-    pub(super) rules: Option<Rules>,
+    pub(super) rules: Option<SharedRules>,
+    /// The control socket; taken when the run starts.
+    socket: Option<Socket>,
+    subscribers: Subscribers,
+    /// The `start` line of the JSON output, once there is one.
+    start_line: Vec<u8>,
     /// When the run ends at the latest, and how.
     pub(super) timeout: Option<(Time, Exit)>,
     input_log: Option<InputLog>,
@@ -209,12 +217,15 @@ impl Setup {
                 registry,
             },
             style: style(&options.show),
+            socket: options.control.path.as_deref().map(Socket::bind).transpose()?,
+            subscribers: Subscribers::default(),
+            start_line: Vec::new(),
             recording,
             log,
             verdicts,
             filters,
             program,
-            rules,
+            rules: rules.map(SharedRules::new),
             timeout: options.timeout.map(|after| (Time::ZERO + after, late)),
         })
     }
@@ -243,6 +254,9 @@ impl Setup {
         if self.recording.is_some() {
             decoder.decode_everything();
         }
+        if self.socket.is_some() {
+            decoder.serve(self.subscribers.clone());
+        }
         decoder
     }
 
@@ -263,6 +277,7 @@ impl Setup {
             wall: self.clock.wall(),
         };
         log::start(&start);
+        jsonl::start(&start.recorded(), &mut self.start_line);
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
             let (running, lines) = prepared.start(start.recorded(), self.clock)?;
@@ -276,6 +291,39 @@ impl Setup {
             output.log(self.clock.now(), Level::Warning, &text);
         }
         Ok(output)
+    }
+}
+
+impl Setup {
+    /// Serves the control socket, if there is one.
+    pub(super) fn control(
+        &mut self,
+        proxy: &Running,
+        signals: &Signals,
+        reports: &mpsc::Sender<Wake>,
+    ) -> Result<Option<Control>, Failure> {
+        let Some(socket) = self.socket.take() else {
+            return Ok(None);
+        };
+        let registry = self.config.registry;
+        let rules = self
+            .rules
+            .get_or_insert_with(|| SharedRules::new(Rules::none(registry)));
+        let parts = Parts {
+            commands: proxy.commands(),
+            bus: self.bus.clone(),
+            subscribers: self.subscribers.clone(),
+            rules: rules.clone(),
+            clock: self.clock,
+            registry,
+            secrets: self.style.secrets,
+            is_quiet: self.config.events == Events::Odd,
+            start: std::mem::take(&mut self.start_line),
+            reports: reports.clone(),
+        };
+        let control = Control::start(socket, parts)?;
+        signals.remove(control.guard());
+        Ok(Some(control))
     }
 }
 

@@ -410,13 +410,25 @@ impl Summary {
         }
     }
 
+    /// Returns the `summary` line of the JSON output.
+    pub(crate) fn line(&self) -> Vec<u8> {
+        let mut line = Vec::new();
+        jsonl::summary(self.at, self.body(), &mut line);
+        line
+    }
+
     /// Ends a recording with this summary.
     pub(crate) fn leave_to(&self, recording: Finished) {
-        let mut json = Vec::new();
-        jsonl::summary(self.at, self.body(), &mut json);
         let mut lines = effects::lines(self);
         lines.push(plain::summary(self));
-        recording.summary(self.at, &lines.join("\n"), &json);
+        recording.summary(
+            self.at,
+            &lines.join(
+                "
+",
+            ),
+            &self.line(),
+        );
     }
 }
 

@@ -14,7 +14,7 @@ use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
-pub(crate) const OPTIONS: [&str; 21] = [
+pub(crate) const OPTIONS: [&str; 22] = [
     "NO_HEAL",
     "LISTEN",
     "ALLOW_REMOTE",
@@ -23,6 +23,7 @@ pub(crate) const OPTIONS: [&str; 21] = [
     "LINK",
     "PROFILE",
     "RULES",
+    "CONTROL",
     "PROTO",
     "QUIET",
     "VERBOSE",

@@ -60,6 +60,7 @@ const VALUES: &[(&str, &str)] = &[
     ("link", "both delay 5ms"),
     ("profile", "3g"),
     ("rules", "x"),
+    ("control", "x"),
     ("proto", "0.7"),
     ("filter", "c2s"),
     ("until", "c2s"),

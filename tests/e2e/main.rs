@@ -1,7 +1,8 @@
-//! Whole runs of the built binary: recordings, input logs, redirects and hostile datagrams, with the demo and scripted peers.
+//! Whole runs of the built binary: recordings, input logs, the control socket, redirects and hostile datagrams, with the demo and scripted peers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod control;
 mod effects;
 mod hostile;
 mod input_log;

@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod control;
 mod handshakes;
 mod hostile;
 mod input_log;

@@ -37,5 +37,5 @@ pub use modifier::{Every, Max, Modifiers, Scope};
 pub use number::{Number, Quantity, Unit};
 pub use parse::{MAX_ARITHMETIC, MAX_LENGTH, MAX_NESTING, parse};
 pub use rule::Rule;
-pub use statement::{MAX_STATEMENTS, Statement, parse_statements};
+pub use statement::{MAX_STATEMENTS, Outlined, Statement, outline, parse_statements};
 pub use template::{Part, Template};

@@ -88,6 +88,40 @@ pub fn parse_statements(text: &str) -> Result<Vec<Statement>, Vec<Diagnostic>> {
     }
 }
 
+/// A statement in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlined {
+    /// The place.
+    pub span: Span,
+    /// The name; `None` for one without a name.
+    pub name: Option<String>,
+    /// The text in its canonical form; as written, on one line, if it has an error or no such form.
+    pub text: String,
+}
+
+/// Returns the statements of a text, whether they are right or not, in the order of the text.
+#[must_use]
+pub fn outline(text: &str) -> Vec<Outlined> {
+    let outlined = |span: Span| match parse_statement(text, span) {
+        Ok((Statement::Rule(rule), _)) => Outlined {
+            span,
+            text: rule.to_string(),
+            name: rule.name.map(|name| name.text),
+        },
+        _ => {
+            let lines = text.get(span.start..span.end).unwrap_or_default().lines();
+            let code = lines.filter(|line| !line.trim_start().starts_with('#'));
+            let words: Vec<&str> = code.flat_map(str::split_whitespace).collect();
+            Outlined {
+                span,
+                name: None,
+                text: words.join(" "),
+            }
+        }
+    };
+    places(text).into_iter().map(outlined).collect()
+}
+
 /// Returns the places of the statements: a line that is neither blank nor a comment, and the indented lines below it.
 pub(super) fn places(text: &str) -> Vec<Span> {
     let mut places: Vec<Span> = Vec::new();

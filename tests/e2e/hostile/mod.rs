@@ -12,7 +12,7 @@ use teetap_kit::hostile::{self, Shown};
 use teetap_kit::real::{PATIENCE, Teetap};
 
 use crate::TEETAP;
-use udp::Udp;
+pub(crate) use udp::Udp;
 
 /// The memory by which the proxy may grow under fire, in KiB: the ring of events fills, which is 16 MiB of ordinary ones,
 /// here of some that are as long as any.

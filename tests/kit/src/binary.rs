@@ -5,8 +5,11 @@
 use std::env;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use anyhow::{Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -65,6 +68,18 @@ pub fn refused(command: &mut Command, code: i32, fragment: &str) {
         stderr.starts_with("teetap: ") && stderr.contains(fragment),
         "{command:?}: {stderr}"
     );
+}
+
+/// Waits for the end of a process, at most so long. Returns its exit code; `None` if a signal ended it.
+pub fn wait_end(child: &mut Child, patience: Duration) -> Result<Option<i32>> {
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.code());
+        }
+        ensure!(Instant::now() < deadline, "the process does not end");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Returns a new folder, removed when it is dropped, and the path of a file `name` in it.

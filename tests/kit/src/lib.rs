@@ -6,6 +6,7 @@
 pub mod binary;
 pub mod capture;
 pub mod codec;
+pub mod control;
 pub mod hostile;
 pub mod huffman;
 pub mod link;

@@ -67,6 +67,13 @@ pub struct RuleBody {
     pub from: String,
     /// The number of its first line there, from 1.
     pub line: usize,
+    /// False if it is switched off.
+    pub on: bool,
+    /// The number of messages on which it acted; `None` for what is not a rule that is set.
+    pub hits: Option<u64>,
+    /// The time of the last one.
+    #[serde(serialize_with = "opt_seconds")]
+    pub last_hit: Option<Time>,
 }
 
 /// The counts of a run.
@@ -81,7 +88,7 @@ pub struct StatsBody {
     network_errors: u64,
     /// Connections to the control socket.
     connections: usize,
-    /// Those of them that are subscribed.
+    /// The connections that are subscribed.
     subscribers: usize,
 }
 
@@ -108,6 +115,10 @@ impl StatsBody {
             subscribers,
         }
     }
+}
+
+fn opt_seconds<S: Serializer>(at: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.map(crate::jsonl::time::seconds).serialize(serializer)
 }
 
 fn seconds<S: Serializer>(at: &Time, serializer: S) -> Result<S::Ok, S::Error> {

@@ -88,7 +88,7 @@ pub struct WaitingBody {
     /// The name of the message; `None` where it is not looked up, or not known.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     name: Option<Box<str>>,
-    /// Its fields, as the name.
+    /// The fields, as the name.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     fields: Option<Box<RawValue>>,
 }

@@ -1,0 +1,329 @@
+//! `teetap ctl`: one command for the control socket of a run.
+
+#![expect(clippy::indexing_slicing, reason = "a field that a JSON value lacks is null")]
+
+use std::{
+    io::{self, BufRead as _, BufReader, Write as _},
+    os::unix::net::UnixStream,
+    path::Path,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use teetap_wire::printable;
+
+use crate::{
+    cli::{Ctl, CtlRules, CtlSide, HeldPlace, Json},
+    exit::{Exit, Failure},
+    output::{say, write_out},
+};
+
+/// The longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The number of the command: there is one per connection.
+const ID: u64 = 1;
+
+/// Sends a command and prints its answer; after `subscribe` all events up to the end of the run.
+pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Ctl) -> anyhow::Result<Exit> {
+    let mut peer = Peer::connect(path)?;
+    let mut request = request(command);
+    if let Some(session) = session {
+        request["session"] = json!(session);
+    }
+    request["id"] = json!(ID);
+    peer.send(&request)?;
+    let follows = matches!(command, Ctl::Subscribe { .. });
+    loop {
+        let line = peer.line()?;
+        let object: Value = serde_json::from_str(&line)
+            .map_err(|error| Failure::network(format!("cannot read the answer: {error}")))?;
+        let is_answer = object["event"] == "answer";
+        if !is_answer {
+            // The first line describes the run.
+            continue;
+        }
+        if json.json {
+            write_out(format!("{line}\n").as_bytes())?;
+        }
+        if object["done"] != true {
+            if !json.json {
+                let why = object["why"].as_str().unwrap_or_default();
+                say(&format!("teetap: refused: {}", printable(why.as_bytes())));
+            }
+            return Ok(Exit::Failed);
+        }
+        for warning in object["warnings"].as_array().into_iter().flatten() {
+            let text = warning.as_str().unwrap_or_default();
+            say(&format!("teetap: warning: {}", printable(text.as_bytes())));
+        }
+        if follows {
+            return follow(peer, json.json);
+        }
+        if !json.json {
+            write_out(answer(&object).as_bytes())?;
+        }
+        return Ok(Exit::Ok);
+    }
+}
+
+/// Prints events until the run ends, or stdout is closed.
+fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
+    peer.wait_forever()?;
+    loop {
+        let line = peer.line()?;
+        let object: Value = serde_json::from_str(&line)
+            .map_err(|error| Failure::network(format!("cannot read an event: {error}")))?;
+        let shown = if json { line } else { event(&object) };
+        if !write_out(format!("{shown}\n").as_bytes())? || object["event"] == "summary" {
+            return Ok(Exit::Ok);
+        }
+    }
+}
+
+/// A connection to a run.
+struct Peer {
+    stream: BufReader<UnixStream>,
+    /// The path for errors.
+    name: String,
+}
+
+impl Peer {
+    fn connect(path: &Path) -> Result<Self, Failure> {
+        let name = printable(path.to_string_lossy().as_bytes());
+        let stream = UnixStream::connect(path).and_then(|stream| {
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
+            Ok(stream)
+        });
+        match stream {
+            Ok(stream) => Ok(Self {
+                stream: BufReader::new(stream),
+                name,
+            }),
+            Err(error) => {
+                let advice = match error.kind() {
+                    io::ErrorKind::NotFound => "no such file; start the run with --control".to_owned(),
+                    io::ErrorKind::ConnectionRefused => {
+                        "nothing listens on it; the run has ended, or it is another file".to_owned()
+                    }
+                    _ => error.to_string(),
+                };
+                Err(Failure::network(format!("cannot connect to {name}: {advice}")))
+            }
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        let why = match error.kind() {
+            io::ErrorKind::WouldBlock => format!("no answer for {} s", PATIENCE.as_secs()),
+            io::ErrorKind::UnexpectedEof => "the run has closed the connection".to_owned(),
+            _ => error.to_string(),
+        };
+        Failure::network(format!("cannot use {}: {why}", self.name))
+    }
+
+    fn send(&mut self, request: &Value) -> Result<(), Failure> {
+        let line = format!("{request}\n");
+        let sent = self.stream.get_mut().write_all(line.as_bytes());
+        match sent {
+            // A connection that is refused is closed at once, with an answer.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(self.failed(&error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn wait_forever(&mut self) -> Result<(), Failure> {
+        let set = self.stream.get_ref().set_read_timeout(None);
+        set.map_err(|error| self.failed(&error))
+    }
+
+    /// Returns the next line without its end.
+    fn line(&mut self) -> Result<String, Failure> {
+        let mut line = String::new();
+        let read = self.stream.read_line(&mut line);
+        match read {
+            Ok(_) if line.ends_with('\n') => {
+                line.pop();
+                Ok(line)
+            }
+            Ok(_) => Err(self.failed(&io::ErrorKind::UnexpectedEof.into())),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+}
+
+/// Returns the request of a command, without its number.
+fn request(command: &Ctl) -> Value {
+    match command {
+        Ctl::Sessions => json!({"cmd": "sessions"}),
+        Ctl::Stats => json!({"cmd": "stats"}),
+        Ctl::Inject { message } => json!({"cmd": "inject", "message": message}),
+        Ctl::Close { all, side, reason } => {
+            let side = match side {
+                CtlSide::Client => "client",
+                CtlSide::Server => "server",
+                CtlSide::Both => "both",
+            };
+            json!({"cmd": "close", "all": all, "side": side, "reason": reason})
+        }
+        Ctl::Resync => json!({"cmd": "resync"}),
+        Ctl::Held => json!({"cmd": "held"}),
+        Ctl::Release { id } => at(id, json!({"cmd": "release"})),
+        Ctl::Edit { id, message } => at(id, json!({"cmd": "edit", "message": message})),
+        Ctl::Drop { id } => at(id, json!({"cmd": "drop"})),
+        Ctl::Rules { command } => match command {
+            None | Some(CtlRules::List) => json!({"cmd": "rules"}),
+            Some(CtlRules::Add { text }) => json!({"cmd": "rule_add", "text": text}),
+            Some(CtlRules::Replace { name, text }) => {
+                json!({"cmd": "rule_replace", "name": name, "text": text})
+            }
+            Some(CtlRules::Remove { name }) => json!({"cmd": "rule_remove", "name": name}),
+            Some(CtlRules::On { name }) => json!({"cmd": "rule_on", "name": name}),
+            Some(CtlRules::Off { name }) => json!({"cmd": "rule_off", "name": name}),
+        },
+        Ctl::Subscribe { filter, verbose } => {
+            json!({"cmd": "subscribe", "filter": filter, "verbose": (*verbose).min(2)})
+        }
+    }
+}
+
+/// Adds the place of a held message to a request.
+fn at(place: &HeldPlace, mut request: Value) -> Value {
+    request["held"] = json!(place.held);
+    if let Some(session) = place.session {
+        request["session"] = json!(session);
+    }
+    if let Some(dir) = place.dir {
+        request["dir"] = json!(dir.to_string());
+    }
+    request
+}
+
+/// Returns the answer to a command that was done, as lines.
+fn answer(object: &Value) -> String {
+    let mut lines = Vec::new();
+    for session in list(object, "sessions") {
+        let [proto, state, client] = ["proto", "state", "client"].map(|field| text(session, field));
+        let opened = session["opened"].as_f64().unwrap_or_default();
+        let number = &session["session"];
+        lines.push(format!(
+            "#{number}  {state:<8}{proto:<6}  {client}  since {opened:.3}"
+        ));
+    }
+    for rule in list(object, "rules") {
+        let [name, code, from] = ["name", "text", "from"].map(|field| text(rule, field));
+        let name = if name == code || name.starts_with(&format!("{code} #")) {
+            name
+        } else {
+            format!("{name}: {code}")
+        };
+        let state = match (rule["on"] == true, &rule["hits"]) {
+            (false, _) => ", off".to_owned(),
+            (true, Value::Null) => String::new(),
+            (true, hits) => format!(", hits {hits}"),
+        };
+        lines.push(format!("{name}  ({from}:{}{state})", rule["line"]));
+    }
+    for waiting in list(object, "held") {
+        let dir = text(waiting, "dir");
+        let mut line = format!("{}/{dir}/{}", waiting["session"], waiting["held"]);
+        match text(waiting, "name") {
+            name if name.is_empty() => line = format!("{line}  0x{}", text(waiting, "hex")),
+            name => line = format!("{line}  {name} {}", waiting["fields"]),
+        }
+        if waiting["edited"] == true {
+            line.push_str("  edited");
+        }
+        if let Some(until) = waiting["until"].as_f64() {
+            line = format!("{line}  until {until:.3}");
+        }
+        match text(waiting, "rule") {
+            rule if rule.is_empty() => {}
+            rule => line = format!("{line}  ({rule})"),
+        }
+        lines.push(printable(line.as_bytes()));
+    }
+    let stats = object["stats"].as_object().into_iter().flatten();
+    for (name, value) in stats {
+        let value = match value {
+            Value::Object(parts) => {
+                let parts = parts.iter().map(|(name, value)| format!("{name} {value}"));
+                parts.collect::<Vec<_>>().join(", ")
+            }
+            value => value.to_string(),
+        };
+        lines.push(format!("{:<16}{value}", name.replace('_', " ")));
+    }
+    let has_list = ["sessions", "rules", "held", "stats"]
+        .iter()
+        .any(|part| object[*part] != Value::Null);
+    if !has_list {
+        lines.push("done".to_owned());
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Returns an event in one line.
+fn event(object: &Value) -> String {
+    let t = object["t"].as_f64().unwrap_or_default();
+    let session = match &object["session"] {
+        Value::Null => String::new(),
+        number => format!("#{number}"),
+    };
+    let kind = text(object, "event");
+    let rest = match kind.as_str() {
+        "message" => message(object),
+        "session" => {
+            let [state, proto, client, reason] =
+                ["state", "proto", "client", "reason"].map(|field| text(object, field));
+            format!("session {state} {proto} {client} {reason}")
+        }
+        "gap" => format!("{} events are missing here", object["lost"]),
+        "datagram" => {
+            let [dir, size] = [text(object, "dir"), object["size"].to_string()];
+            format!("{dir} datagram {} size {size}", object["ordinal"])
+        }
+        "summary" => format!("the run has ended, exit code {}", object["exit"]),
+        _ => format!("{kind} {}", text(object, "text")),
+    };
+    let line = format!("{t:10.6}  {session:<4}{rest}");
+    printable(line.trim_end().as_bytes())
+}
+
+fn message(object: &Value) -> String {
+    let mark = match (object["vital"] == true, object["resend"] == true) {
+        (true, true) => 'R',
+        (true, false) => 'V',
+        _ => ' ',
+    };
+    let name = match &object["name"] {
+        Value::String(name) => name.clone(),
+        _ => format!("{}.{}", text(object, "layer"), object["id"]),
+    };
+    let mut line = format!("{} {mark} {name}", text(object, "dir"));
+    if let Value::Object(fields) = &object["fields"]
+        && !fields.is_empty()
+    {
+        line = format!("{line} {}", object["fields"]);
+    }
+    for action in list(object, "actions") {
+        line = format!("{line} [{}]", text(action, "action"));
+    }
+    for note in list(object, "notes") {
+        line = format!("{line} !{}", text(note, "code"));
+    }
+    line
+}
+
+fn list<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = &'v Value> {
+    object[field].as_array().into_iter().flatten()
+}
+
+/// Returns a text; empty where there is none.
+fn text(object: &Value, field: &str) -> String {
+    object[field]
+        .as_str()
+        .map(|text| printable(text.as_bytes()))
+        .unwrap_or_default()
+}

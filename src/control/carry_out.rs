@@ -1,0 +1,732 @@
+//! Commands carried out: by the core, or on the rules of the run.
+//!
+//! Law: each gets one result. A command that names no session is about the only one that is online.
+
+use serde_json::{Map, Value};
+use teetap_inspect::{
+    Verbosity,
+    jsonl::{ListedBody, ResultBody, StatsBody, WaitingBody},
+};
+use teetap_proxy::{
+    io::Request,
+    session::{Command as Core, Held, Level, Listed, SessionId, State, Time, Waiting},
+};
+use teetap_rules::{
+    Diagnostic, Draft, Filter, Made, RuleReport, Span,
+    syntax::{Expr, Kind},
+};
+use teetap_wire::{
+    Dir, Proto, Side,
+    def::{Field, Registry},
+    printable,
+};
+
+use super::{
+    Parts, Shared,
+    request::{self, Close, Command, Direction, Inject, Sides, Subscribe},
+};
+use crate::rules::{Change, Rules};
+
+/// The maximum number of bytes of an injected message: no chunk is larger.
+const MAX_MESSAGE: usize = 1400;
+
+/// The maximum number of sessions that an error lists.
+const LISTED: usize = 8;
+
+/// The answer to a command.
+pub(super) struct Reply {
+    /// The session that it was about.
+    pub(super) session: Option<u32>,
+    pub(super) result: Result<ResultBody, String>,
+}
+
+/// The result of a command, or the reason why it is refused.
+type Outcome = Result<ResultBody, String>;
+
+/// Carries out a command.
+pub(super) fn carry_out(command: Command, shared: &Shared) -> Reply {
+    let mut session = None;
+    let result = match command {
+        // They belong to the connection.
+        Command::Subscribe(_) | Command::Unsubscribe => Ok(ResultBody::default()),
+        Command::Sessions => sessions(shared),
+        Command::Stats => stats(shared),
+        Command::Inject(wanted) => inject(&wanted, shared, &mut session),
+        Command::Close(wanted) => close(wanted, shared, &mut session),
+        Command::Resync(wanted) => choose(shared, wanted.session, &mut session)
+            .and_then(|listed| ask(shared, Core::Resync { session: listed.id })),
+        Command::Held(wanted) => held(shared, wanted.session, &mut session),
+        Command::Release(wanted) => find(shared, wanted, &mut session).and_then(|waiting| {
+            let held = Held::One(waiting.dir, waiting.held);
+            let session = waiting.session;
+            ask(shared, Core::Release { session, held })
+        }),
+        Command::Edit(wanted) => edit(&wanted, shared, &mut session),
+        Command::Drop(wanted) => find(shared, wanted, &mut session).and_then(|waiting| {
+            let Waiting {
+                session, dir, held, ..
+            } = waiting;
+            ask(shared, Core::Drop { session, dir, held })
+        }),
+        Command::Rules => rules(shared),
+        Command::RuleAdd(wanted) => shared.change(|rules| rules.add(&wanted.text)),
+        Command::RuleReplace(wanted) => shared.change(|rules| rules.replace(&wanted.name, &wanted.text)),
+        Command::RuleRemove(wanted) => shared.change(|rules| rules.remove(&wanted.name)),
+        Command::RuleOn(wanted) => shared.change(|rules| rules.switch(&wanted.name, true)),
+        Command::RuleOff(wanted) => shared.change(|rules| rules.switch(&wanted.name, false)),
+    };
+    Reply { session, result }
+}
+
+impl Shared {
+    fn rules<T>(&self, act: impl FnOnce(&mut Rules) -> T) -> T {
+        act(&mut self.parts.rules.lock())
+    }
+
+    /// Changes the rules, and returns once the change has its effect.
+    fn change(&self, act: impl FnOnce(&Rules) -> Result<Change, String>) -> Outcome {
+        let commands = &self.parts.commands;
+        // Under the lock, so that programs are set in the order of the changes.
+        let (what, warnings) = self.rules(|rules| {
+            let change = act(rules)?;
+            let program = Request::Program(Some(change.program()));
+            commands.send(program).map_err(|busy| busy.to_string())?;
+            Ok::<_, String>(rules.accept(change))
+        })?;
+        commands.look().map_err(|busy| busy.to_string())?;
+        self.report(Level::Info, format!("control socket: {what}"));
+        Ok(ResultBody {
+            warnings,
+            ..ResultBody::default()
+        })
+    }
+}
+
+/// Lists the rules, with the hits of those that are set.
+fn rules(shared: &Shared) -> Outcome {
+    // Under the lock, so that the report is of the same rules.
+    let (mut list, report) = shared.rules(|rules| (rules.list(), shared.parts.commands.report()));
+    let mut report = report.map_err(|busy| busy.to_string())?;
+    for rule in list.iter_mut().filter(|rule| rule.on) {
+        let is_same = |of: &RuleReport| match &of.name {
+            Some(name) => **name == *rule.name,
+            None => *of.text == *rule.text,
+        };
+        // Those with the same text are in the same order.
+        if let Some(index) = report.rules.iter().position(is_same) {
+            let hits = report.rules.remove(index).hits;
+            rule.hits = Some(hits.count);
+            rule.last_hit = hits.last.map(|hit| Time(hit.at));
+        }
+    }
+    Ok(ResultBody {
+        rules: Some(list),
+        ..ResultBody::default()
+    })
+}
+
+fn sessions(shared: &Shared) -> Outcome {
+    let look = shared.parts.commands.look().map_err(|busy| busy.to_string())?;
+    Ok(ResultBody {
+        sessions: Some(look.sessions.iter().map(ListedBody::from).collect()),
+        ..ResultBody::default()
+    })
+}
+
+fn stats(shared: &Shared) -> Outcome {
+    let look = shared.parts.commands.look().map_err(|busy| busy.to_string())?;
+    let (connections, subscribed) = shared.load();
+    Ok(ResultBody {
+        stats: Some(StatsBody::new(&look, connections, subscribed)),
+        ..ResultBody::default()
+    })
+}
+
+/// Sends a command to the core and waits for its answer.
+fn ask(shared: &Shared, command: Core) -> Outcome {
+    list(shared, command).map(|_| ResultBody::default())
+}
+
+/// Sends a command to the core. Returns the held messages that its answer lists.
+fn list(shared: &Shared, command: Core) -> Result<Box<[Waiting]>, String> {
+    let answer = shared.parts.commands.ask(command);
+    let answer = answer.map_err(|busy| busy.to_string())?;
+    answer.result.map_err(std::borrow::Cow::into_owned)?;
+    Ok(answer.held.unwrap_or_default())
+}
+
+/// Lists what is held in one session, or in all.
+fn held(shared: &Shared, wanted: Option<u32>, session: &mut Option<u32>) -> Outcome {
+    *session = wanted;
+    let command = Core::List {
+        session: wanted.map(SessionId),
+    };
+    let Parts {
+        registry, secrets, ..
+    } = shared.parts;
+    let list = list(shared, command)?;
+    let body = |waiting: &Waiting| WaitingBody::decoded(waiting, registry, secrets);
+    Ok(ResultBody {
+        held: Some(list.iter().map(body).collect()),
+        ..ResultBody::default()
+    })
+}
+
+/// Returns the one message that is held under a number. Notes its session in `session`.
+fn find(shared: &Shared, wanted: request::Waiting, session: &mut Option<u32>) -> Result<Waiting, String> {
+    let list = list(shared, Core::List { session: None })?;
+    let found = only(&list, wanted)?;
+    *session = Some(found.session.0);
+    Ok(found.clone())
+}
+
+fn only(list: &[Waiting], wanted: request::Waiting) -> Result<&Waiting, String> {
+    let dir = wanted.dir.map(Dir::from);
+    let is_meant = |waiting: &&Waiting| {
+        waiting.held.0 == wanted.held
+            && wanted.session.is_none_or(|session| waiting.session.0 == session)
+            && dir.is_none_or(|dir| waiting.dir == dir)
+    };
+    let found: Vec<&Waiting> = list.iter().filter(is_meant).collect();
+    match found.as_slice() {
+        [only] => Ok(only),
+        [] => Err(format!("no message is held under {}", wanted.held)),
+        several => {
+            let place = |waiting: &&Waiting| format!("{}/{}", waiting.session.0, waiting.dir);
+            let places: Vec<String> = several.iter().take(LISTED).map(place).collect();
+            let (count, places) = (several.len(), places.join(", "));
+            let held = wanted.held;
+            Err(format!(
+                "{count} messages are held under {held}; name session and direction: {places}"
+            ))
+        }
+    }
+}
+
+/// Replaces the contents of a held message.
+fn edit(wanted: &request::Edit, shared: &Shared, session: &mut Option<u32>) -> Outcome {
+    let place = request::Waiting {
+        held: wanted.held,
+        session: wanted.session,
+        dir: wanted.dir,
+    };
+    let registry = shared.parts.registry;
+    let waiting = find(shared, place, session)?;
+    let (data, warnings) = edited(wanted, &waiting, registry)?;
+    let Waiting {
+        session, dir, held, ..
+    } = waiting;
+    let command = Core::Edit {
+        session,
+        dir,
+        held,
+        data: data.into(),
+    };
+    let result = ask(shared, command)?;
+    Ok(ResultBody { warnings, ..result })
+}
+
+/// Returns the new bytes of a held message, and the warnings about them.
+fn edited(
+    wanted: &request::Edit,
+    waiting: &Waiting,
+    registry: &'static Registry,
+) -> Result<(Vec<u8>, Vec<String>), String> {
+    let text = match wanted {
+        request::Edit {
+            message: Some(text),
+            fields: None,
+            hex: None,
+            ..
+        } => text.clone(),
+        request::Edit {
+            message: None,
+            fields: Some(fields),
+            hex: None,
+            ..
+        } => {
+            let found = registry.message(waiting.proto, waiting.dir, &waiting.data);
+            let found = found.filter(|found| !found.unknown);
+            let found =
+                found.ok_or_else(|| "the message is unknown: replace its bytes with hex".to_owned())?;
+            written(&found.def.name, Some(fields), registry)?
+        }
+        request::Edit {
+            message: None,
+            fields: None,
+            hex: Some(hex),
+            ..
+        } => return Ok((bytes(waiting.dir, waiting.vital, hex)?.data, Vec::new())),
+        _ => return Err("invalid edit: expected one of message, fields and hex".to_owned()),
+    };
+    let (draft, warnings) = Draft::edit(&text, registry).map_err(|errors| lines(&errors).join("; "))?;
+    let data = draft.edited(waiting.proto, waiting.dir, &waiting.data)?;
+    Ok((data, lines(&warnings)))
+}
+
+/// Returns the session of this number, or the only one that is online. Notes its number in `session`.
+fn choose(shared: &Shared, wanted: Option<u32>, session: &mut Option<u32>) -> Result<Listed, String> {
+    let look = shared.parts.commands.look().map_err(|busy| busy.to_string())?;
+    let chosen = pick(&look.sessions, wanted)?;
+    *session = Some(chosen.id.0);
+    Ok(*chosen)
+}
+
+fn pick(sessions: &[Listed], wanted: Option<u32>) -> Result<&Listed, String> {
+    let online: Vec<&Listed> = sessions
+        .iter()
+        .filter(|listed| listed.state == State::Online)
+        .collect();
+    match (wanted, online.as_slice()) {
+        (Some(number), _) => sessions
+            .iter()
+            .find(|listed| listed.id.0 == number)
+            .ok_or_else(|| match online.as_slice() {
+                [] => format!("there is no session {number}, and none is online"),
+                online => format!("there is no session {number}; online: {}", names(online)),
+            }),
+        (None, [only]) => Ok(only),
+        (None, []) => Err("no session is online".to_owned()),
+        (None, several) => Err(format!(
+            "{} sessions are online; name one of {}",
+            several.len(),
+            names(several)
+        )),
+    }
+}
+
+/// Returns the sessions by number, with protocol and client.
+fn names(sessions: &[&Listed]) -> String {
+    let shown = sessions.iter().take(LISTED);
+    let mut shown: Vec<String> = shown
+        .map(|listed| format!("{} ({}, {})", listed.id.0, listed.proto, listed.client))
+        .collect();
+    if sessions.len() > LISTED {
+        shown.push(format!("{} more", sessions.len() - LISTED));
+    }
+    shown.join(", ")
+}
+
+fn inject(wanted: &Inject, shared: &Shared, session: &mut Option<u32>) -> Outcome {
+    let registry = shared.parts.registry;
+    let (form, warnings) = Form::read(wanted, registry)?;
+    let listed = choose(shared, wanted.session, session)?;
+    let message = form.made(listed.proto)?;
+    let session = listed.id;
+    let result = ask(shared, Core::Inject { session, message })?;
+    Ok(ResultBody { warnings, ..result })
+}
+
+/// A message to inject.
+enum Form {
+    Draft(Draft),
+    Bytes(Made),
+}
+
+impl Form {
+    fn read(wanted: &Inject, registry: &'static Registry) -> Result<(Self, Vec<String>), String> {
+        let text = match wanted {
+            Inject {
+                message: Some(text),
+                dir: None,
+                name: None,
+                fields: None,
+                vital: None,
+                hex: None,
+                ..
+            } => match bytes_of(text) {
+                Some(made) => return made.map(|made| (Self::Bytes(made), Vec::new())),
+                None => text.clone(),
+            },
+            Inject {
+                message: None,
+                dir: Some(dir),
+                name: None,
+                fields: None,
+                hex: Some(hex),
+                ..
+            } => {
+                let made = bytes((*dir).into(), wanted.vital.unwrap_or(true), hex)?;
+                return Ok((Self::Bytes(made), Vec::new()));
+            }
+            Inject {
+                message: None,
+                dir: Some(dir),
+                name: Some(name),
+                hex: None,
+                ..
+            } => {
+                let message = written(name, wanted.fields.as_ref(), registry)?;
+                let nonvital = if wanted.vital == Some(false) {
+                    " nonvital"
+                } else {
+                    ""
+                };
+                format!("{} {message}{nonvital}", Dir::from(*dir))
+            }
+            _ => {
+                let why = "expected message alone, or dir and name, or dir and hex";
+                return Err(format!("invalid inject: {why}"));
+            }
+        };
+        let (draft, warnings) = Draft::inject(&text, registry).map_err(|errors| lines(&errors).join("; "))?;
+        Ok((Self::Draft(draft), lines(&warnings)))
+    }
+
+    fn made(self, proto: Proto) -> Result<Made, String> {
+        match self {
+            Self::Draft(draft) => draft.made(proto),
+            Self::Bytes(made) => Ok(made),
+        }
+    }
+}
+
+/// Reads `s2c vital 0x06`. `None` if the text is in another form.
+fn bytes_of(text: &str) -> Option<Result<Made, String>> {
+    let mut words = text.split_ascii_whitespace();
+    let dir = match words.next()? {
+        "c2s" => Dir::C2s,
+        "s2c" => Dir::S2c,
+        _ => return None,
+    };
+    let vital = match words.next()? {
+        "vital" => true,
+        "nonvital" => false,
+        _ => return None,
+    };
+    let hex = words.next()?.strip_prefix("0x")?;
+    let rest: String = words.collect();
+    Some(bytes(dir, vital, &[hex, &rest].concat()))
+}
+
+fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, String> {
+    let digits: Option<Vec<u8>> = hex
+        .chars()
+        .map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect();
+    let pairs = digits.as_deref().map(<[u8]>::as_chunks::<2>);
+    let data: Vec<u8> = match pairs {
+        Some((pairs, [])) if !pairs.is_empty() => pairs.iter().map(|[high, low]| high << 4 | low).collect(),
+        _ => return Err("invalid hex: expected two digits for each byte of id and fields".to_owned()),
+    };
+    if data.len() > MAX_MESSAGE {
+        return Err(format!("the message is longer than {MAX_MESSAGE} bytes"));
+    }
+    Ok(Made { dir, vital, data })
+}
+
+/// Returns a name and JSON fields in the syntax of rules.
+fn written(name: &str, fields: Option<&Map<String, Value>>, registry: &Registry) -> Result<String, String> {
+    let is_word = |text: &str| {
+        let mut chars = text.chars();
+        !text.is_empty() && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+    };
+    if !is_word(name) {
+        return Err(format!("invalid name {}", Value::from(name)));
+    }
+    let mut parts = Vec::new();
+    for (field, value) in fields.into_iter().flatten() {
+        if !is_word(field) {
+            return Err(format!("invalid field {}", Value::from(field.as_str())));
+        }
+        let shown = match value {
+            Value::Number(number) => number.to_string(),
+            Value::Bool(value) => value.to_string(),
+            // The name of a value.
+            Value::String(text) if is_word(text) && is_number(registry, name, field) => text.clone(),
+            Value::String(text) => Expr::new(Kind::Text(text.clone()), Span::default()).to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                let why = "expected a number, a string, true or false";
+                return Err(format!("invalid value of the field {field}: {why}"));
+            }
+        };
+        parts.push(format!("{field}: {shown}"));
+    }
+    Ok(format!("{name}{{{}}}", parts.join(", ")))
+}
+
+/// Returns true if a field of a message is a number in a protocol.
+fn is_number(registry: &Registry, name: &str, field: &str) -> bool {
+    Proto::ALL.into_iter().any(|proto| {
+        registry.named(proto, None, name).any(|def| {
+            def.parts(None)
+                .any(|(_, part): (_, &Field)| *part.name == *field && part.is_number())
+        })
+    })
+}
+
+fn close(wanted: Close, shared: &Shared, session: &mut Option<u32>) -> Outcome {
+    if wanted.all && wanted.session.is_some() {
+        return Err("invalid close: session and all exclude each other".to_owned());
+    }
+    let session = match wanted.all {
+        true => None,
+        false => Some(choose(shared, wanted.session, session)?.id),
+    };
+    let side = match wanted.side {
+        Sides::Client => Some(Side::Client),
+        Sides::Server => Some(Side::Server),
+        Sides::Both => None,
+    };
+    let reason = wanted.reason.into_bytes().into();
+    let command = Core::Close {
+        session,
+        side,
+        reason,
+    };
+    ask(shared, command)
+}
+
+impl Subscribe {
+    /// Returns the filter, and the warnings about it.
+    pub(super) fn filter(&self, registry: &Registry) -> Result<(Option<Filter>, Vec<String>), String> {
+        let Some(text) = &self.filter else {
+            return Ok((None, Vec::new()));
+        };
+        match Filter::parse(text, registry) {
+            Ok((filter, warnings)) => Ok((Some(filter), lines(&warnings))),
+            Err(errors) => Err(format!("invalid filter: {}", lines(&errors).join("; "))),
+        }
+    }
+
+    pub(super) fn verbosity(&self) -> Result<Verbosity, String> {
+        match self.verbose {
+            0 => Ok(Verbosity::Messages),
+            1 => Ok(Verbosity::Datagrams),
+            2 => Ok(Verbosity::Bytes),
+            other => Err(format!("invalid verbose {other}: expected 0, 1 or 2")),
+        }
+    }
+}
+
+impl From<Direction> for Dir {
+    fn from(dir: Direction) -> Self {
+        match dir {
+            Direction::C2s => Self::C2s,
+            Direction::S2c => Self::S2c,
+        }
+    }
+}
+
+/// Returns diagnostics in a line each.
+fn lines(diagnostics: &[Diagnostic]) -> Vec<String> {
+    let line = |diagnostic: &Diagnostic| {
+        let more = diagnostic.help.iter().chain(&diagnostic.notes);
+        let more: String = more.map(|more| format!("; {more}")).collect();
+        let text = format!("[{}] {}{more}", diagnostic.code.name(), diagnostic.message);
+        printable(text.as_bytes())
+    };
+    diagnostics.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use serde_json::json;
+    use teetap_proxy::session::HeldId;
+
+    use super::*;
+
+    fn form(line: Value) -> Result<Made, String> {
+        let wanted: Inject = serde_json::from_value(line).unwrap();
+        Form::read(&wanted, Registry::builtin())?.0.made(Proto::V7)
+    }
+
+    #[test]
+    fn a_message_is_the_same_in_each_form() {
+        let text = form(
+            json!({"message": "s2c sv_chat{mode: all, client_id: -1, message: \"a \\\"b\\\" \u{fc}\"}"}),
+        );
+        let made = text.unwrap();
+        let fields = json!({"mode": "all", "client_id": -1, "message": "a \"b\" \u{fc}"});
+        let named = form(json!({"dir": "s2c", "name": "sv_chat", "fields": fields}));
+        assert_eq!(named.unwrap(), made);
+        let hex: String = made.data.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(form(json!({"dir": "s2c", "hex": hex})).unwrap(), made);
+        let bytes = form(json!({"message": format!("s2c vital 0x{hex}")}));
+        assert_eq!(bytes.unwrap(), made);
+        let nonvital = form(json!({"dir": "s2c", "name": "sv_chat", "fields": fields, "vital": false}));
+        assert!(!nonvital.unwrap().vital);
+    }
+
+    #[test]
+    fn a_text_of_any_characters_is_a_field() {
+        for text in ["", "\n\t\u{1b}\u{85}", "\\\"{}$", "all", "\u{1f600}"] {
+            let made = form(json!({"dir": "c2s", "name": "cl_say", "fields": {"message": text}})).unwrap();
+            let shown = String::from_utf8_lossy(&made.data).into_owned();
+            assert!(shown.contains(text), "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_message_is_refused_with_the_cause() {
+        for (line, why) in [
+            (
+                json!({}),
+                "invalid inject: expected message alone, or dir and name, or dir and hex",
+            ),
+            (json!({"message": "s2c sv_chat", "hex": "00"}), "invalid inject: "),
+            (json!({"dir": "s2c", "hex": "0"}), "invalid hex: "),
+            (json!({"dir": "s2c", "hex": "0x00"}), "invalid hex: "),
+            (json!({"dir": "s2c", "hex": ""}), "invalid hex: "),
+            (json!({"message": "s2c vital 0xzz"}), "invalid hex: "),
+            (
+                json!({"dir": "s2c", "hex": "00".repeat(1401)}),
+                "the message is longer than 1400 bytes",
+            ),
+            (
+                json!({"dir": "s2c", "name": "sv_chat}"}),
+                "invalid name \"sv_chat}\"",
+            ),
+            (
+                json!({"dir": "s2c", "name": "sv_chat", "fields": {"a b": 1}}),
+                "invalid field \"a b\"",
+            ),
+            (
+                json!({"dir": "s2c", "name": "sv_chat", "fields": {"mode": [1]}}),
+                "invalid value of the field mode: ",
+            ),
+            (json!({"dir": "s2c", "name": "sv_caht"}), "[E101] "),
+            (
+                json!({"dir": "s2c", "name": "sv_chat", "fields": {"mesage": "x"}}),
+                "[E103] message `sv_chat` has no field `mesage`; did you mean `message`?",
+            ),
+            (json!({"dir": "c2s", "name": "sv_chat"}), "[E102] "),
+            (
+                json!({"message": "s2c sv_chat{team: 1}"}),
+                "sv_chat is not a message of 0.7 with these fields",
+            ),
+        ] {
+            let found = form(line.clone()).unwrap_err();
+            assert!(found.starts_with(why), "{line}: {found}");
+        }
+    }
+
+    fn waiting(session: u32, dir: Dir, held: u32, proto: Proto, data: Vec<u8>) -> Waiting {
+        Waiting {
+            session: SessionId(session),
+            dir,
+            proto,
+            held: HeldId(held.try_into().unwrap()),
+            vital: true,
+            rule: None,
+            until: None,
+            edited: false,
+            data: data.into(),
+        }
+    }
+
+    #[test]
+    fn a_held_message_is_named_by_its_number_and_by_its_place_if_needed() {
+        let held = |session, dir, held| waiting(session, dir, held, Proto::V7, Vec::new());
+        let list = [
+            held(1, Dir::C2s, 1),
+            held(1, Dir::S2c, 1),
+            held(2, Dir::C2s, 1),
+            held(2, Dir::C2s, 2),
+        ];
+        let only = |wanted: Value| {
+            let found = only(&list, serde_json::from_value(wanted).unwrap());
+            found.map(|found| (found.session.0, found.dir))
+        };
+        assert_eq!(only(json!({"held": 2})), Ok((2, Dir::C2s)));
+        assert_eq!(only(json!({"held": 1, "dir": "s2c"})), Ok((1, Dir::S2c)));
+        assert_eq!(only(json!({"held": 1, "session": 2})), Ok((2, Dir::C2s)));
+        assert_eq!(
+            only(json!({"held": 3})).unwrap_err(),
+            "no message is held under 3"
+        );
+        assert_eq!(
+            only(json!({"held": 1})).unwrap_err(),
+            "3 messages are held under 1; name session and direction: 1/c2s, 1/s2c, 2/c2s"
+        );
+    }
+
+    #[test]
+    fn a_held_message_is_edited_in_each_form() {
+        let registry = Registry::builtin();
+        let draft = |text: &str| {
+            Draft::inject(text, registry)
+                .unwrap()
+                .0
+                .made(Proto::Ddnet)
+                .unwrap()
+                .data
+        };
+        let (one, two) = (
+            draft("c2s cl_say{team: 1, message: \"one\"}"),
+            draft("c2s cl_say{team: 1, message: \"two\"}"),
+        );
+        let held = waiting(1, Dir::C2s, 1, Proto::Ddnet, one);
+        let hex: String = two.iter().map(|byte| format!("{byte:02x}")).collect();
+        let edit = |line: Value| {
+            let wanted = serde_json::from_value(line).unwrap();
+            edited(&wanted, &held, registry).map(|(data, _)| data)
+        };
+        assert_eq!(
+            edit(json!({"held": 1, "message": "cl_say{message: \"two\"}"})),
+            Ok(two.clone())
+        );
+        assert_eq!(
+            edit(json!({"held": 1, "fields": {"message": "two"}})),
+            Ok(two.clone())
+        );
+        assert_eq!(edit(json!({"held": 1, "hex": hex})), Ok(two));
+        for (line, why) in [
+            (
+                json!({"held": 1}),
+                "invalid edit: expected one of message, fields and hex",
+            ),
+            (json!({"held": 1, "hex": "00", "fields": {}}), "invalid edit: "),
+            (
+                json!({"held": 1, "message": "sv_motd{message: \"x\"}"}),
+                "the message is cl_say, not sv_motd",
+            ),
+            (
+                json!({"held": 1, "fields": {"text": "x"}}),
+                "[E103] message `cl_say` has no field `text`",
+            ),
+        ] {
+            let found = edit(line.clone()).unwrap_err();
+            assert!(found.starts_with(why), "{line}: {found}");
+        }
+        let unknown = waiting(1, Dir::C2s, 1, Proto::Ddnet, vec![0x7f]);
+        let wanted = serde_json::from_value(json!({"held": 1, "fields": {}})).unwrap();
+        assert_eq!(
+            edited(&wanted, &unknown, registry).unwrap_err(),
+            "the message is unknown: replace its bytes with hex"
+        );
+    }
+
+    #[test]
+    fn the_only_session_online_needs_no_number() {
+        let listed = |number, state| Listed {
+            id: SessionId(number),
+            state,
+            proto: Proto::Ddnet,
+            client: SocketAddr::from(([127, 0, 0, 1], 5000)),
+            opened: Time(0),
+        };
+        let opening = listed(1, State::Opening);
+        let online = [opening, listed(2, State::Online)];
+        assert_eq!(pick(&online, None).unwrap().id.0, 2);
+        assert_eq!(pick(&online, Some(1)).unwrap().id.0, 1);
+        assert_eq!(pick(&[opening], None).unwrap_err(), "no session is online");
+        assert_eq!(
+            pick(&[opening], Some(7)).unwrap_err(),
+            "there is no session 7, and none is online"
+        );
+        assert_eq!(
+            pick(&online, Some(7)).unwrap_err(),
+            "there is no session 7; online: 2 (ddnet, 127.0.0.1:5000)"
+        );
+        let several: Vec<Listed> = (1..=10).map(|number| listed(number, State::Online)).collect();
+        let why = pick(&several, None).unwrap_err();
+        assert!(
+            why.starts_with("10 sessions are online; name one of 1 (ddnet, 127.0.0.1:5000), 2 ("),
+            "{why}"
+        );
+        assert!(why.ends_with("), 2 more"), "{why}");
+    }
+}

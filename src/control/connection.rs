@@ -1,0 +1,402 @@
+//! The thread of a connection.
+//!
+//! Law: input, output and the work of one command at a time are bounded. While output waits, commands stay in the socket
+//! of the peer, and events in the ring of the bus, which counts those that it overwrites.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    os::unix::net::UnixStream,
+    sync::{Arc, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+};
+use teetap_inspect::{
+    DecodedEvent, Style, Subscription, Viewer,
+    jsonl::{self, ResultBody},
+};
+use teetap_proxy::{
+    io::{Request, Seen, Watcher},
+    session::{Events, Level, What},
+};
+
+use super::{
+    Counted, LINGER, MAX_LINE, MAX_OUTPUT, PATIENCE, Shared,
+    carry_out::{Reply, carry_out},
+    request::{self, Command},
+};
+
+/// The time between two looks at the events.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Events rendered before the socket is looked at again.
+const BATCH: usize = 1024;
+
+/// Commands in [`WINDOW`], beyond which the connection waits for its end: other requests of the data thread, and its
+/// datagrams, have their turn.
+const COMMANDS: u32 = 256;
+
+/// See [`COMMANDS`].
+const WINDOW: Duration = Duration::from_millis(100);
+
+/// Bytes read at a time.
+const CHUNK: usize = 16 << 10;
+
+/// A connection.
+pub(super) struct Connection {
+    stream: UnixStream,
+    shared: Arc<Shared>,
+    _counted: Counted,
+    /// Lines that wait for room, and the one that has not ended.
+    input: Vec<u8>,
+    /// The rest of a line that is too long is skipped.
+    skipping: bool,
+    /// The peer sends no more.
+    is_deaf: bool,
+    output: Vec<u8>,
+    /// The time at which the peer last took output, or there was none.
+    progress: Instant,
+    feed: Option<Feed>,
+    window: (Instant, u32),
+}
+
+/// The events of a subscription.
+struct Feed {
+    watcher: Watcher<DecodedEvent>,
+    style: Style,
+    // In this order: the filter is removed before the traffic may end.
+    _subscription: Subscription,
+    _traffic: Traffic,
+}
+
+/// A need for the events of ordinary traffic, until it is dropped.
+struct Traffic(Arc<Shared>);
+
+impl Traffic {
+    fn new(shared: &Arc<Shared>) -> Result<Self, String> {
+        let mut subscribed = shared.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+        let commands = &shared.parts.commands;
+        if *subscribed == 0 && shared.parts.is_quiet {
+            let sent = commands.send(Request::Watch(Events::All));
+            sent.map_err(|busy| busy.to_string())?;
+        }
+        *subscribed += 1;
+        let traffic = Self(Arc::clone(shared));
+        drop(subscribed);
+        // From here on all events come.
+        commands.look().map_err(|busy| busy.to_string())?;
+        Ok(traffic)
+    }
+}
+
+impl Drop for Traffic {
+    fn drop(&mut self) {
+        let mut subscribed = self.0.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+        *subscribed -= 1;
+        if *subscribed == 0 && self.0.parts.is_quiet {
+            // A busy data thread only emits more events than needed.
+            let _busy = self.0.parts.commands.send(Request::Watch(Events::Odd));
+        }
+    }
+}
+
+/// The end of a connection.
+enum End {
+    /// The peer has closed it, or the run is over.
+    Closed,
+    /// The peer did not read for so long.
+    Stuck,
+}
+
+impl Connection {
+    pub(super) fn new(stream: UnixStream, counted: Counted) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let shared = Arc::clone(&counted.0);
+        let now = Instant::now();
+        Ok(Self {
+            stream,
+            output: shared.parts.start.clone(),
+            shared,
+            _counted: counted,
+            input: Vec::new(),
+            skipping: false,
+            is_deaf: false,
+            progress: now,
+            feed: None,
+            window: (now, 0),
+        })
+    }
+
+    /// Serves the peer until it closes the connection, or the run ends.
+    pub(super) fn serve(mut self) {
+        if let End::Stuck = self.run() {
+            let seconds = PATIENCE.as_secs();
+            let text = format!("a control connection was cut off: its peer read nothing for {seconds} s");
+            self.shared.report(Level::Warning, text);
+        }
+    }
+
+    fn run(&mut self) -> End {
+        loop {
+            let Ok(ready) = self.wait() else {
+                return End::Closed;
+            };
+            if ready.ended {
+                return self.end();
+            }
+            if self.output.is_empty() {
+                self.progress = Instant::now();
+            }
+            if ready.readable && self.read().is_err() {
+                return End::Closed;
+            }
+            self.take_lines();
+            self.take_events();
+            if self.write().is_err() {
+                return End::Closed;
+            }
+            let is_done = self.input.is_empty() && self.output.is_empty();
+            let is_quiet = self.is_deaf && self.feed.is_none() && is_done;
+            // A peer that only sends no more may still read.
+            if is_quiet || self.is_deaf && ready.closed {
+                return End::Closed;
+            }
+            if !self.output.is_empty() && self.progress.elapsed() >= PATIENCE {
+                return End::Stuck;
+            }
+        }
+    }
+
+    /// Waits until there is something to do.
+    fn wait(&self) -> Result<Ready, Errno> {
+        let mut wanted = PollFlags::empty();
+        let has_room = self.output.len() < MAX_OUTPUT;
+        if has_room && !self.is_deaf {
+            wanted |= PollFlags::IN;
+        }
+        if !self.output.is_empty() {
+            wanted |= PollFlags::OUT;
+        }
+        let stuck = (!self.output.is_empty()).then(|| PATIENCE.saturating_sub(self.progress.elapsed()));
+        let tick = self.feed.as_ref().filter(|_| has_room).map(|_| TICK);
+        let wait = stuck.into_iter().chain(tick).min();
+        let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
+        let mut fds = [
+            PollFd::new(&self.stream, wanted),
+            PollFd::new(&self.shared.ended, PollFlags::IN),
+        ];
+        match poll(&mut fds, wait.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+        let [peer, ended] = &fds;
+        let (peer, ended) = (peer.revents(), ended.revents());
+        Ok(Ready {
+            readable: peer.contains(PollFlags::IN) && wanted.contains(PollFlags::IN),
+            closed: peer.intersects(PollFlags::HUP | PollFlags::ERR),
+            ended: !ended.is_empty(),
+        })
+    }
+
+    /// Reads once.
+    fn read(&mut self) -> io::Result<()> {
+        let mut chunk = [0; CHUNK];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => self.is_deaf = true,
+            Ok(len) => self.input.extend_from_slice(chunk.get(..len).unwrap_or_default()),
+            Err(error) if is_temporary(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Carries out the commands that are complete, while there is room for their answers.
+    fn take_lines(&mut self) {
+        while self.output.len() < MAX_OUTPUT && !self.input.is_empty() {
+            let Some(end) = self.input.iter().position(|byte| *byte == b'\n') else {
+                if self.input.len() > MAX_LINE {
+                    self.refuse_length();
+                    self.skipping = true;
+                    self.input = Vec::new();
+                } else if self.is_deaf {
+                    // The last line may lack its end.
+                    let line = std::mem::take(&mut self.input);
+                    self.on_line(&line);
+                }
+                return;
+            };
+            let line: Vec<u8> = self.input.drain(..=end).collect();
+            self.on_line(&line);
+        }
+        if self.input.is_empty() {
+            self.input.shrink_to(CHUNK);
+        }
+    }
+
+    fn refuse_length(&mut self) {
+        if !self.skipping {
+            let why = format!("the line is longer than {MAX_LINE} bytes");
+            self.answer(None, None, Err(why));
+        }
+    }
+
+    fn on_line(&mut self, line: &[u8]) {
+        if std::mem::take(&mut self.skipping) || line.trim_ascii().is_empty() {
+            return;
+        }
+        if line.len() > MAX_LINE {
+            return self.refuse_length();
+        }
+        self.pace();
+        match request::parse(line) {
+            Ok((id, command)) => self.on_command(id, command),
+            Err((id, why)) => self.answer(id, None, Err(why)),
+        }
+    }
+
+    /// Waits if there were too many commands.
+    fn pace(&mut self) {
+        let (begin, count) = &mut self.window;
+        let elapsed = begin.elapsed();
+        if elapsed >= WINDOW {
+            self.window = (Instant::now(), 1);
+        } else if *count >= COMMANDS {
+            thread::sleep(WINDOW.saturating_sub(elapsed));
+            self.window = (Instant::now(), 1);
+        } else {
+            *count += 1;
+        }
+    }
+
+    fn on_command(&mut self, id: u64, command: Command) {
+        let (session, result) = match command {
+            Command::Subscribe(wanted) => (None, self.subscribe(&wanted)),
+            Command::Unsubscribe => {
+                let had = self.feed.take().map(|_| ResultBody::default());
+                (None, had.ok_or_else(|| "there is no subscription".to_owned()))
+            }
+            command => {
+                let Reply { session, result } = carry_out(command, &self.shared);
+                (session, result)
+            }
+        };
+        self.answer(Some(id), session, result);
+    }
+
+    fn answer(&mut self, id: Option<u64>, session: Option<u32>, result: Result<ResultBody, String>) {
+        let now = self.shared.parts.clock.now();
+        jsonl::answer(now, session, id, result, &mut self.output);
+    }
+
+    /// Begins a subscription in place of the one before.
+    fn subscribe(&mut self, wanted: &request::Subscribe) -> Result<ResultBody, String> {
+        let (filter, warnings) = wanted.filter(self.shared.parts.registry)?;
+        let verbosity = wanted.verbosity()?;
+        self.feed = None;
+        let traffic = Traffic::new(&self.shared)?;
+        let parts = &self.shared.parts;
+        let subscription = parts.subscribers.subscribe(filter);
+        let subscription = subscription.ok_or_else(|| "too many subscriptions".to_owned())?;
+        self.feed = Some(Feed {
+            watcher: parts.bus.watch(),
+            style: Style {
+                json: true,
+                verbosity,
+                viewer: Viewer::Subscriber(subscription.slot()),
+                secrets: parts.secrets,
+                ..Style::default()
+            },
+            _subscription: subscription,
+            _traffic: traffic,
+        });
+        Ok(ResultBody {
+            warnings,
+            ..ResultBody::default()
+        })
+    }
+
+    /// Renders events while there is room. Returns true if there may be more.
+    fn take_events(&mut self) -> bool {
+        let Some(feed) = &mut self.feed else { return false };
+        for _ in 0..BATCH {
+            if self.output.len() >= MAX_OUTPUT {
+                return true;
+            }
+            match feed.watcher.poll() {
+                // Answers go to the connection that sent the command.
+                Some(Seen::Event(decoded)) if matches!(decoded.event.what, What::Answer(_)) => {}
+                Some(Seen::Event(decoded)) => jsonl::event(&decoded, feed.style, &mut self.output),
+                Some(Seen::Gap(lost)) => {
+                    jsonl::gap(self.shared.parts.clock.now(), lost, &mut self.output);
+                }
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Writes as much as the peer takes now.
+    fn write(&mut self) -> io::Result<()> {
+        let mut written = 0;
+        while let Some(rest) = self.output.get(written..).filter(|rest| !rest.is_empty()) {
+            match self.stream.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(len) => written += len,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_temporary(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        if written > 0 {
+            self.progress = Instant::now();
+            self.output.drain(..written);
+        }
+        if self.output.is_empty() {
+            // A long answer leaves no large buffer.
+            self.output.shrink_to(MAX_OUTPUT);
+        }
+        Ok(())
+    }
+
+    /// Sends what is left after the end of the run.
+    fn end(&mut self) -> End {
+        let deadline = Instant::now() + LINGER;
+        let mut has_more = true;
+        while has_more || !self.output.is_empty() {
+            if has_more && !self.take_events() {
+                has_more = false;
+                if let (Some(_), Some(last)) = (&self.feed, self.shared.last.get()) {
+                    self.output.extend_from_slice(last);
+                }
+            }
+            if self.write().is_err() || Instant::now() >= deadline {
+                break;
+            }
+            if !self.output.is_empty() {
+                let mut fds = [PollFd::new(&self.stream, PollFlags::OUT)];
+                let _timeout = poll(&mut fds, Timespec::try_from(TICK).ok().as_ref());
+            }
+        }
+        End::Closed
+    }
+}
+
+/// The state of the descriptors of a connection.
+struct Ready {
+    readable: bool,
+    /// The peer has closed both directions.
+    closed: bool,
+    /// The run has ended.
+    ended: bool,
+}
+
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
+}

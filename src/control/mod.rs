@@ -1,0 +1,202 @@
+//! The control socket: scripts do here what a person at the screen can.
+//!
+//! | module | part |
+//! |---|---|
+//! | `socket` | the file: its creation, its mode and its end |
+//! | `request` | from a line to a command |
+//! | `carry_out` | from a command to its answer |
+//! | `connection` | the thread of a connection: lines in, answers and events out |
+//!
+//! Law: a connection has a thread of its own and bounded buffers, and the data thread never waits for one. A peer that
+//! does not read misses events, which are counted, and is cut off after a time.
+
+mod carry_out;
+mod connection;
+mod request;
+mod socket;
+
+use std::{
+    io::Write as _,
+    os::unix::net::{UnixListener, UnixStream},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use teetap_inspect::{DecodedEvent, Subscribers, jsonl};
+use teetap_proxy::{
+    io::{Bus, Clock, Commands},
+    session::Level,
+};
+use teetap_wire::def::{Registry, Secrets};
+
+use crate::{exit::Failure, live::Wake, rules::SharedRules};
+use connection::Connection;
+
+pub(crate) use socket::{Guard, Socket};
+
+/// Connections at the same time.
+const MAX_CONNECTIONS: usize = 64;
+
+/// Bytes of a line.
+const MAX_LINE: usize = 64 << 10;
+
+/// Bytes of output that wait for a peer. Beyond it no command is read, and events stay in the ring.
+const MAX_OUTPUT: usize = 256 << 10;
+
+/// The time after which a peer that reads nothing is cut off.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A pause after a connection could not be accepted, so that a lasting cause does not burn the thread.
+const AFTER_ERROR: Duration = Duration::from_millis(100);
+
+/// The longest wait for peers to take the last lines of a run.
+const LINGER: Duration = Duration::from_millis(300);
+
+/// The parts of a run that commands use.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) commands: Commands,
+    pub(crate) bus: Bus<DecodedEvent>,
+    pub(crate) subscribers: Subscribers,
+    pub(crate) rules: SharedRules,
+    pub(crate) clock: Clock,
+    pub(crate) registry: &'static Registry,
+    pub(crate) secrets: Secrets,
+    /// True if the run itself needs no events of ordinary traffic.
+    pub(crate) is_quiet: bool,
+    /// The `start` line.
+    pub(crate) start: Vec<u8>,
+    /// The receiver of reports for the user.
+    pub(crate) reports: mpsc::Sender<Wake>,
+}
+
+/// The state that all connections share.
+#[derive(Debug)]
+struct Shared {
+    parts: Parts,
+    connections: AtomicUsize,
+    /// The number of subscribed connections.
+    subscribed: Mutex<usize>,
+    /// The last line of the run. It is set before the other end of `ended` is closed.
+    last: OnceLock<Vec<u8>>,
+    /// Readable once the run has ended.
+    ended: UnixStream,
+}
+
+impl Shared {
+    /// Returns the number of connections, and of those that are subscribed.
+    fn load(&self) -> (usize, usize) {
+        let subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.connections.load(Ordering::Relaxed), *subscribed)
+    }
+
+    /// Reports something to the user of the run.
+    fn report(&self, level: Level, text: String) {
+        // The run may be over.
+        let _ended = self.parts.reports.send(Wake::Report(level, text));
+    }
+}
+
+/// The control socket of a run. The file is removed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Control {
+    shared: Arc<Shared>,
+    guard: Arc<Guard>,
+    /// Closed at the end, so that the threads of connections wake up.
+    _running: UnixStream,
+}
+
+impl Control {
+    /// Serves a socket.
+    ///
+    /// # Errors
+    /// The system has no threads or descriptors left.
+    pub(crate) fn start(socket: Socket, parts: Parts) -> Result<Self, Failure> {
+        let failed = |error| Failure::network(format!("cannot serve the control socket: {error}"));
+        let (running, ended) = UnixStream::pair().map_err(failed)?;
+        let shared = Arc::new(Shared {
+            parts,
+            connections: AtomicUsize::new(0),
+            subscribed: Mutex::new(0),
+            last: OnceLock::new(),
+            ended,
+        });
+        let Socket { listener, guard } = socket;
+        let accepting = Arc::clone(&shared);
+        thread::Builder::new()
+            .name("control".into())
+            .spawn(move || accept(&listener, &accepting))
+            .map_err(failed)?;
+        Ok(Self {
+            shared,
+            guard,
+            _running: running,
+        })
+    }
+
+    /// Returns the guard of the file, for an end that drops nothing.
+    pub(crate) fn guard(&self) -> Arc<Guard> {
+        Arc::clone(&self.guard)
+    }
+
+    /// Ends it after the run: subscribers get the events that are left and `summary`, the last line.
+    pub(crate) fn finish(self, summary: Vec<u8>) {
+        let Self {
+            shared,
+            guard,
+            _running: running,
+        } = self;
+        guard.remove();
+        let _first = shared.last.set(summary);
+        drop(running);
+        let deadline = Instant::now() + LINGER;
+        while shared.connections.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Accepts connections until the process ends.
+fn accept(listener: &UnixListener, shared: &Arc<Shared>) {
+    loop {
+        let Ok((stream, _)) = listener.accept() else {
+            thread::sleep(AFTER_ERROR);
+            continue;
+        };
+        let number = shared.connections.fetch_add(1, Ordering::AcqRel);
+        let counted = Counted(Arc::clone(shared));
+        if number >= MAX_CONNECTIONS {
+            let why = format!("too many connections: at most {MAX_CONNECTIONS} are served");
+            refuse(stream, shared, why);
+            continue;
+        }
+        // Without a thread the connection is closed.
+        let _no_thread = thread::Builder::new()
+            .name("connection".into())
+            .spawn(move || Connection::new(stream, counted).map(Connection::serve));
+    }
+}
+
+/// Refuses a connection with one line. The line fits an empty socket, so this does not wait.
+fn refuse(mut stream: UnixStream, shared: &Shared, why: String) {
+    let mut line = Vec::new();
+    jsonl::answer(shared.parts.clock.now(), None, None, Err(why), &mut line);
+    let _left = stream
+        .set_nonblocking(true)
+        .and_then(|()| stream.write_all(&line));
+}
+
+/// A connection that counts until it is dropped.
+#[derive(Debug)]
+struct Counted(Arc<Shared>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::AcqRel);
+    }
+}

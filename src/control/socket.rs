@@ -1,0 +1,168 @@
+//! The file of the control socket.
+//!
+//! Law: only the user of the run can connect, from the first moment on. A file that is not a socket, or that another run
+//! listens on, is left alone; at the end a file is removed only if it is the one that was created.
+
+use std::{
+    fmt, fs, io,
+    os::unix::{
+        fs::{FileTypeExt as _, MetadataExt as _},
+        net::{UnixListener, UnixStream},
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{Mode, fchmod},
+    io::Errno,
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with},
+};
+use teetap_wire::printable;
+
+use crate::exit::Failure;
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// A socket that nothing is accepted on yet.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub(super) listener: UnixListener,
+    pub(super) guard: std::sync::Arc<Guard>,
+}
+
+/// The file of a socket, which is removed at the end.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    path: PathBuf,
+    /// The device and the inode of the file.
+    id: (u64, u64),
+}
+
+impl Socket {
+    /// Creates the socket. A file of a run that has ended is replaced.
+    ///
+    /// # Errors
+    /// Another run listens on it, another file is there, or it cannot be created.
+    pub(crate) fn bind(path: &Path) -> Result<Self, Failure> {
+        let failed = |why: &dyn fmt::Display| {
+            let name = printable(path.to_string_lossy().as_bytes());
+            Failure::network(format!("cannot create the control socket {name}: {why}"))
+        };
+        let listener = match open(path) {
+            Err(Errno::ADDRINUSE) => {
+                let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+                if !is_socket {
+                    return Err(failed(&"another file is there; choose another path"));
+                }
+                match UnixStream::connect(path) {
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                    Ok(_) => return Err(failed(&"another run listens on it; choose another path")),
+                    Err(error) => return Err(failed(&error)),
+                }
+                fs::remove_file(path).map_err(|error| failed(&error))?;
+                open(path)
+            }
+            opened => opened,
+        };
+        let listener = listener.map_err(|error| match error {
+            Errno::NAMETOOLONG => failed(&"the path is too long for a socket; choose one below 108 bytes"),
+            _ => failed(&io::Error::from(error)),
+        })?;
+        let found = fs::symlink_metadata(path).map_err(|error| failed(&error))?;
+        Ok(Self {
+            listener,
+            guard: std::sync::Arc::new(Guard {
+                path: path.to_owned(),
+                id: (found.dev(), found.ino()),
+            }),
+        })
+    }
+}
+
+/// Opens the socket. The file gets the mode of the descriptor.
+fn open(path: &Path) -> Result<UnixListener, Errno> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    bind(&socket, &address)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket.into())
+}
+
+impl Guard {
+    /// Removes the file, unless another one has taken its place.
+    pub(crate) fn remove(&self) {
+        let found = fs::symlink_metadata(&self.path);
+        if found.is_ok_and(|found| (found.dev(), found.ino()) == self.id) {
+            // Nothing listens on a file that stays, so the next run replaces it.
+            let _stays = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.sock");
+        (folder, path)
+    }
+
+    #[test]
+    fn only_the_user_can_connect_and_the_file_is_removed() {
+        let (_folder, path) = place();
+        let socket = Socket::bind(&path).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        UnixStream::connect(&path).unwrap();
+        drop(socket);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_of_an_ended_run_is_replaced_and_other_files_are_not() {
+        let (_folder, path) = place();
+        drop(UnixListener::bind(&path).unwrap());
+        let first = Socket::bind(&path).unwrap();
+        let error = Socket::bind(&path).unwrap_err().to_string();
+        assert!(
+            error.ends_with(": another run listens on it; choose another path"),
+            "{error}"
+        );
+        // A file that took its place is not removed.
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "text").unwrap();
+        drop(first);
+        let error = Socket::bind(&path).unwrap_err().to_string();
+        assert!(
+            error.ends_with(": another file is there; choose another path"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
+    }
+
+    #[test]
+    fn a_path_that_is_no_place_for_a_socket_is_an_error() {
+        let (folder, path) = place();
+        let error = |path: &Path| Socket::bind(path).unwrap_err().to_string();
+        assert!(error(&path.join("run.sock")).contains("No such file or directory"));
+        let long = folder.path().join("x".repeat(120));
+        assert!(error(&long).contains("the path is too long for a socket"));
+    }
+}
