@@ -97,6 +97,8 @@ fn a_person_injects_and_changes_rules_in_a_game_of_0_7() -> Result<()> {
     let options = ["--control", socket.to_str().context("not UTF-8")?];
     let teetap = Teetap::start(Path::new(TEETAP), server.addr(), &options)?;
     let mut client = Client::Seven.join("anna", teetap.listen())?;
+    // What comes before that is ignored.
+    server.log().wait_for("team_join player='0:anna'", PATIENCE)?;
     let mut control = Control::connect(&socket)?;
     let fields = json!({"mode": "all", "client_id": -1, "message": "from the socket"});
     control.done(json!({"cmd": "inject", "dir": "s2c", "name": "sv_chat", "fields": fields}))?;
