@@ -213,10 +213,12 @@ impl Trial {
             {
                 tried.rules.on_sent(at.0, seq, message.resend);
             }
-            if !tried.is_first(&message) {
-                continue;
-            }
-            let verdict = if self.program.acts(message.proto, message.dir) {
+            let verdict = if !tried.is_first(&message) {
+                if !self.program.repeats(message.proto, message.dir) {
+                    continue;
+                }
+                tried.rules.repeat(&message, &mut self.shared)
+            } else if self.program.acts(message.proto, message.dir) {
                 tried.rules.decide(&message, &mut self.shared)
             } else {
                 tried.rules.observe(&message, &mut self.shared)

@@ -5,9 +5,9 @@ use std::fmt;
 use teetap_wire::def::{Datum, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
-use crate::check::Deed;
+use crate::check::{Deed, Variables};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
-use crate::eval::{Facts, Identity, Key, Memory, Number, Program, Reach, Subject, Text, Value};
+use crate::eval::{Cond, Facts, Identity, Key, Memory, Number, Program, Reach, Subject, Text, Value};
 use crate::span::Span;
 use crate::syntax::{Action, Expr, Kind, Path, parse};
 
@@ -37,7 +37,17 @@ impl Filter {
     /// # Errors
     /// Returns all errors in the order of the text.
     pub fn check(expr: Expr, registry: &Registry) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (program, diagnostics) = crate::check::check(&expr, registry);
+        let (program, diagnostics) = crate::check::check(&expr, registry, None);
+        Self::new(expr, Vec::new(), program, diagnostics, registry)
+    }
+
+    /// Checks a condition of a rule that is about other messages than those that it acts on.
+    pub(crate) fn check_with(
+        expr: Expr,
+        registry: &Registry,
+        variables: &Variables,
+    ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (program, diagnostics) = crate::check::check(&expr, registry, Some(variables));
         Self::new(expr, Vec::new(), program, diagnostics, registry)
     }
 
@@ -47,8 +57,10 @@ impl Filter {
         expr: Option<Expr>,
         actions: &[Action],
         registry: &'static Registry,
+        variables: &Variables,
     ) -> Result<(Self, Vec<Deed>, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (program, deeds, diagnostics) = crate::check::check_rule(expr.as_ref(), actions, registry);
+        let (program, deeds, diagnostics) =
+            crate::check::check_rule(expr.as_ref(), actions, registry, variables);
         let mut values = Vec::new();
         for action in actions {
             action.each_expr(&mut |expr| values.push(expr.clone()));
@@ -253,6 +265,17 @@ impl Filter {
         self.program.text(text, facts, key, memory)
     }
 
+    /// Returns the value of a condition for a message that matches.
+    pub(crate) fn truth(
+        &self,
+        cond: &Cond,
+        facts: &impl Facts,
+        key: Option<&Key>,
+        memory: &Memory,
+    ) -> Option<bool> {
+        self.program.truth(cond, facts, key, memory)
+    }
+
     /// Returns a value for a message that matches.
     pub(crate) fn value(
         &self,
@@ -278,6 +301,14 @@ impl Filter {
         } else {
             Some(false)
         }
+    }
+
+    /// Returns true if a further copy of a message matches, which is remembered already.
+    pub(crate) fn holds(&self, facts: &impl Facts, memory: &Memory) -> bool {
+        let (proto, subject) = (facts.proto(), facts.subject());
+        let key = subject.def.map(|def| Key::new(proto.into(), def));
+        self.reach.holds(proto, facts.dir(), subject.class, key.as_ref())
+            && self.program.decide(facts, key.as_ref(), memory) == Some(true)
     }
 
     /// Remembers a decided message for later ones.

@@ -80,6 +80,12 @@ pub trait Decide: Any + Send {
         Verdict::PASS
     }
 
+    /// Handles another copy of a message that was decided or observed before: its sender sends it again. The verdict
+    /// passes it as it was; it has the rules that took part, and marks. See [`Logic::repeats`](crate::Logic::repeats).
+    fn repeat(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {
+        Verdict::PASS
+    }
+
     /// Returns the effects since the last call, in their order. The caller calls it after each datagram and each
     /// [`Self::on_time`].
     fn effects(&mut self) -> Vec<Effect> {

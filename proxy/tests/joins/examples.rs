@@ -2,7 +2,10 @@
 //!
 //! Law: with `pass` in place of the action, every one of these tests would fail; each checks that itself.
 
-use teetap_proxy::{session::Notice, words::Word};
+use teetap_proxy::{
+    session::{Action, Notice},
+    words::Word,
+};
 use teetap_wire::{Dir, def::Datum};
 
 use crate::bench::{Bench, on_each_kind};
@@ -396,12 +399,63 @@ fn a_rule_logs_and_changes_nothing() {
         set(bench, source);
         let a = chat(bench, "hi there");
         bench.is(&format!("S a1 1{a}"), &[&format!("C a1 1{a}")]);
-        // A repeat is not logged again, and the direction keeps its numbers.
+        // A repeat is logged again, and the direction keeps its numbers.
         bench.is(&format!("S a1 1*{a}"), &[&format!("C a1 1*{a}")]);
-        let [teetap_proxy::session::Notice::RuleLog { rule, logged: text }] = &*bench.notices else {
+        let [Notice::RuleLog { rule, logged: text }, again] = &*bench.notices else {
             panic!("{:?}", bench.notices);
         };
         assert_eq!(&**rule, "chatlog");
         assert!(text.ends_with(": hi there"), "{text}");
+        assert_eq!(again, &bench.notices[0]);
+    });
+}
+
+#[test]
+fn a_rule_reports_resends_in_directions_that_keep_their_numbers_and_in_others() {
+    let storm = "storm: log \"resend storm\" when resend max 1 per 5s\n\
+                 seen: log \"{count(sv_chat)} {n}\", mark odd when sv_chat skip 1";
+    for armed in ["", "\ndrop when s2c and sv_motd"] {
+        on_each_kind(|bench| {
+            set(bench, &format!("{storm}{armed}"));
+            let [a, b] = ["a", "b"].map(|words| chat(bench, words));
+            bench.is(&format!("S a1 1{a}"), &[&format!("C a1 1{a}")]);
+            for _ in 0..2 {
+                bench.is(&format!("S a1 1*{a}"), &[&format!("C a1 1*{a}")]);
+            }
+            // Ahead of one that is missing it is not a resend yet.
+            bench.send(&format!("S a1 3{b}"));
+            bench.is(&format!("S a1 2*{b}"), &[&format!("C a1 2*{b}")]);
+            let texts = bench.notices.iter().filter_map(|notice| match notice {
+                Notice::RuleLog { rule, logged } => Some(format!("{rule} {logged}")),
+                _ => None,
+            });
+            let texts: Vec<String> = texts.collect();
+            assert_eq!(
+                texts,
+                ["storm resend storm", "seen 1 2", "seen 1 2", "seen 2 2"],
+                "{armed}"
+            );
+            let marked = bench.placed.iter().filter(|placed| !placed.marks.is_empty());
+            assert_eq!(marked.count(), 3, "{:?}", bench.placed);
+        });
+    }
+}
+
+/// The decision of the first copy stands, and a rule with other actions only looks.
+#[test]
+fn a_rule_that_drops_only_marks_the_resend() {
+    on_each_kind(|bench| {
+        set(bench, "mark gone, log \"{n}\", drop when c2s and cl_say first 1");
+        let [a, b] = ["a", "b"].map(|words| say(bench, words));
+        bench.is(&format!("C a0 2{a}"), &["S a0 keepalive"]);
+        bench.is(&format!("C a0 2*{a}"), &["S a0 keepalive"]);
+        bench.is(&format!("C a0 3{b}"), &[&format!("S a0 2{b}")]);
+        let actions: Vec<_> = bench
+            .placed
+            .iter()
+            .map(|placed| (placed.action, placed.marks.len()))
+            .collect();
+        let expected = [(Action::Drop, 1), (Action::Known, 1), (Action::Pass, 0)];
+        assert_eq!(actions, expected, "{:?}", bench.notices);
     });
 }

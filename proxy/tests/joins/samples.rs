@@ -375,3 +375,48 @@ fn the_game_ends_the_run() {
             .all(|notice| matches!(notice, Notice::ExitRequested { exit: 10, .. }))
     );
 }
+
+/// Returns the texts that rules reported.
+fn logged(bench: &Bench) -> Vec<String> {
+    let notices = bench.notices.iter().filter_map(|notice| match notice {
+        Notice::RuleLog { logged, .. } => Some(logged.to_string()),
+        _ => None,
+    });
+    notices.collect()
+}
+
+#[test]
+fn resends_are_reported_now_and_then() {
+    let source = sample("resend-storm");
+    on_each_kind(|bench| {
+        set(bench, &source);
+        let motd = message(bench, "sv_motd", &[("message", text("hi"))]);
+        bench.is(&format!("S a1 1{motd}"), &[&format!("C a1 1{motd}")]);
+        assert_eq!(logged(bench), [""; 0]);
+        for (ms, reports) in [(10, 1), (10, 1), (5000, 2)] {
+            bench.wait(ms);
+            bench.is(&format!("S a1 1*{motd}"), &[&format!("C a1 1*{motd}")]);
+            assert_eq!(logged(bench), vec!["resend storm"; reports]);
+        }
+    });
+}
+
+#[test]
+fn the_time_of_a_join_is_kept_and_reported() {
+    let source = sample("join-time");
+    on_each_kind(|bench| {
+        set(bench, &source);
+        let (enter, hi) = (enter_game(bench), say(bench, "hi"));
+        bench.send(&format!("C a0 2{hi}"));
+        // Not in the game yet.
+        assert_eq!(logged(bench), [""; 0]);
+        bench.send(&format!("C a0 3{enter}"));
+        bench.wait(1000);
+        bench.send(&format!("C a0 4{hi}"));
+        let texts = logged(bench);
+        let [text] = &*texts else { panic!("{texts:?}") };
+        let time = text.strip_prefix("in the game after ").unwrap();
+        let time: f64 = time.strip_suffix('s').unwrap().parse().unwrap();
+        assert!((2.0..4.0).contains(&time), "{text}");
+    });
+}

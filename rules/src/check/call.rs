@@ -7,7 +7,7 @@ use super::literal;
 use super::value::Operand;
 use super::words::{Atom, atom};
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::eval::{Cond, Number, Source, Target};
+use crate::eval::{Cond, Number, Source, Target, Text};
 use crate::span::Span;
 use crate::syntax::{Call, Expr, Kind, Quantity};
 
@@ -169,7 +169,10 @@ impl Checker<'_> {
             |what: &str| Diagnostic::new(Code::Arguments, argument.span, format!("{what} has no length"));
         match &operand {
             Operand::Failed => Operand::Failed,
-            Operand::Player => Operand::Number(Number::PlayerLength, Quantity::Plain),
+            Operand::Text(Text::Variable(at), _) => {
+                Operand::Number(Number::VariableLength(*at), Quantity::Plain)
+            }
+            Operand::Text(..) => Operand::Number(Number::PlayerLength, Quantity::Plain),
             Operand::Field(at, what) => {
                 let entries = self
                     .program

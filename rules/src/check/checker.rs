@@ -2,6 +2,7 @@
 
 use teetap_wire::def::{Class, Def, Dialect, Field, Registry};
 
+use super::variable::Variables;
 use crate::diagnostic::Diagnostic;
 use crate::eval::{Cond, Program};
 
@@ -20,6 +21,8 @@ pub(super) struct Checker<'r> {
     pub(super) scope: Vec<bool>,
     pub(super) each: Option<Each>,
     pub(super) knows: Knows,
+    /// The variables that rules set.
+    pub(super) variables: Variables,
 }
 
 /// The special names that the expression uses, so that notes about them are unnecessary.
@@ -54,6 +57,7 @@ impl<'r> Checker<'r> {
             scope,
             each: None,
             knows: Knows::default(),
+            variables: Variables::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use super::literal::{missing_unit, not_whole, word};
 use super::value::{Names, Operand};
 use super::versions;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Cond, IntTest, Test, Text, TextTest};
+use crate::eval::{Cond, IntTest, Test, TextTest};
 use crate::span::Span;
 use crate::syntax::{Compare, Expr, Kind, Quantity};
 
@@ -87,8 +87,8 @@ impl Checker<'_> {
                 (Some(_), _) => self.operator(op, left, "a name", right.span),
                 (None, _) => Cond::Unknown,
             },
-            Operand::Player => match self.player_test(op, right) {
-                Some(test) => Cond::Text(Text::Player, test),
+            Operand::Text(text, what) => match self.text_test(what, op, right) {
+                Some(test) => Cond::Text(*text, test),
                 None => Cond::Unknown,
             },
             Operand::Failed => Cond::Unknown,
@@ -255,7 +255,7 @@ impl Checker<'_> {
         found.map(|(_, value)| *value)
     }
 
-    fn player_test(&mut self, op: Compare, right: &Expr) -> Option<TextTest> {
+    fn text_test(&mut self, what: &str, op: Compare, right: &Expr) -> Option<TextTest> {
         match (op, &right.kind) {
             (Compare::Equal | Compare::Unequal, Kind::Text(text)) => {
                 Some(TextTest::Equal(text.as_bytes().into(), op == Compare::Equal))
@@ -263,12 +263,13 @@ impl Checker<'_> {
             (Compare::Contains, Kind::Text(text)) => Some(TextTest::contains(text.as_bytes())),
             (Compare::Matches, Kind::Regex(pattern)) => self.regex(pattern, right.span),
             (_, Kind::Text(_)) => {
-                let what = format!("`{}` does not apply to `sess.name`, which is text", op.sign());
+                let what = format!("`{}` does not apply to `{what}`, which is text", op.sign());
                 self.report(Diagnostic::new(Code::WrongOperator, right.span, what));
                 None
             }
             _ => {
-                let diagnostic = Diagnostic::new(Code::Mismatch, right.span, "`sess.name` is text");
+                let what = format!("`{what}` is text");
+                let diagnostic = Diagnostic::new(Code::Mismatch, right.span, what);
                 let help = word(right).map(|word| format!("write text in quotes: `\"{word}\"`"));
                 self.report(Diagnostic { help, ..diagnostic });
                 None

@@ -5,6 +5,7 @@ use teetap_wire::def::{Field, Registry, Type, suggest};
 
 use super::checker::{Checker, Knows};
 use super::value::Operand;
+use super::variable::Variables;
 use super::words::{Atom, VALUES, atom};
 use super::{literal, vocabulary};
 use crate::diagnostic::{Code, Diagnostic};
@@ -13,8 +14,13 @@ use crate::span::Span;
 use crate::syntax::{Compare, Expr, Kind, Name, Path};
 
 /// Checks an expression. The program is valid only if no diagnostic is an error.
-pub(crate) fn check(expr: &Expr, registry: &Registry) -> (Program, Vec<Diagnostic>) {
+pub(crate) fn check(
+    expr: &Expr,
+    registry: &Registry,
+    variables: Option<&Variables>,
+) -> (Program, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
+    checker.variables = variables.cloned().unwrap_or_default();
     checker.check_root(expr);
     (checker.program, checker.diagnostics)
 }
@@ -153,7 +159,11 @@ impl Checker<'_> {
                 Cond::Field(*at, tests)
             }
             Operand::Number(_, quantity) => self.not_condition(span, quantity.name()),
-            Operand::Named(..) | Operand::Player => self.not_condition(span, "a name"),
+            Operand::Named(..) => self.not_condition(span, "a name"),
+            Operand::Text(_, what) => {
+                let kind = if what == "sess.name" { "a name" } else { "text" };
+                self.not_condition(span, kind)
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use super::checker::Checker;
 use super::compare::fixed;
 use super::literal::{self, has_bytes, kind};
 use super::value::{Names, Operand};
+use super::variable::{VarValue, Variables};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Key, Number, Program, Text, TextTest, Value};
 use crate::syntax::{self, Expr, Kind, Quantity};
@@ -27,6 +28,8 @@ pub(crate) enum Deed {
     Log(Option<Box<[LogPart]>>),
     /// `mark`; `None` for the name of the rule.
     Mark(Option<std::sync::Arc<str>>),
+    /// `var`: the index of the variable, and its name.
+    Var(u16, Box<str>, Box<VarValue>),
     /// `fail`
     Fail(Box<str>),
     /// `expect`: the index among those of the rule.
@@ -36,6 +39,19 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
+    /// Returns true if it runs on every copy of a message: it changes no message and no session.
+    pub(crate) const fn runs_on_copies(&self) -> bool {
+        match self {
+            Self::Log(_)
+            | Self::Mark(_)
+            | Self::Var(..)
+            | Self::Fail(_)
+            | Self::Expect(_)
+            | Self::Exit(_) => true,
+            Self::Plain(_) | Self::Set(_) | Self::Replace(_) | Self::Make(_) => false,
+        }
+    }
+
     /// Returns true if it is the same without a message.
     pub(crate) fn needs_no_message(&self) -> bool {
         match self {
@@ -49,7 +65,7 @@ impl Deed {
             }
             Self::Log(Some(parts)) => parts.iter().all(|part| matches!(part, LogPart::Text(_))),
             Self::Fail(_) | Self::Expect(_) | Self::Exit(_) => true,
-            Self::Set(_) | Self::Replace(_) | Self::Log(None) | Self::Mark(_) => false,
+            Self::Set(_) | Self::Replace(_) | Self::Log(None) | Self::Mark(_) | Self::Var(..) => false,
         }
     }
 }
@@ -115,16 +131,14 @@ pub(crate) fn check_rule(
     when: Option<&Expr>,
     actions: &[syntax::Action],
     registry: &'static Registry,
+    variables: &Variables,
 ) -> (Program, Vec<Deed>, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
+    checker.variables.clone_from(variables);
     if let Some(when) = when {
         checker.check_root(when);
-        let parts = match &when.kind {
-            Kind::All(parts) => &**parts,
-            _ => std::slice::from_ref(when),
-        };
-        checker.narrow(parts);
     }
+    checker.narrow_to(when);
     let mut expects = 0;
     let deeds = actions
         .iter()
@@ -148,6 +162,10 @@ impl Checker<'static> {
                 None => None,
             }),
             syntax::Action::Mark(id) => Deed::Mark(id.as_ref().map(|id| id.text.as_str().into())),
+            syntax::Action::Var { name, value } => {
+                let (at, value) = self.var(name, value)?;
+                Deed::Var(at, name.text.as_str().into(), Box::new(value))
+            }
             syntax::Action::Fail(why) => Deed::Fail(why.as_str().into()),
             syntax::Action::Expect { .. } => {
                 *expects += 1;
@@ -156,6 +174,16 @@ impl Checker<'static> {
             syntax::Action::Exit(code) => Deed::Exit(*code),
             plain => Deed::Plain(plain.clone()),
         })
+    }
+
+    /// Narrows the scope to the messages that the condition of the rule is about.
+    pub(super) fn narrow_to(&mut self, when: Option<&Expr>) {
+        let Some(when) = when else { return };
+        let parts = match &when.kind {
+            Kind::All(parts) => &**parts,
+            _ => std::slice::from_ref(when),
+        };
+        self.narrow(parts);
     }
 
     /// Checks the field that an action changes. Returns its name, and its places with their definitions.

@@ -6,7 +6,7 @@ use teetap_wire::{Proto, Side};
 use super::checker::Checker;
 use super::value::{Names, Operand};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Number, PacketFact, SessionFact, SessionState, SnapFact};
+use crate::eval::{Number, PacketFact, SessionFact, SessionState, SnapFact, Text};
 use crate::syntax::{Path, Quantity};
 
 const STATES: Names = &[
@@ -27,7 +27,7 @@ const PROTOS: Names = &[
 
 /// Returns the table of facts.
 fn facts() -> [(&'static str, Operand); 12] {
-    use Operand::{Named, Player, Truth};
+    use Operand::{Named, Truth};
     let number = |number, quantity| Operand::Number(number, quantity);
     [
         (
@@ -50,7 +50,7 @@ fn facts() -> [(&'static str, Operand); 12] {
             "sess.id",
             number(Number::Session(SessionFact::Id), Quantity::Plain),
         ),
-        ("sess.name", Player),
+        ("sess.name", Operand::Text(Text::Player, "sess.name".to_owned())),
         ("sess.proto", Named(Number::Proto, PROTOS)),
         ("sess.state", Named(Number::State, STATES)),
         (

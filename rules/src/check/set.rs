@@ -23,7 +23,7 @@ impl Checker<'_> {
             }
             Operand::Number(number, quantity) => self.number_in(number.clone(), *quantity, value, choices),
             Operand::Named(number, names) => self.name_in(number.clone(), names, value, choices),
-            Operand::Player => self.player_in(choices),
+            Operand::Text(text, what) => self.text_in(*text, what, choices),
             Operand::Truth(_) => {
                 let what = format!("`{value}` is true or false");
                 self.wrong(Diagnostic::new(Code::Mismatch, value.span, what))
@@ -71,7 +71,7 @@ impl Checker<'_> {
         Cond::Number(number, IntTest::In(ranges.into()))
     }
 
-    fn player_in(&mut self, choices: &[Choice]) -> Cond {
+    fn text_in(&mut self, text: Text, what: &str, choices: &[Choice]) -> Cond {
         let mut texts: Vec<Box<[u8]>> = Vec::new();
         for choice in choices {
             match choice {
@@ -80,10 +80,11 @@ impl Checker<'_> {
                     ..
                 }) => texts.push(text.as_bytes().into()),
                 Choice::One(one) | Choice::Range(one, _) => {
-                    self.report(Diagnostic::new(Code::Mismatch, one.span, "`sess.name` is text"));
+                    let what = format!("`{what}` is text");
+                    self.report(Diagnostic::new(Code::Mismatch, one.span, what));
                 }
             }
         }
-        Cond::Text(Text::Player, TextTest::In(texts.into()))
+        Cond::Text(text, TextTest::In(texts.into()))
     }
 }

@@ -23,8 +23,8 @@ pub(super) enum Operand {
     Truth(Number),
     /// A number with names for its values.
     Named(Number, Names),
-    /// The name of the player.
-    Player,
+    /// A text and its label for messages.
+    Text(Text, String),
     /// A field and its label for messages.
     Field(u16, String),
 }
@@ -85,13 +85,7 @@ impl Checker<'_> {
                 Some(value) => Operand::Number(Number::Fixed(value), number.quantity()),
                 None => self.failed(literal::not_whole(number, expr.span)),
             },
-            Kind::Variable(name) => {
-                let what = format!("the variable `${}` is never set", name.text);
-                self.failed(
-                    Diagnostic::new(Code::UnknownVariable, expr.span, what)
-                        .note("variables are set by rules"),
-                )
-            }
+            Kind::Variable(name) => self.variable(name),
             Kind::Text(_) | Kind::Regex(_) => {
                 let what = "this is constant: compare it with a field";
                 self.failed(Diagnostic::new(Code::Mismatch, expr.span, what))
@@ -161,14 +155,14 @@ impl Checker<'_> {
                 let number = kinds.iter().flatten().any(|field| field.is_number());
                 number.then_some((Number::Field(*at), Quantity::Plain))
             }
-            Operand::Named(..) | Operand::Player | Operand::Failed => None,
+            Operand::Named(..) | Operand::Text(..) | Operand::Failed => None,
         }
     }
 
     /// Returns the text of an operand, if it is one.
     pub(super) fn as_text(&self, operand: &Operand) -> Option<Text> {
         match operand {
-            Operand::Player => Some(Text::Player),
+            Operand::Text(text, _) => Some(*text),
             Operand::Field(at, _) => {
                 let kinds = self.kinds.get(usize::from(*at))?;
                 kinds

@@ -148,7 +148,7 @@ mod tests {
 
     /// Returns the meaning of an expression in a form to compare.
     fn meaning(text: &str, registry: &Registry) -> Option<String> {
-        let (program, diagnostics) = check(&parse(text).ok()?, registry);
+        let (program, diagnostics) = check(&parse(text).ok()?, registry, None);
         let is_wrong = diagnostics.iter().any(|found| found.severity() == Level::Error);
         (!is_wrong).then(|| format!("{program:?}"))
     }

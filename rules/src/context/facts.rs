@@ -2,7 +2,10 @@
 //!
 //! Law: the one implementation of [`Facts`], for rules on the data thread and for filters of watchers.
 
-use std::{cell::Cell, ops::ControlFlow};
+use std::{
+    cell::{Cell, RefCell},
+    ops::ControlFlow,
+};
 
 use teetap_wire::{
     Code, Dir, Notes, Proto, Severity, Side,
@@ -11,7 +14,9 @@ use teetap_wire::{
 };
 
 use super::{Known, MessageView};
-use crate::eval::{Facts, Fields, Flag, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject};
+use crate::eval::{
+    Facts, Fields, Flag, Given, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject, Variables,
+};
 
 /// The notes of a message without oddities that only snapshots show.
 static NOTHING: Notes = Notes::new();
@@ -26,6 +31,8 @@ pub struct MessageFacts<'a> {
     snapshot: Option<Completed<'a>>,
     /// The oddities that only snapshots show.
     notes: &'a Notes,
+    /// The variables of rules; `None` for filters.
+    variables: Option<&'a RefCell<Variables>>,
 }
 
 impl<'a> MessageFacts<'a> {
@@ -44,6 +51,7 @@ impl<'a> MessageFacts<'a> {
             item,
             snapshot: None,
             notes: &NOTHING,
+            variables: None,
         }
     }
 
@@ -52,6 +60,12 @@ impl<'a> MessageFacts<'a> {
     pub const fn with_snapshot(mut self, snapshot: Option<Completed<'a>>, notes: &'a Notes) -> Self {
         self.snapshot = snapshot;
         self.notes = notes;
+        self
+    }
+
+    /// Adds the variables of rules.
+    pub(crate) const fn with_variables(mut self, variables: &'a RefCell<Variables>) -> Self {
+        self.variables = Some(variables);
         self
     }
 
@@ -141,6 +155,21 @@ impl Facts for MessageFacts<'_> {
         match fact {
             SessionFact::Id => self.view.session.map(i64::from),
             SessionFact::Rtt => self.known.rtt.and_then(|rtt| rtt.try_into().ok()),
+        }
+    }
+
+    fn variable(&self, at: u16) -> Option<i64> {
+        match self.variables?.borrow().get(at)? {
+            Given::Number(number) => Some(*number),
+            Given::Text(_) => None,
+        }
+    }
+
+    fn variable_text(&self, at: u16, read: &mut dyn FnMut(&[u8])) {
+        if let Some(variables) = self.variables
+            && let Some(Given::Text(text)) = variables.borrow().get(at)
+        {
+            read(text);
         }
     }
 

@@ -165,6 +165,14 @@ pub trait Facts {
     /// Returns the microseconds since the session began.
     fn time(&self) -> u64;
 
+    /// Returns the number in a variable of rules. `None` until one is set.
+    fn variable(&self, _at: u16) -> Option<i64> {
+        None
+    }
+
+    /// Calls `read` with the text in a variable of rules, once one is set.
+    fn variable_text(&self, _at: u16, _read: &mut dyn FnMut(&[u8])) {}
+
     /// Returns true if it is a copy of a message that the expression has seen before. Copies are not counted again.
     fn repeated(&self) -> bool {
         false

@@ -49,7 +49,9 @@ impl Number {
             | Self::Snap(_)
             | Self::Ordinal
             | Self::Count(_)
-            | Self::Since(_) => false,
+            | Self::Since(_)
+            | Self::Variable(_)
+            | Self::VariableLength(_) => false,
         }
     }
 }

@@ -14,6 +14,7 @@ mod remember;
 mod run;
 mod test;
 mod value;
+mod variables;
 
 pub use facts::{
     Facts, Fields, Flag, Identity, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject,
@@ -25,3 +26,4 @@ pub(crate) use key::{Key, Target};
 pub(crate) use program::{Cond, Entry, Field, Number, Program, Source, Text};
 pub(crate) use test::{IntTest, Test, TextTest};
 pub(crate) use value::Value;
+pub(crate) use variables::{Given, Variables};

@@ -64,6 +64,9 @@ pub(crate) enum Number {
     /// The length of a field: bytes of text, elements of a list.
     Length(u16),
     PlayerLength,
+    /// A variable of rules, by its index.
+    Variable(u16),
+    VariableLength(u16),
     Packet(PacketFact),
     Session(SessionFact),
     State,
@@ -84,6 +87,8 @@ pub(crate) enum Number {
 pub(crate) enum Text {
     Field(u16),
     Player,
+    /// A variable of rules, by its index.
+    Variable(u16),
 }
 
 /// The place of a value in messages or snapshot items.

@@ -291,7 +291,7 @@ impl May<'_> {
     fn text(&self, text: Text) -> bool {
         match text {
             Text::Field(field) => self.field(field, None),
-            Text::Player => true,
+            Text::Player | Text::Variable(_) => true,
         }
     }
 }

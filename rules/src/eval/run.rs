@@ -46,6 +46,17 @@ impl Program {
         self.run(facts, key, memory).holds(&self.root)
     }
 
+    /// Evaluates a condition of the program for one message.
+    pub(crate) fn truth(
+        &self,
+        cond: &Cond,
+        facts: &impl Facts,
+        key: Option<&Key>,
+        memory: &Memory,
+    ) -> Option<bool> {
+        self.run(facts, key, memory).holds(cond)
+    }
+
     pub(super) fn run<'a, F: Facts>(
         &'a self,
         facts: &'a F,
@@ -263,6 +274,12 @@ impl<'a, F: Facts> Run<'a, F> {
 
     pub(super) fn text<R>(&self, text: Text, mut read: impl FnMut(&[u8]) -> R) -> Option<R> {
         match text {
+            Text::Variable(at) => {
+                let mut result = None;
+                self.facts
+                    .variable_text(at, &mut |text| result = Some(read(text)));
+                result
+            }
             Text::Player => self.facts.player().map(read),
             Text::Field(field) => self.field(field, |_, value| match value {
                 Found::Bytes(bytes) => Some(read(bytes)),
@@ -296,6 +313,11 @@ impl<'a, F: Facts> Run<'a, F> {
                 _ => None,
             })?,
             Number::PlayerLength => i64::try_from(self.facts.player()?.len()).ok(),
+            Number::Variable(at) => self.facts.variable(*at),
+            Number::VariableLength(at) => {
+                let len = self.text(Text::Variable(*at), <[u8]>::len)?;
+                i64::try_from(len).ok()
+            }
             Number::Packet(fact) => self.facts.packet(*fact),
             Number::Session(fact) => self.facts.session(*fact),
             Number::State => Some(self.facts.state() as i64),

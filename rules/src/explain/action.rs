@@ -84,6 +84,9 @@ pub(super) fn sentence(action: &Action, has_message: bool) -> String {
         Action::Log(Some(template)) => format!("report the text {}", text(template)),
         Action::Mark(None) => "mark it with the rule".to_owned(),
         Action::Mark(Some(id)) => format!("mark it with `{}`", id.text),
+        Action::Var { name, value: given } => {
+            format!("set the variable `${}` to {}", name.text, value(given))
+        }
         Action::Fail(why) => format!("end the run as failed, because \"{}\"", why.escape_debug()),
         Action::Expect { expected, within } => format!(
             "end the run as failed, unless within {} {}",

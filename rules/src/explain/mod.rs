@@ -28,6 +28,7 @@ pub fn explain(statement: &Statement) -> String {
             format!("the profile `{}` is: {}", profile.name.text, lines.join("; "))
         }
         Statement::Use(used) => format!("use the link lines of the profile `{}`", used.name.text),
+        Statement::Let(let_) => format!("let `{}` stand for `{}`", let_.name.text, let_.expr),
         Statement::Seed { seed, .. } => {
             format!("derive all random decisions from the seed {seed}, unless --seed names another")
         }

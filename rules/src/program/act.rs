@@ -1,12 +1,13 @@
 //! From actions to a verdict.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use teetap_wire::Dir;
 
 use crate::check::Deed;
 use crate::dice::Dice;
-use crate::eval::{Facts, Memory};
+use crate::eval::{Facts, Memory, Variables};
 use crate::filter::Filter;
 use crate::syntax::Action;
 use crate::verdict::{Effect, End, Fate, Message, Order, RuleId, Verdict};
@@ -33,6 +34,7 @@ pub(super) struct Act<'a, F> {
     /// The decision of the rules so far.
     pub(super) verdict: &'a mut Verdict,
     pub(super) effects: &'a mut Vec<Effect>,
+    pub(super) variables: &'a RefCell<Variables>,
     /// True if the message releases at once what the rule would hold.
     pub(super) releases: bool,
 }
@@ -83,6 +85,7 @@ impl<F: Facts> Act<'_, F> {
                 let name = || self.name.chars().take(MAX_MARK).collect::<String>().into();
                 self.verdict.marks.push(id.clone().unwrap_or_else(name));
             }
+            Deed::Var(at, name, value) => return self.var(*at, name, value),
             Deed::Fail(why) => self.end(End::Fail(why.clone())),
             Deed::Exit(code) => self.end(End::Exit(*code)),
             Deed::Expect(index) => done.expects.push(*index),
@@ -132,6 +135,7 @@ impl<F: Facts> Act<'_, F> {
             | Action::Make(_)
             | Action::Log(_)
             | Action::Mark(_)
+            | Action::Var { .. }
             | Action::Fail(_)
             | Action::Expect { .. }
             | Action::Exit(_) => {}

@@ -7,8 +7,9 @@ use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto, Side};
 
 use super::expect::Expected;
+use super::lets::Lets;
 use super::profile::Profiles;
-use crate::check::Deed;
+use crate::check::{Deed, Variables};
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::dice::hash;
@@ -24,6 +25,8 @@ pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
     /// The protocols and directions in which a rule can match.
     pub(super) acts: Vec<(Proto, Dir)>,
+    /// The same for rules that look at further copies.
+    pub(super) repeats: Vec<(Proto, Dir)>,
     /// The same, and those in which messages change what is remembered or known.
     pub(super) observes: Vec<(Proto, Dir)>,
     /// The parts of a session's context that conditions need.
@@ -44,6 +47,8 @@ pub(super) struct Rules {
     pub(super) registry: &'static Registry,
     /// The seed that the text has.
     pub(super) seed: Option<u64>,
+    /// The variables that rules set.
+    pub(super) variables: Variables,
 }
 
 /// A checked rule.
@@ -61,6 +66,8 @@ pub(super) struct Rule {
     /// The actions as written.
     pub(super) actions: Vec<Action>,
     pub(super) deeds: Vec<Deed>,
+    /// The deeds that also run on further copies of a message.
+    pub(super) on_copies: Vec<Deed>,
     pub(super) when: Filter,
     /// The condition that begins its window; `None` if it begins with the session.
     pub(super) after: Option<Filter>,
@@ -170,7 +177,12 @@ impl Rule {
 }
 
 impl Rules {
-    fn new(rules: Vec<Rule>, links: Links, seed: Option<u64>, registry: &'static Registry) -> Self {
+    fn new(
+        (rules, variables): (Vec<Rule>, Variables),
+        links: Links,
+        seed: Option<u64>,
+        registry: &'static Registry,
+    ) -> Self {
         let filters = || rules.iter().flat_map(Rule::filters);
         let any = |needs: fn(&Filter) -> bool| filters().any(needs);
         let stores = Stores::new(registry);
@@ -192,6 +204,17 @@ impl Rules {
             active.any(|rule| rule.reaches(*proto, *dir))
         };
         let reaches = |(proto, dir): &_| rules.iter().any(|rule| rule.reaches(*proto, *dir));
+        let repeats = |(proto, dir): &_| {
+            let mut looking = rules.iter().filter(|rule| !rule.on_copies.is_empty());
+            looking.any(|rule| {
+                let expects = || {
+                    rule.expects
+                        .iter()
+                        .any(|expected| expected.filter.usual_reach(registry).dir(*proto, *dir))
+                };
+                rule.reaches(*proto, *dir) || expects()
+            })
+        };
         let has_timers = rules.iter().any(|rule| rule.timer.is_some());
         let learns = |proto: Proto, dir, def: &Def| {
             needs.names != Names::None && Players::learns_from(dir, def)
@@ -206,6 +229,7 @@ impl Rules {
         };
         Self {
             acts: places().filter(acts).collect(),
+            repeats: places().filter(repeats).collect(),
             observes: places()
                 .filter(|place| reaches(place) || observes(place))
                 .collect(),
@@ -223,6 +247,7 @@ impl Rules {
             links,
             registry,
             seed,
+            variables,
             rules,
         }
     }
@@ -232,36 +257,59 @@ pub(super) fn compile(
     source: &str,
     registry: &'static Registry,
 ) -> Result<(Rules, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut rules = Vec::new();
+    let mut named = Vec::new();
     let mut lines = Vec::new();
     let mut checker = Checker {
         registry,
         diagnostics: Vec::new(),
         occurrences: BTreeMap::new(),
         seed: None,
+        lets: Lets::default(),
+        variables: Variables::default(),
     };
     let statements = parse_statements(source)?;
+    checker.lets = Lets::of(&statements, registry, &mut checker.diagnostics);
     let profiles = Profiles::of(&statements, &mut checker.diagnostics);
     for statement in statements {
         match statement {
-            Statement::Rule(rule) => rules.extend(checker.rule(rule)),
+            Statement::Rule(rule) => named.push(checker.named(rule)),
             Statement::Link(link) => {
                 profiles.add([link.line], link.span, &mut lines, &mut checker.diagnostics);
             }
             Statement::Use(wanted) => profiles.add_used(&wanted, &mut lines, &mut checker.diagnostics),
-            Statement::Profile(_) => {}
+            Statement::Profile(_) | Statement::Let(_) => {}
             Statement::Seed { seed, span } => checker.seed(seed, span),
         }
     }
-    let seed = checker.seed;
+    let parts = named
+        .iter()
+        .map(|named| (named.rule.when.as_ref(), &*named.rule.actions));
+    checker.variables = Variables::of(parts, registry);
+    let rules: Vec<_> = named
+        .into_iter()
+        .filter_map(|named| checker.rule(named))
+        .collect();
+    let (seed, variables) = (checker.seed, checker.variables);
     let mut diagnostics = checker.diagnostics;
+    checker.lets.finish(registry, &mut diagnostics);
     sort(&mut diagnostics);
+    // A named expression is checked where it is used.
+    diagnostics.dedup();
     let is_error = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
     if diagnostics.iter().any(is_error) {
         diagnostics.retain(is_error);
         return Err(diagnostics);
     }
-    Ok((Rules::new(rules, Links::new(lines), seed, registry), diagnostics))
+    let rules = Rules::new((rules, variables), Links::new(lines), seed, registry);
+    Ok((rules, diagnostics))
+}
+
+/// A rule whose names are resolved.
+struct Named {
+    identity: Box<str>,
+    /// The text before.
+    text: Box<str>,
+    rule: syntax::Rule,
 }
 
 /// The check of the rules of one text.
@@ -271,6 +319,9 @@ struct Checker {
     /// The number of rules with each identity so far.
     occurrences: BTreeMap<String, u32>,
     seed: Option<u64>,
+    lets: Lets,
+    /// The variables that the rules set.
+    variables: Variables,
 }
 
 impl Checker {
@@ -296,11 +347,19 @@ impl Checker {
         Some(time)
     }
 
+    /// Returns a rule with expressions in place of their names.
+    fn named(&mut self, rule: syntax::Rule) -> Named {
+        Named {
+            identity: self.identity(&rule),
+            text: rule.to_string().into(),
+            rule: self.lets.expand(rule, &mut self.diagnostics),
+        }
+    }
+
     /// Checks a rule. `None` if it has an error in a condition.
-    fn rule(&mut self, rule: syntax::Rule) -> Option<Rule> {
-        let identity = self.identity(&rule);
-        let text = rule.to_string().into();
-        let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry);
+    fn rule(&mut self, named: Named) -> Option<Rule> {
+        let Named { identity, text, rule } = named;
+        let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry, &self.variables);
         let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
         let deeds = when.as_ref().map(|(_, deeds)| &**deeds).unwrap_or_default();
         let timer = self.timer(&rule, deeds);
@@ -354,6 +413,11 @@ impl Checker {
             is_passive: rule.actions.iter().all(Action::is_passive),
             actions: rule.actions,
             span: rule.span,
+            on_copies: deeds
+                .iter()
+                .filter(|deed| deed.runs_on_copies())
+                .cloned()
+                .collect(),
             deeds,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
             chunks: within(&usual, &[Class::System, Class::Game]),
@@ -394,7 +458,7 @@ impl Checker {
     }
 
     fn filter(&mut self, expr: Expr) -> Option<Filter> {
-        self.reported(Filter::check(expr, self.registry))
+        self.reported(Filter::check_with(expr, self.registry, &self.variables))
     }
 
     /// Reports the diagnostics of a check, and returns its result if there is no error.

@@ -81,6 +81,13 @@ impl Expecting {
         }
     }
 
+    /// Observes a further copy of a message.
+    pub(super) fn observe_copy(&mut self, expected: &Expected, facts: &impl Facts) {
+        if !self.open.is_empty() && expected.filter.holds(facts, &self.memory) {
+            self.open.clear();
+        }
+    }
+
     /// Returns the time at which the oldest one fails.
     pub(super) fn deadline(&self) -> Option<u64> {
         self.open.front().map(|open| open.until)

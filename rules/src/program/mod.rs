@@ -9,9 +9,11 @@
 //! | `act` | from actions to a verdict |
 //! | `compile` | from text to rules and link lines |
 //! | `expect` | messages that have to come in time |
+//! | `lets` | named expressions |
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
 //! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
+//! | `repeat` | decisions about further copies of a message |
 //! | `warnings` | warnings about rules that hide others or hold too much |
 //! | `write` | the actions that write fields and messages |
 //! | `state` | the memory of rules about one session, and their decisions |
@@ -19,8 +21,10 @@
 mod act;
 mod compile;
 mod expect;
+mod lets;
 mod profile;
 mod progress;
+mod repeat;
 mod shared;
 mod state;
 mod warnings;
@@ -80,6 +84,11 @@ pub trait Logic: Send + Sync {
 
     /// Returns true if there are decisions about messages outside a connection.
     fn browses(&self) -> bool {
+        false
+    }
+
+    /// Returns true if rules look at further copies of messages of this direction, see [`Decide::repeat`].
+    fn repeats(&self, _proto: Proto, _dir: Dir) -> bool {
         false
     }
 
@@ -174,6 +183,12 @@ impl Program {
     #[must_use]
     pub fn browses(&self) -> bool {
         self.logic.browses()
+    }
+
+    /// Returns true if rules look at further copies of messages, see [`Logic::repeats`].
+    #[must_use]
+    pub fn repeats(&self, proto: Proto, dir: Dir) -> bool {
+        self.logic.repeats(proto, dir)
     }
 
     /// Returns true if round trips are needed, see [`Logic::measures`].

@@ -34,6 +34,10 @@ pub(super) struct Progress {
     until: Latch,
     ordinals: Ordinals,
     pub(super) counts: Counts,
+    /// The counts of a rule that also acts on first copies, for further copies.
+    pub(super) copies: Counts,
+    /// The number of further copies by name and direction.
+    copied: Ordinals,
     /// The time of the last notice about a failure.
     failed: Option<u64>,
     /// The memory of the condition that releases what the rule holds.
@@ -78,6 +82,8 @@ impl Progress {
             until: Latch::new(rule.until.as_ref()),
             ordinals: Ordinals::default(),
             counts: Counts::default(),
+            copies: Counts::default(),
+            copied: Ordinals::default(),
             failed: None,
             release: rule.release.as_ref().map(Filter::memory).unwrap_or_default(),
             lost: Vec::new(),
@@ -112,6 +118,8 @@ impl Progress {
             },
             ordinals: self.ordinals,
             counts: self.counts,
+            copies: self.copies,
+            copied: self.copied,
             failed: self.failed,
             release: if same(from.release.as_ref(), to.release.as_ref()) {
                 self.release
@@ -152,6 +160,13 @@ impl Progress {
         }
     }
 
+    /// Observes a further copy of a message for the expectations of the rule.
+    pub(super) fn meet_copy(&mut self, rule: &Rule, facts: &impl Facts) {
+        for (expecting, expected) in self.expecting.iter_mut().zip(&rule.expects) {
+            expecting.observe_copy(expected, facts);
+        }
+    }
+
     /// Returns the expectations that fail at this time.
     pub(super) fn late(&mut self, rule: &Rule, at: u64) -> impl Iterator<Item = Unmet> {
         let expecting = self.expecting.iter_mut().zip(&rule.expects);
@@ -184,7 +199,7 @@ impl Progress {
         has_begun && !has_ended && is_in_time(rule, facts.time())
     }
 
-    /// Returns true if a rule without a condition may act at this age of the session, in microseconds.
+    /// Returns true if the rule may act at this age of the session, in microseconds, without a message for its window.
     pub(super) fn is_open_at(&self, rule: &Rule, time: u64) -> bool {
         let has_begun = self.after.held || rule.after.is_none();
         has_begun && !self.until.held && is_in_time(rule, time)
@@ -220,6 +235,11 @@ impl Progress {
             self.failed = Some(at);
         }
         is_due
+    }
+
+    /// Counts a further copy of a message. Returns the number of those with its name and direction.
+    pub(super) fn count_copy(&mut self, facts: &impl Facts) -> u64 {
+        self.copied.count(Name::of(facts), facts.dir())
     }
 
     /// Counts a message that the rule may be about. Returns the number of those with its name and direction.

@@ -1,7 +1,7 @@
 //! The memory of rules about one session, the context of the session, and decisions.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use teetap_wire::def::{Class, Decoded, Registry};
@@ -15,11 +15,15 @@ use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
 use crate::dice::{Dice, Key};
-use crate::eval::{Facts, Identity, Lazy, SessionState};
+use crate::eval::{Facts, Identity, Lazy, SessionState, Variables};
 use crate::impair::Links;
 use crate::verdict::{Decide, Effect, Fate, Form, Made, Message, RuleId, Verdict};
 
 impl Logic for Rules {
+    fn repeats(&self, proto: Proto, dir: Dir) -> bool {
+        self.repeats.contains(&(proto, dir))
+    }
+
     fn acts(&self, proto: Proto, dir: Dir) -> bool {
         self.acts.contains(&(proto, dir))
     }
@@ -32,6 +36,7 @@ impl Logic for Rules {
             kept.unwrap_or_else(|| Progress::new(rule))
         };
         let progress = self.rules.iter().map(progress).collect();
+        let variables = RefCell::new(self.variables_after(before.as_deref()));
         // A program that was set before knows if the game has begun.
         let starts_late = match &before {
             Some(before) => before.is_in_game() || !session.is_new && !before.sees_entries(),
@@ -52,6 +57,7 @@ impl Logic for Rules {
             has_entered: false,
             effects: Vec::new(),
             progress,
+            variables,
             context,
             rules: self,
             buffer: Decoded::new(),
@@ -108,9 +114,9 @@ impl Logic for Rules {
 }
 
 /// The state of one session.
-struct State {
-    rules: Arc<Rules>,
-    seed: u64,
+pub(super) struct State {
+    pub(super) rules: Arc<Rules>,
+    pub(super) seed: u64,
     session: u32,
     /// The protocol of the session, once a message was seen.
     proto: Option<Proto>,
@@ -118,15 +124,34 @@ struct State {
     starts_late: bool,
     /// True if the client has entered the game.
     has_entered: bool,
-    effects: Vec<Effect>,
+    pub(super) effects: Vec<Effect>,
     /// The memory of each rule.
-    progress: Vec<Progress>,
+    pub(super) progress: Vec<Progress>,
+    /// The variables that the rules have set.
+    pub(super) variables: RefCell<Variables>,
     /// The context of the session, as far as conditions need it.
-    context: Context,
+    pub(super) context: Context,
     /// A buffer, so that decoding a message allocates nothing.
-    buffer: Decoded,
+    pub(super) buffer: Decoded,
     /// A buffer for snapshot items.
-    item: Cell<Decoded>,
+    pub(super) item: Cell<Decoded>,
+}
+
+impl Rules {
+    /// Returns the variables of a session, with the values that another program has given them.
+    fn variables_after(&self, before: Option<&State>) -> Variables {
+        let Some(before) = before else {
+            return Variables::new(vec![None; self.variables.len()]);
+        };
+        let old = before.variables.borrow();
+        let given = |at: Option<u16>| old.get(at?).cloned();
+        Variables::new(
+            self.variables
+                .in_other(&before.rules.variables)
+                .map(given)
+                .collect(),
+        )
+    }
 }
 
 impl State {
@@ -169,6 +194,7 @@ impl State {
         let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
         self.context.observe(&view, &fields, rules.needs, &rules.stores);
         let facts = self.context.facts(&view, &fields, &self.item);
+        let facts = facts.with_variables(&self.variables);
         let mut verdict = Verdict::PASS;
         let mut has_ended = false;
         for (id, (rule, progress)) in (0..).zip(rules.rules.iter().zip(&mut self.progress)) {
@@ -217,6 +243,7 @@ impl State {
                     dice,
                     verdict: &mut verdict,
                     effects: &mut self.effects,
+                    variables: &self.variables,
                     releases,
                 };
                 let done = act.carry_out(&rule.deeds);
@@ -317,7 +344,7 @@ impl State {
     }
 
     /// Fails the expectations whose time is over.
-    fn fail_late(&mut self, at: u64) {
+    pub(super) fn fail_late(&mut self, at: u64) {
         if !self.rules.expects {
             return;
         }
@@ -330,7 +357,7 @@ impl State {
 }
 
 /// 100 %, in millionths.
-const MILLION: u64 = 1_000_000;
+pub(super) const MILLION: u64 = 1_000_000;
 
 /// The relation of a message to a rule.
 enum Match<'a> {
@@ -388,7 +415,7 @@ fn turn<'a>(
 }
 
 /// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.
-fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> MessageView<'a> {
+pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> MessageView<'a> {
     let number = |id: u8| Identity::Number(id.into());
     let (class, id, def, body) = match message.form {
         Form::Chunk => {
@@ -454,6 +481,10 @@ impl Decide for State {
 
     fn observe(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {
         self.on_message(message, shared, false)
+    }
+
+    fn repeat(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {
+        self.on_repeat(message, shared)
     }
 
     fn effects(&mut self) -> Vec<Effect> {

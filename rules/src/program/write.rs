@@ -7,8 +7,8 @@ use teetap_wire::def::{Datum, Decoded, Dialect};
 use teetap_wire::{Dir, Proto};
 
 use super::act::Act;
-use crate::check::{Assign, Deed, Form, LogPart, Replace, Template};
-use crate::eval::{Facts, Key, Number, Value};
+use crate::check::{Assign, Deed, Form, LogPart, Replace, Template, VarValue};
+use crate::eval::{Facts, Given, Key, Number, Value};
 use crate::syntax::{Action, Quantity};
 use crate::verdict::{Effect, End, Made, RuleId};
 
@@ -138,6 +138,27 @@ impl<F: Facts> Act<'_, F> {
         Ok(Made { dir, vital, data })
     }
 
+    /// Sets a variable.
+    pub(super) fn var(&mut self, at: u16, name: &str, value: &VarValue) -> Result<(), Why> {
+        let key = self.key();
+        let (facts, key, memory) = (self.facts, key.as_ref(), self.memory);
+        let given = match value {
+            VarValue::Number(number) => self.when.number(number, facts, key, memory).map(Given::Number),
+            VarValue::Truth(cond) => {
+                let truth = self.when.truth(cond, facts, key, memory);
+                truth.map(|truth| Given::Number(truth.into()))
+            }
+            VarValue::Text(text) => {
+                let text = self.when.text(*text, facts, key, memory);
+                text.map(|text| Given::Text(text.into()))
+            }
+            VarValue::Fixed(text) => Some(Given::Text(text.clone())),
+        };
+        let given = given.ok_or_else(|| format!("the value for `${name}` is missing"))?;
+        self.variables.borrow_mut().set(at, given);
+        Ok(())
+    }
+
     /// Returns the text that a rule reports; without `parts` the name of the message.
     pub(super) fn text(&self, parts: Option<&[LogPart]>) -> Box<str> {
         let Some(parts) = parts else {
@@ -253,7 +274,8 @@ pub(super) fn timed(
             | Deed::Set(_)
             | Deed::Replace(_)
             | Deed::Log(None)
-            | Deed::Mark(_) => {}
+            | Deed::Mark(_)
+            | Deed::Var(..) => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use winnow::prelude::*;
 
 use super::argument::{Shown, duration, opt_number, opt_times};
 use super::ast::{Expr, Name};
-use super::change::{Assign, Replace, assigns, replace};
+use super::change::{Assign, Replace, assigns, replace, var};
 use super::end::{exit, expect, fail};
 use super::error::{MODIFIERS, wanted};
 use super::lex::{Input, Parsed, blank, cut, keyword, text, word};
@@ -95,6 +95,13 @@ pub enum Action {
     Log(Option<Template>),
     /// `mark`, `mark id`: marks the message with the id, or with the name of the rule.
     Mark(Option<Name>),
+    /// `var $joined = t`
+    Var {
+        /// The name, without `$`.
+        name: Name,
+        /// The value.
+        value: Expr,
+    },
     /// `fail "text"`
     Fail(String),
     /// `expect sv_motd within 5s`
@@ -116,9 +123,9 @@ pub enum Action {
 }
 
 /// All actions.
-const ACTIONS: [&str; 21] = [
+const ACTIONS: [&str; 22] = [
     "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject",
-    "reply", "hold", "pause", "stall", "log", "mark", "close", "fail", "expect", "exit",
+    "reply", "hold", "pause", "stall", "log", "mark", "close", "var", "fail", "expect", "exit",
 ];
 
 impl Action {
@@ -142,6 +149,7 @@ impl Action {
                 }
             }
             Self::Replace(replace) => each(&replace.target),
+            Self::Var { value, .. } => each(value),
             Self::Make(made) => made.fields.iter().for_each(|(_, value)| each(value)),
             Self::Log(Some(Template(parts))) => {
                 for part in parts {
@@ -150,6 +158,25 @@ impl Action {
                     }
                 }
             }
+            _ => {}
+        }
+    }
+
+    /// Calls `each` with every expression in it that a name may stand for: all but the fields that it changes.
+    pub(crate) fn each_expr_mut(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Self::Set(assigns) => assigns.iter_mut().for_each(|assign| each(&mut assign.value)),
+            Self::Make(made) => made.fields.iter_mut().for_each(|(_, value)| each(value)),
+            Self::Log(Some(Template(parts))) => {
+                for part in parts {
+                    if let Part::Value(value) = part {
+                        each(value);
+                    }
+                }
+            }
+            Self::Var { value, .. } => each(value),
+            Self::Hold { until, .. } => each(until),
+            Self::Expect { expected, .. } => each(expected),
             _ => {}
         }
     }
@@ -172,6 +199,7 @@ impl Action {
                 | Self::Stall(_)
                 | Self::Mark(_)
                 | Self::Close { .. }
+                | Self::Var { .. }
                 | Self::Fail(_)
                 | Self::Expect { .. }
                 | Self::Exit(_)
@@ -228,6 +256,7 @@ pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
         },
         "log" => Action::Log(opt_template(i)?),
         "mark" => Action::Mark(mark(i)?),
+        "var" => var(i)?,
         "fail" => fail(i)?,
         "expect" => expect(i)?,
         "exit" => exit(i)?,
@@ -431,6 +460,7 @@ impl fmt::Display for Action {
             Self::Log(Some(template)) => write!(f, "log {template}"),
             Self::Mark(None) => f.write_str("mark"),
             Self::Mark(Some(id)) => write!(f, "mark {}", id.text),
+            Self::Var { name, value } => write!(f, "var ${} = {value}", name.text),
             Self::Fail(why) => {
                 f.write_str("fail ")?;
                 quoted(f, why)

@@ -153,32 +153,86 @@ impl Expr {
 
     /// Calls `each` with every path in it, those of functions' arguments included.
     pub(crate) fn each_path(&self, each: &mut dyn FnMut(&Path)) {
+        if let Kind::Path(path) = &self.kind {
+            each(path);
+        }
+        self.each_part(&mut |part| part.each_path(each));
+    }
+
+    /// Calls `each` with its operands and arguments, not with their parts.
+    pub(crate) fn each_part(&self, each: &mut dyn FnMut(&Self)) {
         match &self.kind {
-            Kind::Any(parts) | Kind::All(parts) => parts.iter().for_each(|part| part.each_path(each)),
-            Kind::Not(inner) | Kind::Negate(inner) => inner.each_path(each),
+            Kind::Any(parts) | Kind::All(parts) => parts.iter().for_each(each),
+            Kind::Not(inner) | Kind::Negate(inner) => each(inner),
             Kind::Compare(_, left, right) | Kind::Arith(_, left, right) => {
-                left.each_path(each);
-                right.each_path(each);
+                each(left);
+                each(right);
             }
             Kind::In(value, choices) => {
-                value.each_path(each);
+                each(value);
                 for choice in choices {
                     match choice {
-                        Choice::One(one) => one.each_path(each),
+                        Choice::One(one) => each(one),
                         Choice::Range(from, to) => {
-                            from.each_path(each);
-                            to.each_path(each);
+                            each(from);
+                            each(to);
                         }
                     }
                 }
             }
-            Kind::Call(call) => call
-                .arguments
-                .iter()
-                .for_each(|argument| argument.each_path(each)),
-            Kind::Path(path) => each(path),
-            Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) | Kind::Variable(_) => {}
+            Kind::Call(call) => call.arguments.iter().for_each(each),
+            Kind::Path(_) | Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) | Kind::Variable(_) => {}
         }
+    }
+
+    /// Returns the expression with others in place of the paths for which `other` has one.
+    pub(crate) fn replaced(self, other: &mut dyn FnMut(&Path) -> Option<Self>) -> Self {
+        let span = self.span;
+        let kind = match self.kind {
+            Kind::Path(path) => return other(&path).unwrap_or(Self::new(Kind::Path(path), span)),
+            Kind::Any(parts) => {
+                let parts = parts.into_iter().map(|part| part.replaced(other));
+                return parts
+                    .reduce(Self::or)
+                    .map_or(Self::new(Kind::Any(Vec::new()), span), |any| Self { span, ..any });
+            }
+            Kind::All(parts) => {
+                let parts = parts.into_iter().map(|part| part.replaced(other));
+                return parts
+                    .reduce(Self::and)
+                    .map_or(Self::new(Kind::All(Vec::new()), span), |all| Self { span, ..all });
+            }
+            Kind::Not(inner) => Kind::Not(Box::new(inner.replaced(other))),
+            Kind::Negate(inner) => {
+                let negated = inner.replaced(other).negate(span.start);
+                return Self { span, ..negated };
+            }
+            Kind::Compare(op, left, right) => Kind::Compare(
+                op,
+                Box::new(left.replaced(other)),
+                Box::new(right.replaced(other)),
+            ),
+            Kind::Arith(op, left, right) => Kind::Arith(
+                op,
+                Box::new(left.replaced(other)),
+                Box::new(right.replaced(other)),
+            ),
+            Kind::In(value, choices) => {
+                let choices = choices.into_iter().map(|choice| match choice {
+                    Choice::One(one) => Choice::One(one.replaced(other)),
+                    Choice::Range(from, to) => Choice::Range(from.replaced(other), to.replaced(other)),
+                });
+                let choices = choices.collect();
+                Kind::In(Box::new(value.replaced(other)), choices)
+            }
+            Kind::Call(mut call) => {
+                let arguments = std::mem::take(&mut call.arguments).into_iter();
+                call.arguments = arguments.map(|argument| argument.replaced(other)).collect();
+                Kind::Call(call)
+            }
+            kind => kind,
+        };
+        Self::new(kind, span)
     }
 
     /// Joins two expressions to `left or right`.

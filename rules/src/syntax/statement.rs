@@ -14,6 +14,7 @@ use super::argument::opt_number;
 use super::error::wanted;
 use super::lex::{Counts, Failure, Input, Parsed, backtrack, blank, cut, keyword, rest};
 use super::link::{Link, Profile, Use, link, profile, use_};
+use super::named::{Let, let_};
 use super::parse::MAX_LENGTH;
 use super::rule::{Rule, rule};
 use crate::diagnostic::{Code, Diagnostic};
@@ -37,6 +38,8 @@ pub enum Statement {
     Profile(Profile),
     /// The link lines of a profile.
     Use(Use),
+    /// An expression with a name.
+    Let(Let),
     /// `seed 42`: the seed of the random decisions.
     Seed {
         /// The number.
@@ -59,6 +62,7 @@ impl fmt::Display for Statement {
             Self::Link(link) => link.fmt(f),
             Self::Profile(profile) => profile.fmt(f),
             Self::Use(used) => used.fmt(f),
+            Self::Let(let_) => let_.fmt(f),
             Self::Seed { seed, .. } => write!(f, "seed {seed}"),
         }
     }
@@ -188,6 +192,7 @@ fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
         whole_link.map(Statement::Link),
         profile.map(Statement::Profile),
         use_.map(Statement::Use),
+        let_.map(Statement::Let),
         seed,
         rule.map(Statement::Rule),
     ))

@@ -19,7 +19,7 @@ fn lines(text: &str) -> Vec<String> {
         .flat_map(|statement| match statement {
             Statement::Link(link) => vec![link.to_string()],
             Statement::Profile(profile) => profile.links.iter().map(ToString::to_string).collect(),
-            Statement::Use(_) | Statement::Rule(_) | Statement::Seed { .. } => Vec::new(),
+            Statement::Use(_) | Statement::Let(_) | Statement::Rule(_) | Statement::Seed { .. } => Vec::new(),
         })
         .collect()
 }

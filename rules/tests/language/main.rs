@@ -13,6 +13,7 @@ mod ends;
 mod hits;
 mod links;
 mod modifiers;
+mod names;
 mod program;
 mod properties;
 mod random;

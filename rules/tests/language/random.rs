@@ -39,7 +39,15 @@ const ACTIONS: &[&str] = &[
     "fail \"x\"",
     "expect sv_chat or cl_say.message == \"b\" within 1s",
     "exit 12",
+    "var $said = .message",
+    "var $at = t",
 ];
+
+/// The name that conditions use.
+const NAMES: &str = "let talk = cl_say or sv_chat\n";
+
+/// A rule that sets the variables that conditions use.
+const SETS: &str = "var $said = .message, var $at = t when talk\n";
 
 /// The mark of a rule that is added to others.
 const BESIDE: &str = "beside";
@@ -52,6 +60,8 @@ const CONDITIONS: &[&str] = &[
     "count(cl_say) > 2 and has(.message)",
     "sv_chat.client_id * 2 > 3",
     "seen(sv_chat) and cl_say",
+    "talk and $said != \"a\"",
+    "cl_say and not $at > 4s",
 ];
 
 const MODIFIERS: &[&str] = &[
@@ -209,6 +219,8 @@ const WORDS: &[&str] = &[
     "\"{",
     "}\"",
     "\"",
+    "let",
+    "var",
     "mark",
     "fail",
     "expect",
@@ -253,7 +265,7 @@ proptest! {
 
     #[test]
     fn random_programs_run_and_repeat(rules in prop::collection::vec(rule(), 1..7), order in prop::collection::vec(0usize..8, 1..40)) {
-        let source = rules.join("\n");
+        let source = format!("{NAMES}{SETS}{}", rules.join("\n"));
         let first = program(&source);
         let outcome = run(&first, &order);
         prop_assert_eq!(&run(&program(&source), &order), &outcome, "{}", source);
@@ -264,7 +276,7 @@ proptest! {
         // The canonical text means the same.
         let texts = (0..).map_while(|id| first.rule(RuleId(id)));
         let texts: Vec<&str> = texts.map(|text| text.split(" #").next().unwrap()).collect();
-        let again = program(&texts.join("\n"));
+        let again = program(&format!("{NAMES}{}", texts.join("\n")));
         for (id, _) in (0..).zip(&texts) {
             prop_assert_eq!(again.rule(RuleId(id)), first.rule(RuleId(id)));
         }

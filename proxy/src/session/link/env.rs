@@ -70,6 +70,13 @@ impl Env {
         self.program.as_ref().is_some_and(|program| program.browses())
     }
 
+    /// Returns true if the program looks at further copies of messages of a direction.
+    pub(crate) fn repeats(&self, proto: Proto, dir: Dir) -> bool {
+        self.program
+            .as_ref()
+            .is_some_and(|program| program.repeats(proto, dir))
+    }
+
     /// Returns true if the program needs the round trip to the client.
     pub(crate) fn measures(&self) -> bool {
         self.program.as_ref().is_some_and(|program| program.measures())

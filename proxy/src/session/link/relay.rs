@@ -1,5 +1,6 @@
 //! A valid datagram crosses from one leg to the other.
 
+use teetap_rules::Verdict;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Rewrite, Seq, Side, rewrite};
 
 use super::{
@@ -137,6 +138,7 @@ impl Link {
             return frame.dir == Dir::S2c && redirects(packet);
         }
         let observes = env.observes(frame.proto, frame.dir);
+        let repeats = env.repeats(frame.proto, frame.dir);
         let measures = frame.dir == Dir::S2c && env.measures();
         let mut rules = self.rules.as_deref_mut().filter(|_| observes || measures);
         let mut extended = false;
@@ -144,11 +146,16 @@ impl Link {
         for (index, chunk) in chunks.by_ref().enumerate() {
             let is_first = chunk.header.vital.is_none_or(|u| splice.observe(u));
             if let Some(rules) = &mut rules {
-                if is_first && observes {
-                    let verdict = rules.observe(&frame.message(&chunk), &mut env.shared);
-                    if !verdict.rules.is_empty() {
-                        env.work.touched.push((index, verdict));
-                    }
+                let is_repeat = |u| !is_first && repeats && splice.is_repeat(u);
+                let verdict = if is_first && observes {
+                    rules.observe(&frame.message(&chunk), &mut env.shared)
+                } else if chunk.header.vital.is_some_and(is_repeat) {
+                    rules.repeat(&frame.message(&chunk), &mut env.shared)
+                } else {
+                    Verdict::PASS
+                };
+                if !verdict.rules.is_empty() {
+                    env.work.touched.push((index, verdict));
                 }
                 if let Some(u) = chunk.header.vital.filter(|_| measures) {
                     rules.on_sent(frame.now.0, u, chunk.header.resend);
@@ -229,6 +236,7 @@ impl Link {
     ) -> bool {
         let acts = env.acts(frame.proto, frame.dir);
         let observes = env.observes(frame.proto, frame.dir);
+        let repeats = env.repeats(frame.proto, frame.dir);
         let measures = frame.dir == Dir::S2c && env.measures();
         let means = Means {
             registry: env.config.registry,
@@ -259,6 +267,7 @@ impl Link {
             program: env.program.as_deref(),
             shared: &mut env.shared,
             acts,
+            repeats,
             rewrites,
             means,
             out: composer,

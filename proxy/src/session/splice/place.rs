@@ -29,6 +29,8 @@ pub(crate) struct Placing<'a> {
     pub(crate) shared: &'a mut Shared,
     /// True if the program acts, too.
     pub(crate) acts: bool,
+    /// True if the program looks at further copies, too.
+    pub(crate) repeats: bool,
     /// The changes that need no rule.
     pub(crate) rewrites: Rewrites,
     pub(crate) means: Means<'a>,
@@ -43,6 +45,14 @@ pub(crate) struct Placing<'a> {
 }
 
 impl Placing<'_> {
+    /// Shows the rules a copy of a message that was placed before.
+    fn repeat(&mut self, chunk: &Chunk<'_>) -> Verdict {
+        match self.rules.as_deref_mut().filter(|_| self.repeats) {
+            Some(rules) => rules.repeat(&self.frame.message(chunk), self.shared),
+            None => Verdict::PASS,
+        }
+    }
+
     /// A message that is changed without any rule.
     fn rewritten(&self, data: &[u8]) -> Option<Vec<u8>> {
         self.rewrites.edit(self.frame.proto, data, self.means)
@@ -106,6 +116,11 @@ impl Splice {
         is_first
     }
 
+    /// Returns true if a message that is not the next one came before.
+    pub(crate) fn is_repeat(&self, u: Seq) -> bool {
+        u.is_behind(self.u_seen)
+    }
+
     /// Places one chunk of a translated direction.
     pub(crate) fn place(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
         let Some(u) = chunk.header.vital else {
@@ -113,10 +128,12 @@ impl Splice {
         };
         let placed = if self.mode == Mode::Arming && u.is_behind(self.high) {
             let mut verdict = Verdict::PASS;
-            if self.observe(u)
-                && let Some(rules) = to.rules.as_deref_mut()
-            {
-                verdict = rules.observe(&to.frame.message(chunk), to.shared);
+            if self.observe(u) {
+                if let Some(rules) = to.rules.as_deref_mut() {
+                    verdict = rules.observe(&to.frame.message(chunk), to.shared);
+                }
+            } else if self.is_repeat(u) {
+                verdict = to.repeat(chunk);
             }
             let edit = to.rewritten(chunk.data);
             let data = edit.as_deref().unwrap_or(chunk.data);
@@ -133,8 +150,9 @@ impl Splice {
             .touched(verdict.rules, verdict.marks)
         } else if u == self.u_seen.next() {
             self.place_first(u, chunk, to)
-        } else if u.is_behind(self.u_seen) {
-            self.place_repeat(u, to)
+        } else if self.is_repeat(u) {
+            let verdict = to.repeat(chunk);
+            self.place_repeat(u, to).touched(verdict.rules, verdict.marks)
         } else if self.hold.is_refusing() {
             // It follows one that was refused; asking starts when there is room again.
             Placed::new(None, Action::Refuse)

@@ -1,0 +1,40 @@
+//! The variables that rules set about a session.
+//!
+//! Law: a variable is unset until a rule sets it, and a text in it is limited.
+
+use super::memory::MAX_KEPT;
+
+/// The values of the variables, by their index; `None` until one is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Variables(Vec<Option<Given>>);
+
+/// The value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// A number in the base unit of its quantity; 1 or 0 for true or false.
+    Number(i64),
+    Text(Box<[u8]>),
+}
+
+impl Variables {
+    /// Creates variables with these values.
+    pub(crate) const fn new(values: Vec<Option<Given>>) -> Self {
+        Self(values)
+    }
+
+    pub(crate) fn get(&self, at: u16) -> Option<&Given> {
+        self.0.get(usize::from(at))?.as_ref()
+    }
+
+    /// Sets a variable. A text is cut to [`MAX_KEPT`] bytes.
+    pub(crate) fn set(&mut self, at: u16, mut given: Given) {
+        if let Given::Text(text) = &mut given
+            && text.len() > MAX_KEPT
+        {
+            *text = text.iter().take(MAX_KEPT).copied().collect();
+        }
+        if let Some(place) = self.0.get_mut(usize::from(at)) {
+            *place = Some(given);
+        }
+    }
+}

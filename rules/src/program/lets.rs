@@ -1,0 +1,237 @@
+//! Named expressions, which are put in the place of their names.
+//!
+//! Law: each use is an expression of its own, which remembers what it needs by itself. What names stand for has a
+//! limited size and depth.
+
+use std::collections::BTreeMap;
+
+use teetap_wire::Proto;
+use teetap_wire::def::{Class, Registry, suggest};
+
+use crate::check::is_word;
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::filter::Filter;
+use crate::span::Span;
+use crate::syntax::{Expr, Kind, Let, Path, Rule, Statement};
+
+/// The maximum number of parts of an expression, those of its names included.
+const MAX_SIZE: usize = 16 * 1024;
+/// The maximum depth of an expression, and of names that stand for names.
+const MAX_DEPTH: usize = 128;
+
+/// Words that are values.
+const TRUTHS: [&str; 4] = ["true", "false", "yes", "no"];
+
+/// The named expressions of a text.
+#[derive(Default)]
+pub(super) struct Lets {
+    known: BTreeMap<String, Entry>,
+    /// The places where a name with an error stands.
+    failed: Vec<Span>,
+    /// The places of unknown names, each with the similar name of an expression.
+    near: Vec<(Span, String)>,
+}
+
+struct Entry {
+    let_: Let,
+    state: State,
+    is_used: bool,
+}
+
+enum State {
+    Unresolved,
+    /// The names in it are being resolved.
+    Busy,
+    Done(Expr),
+    Failed,
+}
+
+impl Lets {
+    /// Collects the named expressions of a text and puts them into each other.
+    pub(super) fn of(
+        statements: &[Statement],
+        registry: &'static Registry,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let mut lets = Self {
+            known: BTreeMap::new(),
+            failed: Vec::new(),
+            near: Vec::new(),
+        };
+        let mut names = Vec::new();
+        for statement in statements {
+            let Statement::Let(let_) = statement else { continue };
+            let name = &let_.name;
+            let wrong = if is_taken(&name.text, registry) {
+                Some(format!("`{}` has a meaning already", name.text))
+            } else if lets.known.contains_key(&name.text) {
+                Some(format!("two expressions are called `{}`", name.text))
+            } else {
+                None
+            };
+            if let Some(what) = wrong {
+                diagnostics.push(Diagnostic::new(Code::NotHere, name.span, what));
+                continue;
+            }
+            names.push(name.text.clone());
+            let entry = Entry {
+                let_: let_.clone(),
+                state: State::Unresolved,
+                is_used: false,
+            };
+            lets.known.insert(name.text.clone(), entry);
+        }
+        for name in &names {
+            lets.resolve(name, 0, diagnostics);
+        }
+        lets
+    }
+
+    /// Puts the expressions that a name stands for into each other.
+    fn resolve(&mut self, name: &str, depth: usize, diagnostics: &mut Vec<Diagnostic>) {
+        let Some(entry) = self.known.get_mut(name) else {
+            return;
+        };
+        if !matches!(entry.state, State::Unresolved) {
+            return;
+        }
+        entry.state = State::Busy;
+        let (own, expr) = (entry.let_.name.span, entry.let_.expr.clone());
+        let mut used = Vec::new();
+        expr.each_path(&mut |path| used.extend(name_of(path).map(|name| (name.to_owned(), path.span()))));
+        let mut is_right = depth < MAX_DEPTH;
+        if !is_right {
+            diagnostics.push(Diagnostic::new(Code::TooComplex, own, too_deep()));
+        }
+        if !is_right {
+            used.clear();
+        }
+        for (other, span) in used {
+            self.resolve(&other, depth + 1, diagnostics);
+            match self.known.get(&other).map(|entry| &entry.state) {
+                Some(State::Busy) => {
+                    let what = format!("`{other}` is defined by itself");
+                    diagnostics.push(Diagnostic::new(Code::NotHere, span, what));
+                    is_right = false;
+                }
+                Some(State::Failed) => is_right = false,
+                _ => {}
+            }
+        }
+        let expr = is_right.then(|| self.put(expr, diagnostics)).flatten();
+        if let Some(entry) = self.known.get_mut(name) {
+            entry.state = expr.map_or(State::Failed, State::Done);
+        }
+    }
+
+    /// Returns an expression with the expressions in place of their names; `None` if it is too large.
+    fn put(&mut self, expr: Expr, diagnostics: &mut Vec<Diagnostic>) -> Option<Expr> {
+        let (mut is_changed, span) = (false, expr.span);
+        let mut total = 0;
+        let expr = expr.replaced(&mut |path: &Path| {
+            let name = name_of(path)?;
+            let Some(entry) = self.known.get_mut(name) else {
+                let names = self.known.keys().map(String::as_str);
+                if let Some(meant) = suggest(name, names) {
+                    self.near.push((path.span(), meant.to_owned()));
+                }
+                return None;
+            };
+            entry.is_used = true;
+            match &entry.state {
+                State::Done(expr) if total <= MAX_SIZE => {
+                    is_changed = true;
+                    total += size(expr);
+                    Some(expr.clone())
+                }
+                State::Failed => {
+                    self.failed.push(path.span());
+                    None
+                }
+                _ => None,
+            }
+        });
+        if is_changed && (total > MAX_SIZE || size(&expr) > MAX_SIZE || depth(&expr) > MAX_DEPTH) {
+            diagnostics.push(Diagnostic::new(Code::TooComplex, span, too_deep()));
+            return None;
+        }
+        Some(expr)
+    }
+
+    /// Puts the expressions into a rule in place of their names.
+    pub(super) fn expand(&mut self, mut rule: Rule, diagnostics: &mut Vec<Diagnostic>) -> Rule {
+        if self.known.is_empty() {
+            return rule;
+        }
+        let mut put = |expr: &mut Expr| {
+            if let Some(expanded) = self.put(expr.clone(), diagnostics) {
+                *expr = expanded;
+            }
+        };
+        rule.when.iter_mut().for_each(&mut put);
+        rule.modifiers.after.iter_mut().for_each(&mut put);
+        rule.modifiers.until.iter_mut().for_each(&mut put);
+        for action in &mut rule.actions {
+            action.each_expr_mut(&mut put);
+        }
+        rule
+    }
+
+    /// Checks the expressions that no rule uses, and improves the diagnostics about names.
+    pub(super) fn finish(self, registry: &'static Registry, diagnostics: &mut Vec<Diagnostic>) {
+        let unused = self.known.into_values().filter(|entry| !entry.is_used);
+        for entry in unused {
+            let State::Done(expr) = entry.state else { continue };
+            // It may be meant as a value.
+            let is_value = |kind: &Kind| matches!(kind, Kind::Number(_) | Kind::Text(_) | Kind::Arith(..));
+            if is_value(&expr.kind) || matches!(expr.kind, Kind::Negate(_)) {
+                continue;
+            }
+            let found = match Filter::check(expr, registry) {
+                Ok((_, warnings)) => warnings,
+                Err(errors) => errors,
+            };
+            diagnostics.extend(found.into_iter().filter(|found| found.code != Code::NotCondition));
+        }
+        diagnostics.retain(|diagnostic| {
+            let is_wrong = diagnostic.severity() == Severity::Error;
+            !(is_wrong && diagnostic.code == Code::UnknownName && self.failed.contains(&diagnostic.span))
+        });
+        for diagnostic in diagnostics {
+            let near = self.near.iter().find(|(span, _)| *span == diagnostic.span);
+            if let (Code::UnknownName, None, Some((_, meant))) = (diagnostic.code, &diagnostic.help, near) {
+                *diagnostic = diagnostic.clone().meant(Some(meant));
+            }
+        }
+    }
+}
+
+fn too_deep() -> String {
+    "with the expressions that its names stand for this is too long, or nested too deeply".to_owned()
+}
+
+/// Returns the name that a path may be: one word.
+fn name_of(path: &Path) -> Option<&str> {
+    match &*path.segments {
+        [only] if !path.dot && only.index.is_none() => Some(&only.name.text),
+        _ => None,
+    }
+}
+
+/// Returns true for a word of the language, and for the name of a message.
+fn is_taken(name: &str, registry: &'static Registry) -> bool {
+    let is_message = |proto: &Proto| registry.named(*proto, None, name).next().is_some();
+    is_word(Class::Game, name) || TRUTHS.contains(&name) || Proto::ALL.iter().any(is_message)
+}
+
+fn size(expr: &Expr) -> usize {
+    let mut size = 1;
+    expr.each_part(&mut |part| size += self::size(part));
+    size
+}
+
+fn depth(expr: &Expr) -> usize {
+    let mut depth = 0;
+    expr.each_part(&mut |part| depth = depth.max(self::depth(part)));
+    depth + 1
+}

@@ -1,0 +1,60 @@
+//! Named expressions: `let talk = sv_chat or cl_say`.
+
+use std::fmt;
+
+use winnow::combinator::opt;
+use winnow::prelude::*;
+
+use super::ast::{Expr, Name};
+use super::error::{leftover, wanted};
+use super::lex::{Input, Parsed, backtrack, blank, cut, here, keyword, rest, word};
+use super::parse::expression;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::span::Span;
+
+/// An expression with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Let {
+    /// The name.
+    pub name: Name,
+    /// The expression.
+    pub expr: Expr,
+}
+
+/// Reads `let id = expression`. A rule may have that name.
+pub(super) fn let_(i: &mut Input<'_>) -> Parsed<Let> {
+    blank(i)?;
+    keyword("let")(i)?;
+    if rest(i).trim_start().starts_with(':') {
+        return backtrack();
+    }
+    blank(i)?;
+    let Some((text, span)) = opt(word).parse_next(i)? else {
+        return cut(wanted(i, "a name, as in `let talk = sv_chat or cl_say`"));
+    };
+    let name = Name {
+        text: text.to_owned(),
+        span,
+    };
+    blank(i)?;
+    if rest(i).starts_with("==") {
+        let span = Span::new(here(i), here(i) + 2);
+        let what = "`==` compares; to name an expression use `=`";
+        return cut(Diagnostic::new(Code::Assignment, span, what));
+    }
+    if opt('=').parse_next(i)?.is_none() {
+        return cut(wanted(i, "`=`"));
+    }
+    let expr = expression(i)?;
+    blank(i)?;
+    if !rest(i).is_empty() {
+        return cut(leftover(i, "the end of the line"));
+    }
+    Ok(Let { name, expr })
+}
+
+impl fmt::Display for Let {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "let {} = {}", self.name.text, self.expr)
+    }
+}
