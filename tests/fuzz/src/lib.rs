@@ -1,4 +1,4 @@
-//! Hostile bytes: eight targets that take any input and fail by panicking.
+//! Hostile bytes: nine targets that take any input and fail by panicking.
 //!
 //! Law: a target is a plain function of its input, the same every time, and asserts more than "no panic": what the wire
 //! code reads is what the second codec of the test kit reads, what it writes is read back, and the session core keeps
@@ -13,6 +13,7 @@
 //! | [`snapshot()`] | the messages of one session that have to do with snapshots |
 //! | [`recording()`] | a file of recorded datagrams |
 //! | [`handshake()`] | a joining client and what a server (or a stranger in its place) answers |
+//! | [`rules()`] | a text of rules |
 //! | [`hub()`] | clients and a server of all kinds, strangers, rules, commands and time around one session core |
 //!
 //! Every input starts from [`seeds`], which are generated, or from a file of [`corpus`], each of which made a target fail
@@ -37,6 +38,7 @@ mod input;
 mod message;
 mod packet;
 mod recording;
+mod rules;
 mod snapshot;
 
 pub use chunks::chunks;
@@ -46,13 +48,14 @@ pub use hub::hub;
 pub use message::message;
 pub use packet::packet;
 pub use recording::recording;
+pub use rules::rules;
 pub use snapshot::snapshot;
 
 /// A target: fails by panicking.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, which is also the name of their folder in `corpus/`.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("packet", packet),
     ("chunks", chunks),
     ("connless", connless),
@@ -60,6 +63,7 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("snapshot", snapshot),
     ("recording", recording),
     ("handshake", handshake),
+    ("rules", rules),
     ("hub", hub),
 ];
 

@@ -100,6 +100,11 @@ fn handshake() {
 }
 
 #[test]
+fn rules() {
+    fuzz("rules", 10_000);
+}
+
+#[test]
 fn hub() {
     fuzz("hub", 4_000);
 }

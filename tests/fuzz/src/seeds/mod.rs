@@ -50,6 +50,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         }
         "recording" => recorded::recordings(&mut seeds),
         "handshake" => written::handshakes(&mut seeds),
+        "rules" => written::rules(&mut seeds),
         "hub" => written::hubs(&mut seeds),
         _ => {}
     }

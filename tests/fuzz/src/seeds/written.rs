@@ -1,5 +1,7 @@
 //! Seeds written by hand.
 
+use std::fs;
+
 use super::Seeds;
 
 /// Damaged and odd datagrams.
@@ -184,5 +186,34 @@ pub(super) fn hubs(seeds: &mut Seeds) {
             9, 1, 1, 0, 1, 2, 3, 4, 13, 0, 0, 20, 0, 2, 0, 1, 2, 0, 9, 0, 0, 31,
         ];
         seeds.add(&[&join, &ways[..], strangers, talk, rules, &ways, talk].concat());
+    }
+}
+
+/// The samples and profiles that teetap ships, and odd texts.
+pub(super) fn rules(seeds: &mut Seeds) {
+    for folder in ["examples", "profiles", "tests/language"] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/").to_owned() + folder;
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<_> = files
+            .filter(|path| path.extension().is_some_and(|end| end == "tap"))
+            .collect();
+        files.sort();
+        for file in files {
+            let text = fs::read_to_string(file).unwrap();
+            seeds.add(text.as_bytes());
+            text.lines().for_each(|line| seeds.add(line.as_bytes()));
+        }
+    }
+    for text in [
+        "reply sv_chat when sv_chat, inject c2s cl_say when cl_say",
+        "drop, pass when ((((((((((c2s))))))))))",
+        "log when not not not not /((a*)*)*/",
+        "profile a { link both delay 1ms }\nprofile a { use \"a\" }\nuse \"a\"",
+        "let a = b\nlet b = a\ndrop when a",
+        "var $x = $x + 1 when c2s\nlog \"{$x}\" when $x > 9223372036854775807",
+        "set .message = .message when cl_say # \u{202e}",
+        "delay 1us..3600s when t / 0 == n % 0",
+    ] {
+        seeds.add(text.as_bytes());
     }
 }

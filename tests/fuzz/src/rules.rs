@@ -1,0 +1,161 @@
+//! Any text as rules, and what they do with a few messages.
+
+use teetap_rules::{
+    Diagnostic, Message, Opening, PacketFacts, Program, Shared, Style, explain::explain, syntax,
+    syntax::parse_statements,
+};
+use teetap_wire::{
+    Dir, Proto, Seq,
+    def::{Datum, Registry},
+    identify,
+};
+
+/// The greatest length of a message that a rule may write, in bytes: far more than a datagram takes.
+const MAX_WRITTEN: usize = 64 << 10;
+
+/// Reading, printing, compiling and running one text.
+pub fn rules(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    formats(&text);
+    match Program::compile(&text, registry()) {
+        Ok((program, warnings)) => {
+            check_places(&text, &warnings);
+            runs(&program);
+        }
+        Err(errors) => {
+            assert!(!errors.is_empty());
+            check_places(&text, &errors);
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the target chooses the built-in definitions"
+)]
+fn registry() -> &'static Registry {
+    Registry::builtin()
+}
+
+/// The canonical form means the same and is its own canonical form.
+fn formats(text: &str) {
+    let Ok(statements) = parse_statements(text) else {
+        assert!(
+            syntax::format(text).is_err(),
+            "wrong statements have no canonical form"
+        );
+        return;
+    };
+    let printed = |statements: &[syntax::Statement]| -> Vec<String> {
+        statements.iter().map(ToString::to_string).collect()
+    };
+    match syntax::format(text) {
+        Ok(formatted) => {
+            let again = parse_statements(&formatted).map_err(|errors| format!("{formatted}: {errors:?}"));
+            assert_eq!(
+                again.as_deref().map(printed),
+                Ok(printed(&statements)),
+                "{formatted}"
+            );
+            assert_eq!(syntax::format(&formatted).as_ref(), Ok(&formatted));
+        }
+        Err(errors) => panic!("statements without a canonical form: {errors:?}"),
+    }
+    for statement in &statements {
+        let sentence = explain(statement);
+        assert!(sentence.ends_with('.'), "{sentence}");
+    }
+}
+
+/// Every place is in the text, and every error can be shown.
+fn check_places(text: &str, diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics {
+        let span = diagnostic.span;
+        assert!(text.get(span.start..span.end).is_some(), "{diagnostic:?}");
+        assert!(!diagnostic.render("x.tap", text, Style::Plain).is_empty());
+    }
+}
+
+/// Decides about the same messages twice, with the same result.
+fn runs(program: &Program) {
+    let decisions = || {
+        let mut shared = program.share(Shared::default());
+        let opening = Opening {
+            seed: 1,
+            session: 1,
+            at: 0,
+            is_new: true,
+        };
+        let mut session = program.open(opening, None);
+        let mut decisions = Vec::new();
+        for (at, (proto, dir, data)) in (0_u64..).step_by(100_000).zip(messages()) {
+            let message = message(at, proto, dir, &data);
+            let verdict = if program.acts(proto, dir) {
+                session.decide(&message, &mut shared)
+            } else {
+                session.observe(&message, &mut shared)
+            };
+            let made = verdict.before.iter().chain(&verdict.after);
+            let longest = made.map(|made| made.data.len()).max();
+            assert!(longest.max(verdict.edit.as_ref().map(Vec::len)) < Some(MAX_WRITTEN));
+            decisions.push((verdict, session.effects()));
+            if session.deadline().is_some_and(|due| due <= at) {
+                session.on_time(at, &mut shared);
+            }
+        }
+        decisions
+    };
+    assert_eq!(decisions(), decisions());
+}
+
+/// A login and some play in each protocol.
+fn messages() -> impl Iterator<Item = (Proto, Dir, Vec<u8>)> {
+    const PLAY: [(Dir, &str); 8] = [
+        (Dir::S2c, "map_change"),
+        (Dir::C2s, "ready"),
+        (Dir::S2c, "con_ready"),
+        (Dir::C2s, "enter_game"),
+        (Dir::S2c, "snap_single"),
+        (Dir::C2s, "input"),
+        (Dir::C2s, "cl_say"),
+        (Dir::S2c, "sv_chat"),
+    ];
+    [Proto::V6, Proto::Ddnet, Proto::V7]
+        .into_iter()
+        .flat_map(|proto| {
+            PLAY.into_iter().filter_map(move |(dir, name)| {
+                let mut data = Vec::new();
+                let def = registry().named(proto, None, name).next()?;
+                let fields = Datum::group([("message", Datum::Bytes(b"some words".to_vec()))]);
+                // Messages without a text take their defaults.
+                let none = Datum::group([] as [(&str, Datum); 0]);
+                if def.encode(&fields, &mut data).is_err() {
+                    data.clear();
+                    def.encode(&none, &mut data).ok()?;
+                }
+                Some((proto, dir, data))
+            })
+        })
+}
+
+fn message(at: u64, proto: Proto, dir: Dir, data: &[u8]) -> Message<'_> {
+    Message {
+        session: 1,
+        dir,
+        proto,
+        form: teetap_rules::Form::Chunk,
+        vital: true,
+        seq: Some(Seq::ZERO.next()),
+        resend: false,
+        id: identify(data).map(|(id, _)| id),
+        data,
+        packet: PacketFacts {
+            size: data.len(),
+            ack: Seq::ZERO,
+            chunks: 1,
+            compressed: false,
+            notes: &[],
+        },
+        at,
+    }
+}
