@@ -212,7 +212,7 @@ pub(crate) enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Join once with each fault on each message of a login, and print a table
+    /// Join once with each fault on each message of a login
     ///
     /// The faults are lose, drop, dup, delay, swap and corrupt. A run without a fault is made first. The exit code is 1 if
     /// a client does not join although peers of its kind survive the fault.

@@ -37,7 +37,10 @@ fn messages_name_their_rules_and_the_summary_has_hits_and_effects() {
             !chats.is_empty() && chats.iter().all(|actions| *actions == held),
             "{chats:?}"
         );
-        let marked = serde_json::json!([{"rule": "mark when input", "action": "pass"}]);
+        let marked = serde_json::json!([
+            {"rule": "mark when input", "action": "pass"},
+            {"rule": null, "action": "mark", "mark": "mark when input"},
+        ]);
         assert!(rules("input", &lines).contains(&marked));
 
         let summary = lines.last().unwrap();
