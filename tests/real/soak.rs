@@ -1,4 +1,4 @@
-//! Eight real clients of four kinds play on two real servers through two proxies, for a minute, or for ten with
+//! Eight real clients of four kinds play on two real servers through two proxies, for half a minute, or for ten with
 //! `TEETAP_LONG=1` (`tests/run --long`).
 //!
 //! Each round one player of a server says something, which the server and all players on it must receive; some move and
@@ -280,7 +280,7 @@ fn say(line: &str) -> Result<()> {
 fn eight_clients_play() -> Result<()> {
     let _turn = turn::alone()?;
     let is_long = std::env::var_os("TEETAP_LONG").is_some();
-    let duration = Duration::from_secs(if is_long { 600 } else { 60 });
+    let duration = Duration::from_secs(if is_long { 600 } else { 30 });
     let mut seven = Table::open(TeeworldsServer::start(&[])?, &["--quiet"])?;
     let mut six = Table::open(DdnetServer::start(&[])?, &[])?;
     seven.sit(Client::Seven, "speaker", SEVEN)?;
