@@ -307,7 +307,9 @@ pub(crate) struct TortureOptions {
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
 
-    /// Try only messages of this name, such as con_ready; may be given several times
+    /// Try only messages of this name, such as con_ready
+    ///
+    /// May be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
 
