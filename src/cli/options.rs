@@ -325,7 +325,9 @@ pub(crate) struct TortureOptions {
     #[arg(value_name = "HOST[:PORT]")]
     pub(crate) target: teetap_proxy::io::Target,
 
-    /// The client; {addr} becomes the HOST:PORT to connect to, {host} and {port} its parts
+    /// The client, which is run once for each cell
+    ///
+    /// {addr} becomes the HOST:PORT to connect to, {host} and {port} its parts.
     #[arg(last = true, value_name = "CMD", required = true)]
     pub(crate) command: Vec<OsString>,
 }
