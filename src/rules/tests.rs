@@ -1,0 +1,188 @@
+use super::*;
+
+fn rules(texts: &[&str], files: &[PathBuf]) -> Rules {
+    let texts: Vec<_> = texts.iter().map(|text| ("--rule", (*text).to_owned())).collect();
+    Rules::read(&texts, files, Registry::builtin()).unwrap().unwrap()
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rules.tap");
+    (folder, path)
+}
+
+fn texts(lines: &[(Level, String)], path: &Path) -> Vec<String> {
+    let name = path.to_string_lossy();
+    lines
+        .iter()
+        .map(|(_, line)| line.replace(&*name, "FILE"))
+        .collect()
+}
+
+#[test]
+fn each_text_begins_a_statement_and_errors_have_its_places() {
+    let error = rules(&["link both loss 5%", "  drup when c2s", "link up"], &[]).compile();
+    let text = error.unwrap_err().to_string();
+    assert!(
+        text.contains("--> --rule:1:3\n") && text.contains("--> --rule:1:6\n"),
+        "{text}"
+    );
+    assert!(text.contains("  |   ^^^^\n"), "{text}");
+    rules(&["link both loss 5%", "\n # a comment\n\tlink both dup 1%"], &[])
+        .compile()
+        .unwrap();
+}
+
+#[test]
+fn a_changed_file_is_read_again_and_an_erroneous_one_keeps_the_last_program() {
+    let (_folder, path) = folder();
+    fs::write(&path, "link both loss 5%\n").unwrap();
+    let mut rules = rules(&[], std::slice::from_ref(&path));
+    rules.compile().unwrap();
+    assert!(rules.reload().0.is_empty());
+    fs::write(&path, "link both loss 50%\n").unwrap();
+    let (lines, program) = rules.reload();
+    assert_eq!(texts(&lines, &path), ["FILE was read again"]);
+    assert_eq!(program.unwrap().source(), "link both loss 50%\n");
+    fs::write(&path, "link both\n loss 5\n").unwrap();
+    let (lines, program) = rules.reload();
+    assert!(program.is_none());
+    assert_eq!(
+        texts(&lines, &path),
+        [
+            "FILE has errors, the last rules stay",
+            "FILE:2:7: [E202] expected a percentage, found `5`; write `5%`"
+        ]
+    );
+    assert!(rules.reload().0.is_empty());
+}
+
+#[test]
+fn a_person_adds_replaces_and_removes_statements() {
+    let (_folder, path) = folder();
+    fs::write(&path, "# comment\nlink both\n  loss 5%\n").unwrap();
+    let mut rules = rules(&["a: drop when sv_chat"], std::slice::from_ref(&path));
+    let list = |change: Result<Change, String>, rules: &mut Rules| {
+        let (what, _) = rules.accept(change.unwrap());
+        let list = rules.list().into_iter();
+        (what, list.map(|rule| rule.name).collect::<Vec<_>>())
+    };
+    let added = rules.add("  drop when sv_motd\ndrop when sv_motd once");
+    let (what, names) = list(added, &mut rules);
+    assert_eq!(what, "added drop when sv_motd drop when sv_motd once");
+    let link = "link both loss 5%";
+    assert_eq!(names, ["a", link, "drop when sv_motd", "drop when sv_motd once"]);
+    assert_eq!((rules.list()[1].line, rules.list()[3].line), (2, 2));
+    let again = rules.add("drop when sv_motd");
+    assert_eq!(list(again, &mut rules).1[4], "drop when sv_motd #2");
+    let replaced = rules.replace("drop when sv_motd", "\n  b: pass when sv_motd\n");
+    let (_, names) = list(replaced, &mut rules);
+    assert_eq!(
+        names,
+        ["a", link, "b", "drop when sv_motd once", "drop when sv_motd"]
+    );
+    let removed = rules.remove("a");
+    let (_, names) = list(removed, &mut rules);
+    assert_eq!(names, [link, "b", "drop when sv_motd once", "drop when sv_motd"]);
+    let program = rules.remove("b").unwrap().program();
+    assert!(!program.source().contains("b:") && program.source().contains("loss 5%"));
+    // A file that changes is read again with what was added.
+    fs::write(&path, "link both loss 6%\n").unwrap();
+    let program = rules.reload().1.unwrap();
+    assert!(program.source().contains("b: pass"), "{}", program.source());
+}
+
+#[test]
+fn a_statement_of_any_origin_is_switched_off_and_on() {
+    let (_folder, path) = folder();
+    fs::write(&path, "a: drop\n  when sv_chat\nlink both loss 5%\n").unwrap();
+    let mut rules = rules(&["drop when sv_motd"], std::slice::from_ref(&path));
+    let whole = rules.joined().text;
+    for name in ["a", "drop when sv_motd", "link both loss 5%"] {
+        let change = rules.switch(name, false).unwrap();
+        assert_eq!(change.what, format!("switched off {name}"));
+        rules.accept(change);
+    }
+    assert_eq!(rules.joined().text.trim(), "");
+    assert_eq!(rules.joined().text.len(), whole.len());
+    assert!(rules.list().iter().all(|rule| !rule.on));
+    // Other changes leave it off, and the places of errors are right.
+    let why = rules.add("b: drup when sv_chat").unwrap_err();
+    assert!(why.starts_with("invalid rules: control:1:4: "), "{why}");
+    fs::write(&path, "a: pass\n  when sv_chat\nlink both loss 5%\n").unwrap();
+    assert_eq!(rules.reload().1.unwrap().source().trim(), "");
+    for name in ["link both loss 5%", "a"] {
+        let change = rules.switch(name, true).unwrap();
+        rules.accept(change);
+    }
+    let text = rules.joined().text;
+    assert_eq!(text.trim(), "a: pass\n  when sv_chat\nlink both loss 5%");
+    // A name that is taken again begins switched on.
+    let change = rules.remove("drop when sv_motd").unwrap();
+    rules.accept(change);
+    let change = rules.add("drop when sv_motd").unwrap();
+    rules.accept(change);
+    assert!(rules.list().iter().all(|rule| rule.on));
+}
+
+#[test]
+fn a_wrong_change_has_no_effect() {
+    let (_folder, path) = folder();
+    fs::write(&path, "a: drop when sv_chat\n").unwrap();
+    let rules = rules(&[], std::slice::from_ref(&path));
+    let why = rules.add("b: drup when sv_chat").unwrap_err();
+    assert!(why.starts_with("invalid rules: control:1:4: [E011] "), "{why}");
+    assert_eq!(
+        rules.add(" # nothing\n").unwrap_err(),
+        "there is no statement in the text"
+    );
+    let why = rules.add("a: pass when sv_motd").unwrap_err();
+    assert!(why.contains("two rules are called `a`"), "{why}");
+    let why = rules.remove("a").unwrap_err();
+    assert!(
+        why.ends_with("rules.tap: change the file, which is read again"),
+        "{why}"
+    );
+    let why = rules.replace("chatlgo", "pass when sv_chat").unwrap_err();
+    assert_eq!(why, "there is no rule chatlgo");
+    let large = format!("# {}\ndrop when sv_chat", "x".repeat(1 << 20));
+    assert_eq!(
+        rules.add(&large).unwrap_err(),
+        "all rules together are larger than 1024 KiB"
+    );
+    assert!(rules.switch("b", false).is_err());
+    assert_eq!(rules.list().len(), 1);
+}
+
+#[test]
+fn a_file_that_vanishes_is_reported_once_and_read_when_it_is_back() {
+    let (_folder, path) = folder();
+    fs::write(&path, "link both loss 5%\n").unwrap();
+    let mut rules = rules(&[], std::slice::from_ref(&path));
+    fs::remove_file(&path).unwrap();
+    let (lines, program) = rules.reload();
+    assert_eq!(
+        texts(&lines, &path),
+        ["cannot read FILE any more, its last rules stay: No such file or directory (os error 2)"]
+    );
+    assert!(program.is_none() && rules.reload().0.is_empty());
+    fs::write(&path, "link both loss 6%\n").unwrap();
+    assert!(rules.reload().1.is_some());
+}
+
+#[test]
+fn files_that_are_no_text_or_too_large_are_refused() {
+    let (folder, path) = folder();
+    for (bytes, error) in [
+        (b"link \xff".to_vec(), "not UTF-8 at byte 5"),
+        (vec![b'#'; 2 << 20], "larger than 1024 KiB"),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let found = Part::read(&path).unwrap_err();
+        assert!(found.ends_with(error), "{found}");
+    }
+    assert!(Part::read(folder.path()).unwrap_err().contains("directory"));
+    let odd = folder.path().join("a\u{1b}[2J.tap");
+    let text = Part::read(&odd).unwrap_err();
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
