@@ -263,8 +263,8 @@ fn by_ending(ending: &Arc<Ending>) -> (EndedBy, Exit) {
     (EndedBy::Ending(Arc::clone(ending)), Exit::of(&ending.by))
 }
 
-/// Returns the end of the run once its last messages are known. A rule counts more than what ended the run, other than
-/// its user or a crash.
+/// Returns the end of the run once its last messages are known. A rule that ended the run in them wins, unless the user
+/// or a crash ended it.
 fn with_last_messages(ended_by: EndedBy, exit: Exit, output: &Output) -> (EndedBy, Exit) {
     let is_left = matches!(ended_by, EndedBy::StdoutClosed | EndedBy::User);
     let is_final = is_left || matches!(ended_by, EndedBy::Signal(_) | EndedBy::Crash);

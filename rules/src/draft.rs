@@ -76,7 +76,7 @@ impl Draft {
     /// Changes the fields of a message: id and fields, without a chunk header. All other bytes stay as they are.
     ///
     /// # Errors
-    /// It is another message, or a value has no room.
+    /// Returns an error if the text names another message, or a value has no room.
     pub fn edited(&self, proto: Proto, dir: Dir, message: &[u8]) -> Result<Vec<u8>, String> {
         let found = self.registry.message(proto, dir, message);
         let found = found.filter(|found| !found.unknown);

@@ -76,7 +76,7 @@ pub(crate) struct RunOptions {
 
     /// Write a JUnit report to a file at the end, for continuous integration
     ///
-    /// Its tests are --until, --fail-on, the command, and the run itself. A file that exists is replaced.
+    /// It has a test case for --until, one for --fail-on, one for the command, and one for the run. Replaces an existing file.
     #[arg(long, value_name = "FILE", env = "TEETAP_JUNIT", hide_env_values = true)]
     pub(crate) junit: Option<PathBuf>,
 
