@@ -5,7 +5,7 @@
 use std::fmt;
 
 use teetap_inspect::EndingBy;
-use teetap_proxy::io::{StartError, input_log::LogError};
+use teetap_proxy::io::{StartError, input_log::LogError, journal::TargetError};
 use teetap_rules::End;
 
 /// The end of a run.
@@ -36,7 +36,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, grep found nothing, fmt --check a file in another form, a cell of torture failed that peers survive, or a run refused a command of ctl",
+        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, grep found nothing, fmt --check a file in another form, a cell of torture failed that peers survive, a run refused a command of ctl, or shrink found nothing to look for",
     ),
     (
         "2",
@@ -47,7 +47,10 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
         "network or start error: host not found, port taken, command not found, a file that cannot be written, nothing that listens for ctl",
     ),
     ("4", "no message matched --until before --timeout or the end"),
-    ("5", "a recording or input log is damaged, or cannot be read"),
+    (
+        "5",
+        "a recording, input log or journal is damaged, or cannot be read",
+    ),
     ("6", "internal error: a bug in teetap"),
     ("10-99", "the action `exit` of a rule"),
     ("128+n", "ended by signal n"),
@@ -104,19 +107,21 @@ impl Failure {
     /// The proxy did not start.
     pub(crate) fn start(error: StartError) -> Self {
         match error {
-            StartError::InputLog(LogError::Exists(_)) => Self::usage(error),
+            StartError::InputLog(LogError::Exists(_)) | StartError::Journal(TargetError::Exists(_)) => {
+                Self::usage(error)
+            }
             _ => Self::network(error),
         }
+    }
+
+    /// A check or an attempt failed.
+    pub(crate) fn failed(text: impl fmt::Display) -> Self {
+        Self::new(Exit::Failed, text)
     }
 
     /// A recording is damaged.
     pub(crate) fn damaged(text: impl fmt::Display) -> Self {
         Self::new(Exit::Damaged, text)
-    }
-
-    /// The attempt failed.
-    pub(crate) fn failed(text: impl fmt::Display) -> Self {
-        Self::new(Exit::Failed, text)
     }
 
     /// The network, or something that could not be started.

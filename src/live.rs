@@ -13,7 +13,7 @@ use std::{
 
 use teetap_inspect::{DecodedEvent, Ending, EndingBy};
 use teetap_proxy::{
-    io::{Clock, KernelDrops, Request, Running, Watcher, input_log::Faults, probe::Finding},
+    io::{Clock, KernelDrops, Request, Running, Watcher, input_log::Faults, journal, probe::Finding},
     session::{Level, Time},
 };
 
@@ -97,6 +97,7 @@ impl Live {
             .map(|child| child.stop(is_interrupted))
             .transpose()?;
         let input_log = self.proxy.input_log();
+        let journal = self.proxy.journal();
         // While the sockets are open.
         self.look_for_drops();
         let ended = self.proxy.join().ok();
@@ -107,6 +108,7 @@ impl Live {
             self.output.seen(&seen, self.clock.now());
         }
         warn_of(&mut self.output, self.clock, input_log);
+        warn_of_journal(&mut self.output, self.clock, journal);
         check_log(self.log.as_mut(), &mut self.output, self.clock);
         (ended_by, exit) = with_last_messages(ended_by, exit, &self.output);
         let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
@@ -171,6 +173,7 @@ impl Live {
             }
             self.print_events();
             warn_of(&mut self.output, self.clock, self.proxy.input_log());
+            warn_of_journal(&mut self.output, self.clock, self.proxy.journal());
             self.output.check_recording(self.clock.now());
             check_log(self.log.as_mut(), &mut self.output, self.clock);
             ticks = (ticks + 1) % DROPS_EVERY;
@@ -284,6 +287,14 @@ const fn by_signal(number: u8) -> (EndedBy, Exit) {
 fn warn_of(output: &mut Output, clock: Clock, input_log: Option<Faults>) {
     if let Some(news) = input_log.and_then(|log| log.news()) {
         let text = format!("the input log ends before the run: {news}");
+        output.log(clock.now(), Level::Warning, &text);
+    }
+}
+
+/// Warns once that the journal has ended before the run.
+fn warn_of_journal(output: &mut Output, clock: Clock, journal: Option<journal::Faults>) {
+    if let Some(news) = journal.and_then(|journal| journal.news()) {
+        let text = format!("the journal ends before the run: {news}");
         output.log(clock.now(), Level::Warning, &text);
     }
 }

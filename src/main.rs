@@ -9,6 +9,7 @@ mod control;
 mod definitions;
 mod demo;
 mod exit;
+mod faults;
 mod filters;
 mod junit;
 mod live;
@@ -19,6 +20,7 @@ mod recording;
 mod repeat;
 mod rules;
 mod run;
+mod shrink;
 mod signals;
 mod verdicts;
 
@@ -107,6 +109,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             };
             command::scrub(quiet, &definitions, &file, &output, keep)
         }
+        Command::Shrink { options } => command::shrink(&options),
         Command::Messages { form: true, .. } => command::form(),
         Command::Messages {
             definitions, name, ..

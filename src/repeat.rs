@@ -8,13 +8,13 @@ use std::{
 };
 
 /// Options with a file that must not exist yet, so that the same line would be refused.
-const NEW_FILES: [&str; 1] = ["--input-log"];
+const NEW_FILES: [&str; 2] = ["--input-log", "--journal"];
 
 /// Environment variables that do not change what a run does, or are replaced.
-const LEFT_OUT: [&str; 3] = ["TEETAP_SEED", "TEETAP_LOG", "TEETAP_INPUT_LOG"];
+const LEFT_OUT: [&str; 4] = ["TEETAP_SEED", "TEETAP_LOG", "TEETAP_INPUT_LOG", "TEETAP_JOURNAL"];
 
 /// Options that set the seed.
-const SEEDS: [&str; 1] = ["--seed"];
+const SEEDS: [&str; 2] = ["--seed", "--faults-from"];
 
 /// Returns the command line of this process with the seed of its run.
 pub(crate) fn line(seed: u64) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use teetap_wire::def::{Datum, Def, Registry};
+use teetap_wire::def::{Class, Datum, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
 use crate::check::{Deed, Variables};
@@ -210,6 +210,12 @@ impl Filter {
     /// Returns true if it remembers messages that are sent in this direction.
     pub(crate) fn remembers_in(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
         self.program.remembers_in(registry, proto, dir)
+    }
+
+    /// Returns true if a message may match, or may change what is remembered.
+    pub(crate) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
+        let key = def.map(|def| Key::new(proto.into(), def));
+        self.reach.holds(proto, dir, class, key.as_ref()) || self.program.remembers(key.as_ref(), def, class)
     }
 
     /// Returns true if it depends on facts that need all messages of a session: its age, its player, its round trips.

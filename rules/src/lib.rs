@@ -37,6 +37,8 @@ pub use diagnostic::{Diagnostic, Severity, Style};
 pub use draft::Draft;
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
-pub use program::{Hit, Hits, LineReport, Logic, Opening, Program, Report, RuleReport, Shared};
+pub use program::{
+    By, Decision, Drawn, Hit, Hits, LineReport, Logic, Opening, Program, Report, RuleReport, Shared,
+};
 pub use span::Span;
 pub use verdict::{Decide, Effect, End, Fate, Form, Made, Message, Order, PacketFacts, RuleId, Verdict};

@@ -7,7 +7,7 @@ mod scope;
 pub(crate) use ctl::{Ctl, CtlRules, CtlSide, HeldPlace};
 pub(crate) use options::{
     Definitions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, Search, Show,
-    TortureOptions,
+    ShrinkOptions, TortureOptions,
 };
 
 use std::{ffi::OsString, path::PathBuf};
@@ -175,6 +175,14 @@ pub(crate) enum Command {
         /// tcpdump -x or tshark -x, or with the bytes themselves; - is stdin.
         #[arg(value_name = "HEX|FILE|-", required = true)]
         words: Vec<String>,
+    },
+    /// Find the smallest set of faults with which a command still fails
+    ///
+    /// Runs the command again and again with parts of a journal. It fails if its exit code is not 0. The result is a journal,
+    /// for --faults-from.
+    Shrink {
+        #[command(flatten)]
+        options: ShrinkOptions,
     },
     /// Check files of rules for errors
     ///

@@ -92,6 +92,18 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE", env = "TEETAP_INPUT_LOG", hide_env_values = true)]
     pub(crate) input_log: Option<PathBuf>,
 
+    /// Write what rules and link lines do to a new file, for --faults-from
+    ///
+    /// It holds the rules and each of their decisions that is a fault or a change, and is created with mode 0600.
+    #[arg(long, value_name = "FILE", env = "TEETAP_JOURNAL", hide_env_values = true)]
+    pub(crate) journal: Option<PathBuf>,
+
+    /// Repeat the faults of a journal, and no others
+    ///
+    /// The rules and the seed are those of the journal.
+    #[arg(long, value_name = "FILE", env = "TEETAP_FAULTS_FROM", hide_env_values = true)]
+    pub(crate) faults_from: Option<PathBuf>,
+
     /// Record the run to FILE.pcapng or FILE.jsonl
     ///
     /// FILE.pcapng holds every datagram, for Wireshark and `teetap open`. FILE.jsonl holds the lines of --json -vv without
@@ -375,6 +387,36 @@ enum ProtoChoice {
     /// 0.7
     #[value(name = "0.7")]
     V7,
+}
+
+/// Options of `teetap shrink`.
+#[derive(Debug, Args)]
+pub(crate) struct ShrinkOptions {
+    /// Write the smallest journal to this file [default: JOURNAL.min.jsonl]
+    ///
+    /// A file that exists is replaced.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Run the command up to N times for each part
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+
+    /// Take a part for failing when K of its runs fail
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) fails: u32,
+
+    /// Print the output of the command
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// The journal
+    #[arg(value_name = "JOURNAL")]
+    pub(crate) journal: PathBuf,
+
+    /// The command; {faults} becomes the path of a part of the journal
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
 }
 
 impl RunOptions {

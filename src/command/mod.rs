@@ -12,6 +12,7 @@ mod open;
 mod proxy;
 mod replay;
 mod scrub;
+mod shrink;
 mod text;
 mod torture;
 
@@ -25,5 +26,6 @@ pub(crate) use open::{grep, open};
 pub(crate) use proxy::{Mode, proxy};
 pub(crate) use replay::replay;
 pub(crate) use scrub::scrub;
+pub(crate) use shrink::shrink;
 pub(crate) use text::{completions, man};
 pub(crate) use torture::torture;

@@ -12,7 +12,7 @@ use teetap_inspect::{DecodedEvent, Decoder, Style, Subscribers, Verbosity, Viewe
 use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy,
-        input_log::InputLog, probe::probe, raise_file_limit,
+        input_log::InputLog, journal, probe::probe, raise_file_limit,
     },
     session::{Config, Events, Level, Time},
 };
@@ -25,6 +25,7 @@ use crate::{
     cli::{self, ProxyOptions, RunOptions, Show},
     control::{Control, Parts, Socket},
     exit::{Exit, Failure},
+    faults::Repeated,
     filters,
     junit::Report,
     live::{Live, Wake},
@@ -141,6 +142,7 @@ pub(super) struct Setup {
     /// When the run ends at the latest, and how.
     pub(super) timeout: Option<(Time, Exit)>,
     input_log: Option<InputLog>,
+    journal: Option<journal::Target>,
     /// The file to record to; taken when the run starts.
     recording: Option<Prepared>,
     /// Taken by the run.
@@ -164,7 +166,7 @@ impl Setup {
             fail_on: filters::parse("--fail-on", options.fail_on.as_deref(), registry)?,
         };
         let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)?;
-        let program = rules.as_ref().map(Rules::compile).transpose()?;
+        let (program, repeated) = program(options, rules.as_ref(), registry)?;
         let late = if filters.until.is_some() {
             Exit::Timeout
         } else {
@@ -174,8 +176,13 @@ impl Setup {
         // Four bytes: short enough to be typed again.
         let seed = options
             .seed
+            .or(repeated)
             .or(program.as_ref().and_then(|program| program.seed()));
         let seed = seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
+        let journal = options.journal.clone().map(|path| journal::Target {
+            path,
+            version: env!("CARGO_PKG_VERSION"),
+        });
         let input_log = options.input_log.clone().map(|path| InputLog {
             path,
             version: env!("CARGO_PKG_VERSION"),
@@ -201,6 +208,7 @@ impl Setup {
             clock,
             seed,
             input_log,
+            journal,
             bus,
             config: Config {
                 seed,
@@ -240,6 +248,7 @@ impl Setup {
             stage: self.decoder(),
             clock: self.clock,
             input_log: self.input_log.clone(),
+            journal: self.journal.clone(),
             program: self.program.clone(),
         }
     }
@@ -324,6 +333,25 @@ impl Setup {
         let control = Control::start(socket, parts)?;
         signals.remove(control.guard());
         Ok(Some(control))
+    }
+}
+
+/// Returns the program of the rules, or of a journal whose faults are repeated, with the seed of that journal.
+fn program(
+    options: &RunOptions,
+    rules: Option<&Rules>,
+    registry: &'static Registry,
+) -> Result<(Option<Arc<Program>>, Option<u64>), Failure> {
+    match &options.faults_from {
+        Some(_) if rules.is_some() => {
+            let text = "--faults-from has the rules of its run; leave out --rule and --rules";
+            Err(Failure::usage(text))
+        }
+        Some(path) => {
+            let Repeated { program, seed } = Repeated::read(path, registry)?;
+            Ok((Some(program), Some(seed)))
+        }
+        None => Ok((rules.map(Rules::compile).transpose()?, None)),
     }
 }
 

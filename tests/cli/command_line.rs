@@ -14,7 +14,7 @@ use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
-pub(crate) const OPTIONS: [&str; 22] = [
+pub(crate) const OPTIONS: [&str; 24] = [
     "NO_HEAL",
     "LISTEN",
     "ALLOW_REMOTE",
@@ -36,6 +36,8 @@ pub(crate) const OPTIONS: [&str; 22] = [
     "MESSAGES",
     "INPUT_LOG",
     "JUNIT",
+    "JOURNAL",
+    "FAULTS_FROM",
     "WRITE",
 ];
 

@@ -18,6 +18,7 @@ mod options;
 mod progress;
 mod rules;
 mod scrub;
+mod shrink;
 mod stdin;
 mod style;
 

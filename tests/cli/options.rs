@@ -68,6 +68,8 @@ const VALUES: &[(&str, &str)] = &[
     ("timeout", "1s"),
     ("input-log", "x"),
     ("junit", "x"),
+    ("journal", "x"),
+    ("faults-from", "x"),
     ("log", "x"),
     ("write", "x.pcapng"),
     ("messages", "x"),
@@ -89,7 +91,7 @@ fn each_command_takes_only_its_own_options() {
         "show-secrets",
         "messages",
     ];
-    let cases: [(&str, Vec<&str>, &[&str]); 12] = [
+    let cases: [(&str, Vec<&str>, &[&str]); 13] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         ("open", [&shown[..], &["from", "to"]].concat(), &["FILE"]),
         (
@@ -107,6 +109,11 @@ fn each_command_takes_only_its_own_options() {
             &["FILE", "-o", "OUT"],
         ),
         ("replay", vec!["check", "quiet", "json"], &["FILE"]),
+        (
+            "shrink",
+            vec!["output", "runs", "fails", "verbose"],
+            &["JOURNAL", "--", "CMD"],
+        ),
         ("messages", vec!["form", "messages"], &[]),
         (
             "explain",

@@ -73,6 +73,7 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
         stage: Raw,
         clock: Clock::start(),
         input_log: None,
+        journal: None,
         program: None,
     })?;
     let mut player = client.join("anna", proxy.addr)?;

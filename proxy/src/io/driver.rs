@@ -24,6 +24,7 @@ use super::{
     bus::Publisher,
     clock::Clock,
     input_log::Recorder,
+    journal::Scribe,
     readiness::{Batch, Readiness, Ready, Source, Which},
     sockets::{Counters, News, Sockets},
     timer::Timer,
@@ -86,6 +87,7 @@ pub(super) struct Parts {
     pub(super) lines: Lines,
     pub(super) bus: Publisher,
     pub(super) log: Option<Recorder>,
+    pub(super) journal: Option<Scribe>,
     /// The first input, if there are rules.
     pub(super) program: Option<Arc<Program>>,
     pub(super) requests: mpsc::Receiver<Request>,
@@ -135,16 +137,22 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
         lines,
         bus,
         log,
+        journal,
         program,
         requests,
         stop,
     } = parts;
+    let mut hub = hub;
+    if journal.is_some() {
+        hub.record_decisions();
+    }
     let driver = Shared::new(RefCell::new(Driver {
         hub,
         clock,
         sockets: lines.sockets,
         bus,
         log,
+        journal,
         events: Vec::new(),
         awaited: None,
         buffer: vec![0; LARGEST],
@@ -165,8 +173,9 @@ pub(super) async fn run(parts: Parts) -> Option<Ended> {
     })
     .await;
     let mut driver = driver.borrow_mut();
-    // The log is complete: its writer finishes with its last recorder.
+    // They are complete: their writers finish with them.
     driver.log = None;
+    driver.journal = None;
     Some(Ended {
         stats: driver.hub.stats(),
         counters: driver.sockets.counters,
@@ -184,6 +193,8 @@ struct Driver {
     bus: Publisher,
     /// The input log, when one is wanted.
     log: Option<Recorder>,
+    /// The journal, when one is wanted.
+    journal: Option<Scribe>,
     /// Events of the current input, published after everything was sent.
     events: Vec<Event>,
     /// The command of the current input, and the receiver of its answer.
@@ -304,6 +315,18 @@ impl Driver {
         if let Some(log) = &mut self.log {
             log.end();
         }
+        if let Some(journal) = &mut self.journal {
+            journal.decisions(self.hub.decisions());
+        }
+    }
+
+    /// Sets other rules.
+    fn reload(&mut self, program: Option<Arc<Program>>) {
+        if let Some(journal) = &mut self.journal {
+            let text = program.as_ref().map(|program| program.source());
+            journal.rules(self.clock.now(), text);
+        }
+        self.handle(Input::Program(program));
     }
 
     fn on_time(&mut self) {
@@ -422,7 +445,7 @@ async fn serve(
             }
             Some(request) = requests.recv() => match request {
                 Request::Command(id, command, reply) => driver.borrow_mut().command(id, command, reply),
-                Request::Program(program) => driver.borrow_mut().handle(Input::Program(program)),
+                Request::Program(program) => driver.borrow_mut().reload(program),
                 Request::Report(reply) => {
                     let _left = reply.try_send(driver.borrow().hub.report());
                 }

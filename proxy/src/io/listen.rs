@@ -5,7 +5,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
 };
 
-use super::{input_log::LogError, udp};
+use super::{input_log::LogError, journal::TargetError, udp};
 
 /// The game's port.
 pub const DEFAULT_PORT: u16 = 8303;
@@ -54,6 +54,9 @@ pub enum StartError {
     /// The input log cannot be created.
     #[error(transparent)]
     InputLog(#[from] LogError),
+    /// The journal cannot be created.
+    #[error(transparent)]
+    Journal(#[from] TargetError),
     /// The operating system gave no thread, timer or random bytes.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),

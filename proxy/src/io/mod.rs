@@ -2,7 +2,7 @@
 //!
 //! Law: no decision about the protocol is taken here. [`Proxy::start`] opens the listen socket and one data thread
 //! that owns the sockets and the [`Hub`](crate::session::Hub); nothing else touches either, so there are no locks.
-//! The input log of [`input_log`] has a thread of its own.
+//! The input log of [`input_log`] and the journal of [`journal`] have threads of their own.
 //! Watchers hang on the [`Bus`] and can be late: the data thread never wakes them and never waits for them.
 
 mod bus;
@@ -10,6 +10,7 @@ mod clock;
 mod driver;
 mod drops;
 pub mod input_log;
+pub mod journal;
 mod listen;
 mod outbox;
 pub mod probe;

@@ -22,6 +22,7 @@ use super::{
     clock::Clock,
     driver::{self, Ended, Lines, Look, Parts, Reply, Request},
     input_log::{self, Faults, Header, InputLog, Writing},
+    journal,
     listen::{DEFAULT_PORT, Listen, StartError},
 };
 use crate::session::{Answer, Command, CommandId, Config, Hub, Route};
@@ -46,6 +47,8 @@ pub struct Settings<S: Stage> {
     pub clock: Clock,
     /// The log that every input of the core is written to; `None` for no log.
     pub input_log: Option<InputLog>,
+    /// The journal that decisions of rules and link lines are written to; `None` for no journal.
+    pub journal: Option<journal::Target>,
     /// The rules from the start on; `None` = none.
     pub program: Option<Arc<Program>>,
 }
@@ -68,6 +71,7 @@ impl Proxy {
             stage,
             clock,
             input_log,
+            journal,
             program,
         } = settings;
         let socket = listen.open(target)?;
@@ -79,6 +83,14 @@ impl Proxy {
                 let header = Header::new(log.version, &config, [target, addr], clock.wall());
                 let (recorder, writing) = input_log::start(log, &header)?;
                 (Some(recorder), Some(writing))
+            }
+            None => (None, None),
+        };
+        let (journal, writing_journal) = match &journal {
+            Some(target) => {
+                let rules = program.as_ref().map_or("", |program| program.source());
+                let (scribe, writing) = journal::start(target, config.seed, rules)?;
+                (Some(scribe), Some(writing))
             }
             None => (None, None),
         };
@@ -106,6 +118,7 @@ impl Proxy {
                 lines,
                 bus: publisher,
                 log,
+                journal,
                 program,
                 requests,
                 stop,
@@ -123,6 +136,7 @@ impl Proxy {
             thread,
             aux,
             writing,
+            writing_journal,
         })
     }
 }
@@ -139,6 +153,7 @@ pub struct Running {
     /// Decodes events and passes them on.
     aux: JoinHandle<()>,
     writing: Option<Writing>,
+    writing_journal: Option<journal::Writing>,
 }
 
 impl Running {
@@ -154,6 +169,12 @@ impl Running {
         self.writing.as_ref().map(Writing::faults)
     }
 
+    /// Returns a handle that reports when the journal has ended before the run; `None` without a journal.
+    #[must_use]
+    pub fn journal(&self) -> Option<journal::Faults> {
+        self.writing_journal.as_ref().map(journal::Writing::faults)
+    }
+
     /// Returns true once the data thread has ended, or the thread that decodes events died of a bug: without it watchers
     /// see nothing more.
     #[must_use]
@@ -162,7 +183,7 @@ impl Running {
     }
 
     /// Waits for the end; call [`Commands::stop`] first. Takes at most half a second from then on, and
-    /// what the input log needs to be complete.
+    /// what the input log and the journal need to be complete.
     ///
     /// # Errors
     /// [`Crashed`] when the data thread died of a bug.
@@ -172,6 +193,7 @@ impl Running {
             thread,
             aux,
             writing,
+            writing_journal,
             ..
         } = self;
         drop(commands);
@@ -179,6 +201,9 @@ impl Running {
         // Watchers see everything that happened.
         let ended = aux.join().map_err(|_| Crashed).and(ended);
         if let Some(writing) = writing {
+            writing.finish();
+        }
+        if let Some(writing) = writing_journal {
             writing.finish();
         }
         ended

@@ -44,6 +44,7 @@ fn start_with<S: Stage>(target: SocketAddr, bus: &Bus<S::Made>, stage: S) -> Run
         stage,
         clock: Clock::start(),
         input_log: None,
+        journal: None,
         program: None,
     })
     .unwrap()

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use teetap_rules::{Made, Program};
+use teetap_rules::{Made, Program, RuleId};
 use teetap_wire::{Dir, Side};
 
 #[cfg(doc)]
@@ -96,6 +96,15 @@ pub enum Held {
     One(Dir, HeldId),
 }
 
+/// A rule of the program that is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhichRule {
+    /// By its number.
+    Number(RuleId),
+    /// By its name; by its text if it has none.
+    Name(Box<str>),
+}
+
 /// A command of a person.
 #[derive(Clone, Debug)]
 pub enum Command {
@@ -143,6 +152,13 @@ pub enum Command {
         /// In which session.
         session: SessionId,
     },
+    /// Enable or disable a rule for all sessions. What a disabled one holds is released.
+    Toggle {
+        /// The rule.
+        rule: WhichRule,
+        /// False to disable it.
+        enabled: bool,
+    },
     /// Close one or both legs with a reason.
     Close {
         /// Which session; `None` = all.
@@ -165,6 +181,7 @@ impl Command {
             | Self::Edit { session, .. }
             | Self::Resync { session } => Some(*session),
             Self::Close { session, .. } | Self::List { session } => *session,
+            Self::Toggle { .. } => None,
         }
     }
 }

@@ -103,6 +103,11 @@ impl Lane {
         transits
     }
 
+    /// Returns the number of the last datagram.
+    pub(crate) const fn ordinal(&self) -> u64 {
+        self.ordinal
+    }
+
     /// Returns the effects of each link line on the last datagram.
     pub(crate) fn impacts(&self) -> &[Impact] {
         self.channel.as_ref().map_or(&[], Channel::impacts)

@@ -45,7 +45,7 @@ pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, Trans
 pub use event::{Answer, Connless, Event, Gone, SessionChange, State, Waiting, What};
 pub use hub::{Hub, Listed, Stats, Traffic};
 pub use ids::{ClientAddr, ListenerId, Route, SessionId, UpstreamId};
-pub use input::{Command, CommandId, Held, Input};
+pub use input::{Command, CommandId, Held, Input, WhichRule};
 pub use notice::{Level, Notice};
 pub use output::Output;
 pub use time::Time;

@@ -35,3 +35,4 @@ mod sockets;
 mod spoofs;
 mod stage;
 mod table;
+mod toggles;

@@ -12,6 +12,7 @@
 mod compare;
 mod dice;
 mod links;
+mod programs;
 mod run;
 
 use std::ops::Range;

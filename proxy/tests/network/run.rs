@@ -103,18 +103,7 @@ pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
     }
     let mut dice = (!plan.kinds.is_empty()).then_some(dice);
     let mut random = Random::new(seed);
-    let mut sides = [
-        Side {
-            name: "c",
-            c2s: true,
-            sent: vec![HELLO.to_vec()],
-        },
-        Side {
-            name: "s",
-            c2s: false,
-            sent: Vec::new(),
-        },
-    ];
+    let mut sides = sides();
     let mut injected = Vec::new();
     let mut transcript = Vec::new();
     let end = plan.talk + plan.settle;
@@ -156,16 +145,60 @@ pub(crate) fn run(seed: u64, plan: &Plan) -> Outcome {
     }
 }
 
+/// Lets both sides talk until everything has arrived that arrives. Returns what they sent.
+pub(crate) fn converse(seed: u64, plan: &Plan, world: &mut World) -> ([Side; 2], Fate) {
+    let mut random = Random::new(seed);
+    let mut sides = sides();
+    let (mut last, mut since) = ((0, 0), 0);
+    while world.now < plan.talk + plan.settle {
+        if world.now < plan.talk {
+            talk(world, &mut sides, &mut random, plan.burst);
+        }
+        world.step();
+        if dead(world).is_some() {
+            return (sides, Fate::Died);
+        }
+        let now = progress(world);
+        if now != last {
+            (last, since) = (now, world.now);
+        }
+        if world.now > plan.talk && world.now - since > QUIET && is_settled(world) {
+            return (sides, Fate::Complete);
+        }
+    }
+    let is_online = world.clients[0].peer.is_online() && server_peer(world).is_some();
+    (sides, if is_online { Fate::Wrong } else { Fate::NeverJoined })
+}
+
+fn sides() -> [Side; 2] {
+    let client = Side {
+        name: "c",
+        c2s: true,
+        sent: vec![HELLO.to_vec()],
+    };
+    let server = Side {
+        name: "s",
+        c2s: false,
+        sent: Vec::new(),
+    };
+    [client, server]
+}
+
 fn world(seed: u64, plan: &Plan) -> World {
-    let mut options = Options::saying(HELLO);
-    let mut policy = Policy::default();
-    (options.limits, policy.options.limits) = (plan.limits, plan.limits);
     let middle = if plan.bare {
         Middle::Wire
     } else {
         let patience = (!plan.limits).then_some(std::time::Duration::MAX);
         hub(seed, patience, plan.trace)
     };
+    world_with(seed, plan, middle)
+}
+
+/// A client that joins a server through this middle.
+pub(crate) fn world_with(seed: u64, plan: &Plan, middle: Middle) -> World {
+    let mut options = Options::saying(HELLO);
+    let mut policy = Policy::default();
+    (options.limits, policy.options.limits) = (plan.limits, plan.limits);
     let mut world = World::new(
         middle,
         Server::new(plan.variant, policy, seed),

@@ -6,9 +6,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use teetap_wire::Dir;
+
 use super::Named;
 use super::draw::{Draws, Key, Purpose};
-use super::impact::Impact;
+use super::impact::{Impact, LineFaults};
 use super::line::{DEFAULT_QUEUE, Line, Loss};
 
 /// The maximum number of copies of a datagram.
@@ -98,18 +100,19 @@ impl fmt::Display for Lost {
 impl Channel {
     pub(super) fn new(
         opened: u64,
-        lines: impl Iterator<Item = (u16, Arc<Named>, Key)>,
+        lines: impl Iterator<Item = ((u16, Arc<Named>), Key, Option<Given>)>,
         before: Option<Self>,
     ) -> Self {
         let mut before = before.map_or_else(Vec::new, |before| before.stages);
-        let stages = lines.map(|(line, named, key)| {
+        let stages = lines.map(|((line, named), key, given)| {
             let same = |stage: &Stage| stage.named.identity == named.identity;
             match before.iter().position(same) {
                 Some(at) => Stage {
                     line,
+                    given,
                     ..before.swap_remove(at)
                 },
-                None => Stage::new(line, named, key),
+                None => Stage::new((line, named), key, given),
             }
         });
         Self {
@@ -139,7 +142,7 @@ impl Channel {
             time: sent.at.saturating_mul(NANOS),
         });
         for stage in &mut self.stages {
-            if !stage.named.line.acts_at(since) {
+            if stage.given.is_none() && !stage.named.line.acts_at(since) {
                 continue;
             }
             self.others.clear();
@@ -162,9 +165,14 @@ impl Channel {
     }
 }
 
+/// The effects of a line in another run, and the session and direction.
+pub(super) type Given = (Arc<LineFaults>, (u32, Dir));
+
 /// A line and its state.
 #[derive(Debug)]
 struct Stage {
+    /// The effects of another run, which it has instead of its own.
+    given: Option<Given>,
     /// The index of the line in its program.
     line: u16,
     named: Arc<Named>,
@@ -180,8 +188,9 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(line: u16, named: Arc<Named>, key: Key) -> Self {
+    fn new((line, named): (u16, Arc<Named>), key: Key, given: Option<Given>) -> Self {
         Self {
+            given,
             line,
             named,
             key,
@@ -201,6 +210,9 @@ impl Stage {
     ) {
         let named = Arc::clone(&self.named);
         let line = &named.line;
+        if self.given.is_some() {
+            return self.repeat(copy, (sent, index), has_room, out);
+        }
         let draws = self.key.of(sent.ordinal, index);
         if matches!(copy.fate, Fate::Leaves(_)) {
             if line.blackhole {
@@ -227,6 +239,34 @@ impl Stage {
             }
             if self.is_let_through(line, &mut copy, sent.bytes.len()) {
                 self.delay(line, &mut copy, sent.once, draws);
+            }
+            out.push(copy);
+        }
+    }
+
+    /// Has the effects of another run on a copy.
+    fn repeat(&mut self, copy: Copy, (sent, index): (&Sent<'_>, usize), has_room: bool, out: &mut Vec<Copy>) {
+        let Some((faults, place)) = &self.given else {
+            return;
+        };
+        if matches!(copy.fate, Fate::Lost(_)) {
+            return out.push(copy);
+        }
+        let of = |duplicate| faults.get(*place, sent.ordinal, (index, duplicate));
+        let first = (copy.clone(), of(false));
+        let twin = of(true).filter(|_| has_room).map(|impact| (copy, Some(impact)));
+        for (mut copy, impact) in std::iter::once(first).chain(twin) {
+            if let Some(impact) = impact {
+                copy.flips.extend(impact.flip);
+                copy.time = copy.time.saturating_add(impact.delay);
+                copy.overtakes |= impact.overtakes;
+                if let Some(lost) = impact.lost {
+                    copy.fate = Fate::Lost(lost);
+                }
+            }
+            if !copy.overtakes && matches!(copy.fate, Fate::Leaves(_)) {
+                copy.time = copy.time.max(self.last);
+                self.last = copy.time;
             }
             out.push(copy);
         }

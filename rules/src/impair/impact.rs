@@ -1,5 +1,9 @@
 //! The effect of one link line on one datagram, and counts of them.
 
+use std::collections::BTreeMap;
+
+use teetap_wire::Dir;
+
 use super::channel::Lost;
 
 /// The effect of one line on a datagram, or on a copy of it.
@@ -19,6 +23,31 @@ pub struct Impact {
     pub overtakes: bool,
     /// The bit that was flipped, counted from the lowest bit of the first byte.
     pub flip: Option<u32>,
+}
+
+/// The effects of a line in another run, by session, direction and number of the datagram.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LineFaults(BTreeMap<(u32, u8, u64), Vec<Impact>>);
+
+impl LineFaults {
+    /// Adds an effect on the datagram of this number in a session and direction.
+    pub(crate) fn insert(&mut self, (session, dir, datagram): (u32, Dir, u64), impact: Impact) {
+        let place = (session, dir as u8, datagram);
+        self.0.entry(place).or_default().push(impact);
+    }
+
+    /// Returns the effect on a copy of a datagram, or on the duplicate of it.
+    pub(super) fn get(
+        &self,
+        (session, dir): (u32, Dir),
+        datagram: u64,
+        (copy, duplicate): (usize, bool),
+    ) -> Option<&Impact> {
+        let impacts = self.0.get(&(session, dir as u8, datagram))?;
+        impacts
+            .iter()
+            .find(|impact| (usize::from(impact.copy), impact.duplicate) == (copy, duplicate))
+    }
 }
 
 impl Impact {

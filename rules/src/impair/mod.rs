@@ -26,6 +26,7 @@ use std::sync::Arc;
 use teetap_wire::Dir;
 
 pub use channel::{Channel, Copy, Fate, Lost, Sent};
+pub(crate) use impact::LineFaults;
 pub use impact::{Impact, Tally};
 pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Share};
 pub use shape::Shape;
@@ -91,15 +92,30 @@ impl Links {
     /// another program: lines that both have continue where they were.
     #[must_use]
     pub fn open(&self, session: &Opening, dir: Dir, before: Option<Channel>) -> Option<Channel> {
-        let lines = (0..).zip(&self.0);
-        let lines: Vec<(u16, _)> = lines.filter(|(_, named)| named.line.dirs.has(dir)).collect();
+        self.repeat(session, dir, before, None)
+    }
+
+    /// Creates the same with the effects of each line in another run, if there are any; then no line decides by itself.
+    pub(crate) fn repeat(
+        &self,
+        session: &Opening,
+        dir: Dir,
+        before: Option<Channel>,
+        faults: Option<&[Arc<LineFaults>]>,
+    ) -> Option<Channel> {
+        let lines: Vec<(u16, _)> = (0..)
+            .zip(&self.0)
+            .filter(|(_, named)| named.line.dirs.has(dir))
+            .collect();
         if lines.is_empty() {
             return None;
         }
-        let key = |named: &Named| Key::new(session.seed, &named.identity, session.session, dir);
-        let lines = lines
-            .into_iter()
-            .map(|(at, named)| (at, Arc::clone(named), key(named)));
+        let lines = lines.into_iter().map(|(at, named)| {
+            let given = faults.and_then(|faults| faults.get(usize::from(at)));
+            let given = given.map(|faults| (Arc::clone(faults), (session.session, dir)));
+            let key = Key::new(session.seed, &named.identity, session.session, dir);
+            ((at, Arc::clone(named)), key, given)
+        });
         Some(Channel::new(session.at, lines, before))
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use teetap_wire::Dir;
 
+use super::faults::Drawn;
 use crate::check::Deed;
 use crate::dice::Dice;
 use crate::eval::{Facts, Memory, Variables};
@@ -31,6 +32,10 @@ pub(super) struct Act<'a, F> {
     pub(super) memory: &'a Memory,
     /// Only if the rule makes random decisions.
     pub(super) dice: Option<Dice>,
+    /// The values to take instead of draws.
+    pub(super) given: Option<&'a Drawn>,
+    /// The values that were drawn or taken.
+    pub(super) drawn: Drawn,
     /// The decision of the rules so far.
     pub(super) verdict: &'a mut Verdict,
     pub(super) effects: &'a mut Vec<Effect>,
@@ -99,7 +104,7 @@ impl<F: Facts> Act<'_, F> {
             Action::Drop => self.verdict.fate = Fate::Drop,
             Action::Lose { times } => self.verdict.fate = Fate::Lose { times },
             Action::Delay { from, to, unordered } => {
-                let for_ = from + self.below(to - from);
+                let for_ = self.between(from, to);
                 delay(&mut self.verdict.fate, for_, unordered);
             }
             Action::Dup { copies, gap } => self.verdict.copies.extend((1..=copies).map(|copy| gap * copy)),
@@ -150,37 +155,46 @@ impl<F: Facts> Act<'_, F> {
         });
     }
 
-    /// Returns a random time up to `end`, included.
-    fn below(&mut self, end: Duration) -> Duration {
-        let end = u64::try_from(end.as_micros()).unwrap_or(u64::MAX);
-        let drawn = self.dice.as_mut().map(|dice| dice.below(end.saturating_add(1)));
-        Duration::from_micros(drawn.unwrap_or_default())
+    /// Returns a random time from `from` to `to`, both included.
+    fn between(&mut self, from: Duration, to: Duration) -> Duration {
+        let given = self
+            .given
+            .and_then(|given| given.delays.get(self.drawn.delays.len()));
+        let time = match given {
+            Some(micros) => Duration::from_micros(*micros),
+            None => {
+                let room = u64::try_from((to - from).as_micros()).unwrap_or(u64::MAX);
+                let drawn = self.dice.as_mut().map(|dice| dice.below(room.saturating_add(1)));
+                from + Duration::from_micros(drawn.unwrap_or_default())
+            }
+        };
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.drawn.delays.push(micros);
+        time
     }
 
     /// Flips bits, or changes bytes, of the message. Framing is added later, so that the datagram stays valid.
     fn corrupt(&mut self, count: u32, bytes: bool) {
-        let Some(dice) = &mut self.dice else { return };
+        let given = self
+            .given
+            .map(|given| given.corrupted.get(self.drawn.corrupted.len()));
+        let current = self.verdict.edit.as_deref().unwrap_or(self.message.data);
+        let places = match (given, &mut self.dice) {
+            (Some(given), _) => given.cloned().unwrap_or_default(),
+            (None, Some(dice)) => drawn_places(dice, current.len(), count, bytes),
+            (None, None) => return,
+        };
         let edit = self
             .verdict
             .edit
             .get_or_insert_with(|| self.message.data.to_vec());
-        let places = if bytes { edit.len() } else { edit.len() * 8 };
-        let (mut left, mut wanted) = (places as u64, u64::from(count));
-        for place in 0..places {
-            // Each set of places is as likely as any other.
-            if dice.below(left) < wanted {
-                wanted -= 1;
-                let (at, flipped) = if bytes {
-                    (place, dice.below(255) + 1)
-                } else {
-                    (place / 8, 1 << (place % 8))
-                };
-                if let Some(byte) = edit.get_mut(at) {
-                    *byte ^= u8::try_from(flipped).unwrap_or(1);
-                }
+        for (at, flipped) in &places {
+            let byte = usize::try_from(*at).ok().and_then(|at| edit.get_mut(at));
+            if let Some(byte) = byte {
+                *byte ^= flipped;
             }
-            left -= 1;
         }
+        self.drawn.corrupted.push(places);
     }
 }
 
@@ -188,6 +202,34 @@ impl<F: Facts> Act<'_, F> {
 pub(super) fn described(facts: &impl Facts) -> (Dir, Box<str>) {
     let name = facts.subject().def.map_or("unknown", |def| &def.name);
     (facts.dir(), name.into())
+}
+
+/// Draws bits, or whole bytes, of a message of this length. Returns the bytes with their flipped bits.
+fn drawn_places(dice: &mut Dice, len: usize, count: u32, bytes: bool) -> Vec<(u32, u8)> {
+    let total = if bytes { len } else { len * 8 };
+    let (mut left, mut wanted) = (total as u64, u64::from(count));
+    let mut places: Vec<(u32, u8)> = Vec::new();
+    for place in 0..total {
+        // Each set of places is as likely as any other.
+        if dice.below(left) < wanted {
+            wanted -= 1;
+            let (at, flipped) = if bytes {
+                (place, dice.below(255) + 1)
+            } else {
+                (place / 8, 1 << (place % 8))
+            };
+            let (at, flipped) = (
+                u32::try_from(at).unwrap_or(u32::MAX),
+                u8::try_from(flipped).unwrap_or(1),
+            );
+            match places.last_mut() {
+                Some((last, bits)) if *last == at => *bits ^= flipped,
+                _ => places.push((at, flipped)),
+            }
+        }
+        left -= 1;
+    }
+    places
 }
 
 /// Lets a message that matches a rule overtake one that the rule holds.

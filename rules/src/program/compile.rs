@@ -6,9 +6,12 @@ use std::time::Duration;
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto, Side};
 
+use super::dispatch::Dispatch;
 use super::expect::Expected;
+use super::faults::{By, Decision, Drawn};
 use super::lets::Lets;
 use super::profile::Profiles;
+use super::shared::Hit;
 use crate::check::{Deed, Variables};
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
@@ -23,6 +26,7 @@ use crate::verdict::Form;
 /// The rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
+    pub(super) dispatch: Dispatch,
     /// The protocols and directions in which a rule can match.
     pub(super) acts: Vec<(Proto, Dir)>,
     /// The same for rules that look at further copies.
@@ -79,6 +83,8 @@ pub(super) struct Rule {
     pub(super) expects: Box<[Expected]>,
     /// True if it changes no message and no number.
     pub(super) is_passive: bool,
+    /// True if one of its actions is a fault or a change of the traffic.
+    pub(super) is_fault: bool,
     /// The time between two actions of a rule without a condition.
     pub(super) timer: Option<Duration>,
     pub(super) limits: Limits,
@@ -149,6 +155,29 @@ impl Rule {
         self.reach.iter().any(|(_, of)| *of == dir)
     }
 
+    /// Returns the decision of a hit: on the message of this name and number.
+    pub(super) fn decision(
+        &self,
+        hit: Hit,
+        dir: Option<Dir>,
+        (message, ordinal): (&str, u64),
+        drawn: Drawn,
+    ) -> Decision {
+        let actions: Vec<String> = self.actions.iter().map(ToString::to_string).collect();
+        Decision {
+            at: hit.at,
+            session: hit.session,
+            dir,
+            by: By::Rule {
+                rule: self.identity.clone(),
+                message: message.into(),
+                ordinal,
+                actions: actions.join(", ").into(),
+                drawn,
+            },
+        }
+    }
+
     /// Returns true if it makes random decisions.
     pub(super) fn draws(&self) -> bool {
         self.limits.chance.is_some() || self.actions.iter().any(Action::draws)
@@ -164,6 +193,15 @@ impl Rule {
         let others = [&self.after, &self.until, &self.release];
         let expects = self.expects.iter().map(|expected| &expected.filter);
         others.into_iter().flatten().chain(expects)
+    }
+
+    /// Returns true if a message may match one of its conditions, or may change what they remember. Messages outside of
+    /// chunks are few, and concern every rule.
+    pub(super) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
+        matches!(class, Class::Control | Class::Connless)
+            || self
+                .filters()
+                .any(|filter| filter.concerns(proto, dir, class, def))
     }
 
     /// Returns true if messages of this direction change what it remembers.
@@ -245,6 +283,7 @@ impl Rules {
             controls: rules.iter().any(|rule| !rule.control.is_empty()),
             browses: rules.iter().any(|rule| !rule.connless.is_empty()),
             links,
+            dispatch: Dispatch::default(),
             registry,
             seed,
             variables,
@@ -411,6 +450,7 @@ impl Checker {
             text,
             name: rule.name.map(|name| name.text.into()),
             is_passive: rule.actions.iter().all(Action::is_passive),
+            is_fault: rule.actions.iter().any(Action::is_fault),
             actions: rule.actions,
             span: rule.span,
             on_copies: deeds

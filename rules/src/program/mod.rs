@@ -9,6 +9,8 @@
 //! | `act` | from actions to a verdict |
 //! | `compile` | from text to rules and link lines |
 //! | `expect` | messages that have to come in time |
+//! | `dispatch` | the rules that a message visits |
+//! | `faults` | decisions as values, and programs that make those of another run |
 //! | `lets` | named expressions |
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
@@ -20,7 +22,9 @@
 
 mod act;
 mod compile;
+mod dispatch;
 mod expect;
+mod faults;
 mod lets;
 mod profile;
 mod progress;
@@ -36,9 +40,12 @@ use teetap_wire::def::Registry;
 use teetap_wire::{Dir, Proto};
 
 use crate::diagnostic::{Diagnostic, sort};
+use crate::dice::hash;
 use crate::impair::{Channel, Links};
 use crate::verdict::{Decide, RuleId};
+use faults::Faults;
 
+pub use faults::{By, Decision, Drawn};
 pub use profile::{profile, profiles};
 pub use shared::{Hit, Hits, LineReport, Report, RuleReport, Shared};
 
@@ -47,6 +54,8 @@ pub use shared::{Hit, Hits, LineReport, Report, RuleReport, Shared};
 pub struct Program {
     source: Arc<str>,
     logic: Arc<dyn Logic>,
+    /// The decisions that it makes instead of its own.
+    faults: Option<Arc<Faults>>,
 }
 
 /// A session that opens.
@@ -138,6 +147,7 @@ impl Program {
         Self {
             source: source.into(),
             logic: Arc::new(logic),
+            faults: None,
         }
     }
 
@@ -218,14 +228,19 @@ impl Program {
     /// Creates the state that all sessions share, see [`Logic::share`].
     #[must_use]
     pub fn share(&self, before: Shared) -> Shared {
-        self.logic.share(before)
+        let mut before = before;
+        let kept = before.take_decisions();
+        let mut shared = self.logic.share(before);
+        shared.keep(kept, self.faults.clone());
+        shared
     }
 
     /// Creates the state of the link in one direction of a session; `None` without link lines for it. `before` is the
     /// state under another program.
     #[must_use]
     pub fn open_link(&self, session: &Opening, dir: Dir, before: Option<Channel>) -> Option<Channel> {
-        self.logic.links()?.open(session, dir, before)
+        let faults = self.faults.as_ref().map(|faults| faults.lines());
+        self.logic.links()?.repeat(session, dir, before, faults)
     }
 
     /// Returns the name of each rule in their order, see [`Logic::rule`].
@@ -234,6 +249,19 @@ impl Program {
         (0..)
             .map_while(|id| self.rule(RuleId(id)).map(Box::from))
             .collect()
+    }
+
+    /// Returns the rule with a name; the first one with this text if no rule has the name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<RuleId> {
+        let mut rules = (0..).map(RuleId).map_while(|id| Some((id, self.rule(id)?)));
+        rules.find(|(_, known)| *known == name).map(|(id, _)| id)
+    }
+
+    /// Returns the key under which a rule holds messages, see [`Fate::Hold`](crate::Fate::Hold).
+    #[must_use]
+    pub fn hold_key(&self, id: RuleId) -> Option<u64> {
+        self.rule(id).map(hash)
     }
 
     /// Returns the name of a rule, see [`Logic::rule`].

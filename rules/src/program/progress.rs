@@ -9,7 +9,7 @@ use std::time::Duration;
 use teetap_wire::Dir;
 use teetap_wire::def::Class;
 
-use crate::dice::hash;
+use crate::dice::{Dice, Key, hash};
 use crate::eval::{self, Facts, Memory};
 use crate::filter::Filter;
 use crate::syntax::{Every, Max};
@@ -18,6 +18,9 @@ use crate::verdict::{Form, Message};
 
 use super::compile::{Limits, Rule};
 use super::expect::{Expecting, Unmet};
+
+/// 100 %, in millionths.
+pub(super) const MILLION: u64 = 1_000_000;
 
 /// The time between two notices about the failures of a rule, in microseconds.
 const REMARK: u64 = 1_000_000;
@@ -48,6 +51,8 @@ pub(super) struct Progress {
     pub(super) next: Option<u64>,
     /// One for each expectation of the rule.
     expecting: Box<[Expecting]>,
+    /// The number of times that were due.
+    pub(super) ticks: u64,
 }
 
 /// An expression that held for a message once, or not yet.
@@ -89,6 +94,7 @@ impl Progress {
             lost: Vec::new(),
             next: None,
             expecting: rule.expects.iter().map(Expecting::new).collect(),
+            ticks: 0,
         }
     }
 
@@ -133,6 +139,7 @@ impl Progress {
             } else {
                 fresh.expecting
             },
+            ticks: self.ticks,
         }
     }
 
@@ -242,9 +249,52 @@ impl Progress {
         self.copied.count(Name::of(facts), facts.dir())
     }
 
-    /// Counts a message that the rule may be about. Returns the number of those with its name and direction.
-    pub(super) fn count(&mut self, facts: &impl Facts) -> u64 {
-        self.ordinals.count(Name::of(facts), facts.dir())
+    /// Counts a message that the rule may be about. Returns the number of those with its name and direction; 0 if no draw
+    /// depends on it, unless it is `needed`.
+    pub(super) fn ordinal(
+        &mut self,
+        rule: &Rule,
+        message: &Message<'_>,
+        facts: &impl Facts,
+        needed: bool,
+    ) -> u64 {
+        let (proto, dir) = (message.proto, message.dir);
+        let is_subject = (needed || rule.draws())
+            && rule.takes(proto, dir, message.form)
+            && rule.when.reach().message(proto, dir, &facts.subject());
+        if is_subject {
+            self.ordinals.count(Name::of(facts), dir)
+        } else {
+            0
+        }
+    }
+
+    /// Returns true if it is the turn of a rule without a condition, in a session that opened at `since`.
+    pub(super) fn timer_acts(
+        &mut self,
+        rule: &Rule,
+        (seed, session): (u64, u32),
+        (at, since): (u64, u64),
+        shared: Option<&mut Counts>,
+    ) -> bool {
+        if !self.is_open_at(rule, at.saturating_sub(since)) {
+            return false;
+        }
+        let counts = shared.unwrap_or(&mut self.counts);
+        if !counts.is_turn(&rule.limits, at) {
+            return false;
+        }
+        let mut dice = Dice::new(Key {
+            seed,
+            rule: rule.hash,
+            session,
+            dir: Dir::C2s,
+            name: 0,
+            ordinal: counts.matches,
+        });
+        let chance = rule.limits.chance;
+        let is_drawn = chance.is_none_or(|chance| dice.below(MILLION) < chance.into());
+        is_drawn && counts.may_act(&rule.limits, at)
     }
 }
 
@@ -279,10 +329,15 @@ impl Name {
     }
 }
 
-/// Returns the hash of the name of a message; that of its class if it has no definition.
-pub(super) fn name_hash(facts: &impl Facts) -> u64 {
+/// Returns the name of a message; that of its class if it has no definition.
+pub(super) fn name(facts: &impl Facts) -> &str {
     let subject = facts.subject();
-    hash(subject.def.map_or(subject.class.name(), |def| &def.name))
+    subject.def.map_or(subject.class.name(), |def| &def.name)
+}
+
+/// Returns the hash of the name of a message.
+pub(super) fn name_hash(facts: &impl Facts) -> u64 {
+    hash(name(facts))
 }
 
 /// The number of messages by name and direction. There are at most as many names as definitions and classes.
@@ -317,11 +372,6 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Returns the number of matches.
-    pub(super) const fn matches(&self) -> u64 {
-        self.matches
-    }
-
     /// Counts a match at this time. Returns true if it is the turn of the rule: `skip` and `every`.
     pub(super) fn is_turn(&mut self, limits: &Limits, at: u64) -> bool {
         self.matches = self.matches.saturating_add(1);

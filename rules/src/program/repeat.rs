@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use super::act::{Act, described};
 use super::compile::Rule;
-use super::progress::{Counts, Progress, name_hash};
+use super::faults::Drawn;
+use super::progress::{Counts, MILLION, Progress, name_hash};
 use super::shared::{Hit, Shared};
-use super::state::{MILLION, State, view};
+use super::state::{State, view};
 use crate::context::{MessageFacts, MessageView};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Lazy};
@@ -35,6 +36,9 @@ impl State {
         for (id, (rule, progress)) in (0..).zip(rules.rules.iter().zip(&mut self.progress)) {
             let id = RuleId(id);
             progress.meet_copy(rule, &facts);
+            if !shared.is_enabled(id) {
+                continue;
+            }
             if !is_match(rule, progress, message, &facts) {
                 continue;
             }
@@ -60,6 +64,8 @@ impl State {
                     when: &rule.when,
                     memory: &progress.when,
                     dice,
+                    given: None,
+                    drawn: Drawn::default(),
                     verdict: &mut verdict,
                     effects: &mut self.effects,
                     variables: &self.variables,

@@ -3,9 +3,12 @@
 //!
 //! Law: the state of a rule or line survives a change of the program that keeps its identity.
 
+use std::sync::Arc;
+
 use teetap_wire::Dir;
 
 use super::Program;
+use super::faults::{By, Decision, Faults};
 use super::progress::Counts;
 use crate::impair::{Impact, Tally};
 use crate::verdict::RuleId;
@@ -15,6 +18,10 @@ use crate::verdict::RuleId;
 pub struct Shared {
     rules: Vec<OfRule>,
     lines: Vec<OfLine>,
+    /// The decisions that are made instead of those of the rules.
+    pub(super) faults: Option<Arc<Faults>>,
+    /// The decisions so far that are faults or changes; `None` if they are not wanted.
+    decisions: Option<Vec<Decision>>,
 }
 
 /// The state of a rule.
@@ -24,6 +31,8 @@ struct OfRule {
     /// The counts of a rule `per global`.
     counts: Counts,
     hits: Hits,
+    /// False while it does nothing.
+    is_enabled: bool,
 }
 
 /// The state of a link line.
@@ -70,6 +79,8 @@ pub struct RuleReport {
     pub name: Option<Box<str>>,
     /// The text without the name, in a canonical form.
     pub text: Box<str>,
+    /// False while it does nothing.
+    pub is_enabled: bool,
     /// The messages on which it acted.
     pub hits: Hits,
 }
@@ -103,6 +114,49 @@ impl Shared {
         Self {
             rules: rules.collect(),
             lines: lines.collect(),
+            faults: None,
+            decisions: None,
+        }
+    }
+
+    /// Returns the state without rules and link lines.
+    #[must_use]
+    pub fn cleared(mut self) -> Self {
+        Self {
+            decisions: self.take_decisions(),
+            ..Self::default()
+        }
+    }
+
+    /// Takes out the decisions that wait for the caller; `None` if they are not wanted.
+    pub(super) const fn take_decisions(&mut self) -> Option<Vec<Decision>> {
+        self.decisions.take()
+    }
+
+    /// Sets the decisions that wait for the caller, and those that are made instead of the program's own.
+    pub(super) fn keep(&mut self, decisions: Option<Vec<Decision>>, faults: Option<Arc<Faults>>) {
+        (self.decisions, self.faults) = (decisions, faults);
+    }
+
+    /// Keeps decisions from now on.
+    pub fn record(&mut self) {
+        self.decisions.get_or_insert_default();
+    }
+
+    /// Takes out the decisions that were kept, in their order.
+    pub fn decisions(&mut self) -> Vec<Decision> {
+        self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Returns true if the ordinals of messages are needed, also where no rule draws.
+    pub(super) const fn needs_ordinals(&self) -> bool {
+        self.faults.is_some() || self.decisions.is_some()
+    }
+
+    /// Keeps a decision, if decisions are wanted.
+    pub(super) fn decided(&mut self, decision: impl FnOnce() -> Decision) {
+        if let Some(decisions) = &mut self.decisions {
+            decisions.push(decision());
         }
     }
 
@@ -119,8 +173,8 @@ impl Shared {
         }
     }
 
-    /// Counts the effects of link lines on a datagram.
-    pub fn count_impacts(&mut self, dir: Dir, impacts: &[Impact]) {
+    /// Counts the effects of link lines on the datagram of this number in a session and direction.
+    pub fn count_impacts(&mut self, hit: Hit, (dir, datagram): (Dir, u64), impacts: &[Impact]) {
         for impact in impacts {
             if let Some(line) = self.lines.get_mut(usize::from(impact.line)) {
                 let [c2s, s2c] = &mut line.tallies;
@@ -129,14 +183,33 @@ impl Shared {
                     Dir::S2c => s2c,
                 };
                 tally.count(impact);
+                if let Some(decisions) = &mut self.decisions {
+                    decisions.push(Decision {
+                        at: hit.at,
+                        session: hit.session,
+                        dir: Some(dir),
+                        by: By::Link {
+                            line: line.identity.clone(),
+                            datagram,
+                            impact: impact.clone(),
+                        },
+                    });
+                }
             }
         }
     }
 
-    /// Returns the hits of a rule.
-    fn hits(&self, RuleId(rule): RuleId) -> Hits {
+    /// Returns true unless a rule was disabled.
+    pub(super) fn is_enabled(&self, RuleId(rule): RuleId) -> bool {
         let rule = self.rules.get(usize::from(rule));
-        rule.map(|rule| rule.hits).unwrap_or_default()
+        rule.is_none_or(|rule| rule.is_enabled)
+    }
+
+    /// Enables or disables a rule. A disabled one neither acts nor remembers; it keeps its counts. Returns false for a
+    /// number without a rule.
+    pub fn enable(&mut self, RuleId(rule): RuleId, enabled: bool) -> bool {
+        let rule = self.rules.get_mut(usize::from(rule));
+        rule.map(|rule| rule.is_enabled = enabled).is_some()
     }
 }
 
@@ -146,6 +219,7 @@ impl OfRule {
             identity: identity.into(),
             counts: Counts::default(),
             hits: Hits::default(),
+            is_enabled: true,
         }
     }
 }
@@ -164,8 +238,8 @@ impl Program {
     #[must_use]
     pub fn report(&self, shared: &Shared) -> Report {
         let mut rules = self.logic.rules();
-        for rule in &mut rules {
-            rule.hits = shared.hits(rule.id);
+        for (rule, of_rule) in rules.iter_mut().zip(&shared.rules) {
+            (rule.hits, rule.is_enabled) = (of_rule.hits, of_rule.is_enabled);
         }
         let links = self.logic.links().into_iter().flat_map(|links| links.dirs());
         let tally = |(at, dir): (usize, Dir)| {

@@ -9,12 +9,13 @@ use teetap_wire::{Dir, Proto, Seq, Side};
 
 use super::act::{Act, described, overtake};
 use super::compile::{Rule, Rules};
-use super::progress::{Counts, Progress, micros, name_hash};
+use super::faults::{Drawn, TIMER};
+use super::progress::{Counts, MILLION, Progress, micros, name, name_hash};
 use super::shared::{Hit, Hits, RuleReport, Shared};
 use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
-use crate::dice::{Dice, Key};
+use crate::dice::{Dice, Key, hash};
 use crate::eval::{Facts, Identity, Lazy, SessionState, Variables};
 use crate::impair::Links;
 use crate::verdict::{Decide, Effect, Fate, Form, Made, Message, RuleId, Verdict};
@@ -103,6 +104,7 @@ impl Logic for Rules {
             id: RuleId(id),
             name: rule.name.clone(),
             text: rule.text.clone(),
+            is_enabled: true,
             hits: Hits::default(),
         });
         reports.collect()
@@ -197,40 +199,46 @@ impl State {
         let facts = facts.with_variables(&self.variables);
         let mut verdict = Verdict::PASS;
         let mut has_ended = false;
-        for (id, (rule, progress)) in (0..).zip(rules.rules.iter().zip(&mut self.progress)) {
+        let faults = shared.faults.clone();
+        let all = (&*rules.rules, rules.registry);
+        let place = (message.proto, message.dir);
+        for &id in rules.dispatch.visited(all, place, &facts.subject()) {
+            let index = usize::from(id);
+            let (Some(rule), Some(progress)) = (rules.rules.get(index), self.progress.get_mut(index)) else {
+                continue;
+            };
+            let id = RuleId(id);
             progress.meet(rule, &facts);
+            if !shared.is_enabled(id) {
+                // Its draws afterwards are those of a rule that was never disabled.
+                progress.ordinal(rule, message, &facts, shared.needs_ordinals());
+                continue;
+            }
             let releases = progress.releases(rule, &facts);
             if releases {
                 self.effects.push(Effect::Release { key: rule.hash });
             }
             let decides = acts || rule.is_passive;
-            let id = RuleId(id);
+            let ordinal = progress.ordinal(rule, message, &facts, shared.needs_ordinals());
+            let given = faults
+                .as_ref()
+                .filter(|_| decides && rule.is_fault && rule.takes(message.proto, message.dir, message.form))
+                .map(|faults| {
+                    let subject = (name_hash(&facts), ordinal);
+                    faults.of_rule(id, message.session, Some(message.dir), subject)
+                });
             let counts = shared.counts(id).filter(|_| rule.is_global);
-            let turn = match turn(rule, progress, (message, decides), &facts, counts) {
-                Match::Turn(turn) => turn,
-                Match::NoTurn => {
-                    if !has_ended {
-                        overtake(id, &rule.actions, &mut verdict);
-                    }
-                    continue;
-                }
-                Match::None => continue,
+            let found = turn(rule, progress, (message, decides), &facts, counts);
+            let is_match = !matches!(found, Match::None);
+            let mut dice = rule
+                .draws()
+                .then(|| dice(self.seed, rule, message, (name_hash(&facts), ordinal)));
+            let acts = match given {
+                // Another run has decided.
+                Some(given) => given.is_some(),
+                None => found.acts(rule, &mut dice, has_ended, message.at),
             };
-            let mut dice = rule.draws().then(|| {
-                Dice::new(Key {
-                    seed: self.seed,
-                    rule: rule.hash,
-                    session: message.session,
-                    dir: message.dir,
-                    name: name_hash(&facts),
-                    ordinal: turn.ordinal,
-                })
-            });
-            let is_drawn = match (rule.limits.chance, &mut dice) {
-                (Some(chance), Some(dice)) => dice.below(MILLION) < chance.into(),
-                _ => true,
-            };
-            if !has_ended && is_drawn && turn.counts.may_act(&rule.limits, message.at) {
+            if acts {
                 let mut act = Act {
                     id,
                     key: rule.hash,
@@ -241,39 +249,40 @@ impl State {
                     when: &rule.when,
                     memory: &progress.when,
                     dice,
+                    given: given.flatten(),
+                    drawn: Drawn::default(),
                     verdict: &mut verdict,
                     effects: &mut self.effects,
                     variables: &self.variables,
                     releases,
                 };
                 let done = act.carry_out(&rule.deeds);
+                let drawn = act.drawn;
                 let hit = Hit {
                     at: message.at,
                     session: message.session,
                 };
                 shared.hit(id, hit);
-                has_ended = done.ends;
-                if let (Fate::Lose { times }, Form::Control(_)) = (verdict.fate, message.form)
-                    && has_ended
-                    && !progress.may_lose(message, times)
-                {
-                    // Its copies were lost; the next ones pass.
-                    verdict.fate = Fate::Pass;
-                    verdict.rules.pop();
-                    has_ended = false;
-                }
+                let passes = done.ends && passes_again(message, progress, &mut verdict);
                 if !done.expects.is_empty() {
                     progress.expect(rule, &done.expects, message.at, Some(&described(&facts)));
                 }
+                if rule.is_fault && !passes {
+                    let dir = Some(message.dir);
+                    shared.decided(|| rule.decision(hit, dir, (name(&facts), ordinal), drawn));
+                }
+                has_ended |= done.ends && !passes;
                 let failed = done.failed.filter(|_| progress.may_remark(message.at));
                 self.effects.extend(failed.map(|why| Effect::Failed {
                     rule: id,
                     why: why.into(),
                 }));
-            } else if !has_ended {
+            } else if is_match && !has_ended {
                 overtake(id, &rule.actions, &mut verdict);
             }
-            rule.when.settle(&facts, &mut progress.when, true);
+            if is_match {
+                rule.when.settle(&facts, &mut progress.when, true);
+            }
         }
         self.context.learn(&view, &fields, rules.needs);
         self.buffer = fields.into_buffer();
@@ -312,31 +321,30 @@ impl State {
             next.saturating_add((at - next) / timer * timer)
                 .saturating_add(timer),
         );
-        let known = self.context.known();
-        if !progress.is_open_at(rule, at.saturating_sub(known.since)) {
-            return;
-        }
+        progress.ticks = progress.ticks.saturating_add(1);
+        let ordinal = progress.ticks;
         let id = RuleId(number);
-        let counts = shared.counts(id).filter(|_| rule.is_global);
-        let counts = counts.unwrap_or(&mut progress.counts);
-        if !counts.is_turn(&rule.limits, at) {
+        if !shared.is_enabled(id) {
             return;
         }
-        let mut dice = Dice::new(Key {
-            seed: self.seed,
-            rule: rule.hash,
-            session: self.session,
-            dir: Dir::C2s,
-            name: 0,
-            ordinal: counts.matches(),
-        });
-        let is_drawn = rule
-            .limits
-            .chance
-            .is_none_or(|chance| dice.below(MILLION) < chance.into());
-        if is_drawn && counts.may_act(&rule.limits, at) {
-            let session = self.session;
-            shared.hit(id, Hit { at, session });
+        let session = self.session;
+        let faults = shared.faults.clone().filter(|_| rule.is_fault);
+        let acts = match faults {
+            Some(faults) => faults
+                .of_rule(id, session, None, (hash(TIMER), ordinal))
+                .is_some(),
+            None => {
+                let since = self.context.known().since;
+                let counts = shared.counts(id).filter(|_| rule.is_global);
+                progress.timer_acts(rule, (self.seed, session), (at, since), counts)
+            }
+        };
+        if acts {
+            let hit = Hit { at, session };
+            shared.hit(id, hit);
+            if rule.is_fault {
+                shared.decided(|| rule.decision(hit, None, (TIMER, ordinal), Drawn::default()));
+            }
             timed(id, &rule.deeds, self.proto, (made, &mut self.effects));
             let begun: Vec<usize> = (0..rule.expects.len()).collect();
             progress.expect(rule, &begun, at, None);
@@ -356,23 +364,52 @@ impl State {
     }
 }
 
-/// 100 %, in millionths.
-pub(super) const MILLION: u64 = 1_000_000;
-
 /// The relation of a message to a rule.
 enum Match<'a> {
     /// The rule may act on it. The caller settles the condition afterwards.
-    Turn(Turn<'a>),
-    /// The condition holds, but `skip` or `every` let it pass.
+    Turn(&'a mut Counts),
+    /// The condition holds, but `skip` or `every` let it pass. The caller settles the condition afterwards.
     NoTurn,
     None,
 }
 
-/// A match at which it is the turn of a rule.
-struct Turn<'a> {
-    /// The number of messages with this name and direction that the rule may be about.
-    ordinal: u64,
-    counts: &'a mut Counts,
+impl Match<'_> {
+    /// Returns true if the rule acts. Counts it then.
+    fn acts(self, rule: &Rule, dice: &mut Option<Dice>, has_ended: bool, at: u64) -> bool {
+        let Self::Turn(counts) = self else {
+            return false;
+        };
+        let is_drawn = match (rule.limits.chance, dice) {
+            (Some(chance), Some(dice)) => dice.below(MILLION) < chance.into(),
+            _ => true,
+        };
+        !has_ended && is_drawn && counts.may_act(&rule.limits, at)
+    }
+}
+
+/// Lets a control message pass if enough of its copies were lost. Returns true if it passes.
+fn passes_again(message: &Message<'_>, progress: &mut Progress, verdict: &mut Verdict) -> bool {
+    let (Fate::Lose { times }, Form::Control(_)) = (verdict.fate, message.form) else {
+        return false;
+    };
+    let passes = !progress.may_lose(message, times);
+    if passes {
+        verdict.fate = Fate::Pass;
+        verdict.rules.pop();
+    }
+    passes
+}
+
+/// Returns the draws of a rule about the message of this name and number.
+fn dice(seed: u64, rule: &Rule, message: &Message<'_>, (name, ordinal): (u64, u64)) -> Dice {
+    Dice::new(Key {
+        seed,
+        rule: rule.hash,
+        session: message.session,
+        dir: message.dir,
+        name,
+        ordinal,
+    })
 }
 
 /// Observes a message for a rule. Without `decides` nothing matches.
@@ -389,13 +426,6 @@ fn turn<'a>(
         return Match::None;
     }
     let is_open = progress.is_open(rule, facts);
-    let may_draw = rule.draws()
-        && reaches
-        && rule
-            .when
-            .reach()
-            .message(message.proto, message.dir, &facts.subject());
-    let ordinal = if may_draw { progress.count(facts) } else { 0 };
     if !reaches || !decides {
         rule.when.remember(facts, &mut progress.when);
         return Match::None;
@@ -407,9 +437,8 @@ fn turn<'a>(
     }
     let counts = shared.unwrap_or(&mut progress.counts);
     if counts.is_turn(&rule.limits, message.at) {
-        Match::Turn(Turn { ordinal, counts })
+        Match::Turn(counts)
     } else {
-        rule.when.settle(facts, &mut progress.when, true);
         Match::NoTurn
     }
 }

@@ -190,6 +190,16 @@ impl Action {
         )
     }
 
+    /// Returns true if it is a fault or a change of the traffic, which a journal has.
+    #[must_use]
+    pub const fn is_fault(&self) -> bool {
+        match self {
+            Self::Pass => false,
+            Self::Close { .. } => true,
+            _ => !self.is_passive(),
+        }
+    }
+
     /// Returns true if it changes no message and no number.
     #[must_use]
     pub const fn is_passive(&self) -> bool {

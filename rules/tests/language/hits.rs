@@ -68,7 +68,8 @@ fn effects_of_link_lines_are_counted_by_direction() {
                 seven: false,
                 once: false,
             });
-            shared.count_impacts(dir, channel.impacts());
+            let (at, session) = (OPENING.at, OPENING.session);
+            shared.count_impacts(Hit { at, session }, (dir, ordinal), channel.impacts());
         }
     }
     let report = program.report(&shared);

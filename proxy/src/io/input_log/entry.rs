@@ -5,17 +5,20 @@
 use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use teetap_rules::{Made, Program};
+use teetap_rules::{Made, Program, RuleId};
 use teetap_wire::{Dir, Side};
 
 use super::{Hex, Word};
-use crate::session::{Command, CommandId, Held, HeldId, Input, ListenerId, Output, SessionId, UpstreamId};
+use crate::io::journal::DecisionLine;
+use crate::session::{
+    Command, CommandId, Held, HeldId, Input, ListenerId, Output, SessionId, UpstreamId, WhichRule,
+};
 
 /// Makes a program of its text, or says what is wrong with it.
 pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
 
 /// One input, when it happened, and what it caused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// Microseconds since the start, as given to the core.
     #[serde(rename = "t")]
@@ -30,7 +33,7 @@ pub struct Entry {
 
 /// An [`Input`] with bytes of its own. Numbers are those of [`UpstreamId`], [`ListenerId`] and
 /// [`SessionId`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are those of the inputs")]
 pub enum Happened {
@@ -54,8 +57,12 @@ pub enum Happened {
     Unreachable { upstream: u32, error: Box<str> },
     /// [`Input::Timeout`].
     Timeout,
-    /// [`Input::Program`], as its text.
-    Program { source: Option<Box<str>> },
+    /// [`Input::Program`], as its text, with the decisions that it repeats.
+    Program {
+        source: Option<Box<str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        faults: Option<Vec<DecisionLine>>,
+    },
     /// [`Command::Inject`].
     Inject {
         id: u64,
@@ -90,6 +97,10 @@ pub enum Happened {
     },
     /// [`Command::List`].
     ListHeld { id: u64, session: Option<u32> },
+    /// [`Command::Toggle`] with [`WhichRule::Number`].
+    Toggle { id: u64, rule: u16, enabled: bool },
+    /// [`Command::Toggle`] with [`WhichRule::Name`].
+    ToggleNamed { id: u64, rule: Box<str>, enabled: bool },
     /// [`Command::Resync`].
     Resync { id: u64, session: u32 },
     /// [`Input::Shutdown`].
@@ -179,8 +190,12 @@ impl Happened {
                 error,
             },
             Self::Timeout => Input::Timeout,
-            Self::Program { source } => {
-                let program = source.as_deref().map(compile).transpose()?;
+            Self::Program { source, faults } => {
+                let mut program = source.as_deref().map(compile).transpose()?;
+                if let (Some(program), Some(faults)) = (&mut program, faults) {
+                    let decisions: Result<Vec<_>, _> = faults.iter().map(DecisionLine::decision).collect();
+                    *program = program.repeating(&decisions?)?;
+                }
                 Input::Program(program.map(Arc::new))
             }
             Self::Shutdown { reason } => Input::Shutdown { reason: &reason.0 },
@@ -190,6 +205,8 @@ impl Happened {
             | Self::DropHeld { .. }
             | Self::EditHeld { .. }
             | Self::ListHeld { .. }
+            | Self::Toggle { .. }
+            | Self::ToggleNamed { .. }
             | Self::Resync { .. }
             | Self::Close { .. } => {
                 let (id, command) = self.command().ok_or("not a command")?;
@@ -199,6 +216,7 @@ impl Happened {
     }
 
     fn command(&self) -> Option<(CommandId, Command)> {
+        let toggle = |rule, enabled| Command::Toggle { rule, enabled };
         let release = |session: u32, held| Command::Release {
             session: SessionId(session),
             held,
@@ -262,6 +280,8 @@ impl Happened {
                     session: session.map(SessionId),
                 },
             ),
+            Self::Toggle { id, rule, enabled } => (id, toggle(WhichRule::Number(RuleId(*rule)), *enabled)),
+            Self::ToggleNamed { id, rule, enabled } => (id, toggle(WhichRule::Name(rule.clone()), *enabled)),
             Self::Resync { id, session } => (
                 id,
                 Command::Resync {
@@ -292,7 +312,13 @@ impl Happened {
             Self::UpstreamFailed { error, .. }
             | Self::ListenerFailed { error, .. }
             | Self::Unreachable { error, .. } => error.len(),
-            Self::Program { source } => source.as_deref().map_or(0, str::len),
+            Self::Program { source, faults } => {
+                let faults = faults
+                    .as_ref()
+                    .map_or(0, |faults| faults.len() * size_of::<DecisionLine>());
+                source.as_deref().map_or(0, str::len) + faults
+            }
+            Self::ToggleNamed { rule, .. } => rule.len(),
             Self::Inject { data, .. } | Self::EditHeld { data, .. } => data.0.len(),
             Self::Shutdown { reason } | Self::Close { reason, .. } => reason.0.len(),
             Self::UpstreamOpened { .. }
@@ -302,6 +328,7 @@ impl Happened {
             | Self::ReleaseOne { .. }
             | Self::DropHeld { .. }
             | Self::ListHeld { .. }
+            | Self::Toggle { .. }
             | Self::Resync { .. } => 0,
         }
     }
@@ -346,6 +373,10 @@ impl From<&Input<'_>> for Happened {
             Input::Timeout => Self::Timeout,
             Input::Program(program) => Self::Program {
                 source: program.as_ref().map(|program| program.source().into()),
+                faults: program
+                    .as_ref()
+                    .and_then(|program| program.faults())
+                    .map(|faults| faults.iter().map(DecisionLine::new).collect()),
             },
             Input::Command { id, command } => Self::of_command(*id, command),
             Input::Shutdown { reason } => Self::Shutdown {
@@ -387,6 +418,21 @@ impl Happened {
                 id,
                 session: session.map(|session| session.0),
             },
+            Command::Toggle { rule, enabled } => {
+                let enabled = *enabled;
+                match rule {
+                    WhichRule::Number(RuleId(rule)) => Self::Toggle {
+                        id,
+                        rule: *rule,
+                        enabled,
+                    },
+                    WhichRule::Name(rule) => Self::ToggleNamed {
+                        id,
+                        rule: rule.clone(),
+                        enabled,
+                    },
+                }
+            }
             Command::Resync { session } => Self::Resync {
                 id,
                 session: session.0,

@@ -133,7 +133,7 @@ fn happened() -> impl Strategy<Value = Happened> {
         (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::UpstreamFailed { upstream, error }),
         (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::Unreachable { upstream, error }),
         Just(Happened::Timeout),
-        option::of(Just(RULES.into())).prop_map(|source| Happened::Program { source }),
+        option::of(Just(RULES.into())).prop_map(|source| Happened::Program { source, faults: None }),
         (any::<u64>(), any::<u32>(), dir, any::<bool>(), bytes()).prop_map(
             |(id, session, dir, vital, data)| {
                 Happened::Inject {
@@ -145,6 +145,16 @@ fn happened() -> impl Strategy<Value = Happened> {
                 }
             }
         ),
+        (any::<u64>(), any::<u16>(), any::<bool>()).prop_map(|(id, rule, enabled)| Happened::Toggle {
+            id,
+            rule,
+            enabled
+        }),
+        (any::<u64>(), error(), any::<bool>()).prop_map(|(id, rule, enabled)| Happened::ToggleNamed {
+            id,
+            rule,
+            enabled
+        }),
         (any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(id, session, key)| Happened::Release {
             id,
             session,

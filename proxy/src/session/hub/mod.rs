@@ -8,7 +8,7 @@ mod outside;
 mod sessions;
 mod stats;
 
-use teetap_rules::Report;
+use teetap_rules::{Decision, Report};
 use teetap_wire::{Code, Scratch, Side, is_connless};
 
 use self::{
@@ -18,8 +18,8 @@ use self::{
     sessions::{Owner, Sessions, Slot},
 };
 use super::{
-    Answer, ClientAddr, Command, Config, Input, ListenerId, Notice, Origin, Output, Route, SessionId, Time,
-    UpstreamId, Waiting, What,
+    Answer, ClientAddr, Command, Config, Held, Input, ListenerId, Notice, Origin, Output, Route, SessionId,
+    Time, UpstreamId, Waiting, What, WhichRule,
     datagram::readable,
     link::{Env, Link, Taken, Work},
     outbox::{Destination, Outbox},
@@ -153,6 +153,16 @@ impl Hub {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// Keeps the decisions of rules and link lines from now on, for [`Self::decisions`].
+    pub fn record_decisions(&mut self) {
+        self.env.shared.record();
+    }
+
+    /// Takes out the decisions since the last call; none unless they are kept.
+    pub fn decisions(&mut self) -> Vec<Decision> {
+        self.env.shared.decisions()
     }
 
     /// Returns the rules and link lines with their effects so far.
@@ -294,8 +304,10 @@ impl Hub {
             self.each_link(|link, env| link.close(*side, reason, env));
             return Ok(());
         }
-        if let Command::List { session: None } = command {
-            return Ok(());
+        match command {
+            Command::List { session: None } => return Ok(()),
+            Command::Toggle { rule, enabled } => return self.toggle(rule, *enabled),
+            _ => {}
         }
         let id = command.session().unwrap_or(SessionId(0));
         let result = self.with_link(id, |link, _, env| match command {
@@ -303,7 +315,7 @@ impl Hub {
             Command::Release { held, .. } => link.release(*held, env),
             Command::Drop { dir, held, .. } => link.drop_held(*dir, *held, env),
             Command::Edit { dir, held, data, .. } => link.edit_held(*dir, *held, data),
-            Command::List { .. } => Ok(()),
+            Command::List { .. } | Command::Toggle { .. } => Ok(()),
             Command::Resync { .. } => link.resync(env),
             Command::Close { .. } if link.is_closing() => Err("the session is closing already"),
             Command::Close { side, reason, .. } => {
@@ -312,6 +324,25 @@ impl Hub {
             }
         });
         result.unwrap_or(Err("there is no such session"))
+    }
+
+    /// Enables or disables a rule.
+    fn toggle(&mut self, which: &WhichRule, enabled: bool) -> Result<(), &'static str> {
+        const WHY: &str = "there is no such rule";
+        let program = self.env.program.clone().ok_or(WHY)?;
+        let id = match which {
+            WhichRule::Number(id) => *id,
+            WhichRule::Name(name) => program.find(name).ok_or(WHY)?,
+        };
+        if !self.env.shared.enable(id, enabled) {
+            return Err(WHY);
+        }
+        if let Some(key) = program.hold_key(id).filter(|_| !enabled) {
+            self.each_link(|link, env| {
+                let _nothing_is_held = link.release(Held::Key(key), env);
+            });
+        }
+        Ok(())
     }
 
     /// Runs `act` on a session, then looks at what became of it.

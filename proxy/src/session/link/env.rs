@@ -36,8 +36,10 @@ impl Env {
             self.out.event(self.now, None, what);
         }
         let before = std::mem::take(&mut self.shared);
-        let share = |program: &Arc<Program>| program.share(before);
-        self.shared = program.as_ref().map(share).unwrap_or_default();
+        self.shared = match &program {
+            Some(program) => program.share(before),
+            None => before.cleared(),
+        };
         self.program = program;
         let needs = |program: &&Arc<Program>| program.browses() || program.controls();
         let before = self.outside.take();

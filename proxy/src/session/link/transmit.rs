@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use teetap_rules::Hit;
 use teetap_wire::{Dir, Proto, Side};
 
 use super::{Env, Link};
@@ -25,13 +26,14 @@ impl Link {
             env.out.send(destination, write);
             return;
         }
-        let seven = self.leg(to).proto == Proto::V7;
+        let (session, seven) = (self.id().0, self.leg(to).proto == Proto::V7);
         let lane = self.lane(to);
         let dir = Dir::from_sender(to.other());
         let shared = &mut env.shared;
+        let hit = Hit { at: now.0, session };
         env.out.keep(write, |bytes| {
             let transits = lane.take(now, bytes, seven, once);
-            shared.count_impacts(dir, lane.impacts());
+            shared.count_impacts(hit, (dir, lane.ordinal()), lane.impacts());
             transits
         });
         if lane.has_filled() {

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use teetap_kit::codec::{NO_TOKEN, control, extended};
 use teetap_kit::link::MS;
 use teetap_proxy::session::{
-    Command, CommandId, Held, HeldId, Input as To, ListenerId, SessionId, UpstreamId,
+    Command, CommandId, Held, HeldId, Input as To, ListenerId, SessionId, UpstreamId, WhichRule,
 };
-use teetap_rules::Made;
+use teetap_rules::{Made, RuleId};
 use teetap_wire::{Dir, Side};
 
 use super::{Arena, CLIENTS, address, rules::Dice};
@@ -255,6 +255,10 @@ impl Arena {
                     },
                 }
             }
+            9 => Command::Toggle {
+                rule: WhichRule::Number(RuleId(u16::from(input.byte() % 8))),
+                enabled: side.is_some(),
+            },
             kind => Command::Inject {
                 session,
                 message: Made {

@@ -1,0 +1,86 @@
+//! The cost of rules for each message.
+//!
+//!     cargo bench -p teetap-bench --bench rules
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use teetap_rules::{Form, Message, Opening, PacketFacts, Program, Shared};
+use teetap_wire::def::{Datum, Registry};
+use teetap_wire::{Dir, Proto, Seq, identify};
+
+/// Conditions that name other messages than those that are sent, as most rules do.
+const RARE: [&str; 5] = [
+    "sv_vote_set",
+    "c2s and cl_emoticon.emoticon > 2",
+    "s2c and sv_kill_msg and not vital",
+    "rcon_cmd",
+    "sv_chat.message contains \"foo\"",
+];
+
+/// Returns this many rules.
+fn source(count: usize, conditions: &[&str]) -> String {
+    let rules = (0..count).map(|number| {
+        let condition = conditions.iter().cycle().nth(number).copied().unwrap_or_default();
+        format!("r{number}: drop when {condition} and t > {number}ms\n")
+    });
+    rules.collect()
+}
+
+#[expect(clippy::expect_used, reason = "the rules of a benchmark are right")]
+fn measure(c: &mut Criterion, name: &str, source: &str) {
+    let registry = Registry::builtin();
+    let (program, _) = Program::compile(source, registry).expect("rules");
+    let mut shared = program.share(Shared::default());
+    let opening = Opening {
+        seed: 1,
+        session: 1,
+        at: 0,
+        is_new: true,
+    };
+    let mut state = program.open(opening, None);
+    let def = registry.named(Proto::V7, None, "input").next().expect("input");
+    let mut data = Vec::new();
+    def.encode(&Datum::Group(Vec::new()), &mut data).expect("fields");
+    let message = Message {
+        session: 1,
+        dir: Dir::C2s,
+        proto: Proto::V7,
+        form: Form::Chunk,
+        vital: false,
+        seq: None,
+        resend: false,
+        id: identify(&data).map(|(id, _)| id),
+        data: &data,
+        packet: PacketFacts {
+            size: 60,
+            ack: Seq::ZERO,
+            chunks: 1,
+            compressed: false,
+            notes: &[],
+        },
+        at: 1_000_000,
+    };
+    c.bench_function(name, |b| {
+        b.iter(|| black_box(state.decide(black_box(&message), &mut shared)));
+    });
+}
+
+fn rules(c: &mut Criterion) {
+    for count in [1, 20, 50] {
+        measure(
+            c,
+            &format!("{count} rules about other messages"),
+            &source(count, &RARE),
+        );
+        let here = ["input.direction == 7"];
+        measure(
+            c,
+            &format!("{count} rules about the message"),
+            &source(count, &here),
+        );
+    }
+}
+
+criterion_group!(benches, rules);
+criterion_main!(benches);

@@ -1,0 +1,262 @@
+//! The lines of a journal.
+//!
+//! Law: the names here are the format.
+
+use serde::{Deserialize, Serialize};
+use teetap_rules::{By, Decision, Drawn, impair::Impact, impair::Lost};
+use teetap_wire::Dir;
+
+use crate::words::Word;
+
+/// The version of the format.
+pub const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The version of the format.
+    pub journal: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The text of the rules.
+    pub rules: String,
+}
+
+/// The last line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// `complete`, or the reason why the journal ends before the run.
+    pub end: String,
+    /// The number of decisions in it.
+    pub decisions: u64,
+}
+
+/// A line between the first and the last one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Line {
+    /// A decision.
+    Decision(DecisionLine),
+    /// Other rules were set.
+    Rules(RulesLine),
+}
+
+/// Rules that were set while the run went on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RulesLine {
+    /// Seconds since the start.
+    pub t: f64,
+    /// The text of the rules; `None` for none.
+    pub rules: Option<String>,
+}
+
+/// A decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionLine {
+    /// Seconds since the start.
+    pub t: f64,
+    /// The number of the session.
+    pub session: u32,
+    /// The direction; missing for a rule that acts at times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dir: Option<Word<Dir>>,
+    /// The name of the rule, or its text; missing for a link line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Box<str>>,
+    /// The text of the link line; missing for a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Box<str>>,
+    /// The name of the message, of a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Box<str>>,
+    /// The number of the message, of a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordinal: Option<u64>,
+    /// The number of the datagram, of a link line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datagram: Option<u64>,
+    /// The actions in words. The other fields have what a repetition needs.
+    pub action: Box<str>,
+    /// The delays that were drawn, of a rule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay_us: Vec<u64>,
+    /// The bytes that each `corrupt` changed: offset and flipped bits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrupted: Vec<Vec<(u32, u8)>>,
+    /// The number of the copy, of a link line; missing for the datagram itself.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub copy: u8,
+    /// True for the duplicate that the line made.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub duplicate: bool,
+    /// The cause of a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Word<Lost>>,
+    /// The delay of a link line.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub delay_ns: u64,
+    /// True if the datagram overtook others.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub overtakes: bool,
+    /// The bit that a link line flipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flip: Option<u32>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl DecisionLine {
+    /// Returns the line of a decision.
+    #[must_use]
+    pub fn new(decision: &Decision) -> Self {
+        let Decision { at, session, dir, by } = decision;
+        let mut line = Self {
+            t: seconds(*at),
+            session: *session,
+            dir: dir.map(Word),
+            rule: None,
+            link: None,
+            message: None,
+            ordinal: None,
+            datagram: None,
+            action: Box::default(),
+            delay_us: Vec::new(),
+            corrupted: Vec::new(),
+            copy: 0,
+            duplicate: false,
+            lost: None,
+            delay_ns: 0,
+            overtakes: false,
+            flip: None,
+        };
+        match by {
+            By::Rule {
+                rule,
+                message,
+                ordinal,
+                actions,
+                drawn,
+            } => {
+                line.rule = Some(rule.clone());
+                line.message = Some(message.clone());
+                line.ordinal = Some(*ordinal);
+                line.action.clone_from(actions);
+                line.delay_us.clone_from(&drawn.delays);
+                line.corrupted.clone_from(&drawn.corrupted);
+            }
+            By::Link {
+                line: text,
+                datagram,
+                impact,
+            } => {
+                line.link = Some(text.clone());
+                line.datagram = Some(*datagram);
+                line.action = words(impact).into();
+                line.copy = impact.copy;
+                line.duplicate = impact.duplicate;
+                line.lost = impact.lost.map(Word);
+                line.delay_ns = impact.delay;
+                line.overtakes = impact.overtakes;
+                line.flip = impact.flip;
+            }
+        }
+        line
+    }
+
+    /// Returns the decision.
+    ///
+    /// # Errors
+    /// The line is neither of a rule nor of a link line.
+    pub fn decision(&self) -> Result<Decision, &'static str> {
+        let by = match (self, &self.rule, &self.link) {
+            (
+                Self {
+                    message: Some(message),
+                    ordinal: Some(ordinal),
+                    datagram: None,
+                    ..
+                },
+                Some(rule),
+                None,
+            ) => By::Rule {
+                rule: rule.clone(),
+                message: message.clone(),
+                ordinal: *ordinal,
+                actions: self.action.clone(),
+                drawn: Drawn {
+                    delays: self.delay_us.clone(),
+                    corrupted: self.corrupted.clone(),
+                },
+            },
+            (
+                Self {
+                    datagram: Some(datagram),
+                    message: None,
+                    ordinal: None,
+                    dir: Some(_),
+                    ..
+                },
+                None,
+                Some(link),
+            ) => By::Link {
+                line: link.clone(),
+                datagram: *datagram,
+                impact: Impact {
+                    copy: self.copy,
+                    duplicate: self.duplicate,
+                    lost: self.lost.map(|lost| lost.0),
+                    delay: self.delay_ns,
+                    overtakes: self.overtakes,
+                    flip: self.flip,
+                    ..Impact::default()
+                },
+            },
+            _ => return Err("neither of a rule nor of a link line"),
+        };
+        Ok(Decision {
+            at: micros(self.t),
+            session: self.session,
+            dir: self.dir.map(|dir| dir.0),
+            by,
+        })
+    }
+}
+
+/// Returns the effect of a link line in the words of rules.
+fn words(impact: &Impact) -> String {
+    let words = [
+        (impact.lost.is_some(), "lose"),
+        (impact.duplicate, "dup"),
+        (impact.overtakes, "reorder"),
+        (impact.flip.is_some(), "corrupt"),
+        (impact.delay > 0 && impact.lost.is_none(), "delay"),
+    ];
+    let words = words.iter().filter(|(is_there, _)| *is_there);
+    words.map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns microseconds as seconds.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "exact below 2^53 microseconds, 285 years"
+)]
+pub(super) fn seconds(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates"
+)]
+fn micros(seconds: f64) -> u64 {
+    (seconds * 1e6).round() as u64
+}

@@ -1,0 +1,30 @@
+//! The journal: the decisions of rules and link lines that are faults or changes, so that another run can repeat them.
+//!
+//! # The file
+//!
+//! JSON lines, version [`VERSION`]. The first line is the [`Header`] with the seed and the text of the rules, the last one is
+//! an [`End`]. Each line between them is a decision, or the text of rules that were set later.
+//!
+//! ```text
+//! {"journal":1,"version":"0.1.0","seed":7,"rules":"slow: delay 80ms..120ms when input\nlink s2c loss 5%\n"}
+//! {"t":1.204,"session":1,"dir":"c2s","rule":"slow","message":"input","ordinal":61,"action":"delay 80ms..120ms","delay_us":[93123]}
+//! {"t":1.209,"session":1,"dir":"s2c","link":"link s2c loss 5%","datagram":80,"action":"lose","lost":"loss"}
+//! {"end":"complete","decisions":2}
+//! ```
+//!
+//! # Its law
+//!
+//! The data thread never waits for the journal: it puts decisions into a queue, and a thread of its own encodes and writes
+//! them. The same seed and the same inputs make the same journal.
+
+mod line;
+mod reader;
+mod writer;
+
+pub use line::{DecisionLine, End, Header, Line, RulesLine, VERSION};
+pub use reader::{Journal, JournalError};
+pub use writer::{Faults, Target, TargetError};
+pub(super) use writer::{Scribe, Writing, start};
+
+#[cfg(test)]
+mod tests;

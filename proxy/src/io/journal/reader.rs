@@ -1,0 +1,142 @@
+//! Reading a journal.
+//!
+//! Law: a journal is read as a whole or refused with the line that is wrong.
+
+use std::{fs, path::Path};
+
+use teetap_rules::Decision;
+
+use super::line::{DecisionLine, End, Header, Line, RulesLine, VERSION};
+
+/// The maximum size of a file in bytes.
+const MAX_FILE: u64 = 1 << 30;
+
+/// The contents of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    /// The first line.
+    pub header: Header,
+    /// The decisions in their order.
+    pub decisions: Vec<Decision>,
+}
+
+/// A file that cannot be read as a journal.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum JournalError {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Read(String),
+    /// The file is empty.
+    #[error("the file is empty")]
+    Empty,
+    /// The first line is not that of a journal.
+    #[error("it is not a journal of teetap: {0}")]
+    Foreign(String),
+    /// The journal is of a later version.
+    #[error("it has version {0} of the format; this program reads version {VERSION}")]
+    Version(u32),
+    /// A line is wrong.
+    #[error("line {line} is damaged: {why}")]
+    Damaged {
+        /// The number of the line, from 1.
+        line: usize,
+        /// The cause.
+        why: String,
+    },
+    /// The rules of the run changed while it went on.
+    #[error("the rules changed {0:.3} s after the start, so its decisions are not those of one program")]
+    RulesChanged(f64),
+}
+
+impl Journal {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// See [`JournalError`].
+    pub fn read(path: &Path) -> Result<Self, JournalError> {
+        let failed = |error: std::io::Error| JournalError::Read(error.to_string());
+        if fs::metadata(path).map_err(failed)?.len() > MAX_FILE {
+            return Err(JournalError::Read(format!("larger than {} MiB", MAX_FILE >> 20)));
+        }
+        Self::parse(&fs::read(path).map_err(failed)?)
+    }
+
+    /// Reads the bytes of a file.
+    ///
+    /// # Errors
+    /// See [`JournalError`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
+        if bytes.is_empty() {
+            return Err(JournalError::Empty);
+        }
+        let mut lines = (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n'));
+        let (_, first) = lines.next().ok_or(JournalError::Empty)?;
+        let header = header(first)?;
+        let mut journal = Self {
+            header,
+            decisions: Vec::new(),
+        };
+        let mut is_ended = false;
+        for (line, text) in lines {
+            let damaged = |why: String| JournalError::Damaged { line, why };
+            if is_ended {
+                return Err(damaged("it stands after the end".to_owned()));
+            }
+            if !text.ends_with(b"\n") {
+                return Err(damaged("it is cut off".to_owned()));
+            }
+            if let Ok(end) = serde_json::from_slice::<End>(text) {
+                if end.decisions != journal.decisions.len() as u64 {
+                    let (found, wanted) = (journal.decisions.len(), end.decisions);
+                    return Err(damaged(format!("{found} decisions are before it, not {wanted}")));
+                }
+                is_ended = true;
+            } else if let Ok(RulesLine { t, .. }) = serde_json::from_slice(text) {
+                return Err(JournalError::RulesChanged(t));
+            } else {
+                let decision: DecisionLine =
+                    serde_json::from_slice(text).map_err(|error| damaged(error.to_string()))?;
+                let decision = decision.decision().map_err(|why| damaged(why.to_owned()))?;
+                journal.decisions.push(decision);
+            }
+        }
+        Ok(journal)
+    }
+
+    /// Returns a journal with the same header and some of the decisions, as the bytes of a file.
+    #[must_use]
+    pub fn with<'d>(&self, decisions: impl IntoIterator<Item = &'d Decision>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut count = 0;
+        push(&mut bytes, &self.header);
+        for decision in decisions {
+            push(&mut bytes, &Line::Decision(DecisionLine::new(decision)));
+            count += 1;
+        }
+        let end = "complete".to_owned();
+        let decisions = count;
+        push(&mut bytes, &End { end, decisions });
+        bytes
+    }
+}
+
+fn header(line: &[u8]) -> Result<Header, JournalError> {
+    /// The version, whatever else stands in the line.
+    #[derive(serde::Deserialize)]
+    struct Version {
+        journal: u32,
+    }
+    let foreign = |error: serde_json::Error| JournalError::Foreign(error.to_string());
+    let Version { journal } = serde_json::from_slice(line).map_err(foreign)?;
+    if journal != VERSION {
+        return Err(JournalError::Version(journal));
+    }
+    serde_json::from_slice(line).map_err(foreign)
+}
+
+fn push(bytes: &mut Vec<u8>, line: &impl serde::Serialize) {
+    // No type here can fail to serialise into memory.
+    if serde_json::to_writer(&mut *bytes, line).is_ok() {
+        bytes.push(b'\n');
+    }
+}

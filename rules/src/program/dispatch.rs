@@ -1,0 +1,219 @@
+//! The rules that a message visits.
+//!
+//! Law: a rule that a message does not visit would neither act on it nor remember anything of it. So a rule costs nothing
+//! for messages that it is not about.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use teetap_wire::def::{Class, Def, Registry};
+use teetap_wire::{Dir, Proto};
+
+use super::compile::Rule;
+use crate::eval::{Key, Subject};
+
+/// The rules for each message, by protocol and direction. A table is made when the first message needs it.
+#[derive(Debug, Default)]
+pub(super) struct Dispatch {
+    tables: [[OnceLock<Table>; 2]; Proto::ALL.len()],
+    /// Rules that every message visits.
+    #[cfg(test)]
+    pub(super) every: Option<Box<[u16]>>,
+}
+
+/// The rules for each message of one direction.
+#[derive(Debug)]
+struct Table {
+    /// The index of a list for each message with a definition, sorted.
+    known: Vec<(Key, usize)>,
+    /// The same for messages without one, by class.
+    unknown: [usize; Class::ALL.len()],
+    /// Lists of rules in their order; none stands twice.
+    lists: Vec<Box<[u16]>>,
+}
+
+impl Dispatch {
+    /// Returns the rules that a message visits, in their order.
+    pub(super) fn visited(
+        &self,
+        (rules, registry): (&[Rule], &'static Registry),
+        (proto, dir): (Proto, Dir),
+        subject: &Subject<'_>,
+    ) -> &[u16] {
+        #[cfg(test)]
+        if let Some(every) = &self.every {
+            return every;
+        }
+        let tables = self.tables.get(proto as usize);
+        let Some(table) = tables.and_then(|tables| tables.get(dir as usize)) else {
+            return &[];
+        };
+        let table = table.get_or_init(|| Table::new(rules, registry, proto, dir));
+        table.list(proto, subject)
+    }
+}
+
+impl Table {
+    fn new(rules: &[Rule], registry: &'static Registry, proto: Proto, dir: Dir) -> Self {
+        let mut lists: BTreeMap<Box<[u16]>, usize> = BTreeMap::new();
+        let mut list = |class, def: Option<&Def>| {
+            let visited = (0..)
+                .zip(rules)
+                .filter(|(_, rule)| rule.concerns(proto, dir, class, def));
+            let visited: Box<[u16]> = visited.map(|(at, _)| at).collect();
+            let next = lists.len();
+            *lists.entry(visited).or_insert(next)
+        };
+        let defs = registry.defs(proto.into());
+        let mut known: Vec<_> = defs
+            .map(|def| (Key::new(proto.into(), def), list(def.class, Some(def))))
+            .collect();
+        known.sort_unstable();
+        let unknown = Class::ALL.map(|class| list(class, None));
+        let mut lists: Vec<_> = lists.into_iter().collect();
+        lists.sort_unstable_by_key(|(_, at)| *at);
+        Self {
+            known,
+            unknown,
+            lists: lists.into_iter().map(|(list, _)| list).collect(),
+        }
+    }
+
+    fn list(&self, proto: Proto, subject: &Subject<'_>) -> &[u16] {
+        let of_known = |def| {
+            let key = Key::new(proto.into(), def);
+            let at = self.known.binary_search_by_key(&key, |(known, _)| *known).ok()?;
+            self.known.get(at).map(|(_, list)| *list)
+        };
+        let at = match subject.def {
+            Some(def) => of_known(def),
+            None => self.unknown.get(subject.class as usize).copied(),
+        };
+        at.and_then(|at| self.lists.get(at)).map_or(&[], |list| list)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
+mod tests {
+    use std::sync::Arc;
+
+    use teetap_wire::def::{Datum, Registry};
+    use teetap_wire::{Seq, identify};
+
+    use super::*;
+    use crate::dice::{Dice, Key as DiceKey};
+    use crate::program::compile::compile;
+    use crate::program::{Logic as _, Opening, Shared};
+    use crate::verdict::{Form, Message, PacketFacts};
+
+    /// Conditions with memory of all kinds.
+    const RULES: &str = "\
+        drop when cl_say chance 30%\n\
+        mark when count(cl_say) > 3 and sv_chat\n\
+        mark when seen(sv_motd) and c2s every 2\n\
+        mark when not cl_say skip 5\n\
+        dup when s2c and last(cl_say).team == 0\n\
+        mark when vital after sv_chat until count(sv_motd) > 4\n\
+        hold until sv_motd max 1s when cl_emoticon\n\
+        mark when unknown\n\
+        mark when sys.77 or game.3\n\
+        mark when since(sv_chat) > 1s and n > 2\n\
+        swap when any_snap or sv_chat\n\
+        mark when \"o\" or /b+/";
+
+    #[test]
+    fn only_rules_that_a_message_concerns_are_visited_and_nothing_else_changes() {
+        let registry = Registry::builtin();
+        let compiled = || compile(RULES, registry).unwrap().0;
+        let (picky, mut other) = (compiled(), compiled());
+        other.dispatch.every = Some((0..12).collect());
+        let mut states = [picky, other].map(|rules| {
+            let rules = Arc::new(rules);
+            let shared = rules.share(Shared::default());
+            let opening = Opening {
+                seed: 3,
+                session: 1,
+                at: 0,
+                is_new: true,
+            };
+            (rules.open(opening, None), shared)
+        });
+        let names = [
+            "cl_say",
+            "sv_chat",
+            "sv_motd",
+            "cl_emoticon",
+            "cl_kill",
+            "input",
+            "snap_empty",
+            "ready",
+        ];
+        let mut verdicts = 0;
+        for ordinal in 0..3000 {
+            let mut dice = Dice::new(DiceKey {
+                seed: 5,
+                rule: 0,
+                session: 0,
+                dir: Dir::C2s,
+                name: 0,
+                ordinal,
+            });
+            let [pick, way, vital] = [names.len() as u64 + 2, 10, 2].map(|end| dice.below(end));
+            let name = usize::try_from(pick).ok().and_then(|pick| names.get(pick));
+            let def = name.and_then(|name| registry.named(Proto::Ddnet, None, name).next());
+            let mut data = vec![0x99, 0x02, 0x01];
+            let mut dir = Dir::C2s;
+            if let Some(def) = def {
+                data.clear();
+                def.encode(&Datum::Group(Vec::new()), &mut data).unwrap();
+                if !def.way.allows(dir) || way == 0 {
+                    dir = dir.reverse();
+                }
+            }
+            let message = Message {
+                session: 1,
+                dir,
+                proto: Proto::Ddnet,
+                form: Form::Chunk,
+                vital: vital == 0,
+                seq: (vital == 0).then_some(Seq::new(7)),
+                resend: false,
+                id: identify(&data).map(|(id, _)| id),
+                data: &data,
+                packet: PacketFacts {
+                    size: 60,
+                    ack: Seq::ZERO,
+                    chunks: 1,
+                    compressed: false,
+                    notes: &[],
+                },
+                at: ordinal * 150_000,
+            };
+            let [one, all] = states
+                .each_mut()
+                .map(|(state, shared)| (state.decide(&message, shared), state.effects()));
+            assert_eq!(one, all, "{ordinal}: {name:?}");
+            verdicts += usize::from(!one.0.rules.is_empty());
+        }
+        assert!(verdicts > 1000, "{verdicts}");
+    }
+
+    #[test]
+    fn a_message_visits_few_rules() {
+        let registry = Registry::builtin();
+        let rules = compile(RULES, registry).unwrap().0;
+        let visited = |dir, name: &str| {
+            let def = registry.named(Proto::V7, None, name).next().unwrap();
+            let subject = Subject {
+                class: def.class,
+                id: crate::eval::Identity::Other,
+                def: Some(def),
+            };
+            let all = (&*rules.rules, registry);
+            rules.dispatch.visited(all, (Proto::V7, dir), &subject).to_vec()
+        };
+        assert_eq!(visited(Dir::C2s, "cl_kill"), [2, 3, 5, 9]);
+        assert_eq!(visited(Dir::S2c, "sv_motd"), [2, 3, 4, 5, 6, 9, 11]);
+    }
+}

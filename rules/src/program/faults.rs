@@ -1,0 +1,159 @@
+//! Decisions as values: written down in one run, and made again in another one.
+//!
+//! Law: a program with faults acts on the messages and datagrams of its faults and on no others, whatever its conditions and
+//! draws would decide. Rules without faults, such as those that only log, are not changed by it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use teetap_wire::Dir;
+
+use super::Program;
+use crate::dice::hash;
+use crate::impair::{Impact, LineFaults};
+use crate::verdict::RuleId;
+
+/// The message of a decision that a timer makes.
+pub(super) const TIMER: &str = "timer";
+
+/// A decision of a rule or a link line that is a fault or a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Microseconds since the start of the run.
+    pub at: u64,
+    /// The number of the session.
+    pub session: u32,
+    /// The direction; `None` for a rule that acts at times.
+    pub dir: Option<Dir>,
+    /// The maker of the decision, and its subject.
+    pub by: By,
+}
+
+/// The maker of a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A rule.
+    Rule {
+        /// The name of the rule, or its text.
+        rule: Box<str>,
+        /// The name of the message, or its class if it has no definition.
+        message: Box<str>,
+        /// The number of messages with this name in this direction of the session that the rule may be about.
+        ordinal: u64,
+        /// The actions as text.
+        actions: Box<str>,
+        /// The values that were drawn.
+        drawn: Drawn,
+    },
+    /// A link line.
+    Link {
+        /// The text of the line.
+        line: Box<str>,
+        /// The number of the datagram in this direction of the session.
+        datagram: u64,
+        /// The effect.
+        impact: Impact,
+    },
+}
+
+/// The values that the actions of a rule drew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// The time of each delay in microseconds.
+    pub delays: Vec<u64>,
+    /// The bytes that each `corrupt` changed: offset and flipped bits.
+    pub corrupted: Vec<Vec<(u32, u8)>>,
+}
+
+/// The place of a decision: session, direction, hash of the name of the message, ordinal.
+type Place = (u32, Option<u8>, u64, u64);
+
+/// The decisions that a program makes instead of its own.
+#[derive(Debug)]
+pub(super) struct Faults {
+    rules: Vec<BTreeMap<Place, Drawn>>,
+    lines: Vec<Arc<LineFaults>>,
+    list: Arc<[Decision]>,
+}
+
+impl Faults {
+    /// Returns the values for a rule that acts on a message; `None` if it does not act on it.
+    pub(super) fn of_rule(
+        &self,
+        RuleId(rule): RuleId,
+        session: u32,
+        dir: Option<Dir>,
+        (name, ordinal): (u64, u64),
+    ) -> Option<&Drawn> {
+        let faults = self.rules.get(usize::from(rule))?;
+        faults.get(&(session, dir.map(|dir| dir as u8), name, ordinal))
+    }
+
+    /// Returns the effects of each line.
+    pub(super) fn lines(&self) -> &[Arc<LineFaults>] {
+        &self.lines
+    }
+
+    fn new(decisions: &[Decision], rules: &[RuleIdentity], lines: &[&str]) -> Result<Self, String> {
+        let mut of_rules = vec![BTreeMap::new(); rules.len()];
+        let mut of_lines: Vec<LineFaults> = lines.iter().map(|_| LineFaults::default()).collect();
+        for decision in decisions {
+            let dir = decision.dir.map(|dir| dir as u8);
+            match &decision.by {
+                By::Rule {
+                    rule,
+                    message,
+                    ordinal,
+                    drawn,
+                    ..
+                } => {
+                    let at = rules.iter().position(|known| known == rule);
+                    let faults = at.and_then(|at| of_rules.get_mut(at));
+                    let faults = faults.ok_or_else(|| format!("no rule is called `{rule}`"))?;
+                    let place = (decision.session, dir, hash(message), *ordinal);
+                    faults.insert(place, drawn.clone());
+                }
+                By::Link {
+                    line,
+                    datagram,
+                    impact,
+                } => {
+                    let at = lines.iter().position(|known| *known == &**line);
+                    let faults = at.and_then(|at| of_lines.get_mut(at));
+                    let faults = faults.ok_or_else(|| format!("no link line is `{line}`"))?;
+                    let dir = decision.dir.ok_or("a link line acts in a direction")?;
+                    faults.insert((decision.session, dir, *datagram), impact.clone());
+                }
+            }
+        }
+        Ok(Self {
+            rules: of_rules,
+            lines: of_lines.into_iter().map(Arc::new).collect(),
+            list: decisions.into(),
+        })
+    }
+}
+
+/// The name of a rule, or its text.
+type RuleIdentity = Box<str>;
+
+impl Program {
+    /// Returns the same program with the decisions of another run instead of its own.
+    ///
+    /// # Errors
+    /// A decision is of a rule or link line that the program does not have.
+    pub fn repeating(&self, decisions: &[Decision]) -> Result<Self, String> {
+        let links = self.logic.links();
+        let lines: Vec<&str> = links.into_iter().flat_map(|links| links.identities()).collect();
+        Ok(Self {
+            faults: Some(Arc::new(Faults::new(decisions, &self.names(), &lines)?)),
+            ..self.clone()
+        })
+    }
+
+    /// Returns the decisions that the program makes instead of its own; `None` if it makes its own.
+    #[must_use]
+    pub fn faults(&self) -> Option<&[Decision]> {
+        self.faults.as_ref().map(|faults| &*faults.list)
+    }
+}

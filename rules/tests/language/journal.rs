@@ -1,0 +1,168 @@
+//! Decisions that another run makes again, and rules that are switched off.
+
+use teetap_rules::impair::Sent;
+use teetap_rules::{By, Decision, Opening, Program, RuleId, Shared, Verdict};
+use teetap_wire::Dir;
+use teetap_wire::def::Datum;
+
+use crate::stage::{OPENING, first_copy, message, program, say};
+
+/// Rules of all kinds that draw or count.
+const RULES: &str = "\
+a: drop when cl_say chance 20%
+delay 10ms..90ms when cl_say chance 30%
+corrupt 3 bits, corrupt 2 bytes when cl_say every 4
+swap when cl_say.message == \"x3\" or cl_say.message == \"x4\"
+dup 2 gap 5ms when s2c max 2 per 1s
+set sv_chat.message = \"new\" when sv_chat chance 50%
+lose 2 times when c2s first 2
+log \"{cl_say.message}\" when cl_say every 5
+reply sv_chat{message: \"y\"} when cl_say skip 30
+inject s2c sv_chat{message: \"tick\"} every 2s";
+
+fn messages() -> Vec<(Dir, Vec<u8>)> {
+    let chat = |number: u32| {
+        let text = Datum::Bytes(format!("s{number}").into());
+        (Dir::S2c, message("sv_chat", &[("message", text)]))
+    };
+    let enter = (Dir::C2s, message("enter_game", &[]));
+    let both = |number: u32| [say(&format!("x{}", number % 7)), chat(number)];
+    std::iter::once(enter).chain((0..60).flat_map(both)).collect()
+}
+
+/// Returns the verdicts of a session, what timers made, and the decisions.
+fn run(program: &Program, opening: Opening) -> (Vec<Verdict>, usize, Vec<Decision>) {
+    let mut shared = program.share(Shared::default());
+    shared.record();
+    let mut state = program.open(opening, None);
+    let mut verdicts = Vec::new();
+    let mut made = 0;
+    for (number, message) in (0..).zip(messages()) {
+        let at = opening.at + number * 200_000;
+        verdicts.push(state.decide(&first_copy(&message, at), &mut shared));
+        if state.deadline().is_some_and(|due| due <= at) {
+            made += state.on_time(at, &mut shared).len();
+        }
+    }
+    (verdicts, made, shared.decisions())
+}
+
+/// Another seed: without faults it decides otherwise.
+const OTHER: Opening = Opening { seed: 9, ..OPENING };
+
+#[test]
+fn a_program_makes_the_decisions_of_another_run() {
+    let program = program(RULES);
+    let (verdicts, made, decisions) = run(&program, OPENING);
+    assert!(decisions.len() > 60 && made > 4, "{} {made}", decisions.len());
+    assert_eq!(
+        run(&program, OPENING),
+        (verdicts.clone(), made, decisions.clone())
+    );
+    assert_ne!(run(&program, OTHER).0, verdicts);
+    let repeating = program.repeating(&decisions).unwrap();
+    assert_eq!(run(&repeating, OTHER), (verdicts, made, decisions.clone()));
+    // A rule that only logs makes none.
+    let of_log =
+        |decision: &Decision| matches!(&decision.by, By::Rule { rule, .. } if rule.starts_with("log"));
+    assert!(!decisions.iter().any(of_log));
+}
+
+#[test]
+fn fewer_decisions_are_fewer_faults() {
+    let program = program(RULES);
+    let (_, _, decisions) = run(&program, OPENING);
+    let none = program.repeating(&[]).unwrap();
+    let (verdicts, made, left) = run(&none, OPENING);
+    let logs = |verdict: &Verdict| verdict.rules == [RuleId(7)] || verdict.rules.is_empty();
+    assert!(verdicts.iter().all(logs) && made == 0 && left.is_empty());
+    for skip in [0, 1, decisions.len() / 2] {
+        let some: Vec<_> = decisions.iter().skip(skip).step_by(3).cloned().collect();
+        let repeating = program.repeating(&some).unwrap();
+        assert_eq!(run(&repeating, OTHER).2, some);
+    }
+}
+
+#[test]
+fn decisions_of_other_programs_are_refused() {
+    let (_, _, decisions) = run(&program("a: drop when cl_say"), OPENING);
+    let refused = |source: &str| program(source).repeating(&decisions).unwrap_err();
+    assert_eq!(refused("b: drop when cl_say"), "no rule is called `a`");
+    assert!(program("a: dup when c2s").repeating(&decisions).is_ok());
+}
+
+#[test]
+fn a_link_has_the_effects_of_another_run() {
+    let source = "link both delay 20ms jitter 15ms loss 20% dup 20%\n\
+                  link both corrupt 30% reorder 20% gap 2 delay 3ms rate 1mbit";
+    let program = program(source);
+    let run = |program: &Program, opening: Opening| {
+        let mut shared = program.share(Shared::default());
+        shared.record();
+        let mut channel = program.open_link(&opening, Dir::S2c, None).unwrap();
+        let mut copies = Vec::new();
+        for ordinal in 1..=500 {
+            let at = opening.at + ordinal * 2_000;
+            let sent = Sent {
+                at,
+                ordinal,
+                bytes: &[0x10; 90],
+                seven: true,
+                once: false,
+            };
+            copies.push(channel.pass(&sent).to_vec());
+            let session = opening.session;
+            shared.count_impacts(
+                teetap_rules::Hit { at, session },
+                (Dir::S2c, ordinal),
+                channel.impacts(),
+            );
+        }
+        (copies, shared.decisions())
+    };
+    let (copies, decisions) = run(&program, OPENING);
+    assert_ne!(run(&program, OTHER).0, copies);
+    let repeating = program.repeating(&decisions).unwrap();
+    assert_eq!(run(&repeating, OTHER), (copies, decisions));
+    let (copies, decisions) = run(&program.repeating(&[]).unwrap(), OPENING);
+    assert!(decisions.is_empty() && copies.iter().all(|copies| copies.len() == 1));
+}
+
+#[test]
+fn a_disabled_rule_does_nothing_and_shifts_no_other() {
+    let source = "a: drop when cl_say chance 30%\nb: dup when cl_say chance 30%\nc: mark when cl_say every 3";
+    let program = program(source);
+    let run = |off: &[u64]| -> Vec<Vec<RuleId>> {
+        let mut shared = program.share(Shared::default());
+        let mut state = program.open(OPENING, None);
+        let mut rules = Vec::new();
+        for number in 0..40 {
+            assert!(shared.enable(RuleId(0), !off.contains(&number)));
+            let message = say("x");
+            let verdict = state.decide(&first_copy(&message, OPENING.at + number), &mut shared);
+            rules.push(verdict.rules);
+        }
+        let hits = rules.iter().filter(|rules| rules.contains(&RuleId(0))).count();
+        let report = program.report(&shared);
+        assert_eq!(report.rules[0].hits.count, hits as u64);
+        assert_eq!(report.rules[0].is_enabled, !off.contains(&39));
+        rules
+    };
+    let of = |rules: &[Vec<RuleId>], id| -> Vec<bool> {
+        rules.iter().map(|rules| rules.contains(&RuleId(id))).collect()
+    };
+    let (on, off) = (run(&[]), run(&(10..20).collect::<Vec<_>>()));
+    let (first, second) = (of(&on, 0), of(&off, 0));
+    assert_eq!((&first[..10], &first[20..]), (&second[..10], &second[20..]));
+    assert!(first[10..20].contains(&true) && !second[10..20].contains(&true));
+    // `a` ends the search: the others act where it does not.
+    let without: Vec<u64> = (0..40).collect();
+    let alone = run(&without);
+    for (number, dropped) in second.iter().enumerate() {
+        assert!(*dropped || off[number] == alone[number], "{number}");
+    }
+    let mut shared = program.share(Shared::default());
+    assert!(!shared.enable(RuleId(3), true));
+    assert_eq!(program.find("b"), Some(RuleId(1)));
+    assert_eq!(program.find("mark when cl_say every 3"), None);
+}
