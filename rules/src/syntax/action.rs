@@ -195,7 +195,7 @@ impl Action {
     pub const fn is_fault(&self) -> bool {
         match self {
             Self::Pass => false,
-            Self::Close { .. } => true,
+            Self::Close { .. } | Self::Stall(_) => true,
             _ => !self.is_passive(),
         }
     }

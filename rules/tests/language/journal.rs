@@ -1,9 +1,9 @@
 //! Decisions that another run makes again, and rules that are switched off.
 
 use teetap_rules::impair::Sent;
-use teetap_rules::{By, Decision, Opening, Program, RuleId, Shared, Verdict};
-use teetap_wire::Dir;
+use teetap_rules::{By, Decision, Effect, Form, Message, Opening, Program, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
+use teetap_wire::{Dir, Side};
 
 use crate::stage::{OPENING, first_copy, message, program, say};
 
@@ -81,6 +81,74 @@ fn fewer_decisions_are_fewer_faults() {
         let repeating = program.repeating(&some).unwrap();
         assert_eq!(run(&repeating, OTHER).2, some);
     }
+}
+
+/// Rules on control messages of both legs, on messages outside the connection, and one that stalls.
+const OUTSIDE: &str = "\
+lose 2 times when ctrl.connect
+drop when leg == client and ctrl.keepalive chance 50%
+drop when leg == server chance 30%
+dup when connless.request_info chance 50%
+stall 1s when cl_say chance 50%";
+
+/// Returns the verdicts and effects of a session with messages of all forms, and the decisions.
+fn run_outside(program: &Program, opening: Opening) -> (Vec<Verdict>, Vec<Effect>, Vec<Decision>) {
+    let mut shared = program.share(Shared::default());
+    shared.record();
+    let mut state = program.open(opening, None);
+    let mut verdicts = Vec::new();
+    let (client, server) = (Form::Control(Side::Client), Form::Control(Side::Server));
+    let outside = [
+        (client, &b"\x01TKEN"[..]),
+        (server, b"\x01TKEN"),
+        (client, b"\x00"),
+        (server, b"\x00"),
+        (Form::Connless, b"\xff\xff\xff\xffgie3\x00"),
+    ];
+    for _ in 0..20 {
+        for (form, bytes) in outside {
+            let data = (Dir::C2s, bytes.to_vec());
+            let message = Message {
+                form,
+                vital: false,
+                seq: None,
+                id: None,
+                ..first_copy(&data, opening.at)
+            };
+            verdicts.push(state.decide(&message, &mut shared));
+        }
+        verdicts.push(state.decide(&first_copy(&say("x"), opening.at), &mut shared));
+    }
+    (verdicts, state.effects(), shared.decisions())
+}
+
+#[test]
+fn decisions_on_messages_of_all_forms_are_made_again() {
+    let program = program(OUTSIDE);
+    let (verdicts, effects, decisions) = run_outside(&program, OPENING);
+    let made = |wanted: &str| {
+        let of =
+            |decision: &&Decision| matches!(&decision.by, By::Rule { rule, .. } if rule.starts_with(wanted));
+        decisions.iter().filter(of).count()
+    };
+    // The copies that pass after the lost ones are not decisions.
+    assert_eq!(made("lose"), 2);
+    for rule in [
+        "drop when leg == client",
+        "drop when leg == server",
+        "dup",
+        "stall",
+    ] {
+        assert!((3..40).contains(&made(rule)), "{rule}: {}", made(rule));
+    }
+    assert_eq!(made("stall"), effects.len());
+    let other = run_outside(&program, OTHER);
+    assert!(other.0 != verdicts && other.1.len() != effects.len());
+    let repeating = program.repeating(&decisions).unwrap();
+    assert_eq!(run_outside(&repeating, OTHER), (verdicts, effects, decisions));
+    let (verdicts, effects, left) = run_outside(&program.repeating(&[]).unwrap(), OPENING);
+    assert!(verdicts.iter().all(|verdict| *verdict == Verdict::PASS));
+    assert!(effects.is_empty() && left.is_empty());
 }
 
 #[test]
