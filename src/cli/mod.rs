@@ -176,14 +176,6 @@ pub(crate) enum Command {
         #[arg(value_name = "HEX|FILE|-", required = true)]
         words: Vec<String>,
     },
-    /// Find the smallest set of faults with which a command still fails
-    ///
-    /// Runs the command again and again with parts of a journal. It fails if its exit code is not 0. The result is a journal,
-    /// for --faults-from.
-    Shrink {
-        #[command(flatten)]
-        options: ShrinkOptions,
-    },
     /// Check files of rules for errors
     ///
     /// Reads them as one program, as a run does, and prints every error and warning with its place. The exit code is 2
@@ -225,6 +217,14 @@ pub(crate) enum Command {
     /// The faults are lose, drop, dup, delay, swap and corrupt. A run without a fault is made first. The exit code is 1 if
     /// a client does not join although peers of its kind survive the fault.
     Torture(TortureOptions),
+    /// Find the smallest set of faults with which a command still fails
+    ///
+    /// Runs the command again and again with parts of a journal. It fails if its exit code is not 0. The result is a journal,
+    /// for --faults-from.
+    Shrink {
+        #[command(flatten)]
+        options: ShrinkOptions,
+    },
     /// Control a run that was started with --control
     ///
     /// Prints the answer. The exit code is 1 if the command is refused, and 3 if nothing listens on the socket.
@@ -254,7 +254,7 @@ pub(crate) enum Command {
 }
 
 /// The names of all commands.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "run",
     "demo",
     "replay",
@@ -266,6 +266,7 @@ const COMMANDS: [&str; 14] = [
     "check",
     "fmt",
     "torture",
+    "shrink",
     "ctl",
     "completions",
     "man",

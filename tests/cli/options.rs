@@ -75,6 +75,9 @@ const VALUES: &[(&str, &str)] = &[
     ("messages", "x"),
 ];
 
+/// Options of the commands that print recordings.
+const SHOWN: [&str; 6] = ["quiet", "verbose", "json", "until", "show-secrets", "messages"];
+
 #[test]
 fn each_command_takes_only_its_own_options() {
     let mirrored = OPTIONS
@@ -82,27 +85,14 @@ fn each_command_takes_only_its_own_options() {
         .map(|option| option.to_lowercase().replace('_', "-"));
     // TEETAP_LOG is the filter of the log.
     let all: Vec<String> = mirrored.chain(["log".to_owned()]).collect();
-    let shown = [
-        "quiet",
-        "verbose",
-        "json",
-        "filter",
-        "until",
-        "show-secrets",
-        "messages",
-    ];
     let cases: [(&str, Vec<&str>, &[&str]); 13] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
-        ("open", [&shown[..], &["from", "to"]].concat(), &["FILE"]),
         (
-            "grep",
-            [&shown[..], &SEARCHED[..]]
-                .concat()
-                .into_iter()
-                .filter(|word| *word != "filter")
-                .collect(),
-            &["c2s", "FILE"],
+            "open",
+            [&SHOWN[..], &["filter", "from", "to"]].concat(),
+            &["FILE"],
         ),
+        ("grep", [&SHOWN[..], &SEARCHED[..]].concat(), &["c2s", "FILE"]),
         (
             "scrub",
             vec!["output", "keep-unknown", "keep-text", "quiet", "messages"],

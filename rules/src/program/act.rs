@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use teetap_wire::Dir;
 
+use super::compile::Rule;
 use super::faults::Drawn;
+use super::progress::Progress;
 use crate::check::Deed;
 use crate::dice::Dice;
 use crate::eval::{Facts, Memory, Variables};
-use crate::filter::Filter;
 use crate::syntax::Action;
 use crate::verdict::{Effect, End, Fate, Message, Order, RuleId, Verdict};
 
@@ -19,16 +20,12 @@ const MAX_MARK: usize = 64;
 /// A rule that acts on a message.
 pub(super) struct Act<'a, F> {
     pub(super) id: RuleId,
-    /// The key of the messages that the rule holds.
-    pub(super) key: u64,
-    /// The name of the rule.
-    pub(super) name: &'a str,
+    pub(super) rule: &'a Rule,
     pub(super) message: &'a Message<'a>,
     pub(super) facts: &'a F,
     /// The length of the id before the fields, in bytes.
     pub(super) body: usize,
-    /// The condition, which knows the values of the actions.
-    pub(super) when: &'a Filter,
+    /// The memory of the condition, which knows the values of the actions.
     pub(super) memory: &'a Memory,
     /// Only if the rule makes random decisions.
     pub(super) dice: Option<Dice>,
@@ -52,6 +49,26 @@ pub(super) struct Done {
     pub(super) failed: Option<String>,
     /// The expectations that begin, by their index in the rule.
     pub(super) expects: Vec<usize>,
+}
+
+impl Done {
+    /// Begins the expectations, and reports what failed.
+    pub(super) fn follow_up(
+        self,
+        (id, rule, progress): (RuleId, &Rule, &mut Progress),
+        at: u64,
+        facts: &impl Facts,
+        effects: &mut Vec<Effect>,
+    ) {
+        if !self.expects.is_empty() {
+            progress.expect(rule, &self.expects, at, Some(&described(facts)));
+        }
+        let failed = self.failed.filter(|_| progress.may_remark(at));
+        effects.extend(failed.map(|why| Effect::Failed {
+            rule: id,
+            why: why.into(),
+        }));
+    }
 }
 
 impl<F: Facts> Act<'_, F> {
@@ -87,7 +104,14 @@ impl<F: Facts> Act<'_, F> {
                 self.effects.push(Effect::Log { rule: self.id, text });
             }
             Deed::Mark(id) => {
-                let name = || self.name.chars().take(MAX_MARK).collect::<String>().into();
+                let name = || {
+                    self.rule
+                        .identity
+                        .chars()
+                        .take(MAX_MARK)
+                        .collect::<String>()
+                        .into()
+                };
                 self.verdict.marks.push(id.clone().unwrap_or_else(name));
             }
             Deed::Var(at, name, value) => return self.var(*at, name, value),
@@ -118,7 +142,7 @@ impl<F: Facts> Act<'_, F> {
             Action::Hold { max, unordered, .. } => {
                 if self.verdict.fate == Fate::Pass && !self.releases {
                     let order = if unordered { Order::Free } else { Order::Kept };
-                    let key = self.key;
+                    let key = self.rule.hash;
                     self.verdict.fate = Fate::Hold { key, max, order };
                 }
             }
@@ -199,7 +223,7 @@ impl<F: Facts> Act<'_, F> {
 }
 
 /// Returns the direction and the name of a message.
-pub(super) fn described(facts: &impl Facts) -> (Dir, Box<str>) {
+fn described(facts: &impl Facts) -> (Dir, Box<str>) {
     let name = facts.subject().def.map_or("unknown", |def| &def.name);
     (facts.dir(), name.into())
 }

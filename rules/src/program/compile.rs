@@ -6,7 +6,6 @@ use std::time::Duration;
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto, Side};
 
-use super::dispatch::Dispatch;
 use super::expect::Expected;
 use super::faults::{By, Decision, Drawn};
 use super::lets::Lets;
@@ -26,7 +25,6 @@ use crate::verdict::Form;
 /// The rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
-    pub(super) dispatch: Dispatch,
     /// The protocols and directions in which a rule can match.
     pub(super) acts: Vec<(Proto, Dir)>,
     /// The same for rules that look at further copies.
@@ -283,7 +281,6 @@ impl Rules {
             controls: rules.iter().any(|rule| !rule.control.is_empty()),
             browses: rules.iter().any(|rule| !rule.connless.is_empty()),
             links,
-            dispatch: Dispatch::default(),
             registry,
             seed,
             variables,

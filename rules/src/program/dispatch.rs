@@ -4,7 +4,7 @@
 //! for messages that it is not about.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto};
@@ -15,10 +15,10 @@ use crate::eval::{Key, Subject};
 /// The rules for each message, by protocol and direction. A table is made when the first message needs it.
 #[derive(Debug, Default)]
 pub(super) struct Dispatch {
-    tables: [[OnceLock<Table>; 2]; Proto::ALL.len()],
+    tables: [[Option<Table>; 2]; Proto::ALL.len()],
     /// Rules that every message visits.
     #[cfg(test)]
-    pub(super) every: Option<Box<[u16]>>,
+    pub(super) every: Option<Arc<[u16]>>,
 }
 
 /// The rules for each message of one direction.
@@ -29,38 +29,36 @@ struct Table {
     /// The same for messages without one, by class.
     unknown: [usize; Class::ALL.len()],
     /// Lists of rules in their order; none stands twice.
-    lists: Vec<Box<[u16]>>,
+    lists: Vec<Arc<[u16]>>,
 }
 
 impl Dispatch {
     /// Returns the rules that a message visits, in their order.
     pub(super) fn visited(
-        &self,
+        &mut self,
         (rules, registry): (&[Rule], &'static Registry),
         (proto, dir): (Proto, Dir),
         subject: &Subject<'_>,
-    ) -> &[u16] {
+    ) -> Option<Arc<[u16]>> {
         #[cfg(test)]
         if let Some(every) = &self.every {
-            return every;
+            return Some(Arc::clone(every));
         }
-        let tables = self.tables.get(proto as usize);
-        let Some(table) = tables.and_then(|tables| tables.get(dir as usize)) else {
-            return &[];
-        };
-        let table = table.get_or_init(|| Table::new(rules, registry, proto, dir));
-        table.list(proto, subject)
+        let tables = self.tables.get_mut(proto as usize);
+        let table = tables.and_then(|tables| tables.get_mut(dir as usize))?;
+        let table = table.get_or_insert_with(|| Table::new(rules, registry, proto, dir));
+        table.list(proto, subject).cloned()
     }
 }
 
 impl Table {
     fn new(rules: &[Rule], registry: &'static Registry, proto: Proto, dir: Dir) -> Self {
-        let mut lists: BTreeMap<Box<[u16]>, usize> = BTreeMap::new();
+        let mut lists: BTreeMap<Arc<[u16]>, usize> = BTreeMap::new();
         let mut list = |class, def: Option<&Def>| {
             let visited = (0..)
                 .zip(rules)
                 .filter(|(_, rule)| rule.concerns(proto, dir, class, def));
-            let visited: Box<[u16]> = visited.map(|(at, _)| at).collect();
+            let visited: Arc<[u16]> = visited.map(|(at, _)| at).collect();
             let next = lists.len();
             *lists.entry(visited).or_insert(next)
         };
@@ -79,7 +77,7 @@ impl Table {
         }
     }
 
-    fn list(&self, proto: Proto, subject: &Subject<'_>) -> &[u16] {
+    fn list(&self, proto: Proto, subject: &Subject<'_>) -> Option<&Arc<[u16]>> {
         let of_known = |def| {
             let key = Key::new(proto.into(), def);
             let at = self.known.binary_search_by_key(&key, |(known, _)| *known).ok()?;
@@ -89,15 +87,13 @@ impl Table {
             Some(def) => of_known(def),
             None => self.unknown.get(subject.class as usize).copied(),
         };
-        at.and_then(|at| self.lists.get(at)).map_or(&[], |list| list)
+        self.lists.get(at?)
     }
 }
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 mod tests {
-    use std::sync::Arc;
-
     use teetap_wire::def::{Datum, Registry};
     use teetap_wire::{Seq, identify};
 
@@ -126,11 +122,11 @@ mod tests {
     fn only_rules_that_a_message_concerns_are_visited_and_nothing_else_changes() {
         let registry = Registry::builtin();
         let compiled = || compile(RULES, registry).unwrap().0;
-        let (picky, mut other) = (compiled(), compiled());
-        other.dispatch.every = Some((0..12).collect());
-        let mut states = [picky, other].map(|rules| {
-            let rules = Arc::new(rules);
-            let shared = rules.share(Shared::default());
+        let every: Arc<[u16]> = (0..12).collect();
+        let mut states = [None, Some(every)].map(|every| {
+            let rules = Arc::new(compiled());
+            let mut shared = rules.share(Shared::default());
+            shared.dispatch.every = every;
             let opening = Opening {
                 seed: 3,
                 session: 1,
@@ -203,7 +199,8 @@ mod tests {
     fn a_message_visits_few_rules() {
         let registry = Registry::builtin();
         let rules = compile(RULES, registry).unwrap().0;
-        let visited = |dir, name: &str| {
+        let mut dispatch = Dispatch::default();
+        let mut visited = |dir, name: &str| {
             let def = registry.named(Proto::V7, None, name).next().unwrap();
             let subject = Subject {
                 class: def.class,
@@ -211,7 +208,10 @@ mod tests {
                 def: Some(def),
             };
             let all = (&*rules.rules, registry);
-            rules.dispatch.visited(all, (Proto::V7, dir), &subject).to_vec()
+            dispatch
+                .visited(all, (Proto::V7, dir), &subject)
+                .unwrap()
+                .to_vec()
         };
         assert_eq!(visited(Dir::C2s, "cl_kill"), [2, 3, 5, 9]);
         assert_eq!(visited(Dir::S2c, "sv_motd"), [2, 3, 4, 5, 6, 9, 11]);

@@ -7,10 +7,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use teetap_wire::Dir;
-use teetap_wire::def::Class;
 
 use crate::dice::{Dice, Key, hash};
-use crate::eval::{self, Facts, Memory};
+use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
 use crate::syntax::{Every, Max};
 
@@ -246,7 +245,7 @@ impl Progress {
 
     /// Counts a further copy of a message. Returns the number of those with its name and direction.
     pub(super) fn count_copy(&mut self, facts: &impl Facts) -> u64 {
-        self.copied.count(Name::of(facts), facts.dir())
+        self.copied.count(name_hash(facts), facts.dir())
     }
 
     /// Counts a message that the rule may be about. Returns the number of those with its name and direction; 0 if no draw
@@ -263,7 +262,7 @@ impl Progress {
             && rule.takes(proto, dir, message.form)
             && rule.when.reach().message(proto, dir, &facts.subject());
         if is_subject {
-            self.ordinals.count(Name::of(facts), dir)
+            self.ordinals.count(name_hash(facts), dir)
         } else {
             0
         }
@@ -313,23 +312,7 @@ fn is_in_time(rule: &Rule, time: u64) -> bool {
     rule.limits.from.is_none_or(|from| from <= time) && rule.limits.to.is_none_or(|to| time < to)
 }
 
-/// The name of a message for draws. All messages of a class without a definition share one, because their sender
-/// chooses their ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Name {
-    Known(eval::Key),
-    Unknown(Class),
-}
-
-impl Name {
-    fn of(facts: &impl Facts) -> Self {
-        let subject = facts.subject();
-        let known = subject.def.map(|def| eval::Key::new(facts.proto().into(), def));
-        known.map_or(Self::Unknown(subject.class), Self::Known)
-    }
-}
-
-/// Returns the name of a message; that of its class if it has no definition.
+/// Returns the name of a message; that of its class if it has no definition, because its sender chooses its id.
 pub(super) fn name(facts: &impl Facts) -> &str {
     let subject = facts.subject();
     subject.def.map_or(subject.class.name(), |def| &def.name)
@@ -340,12 +323,13 @@ pub(super) fn name_hash(facts: &impl Facts) -> u64 {
     hash(name(facts))
 }
 
-/// The number of messages by name and direction. There are at most as many names as definitions and classes.
+/// The number of messages by the hash of their name and direction. There are at most as many names as definitions and
+/// classes.
 #[derive(Debug, Default)]
-struct Ordinals(Vec<((Name, Dir), u64)>);
+struct Ordinals(Vec<((u64, Dir), u64)>);
 
 impl Ordinals {
-    fn count(&mut self, name: Name, dir: Dir) -> u64 {
+    fn count(&mut self, name: u64, dir: Dir) -> u64 {
         let key = (name, dir);
         match self.0.iter_mut().find(|(known, _)| *known == key) {
             Some((_, count)) => {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::act::{Act, described};
+use super::act::Act;
 use super::compile::Rule;
 use super::faults::Drawn;
 use super::progress::{Counts, MILLION, Progress, name_hash};
@@ -15,7 +15,7 @@ use crate::context::{MessageFacts, MessageView};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Lazy};
 use crate::syntax::Action;
-use crate::verdict::{Effect, Message, RuleId, Verdict};
+use crate::verdict::{Message, RuleId, Verdict};
 
 /// The mark of ordinals that count copies.
 const COPIES: u64 = 1 << 63;
@@ -56,12 +56,10 @@ impl State {
             if let Some(dice) = may_act(rule, progress, counts, dice, message.at) {
                 let mut act = Act {
                     id,
-                    key: rule.hash,
-                    name: &rule.identity,
+                    rule,
                     message,
                     facts: &facts,
                     body: view.body,
-                    when: &rule.when,
                     memory: &progress.when,
                     dice,
                     given: None,
@@ -72,17 +70,8 @@ impl State {
                     releases: false,
                 };
                 let done = act.carry_out(&rule.on_copies);
-                let hit = Hit {
-                    at: message.at,
-                    session: message.session,
-                };
-                shared.hit(id, hit);
-                progress.expect(rule, &done.expects, message.at, Some(&described(&facts)));
-                let failed = done.failed.filter(|_| progress.may_remark(message.at));
-                self.effects.extend(failed.map(|why| Effect::Failed {
-                    rule: id,
-                    why: why.into(),
-                }));
+                shared.hit(id, Hit::on(message));
+                done.follow_up((id, rule, progress), message.at, &facts, &mut self.effects);
             }
             if rule.limits.is_unlimited() && rule.actions.iter().any(Action::ends) {
                 break;

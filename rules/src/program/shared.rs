@@ -8,16 +8,19 @@ use std::sync::Arc;
 use teetap_wire::Dir;
 
 use super::Program;
+use super::dispatch::Dispatch;
 use super::faults::{By, Decision, Faults};
 use super::progress::Counts;
 use crate::impair::{Impact, Tally};
-use crate::verdict::RuleId;
+use crate::verdict::{Message, RuleId};
 
 /// The state that all sessions of a run share. The caller keeps it beside the sessions.
 #[derive(Debug, Default)]
 pub struct Shared {
     rules: Vec<OfRule>,
     lines: Vec<OfLine>,
+    /// The rules for each message, of the program that the state was made for.
+    pub(super) dispatch: Dispatch,
     /// The decisions that are made instead of those of the rules.
     pub(super) faults: Option<Arc<Faults>>,
     /// The decisions so far that are faults or changes; `None` if they are not wanted.
@@ -59,6 +62,16 @@ pub struct Hit {
     pub at: u64,
     /// The number of the session.
     pub session: u32,
+}
+
+impl Hit {
+    /// Returns the hit on a message.
+    pub(super) const fn on(message: &Message<'_>) -> Self {
+        Self {
+            at: message.at,
+            session: message.session,
+        }
+    }
 }
 
 /// The rules and link lines of a program, and their effects so far.
@@ -114,6 +127,7 @@ impl Shared {
         Self {
             rules: rules.collect(),
             lines: lines.collect(),
+            dispatch: Dispatch::default(),
             faults: None,
             decisions: None,
         }

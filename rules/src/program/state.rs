@@ -7,7 +7,7 @@ use std::sync::Arc;
 use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq, Side};
 
-use super::act::{Act, described, overtake};
+use super::act::{Act, overtake};
 use super::compile::{Rule, Rules};
 use super::faults::{Drawn, TIMER};
 use super::progress::{Counts, MILLION, Progress, micros, name, name_hash};
@@ -202,7 +202,8 @@ impl State {
         let faults = shared.faults.clone();
         let all = (&*rules.rules, rules.registry);
         let place = (message.proto, message.dir);
-        for &id in rules.dispatch.visited(all, place, &facts.subject()) {
+        let visited = shared.dispatch.visited(all, place, &facts.subject());
+        for &id in visited.iter().flat_map(|visited| &**visited) {
             let index = usize::from(id);
             let (Some(rule), Some(progress)) = (rules.rules.get(index), self.progress.get_mut(index)) else {
                 continue;
@@ -241,12 +242,10 @@ impl State {
             if acts {
                 let mut act = Act {
                     id,
-                    key: rule.hash,
-                    name: &rule.identity,
+                    rule,
                     message,
                     facts: &facts,
                     body: view.body,
-                    when: &rule.when,
                     memory: &progress.when,
                     dice,
                     given: given.flatten(),
@@ -258,25 +257,15 @@ impl State {
                 };
                 let done = act.carry_out(&rule.deeds);
                 let drawn = act.drawn;
-                let hit = Hit {
-                    at: message.at,
-                    session: message.session,
-                };
+                let hit = Hit::on(message);
                 shared.hit(id, hit);
                 let passes = done.ends && passes_again(message, progress, &mut verdict);
-                if !done.expects.is_empty() {
-                    progress.expect(rule, &done.expects, message.at, Some(&described(&facts)));
-                }
                 if rule.is_fault && !passes {
                     let dir = Some(message.dir);
                     shared.decided(|| rule.decision(hit, dir, (name(&facts), ordinal), drawn));
                 }
                 has_ended |= done.ends && !passes;
-                let failed = done.failed.filter(|_| progress.may_remark(message.at));
-                self.effects.extend(failed.map(|why| Effect::Failed {
-                    rule: id,
-                    why: why.into(),
-                }));
+                done.follow_up((id, rule, progress), message.at, &facts, &mut self.effects);
             } else if is_match && !has_ended {
                 overtake(id, &rule.actions, &mut verdict);
             }

@@ -24,7 +24,9 @@ type Why = String;
 impl<F: Facts> Act<'_, F> {
     /// Changes fields, all or none.
     pub(super) fn set(&mut self, assigns: &[Assign]) -> Result<(), Why> {
-        let Some(key) = self.key() else { return Ok(()) };
+        let Some(key) = self.key() else {
+            return Ok(());
+        };
         let mut edit = self.current();
         let mut decoded = Decoded::new();
         for assign in assigns {
@@ -32,7 +34,7 @@ impl<F: Facts> Act<'_, F> {
             let Some((_, place, value)) = assign.places.iter().find(|(of, ..)| *of == key) else {
                 continue;
             };
-            let value = self.when.value(value, self.facts, &key, self.memory);
+            let value = self.rule.when.value(value, self.facts, &key, self.memory);
             let value = value.ok_or_else(|| format!("the value for `{}` is missing", assign.what))?;
             self.write(place, &value, &mut decoded, &mut edit)?;
         }
@@ -42,7 +44,9 @@ impl<F: Facts> Act<'_, F> {
 
     /// Replaces what matches in a text.
     pub(super) fn replace(&mut self, replace: &Replace) -> Result<(), Why> {
-        let Some(key) = self.key() else { return Ok(()) };
+        let Some(key) = self.key() else {
+            return Ok(());
+        };
         let Some((_, place)) = replace.places.iter().find(|(of, _)| *of == key) else {
             return Ok(());
         };
@@ -124,7 +128,7 @@ impl<F: Facts> Act<'_, F> {
         for (name, value) in &form.fields {
             let value = match (value, &key) {
                 (Value::Fixed(datum), _) => Some(datum.clone()),
-                (value, Some(key)) => self.when.value(value, self.facts, key, self.memory),
+                (value, Some(key)) => self.rule.when.value(value, self.facts, key, self.memory),
                 (_, None) => None,
             };
             let value = value.ok_or_else(|| format!("the value for `{what}.{name}` is missing"))?;
@@ -143,13 +147,17 @@ impl<F: Facts> Act<'_, F> {
         let key = self.key();
         let (facts, key, memory) = (self.facts, key.as_ref(), self.memory);
         let given = match value {
-            VarValue::Number(number) => self.when.number(number, facts, key, memory).map(Given::Number),
+            VarValue::Number(number) => self
+                .rule
+                .when
+                .number(number, facts, key, memory)
+                .map(Given::Number),
             VarValue::Truth(cond) => {
-                let truth = self.when.truth(cond, facts, key, memory);
+                let truth = self.rule.when.truth(cond, facts, key, memory);
                 truth.map(|truth| Given::Number(truth.into()))
             }
             VarValue::Text(text) => {
-                let text = self.when.text(*text, facts, key, memory);
+                let text = self.rule.when.text(*text, facts, key, memory);
                 text.map(|text| Given::Text(text.into()))
             }
             VarValue::Fixed(text) => Some(Given::Text(text.clone())),
@@ -166,7 +174,11 @@ impl<F: Facts> Act<'_, F> {
             return def.map_or("unknown", |def| &def.name).into();
         };
         let key = self.key();
-        let number = |number: &Number| self.when.number(number, self.facts, key.as_ref(), self.memory);
+        let number = |number: &Number| {
+            self.rule
+                .when
+                .number(number, self.facts, key.as_ref(), self.memory)
+        };
         let mut out = String::new();
         for part in parts {
             match part {
@@ -178,7 +190,7 @@ impl<F: Facts> Act<'_, F> {
                     out.push_str(name.map_or("?", |(name, _)| name));
                 }
                 LogPart::Value(text) => {
-                    let bytes = self.when.text(*text, self.facts, key.as_ref(), self.memory);
+                    let bytes = self.rule.when.text(*text, self.facts, key.as_ref(), self.memory);
                     match bytes {
                         Some(bytes) => out.push_str(&String::from_utf8_lossy(&bytes)),
                         None => out.push('?'),
