@@ -265,6 +265,11 @@ impl Placed {
         }
     }
 
+    /// Returns true unless the chunk was only sent on, with whatever number, and no rule touched it.
+    pub(crate) fn is_odd(&self) -> bool {
+        self.action != Action::Pass || !self.rules.is_empty()
+    }
+
     /// Returns it with the rules that touched the chunk, and its marks.
     pub(crate) fn touched(self, rules: Vec<RuleId>, marks: Vec<Arc<str>>) -> Self {
         Self {

@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use teetap_proxy::session::Notice;
+use teetap_kit::world::config;
+use teetap_proxy::session::{Config, Events, Notice};
 use teetap_rules::{Fate, Order, Verdict};
 use teetap_wire::Dir;
 
-use crate::bench::{Bench, fate, made, on_each_kind, with_rules};
+use crate::bench::{Bench, KINDS, fate, made, on_each_kind, with_rules};
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -331,4 +332,23 @@ fn operations_in_both_directions() {
         bench.is("C a2 keepalive", &["S a3 keepalive"]);
         bench.after(5000, &[]);
     });
+}
+
+/// Events of odd traffic: what a rule did, not the numbers that change after it.
+#[test]
+fn only_messages_that_rules_touch_are_odd() {
+    for kind in KINDS {
+        let config = Config {
+            events: Events::Odd,
+            ..config(3, None, true)
+        };
+        let mut bench = Bench::with(kind, config);
+        bench.program(vec![fate("b", Fate::Drop)]);
+        bench.is("S a1 1:a", &["C a1 1:a"]);
+        assert_eq!(bench.placed, []);
+        bench.is("S a1 2:b", &["C a1 keepalive"]);
+        assert_eq!(bench.placed.len(), 1);
+        bench.is("S a1 3:c", &["C a1 2:c"]);
+        assert_eq!(bench.placed.len(), 1);
+    }
 }

@@ -344,8 +344,10 @@ impl Link {
         add_touched(packet, &mut env.work);
         self.report_full(Dir::from_sender(from), env);
         let is_odd = odd_ack.is_some() || !packet.notes.is_empty() || env.work.missing > 0;
-        let is_worth_it = is_odd || !env.work.placed.is_empty() || env.work.control.is_some();
-        if !(env.out.is_watched_closely() || env.out.is_watched() && is_worth_it) {
+        // A message that only has another number is none of it.
+        let is_worth_it =
+            || is_odd || env.work.control.is_some() || env.work.placed.iter().any(Placed::is_odd);
+        if !(env.out.is_watched_closely() || env.out.is_watched() && is_worth_it()) {
             return;
         }
         let dir = Dir::from_sender(from);
