@@ -18,6 +18,8 @@ pub(super) struct Lane {
     /// Number of the last vital message that arrived: the ack of the other direction.
     arrived: u16,
     flying: VecDeque<Flying>,
+    /// True if datagrams may overtake others and be written anew, with a later ack.
+    is_loose: bool,
 }
 
 /// A datagram on its way.
@@ -54,7 +56,13 @@ impl Lane {
             seq,
             arrived,
             flying: VecDeque::with_capacity(64),
+            is_loose: false,
         }
+    }
+
+    /// Lets datagrams overtake others, and have a later ack, from now on.
+    pub(super) fn loosen(&mut self) {
+        self.is_loose = true;
     }
 
     pub(super) fn arrived(&self) -> u16 {
@@ -87,9 +95,16 @@ impl Lane {
             let Some(ready) = self.expected.get(flying.turn) else {
                 break;
             };
-            ready.write(flying.ack, flying.seq, work);
+            let ack = if self.is_loose { ack_of(bytes) } else { flying.ack };
+            ready.write(ack, flying.seq, work);
             if work == bytes {
-                self.flying.drain(..=lost);
+                let lost = if self.is_loose {
+                    self.flying.remove(lost);
+                    0
+                } else {
+                    self.flying.drain(..=lost);
+                    lost
+                };
                 if ready.is_vital() {
                     self.arrived = flying.seq;
                 }
@@ -106,6 +121,14 @@ impl Lane {
     pub(super) fn give_up(&mut self) -> usize {
         self.arrived = self.seq;
         self.flying.drain(..).count()
+    }
+}
+
+/// Returns the ack in the header of a datagram, of any variant.
+fn ack_of(bytes: &[u8]) -> u16 {
+    match bytes {
+        [high, low, ..] => u16::from(high & 3) << 8 | u16::from(*low),
+        _ => 0,
     }
 }
 
@@ -136,6 +159,20 @@ mod tests {
             assert_eq!(lane.check(&bytes, &mut work), right);
         }
         assert_eq!((lane.arrived(), lane.flying()), (0, 0));
+    }
+
+    #[test]
+    fn a_loose_lane_takes_datagrams_in_any_order_and_with_other_acks() {
+        let (mut lane, mut work) = (lane(), Vec::new());
+        lane.loosen();
+        let first = next(&mut lane, 1);
+        let mut later = next(&mut lane, 2);
+        later[1] ^= 5;
+        let right = |sent_at| Verdict::Right { sent_at, lost: 0 };
+        assert_eq!(lane.check(&later, &mut work), right(2));
+        assert_eq!(lane.check(&first, &mut work), right(1));
+        assert_eq!(lane.flying(), 0);
+        assert_eq!(lane.check(&first, &mut work), Verdict::Wrong);
     }
 
     #[test]
