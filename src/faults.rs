@@ -6,12 +6,13 @@ use teetap_proxy::io::journal::Journal;
 use teetap_rules::{Program, Style};
 use teetap_wire::{def::Registry, printable};
 
-use crate::exit::Failure;
+use crate::{exit::Failure, rules::Rules};
 
 /// The rules of a journal, with its decisions instead of their own.
 #[derive(Debug)]
 pub(crate) struct Repeated {
     pub(crate) program: Arc<Program>,
+    pub(crate) rules: Rules,
     /// The seed of the run that wrote the journal.
     pub(crate) seed: u64,
 }
@@ -43,6 +44,7 @@ impl Repeated {
         })?;
         Ok(Self {
             program: Arc::new(program),
+            rules: Rules::of_journal(&name, rules, registry),
             seed: journal.header.seed,
         })
     }

@@ -166,7 +166,7 @@ impl Setup {
             fail_on: filters::parse("--fail-on", options.fail_on.as_deref(), registry)?,
         };
         let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)?;
-        let (program, repeated) = program(options, rules.as_ref(), registry)?;
+        let (rules, program, repeated) = program(options, rules, registry)?;
         let late = if filters.until.is_some() {
             Exit::Timeout
         } else {
@@ -336,24 +336,31 @@ impl Setup {
     }
 }
 
-/// Returns the program of the rules, or of a journal whose faults are repeated, with the seed of that journal.
+/// Returns the rules and their program, or those of a journal whose faults are repeated, with the seed of that journal.
 fn program(
     options: &RunOptions,
-    rules: Option<&Rules>,
+    rules: Option<Rules>,
     registry: &'static Registry,
-) -> Result<(Option<Arc<Program>>, Option<u64>), Failure> {
+) -> Result<Programmed, Failure> {
     match &options.faults_from {
         Some(_) if rules.is_some() => {
-            let text = "--faults-from has the rules of its run; leave out --rule and --rules";
+            let text =
+                "--faults-from has the rules of its run; leave out --rule, --rules, --link and --profile";
             Err(Failure::usage(text))
         }
         Some(path) => {
-            let Repeated { program, seed } = Repeated::read(path, registry)?;
-            Ok((Some(program), Some(seed)))
+            let Repeated { program, rules, seed } = Repeated::read(path, registry)?;
+            Ok((Some(rules), Some(program), Some(seed)))
         }
-        None => Ok((rules.map(Rules::compile).transpose()?, None)),
+        None => {
+            let program = rules.as_ref().map(Rules::compile).transpose()?;
+            Ok((rules, program, None))
+        }
     }
 }
+
+/// Rules with their program, and the seed of a journal.
+type Programmed = (Option<Rules>, Option<Arc<Program>>, Option<u64>);
 
 /// Returns the style of the output.
 pub(super) fn style(show: &Show) -> Style {

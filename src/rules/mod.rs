@@ -76,6 +76,8 @@ pub(crate) struct Rules {
     parts: Vec<Part>,
     /// The names of statements that are switched off.
     off: BTreeSet<String>,
+    /// True for those of a journal, whose faults are repeated.
+    is_fixed: bool,
     registry: &'static Registry,
 }
 
@@ -112,7 +114,17 @@ impl Rules {
         Self {
             parts: Vec::new(),
             off: BTreeSet::new(),
+            is_fixed: false,
             registry,
+        }
+    }
+
+    /// The rules of a journal with this name. They do not change.
+    pub(crate) fn of_journal(name: &str, text: &str, registry: &'static Registry) -> Self {
+        Self {
+            parts: vec![Part::typed(name, text)],
+            is_fixed: true,
+            ..Self::none(registry)
         }
     }
 
@@ -131,8 +143,7 @@ impl Rules {
         }
         Ok((!parts.is_empty()).then_some(Self {
             parts,
-            off: BTreeSet::new(),
-            registry,
+            ..Self::none(registry)
         }))
     }
 
@@ -344,6 +355,9 @@ impl Rules {
     }
 
     fn change(&self, parts: Vec<Part>, off: BTreeSet<String>, what: String) -> Result<Change, String> {
+        if self.is_fixed {
+            return Err("cannot change the rules: the run repeats the faults of a journal".to_owned());
+        }
         let size: usize = parts.iter().map(|part| part.text.len()).sum();
         if size as u64 > MAX_FILE {
             return Err(format!(
@@ -354,7 +368,7 @@ impl Rules {
         let changed = Self {
             parts,
             off,
-            registry: self.registry,
+            ..Self::none(self.registry)
         };
         let joined = changed.joined();
         let lines = |diagnostics: &[Diagnostic]| -> Vec<String> {

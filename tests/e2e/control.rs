@@ -779,3 +779,18 @@ fn a_quiet_run_is_watched_only_while_there_is_a_subscriber() -> Result<()> {
     ensure!(messages == 0, "a quiet run printed {messages} messages");
     Ok(())
 }
+
+#[test]
+fn a_run_that_repeats_faults_keeps_their_rules() -> Result<()> {
+    let (_folder, journal) = place("journal.jsonl");
+    let header = r#"{"journal":1,"version":"0.1.0","seed":7,"rules":"a: drop when cl_say\n"}"#;
+    fs::write(&journal, format!("{header}\n"))?;
+    let demo = Demo::start(&["--faults-from", &journal.to_string_lossy()])?;
+    let mut control = demo.connect()?;
+    let list = control.done(json!({"cmd": "rules"}))?;
+    assert_eq!(list["rules"][0]["name"], "a");
+    let why = "cannot change the rules: the run repeats the faults of a journal";
+    let (_, errors) = demo.ctl(&["rules", "add", "drop when sv_chat"], 1);
+    assert!(errors.contains(why), "{errors}");
+    Ok(())
+}

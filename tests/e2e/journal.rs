@@ -112,7 +112,7 @@ fn files_that_are_no_journals_are_refused_before_the_start() {
     let mut both = teetap();
     both.args(["run", "192.0.2.1:8303", "-r", "drop when c2s", "--faults-from"]);
     let (_, stderr) = run(both.arg(&journal), 2);
-    assert!(stderr.contains("leave out --rule and --rules"), "{stderr}");
+    assert!(stderr.contains("leave out --rule, --rules, --link"), "{stderr}");
     let mut taken = teetap();
     taken.args(["run", "192.0.2.1:8303", "-l", ":0", "--journal"]);
     let (_, stderr) = run(taken.arg(&journal), 2);
