@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use teetap_wire::{Dir, MessageId, Note, Proto, Seq, Side};
 
+use crate::impair::LineSet;
 use crate::program::Shared;
 
 /// A message on its way through the proxy, as rules see it.
@@ -109,6 +110,12 @@ pub trait Decide: Any + Send {
     /// Handles the deadline while the session is online. Returns the messages to send.
     fn on_time(&mut self, _at: u64, _shared: &mut Shared) -> Vec<Made> {
         Vec::new()
+    }
+
+    /// Returns the link lines whose windows are open: those without a window, and those whose window a message has begun and
+    /// none has ended.
+    fn open_lines(&self) -> LineSet {
+        LineSet::ALL
     }
 
     /// Handles the end of the session: no message follows. The caller reads the effects afterwards.

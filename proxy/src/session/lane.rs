@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use teetap_rules::impair::{Channel, Copy, Fate, Impact, Lost, Sent};
+use teetap_rules::impair::{Channel, Copy, Fate, Impact, LineSet, Lost, Sent};
 
 use super::{datagram::Transit, time::Time};
 
@@ -13,6 +13,18 @@ use super::{datagram::Transit, time::Time};
 const MAX_WAITING: usize = 2 << 20;
 /// Bytes that a waiting datagram takes beside its own.
 const OVERHEAD: usize = 64;
+
+/// A datagram that goes into a lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// True if the session speaks 0.7.
+    pub(crate) seven: bool,
+    /// True if it leaves once, and in its order.
+    pub(crate) once: bool,
+    /// The link lines that may act.
+    pub(crate) lines: LineSet,
+}
 
 /// The link towards one side.
 #[derive(Debug, Default)]
@@ -56,13 +68,18 @@ impl Lane {
     }
 
     /// Takes a counted datagram. Returns what the link did to it and its duplicates, as far as there is something to report.
-    pub(crate) fn take(&mut self, now: Time, bytes: &[u8], seven: bool, once: bool) -> Vec<Transit> {
-        let sent = Sent {
-            at: now.0,
-            ordinal: self.ordinal,
+    pub(crate) fn take(&mut self, now: Time, leaving: Leaving<'_>) -> Vec<Transit> {
+        let Leaving {
             bytes,
             seven,
             once,
+            lines,
+        } = leaving;
+        let sent = Sent {
+            seven,
+            once,
+            lines,
+            ..Sent::new(now.0, self.ordinal, bytes)
         };
         let Some(channel) = &mut self.channel else {
             let transit = Transit::default();
@@ -226,7 +243,16 @@ mod tests {
 
     fn send(lane: &mut Lane, at: u64, text: &str) -> Vec<Transit> {
         lane.is_open(Time(at));
-        lane.take(Time(at), text.as_bytes(), false, false)
+        lane.take(Time(at), leaving(text))
+    }
+
+    fn leaving(text: &str) -> Leaving<'_> {
+        Leaving {
+            bytes: text.as_bytes(),
+            seven: false,
+            once: false,
+            lines: LineSet::ALL,
+        }
     }
 
     fn left(lane: &mut Lane, until: u64) -> Vec<String> {
@@ -272,7 +298,12 @@ mod tests {
             line.reorder = Some(Reorder { share, gap: 1 });
         });
         lane.is_open(Time(0));
-        lane.take(Time(0), b"once", false, true);
+        let once = true;
+        let accept = Leaving {
+            once,
+            ..leaving("once")
+        };
+        lane.take(Time(0), accept);
         assert!(send(&mut lane, 1_000, "ahead")[0].reordered);
         assert_eq!(left(&mut lane, 4_999), [""; 0]);
         assert_eq!(left(&mut lane, 5_000), ["once", "ahead"]);
@@ -285,7 +316,7 @@ mod tests {
         lane.channel = None;
         assert!(!lane.is_open(Time(1_000)));
         assert_eq!(
-            lane.take(Time(1_000), b"b", false, false)[0].delay,
+            lane.take(Time(1_000), leaving("b"))[0].delay,
             Duration::from_millis(4)
         );
         assert_eq!(left(&mut lane, 5_000), ["a", "b"]);

@@ -36,3 +36,4 @@ mod spoofs;
 mod stage;
 mod table;
 mod toggles;
+mod windows;

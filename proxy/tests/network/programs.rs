@@ -79,13 +79,15 @@ const MODIFIERS: [&str; 12] = [
     "per global",
 ];
 
-const LINKS: [&str; 6] = [
+const LINKS: [&str; 8] = [
     "link both delay 30ms jitter 20ms loss 4%",
     "link c2s loss gemodel 2% 30% dup 3%",
     "link s2c delay 25ms reorder 10% gap 2 dup 4%",
     "link both rate 400kbit queue 16kB",
     "link both blackhole from 4s to 4500ms",
     "link s2c delay 10ms jitter 8ms pareto loss 3%",
+    "link both loss 8% delay 12ms after c2s and vital and n == 5 until t > 7s",
+    "link c2s dup 5% until count(ctrl.keepalive) > 3",
 ];
 
 /// Returns the text of some rules, and a link line now and then.

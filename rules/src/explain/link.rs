@@ -2,7 +2,7 @@
 
 use crate::impair::{Dirs, Jitter, Line, Loss, Reorder, Shape, Share};
 
-use super::{ordinal, percent, shown};
+use super::{condition, ordinal, percent, shown};
 
 /// Returns a link line as a clause.
 pub(super) fn line(line: &Line) -> String {
@@ -53,12 +53,18 @@ pub(super) fn line(line: &Line) -> String {
         Dirs::S2c => "from the server to the client",
         Dirs::Both => "in each direction, by itself",
     };
-    let window = match (line.from, line.to) {
+    let mut window = match (line.from, line.to) {
         (Some(from), Some(to)) => format!(", from {} to {} of the session", shown(from), shown(to)),
         (Some(from), None) => format!(", after the first {} of the session", shown(from)),
         (None, Some(to)) => format!(", in the first {} of the session", shown(to)),
         (None, None) => String::new(),
     };
+    if let Some(after) = &line.after {
+        window.push_str(&format!(", not before {}", condition::clause(after)));
+    }
+    if let Some(until) = &line.until {
+        window.push_str(&format!(", no more once {}", condition::clause(until)));
+    }
     format!("{to}{window}: {}", parts.join("; "))
 }
 

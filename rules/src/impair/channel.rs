@@ -12,6 +12,7 @@ use super::Named;
 use super::draw::{Draws, Key, Purpose};
 use super::impact::{Impact, LineFaults};
 use super::line::{DEFAULT_QUEUE, Line, Loss};
+use super::set::LineSet;
 
 /// The maximum number of copies of a datagram.
 const MAX_COPIES: usize = 8;
@@ -44,6 +45,23 @@ pub struct Sent<'a> {
     pub seven: bool,
     /// True if it leaves once, and in its order.
     pub once: bool,
+    /// The lines that may act.
+    pub lines: LineSet,
+}
+
+impl<'a> Sent<'a> {
+    /// Creates a datagram of a session of 0.6 on which all lines may act.
+    #[must_use]
+    pub const fn new(at: u64, ordinal: u64, bytes: &'a [u8]) -> Self {
+        Self {
+            at,
+            ordinal,
+            bytes,
+            seven: false,
+            once: false,
+            lines: LineSet::ALL,
+        }
+    }
 }
 
 /// A datagram, or a duplicate of it, after the link.
@@ -142,7 +160,8 @@ impl Channel {
             time: sent.at.saturating_mul(NANOS),
         });
         for stage in &mut self.stages {
-            if stage.given.is_none() && !stage.named.line.acts_at(since) {
+            let is_its_time = stage.given.is_some() || stage.named.line.acts_at(since);
+            if !is_its_time || !sent.lines.has(stage.line) {
                 continue;
             }
             self.others.clear();

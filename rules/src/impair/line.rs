@@ -6,6 +6,7 @@ use std::time::Duration;
 use teetap_wire::Dir;
 
 use super::shape::Shape;
+use crate::syntax::Expr;
 
 /// The maximum delay, and the maximum jitter.
 pub const MAX_DELAY: Duration = Duration::from_secs(60);
@@ -41,6 +42,10 @@ pub struct Line {
     pub from: Option<Duration>,
     /// The time since the opening of the session at which the line ends.
     pub to: Option<Duration>,
+    /// The line acts after the first message that matches.
+    pub after: Option<Expr>,
+    /// The line ends at the first message that matches.
+    pub until: Option<Expr>,
 }
 
 /// The directions of a link line.
@@ -111,6 +116,8 @@ impl Line {
             blackhole: false,
             from: None,
             to: None,
+            after: None,
+            until: None,
         }
     }
 
@@ -228,6 +235,12 @@ impl fmt::Display for Line {
         }
         if let Some(to) = self.to {
             write!(f, " to {}", Time(to))?;
+        }
+        if let Some(after) = &self.after {
+            write!(f, " after {after}")?;
+        }
+        if let Some(until) = &self.until {
+            write!(f, " until {until}")?;
         }
         Ok(())
     }

@@ -10,12 +10,14 @@
 //! | `draw` | random numbers by counter |
 //! | `shape` | the distributions of jitter |
 //! | `impact` | the effect of one line on one datagram, and counts of them |
+//! | `set` | sets of link lines |
 //! | `channel` | the state of one direction, and the fate of a datagram |
 
 mod channel;
 mod draw;
 mod impact;
 mod line;
+mod set;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ pub use channel::{Channel, Copy, Fate, Lost, Sent};
 pub(crate) use impact::LineFaults;
 pub use impact::{Impact, Tally};
 pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Share};
+pub use set::LineSet;
 pub use shape::Shape;
 
 use crate::program::Opening;

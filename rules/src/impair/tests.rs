@@ -44,13 +44,7 @@ fn open(lines: &[Line], session: &Opening, dir: Dir) -> Channel {
 
 /// A datagram of 100 bytes.
 fn sent(ordinal: u64, at: u64) -> Sent<'static> {
-    Sent {
-        at,
-        ordinal,
-        bytes: &[0x10; 100],
-        seven: false,
-        once: false,
-    }
+    Sent::new(at, ordinal, &[0x10; 100])
 }
 
 /// Sends datagrams, one every `every` microseconds. Returns the copies of each.
@@ -350,11 +344,8 @@ fn a_corrupted_datagram_has_one_other_bit_and_never_looks_like_0_7() {
         let mut channel = channel(std::slice::from_ref(&noisy));
         for ordinal in 1..=2_000 {
             let copies = channel.pass(&Sent {
-                at: 0,
-                ordinal,
-                bytes: &bytes,
                 seven,
-                once: false,
+                ..Sent::new(0, ordinal, &bytes)
             });
             let [bit] = copies[0].flips[..] else {
                 panic!("{copies:?}")

@@ -11,13 +11,14 @@ use super::faults::{By, Decision, Drawn};
 use super::lets::Lets;
 use super::profile::Profiles;
 use super::shared::Hit;
+use super::window::{LineWindow, Window};
 use crate::check::{Deed, Variables};
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::dice::hash;
 use crate::eval::Reach;
 use crate::filter::Filter;
-use crate::impair::Links;
+use crate::impair::{Line, Links};
 use crate::span::Span;
 use crate::syntax::{self, Action, Every, Expr, Kind, Max, Modifiers, Scope, Statement, parse_statements};
 use crate::verdict::Form;
@@ -41,11 +42,13 @@ pub(super) struct Rules {
     pub(super) expects: bool,
     /// The empty stores of snapshots; none if snapshots are not needed.
     pub(super) stores: Stores,
-    /// True if a rule can match a control message.
+    /// True if a rule can match a control message, or one moves a window of a link line.
     pub(super) controls: bool,
-    /// True if a rule can match a message outside a connection.
+    /// The same for messages outside a connection.
     pub(super) browses: bool,
     pub(super) links: Links,
+    /// The windows of link lines that have conditions.
+    pub(super) windows: Vec<LineWindow>,
     pub(super) registry: &'static Registry,
     /// The seed that the text has.
     pub(super) seed: Option<u64>,
@@ -71,10 +74,7 @@ pub(super) struct Rule {
     /// The deeds that also run on further copies of a message.
     pub(super) on_copies: Vec<Deed>,
     pub(super) when: Filter,
-    /// The condition that begins its window; `None` if it begins with the session.
-    pub(super) after: Option<Filter>,
-    /// The condition that ends its window.
-    pub(super) until: Option<Filter>,
+    pub(super) window: Window,
     /// The condition that releases what it holds.
     pub(super) release: Option<Filter>,
     /// The messages that it expects, one for each `expect`.
@@ -188,9 +188,8 @@ impl Rule {
 
     /// Returns its conditions on other messages than those that it acts on.
     fn others(&self) -> impl Iterator<Item = &Filter> {
-        let others = [&self.after, &self.until, &self.release];
         let expects = self.expects.iter().map(|expected| &expected.filter);
-        others.into_iter().flatten().chain(expects)
+        self.window.filters().chain(&self.release).chain(expects)
     }
 
     /// Returns true if a message may match one of its conditions, or may change what they remember. Messages outside of
@@ -215,11 +214,12 @@ impl Rule {
 impl Rules {
     fn new(
         (rules, variables): (Vec<Rule>, Variables),
-        links: Links,
+        (links, windows): (Links, Vec<LineWindow>),
         seed: Option<u64>,
         registry: &'static Registry,
     ) -> Self {
-        let filters = || rules.iter().flat_map(Rule::filters);
+        let of_lines = || windows.iter().flat_map(LineWindow::filters);
+        let filters = || rules.iter().flat_map(Rule::filters).chain(of_lines());
         let any = |needs: fn(&Filter) -> bool| filters().any(needs);
         let stores = Stores::new(registry);
         let is_snapshot = |proto, dir, def: &Def| dir == Dir::S2c && stores.follows(proto, dir, def);
@@ -262,7 +262,9 @@ impl Rules {
             has_timers && dir == Dir::C2s
                 || defs.any(|def| learns(proto, dir, def))
                 || rules.iter().any(|rule| rule.listens(registry, proto, dir))
+                || windows.iter().any(|window| window.listens(registry, proto, dir))
         };
+        let sees = |class| windows.iter().any(|window| window.sees(registry, class));
         Self {
             acts: places().filter(acts).collect(),
             repeats: places().filter(repeats).collect(),
@@ -278,9 +280,10 @@ impl Rules {
             } else {
                 Stores::none()
             },
-            controls: rules.iter().any(|rule| !rule.control.is_empty()),
-            browses: rules.iter().any(|rule| !rule.connless.is_empty()),
+            controls: rules.iter().any(|rule| !rule.control.is_empty()) || sees(Class::Control),
+            browses: rules.iter().any(|rule| !rule.connless.is_empty()) || sees(Class::Connless),
             links,
+            windows,
             registry,
             seed,
             variables,
@@ -294,7 +297,7 @@ pub(super) fn compile(
     registry: &'static Registry,
 ) -> Result<(Rules, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut named = Vec::new();
-    let mut lines = Vec::new();
+    let (mut lines, mut defined) = (Vec::new(), Vec::new());
     let mut checker = Checker {
         registry,
         diagnostics: Vec::new(),
@@ -310,10 +313,12 @@ pub(super) fn compile(
         match statement {
             Statement::Rule(rule) => named.push(checker.named(rule)),
             Statement::Link(link) => {
+                defined.push(link.line.clone());
                 profiles.add([link.line], link.span, &mut lines, &mut checker.diagnostics);
             }
             Statement::Use(wanted) => profiles.add_used(&wanted, &mut lines, &mut checker.diagnostics),
-            Statement::Profile(_) | Statement::Let(_) => {}
+            Statement::Profile(profile) => defined.extend(profile.links.into_iter().map(|link| link.line)),
+            Statement::Let(_) => {}
             Statement::Seed { seed, span } => checker.seed(seed, span),
         }
     }
@@ -325,6 +330,8 @@ pub(super) fn compile(
         .into_iter()
         .filter_map(|named| checker.rule(named))
         .collect();
+    let links = Links::new(lines.iter().cloned());
+    let windows = checker.windows(&defined, lines, &links);
     let (seed, variables) = (checker.seed, checker.variables);
     let mut diagnostics = checker.diagnostics;
     checker.lets.finish(registry, &mut diagnostics);
@@ -336,7 +343,7 @@ pub(super) fn compile(
         diagnostics.retain(is_error);
         return Err(diagnostics);
     }
-    let rules = Rules::new((rules, variables), Links::new(lines), seed, registry);
+    let rules = Rules::new((rules, variables), (links, windows), seed, registry);
     Ok((rules, diagnostics))
 }
 
@@ -462,8 +469,10 @@ impl Checker {
             connless,
             names_leg: when.needs_leg(),
             when,
-            after: open(after)?,
-            until: open(until)?,
+            window: Window {
+                after: open(after)?,
+                until: open(until)?,
+            },
             release: open(release)?,
             expects: expects?,
             timer,
@@ -477,6 +486,39 @@ impl Checker {
                 to: rule.modifiers.to,
             },
             is_global: rule.modifiers.scope == Some(Scope::Global),
+        })
+    }
+
+    /// Checks the windows of the link lines where they are `defined`. Returns those of the lines in use; lines of profiles
+    /// are in use as often as their profile.
+    fn windows(&mut self, defined: &[Line], lines: Vec<Line>, links: &Links) -> Vec<LineWindow> {
+        for line in defined {
+            self.window(line.clone());
+        }
+        let reported = std::mem::take(&mut self.diagnostics);
+        let windows = (0..).zip(lines).zip(links.identities());
+        let windows = windows.filter_map(|((at, line), identity)| {
+            let window = self.window(line)?;
+            (!window.is_always()).then(|| LineWindow {
+                line: at,
+                identity: identity.into(),
+                window,
+            })
+        });
+        let windows = windows.collect();
+        self.diagnostics = reported;
+        windows
+    }
+
+    /// Checks the window of a link line. `None` if it has an error.
+    fn window(&mut self, line: Line) -> Option<Window> {
+        let [after, until] = [line.after, line.until].map(|expr| {
+            let expr = self.lets.expanded(expr?, &mut self.diagnostics);
+            Some(self.filter(expr))
+        });
+        Some(Window {
+            after: open(after)?,
+            until: open(until)?,
         })
     }
 
@@ -555,7 +597,8 @@ fn sets_reason(action: &Action) -> bool {
     })
 }
 
-fn places() -> impl Iterator<Item = (Proto, Dir)> {
+/// Returns each protocol with both directions.
+pub(super) fn places() -> impl Iterator<Item = (Proto, Dir)> {
     let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
     Proto::ALL.into_iter().flat_map(of)
 }

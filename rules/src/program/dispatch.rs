@@ -1,68 +1,79 @@
-//! The rules that a message visits.
+//! The rules, and the windows of link lines, that a message visits.
 //!
 //! Law: a rule that a message does not visit would neither act on it nor remember anything of it. So a rule costs nothing
-//! for messages that it is not about.
+//! for messages that it is not about. The same holds for windows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use teetap_wire::def::{Class, Def, Registry};
+use teetap_wire::def::{Class, Def};
 use teetap_wire::{Dir, Proto};
 
-use super::compile::Rule;
+use super::compile::Rules;
 use crate::eval::{Key, Subject};
 
-/// The rules for each message, by protocol and direction. A table is made when the first message needs it.
+/// The rules and the windows of link lines that a message visits, by their index and in their order.
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Visited {
+    pub(super) rules: Box<[u16]>,
+    pub(super) windows: Box<[u16]>,
+}
+
+/// The visited ones for each message, by protocol and direction. A table is made when the first message needs it.
 #[derive(Debug, Default)]
 pub(super) struct Dispatch {
     tables: [[Option<Table>; 2]; Proto::ALL.len()],
-    /// Rules that every message visits.
+    /// The ones that every message visits.
     #[cfg(test)]
-    pub(super) every: Option<Arc<[u16]>>,
+    pub(super) every: Option<Arc<Visited>>,
 }
 
-/// The rules for each message of one direction.
+/// The visited ones for each message of one direction.
 #[derive(Debug)]
 struct Table {
     /// The index of a list for each message with a definition, sorted.
     known: Vec<(Key, usize)>,
     /// The same for messages without one, by class.
     unknown: [usize; Class::ALL.len()],
-    /// Lists of rules in their order; none stands twice.
-    lists: Vec<Arc<[u16]>>,
+    /// None stands twice.
+    lists: Vec<Arc<Visited>>,
 }
 
 impl Dispatch {
-    /// Returns the rules that a message visits, in their order.
+    /// Returns the rules and windows that a message visits; `None` for none.
     pub(super) fn visited(
         &mut self,
-        (rules, registry): (&[Rule], &'static Registry),
+        rules: &Rules,
         (proto, dir): (Proto, Dir),
         subject: &Subject<'_>,
-    ) -> Option<Arc<[u16]>> {
+    ) -> Option<Arc<Visited>> {
         #[cfg(test)]
         if let Some(every) = &self.every {
             return Some(Arc::clone(every));
         }
         let tables = self.tables.get_mut(proto as usize);
         let table = tables.and_then(|tables| tables.get_mut(dir as usize))?;
-        let table = table.get_or_insert_with(|| Table::new(rules, registry, proto, dir));
+        let table = table.get_or_insert_with(|| Table::new(rules, proto, dir));
         table.list(proto, subject).cloned()
     }
 }
 
 impl Table {
-    fn new(rules: &[Rule], registry: &'static Registry, proto: Proto, dir: Dir) -> Self {
-        let mut lists: BTreeMap<Arc<[u16]>, usize> = BTreeMap::new();
+    fn new(of: &Rules, proto: Proto, dir: Dir) -> Self {
+        let mut lists: BTreeMap<Arc<Visited>, usize> = BTreeMap::new();
         let mut list = |class, def: Option<&Def>| {
-            let visited = (0..)
-                .zip(rules)
-                .filter(|(_, rule)| rule.concerns(proto, dir, class, def));
-            let visited: Arc<[u16]> = visited.map(|(at, _)| at).collect();
+            let rules = (0..).zip(&of.rules);
+            let rules = rules.filter(|(_, rule)| rule.concerns(proto, dir, class, def));
+            let windows = (0..).zip(&of.windows);
+            let windows = windows.filter(|(_, window)| window.concerns(proto, dir, class, def));
+            let visited = Arc::new(Visited {
+                rules: rules.map(|(at, _)| at).collect(),
+                windows: windows.map(|(at, _)| at).collect(),
+            });
             let next = lists.len();
             *lists.entry(visited).or_insert(next)
         };
-        let defs = registry.defs(proto.into());
+        let defs = of.registry.defs(proto.into());
         let mut known: Vec<_> = defs
             .map(|def| (Key::new(proto.into(), def), list(def.class, Some(def))))
             .collect();
@@ -77,7 +88,7 @@ impl Table {
         }
     }
 
-    fn list(&self, proto: Proto, subject: &Subject<'_>) -> Option<&Arc<[u16]>> {
+    fn list(&self, proto: Proto, subject: &Subject<'_>) -> Option<&Arc<Visited>> {
         let of_known = |def| {
             let key = Key::new(proto.into(), def);
             let at = self.known.binary_search_by_key(&key, |(known, _)| *known).ok()?;
@@ -116,13 +127,18 @@ mod tests {
         mark when sys.77 or game.3\n\
         mark when since(sv_chat) > 1s and n > 2\n\
         swap when any_snap or sv_chat\n\
-        mark when \"o\" or /b+/";
+        mark when \"o\" or /b+/\n\
+        link c2s loss 1% after count(cl_say) > 200 until sv_chat and t > 300s\n\
+        link both loss 1% until sv_motd and last(cl_say).team == 0";
 
     #[test]
     fn only_rules_that_a_message_concerns_are_visited_and_nothing_else_changes() {
         let registry = Registry::builtin();
         let compiled = || compile(RULES, registry).unwrap().0;
-        let every: Arc<[u16]> = (0..12).collect();
+        let every = Arc::new(Visited {
+            rules: (0..12).collect(),
+            windows: (0..2).collect(),
+        });
         let mut states = [None, Some(every)].map(|every| {
             let rules = Arc::new(compiled());
             let mut shared = rules.share(Shared::default());
@@ -186,9 +202,10 @@ mod tests {
                 },
                 at: ordinal * 150_000,
             };
-            let [one, all] = states
-                .each_mut()
-                .map(|(state, shared)| (state.decide(&message, shared), state.effects()));
+            let [one, all] = states.each_mut().map(|(state, shared)| {
+                let verdict = state.decide(&message, shared);
+                (verdict, state.effects(), state.open_lines())
+            });
             assert_eq!(one, all, "{ordinal}: {name:?}");
             verdicts += usize::from(!one.0.rules.is_empty());
         }
@@ -207,13 +224,14 @@ mod tests {
                 id: crate::eval::Identity::Other,
                 def: Some(def),
             };
-            let all = (&*rules.rules, registry);
-            dispatch
-                .visited(all, (Proto::V7, dir), &subject)
-                .unwrap()
-                .to_vec()
+            let visited = dispatch.visited(&rules, (Proto::V7, dir), &subject).unwrap();
+            (visited.rules.to_vec(), visited.windows.to_vec())
         };
-        assert_eq!(visited(Dir::C2s, "cl_kill"), [2, 3, 5, 9]);
-        assert_eq!(visited(Dir::S2c, "sv_motd"), [2, 3, 4, 5, 6, 9, 11]);
+        assert_eq!(visited(Dir::C2s, "cl_kill"), (vec![2, 3, 5, 9], vec![0]));
+        assert_eq!(
+            visited(Dir::S2c, "sv_motd"),
+            (vec![2, 3, 4, 5, 6, 9, 11], vec![0, 1])
+        );
+        assert_eq!(visited(Dir::C2s, "cl_say").1, [0]);
     }
 }

@@ -160,14 +160,7 @@ impl Lets {
 
     /// Puts the expressions into a rule in place of their names.
     pub(super) fn expand(&mut self, mut rule: Rule, diagnostics: &mut Vec<Diagnostic>) -> Rule {
-        if self.known.is_empty() {
-            return rule;
-        }
-        let mut put = |expr: &mut Expr| {
-            if let Some(expanded) = self.put(expr.clone(), diagnostics) {
-                *expr = expanded;
-            }
-        };
+        let mut put = |expr: &mut Expr| *expr = self.expanded(expr.clone(), diagnostics);
         rule.when.iter_mut().for_each(&mut put);
         rule.modifiers.after.iter_mut().for_each(&mut put);
         rule.modifiers.until.iter_mut().for_each(&mut put);
@@ -177,7 +170,15 @@ impl Lets {
         rule
     }
 
-    /// Checks the expressions that no rule uses, and improves the diagnostics about names.
+    /// Puts the expressions into an expression in place of their names.
+    pub(super) fn expanded(&mut self, expr: Expr, diagnostics: &mut Vec<Diagnostic>) -> Expr {
+        if self.known.is_empty() {
+            return expr;
+        }
+        self.put(expr.clone(), diagnostics).unwrap_or(expr)
+    }
+
+    /// Checks the expressions that no rule or link line uses, and improves the diagnostics about names.
     pub(super) fn finish(self, registry: &'static Registry, diagnostics: &mut Vec<Diagnostic>) {
         let unused = self.known.into_values().filter(|entry| !entry.is_used);
         for entry in unused {

@@ -9,7 +9,7 @@
 //! | `act` | from actions to a verdict |
 //! | `compile` | from text to rules and link lines |
 //! | `expect` | messages that have to come in time |
-//! | `dispatch` | the rules that a message visits |
+//! | `dispatch` | the rules and windows that a message visits |
 //! | `faults` | decisions as values, and programs that make those of another run |
 //! | `lets` | named expressions |
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
@@ -17,6 +17,7 @@
 //! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
 //! | `repeat` | decisions about further copies of a message |
 //! | `warnings` | warnings about rules that hide others or hold too much |
+//! | `window` | the time between two messages in which a rule or link line acts |
 //! | `write` | the actions that write fields and messages |
 //! | `state` | the memory of rules about one session, and their decisions |
 
@@ -32,6 +33,7 @@ mod repeat;
 mod shared;
 mod state;
 mod warnings;
+mod window;
 mod write;
 
 use std::{fmt, sync::Arc};

@@ -1,4 +1,4 @@
-//! The memory of one rule: its counts, and the window that other messages open and close.
+//! The memory of one rule: its counts, and what it remembers of messages.
 //!
 //! Law: every message is counted once, in the order of arrival, also when an earlier rule ended the evaluation. So a
 //! rule that ends it shifts neither the draws nor the turns of those below.
@@ -17,6 +17,7 @@ use crate::verdict::{Form, Message};
 
 use super::compile::{Limits, Rule};
 use super::expect::{Expecting, Unmet};
+use super::window::Latches;
 
 /// 100 %, in millionths.
 pub(super) const MILLION: u64 = 1_000_000;
@@ -32,8 +33,7 @@ type ControlKind = (Dir, Form, Option<u8>);
 pub(super) struct Progress {
     /// The memory of the condition.
     pub(super) when: Memory,
-    after: Latch,
-    until: Latch,
+    window: Latches,
     ordinals: Ordinals,
     pub(super) counts: Counts,
     /// The counts of a rule that also acts on first copies, for further copies.
@@ -54,36 +54,11 @@ pub(super) struct Progress {
     pub(super) ticks: u64,
 }
 
-/// An expression that held for a message once, or not yet.
-#[derive(Debug, Default)]
-struct Latch {
-    held: bool,
-    memory: Memory,
-}
-
-impl Latch {
-    fn new(expr: Option<&Filter>) -> Self {
-        Self {
-            held: false,
-            memory: expr.map(Filter::memory).unwrap_or_default(),
-        }
-    }
-
-    /// Observes a message. Returns true if the expression has held, for this one or before.
-    fn observe(&mut self, expr: &Filter, facts: &impl Facts) -> bool {
-        if !self.held {
-            self.held = expr.matches(facts, &mut self.memory) == Some(true);
-        }
-        self.held
-    }
-}
-
 impl Progress {
     pub(super) fn new(rule: &Rule) -> Self {
         Self {
             when: rule.when.memory(),
-            after: Latch::new(rule.after.as_ref()),
-            until: Latch::new(rule.until.as_ref()),
+            window: Latches::new(&rule.window),
             ordinals: Ordinals::default(),
             counts: Counts::default(),
             copies: Counts::default(),
@@ -111,16 +86,7 @@ impl Progress {
             } else {
                 fresh.when
             },
-            after: if same(from.after.as_ref(), to.after.as_ref()) {
-                self.after
-            } else {
-                fresh.after
-            },
-            until: if same(from.until.as_ref(), to.until.as_ref()) {
-                self.until
-            } else {
-                fresh.until
-            },
+            window: self.window.carried(&from.window, &to.window),
             ordinals: self.ordinals,
             counts: self.counts,
             copies: self.copies,
@@ -194,21 +160,12 @@ impl Progress {
 
     /// Observes a message for the window. Returns true if the rule may act on it.
     pub(super) fn is_open(&mut self, rule: &Rule, facts: &impl Facts) -> bool {
-        let has_ended = rule
-            .until
-            .as_ref()
-            .is_some_and(|until| self.until.observe(until, facts));
-        let has_begun = self.after.held || rule.after.is_none();
-        if let Some(after) = &rule.after {
-            self.after.observe(after, facts);
-        }
-        has_begun && !has_ended && is_in_time(rule, facts.time())
+        self.window.observe(&rule.window, facts) && is_in_time(rule, facts.time())
     }
 
     /// Returns true if the rule may act at this age of the session, in microseconds, without a message for its window.
     pub(super) fn is_open_at(&self, rule: &Rule, time: u64) -> bool {
-        let has_begun = self.after.held || rule.after.is_none();
-        has_begun && !self.until.held && is_in_time(rule, time)
+        self.window.is_open(&rule.window) && is_in_time(rule, time)
     }
 
     /// Observes a message. Returns true if it releases what the rule holds.

@@ -11,7 +11,7 @@ use super::Program;
 use super::dispatch::Dispatch;
 use super::faults::{By, Decision, Faults};
 use super::progress::Counts;
-use crate::impair::{Impact, Tally};
+use crate::impair::{Impact, LineSet, Tally};
 use crate::verdict::{Message, RuleId};
 
 /// The state that all sessions of a run share. The caller keeps it beside the sessions.
@@ -210,6 +210,16 @@ impl Shared {
                     });
                 }
             }
+        }
+    }
+
+    /// Returns the link lines that may act if those in `open` have open windows. The decisions of another run have the
+    /// windows of that run.
+    #[must_use]
+    pub fn acting(&self, open: LineSet) -> LineSet {
+        match self.faults {
+            Some(_) => LineSet::ALL,
+            None => open,
         }
     }
 

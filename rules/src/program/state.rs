@@ -12,12 +12,13 @@ use super::compile::{Rule, Rules};
 use super::faults::{Drawn, TIMER};
 use super::progress::{Counts, MILLION, Progress, micros, name, name_hash};
 use super::shared::{Hit, Hits, RuleReport, Shared};
+use super::window::{Latches, LineWindow};
 use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
 use crate::dice::{Dice, Key, hash};
 use crate::eval::{Facts, Identity, Lazy, SessionState, Variables};
-use crate::impair::Links;
+use crate::impair::{LineSet, Links};
 use crate::verdict::{Decide, Effect, Fate, Form, Made, Message, RuleId, Verdict};
 
 impl Logic for Rules {
@@ -37,6 +38,11 @@ impl Logic for Rules {
             kept.unwrap_or_else(|| Progress::new(rule))
         };
         let progress = self.rules.iter().map(progress).collect();
+        let windows = self.windows.iter().map(|window| {
+            let kept = before.as_mut().and_then(|before| before.take_window(window));
+            kept.unwrap_or_else(|| Latches::new(&window.window))
+        });
+        let windows = windows.collect();
         let variables = RefCell::new(self.variables_after(before.as_deref()));
         // A program that was set before knows if the game has begun.
         let starts_late = match &before {
@@ -58,6 +64,7 @@ impl Logic for Rules {
             has_entered: false,
             effects: Vec::new(),
             progress,
+            windows,
             variables,
             context,
             rules: self,
@@ -129,6 +136,8 @@ pub(super) struct State {
     pub(super) effects: Vec<Effect>,
     /// The memory of each rule.
     pub(super) progress: Vec<Progress>,
+    /// The state of the window of each link line that has one with conditions.
+    windows: Vec<Latches>,
     /// The variables that the rules have set.
     pub(super) variables: RefCell<Variables>,
     /// The context of the session, as far as conditions need it.
@@ -174,6 +183,13 @@ impl State {
         Some(std::mem::take(progress).carried(old, rule))
     }
 
+    /// Takes over the state of the window of the same link line.
+    fn take_window(&mut self, window: &LineWindow) -> Option<Latches> {
+        let mut windows = self.rules.windows.iter().zip(&mut self.windows);
+        let (old, latches) = windows.find(|(old, _)| old.identity == window.identity)?;
+        Some(std::mem::take(latches).carried(&old.window, &window.window))
+    }
+
     /// Returns the context for a program that takes over. Parts that it needs and this one did not were missed.
     fn context_for(self, next: &Rules) -> Context {
         let (had, needs) = (self.rules.needs, next.needs);
@@ -200,10 +216,9 @@ impl State {
         let mut verdict = Verdict::PASS;
         let mut has_ended = false;
         let faults = shared.faults.clone();
-        let all = (&*rules.rules, rules.registry);
         let place = (message.proto, message.dir);
-        let visited = shared.dispatch.visited(all, place, &facts.subject());
-        for &id in visited.iter().flat_map(|visited| &**visited) {
+        let visited = shared.dispatch.visited(&rules, place, &facts.subject());
+        for &id in visited.iter().flat_map(|visited| &visited.rules) {
             let index = usize::from(id);
             let (Some(rule), Some(progress)) = (rules.rules.get(index), self.progress.get_mut(index)) else {
                 continue;
@@ -271,6 +286,12 @@ impl State {
             }
             if is_match {
                 rule.when.settle(&facts, &mut progress.when, true);
+            }
+        }
+        for &at in visited.iter().flat_map(|visited| &visited.windows) {
+            let at = usize::from(at);
+            if let (Some(window), Some(latches)) = (rules.windows.get(at), self.windows.get_mut(at)) {
+                window.observe(latches, message.form, &facts);
             }
         }
         self.context.learn(&view, &fields, rules.needs);
@@ -520,6 +541,12 @@ impl Decide for State {
             self.on_timer(number, at, shared, &mut made);
         }
         made
+    }
+
+    fn open_lines(&self) -> LineSet {
+        let windows = self.rules.windows.iter().zip(&self.windows);
+        let closed = windows.filter(|(of, latches)| !latches.is_open(&of.window));
+        closed.fold(LineSet::ALL, |lines, (of, _)| lines.without(of.line))
     }
 
     fn on_end(&mut self) {

@@ -32,7 +32,7 @@ pub(super) fn warnings(rules: &[Rule], registry: &Registry) -> Vec<Diagnostic> {
 
 /// Returns true if `first` ends the evaluation for every message that `second` matches.
 fn hides(first: &Rule, second: &Rule) -> bool {
-    let always_acts = first.limits.is_unlimited() && first.after.is_none() && first.until.is_none();
+    let always_acts = first.limits.is_unlimited() && first.window.is_always();
     let ends = first.actions.iter().any(Action::ends);
     if !(always_acts && ends) || first.timer.is_some() || second.timer.is_some() {
         return false;

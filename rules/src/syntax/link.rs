@@ -12,19 +12,20 @@ use winnow::prelude::*;
 use winnow::token::take_while;
 
 use super::argument::{duration, measured, opt_number};
-use super::ast::Name;
-use super::error::wanted;
+use super::ast::{Expr, Kind, Name};
+use super::error::{leftover, wanted};
 use super::lex::{
     Failure, Input, Parsed, backtrack, blank, cut, here, keyword, next_thing, rest, text, word,
 };
 use super::number::Quantity;
+use super::parse::expression;
 use super::print::quoted;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Shape, Share};
 use crate::span::Span;
 
 /// The parameters and modifiers of a link line.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 13] = [
     "delay",
     "jitter",
     "loss",
@@ -36,11 +37,13 @@ const WORDS: [&str; 11] = [
     "blackhole",
     "from",
     "to",
+    "after",
+    "until",
 ];
+/// The words that say when a line acts.
+const WINDOWS: [&str; 4] = ["from", "to", "after", "until"];
 /// Modifiers of rules that link lines do not have.
-const ONLY_RULES: [&str; 9] = [
-    "chance", "every", "skip", "first", "once", "max", "after", "until", "per",
-];
+const ONLY_RULES: [&str; 7] = ["chance", "every", "skip", "first", "once", "max", "per"];
 const DIRS: [Dirs; 3] = [Dirs::C2s, Dirs::S2c, Dirs::Both];
 
 /// `link s2c loss 5% from 10s`
@@ -272,8 +275,20 @@ impl Reader {
                 line.queue = u32::try_from(queue).ok();
             }
             "blackhole" => line.blackhole = true,
-            "from" => line.from = Some(time(i, "from 10s", Duration::MAX)?),
-            _ => line.to = Some(time(i, "to 20s", Duration::MAX)?),
+            "from" | "to" => {
+                let (at, other) = match name {
+                    "from" => (&mut line.from, "after"),
+                    _ => (&mut line.to, "until"),
+                };
+                let time = time(i, "from 10s to 20s", Duration::MAX)?;
+                let is_other = self.places.iter().any(|(known, _)| *known == other);
+                if at.replace(time).is_some() && is_other {
+                    let span = self.places.last().map_or(Span::default(), |(_, span)| *span);
+                    return cut(same_time(span, name, other));
+                }
+            }
+            "after" => bound(i, name, (&mut line.from, &mut line.after))?,
+            _ => bound(i, name, (&mut line.to, &mut line.until))?,
         }
         Ok(())
     }
@@ -305,15 +320,49 @@ impl Reader {
             && from >= to
         {
             let help = "`from` is the earlier time";
-            error(Code::BadRange, "to", "the window ends before it begins", help);
+            let word = if place("to") == span { "until" } else { "to" };
+            error(Code::BadRange, word, "the window ends before it begins", help);
         }
-        let is_window = |(name, _): &(&str, Span)| matches!(*name, "from" | "to");
+        let is_window = |(name, _): &(&str, Span)| WINDOWS.contains(name);
         if self.places.iter().all(is_window) {
             return cut(wanted(i, "a parameter such as `delay 40ms`")
                 .note(format!("parameters: {}", WORDS.join(" "))));
         }
         Ok(())
     }
+}
+
+/// Reads the end of a window: a time, which `from` and `to` have as well, or an expression.
+fn bound(
+    i: &mut Input<'_>,
+    name: &str,
+    (time, other): (&mut Option<Duration>, &mut Option<Expr>),
+) -> Parsed<()> {
+    let expr = expression(i)?;
+    blank(i)?;
+    let next = first(rest(i));
+    if !at_end(i) && !WORDS.contains(&next) && !ONLY_RULES.contains(&next) {
+        let error = leftover(i, "a parameter of the link");
+        return cut(match error.help {
+            None => error.meant(suggest(next, WORDS)),
+            Some(_) => error,
+        });
+    }
+    let Kind::Number(number) = &expr.kind else {
+        *other = Some(expr);
+        return Ok(());
+    };
+    if time.replace(duration(*number, expr.span)?).is_some() {
+        let other = if name == "after" { "from" } else { "to" };
+        return cut(same_time(expr.span, name, other));
+    }
+    Ok(())
+}
+
+/// Returns the error for a time that two words give.
+fn same_time(span: Span, name: &str, other: &str) -> Diagnostic {
+    let what = format!("`{name}` with a time means the same as `{other}`, which is there already");
+    Diagnostic::new(Code::NotHere, span, what)
 }
 
 fn unknown(name: &str, span: Span) -> Diagnostic {

@@ -25,10 +25,6 @@ pub const MAX_STATEMENTS: usize = 1024;
 
 /// A statement of the language.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most are rules, and they are taken apart at once"
-)]
 pub enum Statement {
     /// Actions on the messages that match a condition.
     Rule(Rule),
@@ -153,9 +149,23 @@ fn is_open(text: &str, place: Span) -> bool {
     if !is_profile || text.len() > MAX_LENGTH {
         return false;
     }
-    let code = |line: &str| line.split('#').next().unwrap_or_default().to_owned();
-    let code: String = text.lines().map(code).collect();
-    code.contains('{') && !code.contains('}')
+    let (mut open, mut closed) = (0, 0);
+    for line in text.lines() {
+        // Of a text in quotes only the braces outside count.
+        let code = line
+            .split('"')
+            .step_by(2)
+            .map(|code| (code.split('#').next(), code));
+        for (code, whole) in code {
+            let code = code.unwrap_or_default();
+            open += code.matches('{').count();
+            closed += code.matches('}').count();
+            if code.len() < whole.len() {
+                break;
+            }
+        }
+    }
+    open > closed
 }
 
 /// Reads one statement. Returns it with the places of its comments, in their order.

@@ -61,13 +61,7 @@ fn effects_of_link_lines_are_counted_by_direction() {
     for (dir, count) in [(Dir::C2s, 3), (Dir::S2c, 2)] {
         let mut channel = program.open_link(&OPENING, dir, None).unwrap();
         for ordinal in 1..=count {
-            channel.pass(&Sent {
-                at: OPENING.at,
-                ordinal,
-                bytes: b"x",
-                seven: false,
-                once: false,
-            });
+            channel.pass(&Sent::new(OPENING.at, ordinal, b"x"));
             let (at, session) = (OPENING.at, OPENING.session);
             shared.count_impacts(Hit { at, session }, (dir, ordinal), channel.impacts());
         }

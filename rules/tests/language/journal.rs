@@ -172,11 +172,8 @@ fn a_link_has_the_effects_of_another_run() {
         for ordinal in 1..=500 {
             let at = opening.at + ordinal * 2_000;
             let sent = Sent {
-                at,
-                ordinal,
-                bytes: &[0x10; 90],
                 seven: true,
-                once: false,
+                ..Sent::new(at, ordinal, &[0x10; 90])
             };
             copies.push(channel.pass(&sent).to_vec());
             let session = opening.session;

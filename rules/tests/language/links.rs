@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use teetap_rules::{
-    Opening, Program,
-    impair::{Fate, Lost, Sent},
+    Decide, Opening, Program, Shared,
+    impair::{Fate, LineSet, Lost, Sent},
     program::{profile, profiles},
     syntax::{Statement, parse_statements},
 };
-use teetap_wire::{Dir, def::Registry};
+use teetap_wire::{Dir, Proto, def::Registry};
 
-use crate::stage::{program, wrong};
+use crate::stage::{OPENING, first_copy, message, program, say, wrong};
 
 /// The canonical forms of the link lines of a text.
 fn lines(text: &str) -> Vec<String> {
@@ -52,6 +52,18 @@ fn each_parameter_is_read_and_printed_as_it_is_read() {
             "link both delay 1s\n  jitter 10ms pareto\n\tqueue 64KiB rate 1gbit",
             "link both delay 1s jitter 10ms pareto rate 1gbit queue 65536B",
         ),
+        (
+            "link s2c until count(input)>200 blackhole after seen(enter_game)",
+            "link s2c blackhole after seen(enter_game) until count(input) > 200",
+        ),
+        (
+            "link both loss 20% after sv_vote_set until 30s",
+            "link both loss 20% to 30s after sv_vote_set",
+        ),
+        (
+            "link c2s after 500ms dup 1% until pkt.size in {1..5 9} and not c2s",
+            "link c2s dup 1% from 500ms until pkt.size in {1..5 9} and not c2s",
+        ),
     ] {
         assert_eq!(lines(text), [canonical]);
         assert_eq!(lines(canonical), [canonical]);
@@ -73,6 +85,15 @@ fn profiles_take_several_lines_and_are_printed_as_they_are_read() {
         "profile cellar-2 {\n    link c2s loss 5%\n    link s2c delay 9ms\n    link both dup 1%\n}"
     );
     assert_eq!(lines(&printed), lines(&printed.replace('\n', " ")));
+}
+
+#[test]
+fn braces_of_expressions_do_not_end_a_profile() {
+    let text = "profile a {\n  link c2s loss 5% until pkt.size in {1..5} or sv_chat.message == \"} # {\" # }\n\
+                \tlink s2c dup 1% after \"}\"\n}\ndrop when c2s";
+    let statements = parse_statements(text).unwrap();
+    assert_eq!(statements.len(), 2, "{statements:?}");
+    assert_eq!(lines(text).len(), 2);
 }
 
 #[test]
@@ -156,6 +177,45 @@ const WRONG: &[(&str, &[&str])] = &[
         &["1:19 E102 `chance` is for rules, not for link lines"],
     ),
     (
+        "link both loss 5% after sv_chtt until count(input) > 5s",
+        &[
+            "1:25 E101 unknown message `sv_chtt`",
+            "1:54 E201 `count(input)` is a number, not a duration",
+        ],
+    ),
+    (
+        "link both after sv_chat until 5s",
+        &["1:33 E001 expected a parameter such as `delay 40ms`, found the end"],
+    ),
+    (
+        "link both loss 5% until 5s to 6s",
+        &["1:28 E102 `to` with a time means the same as `until`, which is there already"],
+    ),
+    (
+        "link both loss 5% from 5s after 6s",
+        &["1:33 E102 `after` with a time means the same as `from`, which is there already"],
+    ),
+    (
+        "link both loss 5% from 5s until 4s",
+        &["1:27 E209 the window ends before it begins"],
+    ),
+    (
+        "link both loss 5% after sv_chat untl 5s",
+        &["1:33 E001 expected an operator or a parameter of the link, found `untl`"],
+    ),
+    (
+        "link both loss 5% after sv_chat = 5",
+        &["1:33 E008 `=` assigns; to compare use `==`"],
+    ),
+    (
+        "link both loss 5% after sv_chat after sv_motd",
+        &["1:33 E102 `after` is given twice"],
+    ),
+    (
+        "profile a { link c2s loss 5% after sv_chtt }\nuse \"a\"\nuse \"a\"",
+        &["1:36 E101 unknown message `sv_chtt`"],
+    ),
+    (
         "link both loss 5% }",
         &["1:19 E001 expected the end of the line, found `}`"],
     ),
@@ -207,6 +267,8 @@ fn suggestions_name_the_right_word() {
             "did you mean `paretonormal`?",
         ),
         ("link both loss 5", "write `5%`"),
+        ("link both loss 5% after sv_chat untl 5s", "did you mean `until`?"),
+        ("link both loss 5% after sv_chta", "did you mean `sv_chat`?"),
         ("use \"wifi-bat\"", "did you mean `wifi-bad`?"),
         ("use 3g", "write `use \"3g\"`"),
         ("link both jitter 1ms", "write `delay 40ms jitter 10ms`"),
@@ -231,21 +293,16 @@ fn a_program_impairs_only_the_directions_of_its_lines() {
     let program = program(source);
     assert!(program.open_link(&opening(1), Dir::C2s, None).is_none());
     let mut link = program.open_link(&opening(1), Dir::S2c, None).unwrap();
-    let sent = Sent {
-        at: 0,
-        ordinal: 1,
-        bytes: b"x",
-        seven: false,
-        once: false,
-    };
-    assert_eq!(link.pass(&sent)[0].fate, Fate::Lost(Lost::Blackhole));
+    assert_eq!(
+        link.pass(&Sent::new(0, 1, b"x"))[0].fate,
+        Fate::Lost(Lost::Blackhole)
+    );
     let none = crate::stage::program("drop when s2c");
     assert!(none.open_link(&opening(1), Dir::S2c, None).is_none());
 }
 
 #[test]
 fn a_program_of_link_lines_acts_on_no_message() {
-    use teetap_wire::Proto;
     let program = program("link both loss 5%");
     for (proto, dir) in Proto::ALL
         .into_iter()
@@ -253,6 +310,78 @@ fn a_program_of_link_lines_acts_on_no_message() {
     {
         assert!(!program.acts(proto, dir) && !program.observes(proto, dir));
     }
+}
+
+/// The link lines whose windows are open, after each of these messages.
+fn windows(state: &mut dyn Decide, messages: &[(Dir, Vec<u8>)]) -> Vec<[bool; 3]> {
+    let after = |(at, message): (u64, &(Dir, Vec<u8>))| {
+        let at = OPENING.at + at * 1_000_000;
+        state.observe(&first_copy(message, at), &mut Shared::default());
+        [0, 1, 2].map(|line| state.open_lines().has(line))
+    };
+    (0..).zip(messages).map(after).collect()
+}
+
+#[test]
+fn messages_open_and_close_the_window_of_a_line() {
+    let source = "let talk = cl_say or sv_chat\n\
+                  link s2c blackhole after talk until count(cl_say) > 2\n\
+                  profile p { link both loss 1% until sv_motd }\nuse \"p\"\nlink c2s loss 1%";
+    let program = program(source);
+    for dir in [Dir::C2s, Dir::S2c] {
+        assert!(program.observes(Proto::Ddnet, dir) && !program.acts(Proto::Ddnet, dir));
+    }
+    let motd = (Dir::S2c, message("sv_motd", &[]));
+    let mut state = program.open(OPENING, None);
+    assert_eq!(
+        windows(
+            &mut *state,
+            &[motd.clone(), say("a"), say("b"), say("c"), say("d")]
+        ),
+        [
+            [false, false, true],
+            [true, false, true],
+            [true, false, true],
+            [false, false, true],
+            [false, false, true],
+        ]
+    );
+}
+
+#[test]
+fn windows_stay_open_while_the_text_of_their_line_stays() {
+    let source = "link s2c loss 1% after cl_say until count(cl_say) > 2\nlink c2s loss 1% after cl_say";
+    let mut state = program(source).open(OPENING, None);
+    assert_eq!(windows(&mut *state, &[say("a"), say("b")])[1], [true, true, true]);
+    let other = "link c2s loss 2% after cl_say\nlink s2c loss 1% after cl_say until count(cl_say) > 2";
+    let mut state = program(other).open(OPENING, Some(state));
+    assert_eq!(
+        [0, 1].map(|line| state.open_lines().has(line)),
+        [false, true],
+        "the other text is another line"
+    );
+    assert_eq!(windows(&mut *state, &[say("c")]), [[true, false, true]]);
+}
+
+#[test]
+fn a_line_acts_only_in_its_window_and_time() {
+    let program = program("link s2c blackhole after cl_say\nlink s2c delay 5ms from 2s");
+    let mut link = program.open_link(&OPENING, Dir::S2c, None).unwrap();
+    let mut fate = |at, lines| {
+        let at = OPENING.at + at;
+        let sent = Sent {
+            lines,
+            ..Sent::new(at, 1, b"x")
+        };
+        match link.pass(&sent)[0].fate {
+            Fate::Lost(_) => None,
+            Fate::Leaves(leaves) => Some(leaves - at),
+        }
+    };
+    assert_eq!(fate(0, LineSet::ALL.without(0)), Some(0));
+    assert_eq!(fate(0, LineSet::ALL), None);
+    assert_eq!(fate(2_000_000, LineSet::ALL.without(0)), Some(5_000));
+    assert_eq!(fate(2_000_000, LineSet::ALL.without(0).without(1)), Some(0));
 }
 
 #[test]
@@ -277,7 +406,7 @@ proptest! {
     fn any_words_are_read_or_refused(
         words in prop::collection::vec(prop::sample::select(&[
             "link", "both", "c2s", "delay", "jitter", "normal", "loss", "gemodel", "dup", "reorder", "gap", "corrupt",
-            "rate", "queue", "blackhole", "from", "to", "5ms", "1s", "3%", "2", "8kbit", "9kB", "{", "}", "profile", "use",
+            "rate", "queue", "blackhole", "from", "to", "after", "until", "sv_chat", "seen(input)", "and", "in {1..2}", "5ms", "1s", "3%", "2", "8kbit", "9kB", "{", "}", "profile", "use",
             "\"3g\"", "#", "x-1", ":", ",",
         ][..]), 0..12),
         start in prop::sample::select(&["", "link both ", "link s2c delay 9ms ", "profile a { link c2s ", "use "][..]),

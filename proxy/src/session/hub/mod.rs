@@ -47,6 +47,8 @@ pub struct Hub {
     named: NamedTokens,
     timers: Timers,
     stats: Stats,
+    /// Sessions in which the window of a link line has begun or ended.
+    unsettled: Vec<SessionId>,
 }
 
 impl Hub {
@@ -72,6 +74,7 @@ impl Hub {
             named: NamedTokens::default(),
             timers: Timers::default(),
             stats: Stats::default(),
+            unsettled: Vec::new(),
         }
     }
 
@@ -136,6 +139,11 @@ impl Hub {
             }),
         }
         self.run_timers();
+        for id in self.unsettled.drain(..) {
+            if let Some(link) = self.sessions.links.get_mut(&id) {
+                link.settle_windows();
+            }
+        }
     }
 
     /// Returns the next output; `None` when there is nothing left.
@@ -353,6 +361,9 @@ impl Hub {
     ) -> Option<T> {
         let link = self.sessions.links.get_mut(&id)?;
         let result = act(link, &mut self.scratch, &mut self.env);
+        if link.has_unsettled_windows() {
+            self.unsettled.push(id);
+        }
         if link.is_closed() {
             self.remove(id);
         } else if let Some(at) = link.deadline() {

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use teetap_rules::impair::LineSet;
 use teetap_wire::{
     Code, Control, Dir, Flags, Header, Note, Notes, Packet, Proto, Scratch, Seq, Side, Token, control,
 };
@@ -46,6 +47,7 @@ impl Link {
             c2s: Splice::new(),
             s2c: Splice::new(),
             lanes: Default::default(),
+            open_lines: LineSet::ALL,
             phase: Phase::Opening(Opening {
                 handshake: Some(handshake),
                 next_request: now + REQUEST_EVERY,

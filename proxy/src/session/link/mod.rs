@@ -15,7 +15,7 @@ mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
 
-use teetap_rules::Decide;
+use teetap_rules::{Decide, impair::LineSet};
 use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use self::phase::{CLIENT_GONE, CLIENT_NEVER_CAME, CLIENT_SILENT, Online, Phase, SERVER_SILENT};
@@ -62,6 +62,8 @@ pub(crate) struct Link {
     s2c: Splice,
     /// The links towards the client and towards the server.
     lanes: [Lane; 2],
+    /// The link lines whose windows were open when the datagram at hand came.
+    open_lines: LineSet,
     phase: Phase,
     /// The state that the program keeps for this session.
     rules: Option<Box<dyn Decide>>,

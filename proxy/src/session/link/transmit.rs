@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use teetap_rules::Hit;
+use teetap_rules::{Hit, impair::LineSet};
 use teetap_wire::{Dir, Proto, Side};
 
 use super::{Env, Link};
-use crate::session::{Notice, Time, lane::Lane, outbox::Destination};
+use crate::session::{
+    Notice, Time,
+    lane::{Lane, Leaving},
+    outbox::Destination,
+};
 
 impl Link {
     /// Sends the datagram that `write` puts into an empty buffer.
@@ -27,12 +31,19 @@ impl Link {
             return;
         }
         let (session, seven) = (self.id().0, self.leg(to).proto == Proto::V7);
+        let lines = env.shared.acting(self.open_lines.and(self.windows()));
         let lane = self.lane(to);
         let dir = Dir::from_sender(to.other());
         let shared = &mut env.shared;
         let hit = Hit { at: now.0, session };
         env.out.keep(write, |bytes| {
-            let transits = lane.take(now, bytes, seven, once);
+            let leaving = Leaving {
+                bytes,
+                seven,
+                once,
+                lines,
+            };
+            let transits = lane.take(now, leaving);
             shared.count_impacts(hit, (dir, lane.ordinal()), lane.impacts());
             transits
         });
@@ -63,6 +74,25 @@ impl Link {
             let lane = self.lane(to);
             lane.channel = env.open_link(id, at, Dir::from_sender(to.other()), lane.channel.take());
         }
+        self.settle_windows();
+    }
+
+    /// Returns true if a message has begun or ended the window of a link line since [`Self::settle_windows`].
+    pub(crate) fn has_unsettled_windows(&self) -> bool {
+        let has_lines = self.lanes.iter().any(|lane| lane.channel.is_some());
+        has_lines && self.open_lines != self.windows()
+    }
+
+    /// Lets link lines act whose windows have begun. Called between two datagrams, so that the one with the message that
+    /// begins a window is not in it.
+    pub(crate) fn settle_windows(&mut self) {
+        self.open_lines = self.windows();
+    }
+
+    /// Returns the link lines whose windows are open.
+    fn windows(&self) -> LineSet {
+        let rules = self.rules.as_ref();
+        rules.map_or(LineSet::ALL, |rules| rules.open_lines())
     }
 
     /// Ends all rules.

@@ -1,0 +1,33 @@
+//! Sets of link lines.
+
+/// A set of the link lines of a program, by their index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineSet(u64);
+
+impl LineSet {
+    /// All lines.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// Returns true if a line is in it.
+    #[must_use]
+    pub const fn has(self, line: u16) -> bool {
+        self.0 & bit(line) != 0
+    }
+
+    /// Returns the same set without a line.
+    #[must_use]
+    pub const fn without(self, line: u16) -> Self {
+        Self(self.0 & !bit(line))
+    }
+
+    /// Returns the lines that are in both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+/// Returns the bit of a line. A program has at most 64.
+const fn bit(line: u16) -> u64 {
+    1 << (line % 64)
+}
