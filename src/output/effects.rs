@@ -95,7 +95,7 @@ pub(super) fn links(report: &Report) -> Vec<LineEffect<'_>> {
 }
 
 fn line_effect(line: &LineReport) -> LineEffect<'_> {
-    let LineReport { text, dir, tally } = line;
+    let LineReport { text, dir, tally, .. } = line;
     LineEffect {
         link: (&**text).into(),
         dir: Word(*dir),

@@ -4,7 +4,7 @@
 //! error, or the file is gone, the last good program stays and one warning reports it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, IsTerminal as _, Read as _, stderr},
     os::unix::fs::MetadataExt as _,
@@ -56,7 +56,6 @@ impl SharedRules {
 #[derive(Debug)]
 pub(crate) struct Change {
     parts: Vec<Part>,
-    off: BTreeSet<String>,
     program: Arc<Program>,
     warnings: Vec<String>,
     /// The change in words.
@@ -74,8 +73,8 @@ impl Change {
 #[derive(Debug)]
 pub(crate) struct Rules {
     parts: Vec<Part>,
-    /// The names of statements that are switched off.
-    off: BTreeSet<String>,
+    /// True after a change.
+    has_changed: bool,
     /// True for those of a journal, whose faults are repeated.
     is_fixed: bool,
     registry: &'static Registry,
@@ -86,6 +85,7 @@ pub(crate) struct Rules {
 struct Part {
     /// The name in messages, without control characters.
     name: String,
+    /// The last text without errors.
     text: String,
     file: Option<Watched>,
 }
@@ -96,6 +96,8 @@ struct Watched {
     path: PathBuf,
     /// `None` while it is missing.
     stamp: Option<Stamp>,
+    /// The last text, if it has an error, or another file has one.
+    pending: Option<String>,
 }
 
 /// The marks of a change: seconds and nanoseconds of the modification time, length, inode.
@@ -113,7 +115,7 @@ impl Rules {
     pub(crate) const fn none(registry: &'static Registry) -> Self {
         Self {
             parts: Vec::new(),
-            off: BTreeSet::new(),
+            has_changed: false,
             is_fixed: false,
             registry,
         }
@@ -152,11 +154,11 @@ impl Rules {
     /// # Errors
     /// The rules are wrong: the error shows every mistake with its place.
     pub(crate) fn compile(&self) -> Result<Arc<Program>, Failure> {
-        let joined = self.joined();
+        let joined = Joined::new(&self.parts);
         let style = style();
         let show = |diagnostics: &[Diagnostic]| {
             let shown = diagnostics.iter().map(|diagnostic| {
-                let (part, moved) = self.place(&joined, diagnostic);
+                let (part, moved) = place(&self.parts, &joined, diagnostic);
                 moved.render(&part.name, &part.text, style)
             });
             shown.collect::<Vec<_>>().join("\n\n")
@@ -194,36 +196,51 @@ impl Rules {
         if changed.is_empty() {
             return (lines, None);
         }
-        let joined = self.joined();
+        let parts: Vec<Part> = self.parts.iter().map(Part::newest).collect();
+        let joined = Joined::new(&parts);
         match Program::compile(&joined.text, self.registry) {
             Ok((program, warnings)) => {
                 lines.push((Level::Info, format!("{} was read again", changed.join(", "))));
-                lines.extend(warnings.iter().map(|warning| self.line(&joined, warning)));
+                lines.extend(warnings.iter().map(|warning| line(&parts, &joined, warning)));
+                (self.parts, self.has_changed) = (parts, true);
                 (lines, Some(Arc::new(program)))
             }
             Err(errors) => {
                 let text = format!("{} has errors, the last rules stay", changed.join(", "));
                 lines.push((Level::Warning, text));
-                lines.extend(errors.iter().map(|error| self.line(&joined, error)));
+                lines.extend(errors.iter().map(|error| line(&parts, &joined, error)));
                 (lines, None)
             }
         }
     }
 
-    /// Returns the statements in their order. Two with the same text have names that differ.
-    pub(crate) fn list(&self) -> Vec<RuleBody> {
-        let mut list: Vec<RuleBody> = Vec::new();
-        self.each(|_, part, found, name| {
+    /// Returns true if the rules are not those of the start any more, or one was switched off.
+    pub(crate) const fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+
+    /// Notes that a rule was switched on or off.
+    pub(crate) const fn note_switch(&mut self) {
+        self.has_changed = true;
+    }
+
+    /// Returns the statements in their order, and their places in the source of the program. Two with the same text have
+    /// names that differ.
+    pub(crate) fn list(&self) -> Vec<(RuleBody, Span)> {
+        let joined = Joined::new(&self.parts);
+        let mut list = Vec::new();
+        self.each(|index, part, found, name| {
             let before = part.text.get(..found.span.start).unwrap_or_default();
-            list.push(RuleBody {
-                on: !self.off.contains(&name),
+            let body = RuleBody {
+                on: true,
                 name,
                 text: found.text,
                 from: part.name.clone(),
                 line: before.matches('\n').count() + 1,
                 hits: None,
                 last_hit: None,
-            });
+            };
+            list.push((body, joined.place_of(index, found.span)));
         });
         list
     }
@@ -243,28 +260,6 @@ impl Rules {
                 each(index, part, found, name);
             }
         }
-    }
-
-    /// Returns all texts as one, with blanks in place of what is switched off.
-    fn joined(&self) -> Joined {
-        if self.off.is_empty() {
-            return Joined::new(&self.parts);
-        }
-        let mut parts = self.parts.clone();
-        self.each(|index, _, found, name| {
-            if let Some(part) = parts.get_mut(index).filter(|_| self.off.contains(&name)) {
-                let text = part
-                    .text
-                    .get(found.span.start..found.span.end)
-                    .unwrap_or_default();
-                let blank: String = text
-                    .bytes()
-                    .map(|byte| if byte == b'\n' { '\n' } else { ' ' })
-                    .collect();
-                part.text.replace_range(found.span.start..found.span.end, &blank);
-            }
-        });
-        Joined::new(&parts)
     }
 
     /// Returns the part of a statement that can be changed, by its index, and its place there. Files are changed elsewhere.
@@ -303,7 +298,7 @@ impl Rules {
         }
         let mut parts = self.parts.clone();
         parts.push(Part::typed("control", text));
-        self.change(parts, self.off.clone(), format!("added {}", one_line(text)))
+        self.change(parts, format!("added {}", one_line(text)))
     }
 
     /// Puts a text in the place of a statement that was not read from a file.
@@ -313,36 +308,21 @@ impl Rules {
         }
         let text = text.get(indent(text).end..).unwrap_or(text).trim_end();
         let what = format!("replaced {} by {}", one_line(name), one_line(text));
-        self.change(self.put(name, text)?, self.off_without(name), what)
+        self.change(self.put(name, text)?, what)
     }
 
     /// Removes a statement that was not read from a file.
     pub(crate) fn remove(&self, name: &str) -> Result<Change, String> {
         let mut parts = self.put(name, "")?;
         parts.retain(|part| part.file.is_some() || !outline(&part.text).is_empty());
-        let what = format!("removed {}", one_line(name));
-        self.change(parts, self.off_without(name), what)
+        self.change(parts, format!("removed {}", one_line(name)))
     }
 
-    /// Switches a statement on or off, wherever it was read from.
-    pub(crate) fn switch(&self, name: &str, on: bool) -> Result<Change, String> {
-        self.find(name)?;
-        let mut off = self.off_without(name);
-        let way = if on { "on" } else { "off" };
-        if !on {
-            off.insert(name.to_owned());
-        }
-        self.change(
-            self.parts.clone(),
-            off,
-            format!("switched {way} {}", one_line(name)),
-        )
-    }
-
-    fn off_without(&self, name: &str) -> BTreeSet<String> {
-        let mut off = self.off.clone();
-        off.remove(name);
-        off
+    /// Returns the place of a statement in the source of the program, wherever it was read from, to switch it on or off.
+    pub(crate) fn place(&self, name: &str) -> Result<Span, String> {
+        self.must_be_free()?;
+        let (index, span) = self.find(name)?;
+        Ok(Joined::new(&self.parts).place_of(index, span))
     }
 
     fn put(&self, name: &str, text: &str) -> Result<Vec<Part>, String> {
@@ -354,10 +334,15 @@ impl Rules {
         Ok(parts)
     }
 
-    fn change(&self, parts: Vec<Part>, off: BTreeSet<String>, what: String) -> Result<Change, String> {
-        if self.is_fixed {
-            return Err("cannot change the rules: the run repeats the faults of a journal".to_owned());
+    fn must_be_free(&self) -> Result<(), String> {
+        match self.is_fixed {
+            true => Err("cannot change the rules: the run repeats the faults of a journal".to_owned()),
+            false => Ok(()),
         }
+    }
+
+    fn change(&self, parts: Vec<Part>, what: String) -> Result<Change, String> {
+        self.must_be_free()?;
         let size: usize = parts.iter().map(|part| part.text.len()).sum();
         if size as u64 > MAX_FILE {
             return Err(format!(
@@ -365,24 +350,18 @@ impl Rules {
                 MAX_FILE >> 10
             ));
         }
-        let changed = Self {
-            parts,
-            off,
-            ..Self::none(self.registry)
-        };
-        let joined = changed.joined();
+        let joined = Joined::new(&parts);
         let lines = |diagnostics: &[Diagnostic]| -> Vec<String> {
             let lines = diagnostics
                 .iter()
-                .map(|diagnostic| changed.line(&joined, diagnostic));
+                .map(|diagnostic| line(&parts, &joined, diagnostic));
             lines.map(|(_, line)| line).collect()
         };
         match Program::compile(&joined.text, self.registry) {
             Ok((program, warnings)) => Ok(Change {
                 warnings: lines(&warnings),
                 program: Arc::new(program),
-                parts: changed.parts,
-                off: changed.off,
+                parts,
                 what,
             }),
             Err(errors) => Err(format!("invalid rules: {}", lines(&errors).join("; "))),
@@ -391,59 +370,59 @@ impl Rules {
 
     /// Makes a change the last one. Returns it in words, and the warnings about it.
     pub(crate) fn accept(&mut self, change: Change) -> (String, Vec<String>) {
-        (self.parts, self.off) = (change.parts, change.off);
+        (self.parts, self.has_changed) = (change.parts, true);
         (change.what, change.warnings)
     }
+}
 
-    /// A diagnostic in one line.
-    fn line(&self, joined: &Joined, diagnostic: &Diagnostic) -> (Level, String) {
-        let (part, moved) = self.place(joined, diagnostic);
-        let before = part.text.get(..moved.span.start).unwrap_or(&part.text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let help = diagnostic
-            .help
-            .as_deref()
-            .map_or(String::new(), |help| format!("; {help}"));
-        let level = match diagnostic.severity() {
-            Severity::Error | Severity::Warning => Level::Warning,
-            Severity::Note => Level::Info,
-        };
-        let text = format!(
-            "{}:{line}:{column}: [{}] {}{help}",
-            part.name,
-            diagnostic.code.name(),
-            diagnostic.message
-        );
-        (level, printable(text.as_bytes()))
-    }
+/// A diagnostic in one line.
+fn line(parts: &[Part], joined: &Joined, diagnostic: &Diagnostic) -> (Level, String) {
+    let (part, moved) = place(parts, joined, diagnostic);
+    let before = part.text.get(..moved.span.start).unwrap_or(&part.text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let help = diagnostic
+        .help
+        .as_deref()
+        .map_or(String::new(), |help| format!("; {help}"));
+    let level = match diagnostic.severity() {
+        Severity::Error | Severity::Warning => Level::Warning,
+        Severity::Note => Level::Info,
+    };
+    let text = format!(
+        "{}:{line}:{column}: [{}] {}{help}",
+        part.name,
+        diagnostic.code.name(),
+        diagnostic.message
+    );
+    (level, printable(text.as_bytes()))
+}
 
-    /// Returns the part that a diagnostic is about, and the diagnostic with the place in it.
-    fn place(&self, joined: &Joined, diagnostic: &Diagnostic) -> (&Part, Diagnostic) {
-        let at = joined
-            .places
-            .iter()
-            .rposition(|(start, _)| *start <= diagnostic.span.start);
-        let at = at.unwrap_or_default();
-        let (start, cut) = joined.places.get(at).copied().unwrap_or((0, Span::new(0, 0)));
-        let moved = |place: usize| {
-            let place = place.saturating_sub(start);
-            place
-                + if place >= cut.start {
-                    cut.end - cut.start
-                } else {
-                    0
-                }
-        };
-        let mut diagnostic = diagnostic.clone();
-        diagnostic.span = Span::new(moved(diagnostic.span.start), moved(diagnostic.span.end));
-        static NOTHING: Part = Part {
-            name: String::new(),
-            text: String::new(),
-            file: None,
-        };
-        (self.parts.get(at).unwrap_or(&NOTHING), diagnostic)
-    }
+/// Returns the part that a diagnostic is about, and the diagnostic with the place in it.
+fn place<'p>(parts: &'p [Part], joined: &Joined, diagnostic: &Diagnostic) -> (&'p Part, Diagnostic) {
+    let at = joined
+        .places
+        .iter()
+        .rposition(|(start, _)| *start <= diagnostic.span.start);
+    let at = at.unwrap_or_default();
+    let (start, cut) = joined.places.get(at).copied().unwrap_or((0, Span::new(0, 0)));
+    let moved = |place: usize| {
+        let place = place.saturating_sub(start);
+        place
+            + if place >= cut.start {
+                cut.end - cut.start
+            } else {
+                0
+            }
+    };
+    let mut diagnostic = diagnostic.clone();
+    diagnostic.span = Span::new(moved(diagnostic.span.start), moved(diagnostic.span.end));
+    static NOTHING: Part = Part {
+        name: String::new(),
+        text: String::new(),
+        file: None,
+    };
+    (parts.get(at).unwrap_or(&NOTHING), diagnostic)
 }
 
 impl Joined {
@@ -462,10 +441,24 @@ impl Joined {
         }
         Self { text, places }
     }
+
+    /// Returns the place of a statement of a part.
+    fn place_of(&self, part: usize, span: Span) -> Span {
+        let (start, cut) = self.places.get(part).copied().unwrap_or((0, Span::new(0, 0)));
+        let moved = |place: usize| {
+            start
+                + if place >= cut.end {
+                    place - (cut.end - cut.start)
+                } else {
+                    place.min(cut.start)
+                }
+        };
+        Span::new(moved(span.start), moved(span.end))
+    }
 }
 
 /// Returns a text for a report: on one line, and not too long.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 200;
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut line = printable(words.join(" ").as_bytes());
@@ -518,8 +511,17 @@ impl Part {
             file: stamp.map(|stamp| Watched {
                 path: path.to_owned(),
                 stamp: Some(stamp),
+                pending: None,
             }),
         })
+    }
+
+    /// Returns it with its last text, whether that has an error or not.
+    fn newest(&self) -> Self {
+        let mut newest = self.clone();
+        let pending = newest.file.as_mut().and_then(|file| file.pending.take());
+        newest.text = pending.unwrap_or(newest.text);
+        newest
     }
 
     /// Looks for a change, and reads it.
@@ -535,10 +537,10 @@ impl Part {
         match found {
             Ok((stamp, text)) => {
                 file.stamp = stamp;
-                if text == self.text {
+                if text == *file.pending.as_ref().unwrap_or(&self.text) {
                     return Look::Same;
                 }
-                self.text = text;
+                file.pending = Some(text);
                 Look::Other
             }
             Err(error) => match file.stamp.take() {

@@ -65,14 +65,14 @@ fn a_person_adds_replaces_and_removes_statements() {
     let list = |change: Result<Change, String>, rules: &mut Rules| {
         let (what, _) = rules.accept(change.unwrap());
         let list = rules.list().into_iter();
-        (what, list.map(|rule| rule.name).collect::<Vec<_>>())
+        (what, list.map(|(rule, _)| rule.name).collect::<Vec<_>>())
     };
     let added = rules.add("  drop when sv_motd\ndrop when sv_motd once");
     let (what, names) = list(added, &mut rules);
     assert_eq!(what, "added drop when sv_motd drop when sv_motd once");
     let link = "link both loss 5%";
     assert_eq!(names, ["a", link, "drop when sv_motd", "drop when sv_motd once"]);
-    assert_eq!((rules.list()[1].line, rules.list()[3].line), (2, 2));
+    assert_eq!((rules.list()[1].0.line, rules.list()[3].0.line), (2, 2));
     let again = rules.add("drop when sv_motd");
     assert_eq!(list(again, &mut rules).1[4], "drop when sv_motd #2");
     let replaced = rules.replace("drop when sv_motd", "\n  b: pass when sv_motd\n");
@@ -90,39 +90,56 @@ fn a_person_adds_replaces_and_removes_statements() {
     fs::write(&path, "link both loss 6%\n").unwrap();
     let program = rules.reload().1.unwrap();
     assert!(program.source().contains("b: pass"), "{}", program.source());
+    assert!(rules.has_changed());
 }
 
 #[test]
-fn a_statement_of_any_origin_is_switched_off_and_on() {
+fn each_statement_has_its_place_in_the_program() {
     let (_folder, path) = folder();
-    fs::write(&path, "a: drop\n  when sv_chat\nlink both loss 5%\n").unwrap();
-    let mut rules = rules(&["drop when sv_motd"], std::slice::from_ref(&path));
-    let whole = rules.joined().text;
-    for name in ["a", "drop when sv_motd", "link both loss 5%"] {
-        let change = rules.switch(name, false).unwrap();
-        assert_eq!(change.what, format!("switched off {name}"));
-        rules.accept(change);
+    let text = "# comment\n  a: drop\n    when sv_chat\nlink  both loss 5%\nuse \"3g\"\n";
+    fs::write(&path, text).unwrap();
+    let rules = rules(&["\n\tdrop when sv_motd"], std::slice::from_ref(&path));
+    let program = rules.compile().unwrap();
+    let report = program.report(&teetap_rules::Shared::default());
+    let mut found = Vec::new();
+    for (body, place) in rules.list() {
+        assert_eq!(rules.place(&body.name), Ok(place), "{}", body.name);
+        let is_in = |of: Span| place.start <= of.start && of.end <= place.end;
+        let of_rules = report.rules.iter().filter(|rule| is_in(rule.place)).count();
+        let of_lines = report.lines.iter().filter(|line| is_in(line.place)).count();
+        found.push((body.name, of_rules, of_lines));
     }
-    assert_eq!(rules.joined().text.trim(), "");
-    assert_eq!(rules.joined().text.len(), whole.len());
-    assert!(rules.list().iter().all(|rule| !rule.on));
-    // Other changes leave it off, and the places of errors are right.
-    let why = rules.add("b: drup when sv_chat").unwrap_err();
-    assert!(why.starts_with("invalid rules: control:1:4: "), "{why}");
-    fs::write(&path, "a: pass\n  when sv_chat\nlink both loss 5%\n").unwrap();
-    assert_eq!(rules.reload().1.unwrap().source().trim(), "");
-    for name in ["link both loss 5%", "a"] {
-        let change = rules.switch(name, true).unwrap();
-        rules.accept(change);
-    }
-    let text = rules.joined().text;
-    assert_eq!(text.trim(), "a: pass\n  when sv_chat\nlink both loss 5%");
-    // A name that is taken again begins switched on.
-    let change = rules.remove("drop when sv_motd").unwrap();
+    let expected = [
+        ("drop when sv_motd", 1, 0),
+        ("a", 1, 0),
+        ("link both loss 5%", 0, 2),
+        ("use \"3g\"", 0, 2),
+    ];
+    assert_eq!(
+        found,
+        expected.map(|(name, rules, lines)| (name.to_owned(), rules, lines))
+    );
+}
+
+#[test]
+fn a_file_with_errors_stands_in_the_way_of_no_change() {
+    let (_folder, path) = folder();
+    fs::write(&path, "a: drop when sv_chat\n").unwrap();
+    let mut rules = rules(&[], std::slice::from_ref(&path));
+    assert!(!rules.has_changed());
+    fs::write(&path, "b: drup when sv_chat\n").unwrap();
+    assert!(rules.reload().1.is_none() && !rules.has_changed());
+    // The last good rules stay, also for what changes meanwhile.
+    let change = rules.add("c: pass when sv_motd").unwrap();
+    assert_eq!(
+        change.program().source(),
+        "a: drop when sv_chat\nc: pass when sv_motd\n"
+    );
     rules.accept(change);
-    let change = rules.add("drop when sv_motd").unwrap();
-    rules.accept(change);
-    assert!(rules.list().iter().all(|rule| rule.on));
+    assert!(rules.reload().0.is_empty());
+    fs::write(&path, "b: drop when sv_chat\n").unwrap();
+    let program = rules.reload().1.unwrap();
+    assert_eq!(program.source(), "b: drop when sv_chat\nc: pass when sv_motd\n");
 }
 
 #[test]
@@ -150,7 +167,7 @@ fn a_wrong_change_has_no_effect() {
         rules.add(&large).unwrap_err(),
         "all rules together are larger than 1024 KiB"
     );
-    assert!(rules.switch("b", false).is_err());
+    assert!(rules.place("b").is_err());
     assert_eq!(rules.list().len(), 1);
 }
 

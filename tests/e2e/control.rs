@@ -296,7 +296,7 @@ fn ends(demo: &Demo, mut control: Control, number: u64) -> Result<()> {
     Ok(())
 }
 
-/// A rule counts its hits, and none while it is off.
+/// A rule counts its hits, and keeps them while it is off. A link line is switched off and on, too.
 fn hits(control: &mut Control) -> Result<()> {
     let hits = |control: &mut Control| -> Result<Value> {
         let rules = control.done(json!({"cmd": "rules"}))?;
@@ -311,10 +311,37 @@ fn hits(control: &mut Control) -> Result<()> {
     ensure!(hits(control)?["last_hit"].as_f64() > Some(0.0));
     control.done(json!({"cmd": "rule_off", "name": "seen"}))?;
     let off = hits(control)?;
-    ensure!(off["on"] == false && off["hits"].is_null(), "{off}");
+    let count = off["hits"].as_u64().filter(|count| *count > 0);
+    let count = count.context("the hits are gone")?;
+    ensure!(off["on"] == false, "{off}");
+    thread::sleep(Duration::from_millis(300));
+    ensure!(hits(control)?["hits"] == count, "it acted while it was off");
     control.done(json!({"cmd": "rule_on", "name": "seen"}))?;
-    while hits(control)?["hits"] == 0 {
+    while hits(control)?["hits"].as_u64() <= Some(count) {
         ensure!(Instant::now() < deadline, "no hits after it is on again");
+    }
+    let lines =
+        "link  c2s  loss 0%\nprofile p { link c2s delay 0s\n  link s2c dup 0% }\nuse \"p\"\nlet a = c2s";
+    control.done(json!({"cmd": "rule_add", "text": lines}))?;
+    for name in ["link c2s loss 0%", "use \"p\""] {
+        control.done(json!({"cmd": "rule_off", "name": name}))?;
+        let rules = control.done(json!({"cmd": "rules"}))?;
+        let off = |rule: &&Value| rule["on"] == false;
+        let off: Vec<&Value> = rules["rules"]
+            .as_array()
+            .context("no list")?
+            .iter()
+            .filter(off)
+            .collect();
+        ensure!(off.len() == 1 && off[0]["name"] == name, "{rules}");
+        control.done(json!({"cmd": "rule_on", "name": name}))?;
+    }
+    for name in ["let a = c2s", "profile p { link c2s delay 0s link s2c dup 0% }"] {
+        let why = control.refused(json!({"cmd": "rule_off", "name": name}))?;
+        ensure!(
+            why == format!("{name} is neither a rule nor a link line"),
+            "{why}"
+        );
     }
     control.done(json!({"cmd": "rule_remove", "name": "seen"}))?;
     Ok(())

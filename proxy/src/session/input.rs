@@ -96,12 +96,14 @@ pub enum Held {
     One(Dir, HeldId),
 }
 
-/// A rule of the program that is set.
+/// A rule or link line of the program that is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhichRule {
-    /// By its number.
+    /// A rule, by its number.
     Number(RuleId),
-    /// By its name; by its text if it has none.
+    /// A link line, by its number from 0.
+    Line(u16),
+    /// A rule by its name, or by its text if it has none; else a link line by its text.
     Name(Box<str>),
 }
 
@@ -152,9 +154,10 @@ pub enum Command {
         /// In which session.
         session: SessionId,
     },
-    /// Enable or disable a rule for all sessions. What a disabled one holds is released.
+    /// Enable or disable a rule or link line for all sessions. What a disabled rule holds is released; what waits in the
+    /// link leaves at its time.
     Toggle {
-        /// The rule.
+        /// The rule or link line.
         rule: WhichRule,
         /// False to disable it.
         enabled: bool,

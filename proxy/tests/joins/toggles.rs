@@ -1,4 +1,4 @@
-//! Rules that a command switches off and on.
+//! Rules and link lines that a command switches off and on.
 
 use teetap_proxy::session::{Command, WhichRule};
 use teetap_rules::RuleId;
@@ -41,5 +41,53 @@ fn a_disabled_rule_lets_messages_pass_and_releases_what_it_holds() {
         toggle(bench, WhichRule::Name("b".into()), false);
         let why = Err("there is no such rule");
         assert_eq!(bench.results()[3..], [why, why]);
+    });
+}
+
+#[test]
+fn a_disabled_line_does_nothing_and_what_waits_in_it_still_leaves() {
+    on_each_kind(|bench| {
+        let lines = "link s2c delay 50ms\nlink c2s blackhole";
+        set(bench, lines);
+        bench.is("S a1 -:a", &[]);
+        bench.is("C a0 -:x", &[]);
+        assert_eq!(toggle(bench, WhichRule::Line(0), false), [""; 0]);
+        // Those that come later leave after it.
+        bench.after(20, &[]);
+        bench.is("S a1 -:b", &[]);
+        bench.after(40, &["30: C a1 -:a", "30: C a1 -:b"]);
+        bench.is("S a1 -:c", &["C a1 -:c"]);
+        bench.is("C a0 -:x", &[]);
+
+        toggle(bench, WhichRule::Name("link c2s blackhole".into()), false);
+        bench.is("C a0 -:x", &["S a0 -:x"]);
+        // Another program with the same lines leaves them as they are.
+        set(bench, &format!("mark when cl_say\n{lines}\nlink s2c blackhole"));
+        bench.is("C a0 -:y", &["S a0 -:y"]);
+        bench.is("S a1 -:d", &[]);
+        toggle(bench, WhichRule::Line(2), false);
+        bench.is("S a1 -:e", &["C a1 -:e"]);
+        toggle(bench, WhichRule::Line(0), true);
+        bench.is("S a1 -:f", &[]);
+        bench.after(60, &["50: C a1 -:f"]);
+
+        toggle(bench, WhichRule::Line(3), false);
+        toggle(bench, WhichRule::Name("link both blackhole".into()), false);
+        assert_eq!(
+            bench.results()[4..],
+            [Err("there is no such link line"), Err("there is no such rule")]
+        );
+    });
+}
+
+#[test]
+fn a_disabled_rule_keeps_its_memory_and_draws_as_if_it_had_stayed() {
+    on_each_kind(|bench| {
+        let say = message(bench, "cl_say", &[("message", text("hi"))]);
+        set(bench, "a: drop when cl_say once");
+        bench.is(&format!("C a0 2{say}"), &["S a0 keepalive"]);
+        toggle(bench, WhichRule::Name("a".into()), false);
+        toggle(bench, WhichRule::Name("a".into()), true);
+        bench.is(&format!("C a0 3{say}"), &[&format!("S a0 2{say}")]);
     });
 }

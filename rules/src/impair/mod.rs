@@ -82,8 +82,8 @@ impl Links {
     }
 
     /// Returns the index and the text of each line, for each of its directions.
-    pub(crate) fn dirs(&self) -> impl Iterator<Item = (usize, &str, Dir)> {
-        let lines = self.0.iter().enumerate();
+    pub(crate) fn dirs(&self) -> impl Iterator<Item = (u16, &str, Dir)> {
+        let lines = (0..).zip(&self.0);
         lines.flat_map(|(at, named)| {
             let dirs = [Dir::C2s, Dir::S2c].into_iter();
             let dirs = dirs.filter(|dir| named.line.dirs.has(*dir));

@@ -47,6 +47,8 @@ pub(super) struct Rules {
     /// The same for messages outside a connection.
     pub(super) browses: bool,
     pub(super) links: Links,
+    /// The place of each link line, or of the use of its profile.
+    pub(super) line_places: Vec<Span>,
     /// The windows of link lines that have conditions.
     pub(super) windows: Vec<LineWindow>,
     pub(super) registry: &'static Registry,
@@ -214,7 +216,7 @@ impl Rule {
 impl Rules {
     fn new(
         (rules, variables): (Vec<Rule>, Variables),
-        (links, windows): (Links, Vec<LineWindow>),
+        (links, line_places, windows): (Links, Vec<Span>, Vec<LineWindow>),
         seed: Option<u64>,
         registry: &'static Registry,
     ) -> Self {
@@ -283,6 +285,7 @@ impl Rules {
             controls: rules.iter().any(|rule| !rule.control.is_empty()) || sees(Class::Control),
             browses: rules.iter().any(|rule| !rule.connless.is_empty()) || sees(Class::Connless),
             links,
+            line_places,
             windows,
             registry,
             seed,
@@ -297,7 +300,7 @@ pub(super) fn compile(
     registry: &'static Registry,
 ) -> Result<(Rules, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut named = Vec::new();
-    let (mut lines, mut defined) = (Vec::new(), Vec::new());
+    let (mut lines, mut line_places, mut defined) = (Vec::new(), Vec::new(), Vec::new());
     let mut checker = Checker {
         registry,
         diagnostics: Vec::new(),
@@ -315,8 +318,12 @@ pub(super) fn compile(
             Statement::Link(link) => {
                 defined.push(link.line.clone());
                 profiles.add([link.line], link.span, &mut lines, &mut checker.diagnostics);
+                line_places.resize(lines.len(), link.span);
             }
-            Statement::Use(wanted) => profiles.add_used(&wanted, &mut lines, &mut checker.diagnostics),
+            Statement::Use(wanted) => {
+                profiles.add_used(&wanted, &mut lines, &mut checker.diagnostics);
+                line_places.resize(lines.len(), wanted.name.span);
+            }
             Statement::Profile(profile) => defined.extend(profile.links.into_iter().map(|link| link.line)),
             Statement::Let(_) => {}
             Statement::Seed { seed, span } => checker.seed(seed, span),
@@ -343,7 +350,7 @@ pub(super) fn compile(
         diagnostics.retain(is_error);
         return Err(diagnostics);
     }
-    let rules = Rules::new((rules, variables), (links, windows), seed, registry);
+    let rules = Rules::new((rules, variables), (links, line_places, windows), seed, registry);
     Ok((rules, diagnostics))
 }
 

@@ -44,6 +44,7 @@ use teetap_wire::{Dir, Proto};
 use crate::diagnostic::{Diagnostic, sort};
 use crate::dice::hash;
 use crate::impair::{Channel, Links};
+use crate::span::Span;
 use crate::verdict::{Decide, RuleId};
 use faults::Faults;
 
@@ -132,6 +133,11 @@ pub trait Logic: Send + Sync {
     /// Returns the link lines; `None` if there are none.
     fn links(&self) -> Option<&Links> {
         None
+    }
+
+    /// Returns the place of a link line in the source: of the line, or of the use of its profile.
+    fn place_of_line(&self, _line: u16) -> Span {
+        Span::default()
     }
 
     /// Returns the rules in their order, without hits.
@@ -258,6 +264,13 @@ impl Program {
     pub fn find(&self, name: &str) -> Option<RuleId> {
         let mut rules = (0..).map(RuleId).map_while(|id| Some((id, self.rule(id)?)));
         rules.find(|(_, known)| *known == name).map(|(id, _)| id)
+    }
+
+    /// Returns the number of the first link line with this text.
+    #[must_use]
+    pub fn find_line(&self, text: &str) -> Option<u16> {
+        let mut lines = (0..).zip(self.logic.links()?.identities());
+        lines.find(|(_, known)| *known == text).map(|(line, _)| line)
     }
 
     /// Returns the key under which a rule holds messages, see [`Fate::Hold`](crate::Fate::Hold).

@@ -12,6 +12,7 @@ use super::dispatch::Dispatch;
 use super::faults::{By, Decision, Faults};
 use super::progress::Counts;
 use crate::impair::{Impact, LineSet, Tally};
+use crate::span::Span;
 use crate::verdict::{Message, RuleId};
 
 /// The state that all sessions of a run share. The caller keeps it beside the sessions.
@@ -44,6 +45,8 @@ struct OfLine {
     identity: Box<str>,
     /// The effects from client to server, and from server to client.
     tallies: [Tally; 2],
+    /// False while it does nothing.
+    is_enabled: bool,
 }
 
 /// The messages on which a rule acted.
@@ -88,6 +91,8 @@ pub struct Report {
 pub struct RuleReport {
     /// The number in the program.
     pub id: RuleId,
+    /// The place in the source of the program.
+    pub place: Span,
     /// The name; `None` for a rule without one.
     pub name: Option<Box<str>>,
     /// The text without the name, in a canonical form.
@@ -101,8 +106,14 @@ pub struct RuleReport {
 /// A link line and its effects in one direction so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineReport {
+    /// The number in the program, from 0.
+    pub id: u16,
+    /// The place in the source of the program: of the line, or of the use of its profile.
+    pub place: Span,
     /// The text in a canonical form.
     pub text: Box<str>,
+    /// False while it does nothing.
+    pub is_enabled: bool,
     /// The direction.
     pub dir: Dir,
     /// The effects.
@@ -217,10 +228,13 @@ impl Shared {
     /// windows of that run.
     #[must_use]
     pub fn acting(&self, open: LineSet) -> LineSet {
-        match self.faults {
+        let open = match self.faults {
             Some(_) => LineSet::ALL,
             None => open,
-        }
+        };
+        let lines = (0..).zip(&self.lines);
+        let disabled = lines.filter(|(_, line)| !line.is_enabled);
+        disabled.fold(open, |lines, (line, _)| lines.without(line))
     }
 
     /// Returns true unless a rule was disabled.
@@ -234,6 +248,12 @@ impl Shared {
     pub fn enable(&mut self, RuleId(rule): RuleId, enabled: bool) -> bool {
         let rule = self.rules.get_mut(usize::from(rule));
         rule.map(|rule| rule.is_enabled = enabled).is_some()
+    }
+
+    /// Enables or disables a link line. Returns false for a number without a line.
+    pub fn enable_line(&mut self, line: u16, enabled: bool) -> bool {
+        let line = self.lines.get_mut(usize::from(line));
+        line.map(|line| line.is_enabled = enabled).is_some()
     }
 }
 
@@ -253,6 +273,7 @@ impl OfLine {
         Self {
             identity: identity.into(),
             tallies: Default::default(),
+            is_enabled: true,
         }
     }
 }
@@ -266,17 +287,20 @@ impl Program {
             (rule.hits, rule.is_enabled) = (of_rule.hits, of_rule.is_enabled);
         }
         let links = self.logic.links().into_iter().flat_map(|links| links.dirs());
-        let tally = |(at, dir): (usize, Dir)| {
-            let line = shared.lines.get(at)?;
-            Some(match dir {
+        let lines = links.map(|(id, text, dir)| {
+            let line = shared.lines.get(usize::from(id));
+            let tally = line.map(|line| match dir {
                 Dir::C2s => line.tallies[0],
                 Dir::S2c => line.tallies[1],
-            })
-        };
-        let lines = links.map(|(at, text, dir)| LineReport {
-            text: text.into(),
-            dir,
-            tally: tally((at, dir)).unwrap_or_default(),
+            });
+            LineReport {
+                id,
+                place: self.logic.place_of_line(id),
+                text: text.into(),
+                is_enabled: line.is_none_or(|line| line.is_enabled),
+                dir,
+                tally: tally.unwrap_or_default(),
+            }
         });
         Report {
             rules,

@@ -19,6 +19,7 @@ use crate::context::{Context, MessageView, PacketView};
 use crate::dice::{Dice, Key, hash};
 use crate::eval::{Facts, Identity, Lazy, SessionState, Variables};
 use crate::impair::{LineSet, Links};
+use crate::span::Span;
 use crate::verdict::{Decide, Effect, Fate, Form, Made, Message, RuleId, Verdict};
 
 impl Logic for Rules {
@@ -106,9 +107,15 @@ impl Logic for Rules {
         self.seed
     }
 
+    fn place_of_line(&self, line: u16) -> Span {
+        let place = self.line_places.get(usize::from(line));
+        place.copied().unwrap_or_default()
+    }
+
     fn rules(&self) -> Vec<RuleReport> {
         let reports = (0..).zip(&self.rules).map(|(id, rule)| RuleReport {
             id: RuleId(id),
+            place: rule.span,
             name: rule.name.clone(),
             text: rule.text.clone(),
             is_enabled: true,

@@ -108,6 +108,11 @@ pub fn outline(text: &str) -> Vec<Outlined> {
             text: rule.to_string(),
             name: rule.name.map(|name| name.text),
         },
+        Ok((Statement::Link(link), _)) => Outlined {
+            span,
+            text: link.to_string(),
+            name: None,
+        },
         _ => {
             let lines = text.get(span.start..span.end).unwrap_or_default().lines();
             let code = lines.filter(|line| !line.trim_start().starts_with('#'));

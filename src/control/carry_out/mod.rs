@@ -5,14 +5,14 @@
 use serde_json::{Map, Value};
 use teetap_inspect::{
     Verbosity,
-    jsonl::{ListedBody, ResultBody, StatsBody, WaitingBody},
+    jsonl::{ListedBody, ResultBody, RuleBody, StatsBody, WaitingBody},
 };
 use teetap_proxy::{
     io::Request,
-    session::{Command as Core, Held, Level, Listed, SessionId, State, Time, Waiting},
+    session::{Command as Core, Held, Level, Listed, SessionId, State, Time, Waiting, WhichRule},
 };
 use teetap_rules::{
-    Diagnostic, Draft, Filter, Made, RuleReport, Span,
+    Diagnostic, Draft, Filter, Made, Span,
     syntax::{Expr, Kind},
 };
 use teetap_wire::{
@@ -25,7 +25,7 @@ use super::{
     Parts, Shared,
     request::{self, Close, Command, Direction, Inject, Sides, Subscribe},
 };
-use crate::rules::{Change, Rules};
+use crate::rules::{Change, Rules, one_line};
 
 /// The maximum number of bytes of an injected message: no chunk is larger.
 const MAX_MESSAGE: usize = 1400;
@@ -72,8 +72,8 @@ pub(super) fn carry_out(command: Command, shared: &Shared) -> Reply {
         Command::RuleAdd(wanted) => shared.change(|rules| rules.add(&wanted.text)),
         Command::RuleReplace(wanted) => shared.change(|rules| rules.replace(&wanted.name, &wanted.text)),
         Command::RuleRemove(wanted) => shared.change(|rules| rules.remove(&wanted.name)),
-        Command::RuleOn(wanted) => shared.change(|rules| rules.switch(&wanted.name, true)),
-        Command::RuleOff(wanted) => shared.change(|rules| rules.switch(&wanted.name, false)),
+        Command::RuleOn(wanted) => switch(shared, &wanted.name, true),
+        Command::RuleOff(wanted) => switch(shared, &wanted.name, false),
     };
     Reply { session, result }
 }
@@ -102,27 +102,60 @@ impl Shared {
     }
 }
 
-/// Lists the rules, with the hits of those that are set.
+/// Lists the rules, with the state of those that are set.
 fn rules(shared: &Shared) -> Outcome {
     // Under the lock, so that the report is of the same rules.
-    let (mut list, report) = shared.rules(|rules| (rules.list(), shared.parts.commands.report()));
-    let mut report = report.map_err(|busy| busy.to_string())?;
-    for rule in list.iter_mut().filter(|rule| rule.on) {
-        let is_same = |of: &RuleReport| match &of.name {
-            Some(name) => **name == *rule.name,
-            None => *of.text == *rule.text,
-        };
-        // Those with the same text are in the same order.
-        if let Some(index) = report.rules.iter().position(is_same) {
-            let hits = report.rules.remove(index).hits;
-            rule.hits = Some(hits.count);
-            rule.last_hit = hits.last.map(|hit| Time(hit.at));
+    let (list, report) = shared.rules(|rules| (rules.list(), shared.parts.commands.report()));
+    let report = report.map_err(|busy| busy.to_string())?;
+    let body = |(mut body, place): (RuleBody, Span)| {
+        for rule in report.rules.iter().filter(|rule| is_in(rule.place, place)) {
+            body.on = rule.is_enabled;
+            body.hits = Some(rule.hits.count);
+            body.last_hit = rule.hits.last.map(|hit| Time(hit.at));
         }
-    }
+        let mut lines = report.lines.iter().filter(|line| is_in(line.place, place));
+        body.on &= lines.all(|line| line.is_enabled);
+        body
+    };
     Ok(ResultBody {
-        rules: Some(list),
+        rules: Some(list.into_iter().map(body).collect()),
         ..ResultBody::default()
     })
+}
+
+/// Switches what a statement sets on or off: a rule, a link line, or the link lines of a profile.
+fn switch(shared: &Shared, name: &str, on: bool) -> Outcome {
+    // Under the lock, so that the numbers are of the same rules.
+    let result = shared.rules(|rules| {
+        let place = rules.place(name)?;
+        let report = shared.parts.commands.report().map_err(|busy| busy.to_string())?;
+        let of_rules = report.rules.iter().filter(|rule| is_in(rule.place, place));
+        let mut targets: Vec<WhichRule> = of_rules.map(|rule| WhichRule::Number(rule.id)).collect();
+        let of_lines = report.lines.iter().filter(|line| is_in(line.place, place));
+        targets.extend(of_lines.map(|line| WhichRule::Line(line.id)));
+        targets.dedup();
+        if targets.is_empty() {
+            return Err(format!("{name} is neither a rule nor a link line"));
+        }
+        for rule in targets {
+            ask(shared, Core::Toggle { rule, enabled: on })?;
+        }
+        rules.note_switch();
+        Ok(ResultBody::default())
+    });
+    if result.is_ok() {
+        let way = if on { "on" } else { "off" };
+        shared.report(
+            Level::Info,
+            format!("control socket: switched {way} {}", one_line(name)),
+        );
+    }
+    result
+}
+
+/// Returns true if a rule or link line belongs to a statement.
+const fn is_in(place: Span, statement: Span) -> bool {
+    statement.start <= place.start && place.end <= statement.end
 }
 
 fn sessions(shared: &Shared) -> Outcome {

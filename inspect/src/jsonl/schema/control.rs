@@ -69,7 +69,7 @@ pub struct RuleBody {
     pub line: usize,
     /// False if it is switched off.
     pub on: bool,
-    /// The number of messages on which it acted; `None` for what is not a rule that is set.
+    /// The number of messages on which it acted; `None` for what is not a rule.
     pub hits: Option<u64>,
     /// The time of the last one.
     #[serde(serialize_with = "opt_seconds")]

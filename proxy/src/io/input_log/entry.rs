@@ -99,6 +99,8 @@ pub enum Happened {
     ListHeld { id: u64, session: Option<u32> },
     /// [`Command::Toggle`] with [`WhichRule::Number`].
     Toggle { id: u64, rule: u16, enabled: bool },
+    /// [`Command::Toggle`] with [`WhichRule::Line`].
+    ToggleLine { id: u64, line: u16, enabled: bool },
     /// [`Command::Toggle`] with [`WhichRule::Name`].
     ToggleNamed { id: u64, rule: Box<str>, enabled: bool },
     /// [`Command::Resync`].
@@ -206,6 +208,7 @@ impl Happened {
             | Self::EditHeld { .. }
             | Self::ListHeld { .. }
             | Self::Toggle { .. }
+            | Self::ToggleLine { .. }
             | Self::ToggleNamed { .. }
             | Self::Resync { .. }
             | Self::Close { .. } => {
@@ -281,6 +284,7 @@ impl Happened {
                 },
             ),
             Self::Toggle { id, rule, enabled } => (id, toggle(WhichRule::Number(RuleId(*rule)), *enabled)),
+            Self::ToggleLine { id, line, enabled } => (id, toggle(WhichRule::Line(*line), *enabled)),
             Self::ToggleNamed { id, rule, enabled } => (id, toggle(WhichRule::Name(rule.clone()), *enabled)),
             Self::Resync { id, session } => (
                 id,
@@ -329,6 +333,7 @@ impl Happened {
             | Self::DropHeld { .. }
             | Self::ListHeld { .. }
             | Self::Toggle { .. }
+            | Self::ToggleLine { .. }
             | Self::Resync { .. } => 0,
         }
     }
@@ -424,6 +429,11 @@ impl Happened {
                     WhichRule::Number(RuleId(rule)) => Self::Toggle {
                         id,
                         rule: *rule,
+                        enabled,
+                    },
+                    WhichRule::Line(line) => Self::ToggleLine {
+                        id,
+                        line: *line,
                         enabled,
                     },
                     WhichRule::Name(rule) => Self::ToggleNamed {

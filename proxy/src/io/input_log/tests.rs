@@ -150,6 +150,11 @@ fn happened() -> impl Strategy<Value = Happened> {
             rule,
             enabled
         }),
+        (any::<u64>(), any::<u16>(), any::<bool>()).prop_map(|(id, line, enabled)| Happened::ToggleLine {
+            id,
+            line,
+            enabled
+        }),
         (any::<u64>(), error(), any::<bool>()).prop_map(|(id, rule, enabled)| Happened::ToggleNamed {
             id,
             rule,

@@ -334,13 +334,24 @@ impl Hub {
         result.unwrap_or(Err("there is no such session"))
     }
 
-    /// Enables or disables a rule.
+    /// Enables or disables a rule or link line.
     fn toggle(&mut self, which: &WhichRule, enabled: bool) -> Result<(), &'static str> {
         const WHY: &str = "there is no such rule";
         let program = self.env.program.clone().ok_or(WHY)?;
+        let line = match which {
+            WhichRule::Number(_) => None,
+            WhichRule::Line(line) => Some(*line),
+            WhichRule::Name(name) if program.find(name).is_none() => program.find_line(name),
+            WhichRule::Name(_) => None,
+        };
+        if let Some(line) = line {
+            let is_there = self.env.shared.enable_line(line, enabled);
+            return is_there.then_some(()).ok_or("there is no such link line");
+        }
         let id = match which {
             WhichRule::Number(id) => *id,
             WhichRule::Name(name) => program.find(name).ok_or(WHY)?,
+            WhichRule::Line(_) => return Err(WHY),
         };
         if !self.env.shared.enable(id, enabled) {
             return Err(WHY);

@@ -256,7 +256,10 @@ impl Arena {
                 }
             }
             9 => Command::Toggle {
-                rule: WhichRule::Number(RuleId(u16::from(input.byte() % 8))),
+                rule: match input.byte() {
+                    byte @ ..128 => WhichRule::Number(RuleId(u16::from(byte % 8))),
+                    byte => WhichRule::Line(u16::from(byte % 4)),
+                },
                 enabled: side.is_some(),
             },
             kind => Command::Inject {
