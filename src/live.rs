@@ -121,6 +121,7 @@ impl Live {
             kernel_drops: self.drops.total(),
             seed: self.seed,
             repeat: repeat::line(self.seed),
+            rules_changed: self.rules.is_some_and(|rules| rules.lock().has_changed()),
             exit,
             ended_by,
             cmd,

@@ -46,6 +46,8 @@ pub(crate) struct Summary {
     pub(crate) seed: u64,
     /// The line for a shell that repeats the run.
     pub(crate) repeat: String,
+    /// True if the rules changed during the run, which that line does not repeat.
+    pub(crate) rules_changed: bool,
     pub(crate) exit: Exit,
     pub(crate) ended_by: EndedBy,
     /// The end of the command of `run`.

@@ -30,16 +30,22 @@ impl Verdicts {
     /// # Errors
     /// Returns a sentence with the cause.
     pub(crate) fn write(self, summary: &Summary) -> Result<(), String> {
+        let changed = summary
+            .rules_changed
+            .then(|| ("rules_changed", "true".to_owned()));
         let suite = Suite {
             name: format!("teetap {}", self.target),
             wall: self.wall,
             time: Duration::from_micros(summary.at.0),
-            properties: vec![
+            properties: [
                 ("seed", summary.seed.to_string()),
                 ("repeat", summary.repeat.clone()),
                 ("exit", summary.exit.code().to_string()),
                 ("ended_by", summary.ended_by.to_string()),
-            ],
+            ]
+            .into_iter()
+            .chain(changed)
+            .collect(),
             cases: self.cases(summary),
         };
         self.report.write(&suite)

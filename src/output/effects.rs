@@ -14,6 +14,9 @@ use crate::run::Summary;
 /// The maximum number of rules on lines of their own, and of rules that are listed because they never acted.
 const MAX_LISTED: usize = 50;
 
+/// The line after the one that repeats a run.
+const NOT_REPEATED: &str = "not repeated: the rules changed during the run";
+
 /// Returns a line for each rule that acted and each link line that had an effect, a line about those that did not, and
 /// the line that repeats the run; none for a run without rules.
 pub(super) fn lines(summary: &Summary) -> Vec<String> {
@@ -35,6 +38,9 @@ pub(super) fn lines(summary: &Summary) -> Vec<String> {
     }
     lines.extend(report.lines.iter().map(of_line));
     lines.push(format!("repeat: {}", summary.repeat));
+    if summary.rules_changed {
+        lines.push(NOT_REPEATED.to_owned());
+    }
     lines
         .iter()
         .map(|line| format!("teetap: {}", printable(line.as_bytes())))

@@ -392,6 +392,7 @@ impl Summary {
             lost: self.lost,
             seed: self.seed,
             repeat: Some((&*self.repeat).into()),
+            rules_changed: self.rules_changed,
             rules: self.report().map(effects::rules).unwrap_or_default(),
             links: self.report().map(effects::links).unwrap_or_default(),
             exit: self.exit.code(),

@@ -238,6 +238,7 @@ fn start_and_summary() {
             kernel_drops: 4,
             seed: 42,
             repeat: None,
+            rules_changed: false,
             rules: Vec::new(),
             links: Vec::new(),
             exit: 130,

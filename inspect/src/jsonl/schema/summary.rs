@@ -31,9 +31,12 @@ pub struct SummaryBody<'a> {
     /// Events that are missing in this output.
     pub lost: u64,
     pub seed: u64,
-    /// The command line for a shell that repeats the run. Missing in lines of older versions, as the next two are.
+    /// The command line for a shell that repeats the run. Missing in lines of older versions, as the next three are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Cow<'a, str>>,
+    /// True if the rules changed during the run, which `repeat` does not do. Missing if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rules_changed: bool,
     /// Missing without rules.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleEffect<'a>>,
