@@ -98,7 +98,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
                     reading,
                     secrets: style.secrets,
                 };
-                let link = with_datagram.then(|| Transits(datagram).to_string());
+                let link = with_datagram.then(|| Transits::of(datagram).to_string());
                 let link = link.unwrap_or_default();
                 row(format!("{start} {arrow} {text}{link}{}", Marks(&notes)));
             }
@@ -207,7 +207,12 @@ fn connless_text(start: Start, connless: &Connless, reading: &Reading, style: St
     if !gist.is_empty() {
         let _never_fails = write!(text, " {gist}");
     }
-    let _never_fails = write!(text, "{}", Marks(&message.notes));
+    let _never_fails = write!(
+        text,
+        "{}{}",
+        Transits::of_connless(connless),
+        Marks(&message.notes)
+    );
     if style.verbosity >= Verbosity::Bytes {
         let _never_fails = write!(text, " hex {}", hex(bytes));
     }
@@ -271,7 +276,7 @@ impl fmt::Display for Whole<'_> {
             1 => f.write_str(", 1 chunk")?,
             chunks => write!(f, ", {chunks} chunks")?,
         }
-        write!(f, "{}{}", Transits(datagram), Marks(&reading.notes))
+        write!(f, "{}{}", Transits::of(datagram), Marks(&reading.notes))
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn connless(dir: Dir, bytes: &[u8], sent: Option<&[u8]>) -> Connless 
         cut: 0,
         forwarded: sent.is_some(),
         sent: sent.map(Into::into),
+        link: Box::default(),
         ends: Ends::default(),
     }
 }

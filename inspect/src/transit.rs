@@ -2,19 +2,38 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{Datagram, Transit};
+use teetap_proxy::session::{Connless, Datagram, Transit};
 
 /// The words, from a comma on; empty when nothing was done.
 ///
 /// `, link: delayed 41.2 ms; duplicate: lost (loss)`
-pub(crate) struct Transits<'a>(pub(crate) &'a Datagram);
+pub(crate) struct Transits<'a> {
+    link: &'a [Transit],
+    /// True if the event has more than one datagram that was sent.
+    has_several: bool,
+}
+
+impl<'a> Transits<'a> {
+    pub(crate) fn of(datagram: &'a Datagram) -> Self {
+        Self {
+            link: &datagram.link,
+            has_several: datagram.sent().nth(1).is_some(),
+        }
+    }
+
+    pub(crate) const fn of_connless(connless: &'a Connless) -> Self {
+        Self {
+            link: &connless.link,
+            has_several: false,
+        }
+    }
+}
 
 impl fmt::Display for Transits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let has_several = self.0.sent().nth(1).is_some();
-        for (at, transit) in self.0.link.iter().enumerate() {
+        for (at, transit) in self.link.iter().enumerate() {
             f.write_str(if at == 0 { ", link: " } else { "; " })?;
-            if has_several {
+            if self.has_several {
                 write!(f, "datagram {} of it: ", transit.datagram + 1)?;
             }
             if transit.duplicate {
@@ -73,7 +92,7 @@ mod tests {
             let sent = sent.iter().copied();
             let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, b"x", sent);
             datagram.link = link.into();
-            Transits(&datagram).to_string()
+            Transits::of(&datagram).to_string()
         };
         assert_eq!(text(&[b"x"], &[]), "");
         assert_eq!(

@@ -159,6 +159,7 @@ impl Observer {
             cut: len.saturating_sub(bytes.len()),
             forwarded: true,
             sent: Some(bytes.into()),
+            link: Box::default(),
             ends: Ends::default(),
         };
         self.count(dir.sender(), len);

@@ -6,7 +6,9 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
-use teetap_inspect::jsonl::{AnswerBody, DatagramBody, GapBody, LogBody, NoticeBody, SessionBody};
+use teetap_inspect::jsonl::{
+    AnswerBody, DatagramBody, GapBody, LogBody, NoticeBody, SessionBody, TransitBody, transits,
+};
 use teetap_proxy::{
     io::input_log::Hex,
     session::{Connless, Ends, Event, Level, Notice, SessionId, Time, What},
@@ -39,6 +41,8 @@ enum Body<'a> {
         forwarded: bool,
         packets: (bool, usize),
         upstream: Option<SocketAddr>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        link: Vec<TransitBody>,
     },
     #[serde(alias = "remark")]
     Notice {
@@ -88,6 +92,7 @@ impl<'a> Own<'a> {
                     forwarded: connless.forwarded,
                     packets: (true, usize::from(connless.sent.is_some())),
                     upstream: connless.ends.local,
+                    link: transits(&connless.link),
                 },
                 What::Answer(answer) => Body::Answer(AnswerBody::new(answer)),
                 What::Notice(notice) => Body::Notice {
@@ -157,6 +162,7 @@ impl<'a> Own<'a> {
                 client,
                 forwarded,
                 upstream,
+                link,
                 ..
             } => What::Connless(Connless {
                 dir: dir.0,
@@ -165,6 +171,7 @@ impl<'a> Own<'a> {
                 cut: 0,
                 forwarded,
                 sent: packets.get(1).cloned(),
+                link: link.iter().map(TransitBody::transit).collect(),
                 ends: Ends {
                     client: Some(client),
                     upstream: None,

@@ -10,7 +10,7 @@ use super::*;
 use crate::{Encoder, Item, Playback, ReadError, Run};
 use teetap_proxy::{
     io::Bus,
-    session::{Action, Connless, Datagram, Ends, Origin, Placed, SessionChange, SessionId, State},
+    session::{Action, Connless, Datagram, Ends, Origin, Placed, SessionChange, SessionId, State, Transit},
 };
 
 fn run() -> Run {
@@ -57,6 +57,13 @@ fn datagram(dir: Dir, received: &[u8], sent: &[&[u8]]) -> Datagram {
     datagram
 }
 
+fn delayed(_: &[u8]) -> Transit {
+    Transit {
+        delay: std::time::Duration::from_millis(40),
+        ..Transit::default()
+    }
+}
+
 /// One of every kind.
 fn events() -> Vec<Event> {
     let change = SessionChange {
@@ -88,6 +95,7 @@ fn events() -> Vec<Event> {
         cut: 0,
         forwarded: sent.is_some(),
         sent: sent.map(Into::into),
+        link: sent.into_iter().map(delayed).collect(),
         ends: ends(),
     };
     vec![

@@ -9,7 +9,7 @@ use teetap_proxy::{
 use teetap_wire::{Code, Dir};
 
 use super::{
-    schema::{Body, Head, MessageBody, OLDEST, ParentBody, StartBody, VERSION},
+    schema::{Body, Head, MessageBody, OLDEST, ParentBody, StartBody, TransitBody, VERSION},
     time::{micros, parse_rfc3339},
 };
 use crate::recording::{Item, Run};
@@ -154,6 +154,7 @@ fn connless(message: MessageBody<'_>) -> Option<Connless> {
         cut: cut.map_or(0, |note| note.len),
         forwarded: message.actions.iter().all(|action| action.action == "mark"),
         sent: message.hex_out.into_iter().flatten().next().map(|hex| hex.0),
+        link: message.link.iter().map(TransitBody::transit).collect(),
         ends: Ends::default(),
     })
 }

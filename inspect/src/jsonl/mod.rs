@@ -29,7 +29,7 @@ pub use read::Lines;
 pub use schema::{
     AnswerBody, DatagramBody, EndedByBody, EndingBody, GapBody, LineEffect, ListedBody, LogBody, NoticeBody,
     OLDEST, PerDir, RecordingBody, ResultBody, RuleBody, RuleEffect, RuleEndingBody, SessionBody, StatsBody,
-    SummaryBody, VERSION, WaitingBody,
+    SummaryBody, TransitBody, VERSION, WaitingBody, transits,
 };
 pub use time::rfc3339;
 use time::seconds;
@@ -43,7 +43,7 @@ use crate::{
 };
 use schema::{
     ActionBody, Body, HeaderBody, Line, MessageBody, NoteBody, PlacedBody, ReplayBody, StartBody, Summary,
-    TallyBody, transits,
+    TallyBody,
 };
 
 /// Appends the `start` line of a run.
@@ -222,7 +222,7 @@ fn message_body(
         actions: actions(message),
         origin: Word(message.origin),
         leg: datagram.leg.map(Word),
-        link: transits(datagram),
+        link: transits(&datagram.link),
         client: None,
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(reading.data(message))),
         hex_out: None,
@@ -253,7 +253,7 @@ fn connless_body(
         actions: actions(message),
         origin: Word(Origin::Peer),
         leg: None,
-        link: Vec::new(),
+        link: transits(&connless.link),
         client: Some(connless.client),
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(&*connless.bytes)),
         hex_out: (style.verbosity >= Verbosity::Bytes)

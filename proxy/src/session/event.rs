@@ -10,7 +10,7 @@ use teetap_wire::{Dir, Proto, Side};
 #[cfg(doc)]
 use super::input::Command;
 use super::{
-    datagram::{Datagram, Ends, HeldId},
+    datagram::{Datagram, Ends, HeldId, Transit},
     ids::SessionId,
     input::CommandId,
     notice::Notice,
@@ -195,8 +195,10 @@ pub struct Connless {
     pub cut: usize,
     /// True if it was sent on.
     pub forwarded: bool,
-    /// The datagram that left at once; a request of 0.7 may wait for the server's token.
+    /// The datagram that left at once, as it was before the link; a request of 0.7 may wait for the server's token.
     pub sent: Option<Box<[u8]>>,
+    /// The effects of link lines on it. Empty: it left at once, once and unchanged.
+    pub link: Box<[Transit]>,
     /// Our socket towards the server.
     pub ends: Ends,
 }

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use teetap_rules::impair::{Channel, Copy, Fate, Impact, LineSet, Lost, Sent};
+use teetap_rules::impair::{Channel, Copy, Fate, Impact, LineSet, Lost, Passed, Sent};
+use teetap_wire::Dir;
 
-use super::{datagram::Transit, time::Time};
+use super::{datagram::Transit, outbox::Destination, time::Time};
 
 /// Bytes that wait at most.
 const MAX_WAITING: usize = 2 << 20;
@@ -17,11 +18,14 @@ const OVERHEAD: usize = 64;
 /// A datagram that goes into a lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving<'a> {
+    pub(crate) to: Destination,
     pub(crate) bytes: &'a [u8],
     /// True if the session speaks 0.7.
     pub(crate) seven: bool,
     /// True if it leaves once, and in its order.
     pub(crate) once: bool,
+    /// True if it is outside a connection.
+    pub(crate) connless: bool,
     /// The link lines that may act.
     pub(crate) lines: LineSet,
 }
@@ -34,14 +38,21 @@ pub(crate) struct Lane {
     queue: Queue,
     /// Datagrams sent so far.
     ordinal: u64,
+    /// The same outside a connection.
+    connless: u64,
+    /// The time at which the last of these leaves.
+    connless_until: Time,
     /// Nothing leaves before.
     stalled: Time,
 }
 
+/// A datagram and its destination.
+type Addressed = (Destination, Box<[u8]>);
+
 #[derive(Debug, Default)]
 struct Queue {
     /// By the time at which they leave, and their number.
-    waiting: BTreeMap<(Time, u64), Box<[u8]>>,
+    waiting: BTreeMap<(Time, u64), Addressed>,
     /// The number of the next.
     next: u64,
     bytes: usize,
@@ -62,6 +73,19 @@ impl Lane {
         self.channel.is_none() && self.queue.waiting.is_empty() && self.stalled <= now
     }
 
+    /// Counts a datagram outside a connection. Returns true if it can leave at once: no link line is about it, and none
+    /// waits before it.
+    pub(crate) fn is_open_connless(&mut self, now: Time) -> bool {
+        let is_open = !self.channel.as_ref().is_some_and(Channel::browses) && self.connless_until <= now;
+        self.connless += u64::from(!is_open);
+        is_open
+    }
+
+    /// Returns the time at which the last datagram outside a connection leaves.
+    pub(crate) const fn connless_until(&self) -> Time {
+        self.connless_until
+    }
+
     /// Lets nothing leave before a time. A stall that lasts longer stays.
     pub(crate) fn stall(&mut self, until: Time) {
         self.stalled = self.stalled.max(until);
@@ -70,24 +94,26 @@ impl Lane {
     /// Takes a counted datagram. Returns what the link did to it and its duplicates, as far as there is something to report.
     pub(crate) fn take(&mut self, now: Time, leaving: Leaving<'_>) -> Vec<Transit> {
         let Leaving {
+            to,
             bytes,
             seven,
             once,
+            connless,
             lines,
         } = leaving;
+        let ordinal = if connless { self.connless } else { self.ordinal };
         let sent = Sent {
             seven,
             once,
             lines,
-            ..Sent::new(now.0, self.ordinal, bytes)
+            connless,
+            ..Sent::new(now.0, ordinal, bytes)
         };
         let Some(channel) = &mut self.channel else {
             let transit = Transit::default();
-            return self
-                .queue
-                .push(now, (self.stalled.max(now), bytes), transit, once)
-                .into_iter()
-                .collect();
+            let at = self.stalled.max(now);
+            let transits = self.queue.push(now, (at, to, bytes), transit, once);
+            return transits.into_iter().collect();
         };
         let mut transits = Vec::new();
         for (copy, is_duplicate) in channel
@@ -108,21 +134,25 @@ impl Lane {
                 }),
                 Fate::Leaves(at) => {
                     let flipped = flipped(bytes, copy);
-                    self.queue.push(
-                        now,
-                        (self.stalled.max(Time(at)), flipped.as_deref().unwrap_or(bytes)),
-                        transit,
-                        once,
-                    )
+                    let at = self.stalled.max(Time(at));
+                    let bytes = flipped.as_deref().unwrap_or(bytes);
+                    self.queue.push(now, (at, to, bytes), transit, once)
                 }
             });
+        }
+        if connless {
+            self.connless_until = self.connless_until.max(self.queue.last);
         }
         transits
     }
 
-    /// Returns the number of the last datagram.
-    pub(crate) const fn ordinal(&self) -> u64 {
-        self.ordinal
+    /// Returns the last datagram, which was or was not outside a connection.
+    pub(crate) const fn passed(&self, dir: Dir, connless: bool) -> Passed {
+        Passed {
+            dir,
+            datagram: if connless { self.connless } else { self.ordinal },
+            connless,
+        }
     }
 
     /// Returns the effects of each link line on the last datagram.
@@ -143,16 +173,16 @@ impl Lane {
     }
 
     /// Takes out the next one that leaves until this time.
-    pub(crate) fn pop(&mut self, until: Time) -> Option<Box<[u8]>> {
+    pub(crate) fn pop(&mut self, until: Time) -> Option<Addressed> {
         let queue = &mut self.queue;
         let entry = queue
             .waiting
             .first_entry()
             .filter(|entry| self.stalled.max(entry.key().0) <= until)?;
-        let bytes = entry.remove();
+        let (to, bytes) = entry.remove();
         queue.bytes -= bytes.len() + OVERHEAD;
         queue.is_full &= queue.bytes > MAX_WAITING / 2;
-        Some(bytes)
+        Some((to, bytes))
     }
 
     /// Returns true once after a datagram had no room.
@@ -167,7 +197,7 @@ impl Queue {
     fn push(
         &mut self,
         now: Time,
-        (at, bytes): (Time, &[u8]),
+        (at, to, bytes): (Time, Destination, &[u8]),
         transit: Transit,
         once: bool,
     ) -> Option<Transit> {
@@ -188,7 +218,7 @@ impl Queue {
             self.barrier = at;
         }
         self.bytes += bytes.len() + OVERHEAD;
-        self.waiting.insert((at, self.next), bytes.into());
+        self.waiting.insert((at, self.next), (to, bytes.into()));
         self.next += 1;
         let transit = Transit {
             delay: at.since(now),
@@ -217,13 +247,12 @@ fn flipped(bytes: &[u8], copy: &Copy) -> Option<Box<[u8]>> {
 mod tests {
     use std::time::Duration;
 
+    use super::*;
+    use crate::session::UpstreamId;
     use teetap_rules::{
         Opening,
         impair::{Dirs, Line, Links, Reorder, Share},
     };
-    use teetap_wire::Dir;
-
-    use super::*;
 
     fn lane(change: impl FnOnce(&mut Line)) -> Lane {
         let opening = Opening {
@@ -248,9 +277,11 @@ mod tests {
 
     fn leaving(text: &str) -> Leaving<'_> {
         Leaving {
+            to: Destination::Server(UpstreamId(1)),
             bytes: text.as_bytes(),
             seven: false,
             once: false,
+            connless: false,
             lines: LineSet::ALL,
         }
     }
@@ -258,7 +289,7 @@ mod tests {
     fn left(lane: &mut Lane, until: u64) -> Vec<String> {
         let next = || lane.pop(Time(until));
         std::iter::from_fn(next)
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .map(|(_, bytes)| String::from_utf8_lossy(&bytes).into_owned())
             .collect()
     }
 

@@ -18,6 +18,8 @@ pub(crate) enum Timer {
     Relay(ClientAddr),
     /// Messages outside a connection that rules delay.
     Late,
+    /// The same in links.
+    Browsing,
 }
 
 /// When its owner's alarm is set for, if it is.

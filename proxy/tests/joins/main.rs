@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod browsing;
 mod dummies;
 mod ends;
 mod examples;

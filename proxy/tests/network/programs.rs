@@ -79,7 +79,7 @@ const MODIFIERS: [&str; 12] = [
     "per global",
 ];
 
-const LINKS: [&str; 8] = [
+const LINKS: [&str; 9] = [
     "link both delay 30ms jitter 20ms loss 4%",
     "link c2s loss gemodel 2% 30% dup 3%",
     "link s2c delay 25ms reorder 10% gap 2 dup 4%",
@@ -88,6 +88,7 @@ const LINKS: [&str; 8] = [
     "link s2c delay 10ms jitter 8ms pareto loss 3%",
     "link both loss 8% delay 12ms after c2s and vital and n == 5 until t > 7s",
     "link c2s dup 5% until count(ctrl.keepalive) > 3",
+    "link both delay 9ms loss 3% connless",
 ];
 
 /// Returns the text of some rules, and a link line now and then.

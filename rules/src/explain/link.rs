@@ -65,7 +65,12 @@ pub(super) fn line(line: &Line) -> String {
     if let Some(until) = &line.until {
         window.push_str(&format!(", no more once {}", condition::clause(until)));
     }
-    format!("{to}{window}: {}", parts.join("; "))
+    let also = if line.connless {
+        ", also outside connections"
+    } else {
+        ""
+    };
+    format!("{to}{also}{window}: {}", parts.join("; "))
 }
 
 fn of(share: Share) -> String {

@@ -10,7 +10,7 @@ use teetap_wire::Dir;
 
 use super::Named;
 use super::draw::{Draws, Key, Purpose};
-use super::impact::{Impact, LineFaults};
+use super::impact::{Impact, LineFaults, Passed};
 use super::line::{DEFAULT_QUEUE, Line, Loss};
 use super::set::LineSet;
 
@@ -47,6 +47,8 @@ pub struct Sent<'a> {
     pub once: bool,
     /// The lines that may act.
     pub lines: LineSet,
+    /// True if it is outside a connection. Such datagrams have numbers of their own.
+    pub connless: bool,
 }
 
 impl<'a> Sent<'a> {
@@ -60,6 +62,17 @@ impl<'a> Sent<'a> {
             seven: false,
             once: false,
             lines: LineSet::ALL,
+            connless: false,
+        }
+    }
+
+    /// Returns the number for draws, which no other datagram of the session and direction has.
+    const fn drawn(&self) -> u64 {
+        const CONNLESS: u64 = 1 << 63;
+        if self.connless {
+            self.ordinal | CONNLESS
+        } else {
+            self.ordinal
         }
     }
 }
@@ -142,6 +155,12 @@ impl Channel {
         }
     }
 
+    /// Returns true if a line acts on datagrams outside a connection.
+    #[must_use]
+    pub fn browses(&self) -> bool {
+        self.stages.iter().any(|stage| stage.named.line.connless)
+    }
+
     /// Returns the effects of each line on the last datagram.
     #[must_use]
     pub fn impacts(&self) -> &[Impact] {
@@ -160,6 +179,9 @@ impl Channel {
             time: sent.at.saturating_mul(NANOS),
         });
         for stage in &mut self.stages {
+            if sent.connless && !stage.named.line.connless {
+                continue;
+            }
             let is_its_time = stage.given.is_some() || stage.named.line.acts_at(since);
             if !is_its_time || !sent.lines.has(stage.line) {
                 continue;
@@ -232,7 +254,7 @@ impl Stage {
         if self.given.is_some() {
             return self.repeat(copy, (sent, index), has_room, out);
         }
-        let draws = self.key.of(sent.ordinal, index);
+        let draws = self.key.of(sent.drawn(), index);
         if matches!(copy.fate, Fate::Leaves(_)) {
             if line.blackhole {
                 copy.fate = Fate::Lost(Lost::Blackhole);
@@ -245,7 +267,7 @@ impl Stage {
         }
         let is_doubled = !sent.once && line.dup.is_some_and(|share| draws.hits(Purpose::Dup, share));
         let second = (is_doubled && has_room).then(|| copy.clone());
-        let twin = self.key.of(sent.ordinal, MAX_COPIES + index);
+        let twin = self.key.of(sent.drawn(), MAX_COPIES + index);
         for (mut copy, draws) in [(Some(copy), draws), (second, twin)]
             .into_iter()
             .filter_map(|(copy, draws)| Some((copy?, draws)))
@@ -271,7 +293,13 @@ impl Stage {
         if matches!(copy.fate, Fate::Lost(_)) {
             return out.push(copy);
         }
-        let of = |duplicate| faults.get(*place, sent.ordinal, (index, duplicate));
+        let (session, dir) = *place;
+        let passed = Passed {
+            dir,
+            datagram: sent.ordinal,
+            connless: sent.connless,
+        };
+        let of = |duplicate| faults.get((session, passed), (index, duplicate));
         let first = (copy.clone(), of(false));
         let twin = of(true).filter(|_| has_room).map(|impact| (copy, Some(impact)));
         for (mut copy, impact) in std::iter::once(first).chain(twin) {

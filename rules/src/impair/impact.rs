@@ -25,25 +25,37 @@ pub struct Impact {
     pub flip: Option<u32>,
 }
 
-/// The effects of a line in another run, by session, direction and number of the datagram.
+/// A datagram of a session that has passed a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// The direction.
+    pub dir: Dir,
+    /// The number in its session and direction, from 1. Those outside a connection have numbers of their own.
+    pub datagram: u64,
+    /// True if it is outside a connection.
+    pub connless: bool,
+}
+
+/// The effects of a line in another run, by session and datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LineFaults(BTreeMap<(u32, u8, u64), Vec<Impact>>);
+pub(crate) struct LineFaults(BTreeMap<Place, Vec<Impact>>);
+
+/// Session, direction, connless or not, number of the datagram.
+type Place = (u32, u8, bool, u64);
+
+const fn place((session, passed): (u32, Passed)) -> Place {
+    (session, passed.dir as u8, passed.connless, passed.datagram)
+}
 
 impl LineFaults {
-    /// Adds an effect on the datagram of this number in a session and direction.
-    pub(crate) fn insert(&mut self, (session, dir, datagram): (u32, Dir, u64), impact: Impact) {
-        let place = (session, dir as u8, datagram);
-        self.0.entry(place).or_default().push(impact);
+    /// Adds an effect on a datagram of a session.
+    pub(crate) fn insert(&mut self, of: (u32, Passed), impact: Impact) {
+        self.0.entry(place(of)).or_default().push(impact);
     }
 
     /// Returns the effect on a copy of a datagram, or on the duplicate of it.
-    pub(super) fn get(
-        &self,
-        (session, dir): (u32, Dir),
-        datagram: u64,
-        (copy, duplicate): (usize, bool),
-    ) -> Option<&Impact> {
-        let impacts = self.0.get(&(session, dir as u8, datagram))?;
+    pub(super) fn get(&self, of: (u32, Passed), (copy, duplicate): (usize, bool)) -> Option<&Impact> {
+        let impacts = self.0.get(&place(of))?;
         impacts
             .iter()
             .find(|impact| (usize::from(impact.copy), impact.duplicate) == (copy, duplicate))

@@ -38,6 +38,8 @@ pub struct Line {
     pub queue: Option<u32>,
     /// True if nothing passes.
     pub blackhole: bool,
+    /// True if the line also acts on datagrams outside a connection.
+    pub connless: bool,
     /// The time since the opening of the session from which on the line acts.
     pub from: Option<Duration>,
     /// The time since the opening of the session at which the line ends.
@@ -114,6 +116,7 @@ impl Line {
             rate: None,
             queue: None,
             blackhole: false,
+            connless: false,
             from: None,
             to: None,
             after: None,
@@ -229,6 +232,9 @@ impl fmt::Display for Line {
         }
         if self.blackhole {
             f.write_str(" blackhole")?;
+        }
+        if self.connless {
+            f.write_str(" connless")?;
         }
         if let Some(from) = self.from {
             write!(f, " from {}", Time(from))?;

@@ -29,6 +29,7 @@ use teetap_wire::Dir;
 
 pub use channel::{Channel, Copy, Fate, Lost, Sent};
 pub(crate) use impact::LineFaults;
+pub use impact::Passed;
 pub use impact::{Impact, Tally};
 pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Share};
 pub use set::LineSet;
@@ -74,6 +75,12 @@ impl Links {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns true if a line of this direction acts on datagrams outside a connection.
+    pub(crate) fn browses(&self, dir: Dir) -> bool {
+        let mut lines = self.0.iter().map(|named| &named.line);
+        lines.any(|line| line.connless && line.dirs.has(dir))
     }
 
     /// Returns the identity of each line.

@@ -10,7 +10,7 @@ use teetap_wire::Dir;
 
 use super::Program;
 use crate::dice::hash;
-use crate::impair::{Impact, LineFaults};
+use crate::impair::{Impact, LineFaults, Passed};
 use crate::verdict::RuleId;
 
 /// The message of a decision that a timer makes.
@@ -51,6 +51,8 @@ pub enum By {
         line: Box<str>,
         /// The number of the datagram in this direction of the session.
         datagram: u64,
+        /// True if the datagram is outside a connection. Such datagrams have numbers of their own.
+        connless: bool,
         /// The effect.
         impact: Impact,
     },
@@ -116,13 +118,19 @@ impl Faults {
                 By::Link {
                     line,
                     datagram,
+                    connless,
                     impact,
                 } => {
                     let at = lines.iter().position(|known| *known == &**line);
                     let faults = at.and_then(|at| of_lines.get_mut(at));
                     let faults = faults.ok_or_else(|| format!("no link line is `{line}`"))?;
                     let dir = decision.dir.ok_or("a link line acts in a direction")?;
-                    faults.insert((decision.session, dir, *datagram), impact.clone());
+                    let passed = Passed {
+                        dir,
+                        datagram: *datagram,
+                        connless: *connless,
+                    };
+                    faults.insert((decision.session, passed), impact.clone());
                 }
             }
         }

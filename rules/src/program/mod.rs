@@ -243,6 +243,12 @@ impl Program {
         shared
     }
 
+    /// Returns true if a link line of this direction acts on datagrams outside a connection.
+    #[must_use]
+    pub fn links_browse(&self, dir: Dir) -> bool {
+        self.logic.links().is_some_and(|links| links.browses(dir))
+    }
+
     /// Creates the state of the link in one direction of a session; `None` without link lines for it. `before` is the
     /// state under another program.
     #[must_use]

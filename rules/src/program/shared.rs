@@ -11,7 +11,7 @@ use super::Program;
 use super::dispatch::Dispatch;
 use super::faults::{By, Decision, Faults};
 use super::progress::Counts;
-use crate::impair::{Impact, LineSet, Tally};
+use crate::impair::{Impact, LineSet, Passed, Tally};
 use crate::span::Span;
 use crate::verdict::{Message, RuleId};
 
@@ -198,8 +198,13 @@ impl Shared {
         }
     }
 
-    /// Counts the effects of link lines on the datagram of this number in a session and direction.
-    pub fn count_impacts(&mut self, hit: Hit, (dir, datagram): (Dir, u64), impacts: &[Impact]) {
+    /// Counts the effects of link lines on a datagram.
+    pub fn count_impacts(&mut self, hit: Hit, passed: Passed, impacts: &[Impact]) {
+        let Passed {
+            dir,
+            datagram,
+            connless,
+        } = passed;
         for impact in impacts {
             if let Some(line) = self.lines.get_mut(usize::from(impact.line)) {
                 let [c2s, s2c] = &mut line.tallies;
@@ -216,6 +221,7 @@ impl Shared {
                         by: By::Link {
                             line: line.identity.clone(),
                             datagram,
+                            connless,
                             impact: impact.clone(),
                         },
                     });

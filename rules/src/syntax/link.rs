@@ -25,7 +25,7 @@ use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Sha
 use crate::span::Span;
 
 /// The parameters and modifiers of a link line.
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 14] = [
     "delay",
     "jitter",
     "loss",
@@ -35,13 +35,14 @@ const WORDS: [&str; 13] = [
     "rate",
     "queue",
     "blackhole",
+    "connless",
     "from",
     "to",
     "after",
     "until",
 ];
-/// The words that say when a line acts.
-const WINDOWS: [&str; 4] = ["from", "to", "after", "until"];
+/// The words that say when, and on which datagrams, a line acts.
+const LIMITS: [&str; 5] = ["connless", "from", "to", "after", "until"];
 /// Modifiers of rules that link lines do not have.
 const ONLY_RULES: [&str; 7] = ["chance", "every", "skip", "first", "once", "max", "per"];
 const DIRS: [Dirs; 3] = [Dirs::C2s, Dirs::S2c, Dirs::Both];
@@ -275,6 +276,7 @@ impl Reader {
                 line.queue = u32::try_from(queue).ok();
             }
             "blackhole" => line.blackhole = true,
+            "connless" => line.connless = true,
             "from" | "to" => {
                 let (at, other) = match name {
                     "from" => (&mut line.from, "after"),
@@ -323,8 +325,8 @@ impl Reader {
             let word = if place("to") == span { "until" } else { "to" };
             error(Code::BadRange, word, "the window ends before it begins", help);
         }
-        let is_window = |(name, _): &(&str, Span)| WINDOWS.contains(name);
-        if self.places.iter().all(is_window) {
+        let is_limit = |(name, _): &(&str, Span)| LIMITS.contains(name);
+        if self.places.iter().all(is_limit) {
             return cut(wanted(i, "a parameter such as `delay 40ms`")
                 .note(format!("parameters: {}", WORDS.join(" "))));
         }

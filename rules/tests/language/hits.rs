@@ -1,6 +1,6 @@
 //! The hits of rules and the effects of link lines, which all sessions share.
 
-use teetap_rules::impair::Sent;
+use teetap_rules::impair::{Passed, Sent};
 use teetap_rules::{Hit, Program, Shared};
 use teetap_wire::Dir;
 
@@ -63,7 +63,12 @@ fn effects_of_link_lines_are_counted_by_direction() {
         for ordinal in 1..=count {
             channel.pass(&Sent::new(OPENING.at, ordinal, b"x"));
             let (at, session) = (OPENING.at, OPENING.session);
-            shared.count_impacts(Hit { at, session }, (dir, ordinal), channel.impacts());
+            let passed = Passed {
+                dir,
+                datagram: ordinal,
+                connless: false,
+            };
+            shared.count_impacts(Hit { at, session }, passed, channel.impacts());
         }
     }
     let report = program.report(&shared);

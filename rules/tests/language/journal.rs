@@ -1,6 +1,6 @@
 //! Decisions that another run makes again, and rules that are switched off.
 
-use teetap_rules::impair::Sent;
+use teetap_rules::impair::{Passed, Sent};
 use teetap_rules::{By, Decision, Effect, Form, Message, Opening, Program, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Side};
@@ -179,7 +179,11 @@ fn a_link_has_the_effects_of_another_run() {
             let session = opening.session;
             shared.count_impacts(
                 teetap_rules::Hit { at, session },
-                (Dir::S2c, ordinal),
+                Passed {
+                    dir: Dir::S2c,
+                    datagram: ordinal,
+                    connless: false,
+                },
                 channel.impacts(),
             );
         }

@@ -57,6 +57,10 @@ fn each_parameter_is_read_and_printed_as_it_is_read() {
             "link s2c blackhole after seen(enter_game) until count(input) > 200",
         ),
         (
+            "link s2c connless until sv_motd loss 5%",
+            "link s2c loss 5% connless until sv_motd",
+        ),
+        (
             "link both loss 20% after sv_vote_set until 30s",
             "link both loss 20% to 30s after sv_vote_set",
         ),
@@ -182,6 +186,10 @@ const WRONG: &[(&str, &[&str])] = &[
             "1:25 E101 unknown message `sv_chtt`",
             "1:54 E201 `count(input)` is a number, not a duration",
         ],
+    ),
+    (
+        "link both connless",
+        &["1:19 E001 expected a parameter such as `delay 40ms`, found the end"],
     ),
     (
         "link both after sv_chat until 5s",
@@ -406,7 +414,7 @@ proptest! {
     fn any_words_are_read_or_refused(
         words in prop::collection::vec(prop::sample::select(&[
             "link", "both", "c2s", "delay", "jitter", "normal", "loss", "gemodel", "dup", "reorder", "gap", "corrupt",
-            "rate", "queue", "blackhole", "from", "to", "after", "until", "sv_chat", "seen(input)", "and", "in {1..2}", "5ms", "1s", "3%", "2", "8kbit", "9kB", "{", "}", "profile", "use",
+            "rate", "queue", "blackhole", "from", "to", "after", "until", "connless", "sv_chat", "seen(input)", "and", "in {1..2}", "5ms", "1s", "3%", "2", "8kbit", "9kB", "{", "}", "profile", "use",
             "\"3g\"", "#", "x-1", ":", ",",
         ][..]), 0..12),
         start in prop::sample::select(&["", "link both ", "link s2c delay 9ms ", "profile a { link c2s ", "use "][..]),

@@ -18,8 +18,8 @@ pub use summary::{
     EndedByBody, EndingBody, LineEffect, PerDir, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,
 };
 pub(super) use summary::{ReplayBody, Summary, TallyBody};
-pub(super) use traffic::{ActionBody, HeaderBody, MessageBody, NoteBody, ParentBody, PlacedBody, transits};
-pub use traffic::{DatagramBody, SessionBody};
+pub(super) use traffic::{ActionBody, HeaderBody, MessageBody, NoteBody, ParentBody, PlacedBody};
+pub use traffic::{DatagramBody, SessionBody, TransitBody, transits};
 
 /// The version of the schema.
 pub const VERSION: u8 = 2;

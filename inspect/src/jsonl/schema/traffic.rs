@@ -245,7 +245,7 @@ impl DatagramBody {
             leg: datagram.leg.map(Word),
             notes: None,
             placed: Vec::new(),
-            link: transits(datagram),
+            link: transits(&datagram.link),
             header: None,
             hex: None,
             hex_out: None,
@@ -304,7 +304,7 @@ impl DatagramBody {
 
 /// The effect of link lines on a datagram, or on a duplicate of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::jsonl) struct TransitBody {
+pub struct TransitBody {
     /// Index of the datagram, from 0.
     datagram: u16,
     /// Missing when false.
@@ -325,8 +325,9 @@ pub(in crate::jsonl) struct TransitBody {
 }
 
 /// Returns the effects of link lines on the datagrams that were sent.
-pub(in crate::jsonl) fn transits(datagram: &Datagram) -> Vec<TransitBody> {
-    datagram.link.iter().map(TransitBody::new).collect()
+#[must_use]
+pub fn transits(link: &[Transit]) -> Vec<TransitBody> {
+    link.iter().map(TransitBody::new).collect()
 }
 
 impl TransitBody {
@@ -349,7 +350,9 @@ impl TransitBody {
         }
     }
 
-    fn transit(&self) -> Transit {
+    /// Returns the effect.
+    #[must_use]
+    pub fn transit(&self) -> Transit {
         Transit {
             datagram: self.datagram,
             duplicate: self.duplicate,

@@ -81,6 +81,9 @@ pub struct DecisionLine {
     /// The number of the datagram, of a link line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagram: Option<u64>,
+    /// True if the datagram is outside a connection, of a link line.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub connless: bool,
     /// The actions in words. The other fields have what a repetition needs.
     pub action: Box<str>,
     /// The delays that were drawn, of a rule.
@@ -127,6 +130,7 @@ impl DecisionLine {
             message: None,
             ordinal: None,
             datagram: None,
+            connless: false,
             action: Box::default(),
             delay_us: Vec::new(),
             corrupted: Vec::new(),
@@ -155,10 +159,12 @@ impl DecisionLine {
             By::Link {
                 line: text,
                 datagram,
+                connless,
                 impact,
             } => {
                 line.link = Some(text.clone());
                 line.datagram = Some(*datagram);
+                line.connless = *connless;
                 line.action = words(impact).into();
                 line.copy = impact.copy;
                 line.duplicate = impact.duplicate;
@@ -209,6 +215,7 @@ impl DecisionLine {
             ) => By::Link {
                 line: link.clone(),
                 datagram: *datagram,
+                connless: self.connless,
                 impact: Impact {
                     copy: self.copy,
                     duplicate: self.duplicate,

@@ -30,11 +30,12 @@ fn decisions() -> Vec<Decision> {
         },
         ..of_rule.clone()
     };
-    let link = |impact| Decision {
+    let link = |impact: Impact| Decision {
         dir: Some(Dir::S2c),
         by: By::Link {
             line: "link both loss 5%".into(),
             datagram: 17,
+            connless: impact.duplicate,
             impact,
         },
         ..of_rule.clone()

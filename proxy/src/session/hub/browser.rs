@@ -75,7 +75,9 @@ impl Hub {
             }) => self.browse_seven(addr, token, response_token, data),
             Some(Wire::Plain { .. } | Wire::Extended { .. }) => {
                 let upstream = self.relay_for(addr);
-                self.transmit(Destination::Server(upstream), |out| out.extend_from_slice(bytes));
+                self.transmit_connless(addr, Destination::Server(upstream), false, |out| {
+                    out.extend_from_slice(bytes);
+                });
                 true
             }
             None => false,
@@ -109,8 +111,8 @@ impl Hub {
         (seven.client, seven.ours) = (response_token, token);
         match seven.server {
             Some((server, at)) if now.since(at) < TOKEN_AGE => {
-                self.transmit(Destination::Server(upstream), |out| {
-                    write_v7(server, own, data, out)
+                self.transmit_connless(addr, Destination::Server(upstream), true, |out| {
+                    write_v7(server, own, data, out);
                 });
             }
             _ => {
@@ -140,11 +142,15 @@ impl Hub {
         let forwarded = match (Wire::parse(bytes), &mut relay.seven) {
             (Some(Wire::V7 { token, data, .. }), Some(seven)) if token == seven.own => {
                 let (client, ours) = (seven.client, seven.ours);
-                self.transmit(Destination::Client(addr), |out| write_v7(client, ours, data, out));
+                self.transmit_connless(addr, Destination::Client(addr), true, |out| {
+                    write_v7(client, ours, data, out);
+                });
                 true
             }
             (Some(Wire::Plain { .. } | Wire::Extended { .. }), _) if !looks_seven(bytes) => {
-                self.transmit(Destination::Client(addr), |out| out.extend_from_slice(bytes));
+                self.transmit_connless(addr, Destination::Client(addr), false, |out| {
+                    out.extend_from_slice(bytes);
+                });
                 true
             }
             (None, Some(seven)) => {
@@ -154,8 +160,8 @@ impl Hub {
                 seven.server = Some((server, self.env.now));
                 let own = seven.own;
                 for data in std::mem::take(&mut seven.waiting) {
-                    self.transmit(Destination::Server(upstream), |out| {
-                        write_v7(server, own, &data, out)
+                    self.transmit_connless(addr, Destination::Server(upstream), true, |out| {
+                        write_v7(server, own, &data, out);
                     });
                 }
                 return;
@@ -170,23 +176,28 @@ impl Hub {
         let Some(link) = self.sessions.links.get(&id) else {
             return;
         };
-        let (bytes, addr) = (readable(bytes), link.client_addr());
+        let bytes = readable(bytes);
         let mark = self.env.out.mark();
-        let forwarded = match Wire::parse(bytes) {
+        let mut datagram = Vec::new();
+        match Wire::parse(bytes) {
             Some(Wire::V7 { token, data, .. }) if link.proto() == Proto::V7 && token == link.own() => {
                 let (client, ours) = (link.client_token().unwrap_or(Token::NONE), link.token());
-                self.transmit(Destination::Client(addr), |out| write_v7(client, ours, data, out));
-                true
+                write_v7(client, ours, data, &mut datagram);
             }
             // What looks like 0.7 to a 0.6 client crashes DDNet 16.4, and the other way round confuses 20.x.
             Some(Wire::Plain { .. } | Wire::Extended { .. })
                 if link.proto() != Proto::V7 && !looks_seven(bytes) =>
             {
-                self.transmit(Destination::Client(addr), |out| out.extend_from_slice(bytes));
-                true
+                datagram.extend_from_slice(bytes);
             }
-            _ => false,
-        };
+            _ => {}
+        }
+        let forwarded = !datagram.is_empty();
+        if forwarded {
+            self.with_link(id, |link, _, env| {
+                link.transmit_connless(env, |out| out.extend_from_slice(&datagram));
+            });
+        }
         self.report_to_session(id, bytes, forwarded, mark);
     }
 
@@ -205,6 +216,7 @@ impl Hub {
                 cut: 0,
                 forwarded,
                 sent: self.env.out.sent_since(mark).next().map(Into::into),
+                link: self.env.out.transits_since(mark),
                 ends,
             };
             self.env.out.event(self.env.now, Some(id), What::Connless(event));
@@ -295,6 +307,13 @@ impl Hub {
         upstream
     }
 
+    /// Keeps the socket of a relay until a datagram has left, and an answer had time.
+    pub(super) fn keep_relay(&mut self, addr: ClientAddr, until: Time) {
+        if let Some(relay) = self.browser.0.get_mut(&addr) {
+            relay.last_used = relay.last_used.max(until);
+        }
+    }
+
     pub(super) fn close_relay(&mut self, addr: ClientAddr) {
         if let Some(mut relay) = self.browser.0.remove(&addr) {
             self.sessions.owners.remove(&relay.upstream);
@@ -325,6 +344,7 @@ impl Hub {
                     .sent_since(mark)
                     .find(|sent| is_connless(sent))
                     .map(Into::into),
+                link: self.env.out.transits_since(mark),
                 ends: Ends {
                     client: Some(client.addr),
                     upstream: self.browser.0.get(&client).map(|relay| relay.upstream),

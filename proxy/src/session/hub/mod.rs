@@ -2,6 +2,7 @@
 
 mod admit;
 mod browser;
+mod browsing;
 mod list;
 mod listening;
 mod outside;
@@ -21,10 +22,10 @@ use super::{
     Answer, ClientAddr, Command, Config, Held, Input, ListenerId, Notice, Origin, Output, Route, SessionId,
     Time, UpstreamId, Waiting, What, WhichRule,
     datagram::readable,
-    link::{Env, Link, Taken, Work},
+    link::{Browsing, Env, Link, Taken, Work},
     outbox::{Destination, Outbox},
     redirect::Listeners,
-    timers::{Timer, Timers},
+    timers::{Alarm, Timer, Timers},
     tokens::Tokens,
 };
 
@@ -43,6 +44,8 @@ pub struct Hub {
     sessions: Sessions,
     browser: Browser,
     late: Late,
+    /// When the next datagram outside of sessions leaves its link.
+    browsing_alarm: Alarm,
     tokens: Tokens,
     named: NamedTokens,
     timers: Timers,
@@ -65,12 +68,14 @@ impl Hub {
                 program: None,
                 shared: teetap_rules::Shared::default(),
                 outside: None,
+                browsing: Browsing::default(),
                 listeners: Listeners::new(route),
             },
             scratch: Scratch::default(),
             sessions: Sessions::default(),
             browser: Browser::default(),
             late: Late::default(),
+            browsing_alarm: Alarm::default(),
             named: NamedTokens::default(),
             timers: Timers::default(),
             stats: Stats::default(),
@@ -144,6 +149,7 @@ impl Hub {
                 link.settle_windows();
             }
         }
+        self.env.settle_browsing();
     }
 
     /// Returns the next output; `None` when there is nothing left.
@@ -429,6 +435,7 @@ impl Hub {
                 }
                 Timer::Relay(addr) => self.on_relay_alarm(addr),
                 Timer::Late => self.on_late(),
+                Timer::Browsing => self.on_browsing(),
             }
         }
     }

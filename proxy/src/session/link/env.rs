@@ -2,13 +2,57 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Effect, Made, Opening, Program, RuleId, Shared, Verdict, impair::Channel};
+use teetap_rules::{
+    Decide, Effect, Hit, Made, Opening, Program, RuleId, Shared, Verdict,
+    impair::{Channel, LineSet},
+};
 use teetap_wire::{Dir, Note, Packet, Proto};
 
 use crate::session::{
-    Notice, What, compose::Composer, config::Config, datagram::Placed, ids::SessionId, outbox::Outbox,
-    redirect::Listeners, time::Time,
+    Notice, What,
+    compose::Composer,
+    config::Config,
+    datagram::Placed,
+    ids::SessionId,
+    lane::{Lane, Leaving},
+    outbox::Outbox,
+    redirect::Listeners,
+    time::Time,
 };
+
+const DIRS: [Dir; 2] = [Dir::C2s, Dir::S2c];
+
+/// The links of messages outside a connection that belong to no session: one for each direction.
+#[derive(Debug)]
+pub(crate) struct Browsing {
+    lanes: [Lane; 2],
+    /// The link lines whose windows were open when the datagram at hand came.
+    pub(crate) open_lines: LineSet,
+}
+
+impl Default for Browsing {
+    fn default() -> Self {
+        Self {
+            lanes: Default::default(),
+            open_lines: LineSet::ALL,
+        }
+    }
+}
+
+impl Browsing {
+    pub(crate) fn lane(&mut self, dir: Dir) -> &mut Lane {
+        let [c2s, s2c] = &mut self.lanes;
+        match dir {
+            Dir::C2s => c2s,
+            Dir::S2c => s2c,
+        }
+    }
+
+    /// Returns the time at which the next datagram leaves.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.lanes.iter().filter_map(Lane::deadline).min()
+    }
+}
 
 /// The environment that the hub lends to a session while it handles an input.
 pub(crate) struct Env {
@@ -22,6 +66,8 @@ pub(crate) struct Env {
     pub(crate) shared: Shared,
     /// The state of the program for what belongs to no session.
     pub(crate) outside: Option<Box<dyn Decide>>,
+    /// The links of what belongs to no session: messages of the server browser.
+    pub(crate) browsing: Browsing,
     pub(crate) listeners: Listeners,
 }
 
@@ -41,11 +87,61 @@ impl Env {
             None => before.cleared(),
         };
         self.program = program;
-        let needs = |program: &&Arc<Program>| program.browses() || program.controls();
+        let links_browse = |program: &Program| DIRS.iter().any(|dir| program.links_browse(*dir));
+        let needs =
+            |program: &&Arc<Program>| program.browses() || program.controls() || links_browse(program);
         let before = self.outside.take();
         let program = self.program.as_ref().filter(needs);
         self.outside =
             program.map(|program| program.open(self.opening(SessionId(0), self.now, true), before));
+        for dir in DIRS {
+            let before = self.browsing.lane(dir).channel.take();
+            let is_ruled = self
+                .program
+                .as_ref()
+                .is_some_and(|program| program.links_browse(dir));
+            let channel = self.open_link(SessionId(0), Time::ZERO, dir, before);
+            self.browsing.lane(dir).channel = channel.filter(|_| is_ruled);
+        }
+        self.settle_browsing();
+    }
+
+    /// Lets link lines act on messages outside a connection whose windows have begun.
+    pub(crate) fn settle_browsing(&mut self) {
+        self.browsing.open_lines = self.windows_outside();
+    }
+
+    /// Returns the link lines whose windows are open outside of sessions.
+    pub(crate) fn windows_outside(&self) -> LineSet {
+        let rules = self.outside.as_ref();
+        rules.map_or(LineSet::ALL, |rules| rules.open_lines())
+    }
+
+    /// Sends a counted datagram through the lane of a direction; `leaving` describes its bytes.
+    pub(crate) fn pass<'l>(
+        &mut self,
+        session: SessionId,
+        (lane, dir): (&'l mut Lane, Dir),
+        write: impl FnOnce(&mut Vec<u8>),
+        leaving: impl for<'b> FnOnce(&'b [u8]) -> Leaving<'b>,
+    ) {
+        let (now, shared) = (self.now, &mut self.shared);
+        let hit = Hit {
+            at: now.0,
+            session: session.0,
+        };
+        self.out.keep(write, |bytes| {
+            let leaving = leaving(bytes);
+            let connless = leaving.connless;
+            let transits = lane.take(now, leaving);
+            shared.count_impacts(hit, lane.passed(dir, connless), lane.impacts());
+            transits
+        });
+        if lane.has_filled() {
+            let session = Some(session).filter(|session| session.0 > 0);
+            self.out
+                .event(now, session, What::Notice(Notice::LinkFull { dir }));
+        }
     }
 
     /// Returns true if the program acts on messages of a direction.

@@ -25,7 +25,7 @@ use super::{
     UpstreamId, What, lane::Lane, leg::Leg, redirect::Waiting, splice::Splice, timers::Alarm,
 };
 
-pub(crate) use self::env::{Env, Work};
+pub(crate) use self::env::{Browsing, Env, Work};
 pub(crate) use self::ruled::connless;
 
 /// The client of a session and the tokens it starts with.

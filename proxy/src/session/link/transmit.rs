@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Hit, impair::LineSet};
+use teetap_rules::impair::LineSet;
 use teetap_wire::{Dir, Proto, Side};
 
 use super::{Env, Link};
 use crate::session::{
-    Notice, Time,
+    Time,
     lane::{Lane, Leaving},
     outbox::Destination,
 };
@@ -23,33 +23,46 @@ impl Link {
         self.send(to, true, env, write);
     }
 
+    /// Sends a datagram outside the connection to the client.
+    pub(crate) fn transmit_connless(&mut self, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
+        let (to, now) = (Side::Client, env.now);
+        if self.lane(to).is_open_connless(now) {
+            env.out.send(self.destination(to), write);
+            return;
+        }
+        self.pass(to, (false, true), env, write);
+    }
+
     fn send(&mut self, to: Side, once: bool, env: &mut Env, write: impl FnOnce(&mut Vec<u8>)) {
-        let destination = self.destination(to);
-        let now = env.now;
+        let (destination, now) = (self.destination(to), env.now);
         if self.lane(to).is_open(now) {
             env.out.send(destination, write);
             return;
         }
-        let (session, seven) = (self.id().0, self.leg(to).proto == Proto::V7);
+        self.pass(to, (once, false), env, write);
+    }
+
+    /// Sends a counted datagram through the link.
+    fn pass(
+        &mut self,
+        to: Side,
+        (once, connless): (bool, bool),
+        env: &mut Env,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let (destination, now) = (self.destination(to), env.now);
+        let (session, seven) = (self.id(), self.leg(to).proto == Proto::V7);
         let lines = env.shared.acting(self.open_lines.and(self.windows()));
         let lane = self.lane(to);
         let dir = Dir::from_sender(to.other());
-        let shared = &mut env.shared;
-        let hit = Hit { at: now.0, session };
-        env.out.keep(write, |bytes| {
-            let leaving = Leaving {
-                bytes,
-                seven,
-                once,
-                lines,
-            };
-            let transits = lane.take(now, leaving);
-            shared.count_impacts(hit, (dir, lane.ordinal()), lane.impacts());
-            transits
+        env.pass(session, (lane, dir), write, |bytes| Leaving {
+            to: destination,
+            bytes,
+            seven,
+            once,
+            connless,
+            lines,
         });
-        if lane.has_filled() {
-            self.notice(Notice::LinkFull { dir }, env);
-        }
         self.send_late_to(to, now, env);
     }
 
@@ -61,8 +74,7 @@ impl Link {
     }
 
     fn send_late_to(&mut self, to: Side, until: Time, env: &mut Env) {
-        let destination = self.destination(to);
-        while let Some(bytes) = self.lane(to).pop(until) {
+        while let Some((destination, bytes)) = self.lane(to).pop(until) {
             env.out.send_late(destination, &bytes);
         }
     }
