@@ -106,11 +106,11 @@ struct Table<S> {
 }
 
 const NPM: &[&str] = &["run 1", "jump 1", "run -1", "jump 0", "emote 2", "run 0", "kill"];
-const DDNET: &[&str] = &[
+pub(crate) const DDNET: &[&str] = &[
     "+right 1", "+jump 1", "+right 0", "+jump 0", "+left 1", "+hook 1", "emote 5", "+left 0", "+hook 0",
     "kill",
 ];
-const SEVEN: &[&str] = &["emote 3", "kill", "emote 7"];
+pub(crate) const SEVEN: &[&str] = &["emote 3", "kill", "emote 7"];
 
 impl<S: Server> Table<S> {
     fn open(server: S, options: &[&str]) -> Result<Self> {
@@ -236,7 +236,7 @@ fn check_sessions(protos: &[&str], objects: &[Value]) -> Result<()> {
 }
 
 /// Returns the complaints of a peer that have no explanation.
-fn complaints_of(name: &str, log: &Log) -> Result<Vec<String>> {
+pub(crate) fn complaints_of(name: &str, log: &Log) -> Result<Vec<String>> {
     log.drain(PATIENCE)?;
     let lines = log.matching(COMPLAINT, EXPLAINED.iter().map(|(line, _)| *line))?;
     let lines = lines.into_iter();
@@ -272,7 +272,7 @@ fn is_unknown_snapshot(object: &Value) -> bool {
 }
 
 /// Past the harness, which would swallow it: what a reader of a passing run wants.
-fn say(line: &str) -> Result<()> {
+pub(crate) fn say(line: &str) -> Result<()> {
     writeln!(std::io::stderr(), "{line}").context("standard error")
 }
 
