@@ -293,25 +293,9 @@ fn control_name(registry: &Registry, message: &Message<'_>) -> String {
 
 /// Returns the message of a control packet.
 fn control<'a>(session: SessionId, at: Time, dir: Dir, packet: &Packet<'a>) -> Message<'a> {
-    Message {
-        session: session.0,
-        dir,
-        proto: packet.proto,
-        form: Form::Control(Side::Client),
-        vital: false,
-        seq: None,
-        resend: false,
-        id: None,
-        data: packet.payload,
-        packet: PacketFacts {
-            size: packet.payload.len(),
-            ack: packet.header.ack,
-            chunks: 0,
-            compressed: false,
-            notes: &[],
-        },
-        at: at.0,
-    }
+    let facts = PacketFacts::without_chunks(packet.payload.len(), packet.header.ack);
+    let place = (session.0, dir, packet.proto);
+    Message::unnumbered(place, Form::Control(Side::Client), packet.payload, facts, at.0)
 }
 
 fn message<'a>(
@@ -321,25 +305,8 @@ fn message<'a>(
     (packet, size, notes): (&Packet<'_>, usize, &'a [Note]),
     chunk: &Chunk<'a>,
 ) -> Message<'a> {
-    Message {
-        session: session.0,
-        dir,
-        proto: packet.proto,
-        form: Form::Chunk,
-        vital: chunk.header.vital.is_some(),
-        seq: chunk.header.vital,
-        resend: chunk.header.resend,
-        id: identify(chunk.data).map(|(id, _)| id),
-        data: chunk.data,
-        packet: PacketFacts {
-            size,
-            ack: packet.header.ack,
-            chunks: packet.header.num_chunks,
-            compressed: packet.header.flags.contains(Flags::COMPRESSION),
-            notes,
-        },
-        at: at.0,
-    }
+    let facts = PacketFacts::new(packet, size, notes);
+    Message::of_chunk((session.0, dir, packet.proto), chunk, facts, at.0)
 }
 
 /// Returns the name of a message, or its class and number.

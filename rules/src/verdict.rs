@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use teetap_wire::{Dir, MessageId, Note, Proto, Seq, Side};
+use teetap_wire::{Chunk, Dir, Flags, MessageId, Note, Packet, Proto, Seq, Side, identify};
 
 use crate::impair::LineSet;
 use crate::program::Shared;
@@ -40,6 +40,49 @@ pub struct Message<'a> {
     pub at: u64,
 }
 
+impl<'a> Message<'a> {
+    /// Creates the message of a chunk, of this session, direction and protocol.
+    #[must_use]
+    pub fn of_chunk(
+        (session, dir, proto): (u32, Dir, Proto),
+        chunk: &Chunk<'a>,
+        packet: PacketFacts<'a>,
+        at: u64,
+    ) -> Self {
+        Self {
+            vital: chunk.header.vital.is_some(),
+            seq: chunk.header.vital,
+            resend: chunk.header.resend,
+            id: identify(chunk.data).map(|(id, _)| id),
+            ..Self::unnumbered((session, dir, proto), Form::Chunk, chunk.data, packet, at)
+        }
+    }
+
+    /// Creates a message without a number and without an id.
+    #[must_use]
+    pub const fn unnumbered(
+        (session, dir, proto): (u32, Dir, Proto),
+        form: Form,
+        data: &'a [u8],
+        packet: PacketFacts<'a>,
+        at: u64,
+    ) -> Self {
+        Self {
+            session,
+            dir,
+            proto,
+            form,
+            vital: false,
+            seq: None,
+            resend: false,
+            id: None,
+            data,
+            packet,
+            at,
+        }
+    }
+}
+
 /// The kind of packet that contains a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
@@ -65,6 +108,32 @@ pub struct PacketFacts<'a> {
     pub compressed: bool,
     /// The oddities of the datagram; those of its chunks only if a rule needs them.
     pub notes: &'a [Note],
+}
+
+impl<'a> PacketFacts<'a> {
+    /// Returns the facts of a datagram with this many bytes; `notes` are those that rules see.
+    #[must_use]
+    pub fn new(packet: &Packet<'_>, size: usize, notes: &'a [Note]) -> Self {
+        Self {
+            size,
+            ack: packet.header.ack,
+            chunks: packet.header.num_chunks,
+            compressed: packet.header.flags.contains(Flags::COMPRESSION),
+            notes,
+        }
+    }
+
+    /// Returns the facts of a datagram of this size without chunks.
+    #[must_use]
+    pub const fn without_chunks(size: usize, ack: Seq) -> Self {
+        Self {
+            size,
+            ack,
+            chunks: 0,
+            compressed: false,
+            notes: &[],
+        }
+    }
 }
 
 /// The decisions about the messages of one session. [`Program::open`](crate::Program::open) creates them; they are

@@ -1,7 +1,7 @@
 //! The datagram around a chunk, as rules see it.
 
-use teetap_rules::{Form, Message, PacketFacts};
-use teetap_wire::{Chunk, Dir, Flags, Note, Packet, Proto, identify};
+use teetap_rules::{Message, PacketFacts};
+use teetap_wire::{Chunk, Dir, Note, Packet, Proto};
 
 use super::{ids::SessionId, time::Time};
 
@@ -30,13 +30,7 @@ impl<'a> Frame<'a> {
             dir,
             proto: packet.proto,
             now,
-            packet: PacketFacts {
-                size,
-                ack: packet.header.ack,
-                chunks: packet.header.num_chunks,
-                compressed: packet.header.flags.contains(Flags::COMPRESSION),
-                notes,
-            },
+            packet: PacketFacts::new(packet, size, notes),
         }
     }
 
@@ -45,18 +39,11 @@ impl<'a> Frame<'a> {
     where
         'a: 'm,
     {
-        Message {
-            session: self.session.0,
-            dir: self.dir,
-            proto: self.proto,
-            form: Form::Chunk,
-            vital: chunk.header.vital.is_some(),
-            seq: chunk.header.vital,
-            resend: chunk.header.resend,
-            id: identify(chunk.data).map(|(id, _)| id),
-            data: chunk.data,
-            packet: self.packet,
-            at: self.now.0,
-        }
+        Message::of_chunk(
+            (self.session.0, self.dir, self.proto),
+            chunk,
+            self.packet,
+            self.now.0,
+        )
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use teetap_rules::{Effect, Fate, Form, Message, PacketFacts, Verdict};
-use teetap_wire::{Connless as Wire, Dir, Proto, Seq, Side, Token};
+use teetap_rules::{Effect, Fate, Form, Message, Verdict};
+use teetap_wire::{Connless as Wire, Dir, Proto, Side, Token};
 
 use super::Hub;
 use crate::session::{
@@ -146,13 +146,6 @@ impl Hub {
         let data = [&[5][..], &token.0].concat();
         let message = Message {
             form: Form::Control(Side::Client),
-            packet: PacketFacts {
-                size,
-                ack: Seq::ZERO,
-                chunks: 0,
-                compressed: false,
-                notes: &[],
-            },
             ..connless(0, Dir::C2s, Proto::V7, (&data, size), self.env.now)
         };
         let verdict = self.rule_outside(&message);

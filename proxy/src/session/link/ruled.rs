@@ -76,25 +76,9 @@ impl Link {
         if !env.controls() || payload.is_empty() || self.opened.is_candidate {
             return None;
         }
-        let message = Message {
-            session: self.id().0,
-            dir,
-            proto: self.leg(leg).proto,
-            form: Form::Control(leg),
-            vital: false,
-            seq: None,
-            resend: false,
-            id: None,
-            data: payload,
-            packet: PacketFacts {
-                size: payload.len(),
-                ack: header.ack,
-                chunks: 0,
-                compressed: false,
-                notes: &[],
-            },
-            at: env.now.0,
-        };
+        let place = (self.id().0, dir, self.leg(leg).proto);
+        let packet = PacketFacts::without_chunks(payload.len(), header.ack);
+        let message = Message::unnumbered(place, Form::Control(leg), payload, packet, env.now.0);
         let mut verdict = self.rules.as_mut()?.decide(&message, &mut env.shared);
         self.carry_out_effects(env);
         if !self.may_renumber() {
@@ -355,23 +339,6 @@ pub(crate) fn connless(
     (data, size): (&[u8], usize),
     now: Time,
 ) -> Message<'_> {
-    Message {
-        session,
-        dir,
-        proto,
-        form: Form::Connless,
-        vital: false,
-        seq: None,
-        resend: false,
-        id: None,
-        data,
-        packet: PacketFacts {
-            size,
-            ack: Seq::ZERO,
-            chunks: 0,
-            compressed: false,
-            notes: &[],
-        },
-        at: now.0,
-    }
+    let packet = PacketFacts::without_chunks(size, Seq::ZERO);
+    Message::unnumbered((session, dir, proto), Form::Connless, data, packet, now.0)
 }
