@@ -3,12 +3,14 @@
 mod ctl;
 mod options;
 mod scope;
+mod tools;
+mod values;
 
 pub(crate) use ctl::{Ctl, CtlRules, CtlSide, HeldPlace};
 pub(crate) use options::{
-    Definitions, ExplainOptions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, Search, Show,
-    ShrinkOptions, TortureOptions,
+    Definitions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, Search, Show,
 };
+pub(crate) use tools::{ExplainOptions, ShrinkOptions, TortureOptions};
 
 use std::{ffi::OsString, path::PathBuf};
 

@@ -1,17 +1,17 @@
 //! Options: groups that each command flattens into its own arguments, and what they mean for a run.
 
-use std::{ffi::OsString, net::SocketAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum, builder::BoolishValueParser};
 use teetap_capture::Target;
 use teetap_inspect::Verbosity;
 use teetap_proxy::{io::Listen, session::Time};
-use teetap_rules::syntax::{self, Quantity};
 use teetap_wire::{
-    Dir, Proto,
+    Proto,
     def::{Registry, Secrets},
 };
 
+use super::values::{duration, listen_address, seed};
 use crate::{definitions, exit::Failure, output::Extent};
 
 /// Options of `teetap HOST` and `teetap run`.
@@ -305,73 +305,6 @@ pub(crate) struct Protocol {
     proto: ProtoChoice,
 }
 
-/// Options and arguments of `teetap torture`.
-#[derive(Debug, Args)]
-pub(crate) struct TortureOptions {
-    #[command(flatten)]
-    pub(crate) json: Json,
-
-    /// End a run after a time, such as 10s, if the client has not joined
-    #[arg(long, value_name = "DUR", default_value = "10s", value_parser = duration)]
-    pub(crate) timeout: Duration,
-
-    /// Make so many runs at once [default: the number of cores]
-    #[arg(short, long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
-
-    /// Try only messages of this name, such as con_ready
-    ///
-    /// May be given several times.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) only: Vec<String>,
-
-    /// The seed of random decisions [default: 1]
-    #[arg(long, value_name = "N", value_parser = seed)]
-    pub(crate) seed: Option<u64>,
-
-    /// Write a JUnit report to a file at the end
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-
-    /// The game server; the port is 8303 when none is given
-    #[arg(value_name = "HOST[:PORT]")]
-    pub(crate) target: teetap_proxy::io::Target,
-
-    /// The client, which is run once for each cell
-    ///
-    /// {addr} becomes the HOST:PORT to connect to, {host} and {port} its parts.
-    #[arg(last = true, value_name = "CMD", required = true)]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// Options of `teetap explain`.
-#[derive(Debug, Args)]
-pub(crate) struct ExplainOptions {
-    #[command(flatten)]
-    pub(crate) protocol: Protocol,
-
-    /// Read it as going this way [default: the one that makes more sense]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<DirChoice>,
-
-    #[command(flatten)]
-    pub(crate) json: Json,
-
-    #[command(flatten)]
-    pub(crate) secrets: ShowSecrets,
-
-    #[command(flatten)]
-    pub(crate) definitions: Definitions,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DirChoice {
-    /// From the client to the server
-    C2s,
-    /// From the server to the client
-    S2c,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ProtoChoice {
     /// Any of them
@@ -387,36 +320,6 @@ enum ProtoChoice {
     /// 0.7
     #[value(name = "0.7")]
     V7,
-}
-
-/// Options of `teetap shrink`.
-#[derive(Debug, Args)]
-pub(crate) struct ShrinkOptions {
-    /// Write the smallest journal to this file [default: JOURNAL.min.jsonl]
-    ///
-    /// A file that exists is replaced.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Run the command up to N times for each part
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) runs: u32,
-
-    /// Take a part for failing when K of its runs fail
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) fails: u32,
-
-    /// Print the output of the command
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-
-    /// The journal
-    #[arg(value_name = "JOURNAL")]
-    pub(crate) journal: PathBuf,
-
-    /// The command; {faults} becomes the path of a part of the journal
-    #[arg(last = true, required = true, value_name = "CMD")]
-    pub(crate) command: Vec<OsString>,
 }
 
 impl RunOptions {
@@ -489,16 +392,6 @@ impl Protocol {
     }
 }
 
-impl ExplainOptions {
-    /// Returns the direction to read it as; `None` = the one that makes more sense.
-    pub(crate) fn dir(&self) -> Option<Dir> {
-        self.dir.map(|dir| match dir {
-            DirChoice::C2s => Dir::C2s,
-            DirChoice::S2c => Dir::S2c,
-        })
-    }
-}
-
 impl ShowSecrets {
     pub(crate) fn secrets(self) -> Secrets {
         if self.show_secrets {
@@ -513,68 +406,5 @@ impl Definitions {
     /// Returns the built-in definitions with the user's own.
     pub(crate) fn registry(&self) -> Result<&'static Registry, Failure> {
         definitions::load(self.messages.as_deref())
-    }
-}
-
-fn seed(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| "expected a number from 0 to 18446744073709551615".to_owned())
-}
-
-/// A number with a unit of time, as in filters.
-fn duration(text: &str) -> Result<Duration, String> {
-    let number = match syntax::parse(text).map(|expr| expr.kind) {
-        Ok(syntax::Kind::Number(number)) => Some(number),
-        _ => None,
-    };
-    number
-        .filter(|number| number.quantity() == Quantity::Duration)
-        .and_then(|number| u64::try_from(number.value()?).ok())
-        .filter(|micros| *micros > 0)
-        .map(Duration::from_micros)
-        .ok_or_else(|| {
-            let meant = text
-                .parse::<u32>()
-                .map_or(String::new(), |number| format!("; did you mean {number}s?"));
-            format!("expected a number and a unit of time, like 500ms, 30s or 5min{meant}")
-        })
-}
-
-/// `ADDR:PORT`; `:PORT` is a port of 127.0.0.1.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    let full = if text.starts_with(':') {
-        format!("127.0.0.1{text}")
-    } else {
-        text.to_owned()
-    };
-    full.parse().map_err(|_| {
-        let meant = text
-            .parse::<u16>()
-            .map_or(String::new(), |port| format!("; did you mean :{port}?"));
-        format!("expected an address and a port, like 127.0.0.1:8303, [::1]:8303 or :0{meant}")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn listen_addresses() {
-        assert_eq!(listen_address(":0").unwrap().to_string(), "127.0.0.1:0");
-        assert_eq!(listen_address("[::1]:5").unwrap().to_string(), "[::1]:5");
-        assert!(
-            listen_address("8303")
-                .unwrap_err()
-                .ends_with("; did you mean :8303?")
-        );
-        assert!(listen_address("host:1").unwrap_err().ends_with(" or :0"));
-    }
-
-    #[test]
-    fn a_time_needs_its_unit() {
-        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
-        assert!(duration("30").unwrap_err().ends_with("; did you mean 30s?"));
-        assert!(duration("soon").unwrap_err().ends_with(" or 5min"));
     }
 }

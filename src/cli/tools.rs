@@ -1,0 +1,116 @@
+//! Options of commands that are no runs of the proxy by themselves: torture, shrink, explain.
+
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
+
+use clap::{Args, ValueEnum};
+use teetap_wire::Dir;
+
+use super::options::{Definitions, Json, Protocol, ShowSecrets};
+use super::values::{duration, seed};
+
+/// Options and arguments of `teetap torture`.
+#[derive(Debug, Args)]
+pub(crate) struct TortureOptions {
+    #[command(flatten)]
+    pub(crate) json: Json,
+
+    /// End a run after a time, such as 10s, if the client has not joined
+    #[arg(long, value_name = "DUR", default_value = "10s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+
+    /// Make so many runs at once [default: the number of cores]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// Try only messages of this name, such as con_ready
+    ///
+    /// May be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+
+    /// The seed of random decisions [default: 1]
+    #[arg(long, value_name = "N", value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+
+    /// Write a JUnit report to a file at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// The game server; the port is 8303 when none is given
+    #[arg(value_name = "HOST[:PORT]")]
+    pub(crate) target: teetap_proxy::io::Target,
+
+    /// The client, which is run once for each cell
+    ///
+    /// {addr} becomes the HOST:PORT to connect to, {host} and {port} its parts.
+    #[arg(last = true, value_name = "CMD", required = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Options of `teetap shrink`.
+#[derive(Debug, Args)]
+pub(crate) struct ShrinkOptions {
+    /// Write the smallest journal to this file [default: JOURNAL.min.jsonl]
+    ///
+    /// A file that exists is replaced.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Run the command up to N times for each part
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+
+    /// Take a part for failing when K of its runs fail
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) fails: u32,
+
+    /// Print the output of the command
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// The journal
+    #[arg(value_name = "JOURNAL")]
+    pub(crate) journal: PathBuf,
+
+    /// The command; {faults} becomes the path of a part of the journal
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Options of `teetap explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    #[command(flatten)]
+    pub(crate) protocol: Protocol,
+
+    /// Read it as going this way [default: the one that makes more sense]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<DirChoice>,
+
+    #[command(flatten)]
+    pub(crate) json: Json,
+
+    #[command(flatten)]
+    pub(crate) secrets: ShowSecrets,
+
+    #[command(flatten)]
+    pub(crate) definitions: Definitions,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DirChoice {
+    /// From the client to the server
+    C2s,
+    /// From the server to the client
+    S2c,
+}
+
+impl ExplainOptions {
+    /// Returns the direction to read it as; `None` = the one that makes more sense.
+    pub(crate) fn dir(&self) -> Option<Dir> {
+        self.dir.map(|dir| match dir {
+            DirChoice::C2s => Dir::C2s,
+            DirChoice::S2c => Dir::S2c,
+        })
+    }
+}
