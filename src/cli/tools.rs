@@ -1,4 +1,4 @@
-//! Options of commands that are no runs of the proxy by themselves: torture, shrink, explain.
+//! Options of torture, shrink and explain.
 
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
 

@@ -19,7 +19,7 @@ use crate::{
 /// A line on which one still can play.
 const LINK: &str = "link both delay 60ms jitter 20ms normal loss 5% dup 1% reorder 2%";
 
-/// Rules that change what is said and shown, and its order, but end nothing.
+/// Rules that change messages of players and their order, but end nothing.
 const RULES: [&str; 7] = [
     "lap: replace cl_say.message /^round/ with \"lap\" when cl_say",
     "slow: delay 20ms..80ms when c2s and input chance 10%",
