@@ -141,6 +141,7 @@ fn statements_are_explained_in_english() {
 fn link_lines_and_profiles_have_options_of_their_own() {
     for (wrong, place) in [
         (["--link", "both delay 5"], "--> --link:1:17"),
+        (["--link", "both dup 5% after sv_chta"], "--> --link:1:24"),
         (["-p", "cellar"], "--> --profile:1:5"),
     ] {
         let args = [&["demo", "-l", ":0"][..], &wrong].concat();
@@ -149,6 +150,16 @@ fn link_lines_and_profiles_have_options_of_their_own() {
     }
     let right = ["--seconds", "1", "-q", "--link", "both delay 5ms", "-p", "4g"];
     run(&[&["demo", "-l", ":0"][..], &right].concat(), 0);
+    let line = "s2c delay 5ms connless after seen(enter_game) until count(input) > 20";
+    let windowed = ["--seconds", "1", "-q", "--link", line];
+    let (_, stderr) = run(&[&["demo", "-l", ":0"][..], &windowed].concat(), 0);
+    let effect = format!("link {line}, s→c: ");
+    let delayed = stderr
+        .split(&effect)
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    let delayed: u32 = delayed.unwrap().parse().unwrap();
+    assert!((1..200).contains(&delayed), "{stderr}");
 }
 
 #[test]
@@ -192,6 +203,15 @@ fn an_expectation_that_is_not_met_fails_the_run() {
         line.contains(": the session ended first: enter_game c→s in session "),
         "{line}"
     );
+    let open = [
+        "--timeout",
+        "1s",
+        "-r",
+        "expect rcon_cmd within 60s when enter_game",
+    ];
+    let (last, line) = ended(&open, 1);
+    assert_eq!(last["ended_by"]["kind"], "expect", "{last}");
+    assert!(line.contains(": the session ended first: "), "{line}");
     let (last, _) = ended(&["-r", "expect sv_chat within 60s when enter_game"], 0);
     assert_eq!(last["ended_by"]["kind"], "demo", "{last}");
 }

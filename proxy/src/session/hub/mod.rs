@@ -138,7 +138,7 @@ impl Hub {
             Input::Shutdown { reason } => self.each_link(|link, env| {
                 // The peers get their CLOSE, whatever the links and the rules do.
                 link.close_links();
-                link.forget_rules();
+                link.end_rules(env);
                 link.close(None, reason, env);
                 link.finish(env);
             }),

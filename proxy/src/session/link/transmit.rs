@@ -107,8 +107,12 @@ impl Link {
         rules.map_or(LineSet::ALL, |rules| rules.open_lines())
     }
 
-    /// Ends all rules.
-    pub(crate) fn forget_rules(&mut self) {
+    /// Ends all rules: what they expect does not come any more.
+    pub(crate) fn end_rules(&mut self, env: &mut Env) {
+        if let Some(rules) = &mut self.rules {
+            rules.on_end();
+        }
+        self.carry_out_effects(env);
         self.rules = None;
     }
 
