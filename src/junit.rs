@@ -54,6 +54,8 @@ pub(crate) enum Outcome {
     Failed(String),
     /// The test could not be made, and why.
     Broken(String),
+    /// There was nothing to test, and why.
+    Skipped(String),
 }
 
 impl Report {
@@ -103,7 +105,10 @@ impl Suite {
                     "errors",
                     &count(|outcome| matches!(outcome, Outcome::Broken(_))).to_string(),
                 ),
-                ("skipped", "0"),
+                (
+                    "skipped",
+                    &count(|outcome| matches!(outcome, Outcome::Skipped(_))).to_string(),
+                ),
                 ("time", &seconds(self.time)),
                 ("timestamp", &rfc3339(self.wall)),
             ],
@@ -133,10 +138,12 @@ impl Case {
             Outcome::Passed => None,
             Outcome::Failed(why) => Some(("failure", why)),
             Outcome::Broken(why) => Some(("error", why)),
+            Outcome::Skipped(why) => Some(("skipped", why)),
         };
         if let Some((element, why)) = found {
             let first = why.lines().next().unwrap_or_default();
-            xml.leaf(element, &[("message", first)], why);
+            let text = if element == "skipped" { "" } else { why };
+            xml.leaf(element, &[("message", first)], text);
         }
         if !self.output.is_empty() {
             xml.leaf("system-out", &[], &self.output);
@@ -236,6 +243,7 @@ mod tests {
                     output: "teetap run".to_owned(),
                     ..case("three", Outcome::Broken("é".to_owned()))
                 },
+                case("four", Outcome::Skipped("not <tested>".to_owned())),
             ],
         };
         let folder = tempfile::tempdir().unwrap();
@@ -244,7 +252,7 @@ mod tests {
         let expected = "\
 <?xml version=\"1.0\" encoding=\"UTF-8\"?>
 <testsuites>
-<testsuite name=\"a &lt;b&gt; &amp; &quot;c&quot;\" tests=\"3\" failures=\"1\" errors=\"1\" skipped=\"0\" time=\"2.034\" timestamp=\"1970-01-01T00:00:00.000000Z\">
+<testsuite name=\"a &lt;b&gt; &amp; &quot;c&quot;\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"2.034\" timestamp=\"1970-01-01T00:00:00.000000Z\">
 <properties>
 <property name=\"seed\" value=\"7\"/>
 </properties>
@@ -257,6 +265,9 @@ mod tests {
 <testcase classname=\"teetap\" name=\"three\" time=\"1.500\">
 <error message=\"é\">é</error>
 <system-out>teetap run</system-out>
+</testcase>
+<testcase classname=\"teetap\" name=\"four\" time=\"1.500\">
+<skipped message=\"not &lt;tested&gt;\"/>
 </testcase>
 </testsuite>
 </testsuites>

@@ -1,8 +1,13 @@
-//! The tests that a run is for a JUnit report: what it waited for, what must not come, its command.
+//! The tests that a run is for a JUnit report: what it waited for, what must not come, its command, its rules.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime},
+};
 
 use teetap_inspect::{Ending, EndingBy};
+use teetap_proxy::session::{SessionId, Time};
+use teetap_rules::{End, RuleReport, Test};
 
 use crate::{
     exit::Exit,
@@ -57,7 +62,7 @@ impl Verdicts {
             name,
             time,
             output: match outcome {
-                Outcome::Passed => String::new(),
+                Outcome::Passed | Outcome::Skipped(_) => String::new(),
                 Outcome::Failed(_) | Outcome::Broken(_) => format!("repeat: {}", summary.repeat),
             },
             outcome,
@@ -98,7 +103,45 @@ impl Verdicts {
             };
             cases.push(case("command".to_owned(), whole, outcome));
         }
+        let mut names: BTreeMap<&str, u32> = BTreeMap::new();
+        for rule in summary.report().into_iter().flat_map(|report| &report.rules) {
+            let Some(test) = &rule.test else { continue };
+            let name = rule.name.as_deref().unwrap_or(&rule.text);
+            let count = names.entry(name).or_default();
+            *count += 1;
+            let name = match *count {
+                1 => name.to_owned(),
+                count => format!("{name} #{count}"),
+            };
+            let time = test.failure.as_ref().map(|failure| failure.hit.at);
+            let time = time.map_or(whole, Duration::from_micros);
+            cases.push(Case {
+                class: "teetap.rules".to_owned(),
+                ..case(name, time, of_rule(rule, test))
+            });
+        }
         cases
+    }
+}
+
+/// Returns the outcome of a rule with `fail` or `expect`.
+fn of_rule(rule: &RuleReport, test: &Test) -> Outcome {
+    if let Some(failure) = &test.failure {
+        let place = Ending {
+            by: EndingBy::Rule(Box::default(), End::Fail(Box::default())),
+            at: Time(failure.hit.at),
+            session: Some(SessionId(failure.hit.session)),
+            message: failure
+                .message
+                .as_ref()
+                .map(|(dir, message)| (*dir, message.to_string())),
+        };
+        return Outcome::Failed(format!("{}: {place}", failure.why));
+    }
+    match rule.hits.count {
+        0 if !rule.is_enabled => Outcome::Skipped("the rule was switched off".to_owned()),
+        0 if test.waits => Outcome::Skipped("the rule never acted, so it expected nothing".to_owned()),
+        _ => Outcome::Passed,
     }
 }
 

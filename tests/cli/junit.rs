@@ -66,6 +66,46 @@ fn a_message_that_ends_the_run_passes_one_test_and_fails_the_other() {
 }
 
 #[test]
+fn each_rule_that_tests_the_run_is_a_test() {
+    let (_folder, file) = place("junit.xml");
+    let path = file.to_string_lossy();
+    let rules = [
+        "stop: fail \"no\" when rcon_cmd",
+        "met: expect input within 60s when enter_game",
+        "late: expect rcon_cmd within 1s when enter_game",
+        "unused: expect sv_chat within 1s when rcon_cmd",
+        "log when sv_chat",
+    ];
+    let mut args = vec!["demo", "--seconds", "4", "-q", "-l", ":0", "--junit", &path];
+    for rule in rules {
+        args.extend(["-r", rule]);
+    }
+    run(&args, 1);
+    let report = fs::read_to_string(&file).unwrap();
+    assert!(
+        report.contains("tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"1\""),
+        "{report}"
+    );
+    let case = |name: &str| {
+        let start = format!("<testcase classname=\"teetap.rules\" name=\"{name}\"");
+        let rest = report
+            .split(&start)
+            .nth(1)
+            .unwrap_or_else(|| panic!("{name}: {report}"));
+        rest.split("</testcase>").next().unwrap().to_owned()
+    };
+    for passed in ["stop", "met"] {
+        assert!(!case(passed).contains("<failure") && !case(passed).contains("<skipped"));
+    }
+    let late = case("late");
+    let why =
+        "<failure message=\"expected `rcon_cmd` within 1 s: it did not come: enter_game c→s in session ";
+    assert!(late.contains(why) && late.contains("repeat: "), "{late}");
+    let unused = "<skipped message=\"the rule never acted, so it expected nothing\"/>";
+    assert!(case("unused").contains(unused), "{report}");
+}
+
+#[test]
 fn a_report_that_cannot_be_written_is_refused_before_the_start() {
     let args = [
         "run",

@@ -50,7 +50,7 @@ use faults::Faults;
 
 pub use faults::{By, Decision, Drawn};
 pub use profile::{profile, profiles};
-pub use shared::{Hit, Hits, LineReport, Report, RuleReport, Shared};
+pub use shared::{Failure, Hit, Hits, LineReport, Report, RuleReport, Shared, Test};
 
 /// A text and its meaning; cheap to clone.
 #[derive(Clone)]

@@ -35,6 +35,8 @@ struct OfRule {
     /// The counts of a rule `per global`.
     counts: Counts,
     hits: Hits,
+    /// The first time that it failed the run.
+    failure: Option<Failure>,
     /// False while it does nothing.
     is_enabled: bool,
 }
@@ -101,6 +103,28 @@ pub struct RuleReport {
     pub is_enabled: bool,
     /// The messages on which it acted.
     pub hits: Hits,
+    /// The result as a test of the run; `None` for a rule with neither `fail` nor `expect`.
+    pub test: Option<Test>,
+}
+
+/// A rule as a test of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Test {
+    /// True if it only expects messages, so that it tests nothing until it acts.
+    pub waits: bool,
+    /// The first failure.
+    pub failure: Option<Failure>,
+}
+
+/// The failure of a run by a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The time and the session.
+    pub hit: Hit,
+    /// The text of `fail`, or the sentence about the expected message.
+    pub why: Box<str>,
+    /// The direction and the name of the message that the rule acted on; `None` for a rule without a condition.
+    pub message: Option<(Dir, Box<str>)>,
 }
 
 /// A link line and its effects in one direction so far.
@@ -198,6 +222,13 @@ impl Shared {
         }
     }
 
+    /// Notes that a rule failed the run. The first time counts.
+    pub fn fail(&mut self, RuleId(rule): RuleId, failure: Failure) {
+        if let Some(rule) = self.rules.get_mut(usize::from(rule)) {
+            rule.failure.get_or_insert(failure);
+        }
+    }
+
     /// Counts the effects of link lines on a datagram.
     pub fn count_impacts(&mut self, hit: Hit, passed: Passed, impacts: &[Impact]) {
         let Passed {
@@ -269,6 +300,7 @@ impl OfRule {
             identity: identity.into(),
             counts: Counts::default(),
             hits: Hits::default(),
+            failure: None,
             is_enabled: true,
         }
     }
@@ -291,6 +323,9 @@ impl Program {
         let mut rules = self.logic.rules();
         for (rule, of_rule) in rules.iter_mut().zip(&shared.rules) {
             (rule.hits, rule.is_enabled) = (of_rule.hits, of_rule.is_enabled);
+            if let Some(test) = &mut rule.test {
+                test.failure.clone_from(&of_rule.failure);
+            }
         }
         let links = self.logic.links().into_iter().flat_map(|links| links.dirs());
         let lines = links.map(|(id, text, dir)| {

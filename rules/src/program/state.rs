@@ -11,7 +11,7 @@ use super::act::{Act, overtake};
 use super::compile::{Rule, Rules};
 use super::faults::{Drawn, TIMER};
 use super::progress::{Counts, MILLION, Progress, micros, name, name_hash};
-use super::shared::{Hit, Hits, RuleReport, Shared};
+use super::shared::{Hit, Hits, RuleReport, Shared, Test};
 use super::window::{Latches, LineWindow};
 use super::write::timed;
 use super::{Logic, Opening};
@@ -20,6 +20,7 @@ use crate::dice::{Dice, Key, hash};
 use crate::eval::{Facts, Identity, Lazy, SessionState, Variables};
 use crate::impair::{LineSet, Links};
 use crate::span::Span;
+use crate::syntax::Action;
 use crate::verdict::{Decide, Effect, Fate, Form, Made, Message, RuleId, Verdict};
 
 impl Logic for Rules {
@@ -120,6 +121,7 @@ impl Logic for Rules {
             text: rule.text.clone(),
             is_enabled: true,
             hits: Hits::default(),
+            test: test(&rule.actions),
         });
         reports.collect()
     }
@@ -379,6 +381,18 @@ impl State {
             self.effects.extend(ends);
         }
     }
+}
+
+/// Returns a rule with these actions as a test of the run.
+fn test(actions: &[Action]) -> Option<Test> {
+    let fails = actions.iter().any(|action| matches!(action, Action::Fail(_)));
+    let expects = actions
+        .iter()
+        .any(|action| matches!(action, Action::Expect { .. }));
+    (fails || expects).then_some(Test {
+        waits: !fails,
+        failure: None,
+    })
 }
 
 /// The relation of a message to a rule.

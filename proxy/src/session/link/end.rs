@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Effect, End, RuleId};
+use teetap_rules::{Decide, Effect, End, Failure, Hit, RuleId};
 use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
 
 use super::{
@@ -119,6 +119,17 @@ impl Link {
 
     /// Reports that a rule ends the run. The caller of the core ends it.
     fn notice_end(&self, rule: RuleId, end: End, message: Option<(Dir, Box<str>)>, env: &mut Env) {
+        if let End::Fail(why) | End::Unmet(why) = &end {
+            let failure = Failure {
+                hit: Hit {
+                    at: env.now.0,
+                    session: self.id().0,
+                },
+                why: why.clone(),
+                message: message.clone(),
+            };
+            env.shared.fail(rule, failure);
+        }
         let rule = rule_name(rule, env);
         let expected = matches!(end, End::Unmet(_));
         let (dir, message) = message.unzip();
