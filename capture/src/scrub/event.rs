@@ -90,6 +90,7 @@ impl Scrubber {
             | Notice::Resynced
             | Notice::EarlyClose
             | Notice::HalfOpenLimit
+            | Notice::Suppressed { .. }
             | Notice::NewToken { .. }
             | Notice::Redirected { .. } => {}
         }

@@ -286,6 +286,14 @@ notices! {
     /// There were too many half-open sessions: the oldest was closed.
     HalfOpenLimit "half_open_limit" Warning => "too many half-open sessions: the oldest was closed";
 
+    /// There were more notices of a kind about strangers than are emitted.
+    Suppressed "suppressed" Warning {
+        /// The kind.
+        of: Box<str>,
+        /// The number of those that were not emitted.
+        count: u64,
+    } => "{count} more notices of the kind {of} in 5 s";
+
     /// A peer of 0.7 changed its token.
     NewToken "new_token" Info {
         /// The peer.

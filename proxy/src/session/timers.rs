@@ -20,6 +20,8 @@ pub(crate) enum Timer {
     Late,
     /// The same in links.
     Browsing,
+    /// The counts of notices about strangers.
+    Strangers,
 }
 
 /// When its owner's alarm is set for, if it is.

@@ -79,7 +79,14 @@ fn half_open_sessions_are_bounded() {
     assert_eq!(hub.session_of(address([10, 3, 0, 0], 1000)), None);
     assert!(hub.session_of(address([10, 3, 0, 255], 1000)).is_some());
     assert_eq!(stage.world.sockets.len(), 257);
-    assert_eq!(limits_reported(&stage), 256);
+    // A flood is counted.
+    assert_eq!(limits_reported(&stage), 10);
+    stage.run(6 * SECOND);
+    let rest = Notice::Suppressed {
+        of: "half_open_limit".into(),
+        count: 246,
+    };
+    assert_eq!(stage.times(&rest), 1);
     stage.assert_plays();
 }
 

@@ -77,6 +77,7 @@ const NOTICES: &[(&str, &str)] = &[
     ("resync_refused", r#"{"why":"the session is not online"}"#),
     ("early_close", "{}"),
     ("half_open_limit", "{}"),
+    ("suppressed", r#"{"of":"unknown_sender","count":1990}"#),
     ("new_token", r#"{"side":"server"}"#),
     (
         "guessed",

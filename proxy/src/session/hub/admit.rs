@@ -11,6 +11,7 @@ use teetap_wire::{Code, Dir, First, Flags, Header, Proto, Seq, Side, Token, cont
 use super::{
     Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Notice, SessionId, What,
     sessions::{Owner, Slot},
+    strangers::Kind,
 };
 use crate::session::{ClientAddr, Datagram, Origin, link::Opened, outbox::Destination, tokens::Purpose};
 
@@ -115,14 +116,10 @@ impl Hub {
         };
         if self.env.config.proto.is_some_and(|only| only != connect.proto) {
             self.stats.refused += 1;
-            self.env.out.event(
-                self.env.now,
-                None,
-                What::Notice(Notice::ProtocolRefused {
-                    client: addr.addr,
-                    proto: connect.proto,
-                }),
-            );
+            self.notice_stranger(Kind::ProtocolRefused, None, || Notice::ProtocolRefused {
+                client: addr.addr,
+                proto: connect.proto,
+            });
             return true;
         }
         for id in [slot.candidate, current].into_iter().flatten() {
@@ -304,9 +301,8 @@ impl Hub {
         let slot = self.sessions.slots.entry(addr).or_default();
         if beside {
             slot.candidate = Some(id);
-            self.env
-                .out
-                .event(self.env.now, slot.current, What::Notice(Notice::Candidate));
+            let current = slot.current;
+            self.notice_stranger(Kind::Candidate, current, || Notice::Candidate);
         } else {
             slot.current = Some(id);
             self.stats.opened += 1;
@@ -320,9 +316,7 @@ impl Hub {
     fn make_room(&mut self, addr: ClientAddr) {
         while let Some(id) = self.one_too_many(addr) {
             if self.sessions.links.get(&id).is_some_and(Link::is_half_open) {
-                self.env
-                    .out
-                    .event(self.env.now, Some(id), What::Notice(Notice::HalfOpenLimit));
+                self.notice_stranger(Kind::HalfOpenLimit, Some(id), || Notice::HalfOpenLimit);
             }
             self.with_link(id, |link, _, env| link.leave(env));
         }

@@ -8,6 +8,7 @@ mod listening;
 mod outside;
 mod sessions;
 mod stats;
+mod strangers;
 
 use teetap_rules::{Decision, Report};
 use teetap_wire::{Code, Scratch, Side, is_connless};
@@ -17,6 +18,7 @@ use self::{
     browser::Browser,
     outside::Late,
     sessions::{Owner, Sessions, Slot},
+    strangers::{Kind, Strangers},
 };
 use super::{
     Answer, ClientAddr, Command, Config, Held, Input, ListenerId, Notice, Origin, Output, Route, SessionId,
@@ -49,6 +51,7 @@ pub struct Hub {
     tokens: Tokens,
     named: NamedTokens,
     timers: Timers,
+    strangers: Strangers,
     stats: Stats,
     /// Sessions in which the window of a link line has begun or ended.
     unsettled: Vec<SessionId>,
@@ -78,6 +81,7 @@ impl Hub {
             browsing_alarm: Alarm::default(),
             named: NamedTokens::default(),
             timers: Timers::default(),
+            strangers: Strangers::default(),
             stats: Stats::default(),
             unsettled: Vec::new(),
         }
@@ -436,6 +440,7 @@ impl Hub {
                 Timer::Relay(addr) => self.on_relay_alarm(addr),
                 Timer::Late => self.on_late(),
                 Timer::Browsing => self.on_browsing(),
+                Timer::Strangers => self.on_strangers(),
             }
         }
     }
@@ -448,15 +453,11 @@ impl Hub {
 
     fn unknown_sender(&mut self, addr: ClientAddr, bytes: &[u8]) {
         self.stats.refused += 1;
-        self.env.out.event(
-            self.env.now,
-            None,
-            What::Notice(Notice::UnknownSender {
-                client: addr.addr,
-                len: bytes.len(),
-                bytes: readable(bytes).into(),
-            }),
-        );
+        self.notice_stranger(Kind::UnknownSender, None, || Notice::UnknownSender {
+            client: addr.addr,
+            len: bytes.len(),
+            bytes: readable(bytes).into(),
+        });
     }
 }
 

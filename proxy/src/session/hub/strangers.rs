@@ -1,0 +1,110 @@
+//! Notices about datagrams of strangers: a flood of them is counted, not listed.
+//!
+//! Law: of each kind at most [`MOST`] are emitted in each [`WINDOW`]. One more notice has the number of the others.
+
+use std::time::Duration;
+
+use super::Hub;
+use crate::session::{
+    Notice, SessionId, Time, What,
+    timers::{Alarm, Timer},
+};
+
+/// Notices of a kind in one window.
+const MOST: u32 = 10;
+/// The time from the first notice of a kind until its count begins anew.
+const WINDOW: Duration = Duration::from_secs(5);
+
+/// The counts of notices about strangers.
+#[derive(Debug, Default)]
+pub(super) struct Strangers {
+    kinds: [Count; Kind::ALL.len()],
+    alarm: Alarm,
+}
+
+/// A kind of notice that strangers can cause.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    UnknownSender,
+    ProtocolRefused,
+    HalfOpenLimit,
+    Candidate,
+}
+
+/// The notices of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// The end of the window; `None` if there is none.
+    until: Option<Time>,
+    emitted: u32,
+    suppressed: u64,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [
+        Self::UnknownSender,
+        Self::ProtocolRefused,
+        Self::HalfOpenLimit,
+        Self::Candidate,
+    ];
+
+    /// Returns the name of the kind.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::UnknownSender => "unknown_sender",
+            Self::ProtocolRefused => "protocol_refused",
+            Self::HalfOpenLimit => "half_open_limit",
+            Self::Candidate => "candidate",
+        }
+    }
+}
+
+impl Hub {
+    /// Emits a notice of a kind, unless there were too many.
+    pub(super) fn notice_stranger(
+        &mut self,
+        kind: Kind,
+        session: Option<SessionId>,
+        notice: impl FnOnce() -> Notice,
+    ) {
+        let now = self.env.now;
+        let Some(count) = self.strangers.kinds.get_mut(kind as usize) else {
+            return;
+        };
+        if count.until.is_none() {
+            let until = now + WINDOW;
+            count.until = Some(until);
+            self.timers
+                .set(Timer::Strangers, &mut self.strangers.alarm, until);
+        }
+        if count.emitted < MOST {
+            count.emitted += 1;
+            self.env.out.event(now, session, What::Notice(notice()));
+        } else {
+            count.suppressed += 1;
+        }
+    }
+
+    /// Ends the windows that are over.
+    pub(super) fn on_strangers(&mut self) {
+        let now = self.env.now;
+        self.strangers.alarm.clear();
+        for (kind, count) in Kind::ALL.into_iter().zip(&mut self.strangers.kinds) {
+            let Some(until) = count.until else { continue };
+            if until > now {
+                self.timers
+                    .set(Timer::Strangers, &mut self.strangers.alarm, until);
+                continue;
+            }
+            let Count { suppressed, .. } = std::mem::take(count);
+            if suppressed > 0 {
+                let of = kind.name().into();
+                let notice = Notice::Suppressed {
+                    of,
+                    count: suppressed,
+                };
+                self.env.out.event(now, None, What::Notice(notice));
+            }
+        }
+    }
+}
