@@ -11,7 +11,8 @@ use teetap_kit::{
 use teetap_proxy::session::{Command, Connless, Input, Notice, UpstreamId, What, WhichRule};
 use teetap_rules::impair::Lost;
 
-use crate::stage::{Pair, Stage, pair};
+use crate::examples::sample;
+use crate::stage::{Pair, Stage, has, pair};
 
 /// One pair of each kind of framing.
 const PAIRS: [Pair; 4] = [
@@ -67,6 +68,25 @@ fn left(stage: &mut Stage, place: Place) -> Vec<Vec<u8>> {
     let found = found.map(|sent| sent.bytes.clone()).collect();
     stage.world.network.sent = Some(Vec::new());
     found
+}
+
+#[test]
+fn a_server_is_far_away_in_the_browser_too() {
+    on_each_pair(&sample("far-server"), |stage| {
+        stage.world.stranger_sends(stranger(1), &ask(1));
+        stage.run(100 * MS);
+        assert_eq!(left(stage, Place::ToServer), [[0u8; 0]; 0]);
+        stage.run(40 * MS);
+        assert_eq!(left(stage, Place::ToServer), [ask(1)]);
+        let upstream = relay(stage);
+        stage.world.server_sends(upstream, &answer(1));
+        assert_eq!(left(stage, Place::ToClient), [[0u8; 0]; 0]);
+        stage.run(140 * MS);
+        assert_eq!(left(stage, Place::ToClient), [answer(1)]);
+        let [up, down] = stage.say();
+        stage.run(90 * MS);
+        assert!(!has(stage.slot(), &up) && !has(stage.client(), &down));
+    });
 }
 
 /// The socket of the last relay.

@@ -209,6 +209,7 @@ pub(super) fn rules(seeds: &mut Seeds) {
         "drop, pass when ((((((((((c2s))))))))))",
         "log when not not not not /((a*)*)*/",
         "profile a { link both delay 1ms }\nprofile a { use \"a\" }\nuse \"a\"",
+        "let l = count(input) > 9\nprofile p { link s2c loss 5% connless after seen(enter_game) until l or 5s }\nuse \"p\"",
         "let a = b\nlet b = a\ndrop when a",
         "var $x = $x + 1 when c2s\nlog \"{$x}\" when $x > 9223372036854775807",
         "set .message = .message when cl_say # \u{202e}",
