@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use teetap_proxy::session::{Action, Event, Placed, State};
+use teetap_proxy::session::{Action, Event, Placed, State, Transit};
 use teetap_wire::{Proto, Seq, control, def::Registry};
 
 use super::*;
@@ -161,6 +161,29 @@ fn sessions_notices_connless_and_gaps() {
         ["   0.001 -   c→s -      request_info       15 bytes client 127.0.0.1:4 discard token=1"]
     );
     assert!(gap(7).text.contains("7 events missed"));
+}
+
+#[test]
+fn the_link_of_a_browser_message_is_shown() {
+    let bytes = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01";
+    let event = Event {
+        at: Time(1_000),
+        session: None,
+        what: What::Connless(Connless {
+            link: [Transit {
+                delay: Duration::from_millis(120),
+                ..Transit::default()
+            }]
+            .into(),
+            ..connless(Dir::C2s, bytes, Some(bytes))
+        }),
+    };
+    assert_eq!(
+        texts(&event, Verbosity::Messages),
+        [
+            "   0.001 -   c→s -      request_info       15 bytes client 127.0.0.1:4 token=1, link: delayed 120.0 ms"
+        ]
+    );
 }
 
 #[test]

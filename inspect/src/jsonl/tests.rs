@@ -6,9 +6,10 @@ use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 use teetap_proxy::session::{
-    Action, Answer, CommandId, Event, HeldId, Notice, Origin, Placed, SentAt, SessionChange, SessionId, State,
+    Action, Answer, CommandId, Event, HeldId, Notice, Origin, Placed, SentAt, SessionChange, SessionId,
+    State, Transit,
 };
-use teetap_rules::RuleId;
+use teetap_rules::{RuleId, impair::Lost};
 use teetap_wire::{Dir, Proto, Seq, Side, control, def::Registry};
 
 use super::*;
@@ -353,7 +354,16 @@ fn events() -> Vec<What> {
         by: Some(Side::Client),
         reason: Some(b"\x1bbye"[..].into()),
     };
-    let connless = |sent| What::Connless(connless(Dir::S2c, b"\xff\xff\xff\xff\xff\xffanything", sent));
+    let connless = |sent: Option<&[u8]>| {
+        let lost = |_| Transit {
+            lost: Some(Lost::Loss),
+            ..Transit::default()
+        };
+        What::Connless(Connless {
+            link: sent.into_iter().map(lost).collect(),
+            ..connless(Dir::S2c, b"\xff\xff\xff\xff\xff\xffanything", sent)
+        })
+    };
     vec![
         traffic(came.clone(), &[&left, &came], placed),
         traffic(odd, &[], |datagram| {
