@@ -34,7 +34,7 @@ impl Key {
     }
 
     /// Returns the class and a small number, the index in a bit set.
-    pub(super) fn small(&self) -> Option<(Class, u32)> {
+    pub(crate) fn small(&self) -> Option<(Class, u32)> {
         let number = u32::try_from(self.id)
             .ok()
             .filter(|number| self.way & 0xc0 == 0 && *number < u128::BITS);

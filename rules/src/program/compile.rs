@@ -40,6 +40,8 @@ pub(super) struct Rules {
     pub(super) inspects: bool,
     /// True if a rule expects messages.
     pub(super) expects: bool,
+    /// True if a rule has something to do without a message.
+    pub(super) is_timed: bool,
     /// The empty stores of snapshots; none if snapshots are not needed.
     pub(super) stores: Stores,
     /// True if a rule can match a control message, or one moves a window of a link line.
@@ -277,6 +279,9 @@ impl Rules {
             measures: any(Filter::needs_trips),
             inspects: any(Filter::needs_notes),
             expects: rules.iter().any(|rule| !rule.expects.is_empty()),
+            is_timed: rules
+                .iter()
+                .any(|rule| rule.timer.is_some() || !rule.expects.is_empty()),
             stores: if needs.follows_any() {
                 stores.clone()
             } else {

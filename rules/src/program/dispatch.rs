@@ -6,11 +6,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use teetap_wire::def::{Class, Def};
+use teetap_wire::def::{Class, Def, Id};
 use teetap_wire::{Dir, Proto};
 
 use super::compile::Rules;
 use crate::eval::{Key, Subject};
+
+/// Numbers of messages that are looked up by index.
+const NUMBERS: usize = 128;
+
+/// The mark of a number of several messages.
+const SHARED: u16 = u16::MAX;
 
 /// The rules and the windows of link lines that a message visits, by their index and in their order.
 #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +39,8 @@ pub(super) struct Dispatch {
 struct Table {
     /// The index of a list for each message with a definition, sorted.
     known: Vec<(Key, usize)>,
+    /// The same for small numbers by class, plus one; 0 for no message, [`SHARED`] for several.
+    numbered: [[u16; NUMBERS]; Class::ALL.len()],
     /// The same for messages without one, by class.
     unknown: [usize; Class::ALL.len()],
     /// None stands twice.
@@ -78,11 +86,21 @@ impl Table {
             .map(|def| (Key::new(proto.into(), def), list(def.class, Some(def))))
             .collect();
         known.sort_unstable();
+        let mut numbered = [[0; NUMBERS]; Class::ALL.len()];
+        for (key, list) in &known {
+            let entry = key
+                .small()
+                .and_then(|(class, number)| numbered.get_mut(class as usize)?.get_mut(number as usize));
+            if let (Some(entry), Ok(list)) = (entry, u16::try_from(list + 1)) {
+                *entry = if *entry == 0 { list } else { SHARED };
+            }
+        }
         let unknown = Class::ALL.map(|class| list(class, None));
         let mut lists: Vec<_> = lists.into_iter().collect();
         lists.sort_unstable_by_key(|(_, at)| *at);
         Self {
             known,
+            numbered,
             unknown,
             lists: lists.into_iter().map(|(list, _)| list).collect(),
         }
@@ -94,8 +112,17 @@ impl Table {
             let at = self.known.binary_search_by_key(&key, |(known, _)| *known).ok()?;
             self.known.get(at).map(|(_, list)| *list)
         };
+        let of_number = |def: &Def| {
+            let Id::Number(number) = def.id else { return None };
+            let numbered = self.numbered.get(def.class as usize)?;
+            let entry = usize::try_from(number)
+                .ok()
+                .and_then(|number| numbered.get(number));
+            let entry = entry.filter(|entry| **entry != SHARED)?;
+            usize::from(*entry).checked_sub(1)
+        };
         let at = match subject.def {
-            Some(def) => of_known(def),
+            Some(def) => of_number(def).or_else(|| of_known(def)),
             None => self.unknown.get(subject.class as usize).copied(),
         };
         self.lists.get(at?)

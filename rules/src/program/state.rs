@@ -552,7 +552,8 @@ impl Decide for State {
     }
 
     fn deadline(&self) -> Option<u64> {
-        self.progress.iter().filter_map(Progress::deadline).min()
+        let progress = self.progress.iter().filter(|_| self.rules.is_timed);
+        progress.filter_map(Progress::deadline).min()
     }
 
     fn on_time(&mut self, at: u64, shared: &mut Shared) -> Vec<Made> {
