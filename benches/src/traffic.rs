@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use teetap_kit::codec::{Head, Packing, Token, Variant, put_chunk, seal};
+use teetap_kit::codec::{Head, Packing, Token, Variant, open, put_chunk, seal};
 use teetap_kit::huffman::Ending;
 use teetap_kit::link::Random;
 
@@ -44,7 +44,7 @@ pub(crate) struct Ready {
     bytes: Vec<u8>,
     /// The place of the header of the vital chunk.
     vital_at: Option<usize>,
-    seven: bool,
+    variant: Variant,
 }
 
 /// A direction.
@@ -135,7 +135,7 @@ impl Traffic {
         Ready {
             bytes: seal(&head, &content.payload, packing),
             vital_at: content.vital.then_some(if seven { 7 } else { 3 }),
-            seven,
+            variant: self.variant,
         }
     }
 }
@@ -156,6 +156,14 @@ impl Ready {
         self.vital_at.is_some()
     }
 
+    /// Returns true if both datagrams have the same chunks, whatever their ack and their compression.
+    pub(crate) fn has_chunks_of(&self, one: &[u8], other: &[u8]) -> bool {
+        match [one, other].map(|bytes| open(self.variant, bytes)) {
+            [Ok(one), Ok(other)] => one.payload == other.payload,
+            _ => false,
+        }
+    }
+
     /// The datagram with these numbers, in `out`.
     pub(crate) fn write(&self, ack: u16, seq: u16, out: &mut Vec<u8>) {
         out.clear();
@@ -167,14 +175,18 @@ impl Ready {
         }
         if let Some([_, second, third, ..]) = self.vital_at.and_then(|at| out.get_mut(at..)) {
             let high = (seq >> 2).to_be_bytes()[1];
-            let (size, number) = if self.seven { (0x3f, 0xc0) } else { (0x0f, 0xf0) };
+            let (size, number) = if self.variant.is_seven() {
+                (0x3f, 0xc0)
+            } else {
+                (0x0f, 0xf0)
+            };
             *second = *second & size | high & number;
             *third = seq.to_be_bytes()[1];
         }
     }
 
     fn is_compressed(&self) -> bool {
-        let bit = if self.seven { 0x10 } else { 0x80 };
+        let bit = if self.variant.is_seven() { 0x10 } else { 0x80 };
         self.bytes.first().is_some_and(|first| first & bit != 0)
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Lane {
     /// Number of the last vital message that arrived: the ack of the other direction.
     arrived: u16,
     flying: VecDeque<Flying>,
-    /// True if datagrams may overtake others and be written anew, with a later ack.
+    /// True if datagrams may overtake others and be written anew: with a later ack, compressed or not.
     is_loose: bool,
 }
 
@@ -60,7 +60,7 @@ impl Lane {
         }
     }
 
-    /// Lets datagrams overtake others, and have a later ack, from now on.
+    /// Lets datagrams overtake others, and be written anew, from now on.
     pub(super) fn loosen(&mut self) {
         self.is_loose = true;
     }
@@ -95,9 +95,8 @@ impl Lane {
             let Some(ready) = self.expected.get(flying.turn) else {
                 break;
             };
-            let ack = if self.is_loose { ack_of(bytes) } else { flying.ack };
-            ready.write(ack, flying.seq, work);
-            if work == bytes {
+            ready.write(flying.ack, flying.seq, work);
+            if work == bytes || self.is_loose && ready.has_chunks_of(work, bytes) {
                 let lost = if self.is_loose {
                     self.flying.remove(lost);
                     0
@@ -121,14 +120,6 @@ impl Lane {
     pub(super) fn give_up(&mut self) -> usize {
         self.arrived = self.seq;
         self.flying.drain(..).count()
-    }
-}
-
-/// Returns the ack in the header of a datagram, of any variant.
-fn ack_of(bytes: &[u8]) -> u16 {
-    match bytes {
-        [high, low, ..] => u16::from(high & 3) << 8 | u16::from(*low),
-        _ => 0,
     }
 }
 

@@ -185,7 +185,7 @@ impl Load {
         std::mem::take(&mut self.tally)
     }
 
-    /// Lets datagrams overtake others, and have a later ack, from now on.
+    /// Lets datagrams overtake others, and be written anew, from now on.
     pub(crate) fn loosen(&mut self) {
         for session in &mut self.sessions {
             session.c2s.loosen();
