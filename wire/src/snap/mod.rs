@@ -3,7 +3,7 @@
 //! A snapshot is a set of items, each with a type, an id and ints. It is sent as a [`Delta`] to an earlier snapshot
 //! that the client has, in parts of 900 bytes, with the sum of all its ints. A [`Store`] follows the messages of one
 //! session, joins the parts, finds the earlier snapshot and returns a [`Completed`] one: every item with its
-//! definition, its values and its changes.
+//! definition, its values and its changes. A [`Recoder`] changes values on their way to the client.
 //!
 //! Law: the store accepts a snapshot when the game's client would, and notes why it would not. Input from peers
 //! decides neither how much memory it holds nor how long it computes: a snapshot has at most [`MAX_ITEMS`] items and
@@ -19,6 +19,7 @@ mod delta;
 mod forms;
 mod pairs;
 mod parts;
+mod recode;
 mod snapshot;
 mod store;
 #[cfg(test)]
@@ -28,6 +29,7 @@ mod write;
 
 pub use delta::{Broken, Counts, Delta};
 pub use parts::Receiving;
+pub use recode::{Changes, ItemEdit, NotChanged, Recoded, Recoder, TooLarge};
 pub use snapshot::{InsertError, Key, Sizes, Snapshot};
 pub use store::Store;
 pub use view::{Change, Completed, Crc, Fate, Item, Retained};

@@ -2,7 +2,8 @@
 //!
 //! Law: a server sends a snapshot as the difference to one that the client has acked, and not to one older than last
 //! time (unless acks overtook each other), so older ones are dropped. The memory of a session is limited. At the
-//! limit the oldest are dropped first, but never the last base nor the last ack.
+//! limit the oldest are dropped first, but never the last base nor the last ack. A snapshot that came after a newer one may
+//! be a base as well: the client may not have got the newer one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -331,6 +332,8 @@ impl<'r> Store<'r> {
             self.missed &= head.base >= 0 && crc.is_none();
             self.whole = !self.missed;
             self.keep(head);
+        } else if fate == Fate::Late && !self.missed {
+            self.keep(head);
         } else if late.is_none() {
             self.whole = false;
         }
@@ -353,7 +356,8 @@ impl<'r> Store<'r> {
 
     fn view(&self, head: &Head, parts: u8, outcome: Outcome) -> Completed<'_> {
         let Outcome { fate, counts, crc } = outcome;
-        let kept = self.kept.back().filter(|_| fate == Fate::Kept);
+        let may_be_kept = matches!(fate, Fate::Kept | Fate::Late);
+        let kept = find(&self.kept, head.tick).filter(|_| may_be_kept);
         let before = find(&self.kept, head.base).filter(|_| fate != Fate::NoBase);
         Completed {
             tick: head.tick,
@@ -365,7 +369,7 @@ impl<'r> Store<'r> {
             notes: &self.notes,
             data_notes: self.delta.notes(),
             data_at: (parts == 1).then_some(head.places.data.0),
-            snapshot: kept.map_or(&self.fresh, |kept| &kept.snapshot),
+            snapshot: kept.unwrap_or(&self.fresh),
             before,
             registry: self.registry,
             proto: self.proto,
@@ -385,11 +389,13 @@ impl<'r> Store<'r> {
         let held = self.fresh.held();
         let next = self.spare.pop().unwrap_or_default();
         self.held += held;
-        self.kept.push_back(Kept {
+        let place = self.kept.partition_point(|kept| kept.tick < head.tick);
+        let kept = Kept {
             tick: head.tick,
             held,
             snapshot: std::mem::replace(&mut self.fresh, next),
-        });
+        };
+        self.kept.insert(place, kept);
         while self.held > self.limit || self.kept.len() > MAX_KEPT {
             let needed = [Some(head.tick), Some(head.base), self.acked];
             let oldest = self

@@ -2,6 +2,7 @@
 
 mod odd;
 mod properties;
+mod recode;
 mod store;
 
 use super::*;
