@@ -363,7 +363,7 @@ fn words(verdict: &Verdict, message: &Message<'_>, registry: &Registry) -> Vec<S
         }
         Fate::Reorder { after, .. } => words.push(format!("overtaken by {after}")),
     }
-    if verdict.edit.as_ref().is_some_and(|edit| edit != message.data) {
+    if verdict.edit.as_ref().is_some_and(|edit| edit != message.data) || !verdict.items.is_empty() {
         words.push("changed".to_owned());
     }
     if !verdict.copies.is_empty() {

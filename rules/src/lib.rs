@@ -42,4 +42,6 @@ pub use program::{
     Test,
 };
 pub use span::Span;
-pub use verdict::{Decide, Effect, End, Fate, Form, Made, Message, Order, PacketFacts, RuleId, Verdict};
+pub use verdict::{
+    Decide, Effect, End, Fate, Form, Made, Message, Order, PacketFacts, Part, RuleId, Verdict,
+};

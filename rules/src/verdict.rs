@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use teetap_wire::{Chunk, Dir, Flags, MessageId, Note, Packet, Proto, Seq, Side, identify};
+use teetap_wire::{Chunk, Dir, Flags, MessageId, Note, Packet, Proto, Seq, Side, identify, snap::ItemEdit};
 
 use crate::impair::LineSet;
 use crate::program::Shared;
@@ -202,6 +202,9 @@ pub struct Verdict {
     pub fate: Fate,
     /// The new bytes; `None` if they stay the same.
     pub edit: Option<Vec<u8>>,
+    /// The new ints of items of the snapshot that the message completes. The bytes of a snapshot depend on what the
+    /// client got before, so that the caller writes them.
+    pub items: Vec<ItemEdit>,
     /// The messages sent before it.
     pub before: Vec<Made>,
     /// The messages sent after it.
@@ -210,6 +213,8 @@ pub struct Verdict {
     pub copies: Vec<Duration>,
     /// The groups in which it overtakes a waiting message, if it is sent: see [`Fate::Reorder`].
     pub overtakes: Vec<u32>,
+    /// The snapshot that the message is a part of, if it is to be overtaken; `None` for a message of its own.
+    pub part: Option<Part>,
     /// The rules that took part in the decision.
     pub rules: Vec<RuleId>,
     /// The marks of the message.
@@ -279,10 +284,12 @@ impl Verdict {
     pub const PASS: Self = Self {
         fate: Fate::Pass,
         edit: None,
+        items: Vec::new(),
         before: Vec::new(),
         after: Vec::new(),
         copies: Vec::new(),
         overtakes: Vec::new(),
+        part: None,
         rules: Vec::new(),
         marks: Vec::new(),
     };
@@ -339,6 +346,15 @@ pub enum Fate {
         /// The number of messages that overtake it; 1 swaps two neighbours.
         after: u32,
     },
+}
+
+/// A part of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The tick of the snapshot.
+    pub tick: i32,
+    /// True if the fate was that of an earlier part, with which this one goes.
+    pub follows: bool,
 }
 
 /// The order of later vital messages of the direction relative to a waiting one.

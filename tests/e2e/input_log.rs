@@ -181,7 +181,7 @@ fn log_with_rules(source: &str, definitions: Option<&str>, path: &Path) {
 fn a_run_with_rules_replays_equal() {
     let (_folder, path) = place("run.log");
     log_with_rules(
-        "chat: drop when sv_chat\nlose when c2s and vital and pkt.seq in {3 5}\ndelay 40ms when s2c and any_snap\nset .direction = 1 - .direction when input\n",
+        "chat: drop when sv_chat\nlose when c2s and vital and pkt.seq in {3 5}\ndelay 40ms when s2c and any_snap\nset .direction = 1 - .direction when input\nset snap.character.x = snap.character.x + 64 when any_snap\n",
         None,
         &path,
     );
@@ -189,10 +189,15 @@ fn a_run_with_rules_replays_equal() {
     assert!(stdout.starts_with("equal: "), "{stdout}");
     // Other rules make another run.
     let log = fs::read_to_string(&path).unwrap();
-    let changed = log.replacen("delay 40ms", "delay 10s", 1);
-    assert_ne!(changed, log);
-    let (stdout, _) = replay(&changed, 1);
-    assert!(stdout.contains("differs"), "{stdout}");
+    for (from, to) in [
+        ("delay 40ms", "delay 10s"),
+        ("character.x + 64", "character.x + 65"),
+    ] {
+        let changed = log.replacen(from, to, 1);
+        assert_ne!(changed, log);
+        let (stdout, _) = replay(&changed, 1);
+        assert!(stdout.contains("differs"), "{stdout}");
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ client.on('message', (chat) => {
 client.on('snapshot', () => {
   snapshots += 1;
   if (snapshots % 25 === 0) tell(`snapshots ${snapshots}`);
+  if (client.SnapUnpacker.crc_errors > 0) tell('snapshot crc error');
 });
 client.on('disconnect', (reason, fromServer) => {
   if (quitting) return;

@@ -19,6 +19,7 @@ mod map;
 mod messages;
 mod resync;
 mod screen;
+mod snapshots;
 mod soak;
 mod torture;
 mod transparency;

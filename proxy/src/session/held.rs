@@ -114,6 +114,10 @@ impl Release {
 #[derive(Debug)]
 struct Overtaken {
     group: u32,
+    /// The tick of the snapshot of which it is the first part.
+    tick: Option<i32>,
+    /// True if it goes with the one of its group before it.
+    joins: bool,
     remaining: u32,
     until: Time,
     held: Held,
@@ -201,7 +205,7 @@ impl Hold {
 
     pub(crate) fn push_overtaken(
         &mut self,
-        group: u32,
+        (group, tick): (u32, Option<i32>),
         remaining: u32,
         until: Time,
         mut held: Held,
@@ -209,6 +213,8 @@ impl Hold {
         let id = self.take_in(&mut held);
         self.overtaken.push(Overtaken {
             group,
+            tick,
+            joins: false,
             remaining,
             until,
             held,
@@ -216,22 +222,56 @@ impl Hold {
         id
     }
 
-    /// Returns true if a message of this group waits to be overtaken.
-    pub(crate) fn awaits(&self, group: u32) -> bool {
-        self.overtaken.iter().any(|waiting| waiting.group == group)
+    /// Adds a message that goes with the last one of the group: another part of the same snapshot.
+    pub(crate) fn push_joined(&mut self, group: u32, until: Time, mut held: Held) -> Option<HeldId> {
+        let id = self.take_in(&mut held);
+        let joined = Overtaken {
+            group,
+            tick: None,
+            joins: true,
+            remaining: 0,
+            until,
+            held,
+        };
+        let last = self.overtaken.iter().rposition(|waiting| waiting.group == group);
+        let place = last.map_or(self.overtaken.len(), |last| last + 1);
+        self.overtaken.insert(place, joined);
+        id
     }
 
-    /// One message of the group has gone ahead. The one it overtook, when it was the last to do so.
-    pub(crate) fn overtake(&mut self, group: u32) -> Option<Held> {
-        let index = self.overtaken.iter().position(|waiting| waiting.group == group)?;
-        let waiting = self.overtaken.get_mut(index)?;
-        waiting.remaining = waiting.remaining.saturating_sub(1);
-        if waiting.remaining > 0 {
-            return None;
+    /// Returns true if a message of this group waits to be overtaken.
+    pub(crate) fn awaits(&self, group: u32) -> bool {
+        let mut waiting = self.overtaken.iter();
+        waiting.any(|waiting| waiting.group == group && !waiting.joins)
+    }
+
+    /// Returns true if the last message of this group that waits is the first part of the snapshot of this tick.
+    pub(crate) fn awaits_part(&self, group: u32, tick: i32) -> bool {
+        let mut waiting = self.overtaken.iter().rev();
+        let last = waiting.find(|waiting| waiting.group == group && !waiting.joins);
+        last.is_some_and(|last| last.tick == Some(tick))
+    }
+
+    /// One message of the group has gone ahead. The one it overtook, when it was the last to do so, with those that go
+    /// with it.
+    pub(crate) fn overtake(&mut self, group: u32) -> Vec<Held> {
+        let is_next = |waiting: &Overtaken| waiting.group == group && !waiting.joins;
+        let Some(index) = self.overtaken.iter().position(is_next) else {
+            return Vec::new();
+        };
+        if let Some(waiting) = self.overtaken.get_mut(index) {
+            waiting.remaining = waiting.remaining.saturating_sub(1);
+            if waiting.remaining > 0 {
+                return Vec::new();
+            }
         }
-        let held = self.overtaken.remove(index).held;
-        self.bytes -= held.data.len();
-        Some(held)
+        let mut gone = vec![self.overtaken.remove(index).held];
+        let joins = |waiting: &mut Overtaken| waiting.group == group && waiting.joins;
+        while self.overtaken.get_mut(index).is_some_and(joins) {
+            gone.push(self.overtaken.remove(index).held);
+        }
+        self.bytes -= gone.iter().map(|held| held.data.len()).sum::<usize>();
+        gone
     }
 
     /// Makes everything held under `key` due. True if there is anything.

@@ -35,6 +35,7 @@ mod output;
 mod redirect;
 mod resync;
 mod rewrites;
+mod snapshots;
 mod splice;
 mod time;
 mod timers;

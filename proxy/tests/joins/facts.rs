@@ -15,7 +15,7 @@ use teetap_wire::{
 use crate::bench::{Bench, made, on_each_kind};
 
 #[expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
-fn registry() -> &'static Registry {
+pub(crate) fn registry() -> &'static Registry {
     Registry::builtin()
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn set(bench: &mut Bench, source: &str) {
     bench.set(Some(Arc::new(program)));
 }
 
-fn proto(bench: &Bench) -> Proto {
+pub(crate) fn proto(bench: &Bench) -> Proto {
     match bench.kind {
         Variant::V6 => Proto::V6,
         Variant::V65 => Proto::V65,

@@ -32,6 +32,7 @@ mod resyncs;
 mod ruled;
 mod samples;
 mod servers;
+mod snapshots;
 mod sockets;
 mod spoofs;
 mod stage;

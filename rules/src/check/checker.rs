@@ -4,7 +4,7 @@ use teetap_wire::def::{Class, Def, Dialect, Field, Registry};
 
 use super::variable::Variables;
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Cond, Program};
+use crate::eval::{Cond, Key, Program};
 
 /// A definition and its dialect.
 pub(super) type Of<'r> = (Dialect, &'r Def);
@@ -20,6 +20,8 @@ pub(super) struct Checker<'r> {
     /// One entry for each of `defs`: true if the message may be this one at the current place.
     pub(super) scope: Vec<bool>,
     pub(super) each: Option<Each>,
+    /// The items that an action changes while its value is checked: one without an id is the one that changes.
+    pub(super) changing: Vec<Key>,
     pub(super) knows: Knows,
     /// The variables that rules set.
     pub(super) variables: Variables,
@@ -56,6 +58,7 @@ impl<'r> Checker<'r> {
             diagnostics: Vec::new(),
             scope,
             each: None,
+            changing: Vec::new(),
             knows: Knows::default(),
             variables: Variables::default(),
         }

@@ -52,6 +52,29 @@ impl Deed {
         }
     }
 
+    /// Returns true if it changes items of a snapshot.
+    pub(crate) fn sets_items(&self) -> bool {
+        let is_item = |assign: &Assign| assign.target != Target::Message;
+        matches!(self, Self::Set(assigns) if assigns.iter().any(is_item))
+    }
+
+    /// Returns true if what it does to a part of a snapshot it also does to the parts that follow, without another decision.
+    pub(crate) const fn covers_parts(&self) -> bool {
+        match self {
+            Self::Set(_) | Self::Replace(_) | Self::Mark(_) => true,
+            Self::Plain(action) => !matches!(
+                action,
+                syntax::Action::Corrupt { .. } | syntax::Action::Close { .. } | syntax::Action::Stall(_)
+            ),
+            Self::Make(_)
+            | Self::Log(_)
+            | Self::Var(..)
+            | Self::Fail(_)
+            | Self::Expect(_)
+            | Self::Exit(_) => false,
+        }
+    }
+
     /// Returns true if it is the same without a message.
     pub(crate) fn needs_no_message(&self) -> bool {
         match self {
@@ -86,8 +109,17 @@ pub(crate) enum LogPart {
 pub(crate) struct Assign {
     /// The field, as written.
     pub(crate) what: Box<str>,
-    /// The place and the value for each message that has the field.
+    pub(crate) target: Target,
+    /// The place and the value for each message, or item, that has the field.
     pub(crate) places: Box<[(Key, Place, Value)]>,
+}
+
+/// The owner of a field that an action changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Message,
+    /// The snapshot item with this id, or each item of its type.
+    Item(Option<u16>),
 }
 
 /// `replace path /regex/ with "text"`
@@ -123,7 +155,7 @@ pub(crate) struct Form {
 }
 
 /// A field that an action changes: the message, the place in it, and the definition.
-type Written = (Key, Place, &'static Field);
+pub(super) type Written = (Key, Place, &'static Field);
 
 /// Checks the condition of a rule and its actions, which share what they remember. The result is valid only if no
 /// diagnostic is an error.
@@ -194,6 +226,9 @@ impl Checker<'static> {
             return None;
         };
         let head = path.segments.first().map_or("", |segment| &*segment.name.text);
+        if self.is_item(path) {
+            return self.written_item(path);
+        }
         if !path.dot && matches!(head, "pkt" | "sess" | "snap") && path.segments.len() > 1 {
             let what = format!("`{target}` cannot be changed");
             self.report(Diagnostic::new(Code::NotHere, target.span, what).help("set a field of a message"));
@@ -208,14 +243,17 @@ impl Checker<'static> {
                 return None;
             }
         };
+        Some((what, self.places(at)))
+    }
+
+    /// Returns the places of a field, with their definitions.
+    pub(super) fn places(&self, at: u16) -> Vec<Written> {
         let at = usize::from(at);
-        let entries = &self.program.fields.get(at)?.entries;
-        let kinds = self.kinds.get(at)?;
-        let places = entries
-            .iter()
-            .zip(kinds)
-            .filter_map(|(entry, field)| Some((entry.key, entry.path.clone()?, (*field)?)));
-        Some((what, places.collect()))
+        let entries = self.program.fields.get(at).map(|field| &*field.entries);
+        let kinds = self.kinds.get(at).map(|kinds| &**kinds);
+        let both = entries.unwrap_or_default().iter().zip(kinds.unwrap_or_default());
+        both.filter_map(|(entry, field)| Some((entry.key, entry.path.clone()?, (*field)?)))
+            .collect()
     }
 
     fn log(&mut self, template: &syntax::Template) -> Option<Box<[LogPart]>> {
@@ -258,13 +296,20 @@ impl Checker<'static> {
             return None;
         };
         let fields: Vec<_> = places.iter().map(|(.., field)| *field).collect();
-        let values = self.values(&fields, &what, &assign.value)?;
+        let target = self.target_of(&assign.target);
+        if target != Target::Message {
+            self.changing = places.iter().map(|(key, ..)| *key).collect();
+        }
+        let values = self.values(&fields, &what, &assign.value);
+        self.changing.clear();
+        let values = values?;
         let places = places.into_iter().zip(values);
         Some(Assign {
             places: places
                 .filter_map(|((key, place, _), value)| Some((key, place, value?)))
                 .collect(),
             what: what.into(),
+            target,
         })
     }
 

@@ -11,6 +11,7 @@ mod cond;
 mod deed;
 mod fact;
 mod field;
+mod item;
 mod literal;
 mod made;
 mod name;
@@ -23,7 +24,8 @@ mod vocabulary;
 mod words;
 
 pub(crate) use cond::check;
-pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Template, check_rule};
+pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Target, Template, check_rule};
 pub(crate) use made::check_made;
+pub(crate) use name::is_snap;
 pub(crate) use variable::{VarValue, Variables};
 pub use vocabulary::{class_of, is_word, vocabulary};

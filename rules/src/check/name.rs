@@ -31,7 +31,7 @@ pub(super) enum Wrong {
 }
 
 /// Returns true for messages that carry snapshots (Teeworlds and DDNet protocol.h).
-pub(super) fn is_snap(def: &Def) -> bool {
+pub(crate) fn is_snap(def: &Def) -> bool {
     def.class == Class::System && matches!(&*def.name, "snap" | "snap_empty" | "snap_single" | "snap_small")
 }
 

@@ -46,12 +46,8 @@ impl Checker<'_> {
         let Operand::Field(at, what) = &operand else {
             return operand;
         };
-        if !self
-            .program
-            .fields
-            .get(usize::from(*at))
-            .is_some_and(|field| field.list)
-        {
+        let field = self.program.fields.get(usize::from(*at));
+        if !field.is_some_and(|field| field.list && !self.is_changing(field)) {
             return operand;
         }
         match &mut self.each {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use teetap_wire::Dir;
+use teetap_wire::snap::Completed;
 
 use super::compile::Rule;
 use super::faults::Drawn;
@@ -12,7 +13,7 @@ use crate::check::Deed;
 use crate::dice::Dice;
 use crate::eval::{Facts, Memory, Variables};
 use crate::syntax::Action;
-use crate::verdict::{Effect, End, Fate, Message, Order, RuleId, Verdict};
+use crate::verdict::{Effect, End, Fate, Message, Order, Part, RuleId, Verdict};
 
 /// The maximum length of a mark that is the name of its rule, in characters.
 const MAX_MARK: usize = 64;
@@ -39,6 +40,10 @@ pub(super) struct Act<'a, F> {
     pub(super) variables: &'a RefCell<Variables>,
     /// True if the message releases at once what the rule would hold.
     pub(super) releases: bool,
+    /// The snapshot that the message completes.
+    pub(super) snapshot: Option<Completed<'a>>,
+    /// The snapshot of several messages that the message is a part of.
+    pub(super) part: Option<Part>,
 }
 
 /// The result of the actions of a rule.
@@ -96,7 +101,12 @@ impl<F: Facts> Act<'_, F> {
                 self.add(action);
                 done.ends = action.ends();
             }
-            Deed::Set(assigns) => return self.set(assigns),
+            Deed::Set(assigns) => {
+                self.set(assigns)?;
+                if deed.sets_items() {
+                    return self.set_items(assigns);
+                }
+            }
             Deed::Replace(replace) => return self.replace(replace),
             Deed::Make(template) => return self.make(template),
             Deed::Log(parts) => {
@@ -136,6 +146,7 @@ impl<F: Facts> Act<'_, F> {
                 if self.verdict.fate == Fate::Pass {
                     let group = group(self.id);
                     self.verdict.fate = Fate::Reorder { group, after };
+                    self.verdict.part = self.part;
                 }
             }
             Action::Corrupt { count, bytes } => self.corrupt(count, bytes),

@@ -12,7 +12,7 @@ use super::lets::Lets;
 use super::profile::Profiles;
 use super::shared::Hit;
 use super::window::{LineWindow, Window};
-use crate::check::{Deed, Variables};
+use crate::check::{Deed, Variables, is_snap};
 use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::dice::hash;
@@ -77,6 +77,10 @@ pub(super) struct Rule {
     pub(super) deeds: Vec<Deed>,
     /// The deeds that also run on further copies of a message.
     pub(super) on_copies: Vec<Deed>,
+    /// The deeds that also run on later parts of a snapshot about which the rule has decided.
+    pub(super) on_parts: Vec<Deed>,
+    /// True if it changes items of snapshots: it acts on messages that complete one.
+    pub(super) sets_items: bool,
     pub(super) when: Filter,
     pub(super) window: Window,
     /// The condition that releases what it holds.
@@ -185,6 +189,11 @@ impl Rule {
         self.limits.chance.is_some() || self.actions.iter().any(Action::draws)
     }
 
+    /// Returns true if its decision about a part of a snapshot is that about the parts that follow.
+    pub(super) const fn covers_parts(&self) -> bool {
+        !self.is_passive || self.limits.chance.is_some()
+    }
+
     /// Returns all its conditions.
     fn filters(&self) -> impl Iterator<Item = &Filter> {
         std::iter::once(&self.when).chain(self.others())
@@ -232,7 +241,7 @@ impl Rules {
             when.needs_snapshots() || when.needs_notes() && when.may_match(registry, is_snapshot)
         };
         let needs = Needs {
-            snapshots: filters().any(reads_snapshots),
+            snapshots: filters().any(reads_snapshots) || rules.iter().any(|rule| rule.sets_items),
             names: if any(Filter::needs_players) {
                 Names::All
             } else {
@@ -460,6 +469,14 @@ impl Checker {
                 connless.clear();
             }
         }
+        let mut chunks = within(&usual, &[Class::System, Class::Game]);
+        let sets_items = deeds.iter().any(Deed::sets_items);
+        if sets_items {
+            self.must_see_snapshots(&when, rule.span);
+            chunks.retain(|(_, dir)| *dir == Dir::S2c);
+            (control, connless) = (Vec::new(), Vec::new());
+        }
+        let chosen = |wanted: fn(&Deed) -> bool| deeds.iter().filter(|deed| wanted(deed)).cloned().collect();
         Some(Rule {
             hash: hash(&identity),
             identity,
@@ -469,14 +486,12 @@ impl Checker {
             is_fault: rule.actions.iter().any(Action::is_fault),
             actions: rule.actions,
             span: rule.span,
-            on_copies: deeds
-                .iter()
-                .filter(|deed| deed.runs_on_copies())
-                .cloned()
-                .collect(),
+            on_copies: chosen(Deed::runs_on_copies),
+            on_parts: chosen(Deed::covers_parts),
+            sets_items,
             deeds,
             reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
-            chunks: within(&usual, &[Class::System, Class::Game]),
+            chunks,
             control,
             connless,
             names_leg: when.needs_leg(),
@@ -532,6 +547,18 @@ impl Checker {
             after: open(after)?,
             until: open(until)?,
         })
+    }
+
+    /// Reports a rule that changes items of snapshots and matches none. One without a condition has an error already.
+    fn must_see_snapshots(&mut self, when: &Filter, span: Span) {
+        let is_snapshot = |_, dir, def: &Def| dir == Dir::S2c && is_snap(def);
+        let has_condition = when.reach().anything();
+        if has_condition && !when.may_match(self.registry, is_snapshot) {
+            let what =
+                "`set snap…` acts on messages that complete a snapshot, and this condition is about others";
+            self.diagnostics
+                .push(Diagnostic::new(Code::NotHere, span, what).help("add `any_snap` to the condition"));
+        }
     }
 
     /// Checks the expectations of a rule. `None` if one has an error.

@@ -11,12 +11,15 @@
 //! | `expect` | messages that have to come in time |
 //! | `dispatch` | the rules and windows that a message visits |
 //! | `faults` | decisions as values, and programs that make those of another run |
+//! | `items` | items of snapshots that rules change |
 //! | `lets` | named expressions |
+//! | `parts` | snapshots of several messages, about which a rule decides once |
 //! | `profile` | the profiles of link lines: those of a text, and the built-in ones |
 //! | `progress` | the memory of one rule: counts and windows |
 //! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
 //! | `repeat` | decisions about further copies of a message |
 //! | `warnings` | warnings about rules that hide others or hold too much |
+//! | `visit` | a message that visits a rule |
 //! | `window` | the time between two messages in which a rule or link line acts |
 //! | `write` | the actions that write fields and messages |
 //! | `state` | the memory of rules about one session, and their decisions |
@@ -26,12 +29,15 @@ mod compile;
 mod dispatch;
 mod expect;
 mod faults;
+mod items;
 mod lets;
+mod parts;
 mod profile;
 mod progress;
 mod repeat;
 mod shared;
 mod state;
+mod visit;
 mod warnings;
 mod window;
 mod write;
@@ -112,6 +118,11 @@ pub trait Logic: Send + Sync {
 
     /// Returns true if decisions depend on the oddities of the chunks of a datagram.
     fn inspects(&self) -> bool {
+        false
+    }
+
+    /// Returns true if rules change items of snapshots, see [`Verdict::items`](crate::Verdict::items).
+    fn changes_snapshots(&self, _proto: Proto) -> bool {
         false
     }
 
@@ -219,6 +230,12 @@ impl Program {
     #[must_use]
     pub fn inspects(&self) -> bool {
         self.logic.inspects()
+    }
+
+    /// Returns true if rules change items of snapshots, see [`Logic::changes_snapshots`].
+    #[must_use]
+    pub fn changes_snapshots(&self, proto: Proto) -> bool {
+        self.logic.changes_snapshots(proto)
     }
 
     /// Creates the state of a session, see [`Logic::open`].

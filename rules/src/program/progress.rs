@@ -17,6 +17,7 @@ use crate::verdict::{Form, Message};
 
 use super::compile::{Limits, Rule};
 use super::expect::{Expecting, Unmet};
+use super::parts::Covered;
 use super::window::Latches;
 
 /// 100 %, in millionths.
@@ -35,6 +36,8 @@ pub(super) struct Progress {
     pub(super) when: Memory,
     window: Latches,
     ordinals: Ordinals,
+    /// The decision about the last snapshot of several messages.
+    pub(super) covered: Option<Covered>,
     pub(super) counts: Counts,
     /// The counts of a rule that also acts on first copies, for further copies.
     pub(super) copies: Counts,
@@ -60,6 +63,7 @@ impl Progress {
             when: rule.when.memory(),
             window: Latches::new(&rule.window),
             ordinals: Ordinals::default(),
+            covered: None,
             counts: Counts::default(),
             copies: Counts::default(),
             copied: Ordinals::default(),
@@ -88,6 +92,7 @@ impl Progress {
             },
             window: self.window.carried(&from.window, &to.window),
             ordinals: self.ordinals,
+            covered: self.covered,
             counts: self.counts,
             copies: self.copies,
             copied: self.copied,

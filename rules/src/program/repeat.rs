@@ -68,6 +68,8 @@ impl State {
                     effects: &mut self.effects,
                     variables: &self.variables,
                     releases: false,
+                    snapshot: None,
+                    part: None,
                 };
                 let done = act.carry_out(&rule.on_copies);
                 shared.hit(id, Hit::on(message));

@@ -7,21 +7,22 @@ use std::sync::Arc;
 use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq, Side};
 
-use super::act::{Act, overtake};
 use super::compile::{Rule, Rules};
 use super::faults::{Drawn, TIMER};
-use super::progress::{Counts, MILLION, Progress, micros, name, name_hash};
+use super::parts::tick_of_part;
+use super::progress::{Progress, micros};
 use super::shared::{Hit, Hits, RuleReport, Shared, Test};
+use super::visit::Visit;
 use super::window::{Latches, LineWindow};
 use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, PacketView};
-use crate::dice::{Dice, Key, hash};
+use crate::dice::hash;
 use crate::eval::{Facts, Identity, Lazy, SessionState, Variables};
 use crate::impair::{LineSet, Links};
 use crate::span::Span;
 use crate::syntax::Action;
-use crate::verdict::{Decide, Effect, Fate, Form, Made, Message, RuleId, Verdict};
+use crate::verdict::{Decide, Effect, Form, Made, Message, RuleId, Verdict};
 
 impl Logic for Rules {
     fn repeats(&self, proto: Proto, dir: Dir) -> bool {
@@ -93,6 +94,11 @@ impl Logic for Rules {
 
     fn inspects(&self) -> bool {
         self.inspects
+    }
+
+    fn changes_snapshots(&self, proto: Proto) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule.sets_items && rule.reaches(proto, Dir::S2c))
     }
 
     fn share(&self, before: Shared) -> Shared {
@@ -222,81 +228,35 @@ impl State {
         self.context.observe(&view, &fields, rules.needs, &rules.stores);
         let facts = self.context.facts(&view, &fields, &self.item);
         let facts = facts.with_variables(&self.variables);
-        let mut verdict = Verdict::PASS;
-        let mut has_ended = false;
-        let faults = shared.faults.clone();
         let place = (message.proto, message.dir);
         let visited = shared.dispatch.visited(&rules, place, &facts.subject());
+        let is_visited = visited.as_ref().is_some_and(|visited| !visited.rules.is_empty());
+        let faults = shared.faults.clone();
+        let mut visit = Visit {
+            message,
+            facts: &facts,
+            body: view.body,
+            seed: self.seed,
+            acts,
+            faults: faults.as_deref(),
+            snapshot: self.context.completed(),
+            tick: if is_visited {
+                tick_of_part(&view, &fields)
+            } else {
+                None
+            },
+            variables: &self.variables,
+            effects: &mut self.effects,
+            verdict: Verdict::PASS,
+            has_ended: false,
+        };
         for &id in visited.iter().flat_map(|visited| &visited.rules) {
             let index = usize::from(id);
-            let (Some(rule), Some(progress)) = (rules.rules.get(index), self.progress.get_mut(index)) else {
-                continue;
-            };
-            let id = RuleId(id);
-            progress.meet(rule, &facts);
-            if !shared.is_enabled(id) {
-                // Its draws afterwards are those of a rule that was never disabled.
-                progress.ordinal(rule, message, &facts, shared.needs_ordinals());
-                continue;
-            }
-            let releases = progress.releases(rule, &facts);
-            if releases {
-                self.effects.push(Effect::Release { key: rule.hash });
-            }
-            let decides = acts || rule.is_passive;
-            let ordinal = progress.ordinal(rule, message, &facts, shared.needs_ordinals());
-            let given = faults
-                .as_ref()
-                .filter(|_| decides && rule.is_fault && rule.takes(message.proto, message.dir, message.form))
-                .map(|faults| {
-                    let subject = (name_hash(&facts), ordinal);
-                    faults.of_rule(id, message.session, Some(message.dir), subject)
-                });
-            let counts = shared.counts(id).filter(|_| rule.is_global);
-            let found = turn(rule, progress, (message, decides), &facts, counts);
-            let is_match = !matches!(found, Match::None);
-            let mut dice = rule
-                .draws()
-                .then(|| dice(self.seed, rule, message, (name_hash(&facts), ordinal)));
-            let acts = match given {
-                // Another run has decided.
-                Some(given) => given.is_some(),
-                None => found.acts(rule, &mut dice, has_ended, message.at),
-            };
-            if acts {
-                let mut act = Act {
-                    id,
-                    rule,
-                    message,
-                    facts: &facts,
-                    body: view.body,
-                    memory: &progress.when,
-                    dice,
-                    given: given.flatten(),
-                    drawn: Drawn::default(),
-                    verdict: &mut verdict,
-                    effects: &mut self.effects,
-                    variables: &self.variables,
-                    releases,
-                };
-                let done = act.carry_out(&rule.deeds);
-                let drawn = act.drawn;
-                let hit = Hit::on(message);
-                shared.hit(id, hit);
-                let passes = done.ends && passes_again(message, progress, &mut verdict);
-                if rule.is_fault && !passes {
-                    let dir = Some(message.dir);
-                    shared.decided(|| rule.decision(hit, dir, (name(&facts), ordinal), drawn));
-                }
-                has_ended |= done.ends && !passes;
-                done.follow_up((id, rule, progress), message.at, &facts, &mut self.effects);
-            } else if is_match && !has_ended {
-                overtake(id, &rule.actions, &mut verdict);
-            }
-            if is_match {
-                rule.when.settle(&facts, &mut progress.when, true);
+            if let (Some(rule), Some(progress)) = (rules.rules.get(index), self.progress.get_mut(index)) {
+                visit.rule(RuleId(id), rule, progress, shared);
             }
         }
+        let verdict = visit.verdict;
         for &at in visited.iter().flat_map(|visited| &visited.windows) {
             let at = usize::from(at);
             if let (Some(window), Some(latches)) = (rules.windows.get(at), self.windows.get_mut(at)) {
@@ -393,85 +353,6 @@ fn test(actions: &[Action]) -> Option<Test> {
         waits: !fails,
         failure: None,
     })
-}
-
-/// The relation of a message to a rule.
-enum Match<'a> {
-    /// The rule may act on it. The caller settles the condition afterwards.
-    Turn(&'a mut Counts),
-    /// The condition holds, but `skip` or `every` let it pass. The caller settles the condition afterwards.
-    NoTurn,
-    None,
-}
-
-impl Match<'_> {
-    /// Returns true if the rule acts. Counts it then.
-    fn acts(self, rule: &Rule, dice: &mut Option<Dice>, has_ended: bool, at: u64) -> bool {
-        let Self::Turn(counts) = self else {
-            return false;
-        };
-        let is_drawn = match (rule.limits.chance, dice) {
-            (Some(chance), Some(dice)) => dice.below(MILLION) < chance.into(),
-            _ => true,
-        };
-        !has_ended && is_drawn && counts.may_act(&rule.limits, at)
-    }
-}
-
-/// Lets a control message pass if enough of its copies were lost. Returns true if it passes.
-fn passes_again(message: &Message<'_>, progress: &mut Progress, verdict: &mut Verdict) -> bool {
-    let (Fate::Lose { times }, Form::Control(_)) = (verdict.fate, message.form) else {
-        return false;
-    };
-    let passes = !progress.may_lose(message, times);
-    if passes {
-        verdict.fate = Fate::Pass;
-        verdict.rules.pop();
-    }
-    passes
-}
-
-/// Returns the draws of a rule about the message of this name and number.
-fn dice(seed: u64, rule: &Rule, message: &Message<'_>, (name, ordinal): (u64, u64)) -> Dice {
-    Dice::new(Key {
-        seed,
-        rule: rule.hash,
-        session: message.session,
-        dir: message.dir,
-        name,
-        ordinal,
-    })
-}
-
-/// Observes a message for a rule. Without `decides` nothing matches.
-fn turn<'a>(
-    rule: &Rule,
-    progress: &'a mut Progress,
-    (message, decides): (&Message<'_>, bool),
-    facts: &impl Facts,
-    shared: Option<&'a mut Counts>,
-) -> Match<'a> {
-    let reaches = rule.takes(message.proto, message.dir, message.form);
-    if message.form == Form::Control(Side::Server) && !reaches {
-        // The other leg has the same message, and the rule sees it there.
-        return Match::None;
-    }
-    let is_open = progress.is_open(rule, facts);
-    if !reaches || !decides {
-        rule.when.remember(facts, &mut progress.when);
-        return Match::None;
-    }
-    let is_match = rule.when.decide(facts, &mut progress.when) == Some(true);
-    if !(is_match && is_open) {
-        rule.when.settle(facts, &mut progress.when, is_match);
-        return Match::None;
-    }
-    let counts = shared.unwrap_or(&mut progress.counts);
-    if counts.is_turn(&rule.limits, message.at) {
-        Match::Turn(counts)
-    } else {
-        Match::NoTurn
-    }
 }
 
 /// Returns the view of a message on its way: the first copy, which has no number towards the receiver yet.

@@ -7,7 +7,7 @@ use teetap_wire::def::{Datum, Decoded, Dialect};
 use teetap_wire::{Dir, Proto};
 
 use super::act::Act;
-use crate::check::{Assign, Deed, Form, LogPart, Replace, Template, VarValue};
+use crate::check::{Assign, Deed, Form, LogPart, Replace, Target, Template, VarValue};
 use crate::eval::{Facts, Given, Key, Number, Value};
 use crate::syntax::{Action, Quantity};
 use crate::verdict::{Effect, End, Made, RuleId};
@@ -29,7 +29,7 @@ impl<F: Facts> Act<'_, F> {
         };
         let mut edit = self.current();
         let mut decoded = Decoded::new();
-        for assign in assigns {
+        for assign in assigns.iter().filter(|assign| assign.target == Target::Message) {
             // A field of another message.
             let Some((_, place, value)) = assign.places.iter().find(|(of, ..)| *of == key) else {
                 continue;
@@ -202,7 +202,7 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Returns the definition of the message as a key.
-    fn key(&self) -> Option<Key> {
+    pub(super) fn key(&self) -> Option<Key> {
         let def = self.facts.subject().def?;
         Some(Key::new(self.message.proto.into(), def))
     }

@@ -11,6 +11,7 @@ mod decide;
 mod effects;
 mod ends;
 mod hits;
+mod items;
 mod journal;
 mod links;
 mod modifiers;

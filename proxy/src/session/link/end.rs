@@ -85,13 +85,7 @@ impl Link {
     pub(super) fn carry_out_effects(&mut self, env: &mut Env) -> bool {
         for (rule, why) in std::mem::take(&mut env.work.failed) {
             let rule = rule_name(rule, env);
-            self.notice(
-                Notice::RuleFailed {
-                    rule,
-                    why: why.into(),
-                },
-                env,
-            );
+            self.notice(Notice::RuleFailed { rule, why }, env);
         }
         self.begin_stalls(env);
         for effect in std::mem::take(&mut env.work.effects) {

@@ -175,6 +175,13 @@ impl Env {
             .is_some_and(|program| program.repeats(proto, dir))
     }
 
+    /// Returns true if rules of the program change items of snapshots.
+    pub(crate) fn changes_snapshots(&self, proto: Proto) -> bool {
+        self.program
+            .as_ref()
+            .is_some_and(|program| program.changes_snapshots(proto))
+    }
+
     /// Returns true if the program needs the round trip to the client.
     pub(crate) fn measures(&self) -> bool {
         self.program.as_ref().is_some_and(|program| program.measures())
@@ -241,7 +248,7 @@ pub(crate) struct Work {
     /// The action of rules on the control message at hand, until it is reported.
     pub(crate) control: Option<Placed>,
     /// Failures of rules in the last datagram.
-    pub(crate) failed: Vec<(RuleId, &'static str)>,
+    pub(crate) failed: Vec<(RuleId, Box<str>)>,
     /// Chunks that the last datagram announced and did not have.
     pub(crate) missing: u8,
 }

@@ -20,6 +20,7 @@ use crate::session::{
     handshake::{Accepted, Handshake, Step},
     leg::Leg,
     redirect::Waiting,
+    snapshots::Snapshots,
     splice::Splice,
     timers::Alarm,
 };
@@ -56,6 +57,7 @@ impl Link {
                 has_begun: false,
             }),
             rules: env.open_rules(opened.id, now, true, None),
+            snapshots: Snapshots::default(),
             unreachable_reported: None,
             later: Later::default(),
             waiting: Waiting::default(),

@@ -22,7 +22,8 @@ use self::phase::{CLIENT_GONE, CLIENT_NEVER_CAME, CLIENT_SILENT, Online, Phase, 
 use self::ruled::{Came, Later};
 use super::{
     ClientAddr, Datagram, Ends, ListenerId, Notice, Origin, SessionChange, SessionId, State, Time,
-    UpstreamId, What, lane::Lane, leg::Leg, redirect::Waiting, splice::Splice, timers::Alarm,
+    UpstreamId, What, lane::Lane, leg::Leg, redirect::Waiting, snapshots::Snapshots, splice::Splice,
+    timers::Alarm,
 };
 
 pub(crate) use self::env::{Browsing, Env, Work};
@@ -67,6 +68,8 @@ pub(crate) struct Link {
     phase: Phase,
     /// The state that the program keeps for this session.
     rules: Option<Box<dyn Decide>>,
+    /// The snapshots that rules change.
+    snapshots: Snapshots,
     /// When it was last reported that the network fails.
     unreachable_reported: Option<Time>,
     /// Control messages that rules delay.

@@ -238,6 +238,7 @@ impl Link {
         let observes = env.observes(frame.proto, frame.dir);
         let repeats = env.repeats(frame.proto, frame.dir);
         let measures = frame.dir == Dir::S2c && env.measures();
+        let changes_snapshots = env.changes_snapshots(frame.proto);
         let means = Means {
             registry: env.config.registry,
             listeners: &env.listeners,
@@ -259,6 +260,10 @@ impl Link {
         }
         // Both are lent at once.
         let mut rules = self.rules.take();
+        let mut snapshots = std::mem::take(&mut self.snapshots);
+        if frame.dir == Dir::S2c {
+            snapshots.prepare(changes_snapshots, env.config.registry, frame.proto);
+        }
         let splice = self.splice(frame.dir);
         let mut changed = false;
         let mut placing = Placing {
@@ -266,6 +271,7 @@ impl Link {
             rules: rules.as_deref_mut().filter(|_| observes),
             program: env.program.as_deref(),
             shared: &mut env.shared,
+            snapshots: (frame.dir == Dir::S2c).then_some(&mut snapshots),
             acts,
             repeats,
             rewrites,
@@ -284,6 +290,7 @@ impl Link {
             }
         }
         self.rules = rules;
+        self.snapshots = snapshots;
         if !changed && env.out.is_watched() {
             // The datagram goes on as it was written.
             for (placed, chunk) in env.work.placed.iter_mut().zip(packet.chunks()) {

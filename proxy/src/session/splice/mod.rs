@@ -10,6 +10,7 @@
 //! number up to the highest one forwarded so far and translates everything above.
 
 mod log;
+mod loose;
 mod place;
 
 use std::time::Duration;

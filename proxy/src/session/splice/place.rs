@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use teetap_rules::{Decide, Fate, Made, Order, Program, RuleId, Shared, Verdict};
-use teetap_wire::{Chunk, Seq};
+use teetap_wire::{Chunk, Seq, snap::Recoded};
 
 use super::{Mode, Splice, Wait, log::Record};
 use crate::session::{
@@ -12,11 +12,12 @@ use crate::session::{
     frame::Frame,
     held::{Held, Release},
     rewrites::{Means, Rewrites},
+    snapshots::Snapshots,
     time::Time,
 };
 
 /// A message that others were to overtake goes after this time even when none came.
-const OVERTAKEN_FOR: Duration = Duration::from_secs(1);
+pub(super) const OVERTAKEN_FOR: Duration = Duration::from_secs(1);
 
 /// The inputs and outputs of placing the chunks of one datagram.
 pub(crate) struct Placing<'a> {
@@ -27,6 +28,8 @@ pub(crate) struct Placing<'a> {
     pub(crate) program: Option<&'a Program>,
     /// The counts of rules that all sessions share.
     pub(crate) shared: &'a mut Shared,
+    /// The snapshots that rules change; only towards the client.
+    pub(crate) snapshots: Option<&'a mut Snapshots>,
     /// True if the program acts, too.
     pub(crate) acts: bool,
     /// True if the program looks at further copies, too.
@@ -37,7 +40,7 @@ pub(crate) struct Placing<'a> {
     /// The payload that goes on.
     pub(crate) out: &'a mut Composer,
     /// Failures of rules.
-    pub(crate) failed: &'a mut Vec<(RuleId, &'static str)>,
+    pub(crate) failed: &'a mut Vec<(RuleId, Box<str>)>,
     /// Messages made for the other direction.
     pub(crate) crossing: &'a mut Vec<Made>,
     /// True if the payload that goes on differs from the one that came.
@@ -59,7 +62,7 @@ impl Placing<'_> {
     }
 
     /// Returns the verdict of the rules. Where they leave the bytes alone, the changes that need no rule are in it.
-    fn decide(&mut self, chunk: &Chunk<'_>) -> Verdict {
+    pub(super) fn decide(&mut self, chunk: &Chunk<'_>) -> Verdict {
         let mut verdict = self.ruled(chunk);
         if verdict.edit.is_none() {
             verdict.edit = self.rewritten(chunk.data);
@@ -68,9 +71,30 @@ impl Placing<'_> {
     }
 
     /// Returns the name of the rule that holds a message: the last one that took part.
-    fn name(&self, rules: &[RuleId]) -> Option<Box<str>> {
+    pub(super) fn name(&self, rules: &[RuleId]) -> Option<Box<str>> {
         let name = self.program?.rule(*rules.last()?)?;
         Some(name.into())
+    }
+
+    /// Returns the messages that go on in place of one outside the numbering.
+    pub(super) fn recode(&mut self, data: &[u8], verdict: &Verdict) -> Recoded {
+        let Some(snapshots) = self.snapshots.as_deref_mut() else {
+            return Recoded::Same;
+        };
+        let (recoded, why) = snapshots.recode(data, verdict, self.frame.now);
+        if let (Some(why), Some(rule)) = (why, verdict.rules.last()) {
+            self.failed.push((*rule, why.to_string().into()));
+        }
+        recoded
+    }
+
+    /// Returns the groups in which a message overtakes a waiting one; those of a part that waits itself are of the message
+    /// that completes the snapshot.
+    pub(super) fn overtakes(&mut self, waits: bool, verdict: &Verdict) -> Vec<u32> {
+        match self.snapshots.as_deref_mut() {
+            Some(snapshots) => snapshots.overtakes(waits, &verdict.overtakes),
+            None => verdict.overtakes.clone(),
+        }
     }
 
     fn ruled(&mut self, chunk: &Chunk<'_>) -> Verdict {
@@ -93,11 +117,13 @@ impl Placing<'_> {
             Some("the new message is larger than a chunk can be")
         } else if verdict.before.len() + verdict.after.len() < made {
             Some("the message is larger than a chunk can be")
+        } else if message.vital && !verdict.items.is_empty() {
+            Some("a snapshot in a vital message cannot be changed")
         } else {
             None
         };
         if let (Some(why), Some(rule)) = (too_large, verdict.rules.last()) {
-            self.failed.push((*rule, why));
+            self.failed.push((*rule, why.into()));
         }
         verdict
     }
@@ -265,7 +291,8 @@ impl Splice {
         let held = Held::new(data, true, release).by(rule.clone());
         let id = match (fate, order) {
             (Fate::Reorder { group, after }, _) => {
-                self.hold.push_overtaken(group, after, now + OVERTAKEN_FOR, held)
+                self.hold
+                    .push_overtaken((group, None), after, now + OVERTAKEN_FOR, held)
             }
             (_, Order::Kept) => self.hold.push_ordered(held),
             (_, Order::Free) => self.hold.push_free(held),
@@ -274,7 +301,7 @@ impl Splice {
     }
 
     /// Returns the placing of a message that waits. The wait of a paused one is reported.
-    fn held(&mut self, fate: Fate, id: Option<HeldId>, rule: Option<Box<str>>) -> Placed {
+    pub(super) fn held(&mut self, fate: Fate, id: Option<HeldId>, rule: Option<Box<str>>) -> Placed {
         if let (Fate::Pause { max, .. }, Some(id)) = (fate, id) {
             self.waits.push(Wait::Begins { id, rule, max });
         }
@@ -284,82 +311,10 @@ impl Splice {
         }
     }
 
-    /// A chunk outside the numbering.
-    fn place_loose(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
-        let verdict = to.decide(chunk);
-        if verdict.fate != Fate::Pass || verdict.edit.is_some() {
-            *to.changed = true;
-        }
-        self.inject_all(&verdict.before, to);
-        let data = verdict.edit.as_deref().unwrap_or(chunk.data);
-        let passed = if verdict.edit.is_some() {
-            Action::Edit
-        } else {
-            Action::Pass
-        };
-        let rule = match verdict.fate {
-            Fate::Pass | Fate::Drop | Fate::Lose { .. } => None,
-            _ => to.name(&verdict.rules),
-        };
-        let mut placed = self.place_loose_as((verdict.fate, rule), data, chunk.header.resend, to);
-        if placed.action == Action::Pass {
-            placed.action = passed;
-            self.overtake(&verdict.overtakes, to);
-        }
-        self.copy(data, false, &verdict.copies, to);
-        self.inject_all(&verdict.after, to);
-        placed.touched(verdict.rules, verdict.marks)
-    }
-
-    /// Does with a chunk outside the numbering what was decided.
-    fn place_loose_as(
-        &mut self,
-        (fate, rule): (Fate, Option<Box<str>>),
-        data: &[u8],
-        resend: bool,
-        to: &mut Placing<'_>,
-    ) -> Placed {
-        let now = to.frame.now;
-        let hold = |release| Held::new(data.into(), false, release).by(rule.clone());
-        let id = match fate {
-            Fate::Pass => {
-                return Placed {
-                    sent: to.out.push(to.frame.proto, None, resend, data),
-                    ..Placed::new(None, Action::Pass)
-                };
-            }
-            Fate::Drop | Fate::Lose { .. } => return Placed::new(None, Action::Drop),
-            Fate::Reorder { group, .. } if self.hold.awaits(group) => {
-                let sent = to.out.push(to.frame.proto, None, resend, data);
-                self.overtake(&[group], to);
-                return Placed {
-                    sent,
-                    ..Placed::new(None, Action::Pass)
-                };
-            }
-            _ if !self.hold.has_room(data.len()) => return Placed::new(None, Action::Refuse),
-            Fate::Delay { for_, order } => {
-                let held = hold(Release::At(now + for_));
-                match order {
-                    Order::Kept => self.hold.push_loose(held),
-                    Order::Free => self.hold.push_free(held),
-                }
-            }
-            Fate::Hold { key, max, .. } => self.hold.push_loose(hold(Release::Key(key, now + max))),
-            Fate::Pause { max, .. } => self.hold.push_loose(hold(Release::Pause(now + max))),
-            Fate::Reorder { group, after } => {
-                let until = now + OVERTAKEN_FOR;
-                self.hold
-                    .push_overtaken(group, after, until, hold(Release::At(until)))
-            }
-        };
-        self.held(fate, id, rule)
-    }
-
     /// A message of these groups was sent: those that waited for it go.
-    fn overtake(&mut self, groups: &[u32], to: &mut Placing<'_>) {
+    pub(super) fn overtake(&mut self, groups: &[u32], to: &mut Placing<'_>) {
         for group in groups {
-            if let Some(held) = self.hold.overtake(*group) {
+            for held in self.hold.overtake(*group) {
                 self.let_go(held, to);
             }
         }
@@ -379,7 +334,7 @@ impl Splice {
     }
 
     /// More legal messages with the same bytes, each with a number of its own.
-    fn copy(&mut self, data: &[u8], vital: bool, copies: &[Duration], to: &mut Placing<'_>) {
+    pub(super) fn copy(&mut self, data: &[u8], vital: bool, copies: &[Duration], to: &mut Placing<'_>) {
         for after in copies {
             *to.changed = true;
             if !after.is_zero() {
@@ -400,7 +355,7 @@ impl Splice {
         }
     }
 
-    fn inject_all(&mut self, made: &[Made], to: &mut Placing<'_>) {
+    pub(super) fn inject_all(&mut self, made: &[Made], to: &mut Placing<'_>) {
         for made in made {
             if made.dir == to.frame.dir {
                 self.inject_here(made, to);

@@ -1,0 +1,152 @@
+//! Chunks outside the numbering: sent, dropped, edited, held, and parts of snapshots that rules change.
+
+use teetap_rules::{Fate, Order, Part};
+use teetap_wire::{Chunk, snap::Recoded};
+
+use super::{
+    Splice,
+    place::{OVERTAKEN_FOR, Placing},
+};
+use crate::session::{
+    datagram::{Action, Placed},
+    held::{Held, Release},
+};
+
+/// A message outside the numbering, and what was decided about it.
+struct Loose<'a> {
+    fate: Fate,
+    /// The snapshot of which it is a part.
+    part: Option<Part>,
+    /// True if it goes with the last message of its group that waits to be overtaken.
+    joins: bool,
+    /// The rule that holds it.
+    rule: Option<Box<str>>,
+    resend: bool,
+    data: &'a [u8],
+}
+
+impl Splice {
+    /// A chunk outside the numbering.
+    pub(super) fn place_loose(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
+        let verdict = to.decide(chunk);
+        let recoded = to.recode(chunk.data, &verdict);
+        let is_recoded = recoded != Recoded::Same;
+        if verdict.fate != Fate::Pass || verdict.edit.is_some() || is_recoded {
+            *to.changed = true;
+        }
+        self.inject_all(&verdict.before, to);
+        let whole = verdict.edit.as_deref().unwrap_or(chunk.data);
+        let messages: Vec<&[u8]> = match &recoded {
+            Recoded::Same => vec![whole],
+            Recoded::Waits | Recoded::Never => Vec::new(),
+            Recoded::Messages(messages) => messages.iter().map(|message| &**message).collect(),
+        };
+        let passed = if verdict.edit.is_some() || is_recoded {
+            Action::Edit
+        } else {
+            Action::Pass
+        };
+        let rule = match verdict.fate {
+            Fate::Pass | Fate::Drop | Fate::Lose { .. } => None,
+            _ => to.name(&verdict.rules),
+        };
+        let waits = recoded == Recoded::Waits;
+        let overtakes = to.overtakes(waits, &verdict);
+        let mut placed = Placed::new(None, if waits { Action::Hold } else { Action::Drop });
+        // The earlier parts of a snapshot that is written anew were not sent.
+        let mut part = verdict.part.map(|part| Part {
+            follows: part.follows && !is_recoded,
+            ..part
+        });
+        let mut joins = self.joins(verdict.fate, part);
+        for data in &messages {
+            let loose = Loose {
+                fate: verdict.fate,
+                part,
+                joins,
+                rule: rule.clone(),
+                resend: chunk.header.resend,
+                data,
+            };
+            placed = self.place_loose_as(loose, to);
+            // The next ones are parts of the same snapshot.
+            joins = placed.action == Action::Hold;
+            part = Some(Part {
+                tick: verdict.part.map_or(0, |part| part.tick),
+                follows: true,
+            });
+        }
+        if placed.action == Action::Pass {
+            placed.action = passed;
+            self.overtake(&overtakes, to);
+        }
+        for data in messages {
+            self.copy(data, false, &verdict.copies, to);
+        }
+        self.inject_all(&verdict.after, to);
+        placed.touched(verdict.rules, verdict.marks)
+    }
+
+    /// Returns true if a message goes with an earlier part of its snapshot that waits to be overtaken.
+    fn joins(&self, fate: Fate, part: Option<Part>) -> bool {
+        match (fate, part) {
+            (Fate::Reorder { group, .. }, Some(part)) => {
+                part.follows && self.hold.awaits_part(group, part.tick)
+            }
+            _ => false,
+        }
+    }
+
+    /// Does with a chunk outside the numbering what was decided.
+    fn place_loose_as(&mut self, loose: Loose<'_>, to: &mut Placing<'_>) -> Placed {
+        let Loose {
+            fate,
+            part,
+            joins,
+            rule,
+            resend,
+            data,
+        } = loose;
+        let now = to.frame.now;
+        let follows = part.is_some_and(|part| part.follows);
+        let hold = |release| Held::new(data.into(), false, release).by(rule.clone());
+        let id = match fate {
+            Fate::Pass => return send(data, resend, to),
+            Fate::Reorder { .. } if follows && !joins => return send(data, resend, to),
+            Fate::Drop | Fate::Lose { .. } => return Placed::new(None, Action::Drop),
+            Fate::Reorder { group, .. } if !joins && self.hold.awaits(group) => {
+                let placed = send(data, resend, to);
+                self.overtake(&[group], to);
+                return placed;
+            }
+            _ if !self.hold.has_room(data.len()) => return Placed::new(None, Action::Refuse),
+            Fate::Delay { for_, order } => {
+                let held = hold(Release::At(now + for_));
+                match order {
+                    Order::Kept => self.hold.push_loose(held),
+                    Order::Free => self.hold.push_free(held),
+                }
+            }
+            Fate::Hold { key, max, .. } => self.hold.push_loose(hold(Release::Key(key, now + max))),
+            Fate::Pause { max, .. } => self.hold.push_loose(hold(Release::Pause(now + max))),
+            Fate::Reorder { group, after } => {
+                let until = now + OVERTAKEN_FOR;
+                let held = hold(Release::At(until));
+                if joins {
+                    self.hold.push_joined(group, until, held)
+                } else {
+                    let tick = part.map(|part| part.tick);
+                    self.hold.push_overtaken((group, tick), after, until, held)
+                }
+            }
+        };
+        self.held(fate, id, rule)
+    }
+}
+
+fn send(data: &[u8], resend: bool, to: &mut Placing<'_>) -> Placed {
+    Placed {
+        sent: to.out.push(to.frame.proto, None, resend, data),
+        ..Placed::new(None, Action::Pass)
+    }
+}

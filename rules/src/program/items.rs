@@ -1,0 +1,174 @@
+//! Items of snapshots that rules change.
+//!
+//! Law: a rule changes ints that exist, in the snapshot as its server sent it. Each value is of that snapshot; of an item
+//! without an id, it is of the item that changes.
+
+use std::ops::ControlFlow;
+
+use teetap_wire::def::{Decoded, Dialect, Id, Source};
+use teetap_wire::snap::{Change, Fate, Item, ItemEdit};
+use teetap_wire::{Code, Proto, Side};
+
+use super::act::Act;
+use crate::check::{Assign, Target};
+use crate::eval::{Facts, Fields, Flag, Key, PacketFact, SessionFact, SessionState, SnapFact, Subject};
+
+impl<F: Facts> Act<'_, F> {
+    /// Changes items of the snapshot that the message completes, all or none.
+    pub(super) fn set_items(&mut self, assigns: &[Assign]) -> Result<(), String> {
+        let Some(snapshot) = self.snapshot else {
+            return Ok(());
+        };
+        match snapshot.fate {
+            Fate::NoBase => {
+                return Err(
+                    "the base of the snapshot is not known; a resync requests a complete one".to_owned(),
+                );
+            }
+            // Clients discard it.
+            Fate::Broken | Fate::BadCrc => return Ok(()),
+            Fate::Kept | Fate::Late | Fate::Again => {}
+        }
+        let mut edits = self.verdict.items.clone();
+        let mut decoded = Decoded::new();
+        for item in snapshot.items().filter(|item| item.change != Change::Deleted) {
+            for assign in assigns {
+                self.set_item(assign, &item, &mut decoded, &mut edits)?;
+            }
+        }
+        edits.retain(|edit| snapshot.snapshot().get(edit.key) != Some(&*edit.ints));
+        self.verdict.items = edits;
+        Ok(())
+    }
+
+    /// Changes a field of an item, if it is meant.
+    fn set_item(
+        &self,
+        assign: &Assign,
+        item: &Item<'_>,
+        decoded: &mut Decoded,
+        edits: &mut Vec<ItemEdit>,
+    ) -> Result<(), String> {
+        let is_meant = match assign.target {
+            Target::Message => false,
+            Target::Item(id) => id.is_none_or(|id| id == item.key.id),
+        };
+        let (Some(def), Some(message)) = (item.def.filter(|_| is_meant), self.key()) else {
+            return Ok(());
+        };
+        let key = Key::new(Dialect::from(self.message.proto), def);
+        let Some((_, place, value)) = assign.places.iter().find(|(of, ..)| *of == key) else {
+            return Ok(());
+        };
+        decoded.object(def, item.ints);
+        let facts = OfItem {
+            facts: self.facts,
+            id: item.key.id,
+            fields: Fields {
+                def,
+                decoded,
+                source: Source::Ints(item.ints),
+            },
+        };
+        let value = self.rule.when.value(value, &facts, &message, self.memory);
+        let value = value.ok_or_else(|| format!("the value for `{}` is missing", assign.what))?;
+        let at = edits.iter().position(|edit| edit.key == item.key);
+        let at = at.unwrap_or_else(|| {
+            let (key, ints) = (item.key, item.ints.into());
+            edits.push(ItemEdit { key, ints });
+            edits.len() - 1
+        });
+        let Some(edit) = edits.get_mut(at) else {
+            return Ok(());
+        };
+        decoded.object(def, &edit.ints);
+        decoded
+            .splice_object(def, &mut edit.ints, place, &value)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// The facts about a message while an item changes: an item of its type without an id is this one.
+struct OfItem<'a, F> {
+    facts: &'a F,
+    id: u16,
+    fields: Fields<'a>,
+}
+
+impl<F: Facts> Facts for OfItem<'_, F> {
+    fn proto(&self) -> Proto {
+        self.facts.proto()
+    }
+
+    fn dir(&self) -> teetap_wire::Dir {
+        self.facts.dir()
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        self.facts.subject()
+    }
+
+    fn data(&self) -> &[u8] {
+        self.facts.data()
+    }
+
+    fn fields(&self) -> Option<Fields<'_>> {
+        self.facts.fields()
+    }
+
+    fn flag(&self, flag: Flag) -> bool {
+        self.facts.flag(flag)
+    }
+
+    fn lint(&self, code: Option<Code>) -> bool {
+        self.facts.lint(code)
+    }
+
+    fn packet(&self, fact: PacketFact) -> Option<i64> {
+        self.facts.packet(fact)
+    }
+
+    fn session(&self, fact: SessionFact) -> Option<i64> {
+        self.facts.session(fact)
+    }
+
+    fn state(&self) -> SessionState {
+        self.facts.state()
+    }
+
+    fn leg(&self) -> Option<Side> {
+        self.facts.leg()
+    }
+
+    fn player(&self) -> Option<&[u8]> {
+        self.facts.player()
+    }
+
+    fn time(&self) -> u64 {
+        self.facts.time()
+    }
+
+    fn variable(&self, at: u16) -> Option<i64> {
+        self.facts.variable(at)
+    }
+
+    fn variable_text(&self, at: u16, read: &mut dyn FnMut(&[u8])) {
+        self.facts.variable_text(at, read);
+    }
+
+    fn repeated(&self) -> bool {
+        self.facts.repeated()
+    }
+
+    fn snap(&self, fact: SnapFact) -> Option<i64> {
+        self.facts.snap(fact)
+    }
+
+    fn items(&self, object: &Id, id: Option<u16>, each: &mut dyn FnMut(u16, &Fields<'_>) -> ControlFlow<()>) {
+        if id.is_none() && self.fields.def.id == *object {
+            let _ = each(self.id, &self.fields);
+        } else {
+            self.facts.items(object, id, each);
+        }
+    }
+}
