@@ -91,6 +91,10 @@ const LINKS: [&str; 9] = [
     "link both delay 9ms loss 3% connless",
 ];
 
+fn kind(seed: u64) -> Variant {
+    KINDS[usize::try_from(seed % KINDS.len() as u64).unwrap()]
+}
+
 /// Returns the text of some rules, and a link line now and then.
 fn source(seed: u64) -> String {
     let mut random = Random::new(seed ^ 0x7a57);
@@ -103,9 +107,11 @@ fn source(seed: u64) -> String {
             _ => format!(" {}", pick(&MODIFIERS)),
         };
         let action = pick(&ACTIONS);
-        // A changed control message may be a CLOSE, and without control messages there is no session.
+        // A changed control message may be a CLOSE, and without control messages there is no session. A client of D7 never
+        // repeats its request for a token.
         let chunks = match action.split(' ').next() {
-            Some("corrupt" | "drop" | "lose") => " and not ctrl",
+            Some("corrupt" | "drop") => " and not ctrl",
+            Some("lose") if kind(seed) == Variant::D7 => " and not ctrl",
             _ => "",
         };
         lines.push(format!(
@@ -149,7 +155,7 @@ struct Ran {
 /// Runs a program. `draws` is the seed of its decisions.
 fn run(seed: u64, draws: u64, program: Arc<Program>) -> Ran {
     let plan = Plan {
-        variant: KINDS[usize::try_from(seed % KINDS.len() as u64).unwrap()],
+        variant: kind(seed),
         conditions: if seed.is_multiple_of(4) {
             Conditions::bad(0.03)
         } else {
@@ -262,7 +268,8 @@ fn received(source: &str, side: &Side, receiver: &Peer) -> Result<(), String> {
 #[test]
 fn random_programs_keep_the_law_and_repeat() {
     let mut faults = 0;
-    for seed in 20_000..20_300 {
+    let is_long = std::env::var_os("TEETAP_LONG").is_some();
+    for seed in 20_000..if is_long { 24_000 } else { 20_200 } {
         let source = source(seed);
         let failed = |why: String| format!("seed {seed}: {why}\n{source}");
         let program = compiled(&source).map_err(failed).unwrap();
@@ -295,5 +302,5 @@ fn random_programs_keep_the_law_and_repeat() {
         }
         replays(seed, !seed, &second.log).map_err(failed).unwrap();
     }
-    assert!(faults > 10_000, "{faults}");
+    assert!(faults > 7_000, "{faults}");
 }
