@@ -168,8 +168,7 @@ impl Filter {
 
     /// Returns true if one of the `wanted` messages can match.
     pub fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {
-        let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
-        Proto::ALL.into_iter().flat_map(of).any(|(proto, dir)| {
+        places().any(|(proto, dir)| {
             registry.defs(proto.into()).any(|def| {
                 let subject = Subject {
                     class: def.class,
@@ -216,6 +215,26 @@ impl Filter {
     pub(crate) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
         let key = def.map(|def| Key::new(proto.into(), def));
         self.reach.holds(proto, dir, class, key.as_ref()) || self.program.remembers(key.as_ref(), def, class)
+    }
+
+    /// Returns true if messages of a class may match, or may change what is remembered.
+    pub(crate) fn sees(&self, registry: &Registry, class: Class) -> bool {
+        let reach = self.usual_reach(registry);
+        places().any(|(proto, dir)| reach.class(proto, dir, class)) || self.keeps(registry, class)
+    }
+
+    /// Returns true if messages of a class may change what is remembered.
+    pub(crate) fn keeps(&self, registry: &Registry, class: Class) -> bool {
+        places().any(|(proto, dir)| {
+            let mut defs = registry.defs(proto.into());
+            defs.any(|def| {
+                let is_sent = def.class == class && def.way.allows(dir);
+                is_sent
+                    && self
+                        .program
+                        .remembers(Some(&Key::new(proto.into(), def)), Some(def), class)
+            })
+        })
     }
 
     /// Returns true if it depends on facts that need all messages of a session: its age, its player, its round trips.
@@ -327,6 +346,12 @@ impl Filter {
             self.program.keep(facts, key.as_ref(), memory);
         }
     }
+}
+
+/// Returns each protocol with both directions.
+pub(crate) fn places() -> impl Iterator<Item = (Proto, Dir)> {
+    let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
+    Proto::ALL.into_iter().flat_map(of)
 }
 
 impl fmt::Display for Filter {

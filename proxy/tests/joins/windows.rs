@@ -122,3 +122,36 @@ fn the_line_is_bad_in_the_game() {
         assert!((360..=395).contains(&arrived), "{arrived}");
     });
 }
+
+#[test]
+fn control_messages_move_the_windows_and_counts_of_rules() {
+    for rule in [
+        "drop when cl_say after ctrl.keepalive",
+        "drop when cl_say and count(ctrl.keepalive) > 0",
+        "drop when cl_say and seen(ctrl.keepalive)",
+    ] {
+        on_each_kind(|bench| {
+            set(bench, rule);
+            let say = say(bench, "a");
+            bench.is(&format!("C a0 2{say}"), &[&format!("S a0 2{say}")]);
+            bench.is("C a0 keepalive", &["S a0 keepalive"]);
+            bench.is(&format!("C a0 3{say}"), &["S a0 keepalive"]);
+        });
+    }
+}
+
+#[test]
+fn control_messages_meet_expectations_and_release() {
+    on_each_kind(|bench| {
+        set(
+            bench,
+            "expect ctrl.keepalive within 1s when cl_say\nhold until ctrl.keepalive when cl_say",
+        );
+        let say = say(bench, "a");
+        bench.is(&format!("C a0 2{say}"), &["S a0 keepalive"]);
+        let sent = bench.send("C a0 keepalive");
+        assert!(sent.iter().any(|line| line.contains(&say)), "{sent:?}");
+        bench.wait(2000);
+        assert_eq!(bench.notices.len(), 1, "{:?}", bench.notices);
+    });
+}

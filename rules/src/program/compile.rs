@@ -17,7 +17,7 @@ use crate::context::{Names, Needs, Players, Stores};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::dice::hash;
 use crate::eval::Reach;
-use crate::filter::Filter;
+use crate::filter::{Filter, places};
 use crate::impair::{Line, Links};
 use crate::span::Span;
 use crate::syntax::{self, Action, Every, Expr, Kind, Max, Modifiers, Scope, Statement, parse_statements};
@@ -44,9 +44,9 @@ pub(super) struct Rules {
     pub(super) is_timed: bool,
     /// The empty stores of snapshots; none if snapshots are not needed.
     pub(super) stores: Stores,
-    /// True if a rule can match a control message, or one moves a window of a link line.
+    /// True if a control message can matter to a rule, or to the window of a link line.
     pub(super) controls: bool,
-    /// The same for messages outside a connection.
+    /// True if a rule can match a message outside a connection, or one moves a window of a link line.
     pub(super) browses: bool,
     pub(super) links: Links,
     /// The place of each link line, or of the use of its profile.
@@ -214,6 +214,13 @@ impl Rule {
                 .any(|filter| filter.concerns(proto, dir, class, def))
     }
 
+    /// Returns true if it can act on a control message, or one matches another of its conditions or is remembered.
+    fn sees_control(&self, registry: &Registry) -> bool {
+        !self.control.is_empty()
+            || self.when.keeps(registry, Class::Control)
+            || self.others().any(|other| other.sees(registry, Class::Control))
+    }
+
     /// Returns true if messages of this direction change what it remembers.
     fn listens(&self, registry: &Registry, proto: Proto, dir: Dir) -> bool {
         self.filters()
@@ -296,7 +303,7 @@ impl Rules {
             } else {
                 Stores::none()
             },
-            controls: rules.iter().any(|rule| !rule.control.is_empty()) || sees(Class::Control),
+            controls: rules.iter().any(|rule| rule.sees_control(registry)) || sees(Class::Control),
             browses: rules.iter().any(|rule| !rule.connless.is_empty()) || sees(Class::Connless),
             links,
             line_places,
@@ -634,10 +641,4 @@ fn sets_reason(action: &Action) -> bool {
             .is_some_and(|last| last.name.text == "reason"),
         _ => false,
     })
-}
-
-/// Returns each protocol with both directions.
-pub(super) fn places() -> impl Iterator<Item = (Proto, Dir)> {
-    let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
-    Proto::ALL.into_iter().flat_map(of)
 }

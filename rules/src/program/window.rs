@@ -6,7 +6,6 @@
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto, Side};
 
-use super::compile::places;
 use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
 use crate::verdict::Form;
@@ -78,17 +77,7 @@ impl LineWindow {
 
     /// Returns true if messages of this class can move it.
     pub(super) fn sees(&self, registry: &Registry, class: Class) -> bool {
-        self.filters().any(|filter| {
-            let reach = filter.usual_reach(registry);
-            places().any(|(proto, dir)| {
-                let mut defs = registry.defs(proto.into());
-                let concerns = |def: &Def| {
-                    let is_sent = def.class == class && def.way.allows(dir);
-                    is_sent && filter.concerns(proto, dir, class, Some(def))
-                };
-                reach.class(proto, dir, class) || defs.any(concerns)
-            })
-        })
+        self.filters().any(|filter| filter.sees(registry, class))
     }
 
     /// Observes a message. One on the leg to the server counts only if a condition says which leg it means; the leg to the
