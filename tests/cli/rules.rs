@@ -254,6 +254,20 @@ fn marks_and_endings_are_kept_in_recordings() {
 }
 
 #[test]
+fn a_rule_that_changes_snapshots_is_tried_on_a_recording() {
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/examples/moved-tee.tap");
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/dd-session.pcap");
+    let (stdout, _) = run(&["check", rules, "--against", capture], 0);
+    let (table, lines): (Vec<&str>, Vec<&str>) = stdout.lines().partition(|line| !line.contains('#'));
+    let is_changed =
+        |line: &&&str| line.contains("snap_single") && line.contains("changed [set snap.character.x");
+    let changed = lines.iter().filter(is_changed).count();
+    assert!(changed > 100, "{stdout}");
+    let hits: usize = table[1].split_whitespace().next().unwrap().parse().unwrap();
+    assert!(hits >= changed, "{stdout}");
+}
+
+#[test]
 fn rules_are_tried_on_a_recording() {
     let (_folder, path) = place("rules.tap");
     let name = path.to_str().unwrap();
