@@ -25,6 +25,12 @@ pub(super) struct Visited {
     pub(super) windows: Box<[u16]>,
 }
 
+impl Visited {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.windows.is_empty()
+    }
+}
+
 /// The visited ones for each message, by protocol and direction. A table is made when the first message needs it.
 #[derive(Debug, Default)]
 pub(super) struct Dispatch {

@@ -16,9 +16,9 @@ use super::visit::Visit;
 use super::window::{Latches, LineWindow};
 use super::write::timed;
 use super::{Logic, Opening};
-use crate::context::{Context, MessageView, PacketView};
+use crate::context::{Context, MessageView, Needs, PacketView};
 use crate::dice::hash;
-use crate::eval::{Facts, Identity, Lazy, SessionState, Variables};
+use crate::eval::{Identity, Lazy, SessionState, Variables};
 use crate::impair::{LineSet, Links};
 use crate::span::Span;
 use crate::syntax::Action;
@@ -224,12 +224,17 @@ impl State {
         let view = view(message, rules.registry);
         self.proto = Some(message.proto);
         self.fail_late(message.at);
+        let place = (message.proto, message.dir);
+        let visited = shared.dispatch.visited(&rules, place, &view.subject());
+        let is_seen = visited.as_ref().is_some_and(|visited| !visited.is_empty());
+        if !is_seen && !rules.measures && rules.needs == Needs::NOTHING {
+            self.enter(&view, message);
+            return Verdict::PASS;
+        }
         let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
         self.context.observe(&view, &fields, rules.needs, &rules.stores);
         let facts = self.context.facts(&view, &fields, &self.item);
         let facts = facts.with_variables(&self.variables);
-        let place = (message.proto, message.dir);
-        let visited = shared.dispatch.visited(&rules, place, &facts.subject());
         let is_visited = visited.as_ref().is_some_and(|visited| !visited.rules.is_empty());
         let faults = shared.faults.clone();
         let mut visit = Visit {
@@ -265,13 +270,18 @@ impl State {
         }
         self.context.learn(&view, &fields, rules.needs);
         self.buffer = fields.into_buffer();
+        self.enter(&view, message);
+        verdict
+    }
+
+    /// Starts the timers if the game begins with this message.
+    fn enter(&mut self, view: &MessageView<'_>, message: &Message<'_>) {
         let is_entry = view
             .def
             .is_some_and(|def| def.class == Class::System && *def.name == *"enter_game");
         if self.starts_late || is_entry && message.dir == Dir::C2s {
             self.start_timers(message.at);
         }
-        verdict
     }
 
     /// Starts the timers that do not run.
