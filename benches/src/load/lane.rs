@@ -89,6 +89,12 @@ impl Lane {
     /// Checks a datagram at its receiver: token, ack, numbers and payload.
     pub(super) fn check(&mut self, bytes: &[u8], work: &mut Vec<u8>) -> Verdict {
         for lost in 0..self.flying.len() {
+            // The contents come again and again: the last one is meant.
+            let lost = if self.is_loose {
+                self.flying.len() - 1 - lost
+            } else {
+                lost
+            };
             let Some(flying) = self.flying.get(lost).copied() else {
                 break;
             };
