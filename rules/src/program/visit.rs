@@ -120,6 +120,8 @@ impl<F: Facts> Visit<'_, F> {
             }
             Cause::Own(dice) => (None, *dice),
         };
+        let may_pass = matches!(message.form, Form::Control(_));
+        let before = may_pass.then(|| self.verdict.clone());
         let mut act = Act {
             id,
             rule,
@@ -142,7 +144,11 @@ impl<F: Facts> Visit<'_, F> {
         let drawn = act.drawn;
         let hit = Hit::on(message);
         shared.hit(id, hit);
-        let passes = done.ends && passes_again(message, progress, &mut self.verdict);
+        let passes = done.ends && passes_again(message, progress, self.verdict.fate);
+        if let (true, Some(before)) = (passes, before) {
+            // Nothing of what the rule does to the copies that it lost.
+            self.verdict = before;
+        }
         if rule.is_fault && !passes && !follows {
             let dir = Some(message.dir);
             shared.decided(|| rule.decision(hit, dir, (name(facts), ordinal), drawn.clone()));
@@ -176,17 +182,12 @@ impl Match<'_> {
     }
 }
 
-/// Lets a control message pass if enough of its copies were lost. Returns true if it passes.
-fn passes_again(message: &Message<'_>, progress: &mut Progress, verdict: &mut Verdict) -> bool {
-    let (Fate::Lose { times }, Form::Control(_)) = (verdict.fate, message.form) else {
-        return false;
-    };
-    let passes = !progress.may_lose(message, times);
-    if passes {
-        verdict.fate = Fate::Pass;
-        verdict.rules.pop();
+/// Returns true if enough copies of a control message were lost, so that this one passes.
+fn passes_again(message: &Message<'_>, progress: &mut Progress, fate: Fate) -> bool {
+    match (fate, message.form) {
+        (Fate::Lose { times }, Form::Control(_)) => !progress.may_lose(message, times),
+        _ => false,
     }
-    passes
 }
 
 /// Returns the draws of a rule about the message of this name and number.
