@@ -190,14 +190,10 @@ impl Action {
         )
     }
 
-    /// Returns true if it is a fault or a change of the traffic, which a journal has.
+    /// Returns true if it is a fault or a change of the traffic, or spares a message later rules, which a journal has.
     #[must_use]
     pub const fn is_fault(&self) -> bool {
-        match self {
-            Self::Pass => false,
-            Self::Close { .. } | Self::Stall(_) => true,
-            _ => !self.is_passive(),
-        }
+        matches!(self, Self::Close { .. } | Self::Stall(_)) || !self.is_passive()
     }
 
     /// Returns true if it changes no message and no number.
