@@ -180,6 +180,12 @@ impl Link {
         }
     }
 
+    /// Sends a keepalive that carries the ack, or the request for what is missing.
+    pub(super) fn show_ack(&mut self, dir: Dir, env: &mut Env) {
+        env.work.composer.clear();
+        self.send_with_request(dir, Origin::Proxy, env);
+    }
+
     /// Seals what has been composed: the ack is the one of this moment, and a resend request rides along.
     fn send_with_request(&mut self, dir: Dir, origin: Origin, env: &mut Env) {
         let to = dir.receiver();
