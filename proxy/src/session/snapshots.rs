@@ -74,7 +74,11 @@ impl Snapshots {
 
     /// Returns the groups in which a message overtakes a waiting one, with those of the parts that waited for it.
     pub(crate) fn overtakes(&mut self, waits: bool, more: &[u32]) -> Vec<u32> {
-        self.overtakes.extend(more);
+        for group in more {
+            if !self.overtakes.contains(group) {
+                self.overtakes.push(*group);
+            }
+        }
         if waits {
             return Vec::new();
         }
