@@ -24,7 +24,7 @@ struct Game {
     proto: Proto,
     sizes: Sizes,
     decoded: Decoded,
-    /// The snapshots that the store reported as kept, also those that it dropped since.
+    /// The snapshots that the store kept, also those that it dropped since.
     kept: BTreeMap<i32, Items>,
     /// The parts of a tick, as sent last.
     parts: BTreeMap<(i32, usize), Vec<u8>>,
@@ -127,7 +127,7 @@ impl Game {
             back => self
                 .store
                 .newest()
-                .map(|(tick, _)| tick - 2 * i32::from(back >> 1)),
+                .map(|(tick, _)| tick.saturating_sub(2 * i32::from(back >> 1))),
         };
         let base = base.filter(|base| self.store.at(*base).is_some());
         let before = base
@@ -261,6 +261,9 @@ impl Game {
         let actual = done.crc.map(|crc| crc.actual);
         if fate == Fate::Kept {
             same_again(&done, &self.sizes);
+        }
+        // Late ones may be bases, too.
+        if fate == Fate::Kept || fate == Fate::Late && self.store.at(tick).is_some() {
             self.kept.insert(tick, items.clone());
         }
         let Some(joined) = joined else { return };

@@ -332,7 +332,8 @@ impl<'r> Store<'r> {
             self.missed &= head.base >= 0 && crc.is_none();
             self.whole = !self.missed;
             self.keep(head);
-        } else if fate == Fate::Late && !self.missed {
+        } else if fate == Fate::Late && !self.missed && head.tick >= 0 {
+            // A negative tick as a base means none.
             self.keep(head);
         } else if late.is_none() {
             self.whole = false;
