@@ -76,6 +76,19 @@ fn a_dropped_request_never_came() {
     }
 }
 
+/// The server waits for the first message, and repeats ACCEPT until it comes.
+#[test]
+fn what_rules_drop_is_acked_although_the_server_sends_only_accept() {
+    let mut stage = ruled(pair(Variant::V7, Variant::V7), "drop when c2s and not ctrl");
+    stage.run(4 * SECOND);
+    stage.check(
+        stage.count(Place::FromServer, control::CONNECT_ACCEPT) > 2,
+        "ACCEPT was not repeated",
+    );
+    let unacked = stage.client().unacked();
+    stage.equal(unacked, 0, "messages without an ack");
+}
+
 #[test]
 fn a_rule_that_names_the_server_acts_on_the_exchange_with_it() {
     for pair in Pair::ALL {

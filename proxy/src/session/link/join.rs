@@ -403,7 +403,7 @@ impl Link {
             _ => return false,
         }
         self.report_one_leg(from, datagram, &packet.notes, env);
-        if from == Side::Server && self.is_online() && !self.c2s.is_identity() {
+        if from == Side::Server && self.is_online() && self.c2s.is_shifted() {
             // It may send nothing else, because rules drop all that the client sends; the client gets its acks all the same.
             self.show_ack(Dir::S2c, env);
         }

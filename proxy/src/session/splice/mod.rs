@@ -134,6 +134,11 @@ impl Splice {
         self.mode == Mode::Identity
     }
 
+    /// Returns true if R's numbers are not those of S: messages were dropped or made.
+    pub(crate) fn is_shifted(&self) -> bool {
+        self.mode == Mode::Translated && self.d_last != self.u_seen
+    }
+
     /// Returns true if R has acked anything at all.
     pub(crate) fn has_been_acked(&self) -> bool {
         self.was_acked || self.mode != Mode::Identity
