@@ -349,6 +349,17 @@ fn control_messages_have_a_leg_and_are_lost_so_many_times() {
     assert_eq!(control(&mut *state, Dir::C2s, Side::Server, CONNECT, 1), [pass]);
     // Each message has a count of its own.
     assert_eq!(control(&mut *state, Dir::C2s, Side::Client, b"\x03", 1), [lost]);
+    // The next copy goes on as earlier rules have it.
+    let delayed = control(
+        &mut *open("delay 15ms when ctrl"),
+        Dir::C2s,
+        Side::Client,
+        CONNECT,
+        1,
+    );
+    let mut state = open("delay 15ms when ctrl\ndup, lose when ctrl");
+    let fates = control(&mut *state, Dir::C2s, Side::Client, CONNECT, 2);
+    assert_eq!(fates, [Fate::Lose { times: 1 }, delayed[0]]);
     let mut state = open("drop when leg == server");
     assert_eq!(control(&mut *state, Dir::C2s, Side::Client, CONNECT, 1), [pass]);
     assert_eq!(

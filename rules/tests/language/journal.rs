@@ -83,6 +83,15 @@ fn fewer_decisions_are_fewer_faults() {
     }
 }
 
+#[test]
+fn messages_that_pass_spares_are_spared_again() {
+    let program = program("pass when cl_say chance 50%\nswap when cl_say every 3");
+    let (verdicts, _, decisions) = run(&program, OPENING);
+    assert_ne!(run(&program, OTHER).0, verdicts);
+    let repeating = program.repeating(&decisions).unwrap();
+    assert_eq!(run(&repeating, OTHER).0, verdicts);
+}
+
 /// Rules on control messages of both legs, on messages outside the connection, and one that stalls.
 const OUTSIDE: &str = "\
 lose 2 times when ctrl.connect
