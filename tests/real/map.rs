@@ -20,7 +20,7 @@ const SIX: usize = 1 << 20;
 /// One way to the server for a DDNet client.
 const DELAY: Duration = Duration::from_millis(5);
 /// Pairs of a direct and a proxied download; their order alternates.
-const PAIRS: usize = 5;
+const PAIRS: usize = 3;
 /// The median proxied download may take this many times the direct one of its pair.
 const LIMIT: f64 = 1.5;
 
