@@ -76,7 +76,8 @@ pub(crate) struct RunOptions {
 
     /// Write a JUnit report to a file at the end, for continuous integration
     ///
-    /// It has a test case for --until, one for --fail-on, one for the command, and one for the run. Replaces an existing file.
+    /// The report has a test case each for --until, --fail-on, the command, each rule with `fail` or `expect`, and the run.
+    /// An existing file is replaced.
     #[arg(long, value_name = "FILE", env = "TEETAP_JUNIT", hide_env_values = true)]
     pub(crate) junit: Option<PathBuf>,
 
@@ -94,7 +95,7 @@ pub(crate) struct RunOptions {
 
     /// Write what rules and link lines do to a new file, for --faults-from
     ///
-    /// It holds the rules and each of their decisions that is a fault or a change, and is created with mode 0600.
+    /// The file has the rules, and each decision that changed the traffic. It is created with mode 0600.
     #[arg(long, value_name = "FILE", env = "TEETAP_JOURNAL", hide_env_values = true)]
     pub(crate) journal: Option<PathBuf>,
 

@@ -182,8 +182,8 @@ impl Running {
         self.thread.is_finished() || self.aux.is_finished()
     }
 
-    /// Waits for the end; call [`Commands::stop`] first. Takes at most half a second from then on, and
-    /// what the input log and the journal need to be complete.
+    /// Waits for the end; call [`Commands::stop`] first. From then on it takes at most half a second, plus the time to finish
+    /// writing the input log and the journal.
     ///
     /// # Errors
     /// [`Crashed`] when the data thread died of a bug.

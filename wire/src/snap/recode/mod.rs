@@ -4,9 +4,9 @@
 //! [`Recoder`] keeps both for each tick. It applies the server's difference to the server's base, changes the result,
 //! and writes the difference between the client's snapshots, with its sum, in the messages that a server would use.
 //!
-//! Law: the client gets what the server sent, but for the items that were changed at this tick. A snapshot goes on as
-//! it came, byte for byte, if neither it nor its base was changed. One that cannot be written anew does not go on: a client
-//! that lacks a snapshot acks an older one. What peers send decides neither how much memory is held nor for how long.
+//! Law: the client gets what the server sent, except for the items that were changed at this tick. A snapshot is passed on
+//! unchanged, byte for byte, if neither it nor its base was changed. One that cannot be rewritten is not sent: a client
+//! that lacks a snapshot acks an older one. Peers cannot make it hold more memory, or hold it longer.
 //!
 //! Out of scope: snapshots in vital messages, which no server sends.
 
