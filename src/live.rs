@@ -184,6 +184,7 @@ impl Live {
             if ticks == 0 {
                 self.look_for_drops();
             }
+            self.output.tick(self.clock.now());
             let read = self.output.flush()?;
             if let Some(ending) = self.output.ending() {
                 return Ok(by_ending(ending));

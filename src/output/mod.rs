@@ -124,12 +124,23 @@ impl Output {
 
     /// Opens the terminal UI.
     pub(crate) fn open_screen(&mut self, title: Title) -> io::Result<()> {
-        let theme = Theme {
-            colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-        };
-        self.screen = Some(Screen::open(App::new(title, self.style), theme)?);
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let mut app = App::new(title, self.style);
+        if is_dumb || is_set("NO_COLOR") {
+            app.theme = Theme::Mono;
+        }
+        app.ascii = is_dumb;
+        self.screen = Some(Screen::open(app)?);
         self.had_screen = true;
         Ok(())
+    }
+
+    /// Notes the time of the run for the terminal UI.
+    pub(crate) fn tick(&mut self, now: Time) {
+        if let Some(screen) = &mut self.screen {
+            screen.app.tick(now);
+        }
     }
 
     /// Returns true if the events were shown in the terminal UI.

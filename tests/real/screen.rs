@@ -77,7 +77,7 @@ fn a_visit_is_listed_and_q_ends_the_run_with_the_terminal_as_before() -> Result<
             "c→s V     3 info",
             "session online",
         ],
-        ["following", "snap_single"],
+        ["following", "session closed"],
     );
     let is_first = |screen: &str| {
         there.iter().all(|part| screen.contains(part)) && !gone.iter().any(|part| screen.contains(part))

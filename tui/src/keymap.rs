@@ -1,106 +1,269 @@
-//! The keys of each action, declared once: input and key hints read this table.
+//! Keys, and the actions that they are bound to.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use std::{fmt, str::FromStr};
 
-use crate::Action;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A key with its modifiers, and how hints write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use crate::{
+    action::{Action, TABLE},
+    app::Pane,
+};
+
+/// A key with its modifiers. Written as `q`, `G`, `ctrl-d`, `PgDn`, `shift-tab`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     code: KeyCode,
     modifiers: KeyModifiers,
-    /// The name of the key, as hints show it.
-    pub name: &'static str,
 }
 
-const fn plain(code: KeyCode, name: &'static str) -> Key {
-    Key {
-        code,
-        modifiers: KeyModifiers::NONE,
-        name,
-    }
-}
-
-const fn control(letter: char, name: &'static str) -> Key {
-    Key {
-        code: KeyCode::Char(letter),
-        modifiers: KeyModifiers::CONTROL,
-        name,
-    }
-}
-
-/// The keys and their actions. The first key of an action is the one that hints show.
-pub const KEYS: [(Key, Action); 16] = [
-    (plain(KeyCode::Char('q'), "q"), Action::Quit),
-    (control('c', "ctrl-c"), Action::Quit),
-    (plain(KeyCode::Char('j'), "j"), Action::Down),
-    (plain(KeyCode::Down, "down"), Action::Down),
-    (plain(KeyCode::Char('k'), "k"), Action::Up),
-    (plain(KeyCode::Up, "up"), Action::Up),
-    (plain(KeyCode::PageDown, "PgDn"), Action::PageDown),
-    (control('d', "ctrl-d"), Action::PageDown),
-    (plain(KeyCode::PageUp, "PgUp"), Action::PageUp),
-    (control('u', "ctrl-u"), Action::PageUp),
-    (plain(KeyCode::Char('g'), "g"), Action::First),
-    (plain(KeyCode::Home, "Home"), Action::First),
-    (plain(KeyCode::Char('G'), "G"), Action::Last),
-    (plain(KeyCode::End, "End"), Action::Last),
-    (plain(KeyCode::Char('F'), "F"), Action::Last),
-    (plain(KeyCode::Esc, "Esc"), Action::Last),
+/// Keys with a name of more than one character.
+const NAMED: [(&str, KeyCode); 16] = [
+    ("space", KeyCode::Char(' ')),
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("shift-tab", KeyCode::BackTab),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("PgUp", KeyCode::PageUp),
+    ("PgDn", KeyCode::PageDown),
+    ("Home", KeyCode::Home),
+    ("End", KeyCode::End),
+    ("Ins", KeyCode::Insert),
+    ("Del", KeyCode::Delete),
+    ("backspace", KeyCode::Backspace),
 ];
 
-/// Returns the action of a key that was pressed; `None` for a key without one.
-#[must_use]
-pub fn action(event: &KeyEvent) -> Option<Action> {
-    if event.kind == KeyEventKind::Release {
-        return None;
+impl Key {
+    /// Returns the key of an event. The shift key is part of the character.
+    #[must_use]
+    pub fn of(event: &KeyEvent) -> Self {
+        let dropped = KeyModifiers::SHIFT | KeyModifiers::META | KeyModifiers::SUPER | KeyModifiers::HYPER;
+        let (code, modifiers) = match (event.code, event.modifiers) {
+            (KeyCode::Tab, modifiers) if modifiers.contains(KeyModifiers::SHIFT) => {
+                (KeyCode::BackTab, modifiers)
+            }
+            // Some terminals report a letter with ctrl in upper case.
+            (KeyCode::Char(letter), modifiers) if modifiers.contains(KeyModifiers::CONTROL) => {
+                (KeyCode::Char(letter.to_ascii_lowercase()), modifiers)
+            }
+            other => other,
+        };
+        Self {
+            code,
+            modifiers: modifiers.difference(dropped),
+        }
     }
-    // A terminal may report an upper-case letter with or without the shift key.
-    let modifiers = event.modifiers.difference(KeyModifiers::SHIFT);
-    KEYS.iter()
-        .find(|(key, _)| key.code == event.code && key.modifiers == modifiers)
-        .map(|(_, action)| *action)
+
+    /// Returns the code without the modifiers.
+    #[must_use]
+    pub const fn code(self) -> KeyCode {
+        self.code
+    }
+
+    /// Returns the character if the key types one: it has neither ctrl nor alt.
+    #[must_use]
+    pub fn typed(self) -> Option<char> {
+        match self.code {
+            KeyCode::Char(char) if self.modifiers.is_empty() => Some(char),
+            _ => None,
+        }
+    }
+
+    /// Returns the letter that is pressed together with ctrl.
+    #[must_use]
+    pub fn control(self) -> Option<char> {
+        match self.code {
+            KeyCode::Char(char) if self.modifiers == KeyModifiers::CONTROL => Some(char),
+            _ => None,
+        }
+    }
 }
 
-/// Returns the key that hints show for an action.
-#[must_use]
-pub fn key_of(action: Action) -> &'static str {
-    KEYS.iter()
-        .find(|(_, found)| *found == action)
-        .map_or("", |(key, _)| key.name)
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.modifiers.contains(KeyModifiers::CONTROL) {
+            f.write_str("ctrl-")?;
+        }
+        if self.modifiers.contains(KeyModifiers::ALT) {
+            f.write_str("alt-")?;
+        }
+        if let Some((name, _)) = NAMED.iter().find(|(_, code)| *code == self.code) {
+            return f.write_str(name);
+        }
+        match self.code {
+            KeyCode::Char(char) => write!(f, "{char}"),
+            KeyCode::F(number) => write!(f, "F{number}"),
+            _ => f.write_str("this key"),
+        }
+    }
+}
+
+impl FromStr for Key {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = text;
+        loop {
+            // `-` alone is a key.
+            if let Some(after) = rest.strip_prefix("ctrl-").filter(|after| !after.is_empty()) {
+                (modifiers, rest) = (modifiers | KeyModifiers::CONTROL, after);
+            } else if let Some(after) = rest.strip_prefix("alt-").filter(|after| !after.is_empty()) {
+                (modifiers, rest) = (modifiers | KeyModifiers::ALT, after);
+            } else {
+                break;
+            }
+        }
+        let named = NAMED.iter().find(|(name, _)| name.eq_ignore_ascii_case(rest));
+        let function = rest.strip_prefix('F').and_then(|number| number.parse().ok());
+        let mut chars = rest.chars();
+        let code = match (named, function, chars.next(), chars.next()) {
+            (Some((_, code)), ..) => *code,
+            (_, Some(number @ 1..=12), ..) => KeyCode::F(number),
+            (_, _, Some(char), None) if !char.is_control() => KeyCode::Char(char),
+            _ => {
+                return Err(format!(
+                    "unknown key '{text}': write q, G, ctrl-d, PgDn, space, F5"
+                ));
+            }
+        };
+        Ok(Self { code, modifiers })
+    }
+}
+
+/// The keys and their actions.
+#[derive(Clone, Debug)]
+pub struct Keymap {
+    keys: Vec<(Key, Action)>,
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        let keys = TABLE.iter().flat_map(|entry| {
+            let parsed = entry.keys.iter().filter_map(|key| key.parse().ok());
+            parsed.map(|key| (key, entry.action))
+        });
+        Self { keys: keys.collect() }
+    }
+}
+
+impl Keymap {
+    /// Returns the action of a key in a pane.
+    #[must_use]
+    pub fn action(&self, key: Key, pane: Pane) -> Option<Action> {
+        let mut bound = self.keys.iter().filter(|(bound, _)| *bound == key);
+        bound
+            .find(|(_, action)| action.entry().scope.has(pane))
+            .map(|(_, action)| *action)
+    }
+
+    /// Returns the keys of an action; the first one is for hints.
+    pub fn keys(&self, action: Action) -> impl Iterator<Item = Key> {
+        let keys = self.keys.iter().filter(move |(_, bound)| *bound == action);
+        keys.map(|(key, _)| *key)
+    }
+
+    /// Returns the key that hints show; empty for an action without one.
+    #[must_use]
+    pub fn hint(&self, action: Action) -> String {
+        self.keys(action)
+            .next()
+            .map_or(String::new(), |key| key.to_string())
+    }
+
+    /// Binds a key to an action. In the panes of the action the key loses the one that it had.
+    pub fn bind(&mut self, key: Key, action: Action) {
+        let scope = action.entry().scope;
+        self.keys
+            .retain(|(bound, other)| *bound != key || !other.entry().scope.meets(scope));
+        self.keys.insert(0, (key, action));
+    }
+
+    /// Returns all keys with their actions.
+    #[must_use]
+    pub fn all(&self) -> &[(Key, Action)] {
+        &self.keys
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::KeyEvent;
+
     use super::*;
 
     #[test]
-    fn every_action_has_a_key_and_no_key_has_two_actions() {
-        for action in Action::ALL {
-            assert_ne!(key_of(action), "", "{action:?}");
+    fn every_action_has_its_keys_and_none_has_two_actions_in_a_pane() {
+        let keymap = Keymap::default();
+        for entry in TABLE {
+            let keys: Vec<String> = keymap.keys(entry.action).map(|key| key.to_string()).collect();
+            assert_eq!(keys, entry.keys, "{}", entry.name);
         }
-        for (index, (key, _)) in KEYS.iter().enumerate() {
-            let same =
-                |(other, _): &(Key, Action)| other.code == key.code && other.modifiers == key.modifiers;
-            assert_eq!(KEYS.iter().position(same), Some(index), "{}", key.name);
+        for (index, (key, action)) in keymap.all().iter().enumerate() {
+            for (_, other) in keymap.all()[..index].iter().filter(|(other, _)| other == key) {
+                let both = action.entry().scope.meets(other.entry().scope);
+                assert!(!both, "{key}: {action:?} and {other:?}");
+            }
         }
     }
 
     #[test]
-    fn shift_does_not_matter_and_releases_do_nothing() {
-        let mut pressed = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        assert_eq!(action(&pressed), Some(Action::Last));
-        pressed.modifiers = KeyModifiers::NONE;
-        assert_eq!(action(&pressed), Some(Action::Last));
-        pressed.kind = KeyEventKind::Release;
-        assert_eq!(action(&pressed), None);
-        assert_eq!(
-            action(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE)),
-            None
-        );
-        assert_eq!(
-            action(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)),
-            Some(Action::Quit)
-        );
+    fn names_are_unique_and_sentences_fit() {
+        let mut names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
+        let plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+        assert!(names.iter().all(plain), "{names:?}");
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TABLE.len());
+        for entry in TABLE {
+            assert!(
+                entry.help.len() < 72 && !entry.help.ends_with('.'),
+                "{}",
+                entry.help
+            );
+            assert_eq!(Action::named(entry.name), Some(entry.action));
+            assert_eq!(entry.action.entry().name, entry.name);
+        }
+    }
+
+    #[test]
+    fn keys_are_read_as_they_are_written() {
+        for name in [
+            "q",
+            "G",
+            "ctrl-d",
+            "PgDn",
+            "space",
+            "shift-tab",
+            "F5",
+            "alt-x",
+            "-",
+            "é",
+            "ctrl-alt-a",
+        ] {
+            assert_eq!(name.parse::<Key>().unwrap().to_string(), name);
+        }
+        for wrong in ["", "F13", "ctrl-", "qq", "\u{7}"] {
+            assert!(wrong.parse::<Key>().is_err(), "{wrong:?}");
+        }
+        let event = |char, modifiers| Key::of(&KeyEvent::new(KeyCode::Char(char), modifiers)).to_string();
+        assert_eq!(event('G', KeyModifiers::SHIFT), "G");
+        assert_eq!(event('G', KeyModifiers::NONE), "G");
+        assert_eq!(event('C', KeyModifiers::CONTROL | KeyModifiers::SHIFT), "ctrl-c");
+        let tab = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
+        assert_eq!(Key::of(&tab).to_string(), "shift-tab");
+    }
+
+    #[test]
+    fn a_key_is_bound_to_another_action() {
+        let mut keymap = Keymap::default();
+        let key: Key = "j".parse().unwrap();
+        keymap.bind(key, Action::Quit);
+        assert_eq!(keymap.action(key, Pane::List), Some(Action::Quit));
+        assert_eq!(keymap.hint(Action::Down), "down");
+        assert_eq!(keymap.hint(Action::Quit), "j");
     }
 }

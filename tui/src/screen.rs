@@ -1,23 +1,39 @@
-//! The connection to a terminal: raw mode, keys and frames.
+//! The connection to a terminal: raw mode, keys, mouse and frames.
 
 use std::{
-    io,
+    io::{self, stdout},
+    panic,
     time::{Duration, Instant},
 };
 
-use crossterm::event::{self, Event};
+use crossterm::{
+    event::{
+        self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
+        MouseButton, MouseEvent, MouseEventKind,
+    },
+    execute,
+    style::Print,
+    terminal::{EnterAlternateScreen, enable_raw_mode},
+};
 use ratatui::DefaultTerminal;
+use rustix::process::{Signal, kill_current_process_group};
 
-use crate::{App, Theme, keymap, update::update, view};
+use crate::{
+    App,
+    update::{key, paste},
+    view,
+};
 
 /// The shortest time between two frames: 30 a second.
 const FRAME: Duration = Duration::from_millis(33);
+
+/// Rows that the wheel scrolls by.
+const WHEEL: usize = 3;
 
 /// A terminal in raw mode on its alternate screen; dropping it restores the terminal, and so does a panic.
 #[derive(Debug)]
 pub struct Screen {
     terminal: DefaultTerminal,
-    theme: Theme,
     drawn: Option<Instant>,
     /// The state of the screen.
     pub app: App,
@@ -28,13 +44,21 @@ impl Screen {
     ///
     /// # Errors
     /// When it is not a terminal, or cannot be switched to raw mode.
-    pub fn open(app: App, theme: Theme) -> io::Result<Self> {
-        Ok(Self {
-            terminal: ratatui::try_init()?,
-            theme,
+    pub fn open(app: App) -> io::Result<Self> {
+        let terminal = ratatui::try_init()?;
+        // The panic hook of ratatui leaves the mouse as it is.
+        let restore = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            leave_modes();
+            restore(info);
+        }));
+        let screen = Self {
+            terminal,
             drawn: None,
             app,
-        })
+        };
+        enter_modes()?;
+        Ok(screen)
     }
 
     /// Reads the keys that were pressed and draws a frame if something changed. Returns false when the user leaves.
@@ -44,28 +68,78 @@ impl Screen {
     pub fn step(&mut self) -> io::Result<bool> {
         while event::poll(Duration::ZERO)? {
             match event::read()? {
-                Event::Key(key) => {
-                    if let Some(action) = keymap::action(&key) {
-                        update(&mut self.app, action);
-                    }
-                }
+                Event::Key(event) => key(&mut self.app, &event),
+                Event::Paste(text) => paste(&mut self.app, &text),
+                Event::Mouse(event) => self.mouse(event),
                 Event::Resize(..) => self.app.changed = true,
-                _ => {}
+                Event::FocusGained | Event::FocusLost => {}
             }
+        }
+        if std::mem::take(&mut self.app.suspending) {
+            self.suspend()?;
         }
         let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
         if self.app.changed && is_due {
-            let (app, theme) = (&mut self.app, self.theme);
-            self.terminal.draw(|frame| view::draw(frame, app, theme))?;
+            let app = &mut self.app;
+            self.terminal.draw(|frame| view::draw(frame, app))?;
             self.app.changed = false;
             self.drawn = Some(Instant::now());
         }
         Ok(!self.app.leaving)
     }
+
+    fn mouse(&mut self, event: MouseEvent) {
+        if self.app.overlay.is_some() {
+            return;
+        }
+        match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => {
+                // The first line of the screen is not part of the view.
+                if let Some(row) = event.row.checked_sub(1) {
+                    self.app.focused().select_visible(row.into());
+                }
+            }
+            MouseEventKind::ScrollDown => self.app.focused().down(WHEEL),
+            MouseEventKind::ScrollUp => self.app.focused().up(WHEEL),
+            _ => return,
+        }
+        self.app.changed = true;
+    }
+
+    /// Stops the process as ctrl-z does in a shell, and takes the terminal again when it continues.
+    fn suspend(&mut self) -> io::Result<()> {
+        give_back();
+        let _shown = execute!(
+            stdout(),
+            Print("teetap is suspended and forwards nothing: type fg to continue\n")
+        );
+        kill_current_process_group(Signal::TSTP)?;
+        enable_raw_mode()?;
+        execute!(stdout(), EnterAlternateScreen)?;
+        enter_modes()?;
+        self.terminal.clear()?;
+        self.app.changed = true;
+        self.drawn = None;
+        Ok(())
+    }
+}
+
+fn enter_modes() -> io::Result<()> {
+    execute!(stdout(), EnableMouseCapture, EnableBracketedPaste)
+}
+
+fn leave_modes() {
+    // A terminal that is gone cannot be restored.
+    let _gone = execute!(stdout(), DisableBracketedPaste, DisableMouseCapture);
+}
+
+fn give_back() {
+    leave_modes();
+    ratatui::restore();
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        ratatui::restore();
+        give_back();
     }
 }

@@ -1,65 +1,186 @@
-//! Colours: the terminal's own 16 on its own background, and none where they are not wanted.
+//! Themes: the terminal's own 16 colours on its own background, and none where they are not wanted.
 //!
-//! Law: never colour alone. Directions have arrows, notes a mark, warnings a word.
+//! Law: never colour alone. Directions have arrows, notes a mark, actions a letter, warnings a word.
 
 use ratatui::style::{Color, Modifier, Style};
 use teetap_wire::Dir;
 
-/// The styles of all parts of the screen.
+/// A set of styles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Theme {
-    /// Uses colours; otherwise bold, dim and reverse only.
-    pub colour: bool,
+pub enum Theme {
+    /// For a dark background.
+    #[default]
+    Default,
+    /// For a light background.
+    Light,
+    /// Bold, dim and reverse only.
+    Mono,
+    /// Bright colours, nothing dim.
+    HighContrast,
 }
 
 impl Theme {
-    fn coloured(self, style: Style, colour: Color) -> Style {
-        if self.colour { style.fg(colour) } else { style }
+    /// All themes with their names.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("default", Self::Default),
+        ("light", Self::Light),
+        ("mono", Self::Mono),
+        ("high-contrast", Self::HighContrast),
+    ];
+
+    /// Returns the theme of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name)?;
+        Some(found.1)
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, theme)| *theme == self);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// Returns the theme after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        let mut themes = Self::ALL.iter().cycle().map(|(_, theme)| *theme);
+        themes.find(|theme| *theme == self);
+        themes.next().unwrap_or_default()
+    }
+
+    /// Returns a colour for the dark, the light and the high-contrast theme.
+    fn coloured(self, style: Style, [dark, light, high]: [Color; 3]) -> Style {
+        match self {
+            Self::Default => style.fg(dark),
+            Self::Light => style.fg(light),
+            Self::HighContrast => style.fg(high),
+            Self::Mono => style,
+        }
     }
 
     /// Returns the style of a message in this direction: blue to the server, yellow to the client.
     #[must_use]
     pub fn direction(self, dir: Dir) -> Style {
-        let colour = match dir {
-            Dir::C2s => Color::Blue,
-            Dir::S2c => Color::Yellow,
+        let colours = match dir {
+            Dir::C2s => [Color::LightBlue, Color::Blue, Color::LightCyan],
+            Dir::S2c => [Color::Yellow, Color::Magenta, Color::LightYellow],
         };
-        self.coloured(Style::new(), colour)
+        self.coloured(Style::new(), colours)
     }
 
     /// Returns the style of a name.
     #[must_use]
-    pub fn name(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
+    pub fn name_of(self, style: Style) -> Style {
+        style.add_modifier(Modifier::BOLD)
     }
 
-    /// Returns the style of less important text: times, numbers, sizes.
+    /// Returns the style of less important text: times, numbers, borders.
     #[must_use]
     pub fn quiet(self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
+        match self {
+            Self::HighContrast => Style::new(),
+            _ => Style::new().add_modifier(Modifier::DIM),
+        }
     }
 
     /// Returns the style of a warning, a gap or a note of that weight.
     #[must_use]
     pub fn warning(self) -> Style {
-        self.coloured(Style::new().add_modifier(Modifier::BOLD), Color::Red)
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        self.coloured(bold, [Color::LightRed, Color::Red, Color::LightRed])
+    }
+
+    /// Returns the style of something that is right: a checked filter, a rule that is on.
+    #[must_use]
+    pub fn good(self) -> Style {
+        self.coloured(Style::new(), [Color::Green, Color::Green, Color::LightGreen])
     }
 
     /// Returns the style of a line about a session or a notice.
     #[must_use]
     pub fn session(self) -> Style {
-        self.coloured(Style::new(), Color::Green)
+        self.good()
     }
 
-    /// Returns the style of the selected row.
+    /// Returns the style of something that a rule or a person has done.
     #[must_use]
-    pub fn selected(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
+    pub fn done(self) -> Style {
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        self.coloured(bold, [Color::LightMagenta, Color::Red, Color::LightMagenta])
+    }
+
+    /// Returns the style of the selected row, in the pane that has the keys or another one.
+    #[must_use]
+    pub fn selected(self, focused: bool) -> Style {
+        match focused {
+            true => Style::new().add_modifier(Modifier::REVERSED),
+            false => Style::new().add_modifier(Modifier::UNDERLINED),
+        }
+    }
+
+    /// Returns the style of a match of the search, and of bytes that belong to the selected field.
+    #[must_use]
+    pub fn marked(self) -> Style {
+        let marked = Style::new().add_modifier(Modifier::REVERSED);
+        self.coloured(marked, [Color::Cyan, Color::Cyan, Color::LightCyan])
     }
 
     /// Returns the style of the first and the last line of the screen.
     #[must_use]
     pub fn bar(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// Returns the style of a key in hints and help.
+    #[must_use]
+    pub fn key(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// Returns the style of the title of a pane.
+    #[must_use]
+    pub fn title(self, focused: bool) -> Style {
+        match focused {
+            true => Style::new().add_modifier(Modifier::BOLD),
+            false => self.quiet(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn themes_have_names_and_follow_each_other() {
+        for (name, theme) in Theme::ALL {
+            assert_eq!((Theme::named(name), theme.name()), (Some(theme), name));
+        }
+        let mut seen = vec![Theme::Default];
+        while seen.len() < 4 {
+            let next = seen[seen.len() - 1].next();
+            assert!(!seen.contains(&next));
+            seen.push(next);
+        }
+        assert_eq!(seen[3].next(), Theme::Default);
+    }
+
+    #[test]
+    fn mono_has_no_colour() {
+        let mono = Theme::Mono;
+        let styles = [
+            mono.direction(Dir::C2s),
+            mono.warning(),
+            mono.good(),
+            mono.done(),
+            mono.marked(),
+        ];
+        assert!(
+            styles
+                .iter()
+                .all(|style| style.fg.is_none() && style.bg.is_none())
+        );
     }
 }

@@ -1,43 +1,113 @@
 //! The first and the last line of the screen.
 
-use ratatui::{Frame, layout::Rect, text::Line, widgets::Paragraph};
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+use teetap_proxy::session::Level;
 
-use crate::{Action, App, Theme, keymap};
+use super::put;
+use crate::{
+    action::{Action, TABLE},
+    app::{App, View},
+};
 
-/// Draws the target, the address for clients, the filter and whether a recording is made.
-pub(super) fn top(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+/// Draws the target, the address for clients, the recording mark, the filter, and the views.
+pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
+    buffer.set_style(area, app.theme.bar());
     let title = &app.title;
     let mut text = format!(" teetap  {}  connect {}", title.target, title.connect);
-    if let Some(filter) = &title.filter {
-        text.push_str(&format!("  filter {filter}"));
-    }
     if title.recording {
         text.push_str("  REC");
     }
-    bar(frame, area, text, theme);
+    if let Some(filter) = &title.filter {
+        text.push_str(&format!("  filter {filter}"));
+    }
+    put(buffer, area, &Line::raw(text));
 }
 
-/// Draws the counts and the keys.
-pub(super) fn bottom(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
-    let list = &app.list;
+/// Draws the answer to the last key; without one the mode, the counts and the key hints.
+pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
+    buffer.set_style(area, app.theme.bar());
+    if let Some((level, text)) = &app.status {
+        let style = match level {
+            Level::Info => Style::new(),
+            Level::Warning => app.theme.key(),
+        };
+        return put(buffer, area, &Line::styled(format!(" {text}"), style));
+    }
+    let mut text = format!(" {}", mode(app));
+    let meter = &app.meter;
+    text.push_str(&format!("  {}/s", meter.rate()));
+    let mut parts = vec![format!("{} msgs", meter.messages)];
+    if meter.dropped > 0 {
+        parts.push(format!("{} dropped", meter.dropped));
+    }
+    match meter.lint_count() {
+        0 => {}
+        count => parts.push(format!("{count}!")),
+    }
+    parts.push(format!("seed {}", app.title.seed));
+    for part in &parts {
+        text.push_str(&format!("  {part}"));
+    }
+    let counts = Line::raw(text);
+    let hints = hints(app, usize::from(area.width).saturating_sub(counts.width() + 2));
+    let start = usize::from(area.width).saturating_sub(hints.width() + 1);
+    put(buffer, area, &counts);
+    if !hints.spans.is_empty() {
+        let start = area.x + u16::try_from(start).unwrap_or(0);
+        buffer.set_line(start, area.y, &hints, area.width);
+    }
+}
+
+/// Returns the state of the list: frozen, following, or the place of the selection.
+fn mode(app: &App) -> String {
+    if app.view != View::Messages {
+        return app.view.name().to_owned();
+    }
+    let list = &app.messages;
     let place = match list.selected() {
+        _ if list.is_frozen() => "frozen".to_owned(),
         _ if list.follows() => "following".to_owned(),
         Some(selected) => format!("{}/{}", selected + 1, list.len()),
         None => String::new(),
     };
-    let mut text = format!(" {place}  {} messages  seed {} ", app.messages, app.title.seed);
-    for action in [
-        Action::Quit,
-        Action::Up,
-        Action::Down,
-        Action::First,
-        Action::Last,
-    ] {
-        text.push_str(&format!("  {} {}", keymap::key_of(action), action.hint()));
+    if list.is_lint_only() {
+        format!("{place} !only")
+    } else {
+        place
     }
-    bar(frame, area, text, theme);
 }
 
-fn bar(frame: &mut Frame<'_>, area: Rect, text: String, theme: Theme) {
-    frame.render_widget(Paragraph::new(Line::from(text)).style(theme.bar()), area);
+/// Returns as many hints of the pane as fit in so many columns.
+fn hints(app: &App, columns: usize) -> Line<'static> {
+    let mut line = Line::default();
+    let mut used = 0;
+    let own = |entry: &&crate::action::Entry| entry.scope != crate::action::Scope::Everywhere;
+    let (special, general): (Vec<_>, Vec<_>) = TABLE
+        .iter()
+        .filter(|entry| !entry.hint.is_empty() && entry.scope.has(app.focus))
+        .partition(own);
+    let is_help = |entry: &crate::action::Entry| entry.action == Action::Help;
+    let help = general.iter().filter(|entry| is_help(entry));
+    let rest = general.iter().filter(|entry| !is_help(entry));
+    // The help first, so that it is shown where nothing else fits.
+    for entry in help.chain(&special).chain(rest) {
+        let (key, hint) = (app.keymap.hint(entry.action), entry.hint);
+        let width = Line::raw(format!("{key} {hint}")).width() + 2;
+        if key.is_empty() || used + width > columns {
+            continue;
+        }
+        used += width;
+        line.push_span(Span::styled(key, app.theme.key()));
+        line.push_span(Span::raw(format!(" {hint}  ")));
+    }
+    // The last hint needs no space after it.
+    if let Some(last) = line.spans.last_mut() {
+        *last = Span::raw(last.content.trim_end().to_owned());
+    }
+    line
 }

@@ -1,20 +1,90 @@
 //! Views: the state, drawn.
+//!
+//! Law: a function of the state. Drawing only notes the sizes of panes in the state, for pages and clicks. Nothing wraps, and
+//! only characters that are safe for a terminal leave ([`finish`]).
 
 mod bars;
+mod finish;
+mod help;
 mod messages;
+mod prompt;
 
 use ratatui::{
     Frame,
-    layout::{Constraint, Layout},
+    buffer::Buffer,
+    layout::{Constraint, Layout, Rect},
+    style::Style,
+    text::Line,
 };
 
-use crate::{App, Theme};
+use crate::app::{App, Overlay, View};
+
+pub use finish::finish;
 
 /// Draws the whole screen.
-pub fn draw(frame: &mut Frame<'_>, app: &mut App, theme: Theme) {
+pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
     let rows = [Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
-    let [top, body, bottom] = Layout::vertical(rows).areas(frame.area());
-    bars::top(frame, top, app, theme);
-    messages::draw(frame, body, app, theme);
-    bars::bottom(frame, bottom, app, theme);
+    let whole = frame.area();
+    let [top, body, bottom] = Layout::vertical(rows).areas(whole);
+    let buffer = frame.buffer_mut();
+    bars::top(buffer, top, app);
+    match app.view {
+        View::Messages => messages::draw(buffer, body, app),
+    }
+    bars::bottom(buffer, bottom, app);
+    if let Some(overlay) = app.overlay.take() {
+        let overlay = match overlay {
+            Overlay::Help(mut help) => {
+                help::draw(buffer, body, app, &mut help);
+                Overlay::Help(help)
+            }
+            Overlay::Prompt(prompt) => {
+                let cursor = prompt::draw(buffer, whole, app, &prompt);
+                frame.set_cursor_position(cursor);
+                Overlay::Prompt(prompt)
+            }
+        };
+        app.overlay = Some(overlay);
+    }
+    finish(frame.buffer_mut(), app.ascii);
+}
+
+/// Draws a line, cut to the area with `…`.
+pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    buffer.set_line(area.x, area.y, line, area.width);
+    if line.width() > usize::from(area.width)
+        && let Some(cell) = buffer.cell_mut((area.right() - 1, area.y))
+    {
+        cell.set_symbol("…");
+    }
+}
+
+/// Draws sentences in an empty view, one in a line.
+pub(crate) fn empty(buffer: &mut Buffer, area: Rect, sentences: &[&str]) {
+    for (sentence, row) in sentences.iter().zip(area.rows().skip(1)) {
+        put(buffer, row, &Line::raw(format!("  {sentence}")));
+    }
+}
+
+/// Draws a box with a title over the screen, and returns the area in it. Small screens have no border.
+pub(crate) fn popup(buffer: &mut Buffer, area: Rect, title: &str, style: Style) -> Rect {
+    for row in area.rows() {
+        buffer.set_string(row.x, row.y, " ".repeat(row.width.into()), Style::reset());
+    }
+    let mut rule = format!("── {title} ");
+    let width = usize::from(area.width);
+    let len = Line::raw(rule.as_str()).width();
+    rule.extend(std::iter::repeat_n('─', width.saturating_sub(len)));
+    let mut rows = area.rows();
+    if let Some(row) = rows.next() {
+        put(buffer, row, &Line::styled(rule, style));
+    }
+    Rect {
+        y: (area.y + 1).min(area.bottom()),
+        height: area.height.saturating_sub(1),
+        ..area
+    }
 }

@@ -1,0 +1,141 @@
+//! A line of text that is being typed.
+
+use crossterm::event::KeyCode;
+
+use crate::keymap::Key;
+
+/// The maximum number of bytes of a line: the language takes no more.
+const LONGEST: usize = 16 << 10;
+
+/// A line of text with a place to type at.
+#[derive(Clone, Debug, Default)]
+pub struct Editor {
+    text: String,
+    at: usize,
+}
+
+impl Editor {
+    /// A line with this text, and the place to type at its end.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let at = text.len();
+        Self { text, at }
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the text before the place to type at, and the text after it.
+    #[must_use]
+    pub fn parts(&self) -> (&str, &str) {
+        self.text.split_at_checked(self.at).unwrap_or((&self.text, ""))
+    }
+
+    /// Types text. Control characters are left out.
+    pub fn insert(&mut self, text: &str) {
+        let clean: String = text.chars().filter(|char| !char.is_control()).collect();
+        if self.text.len() + clean.len() <= LONGEST {
+            self.text.insert_str(self.at, &clean);
+            self.at += clean.len();
+        }
+    }
+
+    /// Replaces the last `len` bytes before the place to type at.
+    pub fn complete(&mut self, len: usize, text: &str) {
+        let start = self.at.saturating_sub(len);
+        self.text.replace_range(start..self.at, "");
+        self.at = start;
+        self.insert(text);
+    }
+
+    /// Handles a key. Returns true if the text is another one, and `None` for a key that does nothing here.
+    pub fn key(&mut self, key: Key) -> Option<bool> {
+        let (before, after) = self.parts();
+        let last = before.chars().next_back().map_or(0, char::len_utf8);
+        let next = after.chars().next().map_or(0, char::len_utf8);
+        let end = self.text.len();
+        if let Some(char) = key.typed() {
+            self.insert(char.encode_utf8(&mut [0; 4]));
+            return Some(true);
+        }
+        let word = word_start(before);
+        let cut = match (key.code(), key.control()) {
+            (KeyCode::Backspace, _) | (_, Some('h')) => self.at - last..self.at,
+            (KeyCode::Delete, _) => self.at..self.at + next,
+            (_, Some('u')) => 0..self.at,
+            (_, Some('k')) => self.at..end,
+            (_, Some('w')) => word..self.at,
+            (code, control) => {
+                self.at = match (code, control) {
+                    (KeyCode::Left, _) | (_, Some('b')) => self.at - last,
+                    (KeyCode::Right, _) => self.at + next,
+                    (KeyCode::Home, _) | (_, Some('a')) => 0,
+                    (KeyCode::End, _) | (_, Some('e')) => end,
+                    _ => return None,
+                };
+                return Some(false);
+            }
+        };
+        self.at = cut.start;
+        let is_changed = !cut.is_empty();
+        self.text.replace_range(cut, "");
+        Some(is_changed)
+    }
+}
+
+/// Returns the start of the last word.
+fn word_start(before: &str) -> usize {
+    let trimmed = before.trim_end();
+    let start = trimmed.rfind(char::is_whitespace);
+    start.map_or(0, |at| {
+        at + trimmed
+            .get(at..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(1, char::len_utf8)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(editor: &mut Editor, keys: &str) {
+        for key in keys.split(' ') {
+            editor.key(key.parse().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_line_is_edited() {
+        let mut editor = Editor::default();
+        editor.insert("drop wärme\u{7}");
+        keys(&mut editor, "left backspace left x End ! Home Del");
+        assert_eq!(editor.text(), "rop wäxre!");
+        keys(&mut editor, "End ctrl-w a");
+        assert_eq!((editor.text(), editor.parts()), ("rop a", ("rop a", "")));
+        keys(&mut editor, "ctrl-a right ctrl-k");
+        assert_eq!(editor.text(), "r");
+        keys(&mut editor, "backspace backspace Del ctrl-u ctrl-w left right");
+        assert_eq!(editor.text(), "");
+        assert_eq!(editor.key("F5".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn a_completion_replaces_the_end_of_what_is_typed() {
+        let mut editor = Editor::new("sv_ch and x");
+        keys(&mut editor, "Home right right right right right");
+        editor.complete(5, "sv_chat");
+        assert_eq!(editor.parts(), ("sv_chat", " and x"));
+    }
+
+    #[test]
+    fn a_line_has_a_longest_length() {
+        let mut editor = Editor::default();
+        (0..40).for_each(|_| editor.insert(&"x".repeat(1 << 10)));
+        assert_eq!(editor.text().len(), LONGEST);
+    }
+}

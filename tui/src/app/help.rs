@@ -1,0 +1,64 @@
+//! The help of a pane: its keys and all commands, made from the tables.
+
+use super::{App, Pane, command::COMMANDS, cursor::Cursor, editor::Editor};
+use crate::{
+    action::{Action, TABLE},
+    keymap::Keymap,
+};
+
+/// The help while it is open.
+#[derive(Clone, Debug, Default)]
+pub struct Help {
+    /// The words that rows must have.
+    pub search: Editor,
+    /// The selected row.
+    pub cursor: Cursor,
+}
+
+/// A row of the help.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HelpRow {
+    /// The keys; empty for a command that has none.
+    pub keys: String,
+    /// The name, with its arguments.
+    pub name: String,
+    /// The sentence.
+    pub help: &'static str,
+    /// The action that Enter runs; `None` for a command with arguments.
+    pub action: Option<Action>,
+}
+
+/// Returns the rows for a pane: its actions with their keys, then the commands with arguments.
+#[must_use]
+pub fn rows(keymap: &Keymap, pane: Pane) -> Vec<HelpRow> {
+    let actions = TABLE.iter().filter(|entry| entry.scope.has(pane)).map(|entry| {
+        let keys: Vec<String> = keymap.keys(entry.action).map(|key| key.to_string()).collect();
+        HelpRow {
+            keys: keys.join(" "),
+            name: entry.name.to_owned(),
+            help: entry.help,
+            action: Some(entry.action),
+        }
+    });
+    let commands = COMMANDS.iter().map(|(name, argument, help)| HelpRow {
+        keys: String::new(),
+        name: format!(":{name} {argument}"),
+        help,
+        action: None,
+    });
+    actions.chain(commands).collect()
+}
+
+impl Help {
+    /// Returns the rows that have all words of the search.
+    #[must_use]
+    pub fn rows(&self, app: &App) -> Vec<HelpRow> {
+        let words = self.search.text().to_lowercase();
+        let mut rows = rows(&app.keymap, app.focus);
+        rows.retain(|row| {
+            let text = format!("{} {} {}", row.keys, row.name, row.help).to_lowercase();
+            words.split_whitespace().all(|word| text.contains(word))
+        });
+        rows
+    }
+}

@@ -1,0 +1,171 @@
+//! The rows that are kept: messages, sessions, notices, gaps and lines of the program.
+//!
+//! Law: bounded by bytes. Each row has a number that never changes; the oldest rows are dropped.
+
+use std::{collections::VecDeque, ops::Range, sync::Arc};
+
+use teetap_inspect::{
+    DecodedEvent, Kind, Message, Reading,
+    lines::{About, Line},
+};
+use teetap_proxy::session::{Level, SessionId, Time, What};
+
+/// Bytes of history that are kept unless set otherwise.
+pub const HISTORY: usize = 64 << 20;
+
+/// A row of the list.
+#[derive(Clone, Debug)]
+pub enum Row {
+    /// A line of an event.
+    Line(Arc<DecodedEvent>, Line),
+    /// Events are missing here: this many.
+    Gap(u64),
+    /// A line of the program itself.
+    Log(Time, Level, Box<str>),
+}
+
+/// The rows with their numbers.
+#[derive(Debug)]
+pub struct History {
+    /// Each with the bytes that it keeps alive.
+    rows: VecDeque<(Row, usize)>,
+    /// The number of the first row.
+    first: u64,
+    bytes: usize,
+    limit: usize,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            rows: VecDeque::new(),
+            first: 0,
+            bytes: 0,
+            limit: HISTORY,
+        }
+    }
+}
+
+impl History {
+    /// Keeps this many bytes from now on.
+    pub fn limit(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+
+    /// Adds a row that keeps so many bytes alive.
+    pub fn push(&mut self, row: Row, bytes: usize) {
+        let bytes = bytes + size_of::<(Row, usize)>();
+        self.bytes += bytes;
+        self.rows.push_back((row, bytes));
+        while self.bytes > self.limit && self.rows.len() > 1 {
+            if let Some((_, bytes)) = self.rows.pop_front() {
+                self.bytes = self.bytes.saturating_sub(bytes);
+                self.first += 1;
+            }
+        }
+    }
+
+    /// Returns the row of this number, if it is kept.
+    #[must_use]
+    pub fn get(&self, number: u64) -> Option<&Row> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.rows.get(index).map(|(row, _)| row)
+    }
+
+    /// Returns the numbers of all rows.
+    #[must_use]
+    pub fn numbers(&self) -> Range<u64> {
+        self.first..self.first + self.rows.len() as u64
+    }
+
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns true if there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+impl Row {
+    /// Returns the weight of the row.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Line(_, line) => line.kind,
+            Self::Gap(_) | Self::Log(_, Level::Warning, _) => Kind::Warning,
+            Self::Log(..) => Kind::Info,
+        }
+    }
+
+    /// Returns the time; `None` for a gap.
+    #[must_use]
+    pub fn at(&self) -> Option<Time> {
+        match self {
+            Self::Line(decoded, _) => Some(decoded.event.at),
+            Self::Gap(_) => None,
+            Self::Log(at, ..) => Some(*at),
+        }
+    }
+
+    /// Returns the session, if the row belongs to one.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        match self {
+            Self::Line(decoded, _) => decoded.event.session,
+            _ => None,
+        }
+    }
+
+    /// Returns the event, if the row is a line of one.
+    #[must_use]
+    pub fn event(&self) -> Option<&Arc<DecodedEvent>> {
+        match self {
+            Self::Line(decoded, _) => Some(decoded),
+            _ => None,
+        }
+    }
+
+    /// Returns the message of the row with its datagram, connless ones included.
+    #[must_use]
+    pub fn message(&self) -> Option<(&Reading, &Message)> {
+        let Self::Line(decoded, line) = self else {
+            return None;
+        };
+        let index = match line.about {
+            About::Message { index, .. } => index,
+            About::Connless => 0,
+            _ => return None,
+        };
+        let reading = decoded.reading.as_ref()?;
+        Some((reading, reading.messages.get(index)?))
+    }
+
+    /// Returns the place of the message in its reading.
+    #[must_use]
+    pub fn index(&self) -> Option<usize> {
+        match self {
+            Self::Line(_, line) => match line.about {
+                About::Message { index, .. } => Some(index),
+                About::Connless => Some(0),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Returns an estimate of the memory of an event, in bytes: its own, and about four times as much for the fields.
+#[must_use]
+pub fn cost(decoded: &DecodedEvent) -> usize {
+    let bytes = match &decoded.event.what {
+        What::Datagram(datagram) => datagram.received().map_or(0, <[u8]>::len),
+        What::Connless(connless) => connless.bytes.len(),
+        _ => 0,
+    };
+    size_of::<DecodedEvent>() + 5 * bytes
+}

@@ -1,0 +1,398 @@
+//! The list of messages: the rows that are shown, the folded ones, the selection and the visible part.
+//!
+//! Law: rows are admitted to the list in their order, each once. The list can be made again from the history at any time.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use teetap_inspect::{DecodedEvent, EventLines, Kind, Style};
+use teetap_proxy::session::{Level, Time};
+
+use super::{
+    cursor::Moves,
+    history::{History, Row, cost},
+};
+
+/// The types of messages that are folded at the start.
+const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
+
+/// An item of the list.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// The row of this number.
+    Row(u64),
+    /// Rows of one type, folded.
+    Fold(Fold),
+}
+
+/// Messages of one type between two other rows, folded into one line.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    /// The type.
+    pub group: &'static str,
+    /// The number of the first row.
+    pub first: u64,
+    /// The number of the last row.
+    pub last: u64,
+    /// The number of messages.
+    pub count: u64,
+    /// The time of the first one.
+    pub from: Time,
+    /// The time of the last one.
+    pub to: Time,
+}
+
+impl Fold {
+    /// Returns the messages in a second; `None` for less than two or within no time.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        let time = self.to.since(self.from).as_secs_f64();
+        (self.count > 1 && time > 0.0).then(|| (self.count - 1) as f64 / time)
+    }
+}
+
+impl Item {
+    /// Returns the number of the first row, by which items are ordered.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        match self {
+            Self::Row(number) => *number,
+            Self::Fold(fold) => fold.first,
+        }
+    }
+
+    /// Returns the number of the last row.
+    #[must_use]
+    pub const fn last(&self) -> u64 {
+        match self {
+            Self::Row(number) => *number,
+            Self::Fold(fold) => fold.last,
+        }
+    }
+}
+
+/// The list of messages.
+#[derive(Debug)]
+pub struct Messages {
+    /// The rows that are kept.
+    pub history: History,
+    items: VecDeque<Item>,
+    /// The number of the next row to admit.
+    next: u64,
+    /// The folds that further rows are added to: the numbers of their first rows.
+    open: Vec<(&'static str, u64)>,
+    folded: BTreeSet<&'static str>,
+    /// The number of the selected item; `None` follows the newest.
+    selected: Option<u64>,
+    /// The first visible item.
+    top: usize,
+    /// Rows that fit on the screen when it was drawn last.
+    height: usize,
+    /// New rows wait.
+    frozen: bool,
+    /// Only rows with warnings are shown.
+    lint_only: bool,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self {
+            history: History::default(),
+            items: VecDeque::new(),
+            next: 0,
+            open: Vec::new(),
+            folded: NOISE.into(),
+            selected: None,
+            top: 0,
+            height: 0,
+            frozen: false,
+            lint_only: false,
+        }
+    }
+}
+
+/// Returns the type under which a message is folded.
+fn group(name: &'static str) -> &'static str {
+    if name.starts_with("snap") { "snap" } else { name }
+}
+
+impl Messages {
+    /// Adds the lines of an event. Returns true if there are any.
+    pub fn event(&mut self, decoded: &Arc<DecodedEvent>, style: Style) -> bool {
+        let lines = EventLines::of(decoded, style).list;
+        let any = !lines.is_empty();
+        for (index, line) in lines.into_iter().enumerate() {
+            // The first row of an event stands for its memory.
+            let shared = if index == 0 { cost(decoded) } else { 0 };
+            self.history.push(Row::Line(Arc::clone(decoded), line), shared);
+        }
+        self.admit();
+        any
+    }
+
+    /// Adds a row that says how many events were missed.
+    pub fn gap(&mut self, lost: u64) {
+        self.history.push(Row::Gap(lost), 0);
+        self.admit();
+    }
+
+    /// Adds a line of the program itself.
+    pub fn log(&mut self, at: Time, level: Level, text: &str) {
+        self.history.push(Row::Log(at, level, text.into()), text.len());
+        self.admit();
+    }
+
+    /// Makes the list again.
+    fn rebuild(&mut self) {
+        let place = self.selected;
+        self.items.clear();
+        self.open.clear();
+        let end = self.next;
+        self.next = self.history.numbers().start;
+        self.admit_until(end);
+        if let Some(number) = place {
+            // The nearest item that is left.
+            let at = self.items.partition_point(|item| item.number() <= number);
+            let at = at.saturating_sub(1);
+            self.selected = self.items.get(at).map(Item::number);
+        }
+    }
+
+    fn admit(&mut self) {
+        if !self.frozen {
+            self.admit_until(self.history.numbers().end);
+        }
+        let kept = self.history.numbers().start;
+        while self.items.front().is_some_and(|item| item.last() < kept) {
+            self.items.pop_front();
+            self.top = self.top.saturating_sub(1);
+        }
+        if self.selected.is_some_and(|number| number < kept) {
+            self.selected = self.items.front().map(Item::number);
+        }
+    }
+
+    fn admit_until(&mut self, end: u64) {
+        self.next = self.next.max(self.history.numbers().start);
+        while self.next < end {
+            let number = self.next;
+            self.next += 1;
+            let Some(row) = self.history.get(number) else {
+                continue;
+            };
+            if !self.is_wanted(row) {
+                continue;
+            }
+            match self.fold_of(row) {
+                Some((group, at)) => self.fold(group, at, number),
+                None => {
+                    self.open.clear();
+                    self.items.push_back(Item::Row(number));
+                }
+            }
+        }
+    }
+
+    fn is_wanted(&self, row: &Row) -> bool {
+        !self.lint_only || row.kind() == Kind::Warning
+    }
+
+    /// Returns the type under which a row is folded, and its time. Messages that a rule touched, and odd ones, are not.
+    fn fold_of(&self, row: &Row) -> Option<(&'static str, Time)> {
+        let (_, message) = row.message()?;
+        let group = group(message.name?);
+        let plain = row.kind() == Kind::Traffic && message.rules.is_empty() && message.done.word().is_none();
+        (plain && self.folded.contains(group)).then_some((group, row.at()?))
+    }
+
+    fn fold(&mut self, group: &'static str, at: Time, number: u64) {
+        let open = self.open.iter().find(|(open, _)| *open == group);
+        let place = open.and_then(|(_, first)| self.place(*first));
+        if let Some(Item::Fold(fold)) = place.and_then(|place| self.items.get_mut(place)) {
+            (fold.last, fold.to, fold.count) = (number, at, fold.count + 1);
+            return;
+        }
+        self.open.retain(|(open, _)| *open != group);
+        self.open.push((group, number));
+        self.items.push_back(Item::Fold(Fold {
+            group,
+            first: number,
+            last: number,
+            count: 1,
+            from: at,
+            to: at,
+        }));
+    }
+
+    fn place(&self, number: u64) -> Option<usize> {
+        self.items.binary_search_by_key(&number, Item::number).ok()
+    }
+
+    /// Returns the number of items.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Returns true if nothing is shown.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Returns true if the newest row is selected as it comes.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.selected.is_none() && !self.frozen
+    }
+
+    /// Returns true if new rows wait.
+    #[must_use]
+    pub const fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// Returns the place of the selected item; `None` when there is none.
+    #[must_use]
+    pub fn selected(&self) -> Option<usize> {
+        let last = self.items.len().checked_sub(1)?;
+        let Some(number) = self.selected else {
+            return Some(last);
+        };
+        let place = self.items.partition_point(|item| item.number() < number);
+        Some(place.min(last))
+    }
+
+    /// Returns the selected item.
+    #[must_use]
+    pub fn item(&self) -> Option<&Item> {
+        self.items.get(self.selected()?)
+    }
+
+    /// Returns the selected row; of a fold, the last one.
+    #[must_use]
+    pub fn row(&self) -> Option<&Row> {
+        self.history.get(self.item()?.last())
+    }
+
+    /// Returns the type of the selected message.
+    #[must_use]
+    pub fn group(&self) -> Option<&'static str> {
+        match self.item()? {
+            Item::Fold(fold) => Some(fold.group),
+            Item::Row(number) => {
+                let (_, message) = self.history.get(*number)?.message()?;
+                message.name.map(group)
+            }
+        }
+    }
+
+    /// Folds the messages of a type, or unfolds them. Returns true if they are folded now.
+    pub fn toggle_fold(&mut self, group: &'static str) -> bool {
+        let is_folded = !self.folded.remove(group);
+        if is_folded {
+            self.folded.insert(group);
+        }
+        self.rebuild();
+        is_folded
+    }
+
+    /// Keeps new rows back, or shows them. Returns true if they are kept back.
+    pub fn toggle_frozen(&mut self) -> bool {
+        self.frozen = !self.frozen;
+        if self.frozen {
+            self.stay();
+        }
+        self.admit();
+        self.frozen
+    }
+
+    /// Shows only rows with warnings, or all. Returns true for the former.
+    pub fn toggle_lint(&mut self) -> bool {
+        self.lint_only = !self.lint_only;
+        self.rebuild();
+        self.lint_only
+    }
+
+    /// Returns true if only rows with warnings are shown.
+    #[must_use]
+    pub const fn is_lint_only(&self) -> bool {
+        self.lint_only
+    }
+
+    /// Follows the newest row, or stays at it.
+    pub fn toggle_follow(&mut self) {
+        if self.selected.is_some() {
+            self.selected = None;
+        } else {
+            self.stay();
+        }
+    }
+
+    fn stay(&mut self) {
+        self.selected = self.item().map(Item::number);
+    }
+
+    fn select(&mut self, place: usize) {
+        self.selected = self.items.get(place).map(Item::number);
+    }
+
+    /// Moves the visible part so that the selected row is in it.
+    pub fn fit(&mut self, height: usize) {
+        self.height = height;
+        let selected = self.selected().unwrap_or(0);
+        let lowest = (selected + 1).saturating_sub(height.max(1));
+        let highest = self.items.len().saturating_sub(height);
+        self.top = self.top.clamp(lowest, selected).min(highest.max(lowest));
+    }
+
+    /// Returns the visible items with their places.
+    pub fn visible(&self) -> impl Iterator<Item = (usize, &Item)> {
+        let items = self.items.iter().enumerate();
+        items.skip(self.top).take(self.height)
+    }
+}
+
+impl Moves for Messages {
+    /// Moves the selection down; on the last row it follows the newest again.
+    fn down(&mut self, by: usize) {
+        if self.selected.is_none() {
+            return;
+        }
+        let place = self.selected().unwrap_or(0).saturating_add(by);
+        if place + 1 < self.items.len() {
+            self.select(place);
+        } else {
+            self.last();
+        }
+    }
+
+    fn up(&mut self, by: usize) {
+        if let Some(selected) = self.selected() {
+            self.select(selected.saturating_sub(by));
+        }
+    }
+
+    fn first(&mut self) {
+        self.select(0);
+    }
+
+    fn last(&mut self) {
+        self.selected = None;
+        if self.frozen {
+            self.stay();
+        }
+    }
+
+    fn page(&self) -> usize {
+        self.height.saturating_sub(1).max(1)
+    }
+
+    fn select_visible(&mut self, row: usize) {
+        if self.top + row < self.items.len() {
+            self.select(self.top + row);
+        }
+    }
+}

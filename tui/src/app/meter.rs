@@ -1,0 +1,71 @@
+//! Counts of the whole run, for the last line of the screen.
+
+use std::collections::BTreeMap;
+
+use teetap_inspect::{Reading, reading::Done};
+use teetap_proxy::session::{Action, Time};
+use teetap_wire::{Code, Severity};
+
+/// Counts of messages, and of the notes on them.
+#[derive(Clone, Debug, Default)]
+pub struct Meter {
+    /// Messages so far.
+    pub messages: u64,
+    /// Messages that rules dropped or lost.
+    pub dropped: u64,
+    /// Notes of a warning or an error, by their code.
+    pub lints: BTreeMap<&'static str, u64>,
+    /// The messages of this second and of the one before.
+    seconds: [u64; 2],
+    /// The number of this second.
+    second: u64,
+}
+
+impl Meter {
+    /// Counts the messages of an event.
+    pub fn count(&mut self, at: Time, reading: &Reading) {
+        self.tick(at);
+        let messages = reading.messages.len() as u64;
+        self.messages += messages;
+        let [now, _] = &mut self.seconds;
+        *now += messages;
+        reading.notes.iter().for_each(|note| self.lint(note.code));
+        for message in &reading.messages {
+            let is_dropped = matches!(message.done, Done::Placed(Action::Drop | Action::Lose));
+            self.dropped += u64::from(is_dropped);
+            message.notes.iter().for_each(|note| self.lint(note.code));
+        }
+    }
+
+    fn lint(&mut self, code: Code) {
+        if code.severity() >= Severity::Warning {
+            *self.lints.entry(code.name()).or_default() += 1;
+        }
+    }
+
+    /// Notes the time. Returns true if the rate may be another one.
+    pub fn tick(&mut self, now: Time) -> bool {
+        let second = now.0 / 1_000_000;
+        let [current, last] = self.seconds;
+        match second.checked_sub(self.second) {
+            None | Some(0) => return false,
+            Some(1) => self.seconds = [0, current],
+            Some(_) => self.seconds = [0, 0],
+        }
+        self.second = second;
+        [current, last] != [0, 0]
+    }
+
+    /// Returns the messages of the last whole second.
+    #[must_use]
+    pub const fn rate(&self) -> u64 {
+        let [_, last] = self.seconds;
+        last
+    }
+
+    /// Returns the notes of a warning or an error.
+    #[must_use]
+    pub fn lint_count(&self) -> u64 {
+        self.lints.values().sum()
+    }
+}

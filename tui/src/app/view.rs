@@ -1,0 +1,66 @@
+//! Views, and the panes in them.
+
+/// A part of the screen that can have the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    /// The list of messages.
+    List,
+}
+
+impl Pane {
+    /// All panes.
+    pub const ALL: &'static [Self] = &[Self::List];
+
+    /// Returns the name in titles.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::List => "messages",
+        }
+    }
+}
+
+macro_rules! views {
+    ($($(#[$meta:meta])* $variant:ident $number:literal $name:literal [$($pane:ident)+];)*) => {
+        /// A view: one thing that fills the screen.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum View {
+            $(#[doc = concat!("The view ", $name, ".")] $(#[$meta])* $variant,)*
+        }
+
+        impl View {
+            /// All views in the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Returns the number, which is the key of the view.
+            #[must_use]
+            pub const fn number(self) -> u8 {
+                match self {
+                    $(Self::$variant => $number,)*
+                }
+            }
+
+            /// Returns the name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// Returns the panes in the order in which tab goes through them.
+            #[must_use]
+            pub const fn panes(self) -> &'static [Pane] {
+                match self {
+                    $(Self::$variant => &[$(Pane::$pane),+],)*
+                }
+            }
+        }
+    };
+}
+
+// The numbers: 1 messages, 2 sessions, 3 rules, 4 ladder, 5 snapshot, 6 stats, 7 log.
+views! {
+    #[default]
+    Messages 1 "messages" [List];
+}

@@ -1,0 +1,66 @@
+//! The help, drawn over the view.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    text::{Line, Span},
+};
+
+use super::{popup, put};
+use crate::app::{App, help::Help};
+
+/// Draws the rows that have the words of the search.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) {
+    let theme = app.theme;
+    let title = format!("help: {}", app.focus.name());
+    let inner = popup(buffer, area, &title, theme.title(true));
+    let mut rows = inner.rows();
+    if let Some(row) = rows.next() {
+        let words = help.search.text();
+        let line = if words.is_empty() {
+            Line::styled(
+                " type to search, up and down to choose, Enter to run, Esc to close",
+                theme.quiet(),
+            )
+        } else {
+            Line::from(vec![
+                Span::styled(" search ", theme.quiet()),
+                Span::raw(words.to_owned()),
+            ])
+        };
+        put(buffer, row, &line);
+    }
+    let found = help.rows(app);
+    let height = usize::from(inner.height.saturating_sub(1));
+    let top = help.cursor.fit(height, found.len());
+    if found.is_empty()
+        && let Some(row) = rows.next()
+    {
+        return put(buffer, row, &Line::raw(" no key or command has these words"));
+    }
+    let keys = found
+        .iter()
+        .map(|row| row.keys.chars().count())
+        .max()
+        .unwrap_or(0);
+    let names = found
+        .iter()
+        .map(|row| row.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let selected = help.cursor.selected();
+    for ((place, row), area) in found.iter().enumerate().skip(top).zip(rows) {
+        let mut spans = vec![Span::styled(format!(" {:<keys$}  ", row.keys), theme.key())];
+        // Narrow screens have no room for the names.
+        if area.width >= 70 {
+            spans.push(Span::styled(format!("{:<names$}  ", row.name), theme.quiet()));
+        } else if row.keys.is_empty() {
+            spans = vec![Span::styled(format!(" {} ", row.name), theme.key())];
+        }
+        spans.push(Span::raw(row.help));
+        put(buffer, area, &Line::from(spans));
+        if selected == Some(place) {
+            buffer.set_style(area, theme.selected(true));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A prompt on the last line, with the words that complete it above.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::Style,
+    text::{Line, Span},
+};
+
+use super::{popup, put};
+use crate::app::{
+    App,
+    prompt::{Prompt, Purpose},
+};
+
+/// The maximum number of candidates that are shown.
+const SHOWN: usize = 8;
+
+/// Draws a prompt; returns the place of the cursor.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) -> Position {
+    let lead = match prompt.purpose {
+        Purpose::Command => ":",
+    };
+    let line = Rect {
+        y: area.bottom().saturating_sub(1),
+        height: area.height.min(1),
+        ..area
+    };
+    buffer.set_string(line.x, line.y, " ".repeat(line.width.into()), Style::reset());
+    let (before, after) = prompt.editor.parts();
+    // The line moves to the left where it is longer than the screen.
+    let room = usize::from(line.width).saturating_sub(Line::raw(lead).width() + 2);
+    let mut shown = before;
+    while Line::raw(shown).width() > room {
+        let mut chars = shown.chars();
+        chars.next();
+        shown = chars.as_str();
+    }
+    let typed = Line::from(vec![
+        Span::styled(lead, app.theme.key()),
+        Span::raw(shown.to_owned()),
+        Span::raw(after.to_owned()),
+    ]);
+    put(buffer, line, &typed);
+    above(buffer, area, line, app, prompt);
+    let column = Line::raw(format!("{lead}{shown}")).width();
+    let column = u16::try_from(column)
+        .unwrap_or(0)
+        .min(line.width.saturating_sub(1));
+    Position::new(line.x + column, line.y)
+}
+
+/// Draws the error of the line or the candidates, above it.
+fn above(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, prompt: &Prompt) {
+    let theme = app.theme;
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    if let Some((_, why)) = &app.status {
+        lines.push(Line::styled(format!(" {why}"), theme.warning()));
+    } else if let Some((_, why)) = &prompt.error {
+        lines.push(Line::styled(format!(" {why}"), theme.warning()));
+    }
+    let words = &prompt.candidates.words;
+    let chosen = prompt.chosen.unwrap_or(0);
+    let from = (chosen + 1).saturating_sub(SHOWN);
+    let width = words
+        .iter()
+        .map(|(word, _)| word.chars().count())
+        .max()
+        .unwrap_or(0);
+    for (place, (word, help)) in words.iter().enumerate().skip(from).take(SHOWN) {
+        let mut row = Line::from(vec![
+            Span::styled(format!(" {word:<width$}  "), theme.key()),
+            Span::styled(help.as_str(), theme.quiet()),
+        ]);
+        if prompt.chosen == Some(place) {
+            row = row.style(theme.selected(true));
+        }
+        lines.push(row);
+    }
+    let hidden = words.len().saturating_sub(from + SHOWN);
+    let title = match hidden {
+        0 => "tab completes".to_owned(),
+        hidden => format!("tab completes, {hidden} more"),
+    };
+    let height = u16::try_from(lines.len() + 1).unwrap_or(u16::MAX);
+    let room = line.y.saturating_sub(area.y + 1);
+    if lines.is_empty() || room < 2 {
+        return;
+    }
+    let height = height.min(room);
+    let area = Rect {
+        y: line.y - height,
+        height,
+        ..area
+    };
+    let title = if words.is_empty() { "" } else { title.as_str() };
+    let inner = popup(buffer, area, title, theme.quiet());
+    for (line, row) in lines.iter().zip(inner.rows()) {
+        put(buffer, row, line);
+        if line.style == theme.selected(true) {
+            buffer.set_style(row, line.style);
+        }
+    }
+}

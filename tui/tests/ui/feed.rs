@@ -1,0 +1,80 @@
+//! A recorded session on a screen in memory, for the tests of all views.
+
+use std::{fs::File, io::BufReader, sync::Arc};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{Terminal, backend::TestBackend};
+use teetap_capture::{Item, Playback};
+use teetap_inspect::{DecodedEvent, Decoder, Style};
+use teetap_tui::{App, Title, keymap::Key, update, view};
+use teetap_wire::def::Registry;
+
+/// The sizes at which every view is drawn.
+pub(crate) const SIZES: [(u16, u16); 5] = [(20, 5), (60, 16), (80, 24), (120, 40), (200, 60)];
+
+pub(crate) fn title() -> Title {
+    Title {
+        target: "example.org".to_owned(),
+        connect: "127.0.0.1:8303".to_owned(),
+        filter: None,
+        recording: true,
+        seed: 42,
+    }
+}
+
+/// The decoded events of a recording in `tests/captures`.
+pub(crate) fn events(name: &str) -> Vec<Arc<DecodedEvent>> {
+    let path = format!("{}/../tests/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
+    let file = BufReader::new(File::open(path).unwrap());
+    let mut playback = Playback::pcap(file).unwrap();
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut events = Vec::new();
+    while let Some(item) = playback.read().unwrap() {
+        if let Item::Event(event) = item {
+            events.push(Arc::new(decoder.decode(event)));
+        }
+    }
+    events
+}
+
+/// A screen with a recorded session of 0.7.
+pub(crate) fn recorded() -> App {
+    of("tw07-session")
+}
+
+/// A screen with a recording.
+pub(crate) fn of(name: &str) -> App {
+    let mut app = App::new(title(), Style::default());
+    for decoded in events(name) {
+        app.push(&decoded);
+        app.tick(decoded.event.at);
+    }
+    app
+}
+
+/// Returns the screen as text.
+pub(crate) fn draw(app: &mut App, (width, height): (u16, u16)) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| view::draw(frame, app)).unwrap();
+    terminal.backend().to_string()
+}
+
+/// Presses keys by their names, separated by spaces.
+pub(crate) fn press(app: &mut App, keys: &str) {
+    for name in keys.split_whitespace() {
+        let key: Key = name.parse().unwrap();
+        let modifiers = if key.control().is_some() {
+            KeyModifiers::CONTROL
+        } else {
+            KeyModifiers::NONE
+        };
+        update::key(app, &KeyEvent::new(key.code(), modifiers));
+    }
+}
+
+/// Types text.
+pub(crate) fn type_text(app: &mut App, text: &str) {
+    for char in text.chars() {
+        update::key(app, &KeyEvent::new(KeyCode::Char(char), KeyModifiers::NONE));
+    }
+}

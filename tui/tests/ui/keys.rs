@@ -1,0 +1,227 @@
+//! Keys, help and prompts, and everything at any size.
+
+use std::sync::Arc;
+
+use crate::feed::{SIZES, draw, events, press, recorded, title, type_text};
+use proptest::prelude::*;
+use teetap_inspect::{DecodedEvent, Style};
+use teetap_proxy::session::{Level, Time};
+use teetap_tui::{
+    App,
+    action::TABLE,
+    app::{Overlay, Pane, View, help},
+    keymap::Keymap,
+};
+
+#[test]
+fn every_key_has_a_row_of_help_and_every_row_a_key() {
+    let keymap = Keymap::default();
+    for pane in Pane::ALL {
+        let rows = help::rows(&keymap, *pane);
+        for (key, action) in keymap.all() {
+            if keymap.action(*key, *pane) == Some(*action) {
+                let row = rows.iter().find(|row| row.action == Some(*action)).unwrap();
+                assert!(row.keys.split(' ').any(|name| name == key.to_string()), "{row:?}");
+            }
+        }
+        for row in rows.iter().filter(|row| row.action.is_some()) {
+            for key in row.keys.split(' ') {
+                assert_eq!(keymap.action(key.parse().unwrap(), *pane), row.action, "{row:?}");
+            }
+        }
+    }
+    assert!(TABLE.iter().all(|entry| !entry.keys.is_empty()));
+}
+
+#[test]
+fn a_view_is_shown_by_its_number_and_by_its_name() {
+    for view in View::ALL {
+        let mut app = recorded();
+        press(&mut app, &view.number().to_string());
+        assert_eq!(app.view, *view);
+        app.view = View::Messages;
+        press(&mut app, ":");
+        type_text(&mut app, &format!("view {}", view.name()));
+        press(&mut app, "enter");
+        assert_eq!(app.view, *view);
+    }
+}
+
+#[test]
+fn the_help_of_the_list_at_each_size() {
+    for (width, height) in SIZES {
+        let mut app = recorded();
+        press(&mut app, "g ?");
+        insta::assert_snapshot!(format!("help-{width}x{height}"), draw(&mut app, (width, height)));
+    }
+}
+
+#[test]
+fn the_help_is_searched_and_runs_what_is_chosen() {
+    let mut app = recorded();
+    press(&mut app, "?");
+    type_text(&mut app, "first row");
+    let screen = draw(&mut app, (80, 24));
+    assert!(screen.contains("Move to the first row") && !screen.contains("Move to the last row"));
+    press(&mut app, "enter");
+    assert!(app.overlay.is_none());
+    assert_eq!(app.messages.selected(), Some(0));
+
+    press(&mut app, "?");
+    type_text(&mut app, "no such words");
+    assert!(draw(&mut app, (80, 24)).contains("no key or command has these words"));
+    press(&mut app, "esc ?");
+    type_text(&mut app, ":theme");
+    press(&mut app, "enter");
+    type_text(&mut app, "light");
+    press(&mut app, "enter");
+    assert_eq!(app.theme.name(), "light");
+}
+
+#[test]
+fn a_command_is_completed_and_a_wrong_one_can_be_corrected() {
+    let mut app = recorded();
+    press(&mut app, ":");
+    type_text(&mut app, "the");
+    insta::assert_snapshot!("command", draw(&mut app, (80, 24)));
+    press(&mut app, "tab");
+    type_text(&mut app, " lihgt");
+    press(&mut app, "enter");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("unknown theme 'lihgt'; did you mean light?"),
+        "{screen}"
+    );
+    press(&mut app, "ctrl-w");
+    type_text(&mut app, "mono");
+    press(&mut app, "enter");
+    assert!(app.overlay.is_none() && app.theme.name() == "mono");
+    press(&mut app, ": up");
+    assert!(draw(&mut app, (80, 24)).contains(":theme mono"));
+    press(&mut app, "ctrl-u");
+    type_text(&mut app, "bind x quit");
+    press(&mut app, "enter x");
+    assert!(app.leaving);
+}
+
+#[test]
+fn a_key_that_does_nothing_reports_it_and_q_leaves() {
+    let mut app = recorded();
+    press(&mut app, "F9");
+    assert!(draw(&mut app, (80, 24)).contains("F9 does nothing here; ? lists the keys"));
+    press(&mut app, ": ctrl-c");
+    assert!(app.leaving);
+    let mut app = recorded();
+    press(&mut app, "q");
+    assert!(app.leaving);
+}
+
+#[test]
+fn ascii_has_no_other_characters() {
+    for size in SIZES {
+        for keys in ["g", "?", ":"] {
+            let mut app = recorded();
+            app.ascii = true;
+            press(&mut app, keys);
+            let screen = draw(&mut app, size);
+            assert!(screen.is_ascii(), "{screen}");
+        }
+    }
+}
+
+fn any_key() -> impl Strategy<Value = String> {
+    let bound: Vec<String> = Keymap::default()
+        .all()
+        .iter()
+        .map(|(key, _)| key.to_string())
+        // They end the run, or stop the process.
+        .filter(|key| key != "ctrl-c" && key != "ctrl-z")
+        .collect();
+    let typed = [
+        "enter",
+        "tab",
+        "left",
+        "right",
+        "backspace",
+        "Del",
+        "a",
+        "=",
+        "\"",
+        "1",
+        "名",
+        "ctrl-w",
+    ];
+    let typed: Vec<String> = typed.iter().map(|key| (*key).to_owned()).collect();
+    prop_oneof![3 => prop::sample::select(bound), 1 => prop::sample::select(typed)]
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(String),
+    Events(usize),
+    Gap,
+    Log(String),
+    Draw(u16, u16),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => any_key().prop_map(Step::Key),
+        2 => (0usize..200).prop_map(Step::Events),
+        1 => Just(Step::Gap),
+        1 => any::<String>().prop_map(Step::Log),
+        3 => (1u16..130, 1u16..40).prop_map(|(width, height)| Step::Draw(width, height)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Any keys at any size over a feed: nothing panics, and nothing unsafe is drawn.
+    #[test]
+    fn any_keys_at_any_size(steps in prop::collection::vec(any_step(), 1..60), small in any::<bool>()) {
+        thread_local! {
+            static FEED: Vec<Arc<DecodedEvent>> = events("rich-tw07");
+        }
+        FEED.with(|feed| {
+            let mut app = App::new(title(), Style::default());
+            if small {
+                app.messages.history.limit(20 << 10);
+            }
+            let mut rest = feed.iter();
+            for step in &steps {
+                match step {
+                    Step::Key(key) => press(&mut app, key),
+                    Step::Events(count) => rest.by_ref().take(*count).for_each(|event| app.push(event)),
+                    Step::Gap => app.gap(1),
+                    Step::Log(text) => app.log(Time(1), Level::Info, text),
+                    Step::Draw(width, height) => {
+                        let screen = draw(&mut app, (*width, *height));
+                        let safe = |char: char| !char.is_control() && !('\u{202a}'..='\u{202e}').contains(&char);
+                        prop_assert!(screen.lines().all(|line| line.chars().all(safe)));
+                    }
+                }
+                if let Some(Overlay::Prompt(prompt)) = &app.overlay {
+                    prop_assert!(prompt.editor.text().len() < 1 << 16);
+                }
+            }
+            Ok(())
+        })?;
+    }
+}
+
+#[test]
+fn the_page_of_the_screen_lists_every_key() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/src/screen.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for entry in TABLE {
+        for key in entry.keys {
+            let name = match *key {
+                "esc" => "Esc",
+                "up" | "down" => continue,
+                key => key,
+            };
+            assert!(page.contains(&format!("`{name}`")), "{key} of {}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The message list over a recorded session.
+
+use crate::feed::{SIZES, draw, press, recorded, title};
+use teetap_inspect::Style;
+use teetap_proxy::session::{Level, Time};
+use teetap_tui::{App, app::cursor::Moves as _};
+
+/// A screen on which no message is folded.
+fn unfolded() -> App {
+    let mut app = recorded();
+    for group in ["input", "input_timing", "snap", "keepalive"] {
+        assert!(!app.messages.toggle_fold(group));
+    }
+    app
+}
+
+#[test]
+fn the_first_screen_of_a_recording_at_each_size() {
+    for (width, height) in SIZES {
+        let mut app = unfolded();
+        press(&mut app, "g");
+        insta::assert_snapshot!(format!("list-{width}x{height}"), draw(&mut app, (width, height)));
+    }
+}
+
+#[test]
+fn noise_is_folded_until_z_unfolds_it() {
+    let mut app = recorded();
+    insta::assert_snapshot!("folded", draw(&mut app, (80, 24)));
+    let (folded, all) = (app.messages.len(), unfolded().messages.len());
+    assert!(folded * 2 < all, "{folded} of {all}");
+    app.messages.last();
+    press(&mut app, "k k");
+    let group = app.messages.group().unwrap();
+    press(&mut app, "z");
+    assert_eq!(group, "input");
+    assert!(app.messages.len() > folded);
+    press(&mut app, "z");
+    assert_eq!(app.messages.len(), folded);
+}
+
+#[test]
+fn a_list_without_traffic_names_the_command_to_connect() {
+    let mut app = App::new(title(), Style::default());
+    app.log(Time(3_000), Level::Info, "the server answers 0.7");
+    insta::assert_snapshot!("empty", draw(&mut app, (80, 8)));
+}
+
+#[test]
+fn the_newest_row_is_followed_until_another_one_is_selected() {
+    let mut app = unfolded();
+    let rows = app.messages.len();
+    assert!(rows > 100 && app.messages.follows());
+    draw(&mut app, (80, 24));
+    let places = |app: &App| app.messages.visible().map(|(place, _)| place).collect::<Vec<_>>();
+    assert_eq!(places(&app), (rows - 22..rows).collect::<Vec<_>>());
+
+    press(&mut app, "k");
+    app.log(Time(1), Level::Warning, "one more row");
+    draw(&mut app, (80, 24));
+    assert_eq!(app.messages.selected(), Some(rows - 2));
+    assert_eq!(
+        places(&app).last(),
+        Some(&(rows - 1)),
+        "the rows stay where they were"
+    );
+
+    press(&mut app, "g");
+    draw(&mut app, (80, 24));
+    assert_eq!(places(&app), (0..22).collect::<Vec<_>>());
+    press(&mut app, "PgDn");
+    assert_eq!(app.messages.selected(), Some(21));
+    press(&mut app, "G");
+    assert!(app.messages.follows());
+    press(&mut app, "F");
+    assert!(!app.messages.follows());
+    press(&mut app, "esc");
+    assert!(app.messages.follows());
+}
+
+#[test]
+fn a_frozen_list_stays_while_traffic_goes_on() {
+    let mut app = unfolded();
+    press(&mut app, "space");
+    let before = draw(&mut app, (80, 24));
+    let rows = app.messages.len();
+    app.gap(3);
+    let after = draw(&mut app, (80, 24));
+    assert_eq!((before, app.messages.len()), (after, rows));
+    press(&mut app, "space G");
+    assert_eq!(app.messages.len(), rows + 1);
+}
+
+#[test]
+fn only_rows_with_warnings_are_shown_with_their_counts() {
+    let mut app = recorded();
+    app.gap(5);
+    press(&mut app, "L");
+    let screen = draw(&mut app, (80, 10));
+    assert!(screen.contains("5 events missed"), "{screen}");
+    assert_eq!(
+        app.messages.len() as u64,
+        1 + app.meter.lint_count(),
+        "{:?}",
+        app.meter
+    );
+    press(&mut app, "L");
+    assert!(app.messages.len() > 20);
+}
+
+#[test]
+fn a_gap_and_a_log_line_are_rows() {
+    let mut app = App::new(title(), Style::default());
+    app.gap(17);
+    app.log(Time(2_500_000), Level::Warning, "port 8303 is taken");
+    let screen = draw(&mut app, (80, 6));
+    assert!(screen.contains("17 events missed"), "{screen}");
+    assert!(
+        screen.contains("2.500 -   teetap: port 8303 is taken"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn the_history_is_bounded() {
+    let mut app = App::new(title(), Style::default());
+    let text = "x".repeat(1 << 20);
+    for _ in 0..200 {
+        app.log(Time(0), Level::Info, &text);
+    }
+    let kept = app.messages.history.len();
+    assert!((50..=64).contains(&kept) && app.messages.len() == kept, "{kept}");
+    draw(&mut app, (80, 24));
+    press(&mut app, "g");
+    assert_eq!(app.messages.selected(), Some(0));
+    app.log(Time(0), Level::Info, &text);
+    assert_eq!(app.messages.selected(), Some(0));
+}
