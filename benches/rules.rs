@@ -5,9 +5,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use teetap_rules::{Form, Message, Opening, PacketFacts, Program, Shared};
+use teetap_rules::{Message, Opening, Program, Shared};
 use teetap_wire::def::{Datum, Registry};
-use teetap_wire::{Dir, Proto, Seq, identify};
+use teetap_wire::{Dir, Proto};
 
 /// Conditions that name other messages than those that are sent, as most rules do.
 const RARE: [&str; 5] = [
@@ -42,25 +42,7 @@ fn measure(c: &mut Criterion, name: &str, source: &str) {
     let def = registry.named(Proto::V7, None, "input").next().expect("input");
     let mut data = Vec::new();
     def.encode(&Datum::Group(Vec::new()), &mut data).expect("fields");
-    let message = Message {
-        session: 1,
-        dir: Dir::C2s,
-        proto: Proto::V7,
-        form: Form::Chunk,
-        vital: false,
-        seq: None,
-        resend: false,
-        id: identify(&data).map(|(id, _)| id),
-        data: &data,
-        packet: PacketFacts {
-            size: 60,
-            ack: Seq::ZERO,
-            chunks: 1,
-            compressed: false,
-            notes: &[],
-        },
-        at: 1_000_000,
-    };
+    let message = Message::alone((1, Dir::C2s, Proto::V7), None, &data, 1_000_000);
     c.bench_function(name, |b| {
         b.iter(|| black_box(state.decide(black_box(&message), &mut shared)));
     });

@@ -41,6 +41,26 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
+    /// Returns a message that is the only chunk of a datagram; `seq` is `None` if it is not vital.
+    #[must_use]
+    pub fn alone(
+        (session, dir, proto): (u32, Dir, Proto),
+        seq: Option<Seq>,
+        data: &'a [u8],
+        at: u64,
+    ) -> Self {
+        let packet = PacketFacts {
+            chunks: 1,
+            ..PacketFacts::without_chunks(data.len(), Seq::ZERO)
+        };
+        Self {
+            vital: seq.is_some(),
+            seq,
+            id: identify(data).map(|(id, _)| id),
+            ..Self::unnumbered((session, dir, proto), Form::Chunk, data, packet, at)
+        }
+    }
+
     /// Creates the message of a chunk, of this session, direction and protocol.
     #[must_use]
     pub fn of_chunk(

@@ -138,14 +138,14 @@ impl Table {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 mod tests {
+    use teetap_wire::Seq;
     use teetap_wire::def::{Datum, Registry};
-    use teetap_wire::{Seq, identify};
 
     use super::*;
     use crate::dice::{Dice, Key as DiceKey};
     use crate::program::compile::compile;
     use crate::program::{Logic as _, Opening, Shared};
-    use crate::verdict::{Form, Message, PacketFacts};
+    use crate::verdict::Message;
 
     /// Conditions with memory of all kinds.
     const RULES: &str = "\
@@ -216,25 +216,8 @@ mod tests {
                     dir = dir.reverse();
                 }
             }
-            let message = Message {
-                session: 1,
-                dir,
-                proto: Proto::Ddnet,
-                form: Form::Chunk,
-                vital: vital == 0,
-                seq: (vital == 0).then_some(Seq::new(7)),
-                resend: false,
-                id: identify(&data).map(|(id, _)| id),
-                data: &data,
-                packet: PacketFacts {
-                    size: 60,
-                    ack: Seq::ZERO,
-                    chunks: 1,
-                    compressed: false,
-                    notes: &[],
-                },
-                at: ordinal * 150_000,
-            };
+            let seq = (vital == 0).then_some(Seq::new(7));
+            let message = Message::alone((1, dir, Proto::Ddnet), seq, &data, ordinal * 150_000);
             let [one, all] = states.each_mut().map(|(state, shared)| {
                 let verdict = state.decide(&message, shared);
                 (verdict, state.effects(), state.open_lines())

@@ -1,10 +1,8 @@
 //! A session for programs: its messages, and what a program decides about them.
 
-use teetap_rules::{
-    Decide, Diagnostic, Effect, Form, Message, Opening, PacketFacts, Program, Shared, Style, Verdict,
-};
+use teetap_rules::{Decide, Diagnostic, Effect, Message, Opening, Program, Shared, Style, Verdict};
 use teetap_wire::def::{Datum, Registry};
-use teetap_wire::{Dir, Proto, Seq, identify};
+use teetap_wire::{Dir, Proto, Seq};
 
 pub(crate) const OPENING: Opening = Opening {
     seed: 1,
@@ -53,25 +51,7 @@ pub(crate) fn decide(state: &mut dyn Decide, message: &(Dir, Vec<u8>), at: u64) 
 }
 
 pub(crate) fn first_copy<'a>((dir, data): &'a (Dir, Vec<u8>), at: u64) -> Message<'a> {
-    Message {
-        session: OPENING.session,
-        dir: *dir,
-        proto: Proto::Ddnet,
-        form: Form::Chunk,
-        vital: true,
-        seq: Some(Seq::new(7)),
-        resend: false,
-        id: identify(data).map(|(id, _)| id),
-        data,
-        packet: PacketFacts {
-            size: 60,
-            ack: Seq::ZERO,
-            chunks: 1,
-            compressed: false,
-            notes: &[],
-        },
-        at,
-    }
+    Message::alone((OPENING.session, *dir, Proto::Ddnet), Some(Seq::new(7)), data, at)
 }
 
 /// The verdict on one message of a new session.

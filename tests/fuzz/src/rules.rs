@@ -1,13 +1,11 @@
 //! Any text as rules, and what they do with a few messages.
 
 use teetap_rules::{
-    Diagnostic, Message, Opening, PacketFacts, Program, Shared, Style, explain::explain, syntax,
-    syntax::parse_statements,
+    Diagnostic, Message, Opening, Program, Shared, Style, explain::explain, syntax, syntax::parse_statements,
 };
 use teetap_wire::{
     Dir, Proto, Seq,
     def::{Datum, Registry},
-    identify,
 };
 
 /// The greatest length of a message that a rule may write, in bytes: far more than a datagram takes.
@@ -136,23 +134,5 @@ fn messages() -> impl Iterator<Item = (Proto, Dir, Vec<u8>)> {
 }
 
 fn message(at: u64, proto: Proto, dir: Dir, data: &[u8]) -> Message<'_> {
-    Message {
-        session: 1,
-        dir,
-        proto,
-        form: teetap_rules::Form::Chunk,
-        vital: true,
-        seq: Some(Seq::ZERO.next()),
-        resend: false,
-        id: identify(data).map(|(id, _)| id),
-        data,
-        packet: PacketFacts {
-            size: data.len(),
-            ack: Seq::ZERO,
-            chunks: 1,
-            compressed: false,
-            notes: &[],
-        },
-        at,
-    }
+    Message::alone((1, dir, proto), Some(Seq::ZERO.next()), data, at)
 }
