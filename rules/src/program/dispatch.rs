@@ -68,7 +68,10 @@ impl Dispatch {
         let tables = self.tables.get_mut(proto as usize);
         let table = tables.and_then(|tables| tables.get_mut(dir as usize))?;
         let table = table.get_or_insert_with(|| Table::new(rules, proto, dir));
-        table.list(proto, subject).cloned()
+        table
+            .list(proto, subject)
+            .filter(|list| !list.is_empty())
+            .cloned()
     }
 }
 

@@ -220,17 +220,16 @@ impl State {
 
     /// Observes a message and tries the rules; without `acts` only those that change nothing.
     fn on_message(&mut self, message: &Message<'_>, shared: &mut Shared, acts: bool) -> Verdict {
-        let rules = Arc::clone(&self.rules);
-        let view = view(message, rules.registry);
+        let view = view(message, self.rules.registry);
         self.proto = Some(message.proto);
         self.fail_late(message.at);
         let place = (message.proto, message.dir);
-        let visited = shared.dispatch.visited(&rules, place, &view.subject());
-        let is_seen = visited.as_ref().is_some_and(|visited| !visited.is_empty());
-        if !is_seen && !rules.measures && rules.needs == Needs::NOTHING {
+        let visited = shared.dispatch.visited(&self.rules, place, &view.subject());
+        if visited.is_none() && !self.rules.measures && self.rules.needs == Needs::NOTHING {
             self.enter(&view, message);
             return Verdict::PASS;
         }
+        let rules = Arc::clone(&self.rules);
         let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
         self.context.observe(&view, &fields, rules.needs, &rules.stores);
         let facts = self.context.facts(&view, &fields, &self.item);
