@@ -1,8 +1,8 @@
 //! Link lines as clauses.
 
-use crate::impair::{Dirs, Jitter, Line, Loss, Reorder, Shape, Share};
+use crate::impair::{Dirs, Jitter, Line, Loss, Reorder, Shape, Share, percent};
 
-use super::{condition, ordinal, percent, shown};
+use super::{condition, ordinal, shown};
 
 /// Returns a link line as a clause.
 pub(super) fn line(line: &Line) -> String {
@@ -74,7 +74,7 @@ pub(super) fn line(line: &Line) -> String {
 }
 
 fn of(share: Share) -> String {
-    percent(share.millionths())
+    format!("{} %", percent(share.millionths()))
 }
 
 fn spread(Jitter { spread, shape }: Jitter) -> String {

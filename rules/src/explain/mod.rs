@@ -15,6 +15,7 @@ mod link;
 
 use std::time::Duration;
 
+use crate::impair::percent;
 use crate::syntax::{Every, Max, Modifiers, Rule, Scope, Statement};
 
 /// Returns a statement as an English sentence.
@@ -61,7 +62,7 @@ fn explain_rule(rule: &Rule) -> String {
 fn limits(modifiers: &Modifiers, has_condition: bool) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(chance) = modifiers.chance {
-        parts.push(format!("with a chance of {}", percent(chance)));
+        parts.push(format!("with a chance of {} %", percent(chance)));
     }
     match modifiers.every {
         Some(Every::Matches(count)) => parts.push(format!("only for every {} match", ordinal(count))),
@@ -107,12 +108,6 @@ fn shown(time: Duration) -> String {
         micros if micros.is_multiple_of(1000) => format!("{} ms", micros / 1000),
         micros => format!("{micros} us"),
     }
-}
-
-/// Returns millionths as percent.
-fn percent(millionths: u32) -> String {
-    let digits = format!("{}.{:04}", millionths / 10_000, millionths % 10_000);
-    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Returns a number with its noun; only `one` for 1.

@@ -175,13 +175,14 @@ impl Share {
 /// Prints it as it is read.
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, part) = (self.0 / 10_000, self.0 % 10_000);
-        if part == 0 {
-            return write!(f, "{whole}%");
-        }
-        let digits = format!("{part:04}");
-        write!(f, "{whole}.{}%", digits.trim_end_matches('0'))
+        write!(f, "{}%", percent(self.0))
     }
+}
+
+/// Returns millionths as percent.
+pub(crate) fn percent(millionths: u32) -> String {
+    let digits = format!("{}.{:04}", millionths / 10_000, millionths % 10_000);
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Prints it in a canonical form.

@@ -31,6 +31,7 @@ pub use channel::{Channel, Copy, Fate, Lost, Sent};
 pub(crate) use impact::LineFaults;
 pub use impact::Passed;
 pub use impact::{Impact, Tally};
+pub(crate) use line::percent;
 pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Share};
 pub use set::LineSet;
 pub use shape::Shape;

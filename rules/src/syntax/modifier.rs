@@ -15,6 +15,7 @@ use super::lex::{Input, Parsed, blank, cut, here, keyword, word};
 use super::number::{Number, Quantity};
 use super::parse::expression;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::impair::percent;
 use crate::span::Span;
 
 /// The maximum number of actions that `max` counts in its time.
@@ -258,11 +259,4 @@ impl fmt::Display for Modifiers {
             None => Ok(()),
         }
     }
-}
-
-/// Returns millionths as percent.
-fn percent(millionths: u32) -> String {
-    let (whole, parts) = (millionths / 10_000, millionths % 10_000);
-    let text = format!("{whole}.{parts:04}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
