@@ -188,6 +188,10 @@ fn accuracy(run: &Run, report: &mut Report) -> Result<()> {
         let rule = format!("delay {}ms when not vital", DELAY.as_millis());
         let mut plain = latencies(&mut start(run, &plan, &[])?, time)?;
         let base = percentile(&mut plain, 0.5);
+        // The part that is the machine's.
+        let mut spread: Vec<f64> = plain.iter().map(|delay| (delay - base).abs()).collect();
+        let (median, most) = (percentile(&mut spread, 0.5), percentile(&mut spread, 0.99));
+        report.line(&format!("| {name}, no delay | {median:.3} | {most:.3} | - |"));
         for (what, text) in [("link line", link), ("rule", rule)] {
             let mut bench = start(run, &plan, &[text]).with_context(|| format!("a delay by a {what}"))?;
             let wanted = DELAY.as_secs_f64() * 1000.0 + base;
