@@ -5,7 +5,7 @@
 use std::fmt;
 
 use teetap_inspect::EndingBy;
-use teetap_proxy::io::{StartError, input_log::LogError, journal::TargetError};
+use teetap_proxy::io::{LogError, StartError};
 use teetap_rules::End;
 
 /// The end of a run.
@@ -107,9 +107,7 @@ impl Failure {
     /// The proxy did not start.
     pub(crate) fn start(error: StartError) -> Self {
         match error {
-            StartError::InputLog(LogError::Exists(_)) | StartError::Journal(TargetError::Exists(_)) => {
-                Self::usage(error)
-            }
+            StartError::Log(LogError::Exists { .. }) => Self::usage(error),
             _ => Self::network(error),
         }
     }

@@ -13,7 +13,7 @@ use std::{
 
 use teetap_inspect::{DecodedEvent, Ending, EndingBy};
 use teetap_proxy::{
-    io::{Clock, KernelDrops, Request, Running, Watcher, input_log::Faults, journal, probe::Finding},
+    io::{Clock, Faults, KernelDrops, Request, Running, Watcher, probe::Finding},
     session::{Level, Time},
 };
 
@@ -96,8 +96,7 @@ impl Live {
             .as_mut()
             .map(|child| child.stop(is_interrupted))
             .transpose()?;
-        let input_log = self.proxy.input_log();
-        let journal = self.proxy.journal();
+        let logs = self.proxy.log_faults();
         // While the sockets are open.
         self.look_for_drops();
         let ended = self.proxy.join().ok();
@@ -107,8 +106,7 @@ impl Live {
         while let Some(seen) = self.watcher.poll() {
             self.output.seen(&seen, self.clock.now());
         }
-        warn_of(&mut self.output, self.clock, input_log);
-        warn_of_journal(&mut self.output, self.clock, journal);
+        warn_of(&mut self.output, self.clock, &logs);
         check_log(self.log.as_mut(), &mut self.output, self.clock);
         (ended_by, exit) = with_last_messages(ended_by, exit, &self.output);
         let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
@@ -156,6 +154,7 @@ impl Live {
     /// Runs until something ends the run. Returns the cause, and the exit that it leads to.
     fn watch(&mut self) -> anyhow::Result<(EndedBy, Exit)> {
         let mut ticks = 0;
+        let logs = self.proxy.log_faults();
         loop {
             match self.wake.recv_timeout(TICK) {
                 Ok(Wake::Signal(number)) => return Ok(by_signal(number)),
@@ -173,8 +172,7 @@ impl Live {
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
             }
             self.print_events();
-            warn_of(&mut self.output, self.clock, self.proxy.input_log());
-            warn_of_journal(&mut self.output, self.clock, self.proxy.journal());
+            warn_of(&mut self.output, self.clock, &logs);
             self.output.check_recording(self.clock.now());
             check_log(self.log.as_mut(), &mut self.output, self.clock);
             ticks = (ticks + 1) % DROPS_EVERY;
@@ -285,19 +283,10 @@ const fn by_signal(number: u8) -> (EndedBy, Exit) {
     (EndedBy::Signal(number), Exit::Signal(number))
 }
 
-/// Warns once that the input log has ended before the run.
-fn warn_of(output: &mut Output, clock: Clock, input_log: Option<Faults>) {
-    if let Some(news) = input_log.and_then(|log| log.news()) {
-        let text = format!("the input log ends before the run: {news}");
-        output.log(clock.now(), Level::Warning, &text);
-    }
-}
-
-/// Warns once that the journal has ended before the run.
-fn warn_of_journal(output: &mut Output, clock: Clock, journal: Option<journal::Faults>) {
-    if let Some(news) = journal.and_then(|journal| journal.news()) {
-        let text = format!("the journal ends before the run: {news}");
-        output.log(clock.now(), Level::Warning, &text);
+/// Warns once of each log that has ended before the run.
+fn warn_of(output: &mut Output, clock: Clock, logs: &[Faults]) {
+    for news in logs.iter().filter_map(Faults::news) {
+        output.log(clock.now(), Level::Warning, &news);
     }
 }
 

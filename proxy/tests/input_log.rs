@@ -23,7 +23,7 @@ use teetap_kit::{
     world::{Middle, Witness, World, client_addr, route},
 };
 use teetap_proxy::{
-    io::input_log::{self, Header, InputLog, Recorder, Texts},
+    io::input_log::{self, Header, Recorder, Texts},
     session::{Config, Events, Hub, Input, Output, Time},
 };
 use teetap_rules::Program;
@@ -56,13 +56,9 @@ fn lossy(variant: Variant, seed: u64, path: &Path) {
         events: Events::All,
         registry: Registry::builtin(),
     };
-    let log = InputLog {
-        path: path.to_owned(),
-        version: "of this test",
-    };
     let addrs = [route().server, route().listen];
-    let header = Header::new(log.version, &config, addrs, UNIX_EPOCH);
-    let (recorder, writing) = input_log::start(&log, &header).unwrap();
+    let header = Header::new("of this test", &config, addrs, UNIX_EPOCH);
+    let (recorder, writing) = input_log::start(path, &header).unwrap();
     let conditions = Conditions::bad(0.05);
     let policy = Policy {
         options: Options::endless(),

@@ -11,8 +11,8 @@ use std::{
 use teetap_inspect::{DecodedEvent, Decoder, Style, Subscribers, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
     io::{
-        Bus, Clock, DEFAULT_PORT, KernelDrops, Proxy, Running, Settings, Target, entropy,
-        input_log::InputLog, journal, probe::probe, raise_file_limit,
+        Bus, Clock, DEFAULT_PORT, KernelDrops, LogFile, Proxy, Running, Settings, Target, entropy,
+        probe::probe, raise_file_limit,
     },
     session::{Config, Events, Level, Time},
 };
@@ -141,8 +141,8 @@ pub(super) struct Setup {
     start_line: Vec<u8>,
     /// When the run ends at the latest, and how.
     pub(super) timeout: Option<(Time, Exit)>,
-    input_log: Option<InputLog>,
-    journal: Option<journal::Target>,
+    input_log: Option<LogFile>,
+    journal: Option<LogFile>,
     /// The file to record to; taken when the run starts.
     recording: Option<Prepared>,
     /// Taken by the run.
@@ -179,13 +179,11 @@ impl Setup {
             .or(repeated)
             .or(program.as_ref().and_then(|program| program.seed()));
         let seed = seed.unwrap_or_else(|| u32::from_be_bytes(drawn).into());
-        let journal = options.journal.clone().map(|path| journal::Target {
-            path,
-            version: env!("CARGO_PKG_VERSION"),
-        });
-        let input_log = options.input_log.clone().map(|path| InputLog {
-            path,
-            version: env!("CARGO_PKG_VERSION"),
+        let [input_log, journal] = [&options.input_log, &options.journal].map(|path| {
+            path.clone().map(|path| LogFile {
+                path,
+                version: env!("CARGO_PKG_VERSION"),
+            })
         });
         let clock = Clock::start();
         let verdicts = options.junit.as_deref().map(|path| {

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 use teetap_kit::binary::{objects, place, refused, run};
 use teetap_proxy::{
-    io::input_log::{self, Definitions, InputLog, Reader},
+    io::input_log::{self, Definitions, Reader},
     session::{Hub, Input, Time},
 };
 use teetap_rules::Program;
@@ -152,12 +152,8 @@ fn log_with_rules(source: &str, definitions: Option<&str>, path: &Path) {
         file: "own.tw".into(),
         text: text.into(),
     }));
-    let wanted = InputLog {
-        path: path.to_owned(),
-        version: env!("CARGO_PKG_VERSION"),
-    };
     let mut hub = Hub::new(header.config(registry).unwrap(), header.route());
-    let (mut recorder, writing) = input_log::start(&wanted, &header).unwrap();
+    let (mut recorder, writing) = input_log::start(path, &header).unwrap();
     let mut step = |at, input: Input<'_>| {
         recorder.begin(at, &input);
         hub.handle(at, input);

@@ -5,7 +5,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
 };
 
-use super::{input_log::LogError, journal::TargetError, udp};
+use super::{log_file::LogError, udp};
 
 /// The game's port.
 pub const DEFAULT_PORT: u16 = 8303;
@@ -51,12 +51,9 @@ pub enum StartError {
         /// The listen address.
         listen: SocketAddr,
     },
-    /// The input log cannot be created.
+    /// The input log or the journal cannot be created.
     #[error(transparent)]
-    InputLog(#[from] LogError),
-    /// The journal cannot be created.
-    #[error(transparent)]
-    Journal(#[from] TargetError),
+    Log(#[from] LogError),
     /// The operating system gave no thread, timer or random bytes.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),

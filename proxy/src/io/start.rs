@@ -21,9 +21,9 @@ use super::{
     bus::{Bus, Stage},
     clock::Clock,
     driver::{self, Ended, Lines, Look, Parts, Reply, Request},
-    input_log::{self, Faults, Header, InputLog, Writing},
-    journal,
+    input_log, journal,
     listen::{DEFAULT_PORT, Listen, StartError},
+    log_file::{Faults, LogFile, Writing},
 };
 use crate::session::{Answer, Command, CommandId, Config, Hub, Route};
 
@@ -46,9 +46,9 @@ pub struct Settings<S: Stage> {
     /// The clock of the run.
     pub clock: Clock,
     /// The log that every input of the core is written to; `None` for no log.
-    pub input_log: Option<InputLog>,
+    pub input_log: Option<LogFile>,
     /// The journal that decisions of rules and link lines are written to; `None` for no journal.
-    pub journal: Option<journal::Target>,
+    pub journal: Option<LogFile>,
     /// The rules from the start on; `None` = none.
     pub program: Option<Arc<Program>>,
 }
@@ -80,16 +80,21 @@ impl Proxy {
         // dropped where the demo calls this.
         let (log, writing) = match &input_log {
             Some(log) => {
-                let header = Header::new(log.version, &config, [target, addr], clock.wall());
-                let (recorder, writing) = input_log::start(log, &header)?;
+                let header = input_log::Header::new(log.version, &config, [target, addr], clock.wall());
+                let (recorder, writing) = input_log::start(&log.path, &header)?;
                 (Some(recorder), Some(writing))
             }
             None => (None, None),
         };
         let (journal, writing_journal) = match &journal {
-            Some(target) => {
-                let rules = program.as_ref().map_or("", |program| program.source());
-                let (scribe, writing) = journal::start(target, config.seed, rules)?;
+            Some(log) => {
+                let header = journal::Header {
+                    journal: journal::VERSION,
+                    version: log.version.to_owned(),
+                    seed: config.seed,
+                    rules: program.as_ref().map_or("", |program| program.source()).to_owned(),
+                };
+                let (scribe, writing) = journal::start(&log.path, &header)?;
                 (Some(scribe), Some(writing))
             }
             None => (None, None),
@@ -135,8 +140,7 @@ impl Proxy {
             },
             thread,
             aux,
-            writing,
-            writing_journal,
+            writing: writing.into_iter().chain(writing_journal).collect(),
         })
     }
 }
@@ -152,8 +156,8 @@ pub struct Running {
     thread: JoinHandle<Option<Ended>>,
     /// Decodes events and passes them on.
     aux: JoinHandle<()>,
-    writing: Option<Writing>,
-    writing_journal: Option<journal::Writing>,
+    /// The writers of the input log and the journal.
+    writing: Vec<Writing>,
 }
 
 impl Running {
@@ -163,16 +167,10 @@ impl Running {
         self.commands.clone()
     }
 
-    /// Returns a handle that reports when the input log has ended before the run; `None` without a log.
+    /// Returns handles that report when the input log or the journal has ended before the run.
     #[must_use]
-    pub fn input_log(&self) -> Option<Faults> {
-        self.writing.as_ref().map(Writing::faults)
-    }
-
-    /// Returns a handle that reports when the journal has ended before the run; `None` without a journal.
-    #[must_use]
-    pub fn journal(&self) -> Option<journal::Faults> {
-        self.writing_journal.as_ref().map(journal::Writing::faults)
+    pub fn log_faults(&self) -> Vec<Faults> {
+        self.writing.iter().map(Writing::faults).collect()
     }
 
     /// Returns true once the data thread has ended, or the thread that decodes events died of a bug: without it watchers
@@ -193,17 +191,13 @@ impl Running {
             thread,
             aux,
             writing,
-            writing_journal,
             ..
         } = self;
         drop(commands);
         let ended = thread.join().ok().flatten().ok_or(Crashed);
         // Watchers see everything that happened.
         let ended = aux.join().map_err(|_| Crashed).and(ended);
-        if let Some(writing) = writing {
-            writing.finish();
-        }
-        if let Some(writing) = writing_journal {
+        for writing in writing {
             writing.finish();
         }
         ended

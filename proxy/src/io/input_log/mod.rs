@@ -16,9 +16,7 @@
 //!
 //! # Its law
 //!
-//! The data thread never waits for the log: it puts its inputs into a queue without waking a thread, and a thread of
-//! its own encodes and writes. The queue is bounded by bytes. Where it overflows or the disk fails the log ends with a
-//! line that says so; the run goes on. What is written is always a beginning of the run, without holes.
+//! That of [`log_file`](super::log_file): what is written is always a beginning of the run, without holes.
 //!
 //! A capture for other programs is another file: this one holds the inputs of this core in its own format.
 
@@ -26,16 +24,16 @@ mod entry;
 mod header;
 mod hex;
 mod reader;
+mod recorder;
 mod replay;
-mod writer;
 
 pub use crate::words::Word;
 pub use entry::{Compile, Entry, Happened, Wanted};
 pub use header::{Core, Definitions, End, Header, Reason, VERSION};
 pub use hex::Hex;
 pub use reader::{Cut, ReadError, Reader};
+pub use recorder::{Recorder, start};
 pub use replay::{Checked, Difference, Texts, check};
-pub use writer::{Faults, InputLog, LogError, Recorder, Writing, start};
 
 #[cfg(test)]
 mod tests;

@@ -66,11 +66,7 @@ pub(super) fn written(act: impl FnOnce(&mut Recorder)) -> String {
 fn written_with(header: &Header, act: impl FnOnce(&mut Recorder)) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    let log = InputLog {
-        path: path.clone(),
-        version: "0.0.1",
-    };
-    let (mut recorder, writing) = start(&log, header).unwrap();
+    let (mut recorder, writing) = start(&path, header).unwrap();
     act(&mut recorder);
     drop(recorder);
     writing.finish();
@@ -435,4 +431,21 @@ fn a_log_of_version_3_had_the_built_in_definitions() {
     assert!(log.starts_with("{\"input_log\":3,") && !log.contains("definitions"));
     let checked = check(log.as_bytes(), TEXTS).unwrap();
     assert_eq!((checked.inputs, checked.difference), (4, None));
+}
+
+#[test]
+fn an_input_that_crashes_the_core_is_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let (mut recorder, writing) = start(&path, &header()).unwrap();
+    let crashed = std::thread::spawn(move || {
+        recorder.begin(Time(3), &Input::Timeout);
+        panic!("expected by this test");
+    });
+    assert!(crashed.join().is_err());
+    writing.finish();
+    let text = fs::read(&path).unwrap();
+    let mut reader = Reader::open(text.as_slice()).unwrap();
+    assert_eq!(reader.by_ref().map(Result::unwrap).count(), 1);
+    assert!(matches!(reader.cut(), Some(Cut::Because(end)) if end.reason == Reason::Crashed));
 }

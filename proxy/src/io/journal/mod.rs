@@ -14,17 +14,15 @@
 //!
 //! # Its law
 //!
-//! The data thread never waits for the journal: it puts decisions into a queue, and a thread of its own encodes and writes
-//! them. The same seed and the same inputs make the same journal.
+//! That of [`log_file`](super::log_file); and the same seed and the same inputs make the same journal.
 
 mod line;
 mod reader;
-mod writer;
+mod scribe;
 
 pub use line::{DecisionLine, End, Header, Line, RulesLine, VERSION};
 pub use reader::{Journal, JournalError};
-pub use writer::{Faults, Target, TargetError};
-pub(super) use writer::{Scribe, Writing, start};
+pub(super) use scribe::{Scribe, start};
 
 #[cfg(test)]
 mod tests;

@@ -67,12 +67,7 @@ fn header() -> Header {
 fn written() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("j.jsonl");
-    let version = "0.1.0";
-    let target = Target {
-        path: path.clone(),
-        version,
-    };
-    let (mut scribe, writing) = start(&target, 7, &header().rules).unwrap();
+    let (mut scribe, writing) = start(&path, &header()).unwrap();
     scribe.decisions(decisions());
     drop(scribe);
     let faults = writing.faults();
@@ -81,7 +76,7 @@ fn written() -> Vec<u8> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let error = start(&target, 7, "").unwrap_err().to_string();
+    let error = start(&path, &header()).unwrap_err().to_string();
     assert!(
         error.ends_with("exists: a journal overwrites nothing, name another file"),
         "{error}"

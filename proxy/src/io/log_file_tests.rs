@@ -2,20 +2,37 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use super::{super::tests::header, *};
-use crate::io::input_log::{Cut, Reader};
+use super::*;
+use crate::{
+    io::input_log::{Cut, End, Entry, Happened, Header, Reader, Reason},
+    session::{Config, Events},
+};
 
-fn log(path: PathBuf) -> InputLog {
-    InputLog {
-        path,
-        version: "0.0.1",
+fn header() -> Header {
+    let config = Config {
+        seed: 7,
+        secret: [1; 16],
+        proto: None,
+        patience: None,
+        heals: true,
+        events: Events::All,
+        registry: teetap_wire::def::Registry::builtin(),
+    };
+    let addr = "127.0.0.1:8303".parse().unwrap();
+    Header::new("0.0.1", &config, [addr, addr], std::time::UNIX_EPOCH)
+}
+
+fn entry(at: u64) -> Entry {
+    Entry {
+        at,
+        input: Happened::Timeout,
+        outputs: Vec::new(),
     }
 }
 
-fn timeouts(recorder: &mut Recorder, count: u64) {
+fn push(sender: &mut LogSender<Entry>, count: u64) {
     for at in 0..count {
-        recorder.begin(Time(at), &Input::Timeout);
-        recorder.end();
+        sender.push(entry(at));
     }
 }
 
@@ -30,36 +47,30 @@ fn read(text: &[u8]) -> (u64, Option<Cut>) {
 fn the_file_is_its_owners_alone_and_nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    let (recorder, writing) = start(&log(path.clone()), &header()).unwrap();
+    let (sender, writing) = start::<Entry>(&path, &header()).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    drop(recorder);
+    drop(sender);
     writing.finish();
     let before = fs::read(&path).unwrap();
-    let again = start(&log(path.clone()), &header()).unwrap_err();
-    assert!(matches!(again, LogError::Exists(_)), "{again}");
+    let again = start::<Entry>(&path, &header()).unwrap_err();
+    assert!(matches!(again, LogError::Exists { .. }), "{again}");
     assert_eq!(fs::read(&path).unwrap(), before);
-    let nowhere = start(&log(path.join("below a file")), &header()).unwrap_err();
+    let nowhere = start::<Entry>(&path.join("below a file"), &header()).unwrap_err();
     assert!(matches!(nowhere, LogError::Create { .. }), "{nowhere}");
 }
 
 #[test]
 fn a_full_queue_ends_the_log_and_not_the_run() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    let weight = Entry {
-        at: 0,
-        input: Happened::Timeout,
-        outputs: Vec::new(),
-    }
-    .weight();
-    let (mut recorder, receiver) = Recorder::new(10 * weight);
-    let shared = Arc::clone(&recorder.shared);
-    timeouts(&mut recorder, 25);
-    assert!(recorder.sender.is_none() && recorder.open.is_none());
-    let faults = Faults(Arc::clone(&shared));
+    let (mut sender, receiver) = LogSender::new(10 * LogEntry::weight(&entry(0)));
+    let shared = Arc::clone(&sender.shared);
+    push(&mut sender, 25);
+    assert!(!sender.is_open());
+    let faults = sender.faults();
     assert!(faults.news().unwrap().contains("more came"));
     assert_eq!(faults.news(), None);
     let mut writer = Writer::new(file.reopen().unwrap());
-    writer.line(&header()).unwrap();
+    writer.line(&header(), false).unwrap();
     writer.run(receiver, &shared);
     let mut text = Vec::new();
     io::Read::read_to_end(&mut file, &mut text).unwrap();
@@ -74,11 +85,11 @@ fn a_full_queue_ends_the_log_and_not_the_run() {
 #[test]
 fn the_queue_has_room_again_when_it_is_written() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let (mut recorder, receiver) = Recorder::new(1 << 20);
-    let shared = Arc::clone(&recorder.shared);
-    timeouts(&mut recorder, 100);
+    let (mut sender, receiver) = LogSender::new(1 << 20);
+    let shared = Arc::clone(&sender.shared);
+    push(&mut sender, 100);
     assert!(shared.queued.load(Ordering::Relaxed) > 0);
-    drop(recorder);
+    drop(sender);
     Writer::new(file.reopen().unwrap()).run(receiver, &shared);
     assert_eq!(shared.queued.load(Ordering::Relaxed), 0);
     assert!(shared.fault.get().is_none());
@@ -87,35 +98,32 @@ fn the_queue_has_room_again_when_it_is_written() {
 #[test]
 fn a_file_that_cannot_be_written_ends_the_log_and_not_the_run() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let (mut recorder, receiver) = Recorder::new(QUEUE);
-    let shared = Arc::clone(&recorder.shared);
-    timeouts(&mut recorder, 3);
+    let (mut sender, receiver) = LogSender::new(QUEUE);
+    push(&mut sender, 3);
     let read_only = File::open(file.path()).unwrap();
-    Writer::new(read_only).run(receiver, &shared);
-    let news = Faults(Arc::clone(&shared)).news().unwrap();
-    assert!(news.contains("could not be written"), "{news}");
-    // The first input without a receiver closes the recorder's end.
-    timeouts(&mut recorder, 2);
-    assert!(recorder.sender.is_none() && recorder.open.is_none());
+    Writer::new(read_only).run(receiver, &Arc::clone(&sender.shared));
+    let news = sender.faults().news().unwrap();
+    assert!(
+        news.starts_with("the input log ends before the run: it could not be written"),
+        "{news}"
+    );
+    // The first entry without a receiver closes the sender.
+    push(&mut sender, 2);
+    assert!(!sender.is_open());
 }
 
 #[test]
-fn an_input_that_crashes_the_core_is_in_the_log() {
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    let (mut recorder, receiver) = Recorder::new(QUEUE);
-    let shared = Arc::clone(&recorder.shared);
-    timeouts(&mut recorder, 3);
+fn a_crash_of_the_data_thread_is_the_last_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let (mut sender, writing) = start::<Entry>(&path, &header()).unwrap();
     let crashed = thread::spawn(move || {
-        recorder.begin(Time(3), &Input::Timeout);
+        push(&mut sender, 4);
         panic!("expected by this test");
     });
     assert!(crashed.join().is_err());
-    let mut writer = Writer::new(file.reopen().unwrap());
-    writer.line(&header()).unwrap();
-    writer.run(receiver, &shared);
-    let mut text = Vec::new();
-    io::Read::read_to_end(&mut file, &mut text).unwrap();
-    let (entries, cut) = read(&text);
+    writing.finish();
+    let (entries, cut) = read(&fs::read(&path).unwrap());
     assert_eq!(entries, 4);
     assert!(matches!(
         cut,

@@ -1,0 +1,101 @@
+//! The data thread's end of the log.
+//!
+//! Law: an entry is begun before the core has its input, so that an input that crashes the core is in the log.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{End, Entry, Happened, Header, Reason, Wanted};
+use crate::{
+    io::log_file::{self, Fault, Log, LogEntry, LogError, LogSender, Writing},
+    session::{Input, Output, Time},
+};
+
+/// A log that is being written. Dropping it completes the log.
+#[derive(Debug)]
+pub struct Recorder {
+    sender: LogSender<Entry>,
+    /// The input that the core has now.
+    open: Option<Entry>,
+}
+
+/// Creates the file and starts the writer.
+///
+/// # Errors
+/// See [`LogError`]; nothing runs then.
+pub fn start(path: &Path, header: &Header) -> Result<(Recorder, Writing), LogError> {
+    let (sender, writing) = log_file::start(path, header)?;
+    Ok((Recorder { sender, open: None }, writing))
+}
+
+impl Recorder {
+    /// Notes that the core is about to be handed an input.
+    pub fn begin(&mut self, at: Time, input: &Input<'_>) {
+        // Still open = the core crashed on it and the panic was caught.
+        self.end();
+        if self.sender.is_open() {
+            self.open = Some(Entry {
+                at: at.0,
+                input: Happened::from(input),
+                outputs: Vec::new(),
+            });
+        }
+    }
+
+    /// Notes that the core wants something done.
+    pub fn output(&mut self, output: &Output<'_>) {
+        if let Some(open) = &mut self.open
+            && let Some(wanted) = Wanted::of(output)
+        {
+            open.outputs.push(wanted);
+        }
+    }
+
+    /// Notes that the core wants nothing more.
+    pub fn end(&mut self) {
+        if let Some(entry) = self.open.take() {
+            self.sender.push(entry);
+        }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The last line.
+#[derive(Serialize)]
+struct Last {
+    end: End,
+}
+
+impl LogEntry for Entry {
+    const LOG: Log = Log::Inputs;
+
+    fn weight(&self) -> usize {
+        self.weight()
+    }
+
+    fn line(&self) -> impl Serialize {
+        self
+    }
+
+    fn last(fault: Option<&Fault>, inputs: u64) -> impl Serialize {
+        let (reason, error) = match fault {
+            None => (Reason::Complete, None),
+            Some(Fault::QueueFull) => (Reason::QueueFull, None),
+            Some(Fault::WriteFailed(error)) => (Reason::WriteFailed, Some(error.clone())),
+            Some(Fault::Crashed) => (Reason::Crashed, None),
+        };
+        Last {
+            end: End {
+                reason,
+                inputs,
+                error,
+            },
+        }
+    }
+}

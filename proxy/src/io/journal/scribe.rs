@@ -1,0 +1,93 @@
+//! The data thread's end of a journal.
+
+use std::path::Path;
+
+use serde::Serialize;
+use teetap_rules::{By, Decision};
+
+use super::line::{DecisionLine, End, Header, Line, RulesLine, seconds};
+use crate::{
+    io::log_file::{self, Fault, Log, LogEntry, LogError, LogSender, Writing},
+    session::Time,
+};
+
+/// A journal that is being written. Dropping it completes the journal.
+#[derive(Debug)]
+pub(in crate::io) struct Scribe(LogSender<Entry>);
+
+/// An entry of the queue.
+#[derive(Debug)]
+enum Entry {
+    Decision(Decision),
+    Rules(Time, Option<String>),
+}
+
+/// Creates the file and starts the writer.
+///
+/// # Errors
+/// See [`LogError`]; nothing runs then.
+pub(in crate::io) fn start(path: &Path, header: &Header) -> Result<(Scribe, Writing), LogError> {
+    let (sender, writing) = log_file::start(path, header)?;
+    Ok((Scribe(sender), writing))
+}
+
+impl Scribe {
+    /// Writes decisions down.
+    pub(in crate::io) fn decisions(&mut self, decisions: Vec<Decision>) {
+        for decision in decisions {
+            self.0.push(Entry::Decision(decision));
+        }
+    }
+
+    /// Writes down that other rules are set.
+    pub(in crate::io) fn rules(&mut self, at: Time, rules: Option<&str>) {
+        self.0.push(Entry::Rules(at, rules.map(str::to_owned)));
+    }
+}
+
+impl LogEntry for Entry {
+    const LOG: Log = Log::Journal;
+
+    fn weight(&self) -> usize {
+        let texts = match self {
+            Self::Decision(decision) => match &decision.by {
+                By::Rule {
+                    rule,
+                    message,
+                    actions,
+                    drawn,
+                    ..
+                } => {
+                    let corrupted = drawn.corrupted.iter().map(|bytes| 8 * bytes.len() + 24);
+                    rule.len()
+                        + message.len()
+                        + actions.len()
+                        + 8 * drawn.delays.len()
+                        + corrupted.sum::<usize>()
+                }
+                By::Link { line, .. } => line.len(),
+            },
+            Self::Rules(_, rules) => rules.as_ref().map_or(0, String::len),
+        };
+        size_of::<Self>() + texts
+    }
+
+    fn is_counted(&self) -> bool {
+        matches!(self, Self::Decision(_))
+    }
+
+    fn line(&self) -> impl Serialize {
+        match self {
+            Self::Decision(decision) => Line::Decision(DecisionLine::new(decision)),
+            Self::Rules(at, rules) => Line::Rules(RulesLine {
+                t: seconds(at.0),
+                rules: rules.clone(),
+            }),
+        }
+    }
+
+    fn last(fault: Option<&Fault>, decisions: u64) -> impl Serialize {
+        let end = fault.map_or_else(|| "complete".to_owned(), Fault::to_string);
+        End { end, decisions }
+    }
+}
