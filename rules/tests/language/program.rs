@@ -159,9 +159,10 @@ dup when c2s
 
 #[test]
 fn conditions_ask_about_packet_and_session() {
-    let facts = "pkt.size == 60 and pkt.seq == 7 and pkt.chunks == 1 and vital and not resend and not compressed \
+    let size = say("x").1.len();
+    let facts = "pkt.seq == 7 and pkt.chunks == 1 and vital and not resend and not compressed \
                  and sess.id == 3 and sess.proto == ddnet and sess.state == online and t >= 5s";
-    let program = program(&format!("drop when {facts}"));
+    let program = program(&format!("drop when pkt.size == {size} and {facts}"));
     let mut state = program.open(OPENING, None);
     assert_eq!(
         decide(&mut *state, &say("x"), OPENING.at + 4_999_999).fate,
