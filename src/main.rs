@@ -14,6 +14,7 @@ mod filters;
 mod junit;
 mod live;
 mod log;
+mod orders;
 mod output;
 mod progress;
 mod recording;

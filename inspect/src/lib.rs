@@ -11,6 +11,7 @@
 //!
 //! [`mod@explain`] stands alone: it names every byte of one datagram.
 
+mod after;
 pub mod decoder;
 mod ending;
 pub mod explain;
@@ -25,6 +26,7 @@ pub mod reading;
 pub mod recording;
 pub mod row;
 mod select;
+mod sieve;
 mod snapshot;
 mod style;
 pub mod subscribers;
@@ -33,12 +35,14 @@ mod testing;
 mod transit;
 pub mod trial;
 
+pub use after::After;
 pub use decoder::Decoder;
 pub use ending::{Ending, EndingBy};
 pub use feed::DecodedEvent;
 pub use lines::EventLines;
 pub use reading::{Layer, Message, Reading};
 pub use row::{Row, rows};
+pub use sieve::Sieve;
 pub use style::{Kind, Style, Verbosity, Viewer};
 pub use subscribers::{Subscribers, Subscription};
 pub use trial::Trial;

@@ -30,6 +30,7 @@ use crate::{
     junit::Report,
     live::{Live, Wake},
     log::{self, Log},
+    orders::Orders,
     output::{Filters, Output, decoder},
     recording::Prepared,
     rules::{Rules, SharedRules},
@@ -69,6 +70,10 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
     })?;
     let (wake_sender, wake) = mpsc::channel();
     let mut setup = Setup::new(options, &target.to_string(), proto)?;
+    if matches!(mode, Mode::Screen) {
+        // The screen has a filter of its own, which the user changes: all messages are decoded.
+        setup.filters.show = None;
+    }
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let proxy = Proxy::start(setup.settings(server, listen)).map_err(Failure::start)?;
@@ -96,13 +101,15 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         let title = Title {
             target: target.to_string(),
             connect: connect.to_string(),
-            filter,
+            start: setup.clock.wall(),
             recording: output.is_recording(),
             seed: setup.seed,
         };
-        output.open_screen(title).map_err(|error| {
-            Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
-        })?;
+        output
+            .open_screen(title, filter.as_deref(), setup.config.registry)
+            .map_err(|error| {
+                Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
+            })?;
     }
     Live {
         proxy,
@@ -302,6 +309,26 @@ impl Setup {
 }
 
 impl Setup {
+    /// Returns the way to the proxy for orders of this origin.
+    pub(super) fn orders(
+        &mut self,
+        proxy: &Running,
+        reports: &mpsc::Sender<Wake>,
+        from: &'static str,
+    ) -> Orders {
+        let registry = self.config.registry;
+        let rules = self
+            .rules
+            .get_or_insert_with(|| SharedRules::new(Rules::none(registry)));
+        Orders {
+            commands: proxy.commands(),
+            rules: rules.clone(),
+            registry,
+            reports: reports.clone(),
+            from,
+        }
+    }
+
     /// Serves the control socket, if there is one.
     pub(super) fn control(
         &mut self,
@@ -312,21 +339,14 @@ impl Setup {
         let Some(socket) = self.socket.take() else {
             return Ok(None);
         };
-        let registry = self.config.registry;
-        let rules = self
-            .rules
-            .get_or_insert_with(|| SharedRules::new(Rules::none(registry)));
         let parts = Parts {
-            commands: proxy.commands(),
+            orders: self.orders(proxy, reports, "control socket"),
             bus: self.bus.clone(),
             subscribers: self.subscribers.clone(),
-            rules: rules.clone(),
             clock: self.clock,
-            registry,
             secrets: self.style.secrets,
             is_quiet: self.config.events == Events::Odd,
             start: std::mem::take(&mut self.start_line),
-            reports: reports.clone(),
         };
         let control = Control::start(socket, parts)?;
         signals.remove(control.guard());

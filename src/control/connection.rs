@@ -79,7 +79,7 @@ struct Traffic(Arc<Shared>);
 impl Traffic {
     fn new(shared: &Arc<Shared>) -> Result<Self, String> {
         let mut subscribed = shared.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
-        let commands = &shared.parts.commands;
+        let commands = &shared.parts.orders.commands;
         if *subscribed == 0 && shared.parts.is_quiet {
             let sent = commands.send(Request::Watch(Events::All));
             sent.map_err(|busy| busy.to_string())?;
@@ -99,7 +99,7 @@ impl Drop for Traffic {
         *subscribed -= 1;
         if *subscribed == 0 && self.0.parts.is_quiet {
             // A busy data thread only emits more events than needed.
-            let _busy = self.0.parts.commands.send(Request::Watch(Events::Odd));
+            let _busy = self.0.parts.orders.commands.send(Request::Watch(Events::Odd));
         }
     }
 }
@@ -136,7 +136,7 @@ impl Connection {
         if let End::Stuck = self.run() {
             let seconds = PATIENCE.as_secs();
             let text = format!("a control connection was cut off: its peer read nothing for {seconds} s");
-            self.shared.report(Level::Warning, text);
+            self.shared.parts.orders.report(Level::Warning, text);
         }
     }
 
@@ -294,7 +294,7 @@ impl Connection {
 
     /// Begins a subscription in place of the one before.
     fn subscribe(&mut self, wanted: &request::Subscribe) -> Result<ResultBody, String> {
-        let (filter, warnings) = wanted.filter(self.shared.parts.registry)?;
+        let (filter, warnings) = wanted.filter(self.shared.parts.orders.registry)?;
         let verbosity = wanted.verbosity()?;
         self.feed = None;
         let traffic = Traffic::new(&self.shared)?;

@@ -21,20 +21,16 @@ use std::{
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
-        mpsc,
     },
     thread,
     time::{Duration, Instant},
 };
 
 use teetap_inspect::{DecodedEvent, Subscribers, jsonl};
-use teetap_proxy::{
-    io::{Bus, Clock, Commands},
-    session::Level,
-};
-use teetap_wire::def::{Registry, Secrets};
+use teetap_proxy::io::{Bus, Clock};
+use teetap_wire::def::Secrets;
 
-use crate::{exit::Failure, live::Wake, rules::SharedRules};
+use crate::{exit::Failure, orders::Orders};
 use connection::Connection;
 
 pub(crate) use socket::{Guard, Socket};
@@ -60,19 +56,15 @@ const LINGER: Duration = Duration::from_millis(300);
 /// The parts of a run that commands use.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub(crate) commands: Commands,
+    pub(crate) orders: Orders,
     pub(crate) bus: Bus<DecodedEvent>,
     pub(crate) subscribers: Subscribers,
-    pub(crate) rules: SharedRules,
     pub(crate) clock: Clock,
-    pub(crate) registry: &'static Registry,
     pub(crate) secrets: Secrets,
     /// True if the run itself needs no events of ordinary traffic.
     pub(crate) is_quiet: bool,
     /// The `start` line.
     pub(crate) start: Vec<u8>,
-    /// The receiver of reports for the user.
-    pub(crate) reports: mpsc::Sender<Wake>,
 }
 
 /// The state that all connections share.
@@ -93,12 +85,6 @@ impl Shared {
     fn load(&self) -> (usize, usize) {
         let subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
         (self.connections.load(Ordering::Relaxed), *subscribed)
-    }
-
-    /// Reports something to the user of the run.
-    fn report(&self, level: Level, text: String) {
-        // The run may be over.
-        let _ended = self.parts.reports.send(Wake::Report(level, text));
     }
 }
 

@@ -123,10 +123,17 @@ impl Output {
     }
 
     /// Opens the terminal UI.
-    pub(crate) fn open_screen(&mut self, title: Title) -> io::Result<()> {
+    pub(crate) fn open_screen(
+        &mut self,
+        title: Title,
+        filter: Option<&str>,
+        registry: &'static Registry,
+    ) -> io::Result<()> {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let mut app = App::new(title, self.style);
+        let mut app = App::new(title, self.style, registry);
+        // It was checked at the start.
+        let _checked = app.set_filter(filter.unwrap_or_default());
         if is_dumb || is_set("NO_COLOR") {
             app.theme = Theme::Mono;
         }

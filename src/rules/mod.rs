@@ -291,13 +291,13 @@ impl Rules {
         })
     }
 
-    /// Adds a text after all others.
-    pub(crate) fn add(&self, text: &str) -> Result<Change, String> {
+    /// Adds a text after all others, from this origin.
+    pub(crate) fn add(&self, from: &str, text: &str) -> Result<Change, String> {
         if outline(text).is_empty() {
             return Err("there is no statement in the text".to_owned());
         }
         let mut parts = self.parts.clone();
-        parts.push(Part::typed("control", text));
+        parts.push(Part::typed(from, text));
         self.change(parts, format!("added {}", one_line(text)))
     }
 

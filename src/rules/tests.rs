@@ -67,13 +67,13 @@ fn a_person_adds_replaces_and_removes_statements() {
         let list = rules.list().into_iter();
         (what, list.map(|(rule, _)| rule.name).collect::<Vec<_>>())
     };
-    let added = rules.add("  drop when sv_motd\ndrop when sv_motd once");
+    let added = rules.add("control", "  drop when sv_motd\ndrop when sv_motd once");
     let (what, names) = list(added, &mut rules);
     assert_eq!(what, "added drop when sv_motd drop when sv_motd once");
     let link = "link both loss 5%";
     assert_eq!(names, ["a", link, "drop when sv_motd", "drop when sv_motd once"]);
     assert_eq!((rules.list()[1].0.line, rules.list()[3].0.line), (2, 2));
-    let again = rules.add("drop when sv_motd");
+    let again = rules.add("control", "drop when sv_motd");
     assert_eq!(list(again, &mut rules).1[4], "drop when sv_motd #2");
     let replaced = rules.replace("drop when sv_motd", "\n  b: pass when sv_motd\n");
     let (_, names) = list(replaced, &mut rules);
@@ -130,7 +130,7 @@ fn a_file_with_errors_stands_in_the_way_of_no_change() {
     fs::write(&path, "b: drup when sv_chat\n").unwrap();
     assert!(rules.reload().1.is_none() && !rules.has_changed());
     // The last good rules stay, also for what changes meanwhile.
-    let change = rules.add("c: pass when sv_motd").unwrap();
+    let change = rules.add("control", "c: pass when sv_motd").unwrap();
     assert_eq!(
         change.program().source(),
         "a: drop when sv_chat\nc: pass when sv_motd\n"
@@ -147,13 +147,13 @@ fn a_wrong_change_has_no_effect() {
     let (_folder, path) = folder();
     fs::write(&path, "a: drop when sv_chat\n").unwrap();
     let rules = rules(&[], std::slice::from_ref(&path));
-    let why = rules.add("b: drup when sv_chat").unwrap_err();
+    let why = rules.add("control", "b: drup when sv_chat").unwrap_err();
     assert!(why.starts_with("invalid rules: control:1:4: [E011] "), "{why}");
     assert_eq!(
-        rules.add(" # nothing\n").unwrap_err(),
+        rules.add("control", " # nothing\n").unwrap_err(),
         "there is no statement in the text"
     );
-    let why = rules.add("a: pass when sv_motd").unwrap_err();
+    let why = rules.add("control", "a: pass when sv_motd").unwrap_err();
     assert!(why.contains("two rules are called `a`"), "{why}");
     let why = rules.remove("a").unwrap_err();
     assert!(
@@ -164,7 +164,7 @@ fn a_wrong_change_has_no_effect() {
     assert_eq!(why, "there is no rule chatlgo");
     let large = format!("# {}\ndrop when sv_chat", "x".repeat(1 << 20));
     assert_eq!(
-        rules.add(&large).unwrap_err(),
+        rules.add("control", &large).unwrap_err(),
         "all rules together are larger than 1024 KiB"
     );
     assert!(rules.place("b").is_err());

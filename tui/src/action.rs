@@ -80,6 +80,8 @@ macro_rules! actions {
 
 const ALL: Scope = Scope::Everywhere;
 const LIST: Scope = Scope::In(&[Pane::List]);
+const HEX: Scope = Scope::In(&[Pane::Hex]);
+const ROWS: Scope = Scope::In(&[Pane::List, Pane::Tree, Pane::Hex]);
 
 actions! {
     Help          "help"           ALL  ["?"]                  "help"    "Show the keys of this pane; type to search, Enter runs one";
@@ -90,10 +92,27 @@ actions! {
     PageUp        "page-up"        ALL  ["PgUp" "ctrl-u"]      ""        "Move up by a page";
     First         "first"          ALL  ["g" "Home"]           ""        "Move to the first row";
     Last          "last"           ALL  ["G" "End"]            ""        "Move to the last row";
-    Follow        "follow"         LIST ["F"]                  "follow"  "Follow the newest row, or stay";
-    Freeze        "freeze"         LIST ["space"]              ""        "Freeze the view, or go on; the traffic goes on anyway";
+    Open          "open"           ROWS ["enter"]              "open"    "Open the message, or go to its next pane";
+    NextPane      "next-pane"      ALL  ["tab"]                ""        "Go to the next pane";
+    LastPane      "previous-pane"  ALL  ["shift-tab"]          ""        "Go to the previous pane";
+    Left          "left"           HEX  ["h" "left"]           ""        "Move to the byte before";
+    Right         "right"          HEX  ["l" "right"]          ""        "Move to the next byte";
+    Filter        "filter"         ROWS ["/"]                  "filter"  "Type a filter; an empty one shows everything";
+    FilterOnOff   "filter-on-off"  ROWS ["f"]                  ""        "Switch the filter off, or on again";
+    Search        "search"         ROWS ["ctrl-f"]             "search"  "Search for a text in the rows";
+    NextMatch     "next-match"     ROWS ["n"]                  ""        "Go to the next match of the search";
+    LastMatch     "previous-match" ROWS ["N"]                  ""        "Go to the previous match of the search";
+    Follow        "follow"         ROWS ["F"]                  "follow"  "Follow the newest row, or stay";
+    Freeze        "freeze"         ROWS ["space"]              ""        "Freeze the view, or let it run; the traffic is not held";
     Fold          "fold"           LIST ["z"]                  "fold"    "Fold or unfold messages of this type";
-    Lint          "lint"           LIST ["L"]                  ""        "Show only rows with warnings, with the counts, or all";
+    Lint          "lint"           ROWS ["L"]                  ""        "Show only rows with warnings, and count them, or show all";
+    Session       "session"        ROWS ["s"]                  "session" "Pick the session that is shown, or all";
+    Time          "time"           ROWS ["t"]                  ""        "Change the form of times: run, session, delta, wall";
+    Mark          "mark"           ROWS ["m"]                  ""        "Mark the row, or remove its mark";
+    NextMark      "next-mark"      ROWS ["'"]                  ""        "Go to the next marked row";
+    Zoom          "zoom"           ROWS ["\\"]                 ""        "Show only this pane, or all";
+    Wider         "wider"          ROWS ["+"]                  ""        "Make the list larger";
+    Narrower      "narrower"       ROWS ["-"]                  ""        "Make the list smaller";
     Messages      "messages"       ALL  ["1"]                  ""        "Show the messages";
     Theme         "next-theme"     ALL  ["ctrl-t"]             ""        "Switch to the next theme";
     Back          "back"           ALL  ["esc"]                ""        "Go back";

@@ -20,7 +20,7 @@ use rustix::process::{Signal, kill_current_process_group};
 
 use crate::{
     App,
-    update::{key, paste},
+    update::{click, key, paste},
     view,
 };
 
@@ -94,16 +94,14 @@ impl Screen {
         }
         match event.kind {
             MouseEventKind::Down(MouseButton::Left) => {
-                // The first line of the screen is not part of the view.
-                if let Some(row) = event.row.checked_sub(1) {
-                    self.app.focused().select_visible(row.into());
-                }
+                click(&mut self.app, event.column, event.row);
             }
             MouseEventKind::ScrollDown => self.app.focused().down(WHEEL),
             MouseEventKind::ScrollUp => self.app.focused().up(WHEEL),
             _ => return,
         }
         self.app.changed = true;
+        self.app.sync();
     }
 
     /// Stops the process as ctrl-z does in a shell, and takes the terminal again when it continues.

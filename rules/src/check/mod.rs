@@ -7,6 +7,7 @@
 mod call;
 mod checker;
 mod compare;
+mod complete;
 mod cond;
 mod deed;
 mod fact;
@@ -23,6 +24,7 @@ mod versions;
 mod vocabulary;
 mod words;
 
+pub use complete::{Completion, completions};
 pub(crate) use cond::check;
 pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Target, Template, check_rule};
 pub(crate) use made::check_made;

@@ -123,7 +123,7 @@ pub enum Action {
 }
 
 /// All actions.
-const ACTIONS: [&str; 22] = [
+pub(crate) const ACTIONS: [&str; 22] = [
     "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject",
     "reply", "hold", "pause", "stall", "log", "mark", "close", "var", "fail", "expect", "exit",
 ];

@@ -10,7 +10,7 @@ use crate::span::Span;
 pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
 
 /// The words that follow the condition of a rule.
-pub(super) const MODIFIERS: [&str; 11] = [
+pub(crate) const MODIFIERS: [&str; 11] = [
     "chance", "every", "skip", "first", "once", "max", "from", "to", "after", "until", "per",
 ];
 

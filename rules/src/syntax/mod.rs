@@ -26,10 +26,11 @@ mod template;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use action::ACTIONS;
 pub use action::Action;
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
 pub use change::{Assign, Replace};
-pub(crate) use error::OPERATORS;
+pub(crate) use error::{MODIFIERS, OPERATORS};
 pub use format::format;
 pub use link::{Link, Profile, Use};
 pub use made::Made;

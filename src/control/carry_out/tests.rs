@@ -1,13 +1,12 @@
-use std::net::SocketAddr;
-
 use serde_json::json;
 use teetap_proxy::session::HeldId;
+use teetap_rules::{Draft, Made};
 
 use super::*;
 
 fn form(line: Value) -> Result<Made, String> {
     let wanted: Inject = serde_json::from_value(line).unwrap();
-    Form::read(&wanted, Registry::builtin())?.0.made(Proto::V7)
+    super::form(&wanted, Registry::builtin())?.0.made(Proto::V7)
 }
 
 #[test]
@@ -173,35 +172,4 @@ fn a_held_message_is_edited_in_each_form() {
         edited(&wanted, &unknown, registry).unwrap_err(),
         "the message is unknown: replace its bytes with hex"
     );
-}
-
-#[test]
-fn the_only_session_online_needs_no_number() {
-    let listed = |number, state| Listed {
-        id: SessionId(number),
-        state,
-        proto: Proto::Ddnet,
-        client: SocketAddr::from(([127, 0, 0, 1], 5000)),
-        opened: Time(0),
-    };
-    let opening = listed(1, State::Opening);
-    let online = [opening, listed(2, State::Online)];
-    assert_eq!(pick(&online, None).unwrap().id.0, 2);
-    assert_eq!(pick(&online, Some(1)).unwrap().id.0, 1);
-    assert_eq!(pick(&[opening], None).unwrap_err(), "no session is online");
-    assert_eq!(
-        pick(&[opening], Some(7)).unwrap_err(),
-        "there is no session 7, and none is online"
-    );
-    assert_eq!(
-        pick(&online, Some(7)).unwrap_err(),
-        "there is no session 7; online: 2 (ddnet, 127.0.0.1:5000)"
-    );
-    let several: Vec<Listed> = (1..=10).map(|number| listed(number, State::Online)).collect();
-    let why = pick(&several, None).unwrap_err();
-    assert!(
-        why.starts_with("10 sessions are online; name one of 1 (ddnet, 127.0.0.1:5000), 2 ("),
-        "{why}"
-    );
-    assert!(why.ends_with("), 2 more"), "{why}");
 }

@@ -45,6 +45,7 @@ pub fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
     }
     match name {
         "view" => app.show(view(rest)?),
+        "filter" => app.set_filter(rest).map_err(|(_, why)| why)?,
         "theme" => {
             let names = Theme::ALL.map(|(name, _)| name);
             app.theme = Theme::named(rest).ok_or_else(|| unknown("theme", rest, &names))?;

@@ -24,11 +24,20 @@ pub enum Row {
     Log(Time, Level, Box<str>),
 }
 
+/// A row that is kept.
+#[derive(Debug)]
+struct Kept {
+    row: Row,
+    /// The bytes that it keeps alive.
+    bytes: usize,
+    /// It passes the filter.
+    passes: bool,
+}
+
 /// The rows with their numbers.
 #[derive(Debug)]
 pub struct History {
-    /// Each with the bytes that it keeps alive.
-    rows: VecDeque<(Row, usize)>,
+    rows: VecDeque<Kept>,
     /// The number of the first row.
     first: u64,
     bytes: usize,
@@ -54,12 +63,16 @@ impl History {
 
     /// Adds a row that keeps so many bytes alive.
     pub fn push(&mut self, row: Row, bytes: usize) {
-        let bytes = bytes + size_of::<(Row, usize)>();
+        let bytes = bytes + size_of::<Kept>();
         self.bytes += bytes;
-        self.rows.push_back((row, bytes));
+        self.rows.push_back(Kept {
+            row,
+            bytes,
+            passes: true,
+        });
         while self.bytes > self.limit && self.rows.len() > 1 {
-            if let Some((_, bytes)) = self.rows.pop_front() {
-                self.bytes = self.bytes.saturating_sub(bytes);
+            if let Some(oldest) = self.rows.pop_front() {
+                self.bytes = self.bytes.saturating_sub(oldest.bytes);
                 self.first += 1;
             }
         }
@@ -68,8 +81,26 @@ impl History {
     /// Returns the row of this number, if it is kept.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<&Row> {
-        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        self.rows.get(index).map(|(row, _)| row)
+        self.rows.get(self.index(number)?).map(|kept| &kept.row)
+    }
+
+    /// Returns true if the row of this number passes the filter.
+    #[must_use]
+    pub fn passes(&self, number: u64) -> bool {
+        let kept = self.index(number).and_then(|index| self.rows.get(index));
+        kept.is_none_or(|kept| kept.passes)
+    }
+
+    /// Notes that a row passes the filter, or not.
+    pub fn set_passes(&mut self, number: u64, passes: bool) {
+        let index = self.index(number);
+        if let Some(kept) = index.and_then(|index| self.rows.get_mut(index)) {
+            kept.passes = passes;
+        }
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        usize::try_from(number.checked_sub(self.first)?).ok()
     }
 
     /// Returns the numbers of all rows.

@@ -8,12 +8,16 @@ use std::{
 };
 
 use teetap_inspect::{DecodedEvent, EventLines, Kind, Style};
-use teetap_proxy::session::{Level, Time};
+use teetap_proxy::session::{Level, SessionId, Time};
 
 use super::{
     cursor::Moves,
+    filter::Filtering,
     history::{History, Row, cost},
 };
+
+/// Rows that a filter looks at in one step, so that keys are not kept waiting.
+const STEP: u64 = 4000;
 
 /// The types of messages that are folded at the start.
 const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
@@ -94,6 +98,15 @@ pub struct Messages {
     frozen: bool,
     /// Only rows with warnings are shown.
     lint_only: bool,
+    /// The only session that is shown.
+    session: Option<SessionId>,
+    filter: Option<Filtering>,
+    /// The number of the next row that the filter looks at.
+    unfiltered: u64,
+    /// The event that the filter has looked at last, and the messages of it that pass.
+    verdict: Option<(Arc<DecodedEvent>, Vec<bool>)>,
+    /// The numbers of marked rows.
+    marks: BTreeSet<u64>,
 }
 
 impl Default for Messages {
@@ -109,6 +122,11 @@ impl Default for Messages {
             height: 0,
             frozen: false,
             lint_only: false,
+            session: None,
+            filter: None,
+            unfiltered: 0,
+            verdict: None,
+            marks: BTreeSet::new(),
         }
     }
 }
@@ -122,26 +140,29 @@ impl Messages {
     /// Adds the lines of an event. Returns true if there are any.
     pub fn event(&mut self, decoded: &Arc<DecodedEvent>, style: Style) -> bool {
         let lines = EventLines::of(decoded, style).list;
+        let since = self.history.numbers().end;
         let any = !lines.is_empty();
         for (index, line) in lines.into_iter().enumerate() {
             // The first row of an event stands for its memory.
             let shared = if index == 0 { cost(decoded) } else { 0 };
             self.history.push(Row::Line(Arc::clone(decoded), line), shared);
         }
-        self.admit();
+        self.added(since);
         any
     }
 
     /// Adds a row that says how many events were missed.
     pub fn gap(&mut self, lost: u64) {
+        let since = self.history.numbers().end;
         self.history.push(Row::Gap(lost), 0);
-        self.admit();
+        self.added(since);
     }
 
     /// Adds a line of the program itself.
     pub fn log(&mut self, at: Time, level: Level, text: &str) {
+        let since = self.history.numbers().end;
         self.history.push(Row::Log(at, level, text.into()), text.len());
-        self.admit();
+        self.added(since);
     }
 
     /// Makes the list again.
@@ -153,18 +174,18 @@ impl Messages {
         self.next = self.history.numbers().start;
         self.admit_until(end);
         if let Some(number) = place {
-            // The nearest item that is left.
-            let at = self.items.partition_point(|item| item.number() <= number);
-            let at = at.saturating_sub(1);
-            self.selected = self.items.get(at).map(Item::number);
+            self.select_near(number);
         }
     }
 
-    fn admit(&mut self) {
+    /// Looks at further rows. A filter takes them in steps; call it again while it returns true.
+    pub fn admit(&mut self) -> bool {
+        let rows = self.history.numbers();
+        let is_left = self.filter_rows(rows.end);
         if !self.frozen {
-            self.admit_until(self.history.numbers().end);
+            self.admit_until(self.unfiltered);
         }
-        let kept = self.history.numbers().start;
+        let kept = rows.start;
         while self.items.front().is_some_and(|item| item.last() < kept) {
             self.items.pop_front();
             self.top = self.top.saturating_sub(1);
@@ -172,6 +193,98 @@ impl Messages {
         if self.selected.is_some_and(|number| number < kept) {
             self.selected = self.items.front().map(Item::number);
         }
+        is_left
+    }
+
+    /// Adds a row. A filter that is not at the end of the rows continues in its own steps.
+    fn added(&mut self, since: u64) {
+        if self.unfiltered >= since {
+            self.admit();
+        }
+    }
+
+    /// Lets the filter look at a step of the rows. Returns true if more are left.
+    fn filter_rows(&mut self, end: u64) -> bool {
+        let start = self.unfiltered.max(self.history.numbers().start);
+        let Some(sieve) = self.filter.as_mut().and_then(Filtering::sieve) else {
+            self.unfiltered = end;
+            return false;
+        };
+        let stop = end.min(start + STEP);
+        for number in start..stop {
+            let Some(row) = self.history.get(number) else {
+                continue;
+            };
+            let passes = match row {
+                Row::Gap(_) => {
+                    sieve.gap();
+                    true
+                }
+                Row::Log(..) => true,
+                Row::Line(decoded, _) => {
+                    let is_known = matches!(&self.verdict, Some((last, _)) if Arc::ptr_eq(last, decoded));
+                    if !is_known {
+                        self.verdict = Some((Arc::clone(decoded), sieve.pass(&decoded.event)));
+                    }
+                    let passed = self.verdict.as_ref().map_or(&[][..], |(_, passed)| passed);
+                    let index = row.index();
+                    index.is_none_or(|index| passed.get(index).copied().unwrap_or(false))
+                }
+            };
+            self.history.set_passes(number, passes);
+        }
+        self.unfiltered = stop;
+        stop < end
+    }
+
+    /// Returns the part of the rows that the filter has looked at, in percent; `None` if that is all of them.
+    #[must_use]
+    pub fn progress(&self) -> Option<u64> {
+        let rows = self.history.numbers();
+        let seen = self.unfiltered.saturating_sub(rows.start);
+        (self.unfiltered < rows.end).then(|| seen * 100 / (rows.end - rows.start).max(1))
+    }
+
+    /// Sets the filter, or none.
+    pub fn set_filter(&mut self, filter: Option<Filtering>) {
+        self.filter = filter;
+        self.refilter();
+    }
+
+    /// Returns the filter.
+    #[must_use]
+    pub const fn filter(&self) -> Option<&Filtering> {
+        self.filter.as_ref()
+    }
+
+    /// Switches the filter off, or on again. Returns its state; `None` without a filter.
+    pub fn toggle_filter(&mut self) -> Option<bool> {
+        let filter = self.filter.as_mut()?;
+        let on = !filter.is_on();
+        filter.switch(on);
+        self.refilter();
+        Some(on)
+    }
+
+    fn refilter(&mut self) {
+        if let Some(filter) = &mut self.filter {
+            filter.restart();
+        }
+        let start = self.history.numbers().start;
+        (self.unfiltered, self.verdict) = (start, None);
+        self.items.clear();
+        self.open.clear();
+        self.next = start;
+        self.admit();
+        if let Some(number) = self.selected {
+            self.select_near(number);
+        }
+    }
+
+    /// Selects the item of a row, or the one before it.
+    fn select_near(&mut self, number: u64) {
+        let at = self.items.partition_point(|item| item.number() <= number);
+        self.select(at.saturating_sub(1));
     }
 
     fn admit_until(&mut self, end: u64) {
@@ -182,7 +295,7 @@ impl Messages {
             let Some(row) = self.history.get(number) else {
                 continue;
             };
-            if !self.is_wanted(row) {
+            if !self.is_wanted(number, row) {
                 continue;
             }
             match self.fold_of(row) {
@@ -195,8 +308,16 @@ impl Messages {
         }
     }
 
-    fn is_wanted(&self, row: &Row) -> bool {
-        !self.lint_only || row.kind() == Kind::Warning
+    fn is_wanted(&self, number: u64, row: &Row) -> bool {
+        let is_own = match (self.session, row.session()) {
+            (Some(wanted), Some(session)) => wanted == session,
+            (Some(_), None) => row.event().is_none(),
+            (None, _) => true,
+        };
+        let is_filtered = self.filter.as_ref().is_some_and(Filtering::is_on);
+        is_own
+            && (!self.lint_only || row.kind() == Kind::Warning)
+            && (!is_filtered || self.history.passes(number))
     }
 
     /// Returns the type under which a row is folded, and its time. Messages that a rule touched, and odd ones, are not.
@@ -204,7 +325,8 @@ impl Messages {
         let (_, message) = row.message()?;
         let group = group(message.name?);
         let plain = row.kind() == Kind::Traffic && message.rules.is_empty() && message.done.word().is_none();
-        (plain && self.folded.contains(group)).then_some((group, row.at()?))
+        let is_named = self.filter.as_ref().is_some_and(|filter| filter.names(group));
+        (plain && !is_named && self.folded.contains(group)).then_some((group, row.at()?))
     }
 
     fn fold(&mut self, group: &'static str, at: Time, number: u64) {
@@ -314,6 +436,66 @@ impl Messages {
         self.lint_only = !self.lint_only;
         self.rebuild();
         self.lint_only
+    }
+
+    /// Shows only this session, or all.
+    pub fn pick(&mut self, session: Option<SessionId>) {
+        self.session = session;
+        self.rebuild();
+    }
+
+    /// Returns the only session that is shown.
+    #[must_use]
+    pub const fn session(&self) -> Option<SessionId> {
+        self.session
+    }
+
+    /// Marks the selected row, or removes its mark. Returns true if it is marked now; `None` without a row.
+    pub fn toggle_mark(&mut self) -> Option<bool> {
+        let number = self.item()?.last();
+        let is_marked = !self.marks.remove(&number);
+        if is_marked {
+            self.marks.insert(number);
+        }
+        Some(is_marked)
+    }
+
+    /// Returns true if a row of an item is marked.
+    #[must_use]
+    pub fn is_marked(&self, item: &Item) -> bool {
+        !self.marks.is_empty() && self.marks.range(item.number()..=item.last()).next().is_some()
+    }
+
+    /// Selects the next marked item, from the first one again after the last. Returns false if there is none.
+    pub fn next_mark(&mut self) -> bool {
+        let found = self.search(true, |item, list| list.is_marked(item));
+        if let Some(place) = found {
+            self.select(place);
+        }
+        found.is_some()
+    }
+
+    /// Returns the place of the next item with a property, or of the one before, all around.
+    pub fn search(&self, forward: bool, has: impl Fn(&Item, &Self) -> bool) -> Option<usize> {
+        let len = self.items.len();
+        let selected = self.selected()?;
+        let mut steps = (1..=len).map(|step| match forward {
+            true => (selected + step) % len,
+            false => (selected + len - step) % len,
+        });
+        steps.find(|place| self.items.get(*place).is_some_and(|item| has(item, self)))
+    }
+
+    /// Selects the item at a place.
+    pub fn go_to(&mut self, place: usize) {
+        self.select(place);
+    }
+
+    /// Returns the item above a place.
+    #[must_use]
+    pub fn above(&self, place: usize) -> Option<&Row> {
+        let item = self.items.get(place.checked_sub(1)?)?;
+        self.history.get(item.last())
     }
 
     /// Returns true if only rows with warnings are shown.

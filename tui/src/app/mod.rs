@@ -1,42 +1,82 @@
 //! The state of the screen.
 
+pub mod clock;
 pub mod command;
 pub mod cursor;
+pub mod detail;
 pub mod editor;
+pub mod filter;
 pub mod help;
 pub mod history;
+pub mod menu;
 pub mod messages;
 pub mod meter;
 pub mod prompt;
+pub mod roster;
 mod view;
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
-use teetap_inspect::{DecodedEvent, Style};
+use ratatui::layout::Rect;
+use teetap_inspect::{DecodedEvent, Style, Viewer};
 use teetap_proxy::session::{Level, Time};
+use teetap_wire::def::Registry;
 
 use crate::{Theme, keymap::Keymap};
+use clock::TimeForm;
 use cursor::Moves;
+use detail::{Contents, Detail};
+use filter::Filtering;
 use help::Help;
-use messages::Messages;
+use menu::Menu;
+use messages::{Item, Messages};
 use meter::Meter;
 use prompt::{Lines, Prompt};
+use roster::Roster;
 
 pub use view::{Pane, View};
 
 /// The facts of the run that the first line shows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Title {
     /// The server, as the user wrote it.
     pub target: String,
     /// The address that clients of this machine connect to.
     pub connect: String,
-    /// The filter, if one is set.
-    pub filter: Option<String>,
+    /// The start of the run.
+    pub start: SystemTime,
     /// A recording is being written.
     pub recording: bool,
     /// The seed of the run.
     pub seed: u64,
+}
+
+impl Default for Title {
+    fn default() -> Self {
+        Self {
+            target: String::new(),
+            connect: String::new(),
+            start: UNIX_EPOCH,
+            recording: false,
+            seed: 0,
+        }
+    }
+}
+
+/// The shape of the message view.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shape {
+    /// The detail panes are open where they are not always.
+    pub is_open: bool,
+    /// Only the pane with the keys is shown.
+    pub is_zoomed: bool,
+    /// Cells by which the list is larger than usual.
+    pub more: i16,
+    /// The panes are always open: the screen is wide.
+    pub is_wide: bool,
 }
 
 /// A part of the screen that lies over the view and has all keys.
@@ -46,6 +86,8 @@ pub enum Overlay {
     Help(Help),
     /// A prompt.
     Prompt(Prompt),
+    /// A menu.
+    Menu(Menu),
 }
 
 /// The state of the screen.
@@ -69,10 +111,28 @@ pub struct App {
     pub overlay: Option<Overlay>,
     /// The list of messages.
     pub messages: Messages,
+    /// The detail panes.
+    pub detail: Detail,
+    /// The contents of the detail panes.
+    pub contents: Contents,
+    /// The shape of the message view.
+    pub shape: Shape,
+    /// The form of times.
+    pub time: TimeForm,
+    /// The sessions that were seen.
+    pub roster: Roster,
     /// The counts of the run.
     pub meter: Meter,
     /// The commands that were entered.
     pub commands: Lines,
+    /// The filters that were entered.
+    pub filters: Lines,
+    /// The texts that were searched for; the last one is searched for again.
+    pub searches: Lines,
+    /// The message definitions.
+    pub registry: &'static Registry,
+    /// The panes on the screen, for clicks.
+    pub areas: Vec<(Pane, Rect)>,
     /// The answer to the last key, until the next one.
     pub status: Option<(Level, String)>,
     /// The time of the run.
@@ -88,10 +148,13 @@ pub struct App {
 impl App {
     /// A screen without rows.
     #[must_use]
-    pub fn new(title: Title, style: Style) -> Self {
+    pub fn new(title: Title, style: Style, registry: &'static Registry) -> Self {
         Self {
             title,
-            style,
+            style: Style {
+                viewer: Viewer::Everything,
+                ..style
+            },
             theme: Theme::default(),
             ascii: false,
             keymap: Keymap::default(),
@@ -99,8 +162,17 @@ impl App {
             focus: Pane::List,
             overlay: None,
             messages: Messages::default(),
+            detail: Detail::default(),
+            contents: Contents::default(),
+            shape: Shape::default(),
+            time: TimeForm::default(),
+            roster: Roster::default(),
             meter: Meter::default(),
             commands: Lines::default(),
+            filters: Lines::default(),
+            searches: Lines::default(),
+            registry,
+            areas: Vec::new(),
             status: None,
             now: Time::ZERO,
             leaving: false,
@@ -115,6 +187,7 @@ impl App {
             self.meter.count(decoded.event.at, reading);
             self.changed = true;
         }
+        self.roster.event(decoded);
         self.changed |= self.messages.event(decoded, self.style);
     }
 
@@ -134,6 +207,42 @@ impl App {
     pub fn tick(&mut self, now: Time) {
         self.now = now;
         self.changed |= self.meter.tick(now);
+        if self.messages.progress().is_some() {
+            self.messages.admit();
+            self.changed = true;
+        }
+    }
+
+    /// Sets the filter; an empty text removes it.
+    ///
+    /// # Errors
+    /// Returns the place of the first error in the text, and the error.
+    pub fn set_filter(&mut self, text: &str) -> Result<(), (usize, String)> {
+        let filter = match text.trim() {
+            "" => None,
+            text => Some(Filtering::parse(text, self.registry)?),
+        };
+        self.messages.set_filter(filter);
+        Ok(())
+    }
+
+    /// Takes the selected row into the detail panes.
+    pub fn sync(&mut self) {
+        self.detail.show(self.messages.item().map(Item::last));
+        let row = self.messages.row();
+        self.contents = row.map_or_else(Contents::default, |row| {
+            Contents::of(row, self.style, self.registry)
+        });
+        match self.focus {
+            Pane::Hex => self.detail.follow_hex(&self.contents),
+            _ => self.detail.follow_tree(&self.contents),
+        }
+    }
+
+    /// Returns true if the detail panes are shown.
+    #[must_use]
+    pub const fn has_detail(&self) -> bool {
+        self.shape.is_open || self.shape.is_wide
     }
 
     /// Shows a view; its first pane gets the keys.
@@ -158,6 +267,8 @@ impl App {
     pub fn focused(&mut self) -> &mut dyn Moves {
         match self.focus {
             Pane::List => &mut self.messages,
+            Pane::Tree => &mut self.detail.tree,
+            Pane::Hex => &mut self.detail.hex,
         }
     }
 }

@@ -10,6 +10,10 @@ const KEPT: usize = 100;
 pub enum Purpose {
     /// A command.
     Command,
+    /// A filter.
+    Filter,
+    /// A text to search for.
+    Search,
 }
 
 /// A prompt while it is open.

@@ -5,17 +5,23 @@
 pub enum Pane {
     /// The list of messages.
     List,
+    /// The fields of the selected message.
+    Tree,
+    /// The bytes of the selected message.
+    Hex,
 }
 
 impl Pane {
     /// All panes.
-    pub const ALL: &'static [Self] = &[Self::List];
+    pub const ALL: &'static [Self] = &[Self::List, Self::Tree, Self::Hex];
 
     /// Returns the name in titles.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::List => "messages",
+            Self::Tree => "fields",
+            Self::Hex => "bytes",
         }
     }
 }
@@ -62,5 +68,5 @@ macro_rules! views {
 // The numbers: 1 messages, 2 sessions, 3 rules, 4 ladder, 5 snapshot, 6 stats, 7 log.
 views! {
     #[default]
-    Messages 1 "messages" [List];
+    Messages 1 "messages" [List Tree Hex];
 }

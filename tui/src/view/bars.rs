@@ -7,6 +7,7 @@ use ratatui::{
     text::{Line, Span},
 };
 use teetap_proxy::session::Level;
+use teetap_wire::printable;
 
 use super::put;
 use crate::{
@@ -22,8 +23,9 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     if title.recording {
         text.push_str("  REC");
     }
-    if let Some(filter) = &title.filter {
-        text.push_str(&format!("  filter {filter}"));
+    if let Some(filter) = app.messages.filter() {
+        let off = if filter.is_on() { "" } else { " (off)" };
+        text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));
     }
     put(buffer, area, &Line::raw(text));
 }

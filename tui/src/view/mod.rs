@@ -4,8 +4,11 @@
 //! only characters that are safe for a terminal leave ([`finish`]).
 
 mod bars;
+mod detail;
 mod finish;
 mod help;
+mod list;
+mod menu;
 mod messages;
 mod prompt;
 
@@ -20,6 +23,7 @@ use ratatui::{
 use crate::app::{App, Overlay, View};
 
 pub use finish::finish;
+pub(crate) use list::text_of;
 
 /// Draws the whole screen.
 pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
@@ -27,6 +31,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
     let whole = frame.area();
     let [top, body, bottom] = Layout::vertical(rows).areas(whole);
     let buffer = frame.buffer_mut();
+    app.shape.is_wide = whole.width >= messages::WIDE;
+    app.areas.clear();
+    app.sync();
     bars::top(buffer, top, app);
     match app.view {
         View::Messages => messages::draw(buffer, body, app),
@@ -37,6 +44,10 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
             Overlay::Help(mut help) => {
                 help::draw(buffer, body, app, &mut help);
                 Overlay::Help(help)
+            }
+            Overlay::Menu(mut menu) => {
+                menu::draw(buffer, body, app, &mut menu);
+                Overlay::Menu(menu)
             }
             Overlay::Prompt(prompt) => {
                 let cursor = prompt::draw(buffer, whole, app, &prompt);

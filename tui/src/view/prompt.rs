@@ -20,6 +20,8 @@ const SHOWN: usize = 8;
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) -> Position {
     let lead = match prompt.purpose {
         Purpose::Command => ":",
+        Purpose::Filter => "/",
+        Purpose::Search => "search ",
     };
     let line = Rect {
         y: area.bottom().saturating_sub(1),
@@ -42,6 +44,23 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
         Span::raw(after.to_owned()),
     ]);
     put(buffer, line, &typed);
+    let hidden = before.len() - shown.len();
+    let wrong = prompt
+        .error
+        .as_ref()
+        .and_then(|(at, _)| prompt.editor.text().get(hidden..*at));
+    if let Some(text) = wrong {
+        let column = Line::raw(format!("{lead}{text}")).width();
+        let wrong = Rect {
+            x: line.x
+                + u16::try_from(column)
+                    .unwrap_or(0)
+                    .min(line.width.saturating_sub(1)),
+            width: 1,
+            ..line
+        };
+        buffer.set_style(wrong, app.theme.selected(true));
+    }
     above(buffer, area, line, app, prompt);
     let column = Line::raw(format!("{lead}{shown}")).width();
     let column = u16::try_from(column)

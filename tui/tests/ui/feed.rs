@@ -1,6 +1,11 @@
 //! A recorded session on a screen in memory, for the tests of all views.
 
-use std::{fs::File, io::BufReader, sync::Arc};
+use std::{
+    fs::File,
+    io::BufReader,
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{Terminal, backend::TestBackend};
@@ -16,7 +21,7 @@ pub(crate) fn title() -> Title {
     Title {
         target: "example.org".to_owned(),
         connect: "127.0.0.1:8303".to_owned(),
-        filter: None,
+        start: UNIX_EPOCH + Duration::from_secs(1_790_000_000),
         recording: true,
         seed: 42,
     }
@@ -42,9 +47,14 @@ pub(crate) fn recorded() -> App {
     of("tw07-session")
 }
 
+/// A screen without traffic.
+pub(crate) fn blank() -> App {
+    App::new(title(), Style::default(), Registry::builtin())
+}
+
 /// A screen with a recording.
 pub(crate) fn of(name: &str) -> App {
-    let mut app = App::new(title(), Style::default());
+    let mut app = blank();
     for decoded in events(name) {
         app.push(&decoded);
         app.tick(decoded.event.at);

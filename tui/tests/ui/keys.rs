@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::feed::{SIZES, draw, events, press, recorded, title, type_text};
+use crate::feed::{SIZES, blank, draw, events, press, recorded, type_text};
 use proptest::prelude::*;
-use teetap_inspect::{DecodedEvent, Style};
+use teetap_inspect::DecodedEvent;
 use teetap_proxy::session::{Level, Time};
 use teetap_tui::{
-    App,
     action::TABLE,
     app::{Overlay, Pane, View, help},
     keymap::Keymap,
@@ -184,7 +183,7 @@ proptest! {
             static FEED: Vec<Arc<DecodedEvent>> = events("rich-tw07");
         }
         FEED.with(|feed| {
-            let mut app = App::new(title(), Style::default());
+            let mut app = blank();
             if small {
                 app.messages.history.limit(20 << 10);
             }
@@ -218,7 +217,9 @@ fn the_page_of_the_screen_lists_every_key() {
         for key in entry.keys {
             let name = match *key {
                 "esc" => "Esc",
-                "up" | "down" => continue,
+                "enter" => "Enter",
+                // The arrows.
+                "up" | "down" | "left" | "right" => continue,
                 key => key,
             };
             assert!(page.contains(&format!("`{name}`")), "{key} of {}", entry.name);

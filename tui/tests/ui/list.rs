@@ -1,7 +1,6 @@
 //! The message list over a recorded session.
 
-use crate::feed::{SIZES, draw, press, recorded, title};
-use teetap_inspect::Style;
+use crate::feed::{SIZES, blank, draw, press, recorded};
 use teetap_proxy::session::{Level, Time};
 use teetap_tui::{App, app::cursor::Moves as _};
 
@@ -41,7 +40,7 @@ fn noise_is_folded_until_z_unfolds_it() {
 
 #[test]
 fn a_list_without_traffic_names_the_command_to_connect() {
-    let mut app = App::new(title(), Style::default());
+    let mut app = blank();
     app.log(Time(3_000), Level::Info, "the server answers 0.7");
     insta::assert_snapshot!("empty", draw(&mut app, (80, 8)));
 }
@@ -110,7 +109,7 @@ fn only_rows_with_warnings_are_shown_with_their_counts() {
 
 #[test]
 fn a_gap_and_a_log_line_are_rows() {
-    let mut app = App::new(title(), Style::default());
+    let mut app = blank();
     app.gap(17);
     app.log(Time(2_500_000), Level::Warning, "port 8303 is taken");
     let screen = draw(&mut app, (80, 6));
@@ -123,7 +122,7 @@ fn a_gap_and_a_log_line_are_rows() {
 
 #[test]
 fn the_history_is_bounded() {
-    let mut app = App::new(title(), Style::default());
+    let mut app = blank();
     let text = "x".repeat(1 << 20);
     for _ in 0..200 {
         app.log(Time(0), Level::Info, &text);

@@ -5,3 +5,4 @@
 mod feed;
 mod keys;
 mod list;
+mod messages;

@@ -1,0 +1,61 @@
+//! A message as it left, where a rule or a person changed it.
+
+use teetap_proxy::session::{Datagram, What};
+use teetap_wire::{
+    Packet, Scratch,
+    def::{Decoded, Def, Records, Registry},
+};
+
+use crate::DecodedEvent;
+
+/// A message as it left.
+#[derive(Debug)]
+pub struct After {
+    /// The id and the fields.
+    pub data: Vec<u8>,
+    /// The definition; `None` if it is not known.
+    pub def: Option<&'static Def>,
+    decoded: Decoded,
+}
+
+impl After {
+    /// Returns the message of this number as it left. `None` if it left as it came, or did not leave with this event.
+    #[must_use]
+    pub fn of(decoded: &DecodedEvent, index: usize, registry: &'static Registry) -> Option<Self> {
+        let What::Datagram(datagram) = &decoded.event.what else {
+            return None;
+        };
+        let reading = decoded.reading.as_ref()?;
+        let before = reading.data(reading.messages.get(index)?);
+        let data = data(datagram, index).filter(|data| data != before)?;
+        let found = registry.message(datagram.proto, datagram.dir, &data);
+        let found = found.filter(|found| !found.unknown);
+        let mut fields = Decoded::new();
+        let def = found.map(|found| {
+            fields.read(found.def, &data, found.body);
+            found.def
+        });
+        Some(Self {
+            data,
+            def,
+            decoded: fields,
+        })
+    }
+
+    /// Returns the fields.
+    #[must_use]
+    pub fn records(&self) -> Records<'_> {
+        self.decoded.view()
+    }
+}
+
+/// Returns the bytes of a message in the datagram that left.
+fn data(datagram: &Datagram, index: usize) -> Option<Vec<u8>> {
+    let place = datagram.placed.get(index)?.sent?;
+    let sent = datagram.sent().nth(place.datagram.into())?;
+    let mut scratch = Scratch::new();
+    let packet = Packet::parse(datagram.proto, sent, &mut scratch).ok()?;
+    let start = usize::from(place.at);
+    let data = packet.payload.get(start..start + usize::from(place.len))?;
+    Some(data.to_vec())
+}

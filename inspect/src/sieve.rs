@@ -1,0 +1,97 @@
+//! A filter over events that were decoded before: those of a history, and those that come.
+//!
+//! Law: it has a context of its own, so that a filter can be set at any time. Events are given in their order; a history
+//! that lacks its beginning is like a recording that does.
+
+use std::fmt;
+
+use teetap_proxy::session::{Event, What};
+use teetap_rules::Filter;
+use teetap_wire::def::Registry;
+
+use crate::{Decoder, Reading};
+
+/// A filter with what it remembers of sessions.
+pub struct Sieve {
+    decoder: Decoder,
+}
+
+impl Sieve {
+    /// A filter that has seen nothing.
+    #[must_use]
+    pub fn new(filter: Filter, registry: &'static Registry) -> Self {
+        let mut decoder = Decoder::new(registry);
+        decoder.ignore_gists();
+        decoder.ignore_sessions();
+        decoder.ignore_items();
+        decoder.show_only(filter);
+        Self { decoder }
+    }
+
+    /// Takes the next event. Returns for each of its messages, in the order of a reading, if it passes; nothing if none does.
+    pub fn pass(&mut self, event: &Event) -> Vec<bool> {
+        let decoder = &mut self.decoder;
+        let reading = match &event.what {
+            What::Session(change) => {
+                if let Some(session) = event.session {
+                    decoder.on_session(event.at, session, change.state);
+                }
+                None
+            }
+            What::Datagram(datagram) => Reading::of_datagram(event.at, event.session, datagram, decoder),
+            What::Connless(connless) => Reading::of_connless(event.at, connless, decoder),
+            What::Notice(_) | What::Answer(_) => None,
+        };
+        let Some(reading) = reading else {
+            return Vec::new();
+        };
+        let passes = reading.messages.iter().map(|message| message.shown).collect();
+        decoder.recycle(reading);
+        passes
+    }
+
+    /// Events are missing here.
+    pub fn gap(&mut self) {
+        self.decoder.gap();
+    }
+}
+
+impl fmt::Debug for Sieve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sieve").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teetap_proxy::session::{Datagram, Origin, Time};
+    use teetap_wire::{Dir, Proto};
+
+    use super::*;
+
+    /// 0.7's ready, cl_kill and con_ready.
+    fn event(chunks: &[(Option<u16>, &[u8])]) -> Event {
+        let bytes: &'static [u8] = crate::testing::chunks(1, false, chunks).leak();
+        let datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, [bytes].into_iter());
+        Event {
+            at: Time(1),
+            session: Some(teetap_proxy::session::SessionId(1)),
+            what: What::Datagram(datagram),
+        }
+    }
+
+    #[test]
+    fn each_message_passes_or_not_and_what_came_before_counts() {
+        let registry = Registry::builtin();
+        let sieve = |text: &str| Sieve::new(Filter::parse(text, registry).unwrap().0, registry);
+        let both = event(&[(Some(1), b"\x25"), (None, b"\x38")]);
+        assert_eq!(sieve("cl_kill").pass(&both), [false, true]);
+        assert_eq!(sieve("sv_chat").pass(&both), []);
+        let mut third = sieve("count(cl_kill) == 3");
+        let passed: Vec<usize> = (0..4)
+            .map(|_| third.pass(&both).iter().filter(|passes| **passes).count())
+            .collect();
+        assert_eq!(passed[..2], [0, 0]);
+        assert!(passed[2] > 0, "{passed:?}");
+    }
+}

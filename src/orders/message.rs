@@ -1,0 +1,90 @@
+//! Messages that a person or a script writes: to inject one, or to replace one that is held.
+
+use teetap_proxy::session::Waiting;
+use teetap_rules::{Diagnostic, Draft, Made};
+use teetap_wire::{Dir, Proto, def::Registry, printable};
+
+/// The maximum number of bytes of an injected message: no chunk is larger.
+const MAX_MESSAGE: usize = 1400;
+
+/// A message to inject.
+pub(crate) enum Form {
+    Draft(Draft),
+    Bytes(Made),
+}
+
+impl Form {
+    /// Reads `s2c sv_chat{message: "text"}` or `s2c vital 0x06`. Returns it with the warnings about it.
+    pub(crate) fn read(text: &str, registry: &'static Registry) -> Result<(Self, Vec<String>), String> {
+        if let Some(made) = bytes_of(text) {
+            return made.map(|made| (Self::Bytes(made), Vec::new()));
+        }
+        let (draft, warnings) = Draft::inject(text, registry).map_err(|errors| lines(&errors).join("; "))?;
+        Ok((Self::Draft(draft), lines(&warnings)))
+    }
+
+    /// Makes the message for a session of this protocol.
+    pub(crate) fn made(self, proto: Proto) -> Result<Made, String> {
+        match self {
+            Self::Draft(draft) => draft.made(proto),
+            Self::Bytes(made) => Ok(made),
+        }
+    }
+}
+
+/// Returns the new bytes of a held message where its fields are changed as in `cl_say{message: "text"}`, and the warnings.
+pub(crate) fn edited(
+    text: &str,
+    waiting: &Waiting,
+    registry: &'static Registry,
+) -> Result<(Vec<u8>, Vec<String>), String> {
+    let (draft, warnings) = Draft::edit(text, registry).map_err(|errors| lines(&errors).join("; "))?;
+    let data = draft.edited(waiting.proto, waiting.dir, &waiting.data)?;
+    Ok((data, lines(&warnings)))
+}
+
+/// Reads `s2c vital 0x06`. `None` if the text is in another form.
+fn bytes_of(text: &str) -> Option<Result<Made, String>> {
+    let mut words = text.split_ascii_whitespace();
+    let dir = match words.next()? {
+        "c2s" => Dir::C2s,
+        "s2c" => Dir::S2c,
+        _ => return None,
+    };
+    let vital = match words.next()? {
+        "vital" => true,
+        "nonvital" => false,
+        _ => return None,
+    };
+    let hex = words.next()?.strip_prefix("0x")?;
+    let rest: String = words.collect();
+    Some(bytes(dir, vital, &[hex, &rest].concat()))
+}
+
+/// Reads id and fields of a message in hex.
+pub(crate) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, String> {
+    let digits: Option<Vec<u8>> = hex
+        .chars()
+        .map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect();
+    let pairs = digits.as_deref().map(<[u8]>::as_chunks::<2>);
+    let data: Vec<u8> = match pairs {
+        Some((pairs, [])) if !pairs.is_empty() => pairs.iter().map(|[high, low]| high << 4 | low).collect(),
+        _ => return Err("invalid hex: expected two digits for each byte of id and fields".to_owned()),
+    };
+    if data.len() > MAX_MESSAGE {
+        return Err(format!("the message is longer than {MAX_MESSAGE} bytes"));
+    }
+    Ok(Made { dir, vital, data })
+}
+
+/// Returns diagnostics in a line each.
+pub(crate) fn lines(diagnostics: &[Diagnostic]) -> Vec<String> {
+    let line = |diagnostic: &Diagnostic| {
+        let more = diagnostic.help.iter().chain(&diagnostic.notes);
+        let more: String = more.map(|more| format!("; {more}")).collect();
+        let text = format!("[{}] {}{more}", diagnostic.code.name(), diagnostic.message);
+        printable(text.as_bytes())
+    };
+    diagnostics.iter().map(line).collect()
+}

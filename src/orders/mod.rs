@@ -1,0 +1,277 @@
+//! Orders to a running proxy, from scripts through the control socket and from a person at the screen.
+//!
+//! Law: typed, and each has one result. An order that names no session is about the only one that is online. The caller
+//! waits for the data thread, never the other way.
+
+mod message;
+
+use std::sync::mpsc;
+
+use teetap_inspect::jsonl::RuleBody;
+use teetap_proxy::{
+    io::{Commands, Look, Request},
+    session::{Command, Held, Level, Listed, SessionId, State, Time, Waiting, WhichRule},
+};
+use teetap_rules::{Made, Span};
+use teetap_wire::{Side, def::Registry};
+
+use crate::{
+    live::Wake,
+    rules::{Change, Rules, SharedRules, one_line},
+};
+
+pub(crate) use message::{Form, bytes, edited, lines};
+
+/// The maximum number of sessions that an error lists.
+const LISTED: usize = 8;
+
+/// The way to a running proxy.
+#[derive(Clone, Debug)]
+pub(crate) struct Orders {
+    pub(crate) commands: Commands,
+    pub(crate) rules: SharedRules,
+    pub(crate) registry: &'static Registry,
+    /// The receiver of reports for the user.
+    pub(crate) reports: mpsc::Sender<Wake>,
+    /// The origin of the orders, as reports name it.
+    pub(crate) from: &'static str,
+}
+
+impl Orders {
+    /// Reports something to the user of the run.
+    pub(crate) fn report(&self, level: Level, text: String) {
+        // The run may be over.
+        let _ended = self.reports.send(Wake::Report(level, text));
+    }
+
+    /// Reports an order that was carried out.
+    fn report_done(&self, text: &str) {
+        self.report(Level::Info, format!("{}: {text}", self.from));
+    }
+
+    /// Changes the rules, and returns the warnings once the change has its effect.
+    pub(crate) fn change(
+        &self,
+        act: impl FnOnce(&Rules) -> Result<Change, String>,
+    ) -> Result<Vec<String>, String> {
+        let commands = &self.commands;
+        // Under the lock, so that programs are set in the order of the changes.
+        let (what, warnings) = {
+            let mut rules = self.rules.lock();
+            let change = act(&rules)?;
+            let program = Request::Program(Some(change.program()));
+            commands.send(program).map_err(|busy| busy.to_string())?;
+            rules.accept(change)
+        };
+        commands.look().map_err(|busy| busy.to_string())?;
+        self.report_done(&what);
+        Ok(warnings)
+    }
+
+    /// Lists the rules, with the state of those that are set.
+    pub(crate) fn list_rules(&self) -> Result<Vec<RuleBody>, String> {
+        // Under the lock, so that the report is of the same rules.
+        let (list, report) = {
+            let rules = self.rules.lock();
+            (rules.list(), self.commands.report())
+        };
+        let report = report.map_err(|busy| busy.to_string())?;
+        let body = |(mut body, place): (RuleBody, Span)| {
+            for rule in report.rules.iter().filter(|rule| is_in(rule.place, place)) {
+                body.on = rule.is_enabled;
+                body.hits = Some(rule.hits.count);
+                body.last_hit = rule.hits.last.map(|hit| Time(hit.at));
+            }
+            let mut lines = report.lines.iter().filter(|line| is_in(line.place, place));
+            body.on &= lines.all(|line| line.is_enabled);
+            body
+        };
+        Ok(list.into_iter().map(body).collect())
+    }
+
+    /// Switches what a statement sets on or off: a rule, a link line, or the link lines of a profile.
+    pub(crate) fn switch(&self, name: &str, on: bool) -> Result<(), String> {
+        // Under the lock, so that the numbers are of the same rules.
+        {
+            let mut rules = self.rules.lock();
+            let place = rules.place(name)?;
+            let report = self.commands.report().map_err(|busy| busy.to_string())?;
+            let of_rules = report.rules.iter().filter(|rule| is_in(rule.place, place));
+            let mut targets: Vec<WhichRule> = of_rules.map(|rule| WhichRule::Number(rule.id)).collect();
+            let of_lines = report.lines.iter().filter(|line| is_in(line.place, place));
+            targets.extend(of_lines.map(|line| WhichRule::Line(line.id)));
+            targets.dedup();
+            if targets.is_empty() {
+                return Err(format!("{name} is neither a rule nor a link line"));
+            }
+            for rule in targets {
+                self.ask(Command::Toggle { rule, enabled: on })?;
+            }
+            rules.note_switch();
+        }
+        let way = if on { "on" } else { "off" };
+        self.report_done(&format!("switched {way} {}", one_line(name)));
+        Ok(())
+    }
+
+    /// Returns the sessions and the counts.
+    pub(crate) fn look(&self) -> Result<Look, String> {
+        self.commands.look().map_err(|busy| busy.to_string())
+    }
+
+    /// Returns the session of this number, or the only one that is online.
+    pub(crate) fn choose(&self, wanted: Option<u32>) -> Result<Listed, String> {
+        pick(&self.look()?.sessions, wanted).copied()
+    }
+
+    /// Sends a command to the core and waits for its answer.
+    fn ask(&self, command: Command) -> Result<(), String> {
+        self.list(command).map(|_| ())
+    }
+
+    /// Sends a command to the core. Returns the held messages that its answer lists.
+    fn list(&self, command: Command) -> Result<Box<[Waiting]>, String> {
+        let answer = self.commands.ask(command).map_err(|busy| busy.to_string())?;
+        answer.result.map_err(std::borrow::Cow::into_owned)?;
+        Ok(answer.held.unwrap_or_default())
+    }
+
+    /// Lists what is held in one session, or in all.
+    pub(crate) fn held(&self, session: Option<SessionId>) -> Result<Box<[Waiting]>, String> {
+        self.list(Command::List { session })
+    }
+
+    /// Lets a held message go.
+    pub(crate) fn release(&self, waiting: &Waiting) -> Result<(), String> {
+        let held = Held::One(waiting.dir, waiting.held);
+        let session = waiting.session;
+        self.ask(Command::Release { session, held })
+    }
+
+    /// Drops a held message.
+    pub(crate) fn drop_held(&self, waiting: &Waiting) -> Result<(), String> {
+        let Waiting {
+            session, dir, held, ..
+        } = *waiting;
+        self.ask(Command::Drop { session, dir, held })
+    }
+
+    /// Replaces the bytes of a held message.
+    pub(crate) fn edit(&self, waiting: &Waiting, data: Vec<u8>) -> Result<(), String> {
+        let Waiting {
+            session, dir, held, ..
+        } = *waiting;
+        let data = data.into();
+        self.ask(Command::Edit {
+            session,
+            dir,
+            held,
+            data,
+        })
+    }
+
+    /// Sends one more message.
+    pub(crate) fn inject(&self, session: SessionId, message: Made) -> Result<(), String> {
+        self.ask(Command::Inject { session, message })
+    }
+
+    /// Has the server send a complete snapshot.
+    pub(crate) fn resync(&self, session: SessionId) -> Result<(), String> {
+        self.ask(Command::Resync { session })
+    }
+
+    /// Closes one or both legs of a session, or of all.
+    pub(crate) fn close(
+        &self,
+        session: Option<SessionId>,
+        side: Option<Side>,
+        reason: Vec<u8>,
+    ) -> Result<(), String> {
+        let reason = reason.into();
+        self.ask(Command::Close {
+            session,
+            side,
+            reason,
+        })
+    }
+}
+
+/// Returns true if a rule or link line belongs to a statement.
+const fn is_in(place: Span, statement: Span) -> bool {
+    statement.start <= place.start && place.end <= statement.end
+}
+
+fn pick(sessions: &[Listed], wanted: Option<u32>) -> Result<&Listed, String> {
+    let online: Vec<&Listed> = sessions
+        .iter()
+        .filter(|listed| listed.state == State::Online)
+        .collect();
+    match (wanted, online.as_slice()) {
+        (Some(number), _) => sessions
+            .iter()
+            .find(|listed| listed.id.0 == number)
+            .ok_or_else(|| match online.as_slice() {
+                [] => format!("there is no session {number}, and none is online"),
+                online => format!("there is no session {number}; online: {}", names(online)),
+            }),
+        (None, [only]) => Ok(only),
+        (None, []) => Err("no session is online".to_owned()),
+        (None, several) => Err(format!(
+            "{} sessions are online; name one of {}",
+            several.len(),
+            names(several)
+        )),
+    }
+}
+
+/// Returns the sessions by number, with protocol and client.
+fn names(sessions: &[&Listed]) -> String {
+    let shown = sessions.iter().take(LISTED);
+    let mut shown: Vec<String> = shown
+        .map(|listed| format!("{} ({}, {})", listed.id.0, listed.proto, listed.client))
+        .collect();
+    if sessions.len() > LISTED {
+        shown.push(format!("{} more", sessions.len() - LISTED));
+    }
+    shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use teetap_wire::Proto;
+
+    use super::*;
+
+    #[test]
+    fn the_only_session_online_needs_no_number() {
+        let listed = |number, state| Listed {
+            id: SessionId(number),
+            state,
+            proto: Proto::Ddnet,
+            client: SocketAddr::from(([127, 0, 0, 1], 5000)),
+            opened: Time(0),
+        };
+        let opening = listed(1, State::Opening);
+        let online = [opening, listed(2, State::Online)];
+        assert_eq!(pick(&online, None).unwrap().id.0, 2);
+        assert_eq!(pick(&online, Some(1)).unwrap().id.0, 1);
+        assert_eq!(pick(&[opening], None).unwrap_err(), "no session is online");
+        assert_eq!(
+            pick(&[opening], Some(7)).unwrap_err(),
+            "there is no session 7, and none is online"
+        );
+        assert_eq!(
+            pick(&online, Some(7)).unwrap_err(),
+            "there is no session 7; online: 2 (ddnet, 127.0.0.1:5000)"
+        );
+        let several: Vec<Listed> = (1..=10).map(|number| listed(number, State::Online)).collect();
+        let why = pick(&several, None).unwrap_err();
+        assert!(
+            why.starts_with("10 sessions are online; name one of 1 (ddnet, 127.0.0.1:5000), 2 ("),
+            "{why}"
+        );
+        assert!(why.ends_with("), 2 more"), "{why}");
+    }
+}

@@ -1,0 +1,82 @@
+//! The filter of the screen, and the session that is picked.
+
+use teetap_inspect::Sieve;
+use teetap_rules::{Diagnostic, Filter};
+use teetap_wire::{def::Registry, printable};
+
+/// A filter that is set.
+#[derive(Debug)]
+pub struct Filtering {
+    /// The text.
+    pub text: String,
+    filter: Filter,
+    /// `None` while the filter is off.
+    sieve: Option<Sieve>,
+    registry: &'static Registry,
+}
+
+/// Returns the place of the first error of an expression, and the error in one line.
+pub(crate) fn first_error(errors: &[Diagnostic]) -> Option<(usize, String)> {
+    errors.first().map(|error| (error.span.start, one_line(error)))
+}
+
+/// Returns a diagnostic in one line.
+pub(crate) fn one_line(diagnostic: &Diagnostic) -> String {
+    let help = diagnostic
+        .help
+        .as_ref()
+        .map_or(String::new(), |help| format!("; {help}"));
+    printable(format!("{}{help}", diagnostic.message).as_bytes())
+}
+
+impl Filtering {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// Returns the place of the first error, and the error.
+    pub fn parse(text: &str, registry: &'static Registry) -> Result<Self, (usize, String)> {
+        let (filter, _) = Filter::parse(text, registry)
+            .map_err(|errors| first_error(&errors).unwrap_or_else(|| (0, "invalid filter".to_owned())))?;
+        Ok(Self {
+            text: text.to_owned(),
+            sieve: Some(Sieve::new(filter.clone(), registry)),
+            filter,
+            registry,
+        })
+    }
+
+    /// Returns true unless the filter is off.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.sieve.is_some()
+    }
+
+    /// Switches it on or off. It forgets what it has seen.
+    pub fn switch(&mut self, on: bool) {
+        self.sieve = on.then(|| Sieve::new(self.filter.clone(), self.registry));
+    }
+
+    /// Starts from the beginning, if it is on.
+    pub fn restart(&mut self) {
+        self.switch(self.is_on());
+    }
+
+    /// Returns the filter, if it is on.
+    pub fn sieve(&mut self) -> Option<&mut Sieve> {
+        self.sieve.as_mut()
+    }
+
+    /// Returns true if the text names a type of messages: they are not folded then.
+    #[must_use]
+    pub fn names(&self, group: &str) -> bool {
+        let mut words = self
+            .text
+            .split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
+        self.is_on()
+            && words.any(|word| {
+                word == group
+                    || group == "snap" && word.starts_with("snap_")
+                    || word == "any_snap" && group == "snap"
+            })
+    }
+}

@@ -1,0 +1,42 @@
+//! Menus: what they offer, and the effects of their entries.
+
+use teetap_proxy::session::State;
+
+use crate::app::{
+    App, Overlay,
+    menu::{Choice, Menu},
+};
+
+/// Opens the menu of sessions.
+pub(super) fn session(app: &mut App) -> Result<(), String> {
+    let sessions = app.roster.all().map(|(session, seen)| {
+        let player = seen
+            .player
+            .as_ref()
+            .map_or(String::new(), |player| format!(" \"{player}\""));
+        let state = match seen.state {
+            State::Online => String::new(),
+            state => format!(" {state}"),
+        };
+        let text = format!("#{}{player} {}{state}", session.0, seen.about);
+        (text, Choice::Session(Some(session)))
+    });
+    // The newest ones are of most interest.
+    let mut sessions: Vec<_> = sessions.collect();
+    if sessions.is_empty() {
+        return Err("no session so far".to_owned());
+    }
+    sessions.reverse();
+    let all = ("all sessions".to_owned(), Choice::Session(None));
+    let entries = std::iter::once(all).chain(sessions);
+    app.overlay = Some(Overlay::Menu(Menu::new("sessions", entries)));
+    Ok(())
+}
+
+/// Carries out an entry.
+pub(super) fn choose(app: &mut App, choice: &Choice) {
+    match choice {
+        Choice::Session(session) => app.messages.pick(*session),
+    }
+    app.sync();
+}

@@ -1,0 +1,26 @@
+//! Search in the rows.
+
+use crate::{
+    app::{App, messages::Item},
+    view::text_of,
+};
+
+/// Selects the next row that has the text of the last search, or the one before.
+pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
+    let open = app.keymap.hint(crate::Action::Search);
+    let text = app
+        .searches
+        .get(0)
+        .ok_or_else(|| format!("search first: {open}"))?;
+    let wanted = text.to_lowercase();
+    let found = app.messages.search(forward, |item, list| {
+        let row = match item {
+            Item::Row(number) => list.history.get(*number),
+            Item::Fold(_) => None,
+        };
+        row.is_some_and(|row| text_of(row, app).to_lowercase().contains(&wanted))
+    });
+    let place = found.ok_or_else(|| format!("no row has '{text}'"))?;
+    app.messages.go_to(place);
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! The detail panes: the tree of fields, and the bytes.
+
+use std::ops::Range;
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+
+use super::put;
+use crate::{
+    Theme,
+    app::{
+        App, Pane,
+        detail::{Contents, TreeLine, Weight},
+    },
+};
+
+/// Draws the title of a pane, and returns the area below it.
+fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, theme: Theme) -> Rect {
+    let width = usize::from(area.width);
+    let mut rule = format!("── {text} ");
+    rule.extend(std::iter::repeat_n(
+        '─',
+        width.saturating_sub(Line::raw(rule.as_str()).width()),
+    ));
+    if let Some(row) = area.rows().next() {
+        put(buffer, row, &Line::styled(rule, theme.title(focused)));
+    }
+    Rect {
+        y: (area.y + 1).min(area.bottom()),
+        height: area.height.saturating_sub(1),
+        ..area
+    }
+}
+
+/// Draws the fields of the selected message; returns the area of the lines.
+pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
+    let theme = app.theme;
+    let focused = app.focus == Pane::Tree;
+    let name = match app.contents.title.as_str() {
+        "" => "fields",
+        name => name,
+    };
+    let inner = title(buffer, area, name, focused, theme);
+    let contents = &app.contents;
+    if contents.lines.is_empty() {
+        super::empty(buffer, inner, &["select a row of the list to see its fields"]);
+        return inner;
+    }
+    let top = app.detail.tree.fit(inner.height.into(), contents.lines.len());
+    let selected = app.detail.tree.selected();
+    // Values stand in a column where the names leave room for it.
+    let names = contents.lines.iter().filter(|line| !line.name.starts_with('!'));
+    let width = names.map(indented).max().unwrap_or(0).min(24);
+    let lines = contents.lines.iter().enumerate().skip(top);
+    for ((place, line), row) in lines.zip(inner.rows()) {
+        put(buffer, row, &tree_line(line, width, theme));
+        if selected == Some(place) && app.focus != Pane::List {
+            buffer.set_style(row, theme.selected(focused));
+        }
+    }
+    inner
+}
+
+/// Returns the columns of a name with its indent.
+fn indented(line: &TreeLine) -> usize {
+    2 * usize::from(line.depth) + line.name.chars().count()
+}
+
+fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
+    let (name, value) = match line.weight {
+        Weight::Fact => (theme.quiet(), theme.quiet()),
+        Weight::Field => (Style::new(), theme.name_of(Style::new())),
+        Weight::Changed | Weight::Done => (theme.done(), theme.done()),
+        Weight::Warning => (theme.warning(), Style::new()),
+        Weight::Note => (theme.quiet(), theme.quiet()),
+    };
+    let indent = 2 * usize::from(line.depth);
+    let pad = width.saturating_sub(indented(line));
+    Line::from(vec![
+        Span::raw(" ".repeat(indent + 1)),
+        Span::styled(line.name.as_str(), name),
+        Span::raw(" ".repeat(pad + 1)),
+        Span::styled(line.value.as_str(), value),
+    ])
+}
+
+/// Draws the bytes of the selected message; returns the area of the lines.
+pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
+    let theme = app.theme;
+    let focused = app.focus == Pane::Hex;
+    let len = app.contents.bytes.len();
+    let text = match app.contents.after.as_ref().map(Vec::len) {
+        None if len == 1 => "1 byte".to_owned(),
+        None => format!("{len} bytes"),
+        Some(after) => format!("{len} bytes, then {after} as sent"),
+    };
+    let inner = title(buffer, area, &text, focused, theme);
+    let columns = if inner.width >= 76 { 16 } else { 8 };
+    let selected = app.detail.range(&app.contents);
+    app.detail.hex.columns(columns);
+    let contents = &app.contents;
+    let mut lines: Vec<Line<'_>> = hex_lines(contents, &contents.bytes, columns)
+        .into_iter()
+        .map(|(at, cells)| bytes_line(at, &cells, columns, contents, selected.as_ref(), theme))
+        .collect();
+    let own = lines.len();
+    if let Some(after) = &contents.after {
+        lines.push(Line::styled(" as sent", theme.title(false)));
+        let changed = difference(&contents.bytes, after);
+        for (at, cells) in hex_lines(contents, after, columns) {
+            lines.push(after_line(at, &cells, columns, &changed, theme));
+        }
+    }
+    let cursor = app.detail.hex;
+    let (row, column) = (cursor.lines.selected_of(own.max(1)).unwrap_or(0), cursor.column);
+    let top = app.detail.hex.lines.fit(inner.height.into(), own.max(1));
+    for (place, (line, area)) in lines.iter().skip(top).zip(inner.rows()).enumerate() {
+        put(buffer, area, line);
+        if focused && place + top == row && own > 0 {
+            let x = area.x + 5 + u16::try_from(3 * column).unwrap_or(0);
+            let cell = Rect {
+                x: x.min(area.right().saturating_sub(1)),
+                width: 2.min(area.right().saturating_sub(x)),
+                ..area
+            };
+            buffer.set_style(cell, theme.selected(true));
+        }
+    }
+    inner
+}
+
+/// Returns lines of bytes with their offsets; `None` for secret bytes.
+fn hex_lines(contents: &Contents, bytes: &[u8], columns: usize) -> Vec<(usize, Vec<Option<u8>>)> {
+    let is_secret = |at: usize| contents.secret.iter().any(|range| range.contains(&at));
+    // Bytes that were changed may have moved, so all are hidden with a secret among them.
+    let hides_all = !contents.secret.is_empty() && !std::ptr::eq(bytes, contents.bytes.as_slice());
+    let lines = bytes.chunks(columns).enumerate().map(|(line, chunk)| {
+        let start = line * columns;
+        let cells = chunk.iter().enumerate();
+        let cells = cells.map(|(at, byte)| Some(*byte).filter(|_| !hides_all && !is_secret(start + at)));
+        (start, cells.collect())
+    });
+    lines.collect()
+}
+
+fn bytes_line<'a>(
+    start: usize,
+    cells: &[Option<u8>],
+    columns: usize,
+    contents: &Contents,
+    selected: Option<&Range<usize>>,
+    theme: Theme,
+) -> Line<'a> {
+    let style = |at: usize| {
+        let is_in = |range: &Range<usize>| range.contains(&at);
+        if selected.is_some_and(is_in) {
+            theme.marked()
+        } else if contents.odd.iter().any(is_in) {
+            theme.warning()
+        } else {
+            Style::new()
+        }
+    };
+    line(start, cells, columns, &style, theme)
+}
+
+fn after_line<'a>(
+    start: usize,
+    cells: &[Option<u8>],
+    columns: usize,
+    changed: &Range<usize>,
+    theme: Theme,
+) -> Line<'a> {
+    let style = |at: usize| {
+        if changed.contains(&at) {
+            theme.done()
+        } else {
+            Style::new()
+        }
+    };
+    line(start, cells, columns, &style, theme)
+}
+
+fn line<'a>(
+    start: usize,
+    cells: &[Option<u8>],
+    columns: usize,
+    style: &dyn Fn(usize) -> Style,
+    theme: Theme,
+) -> Line<'a> {
+    let mut spans = vec![Span::styled(format!("{start:04x} "), theme.quiet())];
+    for (at, cell) in cells.iter().enumerate() {
+        let text = cell.map_or("••".to_owned(), |byte| format!("{byte:02x}"));
+        spans.push(Span::styled(text, style(start + at)));
+        // A range without holes is one block.
+        let is_joined = at + 1 < cells.len() && style(start + at) == style(start + at + 1);
+        let between = if is_joined {
+            style(start + at)
+        } else {
+            Style::new()
+        };
+        spans.push(Span::styled(" ", between));
+    }
+    spans.push(Span::raw(" ".repeat(3 * (columns - cells.len().min(columns)))));
+    for (at, cell) in cells.iter().enumerate() {
+        let char = match cell {
+            None => '•',
+            Some(byte) if (0x20..0x7f).contains(byte) => char::from(*byte),
+            Some(_) => '.',
+        };
+        spans.push(Span::styled(char.to_string(), style(start + at)));
+    }
+    Line::from(spans)
+}
+
+/// Returns the bytes of `after` between the equal bytes at the beginning and at the end.
+fn difference(before: &[u8], after: &[u8]) -> Range<usize> {
+    let same = |(one, other): &(&u8, &u8)| one == other;
+    let start = before.iter().zip(after).take_while(same).count();
+    let rest = before.len().min(after.len()) - start;
+    let end = before
+        .iter()
+        .rev()
+        .zip(after.iter().rev())
+        .take(rest)
+        .take_while(same)
+        .count();
+    start..after.len() - end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_difference_is_between_equal_ends() {
+        for (before, after, range) in [
+            ("abc", "abc", 3..3),
+            ("abc", "axc", 1..2),
+            ("abc", "abxxc", 2..4),
+            ("aa", "aaa", 2..3),
+            ("", "x", 0..1),
+            ("abc", "", 0..0),
+        ] {
+            assert_eq!(
+                difference(before.as_bytes(), after.as_bytes()),
+                range,
+                "{before} {after}"
+            );
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The message list: one row per message, and rows for folded messages, sessions, notices and gaps.
+//!
+//! ```text
+//!   12.418 #2  s→c V   217 sv_chat            0 "nameless tee": gg           D!
+//! ```
+
+use std::time::Duration;
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+use teetap_inspect::{
+    DecodedEvent, EventLines, Kind, Message, Reading,
+    lines::{self, About},
+    reading::Done,
+    row,
+};
+use teetap_proxy::session::{Action, Origin, SessionId, Time, What};
+use teetap_wire::Severity;
+
+use super::{empty, put};
+use crate::{
+    Theme,
+    app::{
+        App, Pane,
+        clock::{TimeForm, seconds, wall},
+        history::Row,
+        messages::{Fold, Item},
+    },
+};
+
+/// Columns at the end of a row for letters of actions and the lint mark.
+const MARKS: u16 = 3;
+
+/// Draws the visible rows and, until there is traffic, the command that brings some.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    app.messages.fit(area.height.into());
+    let selected = app.messages.selected().filter(|_| !app.messages.follows());
+    let mut rest = area.rows();
+    let focused = app.focus == Pane::List;
+    for ((place, item), area) in app.messages.visible().zip(rest.by_ref()) {
+        self::item(buffer, area, (place, item), app);
+        if app.messages.is_marked(item)
+            && let Some(cell) = buffer.cell_mut((area.x, area.y))
+        {
+            cell.set_symbol("◆").set_style(app.theme.done());
+        }
+        if selected == Some(place) || !focused && app.messages.selected() == Some(place) {
+            buffer.set_style(area, app.theme.selected(focused));
+        }
+    }
+    let left = rest.count();
+    if app.messages.is_empty() && app.meter.messages > 0 {
+        let filter = app.keymap.hint(crate::Action::FilterOnOff);
+        let sentence = match app.messages.progress() {
+            Some(percent) => format!("filtering: {percent} %"),
+            None => {
+                format!("no row passes the filter and the other choices; {filter} switches the filter off")
+            }
+        };
+        empty(buffer, area, &[&sentence]);
+    }
+    if app.meter.messages == 0 {
+        let below = Rect {
+            y: area.bottom().saturating_sub(u16::try_from(left).unwrap_or(0)),
+            height: u16::try_from(left).unwrap_or(0),
+            ..area
+        };
+        let connect = &app.title.connect;
+        let sentence = format!("nothing yet: in the game console type   connect {connect}");
+        empty(buffer, below, &[&sentence]);
+    }
+}
+
+/// Draws an item.
+fn item(buffer: &mut Buffer, area: Rect, (place, item): (usize, &Item), app: &App) {
+    let Some(row) = app.messages.history.get(item.last()) else {
+        return;
+    };
+    let start = row.at().map_or(String::new(), |at| {
+        let above = app.messages.above(place).and_then(Row::at);
+        start(at, row.session(), above, app)
+    });
+    match item {
+        Item::Row(_) => self::row(buffer, area, row, &start, app),
+        Item::Fold(fold) => self::fold(buffer, area, (fold, row), &start, app),
+    }
+}
+
+/// Returns the text of a row that a search looks at.
+pub(crate) fn text_of(row: &Row, app: &App) -> String {
+    match (row, row.message()) {
+        (Row::Line(decoded, _), Some((reading, message))) => {
+            let outcome = message.outcome().unwrap_or_default();
+            let gist = reading.gist(message, app.style.secrets);
+            let notes = EventLines::of(decoded, app.style).notes(message, false);
+            let notes: Vec<&str> = notes.iter().map(|note| note.code.name()).collect();
+            format!("{} {outcome} {gist} {}", reading.label(message), notes.join(" "))
+        }
+        (Row::Line(decoded, line), None) => other_text(decoded, line, app),
+        (Row::Gap(lost), _) => row::gap(*lost).text,
+        (Row::Log(_, _, text), _) => text.to_string(),
+    }
+}
+
+fn row(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) {
+    let theme = app.theme;
+    match row {
+        Row::Line(decoded, line) => {
+            if !message(buffer, area, row, start, app) {
+                let line = Line::from(vec![
+                    Span::styled(start.to_owned(), theme.quiet()),
+                    Span::styled(other_text(decoded, line, app), style(line.kind, theme)),
+                ]);
+                put(buffer, area, &line);
+            }
+        }
+        Row::Gap(lost) => put(buffer, area, &Line::styled(row::gap(*lost).text, theme.warning())),
+        Row::Log(_, _, text) => {
+            let line = Line::from(vec![
+                Span::styled(start.to_owned(), theme.quiet()),
+                Span::styled(format!("teetap: {text}"), style(row.kind(), theme)),
+            ]);
+            put(buffer, area, &line);
+        }
+    }
+}
+
+/// Draws the columns of a message; false for a line about something else.
+fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -> bool {
+    let (Row::Line(decoded, line), Some((reading, message))) = (row, row.message()) else {
+        return false;
+    };
+    let theme = app.theme;
+    let mut spans = head(decoded, (reading, message), start, area.width, theme);
+    if let Some(word) = message.outcome() {
+        spans.push(Span::styled(format!("{word} "), theme.done()));
+    }
+    for mark in &message.marks {
+        spans.push(Span::styled(format!("#{mark} "), theme.done()));
+    }
+    spans.push(Span::raw(reading.gist(message, app.style.secrets)));
+    let with_datagram = matches!(
+        line.about,
+        About::Message {
+            with_datagram: true,
+            ..
+        }
+    );
+    let notes = EventLines::of(decoded, app.style).notes(message, with_datagram);
+    for note in &notes {
+        let is_lint = note.code.severity() >= Severity::Warning;
+        let style = if is_lint { theme.warning() } else { theme.quiet() };
+        spans.push(Span::styled(format!(" !{}", note.code.name()), style));
+    }
+    let text = Rect {
+        width: area.width.saturating_sub(MARKS),
+        ..area
+    };
+    put(buffer, text, &Line::from(spans));
+    let letter = letter(message).map_or(" ".to_owned(), |letter| letter.to_string());
+    let lint = if line.kind == Kind::Warning { "!" } else { " " };
+    let marks = Line::from(vec![
+        Span::raw(" "),
+        Span::styled(letter, theme.done()),
+        Span::styled(lint, theme.warning()),
+    ]);
+    if area.width > MARKS {
+        buffer.set_line(text.right(), area.y, &marks, MARKS);
+    }
+    true
+}
+
+/// Returns the columns before the gist.
+fn head(
+    decoded: &DecodedEvent,
+    (reading, message): (&Reading, &Message),
+    start: &str,
+    width: u16,
+    theme: Theme,
+) -> Vec<Span<'static>> {
+    let (dir, leg) = match &decoded.event.what {
+        What::Datagram(datagram) => (Some(datagram.dir), datagram.leg),
+        What::Connless(connless) => (Some(connless.dir), None),
+        _ => (None, None),
+    };
+    let direction = dir.map_or(Style::new(), |dir| theme.direction(dir));
+    let arrow = dir.map_or("   ", |dir| row::arrow(dir, leg));
+    // A long number shortens the column of the name, so that gists stay in theirs.
+    let seq = row::seq(message);
+    let wide = seq.chars().count().saturating_sub(5);
+    let name = reading.label(message);
+    vec![
+        Span::styled(start.to_owned(), theme.quiet()),
+        Span::styled(arrow, direction),
+        Span::raw(format!(" {} {seq:>5} ", row::flag(message))),
+        Span::styled(
+            format!("{} ", padded(&name, name_width(width).saturating_sub(wide))),
+            theme.name_of(direction),
+        ),
+    ]
+}
+
+/// Returns the width of the column of names on a screen of this width.
+const fn name_width(width: u16) -> usize {
+    match width {
+        ..70 => 14,
+        70..100 => 18,
+        _ => 23,
+    }
+}
+
+/// Returns a name in so many columns, cut with `…`.
+fn padded(name: &str, width: usize) -> String {
+    if name.chars().count() <= width {
+        return format!("{name:<width$}");
+    }
+    let kept: String = name.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Returns the letter of what was done with a message; `None` if it was passed on.
+fn letter(message: &Message) -> Option<char> {
+    if matches!(message.origin, Origin::Rule | Origin::User) {
+        return Some('I');
+    }
+    let letter = match message.done {
+        Done::Ended => None,
+        Done::Discarded => Some('X'),
+        Done::Placed(action) => match action {
+            Action::Pass => None,
+            Action::Edit => Some('E'),
+            Action::Drop => Some('D'),
+            Action::Lose => Some('L'),
+            Action::Hold => Some('H'),
+            Action::Refuse => Some('F'),
+            Action::Gap => Some('G'),
+            Action::Repeat | Action::Known => Some('R'),
+        },
+    };
+    // A rule that only logs or marks leaves the message as it is.
+    letter.or_else(|| (!message.rules.is_empty()).then_some('*'))
+}
+
+/// Draws folded messages: the columns of the last one, with the number of messages and their rate.
+fn fold(buffer: &mut Buffer, area: Rect, (fold, row): (&Fold, &Row), start: &str, app: &App) {
+    let (Row::Line(decoded, _), Some((reading, message))) = (row, row.message()) else {
+        return;
+    };
+    let theme = app.theme;
+    let mut spans = head(decoded, (reading, message), start, area.width, theme);
+    // The eye is for the other rows.
+    spans.iter_mut().for_each(|span| span.style = theme.quiet());
+    let rate = fold.rate().map_or(String::new(), |rate| format!(" {rate:.0}/s"));
+    spans.push(Span::styled(
+        format!("×{:<5}{rate:<7}", fold.count),
+        theme.name_of(Style::new()),
+    ));
+    let gist = reading.gist(message, app.style.secrets);
+    spans.push(Span::styled(gist, theme.quiet()));
+    let text = Rect {
+        width: area.width.saturating_sub(MARKS),
+        ..area
+    };
+    put(buffer, text, &Line::from(spans));
+}
+
+/// Returns the text of a line about a session, a notice or a datagram, without time and session.
+fn other_text(decoded: &DecodedEvent, line: &lines::Line, app: &App) -> String {
+    let rows = row::render(decoded, line, app.style);
+    let text = rows.into_iter().next().map(|row| row.text).unwrap_or_default();
+    // Two columns come before it: the time, and the session.
+    let mut rest = text.trim_start();
+    for _ in 0..2 {
+        rest = rest.split_once(' ').map_or("", |(_, rest)| rest.trim_start());
+    }
+    rest.to_owned()
+}
+
+fn style(kind: Kind, theme: Theme) -> Style {
+    match kind {
+        Kind::Warning => theme.warning(),
+        Kind::Session => theme.session(),
+        Kind::Traffic | Kind::Info => Style::new(),
+    }
+}
+
+/// Returns the columns of the time and the session.
+fn start(at: Time, session: Option<SessionId>, above: Option<Time>, app: &App) -> String {
+    let begin = session.and_then(|session| app.roster.get(session));
+    let time = match app.time {
+        TimeForm::Run => seconds(at - Time::ZERO),
+        TimeForm::Session => seconds(at - begin.map_or(Time::ZERO, |seen| seen.begin)),
+        TimeForm::Delta => seconds(above.map_or(Duration::ZERO, |above| at - above)),
+        TimeForm::Wall => wall(app.title.start, at),
+    };
+    let session = session.map_or("-".to_owned(), |session| format!("#{}", session.0));
+    format!("{time} {session:<3} ")
+}

@@ -1,0 +1,281 @@
+//! The message view: detail, filter, search, marks, sessions, times.
+
+use std::sync::Arc;
+
+use teetap_inspect::{DecodedEvent, Decoder};
+use teetap_proxy::session::{Action, Datagram, Event, Origin, Placed, SentAt, SessionId, Time, What};
+use teetap_tui::{
+    App,
+    app::{Pane, cursor::Moves as _, detail::Weight},
+};
+use teetap_wire::{Dir, Proto, Seq, def::Registry};
+
+use crate::feed::{SIZES, blank, draw, of, press, recorded, type_text};
+
+/// Selects the first row with this text.
+fn find(app: &mut App, text: &str) {
+    press(app, "G g ctrl-f");
+    type_text(app, text);
+    press(app, "enter");
+    assert!(app.status.is_none(), "{:?}", app.status);
+}
+
+fn filter(app: &mut App, text: &str) {
+    press(app, "/ ctrl-u");
+    type_text(app, text);
+    press(app, "enter");
+}
+
+#[test]
+fn a_message_in_detail_at_each_size() {
+    for size in SIZES {
+        let mut app = recorded();
+        draw(&mut app, size);
+        find(&mut app, "sv_client_info");
+        press(&mut app, "enter j j j j");
+        insta::assert_snapshot!(format!("detail-{}x{}", size.0, size.1), draw(&mut app, size));
+    }
+}
+
+#[test]
+fn fields_and_bytes_are_linked_both_ways() {
+    let mut app = recorded();
+    draw(&mut app, (80, 24));
+    find(&mut app, "sv_motd");
+    press(&mut app, "enter");
+    draw(&mut app, (80, 24));
+    press(&mut app, "G");
+    assert_eq!(app.focus, Pane::Tree);
+    let range = app.detail.range(&app.contents).unwrap();
+    assert_eq!(app.contents.bytes.get(range.clone()).unwrap(), b"rig motd\0");
+    assert_eq!(app.detail.hex.at(), range.start);
+
+    press(&mut app, "tab right");
+    draw(&mut app, (80, 24));
+    assert_eq!((app.focus, app.detail.hex.at()), (Pane::Hex, range.start + 1));
+    assert_eq!(app.detail.range(&app.contents), Some(range));
+    // The id belongs to no field, so the line stays.
+    press(&mut app, "g esc");
+    assert_eq!((app.focus, app.shape.is_open), (Pane::List, false));
+}
+
+#[test]
+fn a_filter_is_checked_while_it_is_typed_and_completed() {
+    let mut app = recorded();
+    press(&mut app, "/");
+    type_text(&mut app, "sv_mot");
+    insta::assert_snapshot!("filter", draw(&mut app, (80, 24)));
+    press(&mut app, "tab");
+    type_text(&mut app, ".mesage == \"x\"");
+    press(&mut app, "enter");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("message `sv_motd` has no field `mesage`; did you mean `message`?"),
+        "{screen}"
+    );
+    press(&mut app, "esc");
+    assert!(app.messages.filter().is_none());
+}
+
+#[test]
+fn a_filter_shows_what_matches_before_and_after_it_was_set() {
+    let mut app = recorded();
+    let all = app.messages.len();
+    filter(&mut app, "vital and c2s");
+    let shown = app.messages.len();
+    assert!(shown > 10 && shown < all, "{shown} of {all}");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("filter vital and c2s") && !screen.contains(" s→c"),
+        "{screen}"
+    );
+
+    press(&mut app, "f");
+    assert!(draw(&mut app, (80, 24)).contains("filter (off) vital and c2s"));
+    assert_eq!(app.messages.len(), all);
+    press(&mut app, "f");
+    assert_eq!(app.messages.len(), shown);
+    for decoded in crate::feed::events("tw07-session") {
+        app.push(&decoded);
+    }
+    assert_eq!(app.messages.len(), 2 * shown);
+
+    filter(&mut app, "cl_kill and sv_chat");
+    let screen = draw(&mut app, (80, 24));
+    assert!(screen.contains("session opening"), "{screen}");
+    filter(&mut app, "");
+    assert!(app.messages.filter().is_none() && app.messages.len() > all);
+}
+
+#[test]
+fn a_filter_has_the_memory_of_the_language() {
+    let mut app = recorded();
+    filter(&mut app, "cl_kill and sv_chat");
+    let rows = app.messages.len();
+    filter(&mut app, "rcon_line and count(rcon_line) == 3");
+    assert_eq!(app.messages.len(), rows + 1);
+}
+
+#[test]
+fn a_type_that_the_filter_names_is_not_folded() {
+    let mut app = recorded();
+    filter(&mut app, "input");
+    let screen = draw(&mut app, (80, 24));
+    assert!(!screen.contains('×') && app.messages.len() > 100, "{screen}");
+}
+
+#[test]
+fn a_search_goes_around_in_both_directions() {
+    let mut app = recorded();
+    draw(&mut app, (80, 24));
+    find(&mut app, "MOTD");
+    let first = app.messages.selected();
+    press(&mut app, "n");
+    let second = app.messages.selected();
+    assert!(second > first);
+    press(&mut app, "N");
+    assert_eq!(app.messages.selected(), first);
+    press(&mut app, "ctrl-f");
+    type_text(&mut app, "not in here");
+    press(&mut app, "enter");
+    assert!(draw(&mut app, (80, 24)).contains("no row has 'not in here'"));
+}
+
+#[test]
+fn marked_rows_are_shown_and_found() {
+    let mut app = recorded();
+    press(&mut app, "g j j m G '");
+    assert_eq!(app.messages.selected(), Some(2));
+    assert_eq!(draw(&mut app, (80, 24)).matches('◆').count(), 1);
+    press(&mut app, "m G '");
+    assert!(app.status.as_ref().unwrap().1.contains("no row is marked"));
+}
+
+#[test]
+fn one_session_is_picked_from_a_menu() {
+    let mut app = of("rich-dd16");
+    press(&mut app, "g s");
+    insta::assert_snapshot!("sessions-menu", draw(&mut app, (80, 24)));
+    let all = app.messages.len();
+    press(&mut app, "1");
+    let one = app.messages.len();
+    assert!(one > 0 && one < all && app.messages.session().is_some());
+    press(&mut app, "s 0");
+    assert_eq!(app.messages.len(), all);
+}
+
+#[test]
+fn times_have_four_forms() {
+    let mut app = recorded();
+    let mut first = Vec::new();
+    for keys in ["g", "t", "t", "t"] {
+        press(&mut app, keys);
+        let screen = draw(&mut app, (80, 24));
+        let row = screen.lines().find(|line| line.contains("sv_motd")).unwrap();
+        let row = row.trim_start_matches('"').trim_start();
+        first.push(row.split_whitespace().next().unwrap().to_owned());
+    }
+    assert_eq!(first, ["0.295", "0.282", "0.000", "14:13:20.295"]);
+}
+
+/// A chunk of 0.7: vital or not, without the id's own flags.
+fn datagram(data: &[u8]) -> Vec<u8> {
+    let len = data.len();
+    let header = [
+        u8::try_from(0x40 | len >> 6).unwrap(),
+        u8::try_from(len & 0x3f).unwrap(),
+        7,
+    ];
+    [&[0, 0, 1, 1, 2, 3, 4][..], &header, data].concat()
+}
+
+/// A cl_say of which a rule has changed the text.
+fn changed() -> Arc<DecodedEvent> {
+    let said = |text: &str| [b"\x30\x01\x40", text.as_bytes(), b"\0"].concat();
+    let (came, left) = (said("hello"), said("goodbye"));
+    let (received, sent) = (datagram(&came), datagram(&left));
+    let mut datagram = Datagram::new(
+        Dir::C2s,
+        Proto::V7,
+        Origin::Peer,
+        &received,
+        [&sent[..]].into_iter(),
+    );
+    let mut placed = Placed::new(Some(Seq::new(7)), Action::Edit);
+    placed.sent = Some(SentAt {
+        datagram: 0,
+        at: 3,
+        len: left.len().try_into().unwrap(),
+    });
+    datagram.placed = [placed].into();
+    datagram.ordinal = 1;
+    let event = Event {
+        at: Time(1_000_000),
+        session: Some(SessionId(1)),
+        what: What::Datagram(datagram),
+    };
+    Arc::new(Decoder::new(Registry::builtin()).decode(event))
+}
+
+#[test]
+fn a_changed_message_shows_its_fields_and_bytes_before_and_after() {
+    let mut app = blank();
+    app.push(&changed());
+    press(&mut app, "enter");
+    insta::assert_snapshot!("changed", draw(&mut app, (80, 24)));
+    let changed = app
+        .contents
+        .lines
+        .iter()
+        .find(|line| line.weight == Weight::Changed);
+    assert_eq!(changed.unwrap().value, "\"hello\" → \"goodbye\"");
+}
+
+#[test]
+fn an_odd_value_shows_what_was_expected() {
+    let mut app = blank();
+    // 0.7's cl_say with a mode that there is not.
+    let bytes = datagram(b"\x30\x09\x40x\0");
+    let datagram = Datagram::new(
+        Dir::C2s,
+        Proto::V7,
+        Origin::Peer,
+        &bytes,
+        [&bytes[..]].into_iter(),
+    );
+    let event = Event {
+        at: Time(1_000_000),
+        session: Some(SessionId(1)),
+        what: What::Datagram(datagram),
+    };
+    app.push(&Arc::new(Decoder::new(Registry::builtin()).decode(event)));
+    press(&mut app, "enter");
+    let screen = draw(&mut app, (120, 30));
+    insta::assert_snapshot!("odd", screen);
+    assert!(!app.contents.odd.is_empty());
+}
+
+#[test]
+fn secrets_are_hidden_in_the_bytes_too() {
+    let mut app = recorded();
+    draw(&mut app, (80, 24));
+    find(&mut app, "rcon_auth");
+    press(&mut app, "enter");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("•••") && !app.contents.secret.is_empty(),
+        "{screen}"
+    );
+    let hidden: usize = app.contents.secret.iter().map(ExactSizeIterator::len).sum();
+    assert!(screen.matches("•• ").count() >= hidden, "{screen}");
+}
+
+#[test]
+fn the_last_row_can_be_left_and_the_detail_follows_the_newest() {
+    let mut app = recorded();
+    press(&mut app, "enter esc");
+    app.messages.last();
+    app.push(&changed());
+    draw(&mut app, (160, 40));
+    assert_eq!(app.contents.title, "cl_say");
+}
