@@ -433,7 +433,7 @@ fn expectation(reading: &Reading, message: &Message, range: &Range<usize>, style
     let source = Source::Bytes(reading.data(message));
     let is_there = |record: &&Record| record.at as usize == range.start && record.len as usize >= range.len();
     // The innermost one comes last.
-    let record = records.all().iter().filter(is_there).next_back()?;
+    let record = records.all().iter().rfind(is_there)?;
     let field = def.field(record.field)?;
     let got = records.value_text(def, record, source, style.secrets);
     Some(format!(

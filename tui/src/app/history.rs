@@ -30,7 +30,7 @@ struct Kept {
     row: Row,
     /// The bytes that it keeps alive.
     bytes: usize,
-    /// It passes the filter.
+    /// True if the row passes the filter.
     passes: bool,
 }
 

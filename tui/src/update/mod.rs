@@ -4,6 +4,7 @@ mod choose;
 mod find;
 mod key;
 mod pane;
+mod rows;
 
 use crate::{
     Action,
@@ -49,50 +50,18 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
             let text = app.messages.filter().map_or("", |filter| &filter.text).to_owned();
             open(app, Purpose::Filter, &text);
         }
-        Action::FilterOnOff => {
-            let on = app.messages.toggle_filter().ok_or("no filter is set")?;
-            app.say(if on {
-                "the filter is on"
-            } else {
-                "the filter is off"
-            });
-        }
+        Action::FilterOnOff => rows::filter(app)?,
         Action::Search => open(app, Purpose::Search, ""),
         Action::NextMatch => find::next(app, true)?,
         Action::LastMatch => find::next(app, false)?,
         Action::Follow => app.messages.toggle_follow(),
-        Action::Freeze => {
-            if app.messages.toggle_frozen() {
-                app.say("frozen: the traffic is not held");
-            }
-        }
-        Action::Fold => {
-            let group = app.messages.group().ok_or("select a message to fold its type")?;
-            let is_folded = app.messages.toggle_fold(group);
-            app.say(format!(
-                "{group} is {}",
-                if is_folded { "folded" } else { "unfolded" }
-            ));
-        }
-        Action::Lint => lint(app),
+        Action::Freeze => rows::freeze(app),
+        Action::Fold => rows::fold(app)?,
+        Action::Lint => rows::lint(app),
         Action::Session => choose::session(app)?,
-        Action::Time => {
-            app.time = app.time.next();
-            app.say(format!("time {}", app.time.name()));
-        }
-        Action::Mark => {
-            let is_marked = app.messages.toggle_mark().ok_or("there is no row to mark")?;
-            app.say(if is_marked {
-                "marked"
-            } else {
-                "the mark is removed"
-            });
-        }
-        Action::NextMark => {
-            if !app.messages.next_mark() {
-                return Err("no row is marked".to_owned());
-            }
-        }
+        Action::Time => rows::time(app),
+        Action::Mark => rows::mark(app)?,
+        Action::NextMark => rows::next_mark(app)?,
         Action::Messages => app.show(View::Messages),
         Action::Theme => {
             app.theme = app.theme.next();
@@ -110,29 +79,6 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         Action::Suspend => app.suspending = true,
     }
     Ok(())
-}
-
-/// Shows only rows with warnings, with the counts by code, or all.
-fn lint(app: &mut App) {
-    if !app.messages.toggle_lint() {
-        return app.say("all rows");
-    }
-    let mut codes: Vec<(u64, &str)> = app
-        .meter
-        .lints
-        .iter()
-        .map(|(code, count)| (*count, *code))
-        .collect();
-    codes.sort_unstable_by(|one, other| other.cmp(one));
-    let codes: Vec<String> = codes
-        .iter()
-        .map(|(count, code)| format!("{count} {code}"))
-        .collect();
-    app.say(if codes.is_empty() {
-        "no warnings so far".to_owned()
-    } else {
-        format!("warnings: {}", codes.join(", "))
-    });
 }
 
 /// Opens a prompt with a text.

@@ -1,0 +1,76 @@
+//! Changes of what the list shows.
+
+use crate::app::App;
+
+/// Keeps new rows back, or shows them.
+pub(super) fn freeze(app: &mut App) {
+    if app.messages.toggle_frozen() {
+        app.say("frozen: the traffic is not held");
+    }
+}
+
+/// Folds messages of the selected type, or unfolds them.
+pub(super) fn fold(app: &mut App) -> Result<(), String> {
+    let group = app.messages.group().ok_or("select a message to fold its type")?;
+    let is_folded = app.messages.toggle_fold(group);
+    app.say(format!(
+        "{group} is {}",
+        if is_folded { "folded" } else { "unfolded" }
+    ));
+    Ok(())
+}
+
+/// Shows only rows with warnings, with the counts by code, or all.
+pub(super) fn lint(app: &mut App) {
+    if !app.messages.toggle_lint() {
+        return app.say("all rows");
+    }
+    let lints = &app.meter.lints;
+    let mut codes: Vec<(u64, &str)> = lints.iter().map(|(code, count)| (*count, *code)).collect();
+    codes.sort_unstable_by(|one, other| other.cmp(one));
+    let codes: Vec<String> = codes
+        .iter()
+        .map(|(count, code)| format!("{count} {code}"))
+        .collect();
+    app.say(if codes.is_empty() {
+        "no warnings so far".to_owned()
+    } else {
+        format!("warnings: {}", codes.join(", "))
+    });
+}
+
+/// Switches the filter off, or on again.
+pub(super) fn filter(app: &mut App) -> Result<(), String> {
+    let on = app.messages.toggle_filter().ok_or("no filter is set")?;
+    app.say(if on {
+        "the filter is on"
+    } else {
+        "the filter is off"
+    });
+    Ok(())
+}
+
+/// Changes the form of times.
+pub(super) fn time(app: &mut App) {
+    app.time = app.time.next();
+    app.say(format!("time {}", app.time.name()));
+}
+
+/// Marks the selected row, or removes its mark.
+pub(super) fn mark(app: &mut App) -> Result<(), String> {
+    let is_marked = app.messages.toggle_mark().ok_or("there is no row to mark")?;
+    app.say(if is_marked {
+        "marked"
+    } else {
+        "the mark is removed"
+    });
+    Ok(())
+}
+
+/// Selects the next marked row.
+pub(super) fn next_mark(app: &mut App) -> Result<(), String> {
+    match app.messages.next_mark() {
+        true => Ok(()),
+        false => Err("no row is marked".to_owned()),
+    }
+}
