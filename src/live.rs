@@ -8,7 +8,7 @@ use std::{
         Arc,
         mpsc::{self, RecvTimeoutError},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use teetap_inspect::{DecodedEvent, Ending, EndingBy};
@@ -40,6 +40,12 @@ const RULES_EVERY: u32 = 10;
 
 /// Events printed before signals and the command are looked at again.
 const BATCH: usize = 4096;
+
+/// The longest wait for the signal of a terminal that is gone.
+const HANG_UP: Duration = Duration::from_millis(300);
+
+/// The signal of a terminal that is gone.
+const SIGHUP: u8 = 1;
 
 /// The reason that peers are shown at the end of a run.
 pub(crate) const REASON: &str = "teetap was stopped";
@@ -196,6 +202,7 @@ impl Live {
                         return Ok((EndedBy::Command, end.exit()));
                     }
                 }
+                None if !read && self.output.has_lost_terminal() => return Ok(self.hung_up()),
                 None if !read && self.output.had_screen() => return Ok((EndedBy::User, Exit::Ok)),
                 None if !read => return Ok((EndedBy::StdoutClosed, Exit::Ok)),
                 None => {}
@@ -250,6 +257,17 @@ impl Live {
             Wake::Probe(_) | Wake::Report(..) => None,
         });
         decided.unwrap_or((EndedBy::Crash, Exit::Internal))
+    }
+
+    /// Returns the end of a run whose terminal is gone: a signal comes with that.
+    fn hung_up(&self) -> (EndedBy, Exit) {
+        let end = Instant::now() + HANG_UP;
+        while let Ok(wake) = self.wake.recv_timeout(end - Instant::now()) {
+            if let Wake::Signal(number) = wake {
+                return by_signal(number);
+            }
+        }
+        by_signal(SIGHUP)
     }
 
     fn report(&mut self, finding: &Finding) {

@@ -5,6 +5,7 @@
 mod child;
 mod cli;
 mod command;
+mod console;
 mod control;
 mod definitions;
 mod demo;

@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+use teetap_capture::Run;
 use teetap_inspect::{DecodedEvent, Decoder, Style, Subscribers, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
     io::{
@@ -23,6 +24,7 @@ use teetap_wire::{Proto, def::Registry};
 use crate::{
     child,
     cli::{self, ProxyOptions, RunOptions, Show},
+    console::Console,
     control::{Control, Parts, Socket},
     exit::{Exit, Failure},
     faults::Repeated,
@@ -91,13 +93,17 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         let text = format!("cannot raise the limit of open files, and so of sessions: {error}");
         output.log(setup.clock.now(), Level::Warning, &text);
     }
+    let console = match mode {
+        Mode::Screen => setup.console(&proxy, &wake_sender),
+        Mode::Lines | Mode::Command(_) => None,
+    };
     let clock = setup.clock;
     thread::Builder::new().name("probe".into()).spawn(move || {
         let finding = probe(server, proto, Registry::builtin(), &clock);
         // The run may end before the server has answered.
         let _too_late = wake_sender.send(Wake::Probe(finding));
     })?;
-    if matches!(mode, Mode::Screen) {
+    if let (Mode::Screen, Some(console)) = (mode, console) {
         let title = Title {
             target: target.to_string(),
             connect: connect.to_string(),
@@ -106,7 +112,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
             seed: setup.seed,
         };
         output
-            .open_screen(title, filter.as_deref(), setup.config.registry)
+            .open_screen(title, filter.as_deref(), setup.config.registry, console)
             .map_err(|error| {
                 Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
             })?;
@@ -146,6 +152,8 @@ pub(super) struct Setup {
     subscribers: Subscribers,
     /// The `start` line of the JSON output, once there is one.
     start_line: Vec<u8>,
+    /// The run, as recordings name it, once it has started.
+    run: Option<Run>,
     /// When the run ends at the latest, and how.
     pub(super) timeout: Option<(Time, Exit)>,
     input_log: Option<LogFile>,
@@ -233,6 +241,7 @@ impl Setup {
             socket: options.control.path.as_deref().map(Socket::bind).transpose()?,
             subscribers: Subscribers::default(),
             start_line: Vec::new(),
+            run: None,
             recording,
             log,
             verdicts,
@@ -292,6 +301,7 @@ impl Setup {
         };
         log::start(&start);
         jsonl::start(&start.recorded(), &mut self.start_line);
+        self.run = Some(start.recorded());
         output.start(&start);
         if let Some(prepared) = self.recording.take() {
             let (running, lines) = prepared.start(start.recorded(), self.clock)?;
@@ -327,6 +337,12 @@ impl Setup {
             reports: reports.clone(),
             from,
         }
+    }
+
+    /// Returns the way from a screen to the proxy, which has started.
+    pub(super) fn console(&mut self, proxy: &Running, reports: &mpsc::Sender<Wake>) -> Option<Console> {
+        let orders = self.orders(proxy, reports, "screen");
+        Some(Console::new(orders, self.run.clone()?))
     }
 
     /// Serves the control socket, if there is one.

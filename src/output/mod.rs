@@ -33,6 +33,7 @@ use teetap_wire::def::Registry;
 use around::Around;
 
 use crate::{
+    console::Console,
     exit::{Exit, Failure},
     log,
     progress::Progress,
@@ -60,7 +61,9 @@ pub(crate) struct Output {
     /// A search, with the messages around its matches.
     around: Option<Around>,
     /// The terminal UI, which takes the place of stdout and stderr while it is open.
-    screen: Option<Screen>,
+    screen: Option<(Screen, Console)>,
+    /// The terminal of the screen is gone.
+    has_lost_terminal: bool,
     /// Events have been shown on a screen, so stdout has none.
     had_screen: bool,
 }
@@ -118,6 +121,7 @@ impl Output {
             progress: None,
             around: None,
             screen: None,
+            has_lost_terminal: false,
             had_screen: false,
         }
     }
@@ -128,6 +132,7 @@ impl Output {
         title: Title,
         filter: Option<&str>,
         registry: &'static Registry,
+        console: Console,
     ) -> io::Result<()> {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -138,21 +143,28 @@ impl Output {
             app.theme = Theme::Mono;
         }
         app.ascii = is_dumb;
-        self.screen = Some(Screen::open(app)?);
+        app.is_live = true;
+        self.screen = Some((Screen::open(app)?, console));
         self.had_screen = true;
         Ok(())
     }
 
-    /// Notes the time of the run for the terminal UI.
+    /// Notes the time of the run for the terminal UI, and carries out its requests.
     pub(crate) fn tick(&mut self, now: Time) {
-        if let Some(screen) = &mut self.screen {
+        if let Some((screen, console)) = &mut self.screen {
             screen.app.tick(now);
+            console.carry_out(&mut screen.app);
         }
     }
 
     /// Returns true if the events were shown in the terminal UI.
     pub(crate) const fn had_screen(&self) -> bool {
         self.had_screen
+    }
+
+    /// Returns true if the terminal of the screen is gone.
+    pub(crate) const fn has_lost_terminal(&self) -> bool {
+        self.has_lost_terminal
     }
 
     /// Closes the terminal UI, if it is open: the terminal is as it was before.
@@ -212,13 +224,13 @@ impl Output {
     pub(crate) fn seen(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         match seen {
             Seen::Event(decoded) => {
-                if let Some(screen) = &mut self.screen {
+                if let Some((screen, _)) = &mut self.screen {
                     screen.app.push(decoded);
                 }
                 self.event(decoded);
             }
             Seen::Gap(lost) if self.screen.is_some() => {
-                if let Some(screen) = &mut self.screen {
+                if let Some((screen, _)) = &mut self.screen {
                     screen.app.gap(*lost);
                 }
             }
@@ -324,7 +336,7 @@ impl Output {
         if self.style.json {
             jsonl::log(at, level, text, &mut self.stdout);
         }
-        if let Some(screen) = &mut self.screen {
+        if let Some((screen, _)) = &mut self.screen {
             return screen.app.log(at, level, text);
         }
         match level {
@@ -372,8 +384,15 @@ impl Output {
     /// Writes what has gathered; false when stdout is closed.
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.show_progress();
-        if let Some(screen) = &mut self.screen {
-            return screen.step().map_err(Failure::network);
+        if let Some((screen, console)) = &mut self.screen {
+            let Ok(stays) = screen.step() else {
+                // The signal that comes with it ends the run.
+                self.has_lost_terminal = true;
+                self.screen = None;
+                return Ok(false);
+            };
+            console.carry_out(&mut screen.app);
+            return Ok(stays);
         }
         if !self.closed && !self.stdout.is_empty() {
             let is_open = match &self.progress {

@@ -318,6 +318,29 @@ impl Rules {
         self.change(parts, format!("removed {}", one_line(name)))
     }
 
+    /// Changes the places of two statements that were not read from a file.
+    pub(crate) fn swap(&self, one: &str, other: &str) -> Result<Change, String> {
+        let (first, second) = (self.find_own(one)?, self.find_own(other)?);
+        let text = |(index, span): (usize, Span)| {
+            let part = self.parts.get(index);
+            let text = part.and_then(|part| part.text.get(span.start..span.end));
+            text.unwrap_or_default().to_owned()
+        };
+        let mut places = [(first, text(second)), (second, text(first))];
+        // The later one first, so that the place of the other one stays.
+        places.sort_by_key(|((index, span), _)| std::cmp::Reverse((*index, span.start)));
+        let mut parts = self.parts.clone();
+        for ((index, span), text) in places {
+            if let Some(part) = parts.get_mut(index) {
+                part.text.replace_range(span.start..span.end, &text);
+            }
+        }
+        self.change(
+            parts,
+            format!("swapped {} and {}", one_line(one), one_line(other)),
+        )
+    }
+
     /// Returns the place of a statement in the source of the program, wherever it was read from, to switch it on or off.
     pub(crate) fn place(&self, name: &str) -> Result<Span, String> {
         self.must_be_free()?;

@@ -203,3 +203,29 @@ fn files_that_are_no_text_or_too_large_are_refused() {
     let text = Part::read(&odd).unwrap_err();
     assert!(!text.contains('\u{1b}'), "{text}");
 }
+
+#[test]
+fn two_statements_change_places_within_a_text_and_between_texts() {
+    let texts = [
+        (
+            "--rule",
+            "a: drop when sv_motd\nb: drop when sv_chat\n".to_owned(),
+        ),
+        ("--link", "link both delay 5ms".to_owned()),
+    ];
+    let mut rules = Rules::read(&texts, &[], Registry::builtin()).unwrap().unwrap();
+    let names =
+        |rules: &Rules| -> Vec<String> { rules.list().into_iter().map(|(body, _)| body.name).collect() };
+    let change = rules.swap("a", "b").unwrap();
+    rules.accept(change);
+    assert_eq!(names(&rules), ["b", "a", "link both delay 5ms"]);
+    let change = rules.swap("a", "link both delay 5ms").unwrap();
+    rules.accept(change);
+    assert_eq!(names(&rules), ["b", "link both delay 5ms", "a"]);
+    assert!(
+        rules
+            .swap("a", "c")
+            .unwrap_err()
+            .starts_with("there is no rule c")
+    );
+}

@@ -81,7 +81,8 @@ macro_rules! actions {
 const ALL: Scope = Scope::Everywhere;
 const LIST: Scope = Scope::In(&[Pane::List]);
 const HEX: Scope = Scope::In(&[Pane::Hex]);
-const ROWS: Scope = Scope::In(&[Pane::List, Pane::Tree, Pane::Hex]);
+const ROWS: Scope = Scope::In(&[Pane::List, Pane::Tree, Pane::Hex, Pane::Queue]);
+const RULES: Scope = Scope::In(&[Pane::Rules]);
 
 actions! {
     Help          "help"           ALL  ["?"]                  "help"    "Show the keys of this pane; type to search, Enter runs one";
@@ -113,6 +114,26 @@ actions! {
     Zoom          "zoom"           ROWS ["\\"]                 ""        "Show only this pane, or all";
     Wider         "wider"          ROWS ["+"]                  ""        "Make the list larger";
     Narrower      "narrower"       ROWS ["-"]                  ""        "Make the list smaller";
+    Intercept     "intercept"      ROWS ["p"]                  "pause"   "Pause the messages that pass the filter, or stop that";
+    Release       "release"        ROWS ["a"]                  ""        "Release the selected held message";
+    ReleaseAll    "release-all"    ROWS ["A"]                  ""        "Release all held messages";
+    Edit          "edit"           ROWS ["e"]                  ""        "Edit the fields of the selected held message";
+    DropHeld      "drop"           ROWS ["d"]                  ""        "Drop the selected held message";
+    RuleFromRow   "rule-from-row"  ROWS ["x"]                  "rule"    "Make a rule for messages like this one";
+    Inject        "inject"         ROWS ["i"]                  "inject"  "Send one more message: type it, or fill a form";
+    Again         "send-again"     ROWS ["r"]                  ""        "Send the selected message again";
+    Copy          "copy"           ROWS ["y"]                  ""        "Copy the row: hex, JSON, filter, rule, inject command";
+    Save          "save"           ROWS ["w"]                  ""        "Save the shown rows or the selected one to a file";
+    AddRule       "add-rule"       RULES ["o"]                 "add"     "Add a rule or link line";
+    EditRule      "edit-rule"      RULES ["enter" "e"]         "edit"    "Edit the selected rule";
+    ToggleRule    "toggle-rule"    RULES ["space"]             "on/off"  "Switch the selected rule on or off";
+    DeleteRule    "delete-rule"    RULES ["d" "Del"]           "delete"  "Delete the selected rule";
+    RuleDown      "rule-down"      RULES ["J"]                 ""        "Move the selected rule down";
+    RuleUp        "rule-up"        RULES ["K"]                 ""        "Move the selected rule up";
+    Less          "less"           RULES ["h" "left"]          ""        "Lower the slider by 5 ms or 1 %";
+    More          "more"           RULES ["l" "right"]         ""        "Raise the slider by 5 ms or 1 %";
+    AllRules      "all-rules"      ALL  ["R"]                  ""        "Switch all rules off, or on again";
+    Rules         "rules"          ALL  ["3"]                  ""        "Show the rules and link lines";
     Messages      "messages"       ALL  ["1"]                  ""        "Show the messages";
     Theme         "next-theme"     ALL  ["ctrl-t"]             ""        "Switch to the next theme";
     Back          "back"           ALL  ["esc"]                ""        "Go back";

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! keys ── keymap ──> Action ── update ──> App ── view ──> frame
-//! decoded events ─────────────────────────┘
+//! decoded events ─────────────────────────┤
+//! requests to the proxy, and answers <────┘
 //! ```
 //!
 //! [`app`] holds the state, [`update`] changes it by named [`action`]s, [`view`] draws it as a function of the state, and
@@ -16,7 +17,9 @@
 
 pub mod action;
 pub mod app;
+pub mod command;
 pub mod keymap;
+pub mod request;
 mod screen;
 pub mod theme;
 pub mod update;

@@ -1,7 +1,7 @@
 //! The connection to a terminal: raw mode, keys, mouse and frames.
 
 use std::{
-    io::{self, stdout},
+    io::{self, Write as _, stdout},
     panic,
     time::{Duration, Instant},
 };
@@ -78,6 +78,9 @@ impl Screen {
         if std::mem::take(&mut self.app.suspending) {
             self.suspend()?;
         }
+        if let Some(text) = self.app.clipboard.take() {
+            copy(&text)?;
+        }
         let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
         if self.app.changed && is_due {
             let app = &mut self.app;
@@ -122,6 +125,29 @@ impl Screen {
     }
 }
 
+/// Gives a text to the clipboard of the terminal: OSC 52.
+fn copy(text: &str) -> io::Result<()> {
+    let mut out = stdout();
+    write!(out, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+    out.flush()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| chunk.get(at).copied().map_or(0, u32::from);
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let digit = (bits >> (18 - 6 * place)) & 63;
+            let digit = usize::try_from(digit).ok().and_then(|digit| DIGITS.get(digit));
+            let is_there = place <= chunk.len();
+            text.push(digit.filter(|_| is_there).map_or('=', |digit| char::from(*digit)));
+        }
+    }
+    text
+}
+
 fn enter_modes() -> io::Result<()> {
     execute!(stdout(), EnableMouseCapture, EnableBracketedPaste)
 }
@@ -139,5 +165,23 @@ fn give_back() {
 impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn base64_is_padded() {
+        for (text, coded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+        ] {
+            assert_eq!(base64(text.as_bytes()), coded);
+        }
     }
 }

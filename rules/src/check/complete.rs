@@ -62,6 +62,12 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
     (word.len(), found.into_iter().collect())
 }
 
+/// Returns true if a statement can begin with a word.
+#[must_use]
+pub fn is_rule_word(word: &str) -> bool {
+    ACTIONS.contains(&word) || ["link", "let", "use", "seed", "profile"].contains(&word)
+}
+
 /// Adds what can follow a name and a dot.
 fn members(head: &str, registry: &Registry, add: &mut impl FnMut(String, &'static str)) {
     fact::names()

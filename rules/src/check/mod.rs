@@ -24,7 +24,7 @@ mod versions;
 mod vocabulary;
 mod words;
 
-pub use complete::{Completion, completions};
+pub use complete::{Completion, completions, is_rule_word};
 pub(crate) use cond::check;
 pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Target, Template, check_rule};
 pub(crate) use made::check_made;

@@ -43,6 +43,11 @@ impl Cursor {
         Some(self.selected.min(last))
     }
 
+    /// Notes the number of rows, before they are drawn.
+    pub fn set_len(&mut self, len: usize) {
+        self.len = len;
+    }
+
     /// Selects a row.
     pub fn select(&mut self, row: usize) {
         self.selected = row;

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// The mark that inspect writes for a secret.
-const HIDDEN: &str = "•••";
+pub(crate) const HIDDEN: &str = "•••";
 
 /// The kind of a line of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub struct Detail {
     pub tree: Cursor,
     /// The selected byte.
     pub hex: HexCursor,
+    /// The columns of the tree when it was drawn last.
+    pub width: u16,
 }
 
 /// The selected byte, and the visible part of the bytes.
@@ -140,6 +142,7 @@ impl Detail {
         if self.row != row {
             *self = Self {
                 row,
+                width: self.width,
                 ..Self::default()
             };
         }
@@ -201,7 +204,60 @@ impl Moves for HexCursor {
     }
 }
 
+/// Returns a text as lines of at most so many columns, cut between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
 impl Contents {
+    /// Returns the contents with sentences in lines of so many columns.
+    #[must_use]
+    pub fn wrapped(mut self, width: u16) -> Self {
+        let width = usize::from(width.max(20));
+        let mut lines = Vec::new();
+        for line in self.lines {
+            let room = width.saturating_sub(2 * usize::from(line.depth) + 1);
+            let is_sentence = matches!(line.weight, Weight::Warning | Weight::Note)
+                || line.name.is_empty() && line.weight == Weight::Fact;
+            if !is_sentence {
+                lines.push(line);
+                continue;
+            }
+            let text = format!("{} {}", line.name, line.value);
+            for part in wrapped(text.trim(), room) {
+                let part = match line.name.is_empty() || !part.starts_with(&line.name) {
+                    true => (String::new(), part),
+                    false => (
+                        line.name.clone(),
+                        part.get(line.name.len()..)
+                            .unwrap_or_default()
+                            .trim_start()
+                            .to_owned(),
+                    ),
+                };
+                lines.push(TreeLine {
+                    name: part.0,
+                    value: part.1,
+                    ..line.clone()
+                });
+            }
+        }
+        self.lines = lines;
+        self
+    }
+
     /// Returns the contents for a row.
     #[must_use]
     pub fn of(row: &Row, style: Style, registry: &'static Registry) -> Self {

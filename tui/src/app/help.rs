@@ -1,8 +1,9 @@
 //! The help of a pane: its keys and all commands, made from the tables.
 
-use super::{App, Pane, command::COMMANDS, cursor::Cursor, editor::Editor};
+use super::{App, Pane, cursor::Cursor, editor::Editor};
 use crate::{
     action::{Action, TABLE},
+    command::COMMANDS,
     keymap::Keymap,
 };
 
@@ -42,7 +43,7 @@ pub fn rows(keymap: &Keymap, pane: Pane) -> Vec<HelpRow> {
     });
     let commands = COMMANDS.iter().map(|(name, argument, help)| HelpRow {
         keys: String::new(),
-        name: format!(":{name} {argument}"),
+        name: format!(":{name} {argument}").trim_end().to_owned(),
         help,
         action: None,
     });

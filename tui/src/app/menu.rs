@@ -4,11 +4,26 @@ use teetap_proxy::session::SessionId;
 
 use super::cursor::Cursor;
 
+/// Rows to save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// The rows that are shown, folded ones included.
+    Shown,
+    /// The selected row.
+    Row,
+}
+
 /// The effect of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Show only this session; `None` for all.
     Session(Option<SessionId>),
+    /// Open the prompt with this rule.
+    Rule(String),
+    /// Copy this text.
+    Copy(String),
+    /// Save rows to a file.
+    Save(Saved),
 }
 
 /// An entry of a menu.
@@ -38,13 +53,16 @@ impl Menu {
     #[must_use]
     pub fn new(title: &str, entries: impl IntoIterator<Item = (String, Choice)>) -> Self {
         let keys = ('0'..='9').chain('a'..='z').chain(std::iter::repeat(' '));
-        let entries = keys.zip(entries);
+        let entries: Vec<Entry> = keys
+            .zip(entries)
+            .map(|(key, (text, choice))| Entry { key, text, choice })
+            .collect();
+        let mut cursor = Cursor::default();
+        cursor.set_len(entries.len());
         Self {
             title: title.to_owned(),
-            entries: entries
-                .map(|(key, (text, choice))| Entry { key, text, choice })
-                .collect(),
-            cursor: Cursor::default(),
+            entries,
+            cursor,
         }
     }
 

@@ -491,6 +491,23 @@ impl Messages {
         self.select(place);
     }
 
+    /// Returns the events of all rows that are shown or folded.
+    #[must_use]
+    pub fn wanted_events(&self) -> Vec<Arc<DecodedEvent>> {
+        let mut events: Vec<Arc<DecodedEvent>> = Vec::new();
+        for number in self.history.numbers() {
+            let Some(row) = self.history.get(number).filter(|row| self.is_wanted(number, row)) else {
+                continue;
+            };
+            if let Some(event) = row.event()
+                && !events.last().is_some_and(|last| Arc::ptr_eq(last, event))
+            {
+                events.push(Arc::clone(event));
+            }
+        }
+        events
+    }
+
     /// Returns the item above a place.
     #[must_use]
     pub fn above(&self, place: usize) -> Option<&Row> {

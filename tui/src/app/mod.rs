@@ -1,18 +1,20 @@
 //! The state of the screen.
 
 pub mod clock;
-pub mod command;
 pub mod cursor;
 pub mod detail;
 pub mod editor;
 pub mod filter;
+pub mod form;
 pub mod help;
 pub mod history;
 pub mod menu;
 pub mod messages;
 pub mod meter;
 pub mod prompt;
+pub mod queue;
 pub mod roster;
+pub mod rules;
 mod view;
 
 use std::{
@@ -22,20 +24,27 @@ use std::{
 
 use ratatui::layout::Rect;
 use teetap_inspect::{DecodedEvent, Style, Viewer};
-use teetap_proxy::session::{Level, Time};
+use teetap_proxy::session::{Level, Notice, Time, What};
 use teetap_wire::def::Registry;
 
-use crate::{Theme, keymap::Keymap};
+use crate::{
+    Theme,
+    keymap::Keymap,
+    request::{Reply, Request},
+};
 use clock::TimeForm;
 use cursor::Moves;
 use detail::{Contents, Detail};
 use filter::Filtering;
+use form::Form;
 use help::Help;
 use menu::Menu;
 use messages::{Item, Messages};
 use meter::Meter;
 use prompt::{Lines, Prompt};
+use queue::Queue;
 use roster::Roster;
+use rules::Rules;
 
 pub use view::{Pane, View};
 
@@ -88,6 +97,8 @@ pub enum Overlay {
     Prompt(Prompt),
     /// A menu.
     Menu(Menu),
+    /// A form.
+    Form(Form),
 }
 
 /// The state of the screen.
@@ -129,6 +140,22 @@ pub struct App {
     pub filters: Lines,
     /// The texts that were searched for; the last one is searched for again.
     pub searches: Lines,
+    /// The rules that were entered.
+    pub typed_rules: Lines,
+    /// The messages that were sent.
+    pub injected: Lines,
+    /// The intercept queue.
+    pub queue: Queue,
+    /// The rules.
+    pub rules: Rules,
+    /// The requests to the proxy that wait to be taken.
+    requests: Vec<Request>,
+    /// There is a proxy that takes requests.
+    pub is_live: bool,
+    /// The second of the run in which the rules were requested last.
+    asked_rules: Option<u64>,
+    /// The text for the clipboard of the terminal.
+    pub clipboard: Option<String>,
     /// The message definitions.
     pub registry: &'static Registry,
     /// The panes on the screen, for clicks.
@@ -171,6 +198,14 @@ impl App {
             commands: Lines::default(),
             filters: Lines::default(),
             searches: Lines::default(),
+            typed_rules: Lines::default(),
+            injected: Lines::default(),
+            queue: Queue::default(),
+            rules: Rules::default(),
+            requests: Vec::new(),
+            is_live: false,
+            asked_rules: None,
+            clipboard: None,
             registry,
             areas: Vec::new(),
             status: None,
@@ -188,6 +223,11 @@ impl App {
             self.changed = true;
         }
         self.roster.event(decoded);
+        let may_hold = matches!(
+            decoded.event.what,
+            What::Session(_) | What::Notice(Notice::Held { .. } | Notice::Released { .. })
+        );
+        self.queue.is_stale |= may_hold;
         self.changed |= self.messages.event(decoded, self.style);
     }
 
@@ -207,9 +247,74 @@ impl App {
     pub fn tick(&mut self, now: Time) {
         self.now = now;
         self.changed |= self.meter.tick(now);
+        self.refresh();
         if self.messages.progress().is_some() {
             self.messages.admit();
             self.changed = true;
+        }
+    }
+
+    /// Requests what may have changed: the held messages after a notice, the rules each second while they are shown.
+    fn refresh(&mut self) {
+        if !self.is_live {
+            return;
+        }
+        if std::mem::take(&mut self.queue.is_stale) {
+            self.requests.push(Request::Held);
+        }
+        // The countdown.
+        self.changed |= !self.queue.list.is_empty();
+        let second = self.now.0 / 1_000_000;
+        let is_due = match self.asked_rules {
+            None => true,
+            Some(last) => self.view == View::Rules && last != second,
+        };
+        if is_due {
+            self.asked_rules = Some(second);
+            self.requests.push(Request::Rules);
+        }
+    }
+
+    /// Sends a request to the proxy.
+    ///
+    /// # Errors
+    /// There is no proxy: the screen shows a recording.
+    pub fn ask(&mut self, request: Request) -> Result<(), String> {
+        if !self.is_live {
+            return Err("there is no proxy behind this screen".to_owned());
+        }
+        self.requests.push(request);
+        Ok(())
+    }
+
+    /// Takes the requests that wait.
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
+    }
+
+    /// Takes the answer to a request, or the reason why it was refused.
+    pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
+        self.changed = true;
+        match result {
+            Err(why) => self.refuse(why),
+            Ok(Reply::Done(text)) if text.is_empty() => {}
+            Ok(Reply::Done(text)) => self.say(text),
+            Ok(Reply::Rules(list)) => self.rules.set(list),
+            Ok(Reply::Held(list)) => {
+                self.queue.set(list, self.registry, self.style.secrets);
+                if self.queue.list.is_empty() && self.focus == Pane::Queue {
+                    self.focus = Pane::List;
+                }
+            }
+        }
+        match request {
+            Request::AddRule(_)
+            | Request::ReplaceRule { .. }
+            | Request::RemoveRule(_)
+            | Request::SwapRules(..)
+            | Request::SwitchRules { .. } => self.requests.push(Request::Rules),
+            Request::Release(_) | Request::Drop(_) | Request::Edit(..) => self.requests.push(Request::Held),
+            _ => {}
         }
     }
 
@@ -231,8 +336,9 @@ impl App {
         self.detail.show(self.messages.item().map(Item::last));
         let row = self.messages.row();
         self.contents = row.map_or_else(Contents::default, |row| {
-            Contents::of(row, self.style, self.registry)
+            Contents::of(row, self.style, self.registry).wrapped(self.detail.width)
         });
+        self.detail.tree.set_len(self.contents.lines.len());
         match self.focus {
             Pane::Hex => self.detail.follow_hex(&self.contents),
             _ => self.detail.follow_tree(&self.contents),
@@ -269,6 +375,8 @@ impl App {
             Pane::List => &mut self.messages,
             Pane::Tree => &mut self.detail.tree,
             Pane::Hex => &mut self.detail.hex,
+            Pane::Queue => &mut self.queue.cursor,
+            Pane::Rules => &mut self.rules.cursor,
         }
     }
 }

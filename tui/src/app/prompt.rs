@@ -1,12 +1,12 @@
 //! Prompts: a line at the bottom of the screen with history and completion.
 
-use super::editor::Editor;
+use super::{editor::Editor, menu::Saved};
 
 /// The maximum number of lines that a history keeps.
 const KEPT: usize = 100;
 
 /// The purpose of a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A command.
     Command,
@@ -14,6 +14,12 @@ pub enum Purpose {
     Filter,
     /// A text to search for.
     Search,
+    /// A rule, in the place of the one of this name if there is one.
+    Rule(Option<String>),
+    /// A message to send.
+    Inject,
+    /// A file for rows.
+    Save(Saved),
 }
 
 /// A prompt while it is open.

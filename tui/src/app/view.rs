@@ -9,11 +9,15 @@ pub enum Pane {
     Tree,
     /// The bytes of the selected message.
     Hex,
+    /// The messages that are held.
+    Queue,
+    /// The rules.
+    Rules,
 }
 
 impl Pane {
     /// All panes.
-    pub const ALL: &'static [Self] = &[Self::List, Self::Tree, Self::Hex];
+    pub const ALL: &'static [Self] = &[Self::List, Self::Tree, Self::Hex, Self::Queue, Self::Rules];
 
     /// Returns the name in titles.
     #[must_use]
@@ -22,6 +26,8 @@ impl Pane {
             Self::List => "messages",
             Self::Tree => "fields",
             Self::Hex => "bytes",
+            Self::Queue => "held messages",
+            Self::Rules => "rules",
         }
     }
 }
@@ -68,5 +74,6 @@ macro_rules! views {
 // The numbers: 1 messages, 2 sessions, 3 rules, 4 ladder, 5 snapshot, 6 stats, 7 log.
 views! {
     #[default]
-    Messages 1 "messages" [List Tree Hex];
+    Messages 1 "messages" [List Tree Hex Queue];
+    Rules 3 "rules" [Rules];
 }

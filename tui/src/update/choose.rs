@@ -2,9 +2,13 @@
 
 use teetap_proxy::session::State;
 
-use crate::app::{
-    App, Overlay,
-    menu::{Choice, Menu},
+use crate::{
+    app::{
+        App, Overlay,
+        menu::{Choice, Menu},
+        prompt::Purpose,
+    },
+    request::Request,
 };
 
 /// Opens the menu of sessions.
@@ -37,6 +41,15 @@ pub(super) fn session(app: &mut App) -> Result<(), String> {
 pub(super) fn choose(app: &mut App, choice: &Choice) {
     match choice {
         Choice::Session(session) => app.messages.pick(*session),
+        Choice::Rule(text) => super::open(app, Purpose::Rule(None), text),
+        Choice::Save(saved) => super::send::ask_for_file(app, *saved),
+        Choice::Copy(text) => {
+            app.clipboard = Some(text.clone());
+            // Without a proxy there is nothing that keeps a file.
+            if app.ask(Request::Copy(text.clone())).is_err() {
+                app.say("copied by OSC 52");
+            }
+        }
     }
     app.sync();
 }

@@ -2,20 +2,23 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use teetap_rules::{Filter, completions};
+use teetap_rules::{Draft, Filter, Program, completions};
 
-use super::{choose::choose, find, update};
+use super::{choose::choose, command::carry_out, find, send, update};
 use crate::{
     Action,
     app::{
-        App, Overlay, command,
+        App, Overlay,
         cursor::Moves as _,
         filter::first_error,
+        form::{Form, Target},
         help::Help,
         menu::Menu,
-        prompt::{Candidates, Prompt, Purpose},
+        prompt::{Candidates, Lines, Prompt, Purpose},
     },
+    command,
     keymap::Key,
+    request::Request,
 };
 
 /// Handles a key.
@@ -34,6 +37,7 @@ pub fn key(app: &mut App, event: &KeyEvent) {
         Some(Overlay::Help(help)) => in_help(app, help, key),
         Some(Overlay::Prompt(prompt)) => in_prompt(app, prompt, key),
         Some(Overlay::Menu(menu)) => in_menu(app, menu, key),
+        Some(Overlay::Form(form)) => in_form(app, form, key),
         None => match action {
             Some(action) => update(app, action),
             None => {
@@ -57,10 +61,58 @@ pub fn paste(app: &mut App, text: &str) {
             help.search.insert(text);
             app.overlay = Some(Overlay::Help(help));
         }
+        Some(Overlay::Form(mut form)) => {
+            if let Some(field) = form.field() {
+                field.editor.insert(text);
+            }
+            form.check(app.registry);
+            app.overlay = Some(Overlay::Form(form));
+        }
         other => {
             app.overlay = other;
             app.say("open a prompt to paste text");
         }
+    }
+}
+
+fn in_form(app: &mut App, mut form: Form, key: Key) {
+    match key.code() {
+        KeyCode::Esc => return,
+        KeyCode::Enter => return submit(app, form),
+        KeyCode::Down => form.cursor.down(1),
+        KeyCode::Up => form.cursor.up(1),
+        code => {
+            if let Some(field) = form.field() {
+                match code {
+                    KeyCode::Tab => field.next_word(true),
+                    KeyCode::BackTab => field.next_word(false),
+                    _ => {
+                        field.editor.key(key);
+                    }
+                }
+            }
+            form.check(app.registry);
+        }
+    }
+    app.overlay = Some(Overlay::Form(form));
+}
+
+/// Takes the message of a form. One with an error stays.
+fn submit(app: &mut App, form: Form) {
+    if form.error.is_some() {
+        app.overlay = Some(Overlay::Form(form));
+        return;
+    }
+    let text = form.text();
+    let request = match form.target {
+        Target::Edit(waiting) => Request::Edit(waiting, text),
+        Target::Inject(_, session) => {
+            app.injected.push(&text);
+            Request::Inject { session, text }
+        }
+    };
+    if let Err(why) = app.ask(request) {
+        app.refuse(why);
     }
 }
 
@@ -127,12 +179,8 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: Key) {
         KeyCode::Tab => prompt.choose(true),
         KeyCode::BackTab => prompt.choose(false),
         KeyCode::Up | KeyCode::Down => {
-            let lines = match prompt.purpose {
-                Purpose::Command => &app.commands,
-                Purpose::Filter => &app.filters,
-                Purpose::Search => &app.searches,
-            };
-            prompt.recall(lines, key.code() == KeyCode::Up);
+            let lines = lines(app, &prompt.purpose).clone();
+            prompt.recall(&lines, key.code() == KeyCode::Up);
             check(app, &mut prompt);
         }
         KeyCode::Backspace if prompt.editor.text().is_empty() => return,
@@ -145,21 +193,39 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: Key) {
     app.overlay = Some(Overlay::Prompt(prompt));
 }
 
+/// Returns the lines that were entered for a purpose.
+const fn lines<'a>(app: &'a mut App, purpose: &Purpose) -> &'a mut Lines {
+    match purpose {
+        Purpose::Command | Purpose::Save(_) => &mut app.commands,
+        Purpose::Filter => &mut app.filters,
+        Purpose::Search => &mut app.searches,
+        Purpose::Rule(_) => &mut app.typed_rules,
+        Purpose::Inject => &mut app.injected,
+    }
+}
+
 /// Checks the line of a prompt, and looks for words that complete it.
 pub(super) fn check(app: &App, prompt: &mut Prompt) {
     let (before, _) = prompt.editor.parts();
     prompt.chosen = None;
     prompt.error = None;
+    let text = prompt.editor.text();
+    let is_empty = text.trim().is_empty();
+    let registry = app.registry;
+    let errors = match prompt.purpose {
+        Purpose::Filter if !is_empty => Filter::parse(text, registry).err(),
+        Purpose::Rule(_) if !is_empty => Program::compile(text, registry).err(),
+        Purpose::Inject if text.contains('{') => Draft::inject(text, registry).err(),
+        _ => None,
+    };
+    prompt.error = errors.as_deref().and_then(first_error);
     prompt.candidates = match prompt.purpose {
         Purpose::Command => command::candidates(before),
-        Purpose::Search => Candidates::default(),
-        Purpose::Filter => {
-            let text = prompt.editor.text();
-            if !text.trim().is_empty() {
-                let checked = Filter::parse(text, app.registry);
-                prompt.error = checked.err().and_then(|errors| first_error(&errors));
-            }
-            let (len, words) = completions(before, false, app.registry);
+        Purpose::Search | Purpose::Save(_) => Candidates::default(),
+        Purpose::Inject => send::candidates(before, registry),
+        Purpose::Filter | Purpose::Rule(_) => {
+            let is_rule = matches!(prompt.purpose, Purpose::Rule(_));
+            let (len, words) = completions(before, is_rule, registry);
             // Without a letter there are too many to be of help.
             let words = words.into_iter().filter(|_| len > 0);
             Candidates {
@@ -171,35 +237,38 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
 }
 
 /// Takes the line of a prompt. A line that is refused stays, so that it can be corrected.
-fn enter(app: &mut App, mut prompt: Prompt) {
+fn enter(app: &mut App, prompt: Prompt) {
     let line = prompt.editor.text().trim().to_owned();
-    let result = match prompt.purpose {
-        Purpose::Command => {
-            app.commands.push(&line);
-            command::carry_out(app, &line)
-        }
-        Purpose::Filter => match app.set_filter(&line) {
-            Ok(()) => {
-                app.filters.push(&line);
-                Ok(())
-            }
-            Err((at, why)) => {
-                prompt.error = Some((at, why.clone()));
-                Err(why)
-            }
-        },
+    lines(app, &prompt.purpose).push(&line);
+    let result = match prompt.purpose.clone() {
+        Purpose::Command => carry_out(app, &line),
+        Purpose::Filter => app.set_filter(&line).map_err(|(_, why)| why),
         Purpose::Search => {
-            app.searches.push(&line);
             // A text that is not found is reported on the last line.
             if let Err(why) = find::next(app, true) {
                 app.refuse(why);
             }
             Ok(())
         }
+        Purpose::Rule(replaced) => rule(app, &prompt, replaced, line),
+        Purpose::Inject => send::inject(app, &line),
+        Purpose::Save(saved) => send::save_to(app, saved, &line),
     };
     app.sync();
     if let Err(why) = result {
         app.refuse(why);
         app.overlay = Some(Overlay::Prompt(prompt));
+    }
+}
+
+/// Adds a rule, or puts it in the place of another one.
+fn rule(app: &mut App, prompt: &Prompt, replaced: Option<String>, text: String) -> Result<(), String> {
+    if let Some((_, why)) = &prompt.error {
+        return Err(why.clone());
+    }
+    match replaced {
+        _ if text.is_empty() => Ok(()),
+        Some(name) => app.ask(Request::ReplaceRule { name, text }),
+        None => app.ask(Request::AddRule(text)),
     }
 }

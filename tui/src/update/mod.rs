@@ -1,10 +1,14 @@
 //! Changes of the state by named actions, and by keys.
 
 mod choose;
+mod command;
 mod find;
+mod held;
 mod key;
 mod pane;
 mod rows;
+mod rule;
+mod send;
 
 use crate::{
     Action,
@@ -63,6 +67,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         Action::Mark => rows::mark(app)?,
         Action::NextMark => rows::next_mark(app)?,
         Action::Messages => app.show(View::Messages),
+        Action::Rules => app.show(View::Rules),
         Action::Theme => {
             app.theme = app.theme.next();
             app.say(format!("theme {}", app.theme.name()));
@@ -77,8 +82,41 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         }
         Action::QuitNow | Action::Stop => app.leaving = true,
         Action::Suspend => app.suspending = true,
+        _ => return order(app, action),
     }
     Ok(())
+}
+
+/// Applies an action that changes the traffic or the rules, or makes something of a row.
+fn order(app: &mut App, action: Action) -> Result<(), String> {
+    match action {
+        Action::Intercept => held::intercept(app),
+        Action::Release => held::release(app),
+        Action::ReleaseAll => held::release_all(app),
+        Action::Edit => held::edit(app),
+        Action::DropHeld => held::drop_held(app),
+        Action::RuleFromRow => send::rules(app),
+        Action::Inject => {
+            open(app, Purpose::Inject, "");
+            Ok(())
+        }
+        Action::Again => send::again(app),
+        Action::Copy => send::copy(app),
+        Action::Save => send::save(app),
+        Action::AddRule => {
+            rule::add(app);
+            Ok(())
+        }
+        Action::EditRule => rule::edit(app),
+        Action::ToggleRule => rule::toggle(app),
+        Action::DeleteRule => rule::delete(app),
+        Action::RuleDown => rule::shift(app, true),
+        Action::RuleUp => rule::shift(app, false),
+        Action::Less => rule::slide(app, false),
+        Action::More => rule::slide(app, true),
+        Action::AllRules => rule::all(app),
+        _ => Ok(()),
+    }
 }
 
 /// Opens a prompt with a text.

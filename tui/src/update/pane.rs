@@ -38,13 +38,15 @@ pub(super) fn open(app: &mut App) {
 
 /// Gives the keys to the next pane that is shown, or to the one before.
 pub(super) fn next(app: &mut App, forward: bool) {
-    let panes = match app.view {
-        View::Messages if !app.has_detail() => &[Pane::List],
-        view => view.panes(),
-    };
+    let mut panes = app.view.panes().to_vec();
+    panes.retain(|pane| match pane {
+        Pane::Tree | Pane::Hex => app.has_detail(),
+        Pane::Queue => !app.queue.list.is_empty(),
+        Pane::List | Pane::Rules => true,
+    });
     let at = panes.iter().position(|pane| *pane == app.focus).unwrap_or(0);
-    let step = if forward { 1 } else { panes.len() - 1 };
-    if let Some(pane) = panes.get((at + step) % panes.len()) {
+    let step = if forward { 1 } else { panes.len().saturating_sub(1) };
+    if let Some(pane) = panes.get((at + step) % panes.len().max(1)) {
         app.focus = *pane;
     }
 }

@@ -23,6 +23,11 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     if title.recording {
         text.push_str("  REC");
     }
+    if !app.rules.silenced.is_empty() {
+        text.push_str("  RULES OFF");
+    } else if app.rules.intercepts() {
+        text.push_str("  PAUSING");
+    }
     if let Some(filter) = app.messages.filter() {
         let off = if filter.is_on() { "" } else { " (off)" };
         text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Draws the title of a pane, and returns the area below it.
-fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, theme: Theme) -> Rect {
+pub(super) fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, theme: Theme) -> Rect {
     let width = usize::from(area.width);
     let mut rule = format!("── {text} ");
     rule.extend(std::iter::repeat_n(
@@ -75,15 +75,22 @@ fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
         Weight::Fact => (theme.quiet(), theme.quiet()),
         Weight::Field => (Style::new(), theme.name_of(Style::new())),
         Weight::Changed | Weight::Done => (theme.done(), theme.done()),
-        Weight::Warning => (theme.warning(), Style::new()),
+        Weight::Warning => (theme.warning(), theme.warning()),
         Weight::Note => (theme.quiet(), theme.quiet()),
     };
     let indent = 2 * usize::from(line.depth);
     let pad = width.saturating_sub(indented(line));
+    // Sentences are not in columns.
+    let is_sentence = matches!(line.weight, Weight::Warning | Weight::Note);
+    let (pad, gap) = match (line.name.is_empty(), is_sentence) {
+        (true, _) => (0, 0),
+        (false, true) => (0, 1),
+        (false, false) => (pad, 1),
+    };
     Line::from(vec![
         Span::raw(" ".repeat(indent + 1)),
         Span::styled(line.name.as_str(), name),
-        Span::raw(" ".repeat(pad + 1)),
+        Span::raw(" ".repeat(pad + gap)),
         Span::styled(line.value.as_str(), value),
     ])
 }

@@ -8,7 +8,7 @@ use ratatui::{
     layout::{Constraint, Layout, Rect},
 };
 
-use super::{detail, list};
+use super::{detail, list, queue};
 use crate::app::{App, Pane};
 
 /// The width from which the detail panes are always shown.
@@ -22,8 +22,14 @@ const HEX: u16 = 40;
 
 /// Draws the panes that are shown.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    for (pane, area) in panes(area, app) {
+    let area = with_queue(buffer, area, app);
+    let panes = panes(area, app);
+    let tree = panes.iter().find(|(pane, _)| *pane == Pane::Tree);
+    app.detail.width = tree.map_or(0, |(_, area)| area.width);
+    app.sync();
+    for (pane, area) in panes {
         let area = match pane {
+            Pane::Queue | Pane::Rules => continue,
             Pane::List => {
                 list::draw(buffer, area, app);
                 area
@@ -35,13 +41,27 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
 }
 
+/// Draws the intercept queue, if a message is held, and returns the area above it.
+fn with_queue(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
+    let held = u16::try_from(app.queue.list.len()).unwrap_or(u16::MAX);
+    if held == 0 || area.height < 6 {
+        return area;
+    }
+    let height = held.saturating_add(1).min(area.height / 3);
+    let [above, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
+    let below = queue::draw(buffer, below, app);
+    app.areas.push((Pane::Queue, below));
+    above
+}
+
 /// Returns the panes that are shown, and their places.
 fn panes(area: Rect, app: &App) -> Vec<(Pane, Rect)> {
-    if app.shape.is_zoomed {
+    if app.shape.is_zoomed && app.focus != Pane::Queue {
         return vec![(app.focus, area)];
     }
     if !app.has_detail() || area.height < 6 {
-        let pane = if area.height < 6 { app.focus } else { Pane::List };
+        let has_room = area.height >= 6 || matches!(app.focus, Pane::Queue | Pane::Rules);
+        let pane = if has_room { Pane::List } else { app.focus };
         return vec![(pane, area)];
     }
     let split = |first: u16, total: u16| {

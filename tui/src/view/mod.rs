@@ -6,11 +6,14 @@
 mod bars;
 mod detail;
 mod finish;
+mod form;
 mod help;
 mod list;
 mod menu;
 mod messages;
 mod prompt;
+mod queue;
+mod rules;
 
 use ratatui::{
     Frame,
@@ -20,7 +23,7 @@ use ratatui::{
     text::Line,
 };
 
-use crate::app::{App, Overlay, View};
+use crate::app::{App, Overlay, Pane, View};
 
 pub use finish::finish;
 pub(crate) use list::text_of;
@@ -33,10 +36,13 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
     let buffer = frame.buffer_mut();
     app.shape.is_wide = whole.width >= messages::WIDE;
     app.areas.clear();
-    app.sync();
     bars::top(buffer, top, app);
     match app.view {
         View::Messages => messages::draw(buffer, body, app),
+        View::Rules => {
+            app.areas.push((Pane::Rules, body));
+            rules::draw(buffer, body, app);
+        }
     }
     bars::bottom(buffer, bottom, app);
     if let Some(overlay) = app.overlay.take() {
@@ -44,6 +50,13 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
             Overlay::Help(mut help) => {
                 help::draw(buffer, body, app, &mut help);
                 Overlay::Help(help)
+            }
+            Overlay::Form(mut form) => {
+                let cursor = form::draw(buffer, body, app, &mut form);
+                if let Some(cursor) = cursor {
+                    frame.set_cursor_position(cursor);
+                }
+                Overlay::Form(form)
             }
             Overlay::Menu(mut menu) => {
                 menu::draw(buffer, body, app, &mut menu);

@@ -22,6 +22,9 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
         Purpose::Command => ":",
         Purpose::Filter => "/",
         Purpose::Search => "search ",
+        Purpose::Rule(_) => "rule ",
+        Purpose::Inject => "inject ",
+        Purpose::Save(_) => "save to ",
     };
     let line = Rect {
         y: area.bottom().saturating_sub(1),

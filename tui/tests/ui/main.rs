@@ -6,3 +6,4 @@ mod feed;
 mod keys;
 mod list;
 mod messages;
+mod orders;

@@ -1,35 +1,23 @@
-//! The command line: the names of all actions, and commands that have an argument.
+//! Lines of the command line.
 
+use teetap_rules::{Program, is_rule_word};
 use teetap_wire::def::suggest;
 
-use super::{App, View, prompt::Candidates};
+use super::{send, update};
 use crate::{
-    Theme,
-    action::{Action, TABLE},
+    Action, Theme,
+    action::TABLE,
+    app::{App, View, filter::first_error, menu::Saved},
+    command::COMMANDS,
     keymap::Key,
-    update::update,
+    request::Request,
 };
-
-/// Commands with an argument: the name, the argument, and the sentence of the help.
-pub const COMMANDS: &[(&str, &str, &str)] = &[
-    ("view", "NAME", "Show a view"),
-    (
-        "theme",
-        "NAME",
-        "Use a theme: default, light, mono, high-contrast",
-    ),
-    (
-        "bind",
-        "KEY ACTION",
-        "Bind a key to an action, until the end of the run",
-    ),
-];
 
 /// Carries out a line.
 ///
 /// # Errors
 /// Returns the reason why it is refused.
-pub fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
+pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
     let line = line.trim();
     if line.is_empty() {
         return Ok(());
@@ -46,6 +34,19 @@ pub fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
     match name {
         "view" => app.show(view(rest)?),
         "filter" => app.set_filter(rest).map_err(|(_, why)| why)?,
+        "rule" => add_rule(app, rest)?,
+        "inject" => {
+            app.injected.push(rest);
+            send::inject(app, rest)?;
+        }
+        "close" => app.ask(Request::Close {
+            session: app.messages.session(),
+            reason: rest.to_owned(),
+        })?,
+        "resync" => app.ask(Request::Resync {
+            session: app.messages.session(),
+        })?,
+        "save" => send::save_to(app, Saved::Shown, rest)?,
         "theme" => {
             let names = Theme::ALL.map(|(name, _)| name);
             app.theme = Theme::named(rest).ok_or_else(|| unknown("theme", rest, &names))?;
@@ -58,6 +59,7 @@ pub fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
             let action = Action::named(action).ok_or_else(|| unknown("action", action, &names))?;
             app.keymap.bind(key, action);
         }
+        _ if is_rule(line) => add_rule(app, line)?,
         _ => {
             let mut names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
             names.extend(COMMANDS.iter().map(|(name, ..)| *name));
@@ -65,6 +67,24 @@ pub fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns true if a line begins as a rule or link line does.
+fn is_rule(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let first = words.next().map(|word| match word.strip_suffix(':') {
+        Some(_) => words.next().unwrap_or_default(),
+        None => word,
+    });
+    first.is_some_and(is_rule_word)
+}
+
+/// Adds a rule that was typed.
+fn add_rule(app: &mut App, text: &str) -> Result<(), String> {
+    if let Err(errors) = Program::compile(text, app.registry) {
+        return Err(first_error(&errors).map_or_else(String::new, |(_, why)| why));
+    }
+    app.ask(Request::AddRule(text.to_owned()))
 }
 
 fn view(name: &str) -> Result<View, String> {
@@ -78,28 +98,4 @@ fn unknown(what: &str, name: &str, names: &[&str]) -> String {
     let meant = suggest(name, names.iter().copied());
     let help = meant.map_or_else(|| names.join(", "), |name| format!("did you mean {name}?"));
     format!("unknown {what} '{name}'; {help}")
-}
-
-/// Returns the words that can complete a line.
-#[must_use]
-pub fn candidates(before: &str) -> Candidates {
-    let (head, word) = before.rsplit_once(' ').unwrap_or(("", before));
-    let actions = TABLE.iter().map(|entry| (entry.name, entry.help));
-    let all: Vec<(&str, &str)> = match head.split(' ').next().unwrap_or_default() {
-        "" => {
-            let commands = COMMANDS.iter().map(|(name, _, help)| (*name, *help));
-            actions.chain(commands).collect()
-        }
-        "view" => View::ALL.iter().map(|view| (view.name(), "")).collect(),
-        "theme" => Theme::ALL.iter().map(|(name, _)| (*name, "")).collect(),
-        "bind" if head.contains(' ') => actions.collect(),
-        _ => Vec::new(),
-    };
-    let words = all.into_iter().filter(|(name, _)| name.starts_with(word));
-    Candidates {
-        len: word.len(),
-        words: words
-            .map(|(name, help)| (name.to_owned(), help.to_owned()))
-            .collect(),
-    }
 }

@@ -1,0 +1,200 @@
+//! Requests of the terminal UI, carried out.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Seek as _, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    sync::Arc,
+    thread,
+};
+
+use teetap_capture::{Run, Target};
+use teetap_inspect::{DecodedEvent, jsonl::RuleBody};
+use teetap_proxy::{
+    io::Seen,
+    session::{Level, SessionId},
+};
+use teetap_tui::{
+    App,
+    request::{Reply, Request, Rule},
+};
+use tempfile::NamedTempFile;
+
+use crate::orders::{Form, Orders, edited};
+
+/// The way from the screen to the proxy.
+#[derive(Debug)]
+pub(crate) struct Console {
+    orders: Orders,
+    /// The run, as recordings name it.
+    run: Run,
+    /// The file of the last text that was copied, until the end of the run.
+    copied: Option<NamedTempFile>,
+}
+
+impl Console {
+    pub(crate) const fn new(orders: Orders, run: Run) -> Self {
+        Self {
+            orders,
+            run,
+            copied: None,
+        }
+    }
+
+    /// Carries out the requests that wait, and those that follow from the answers.
+    pub(crate) fn carry_out(&mut self, app: &mut App) {
+        loop {
+            let requests = app.take_requests();
+            if requests.is_empty() {
+                return;
+            }
+            for request in &requests {
+                let result = self.result(request);
+                app.answer(request, result);
+            }
+        }
+    }
+
+    fn result(&mut self, request: &Request) -> Result<Reply, String> {
+        let orders = &self.orders;
+        match request {
+            Request::Inject { session, text } => {
+                let (form, warnings) = Form::read(text, orders.registry)?;
+                let listed = orders.choose(session.map(number))?;
+                orders.inject(listed.id, form.made(listed.proto)?)?;
+                Ok(done("sent", &warnings))
+            }
+            Request::Send { session, message } => {
+                orders.inject(*session, message.clone())?;
+                Ok(done("sent again", &[]))
+            }
+            Request::Held => orders.held(None).map(|held| Reply::Held(held.into_vec())),
+            Request::Release(waiting) => orders.release(waiting).map(|()| done("released", &[])),
+            Request::Drop(waiting) => orders.drop_held(waiting).map(|()| done("dropped", &[])),
+            Request::Edit(waiting, text) => {
+                let (data, warnings) = edited(text, waiting, orders.registry)?;
+                orders.edit(waiting, data)?;
+                Ok(done("changed; it is still held", &warnings))
+            }
+            Request::Rules => {
+                let rules = orders.list_rules()?;
+                Ok(Reply::Rules(rules.into_iter().map(rule).collect()))
+            }
+            Request::AddRule(text) => {
+                let warnings = orders.change(|rules| rules.add("screen", text))?;
+                Ok(done("added", &warnings))
+            }
+            Request::ReplaceRule { name, text } => {
+                let warnings = orders.change(|rules| rules.replace(name, text))?;
+                Ok(done("", &warnings))
+            }
+            Request::RemoveRule(name) => {
+                let warnings = orders.change(|rules| rules.remove(name))?;
+                Ok(done("removed", &warnings))
+            }
+            Request::SwapRules(one, other) => {
+                let warnings = orders.change(|rules| rules.swap(one, other))?;
+                Ok(done("", &warnings))
+            }
+            Request::SwitchRules { names, on } => {
+                names.iter().try_for_each(|name| orders.switch(name, *on))?;
+                Ok(done(if *on { "on" } else { "off" }, &[]))
+            }
+            Request::Close { session, reason } => {
+                let listed = orders.choose(session.map(number))?;
+                orders.close(Some(listed.id), None, reason.clone().into_bytes())?;
+                Ok(done("closed", &[]))
+            }
+            Request::Resync { session } => {
+                let listed = orders.choose(session.map(number))?;
+                orders.resync(listed.id)?;
+                Ok(done("the server is made to send a complete snapshot", &[]))
+            }
+            Request::Save { path, events } => self.save(path, events.clone()),
+            Request::Copy(text) => self.copy(text),
+        }
+    }
+
+    /// Writes events to a new file, on a thread of its own; the end is reported.
+    fn save(&self, path: &str, events: Vec<Arc<DecodedEvent>>) -> Result<Reply, String> {
+        let target = Target::parse(path).map_err(|why| format!("cannot save to '{path}': {why}"))?;
+        let failed = |error: io::Error| format!("cannot save to '{path}': {error}");
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(failed)?;
+        let count = events.len();
+        let (run, orders, name) = (self.run.clone(), self.orders.clone(), path.to_owned());
+        let write = move || {
+            let mut encoder = target.encoder(run);
+            let mut bytes = Vec::new();
+            encoder.start(&mut bytes);
+            for event in events {
+                let at = event.event.at;
+                encoder.seen(&Seen::Event(event), at, &mut bytes);
+            }
+            match file.write_all(&bytes) {
+                Ok(()) => orders.report(Level::Info, format!("saved {count} events to {name}")),
+                Err(error) => orders.report(Level::Warning, format!("cannot save to '{name}': {error}")),
+            }
+        };
+        thread::Builder::new()
+            .name("save".into())
+            .spawn(write)
+            .map_err(failed)?;
+        Ok(done(&format!("saving to {path}"), &[]))
+    }
+
+    /// Keeps a text in a file that only the user can read.
+    fn copy(&mut self, text: &str) -> Result<Reply, String> {
+        let failed = |error: io::Error| format!("copied by OSC 52; cannot write a file: {error}");
+        if self.copied.is_none() {
+            let file = tempfile::Builder::new()
+                .prefix("teetap-copy-")
+                .suffix(".txt")
+                .tempfile()
+                .map_err(failed)?;
+            self.copied = Some(file);
+        }
+        let Some(copied) = &mut self.copied else {
+            return Ok(done("copied by OSC 52", &[]));
+        };
+        let path = copied.path().to_owned();
+        let file = copied.as_file_mut();
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .map_err(failed)?;
+        let text = format!(
+            "copied by OSC 52; until the end of the run also in {}",
+            path.display()
+        );
+        Ok(done(&text, &[]))
+    }
+}
+
+const fn number(session: SessionId) -> u32 {
+    session.0
+}
+
+fn done(text: &str, warnings: &[String]) -> Reply {
+    let warnings: String = warnings
+        .iter()
+        .map(|warning| format!("; warning: {warning}"))
+        .collect();
+    Reply::Done(format!("{text}{warnings}").trim_start_matches("; ").to_owned())
+}
+
+fn rule(body: RuleBody) -> Rule {
+    Rule {
+        name: body.name,
+        text: body.text,
+        from: body.from,
+        on: body.on,
+        hits: body.hits,
+        last: body.last_hit,
+    }
+}

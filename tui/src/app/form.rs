@@ -1,0 +1,244 @@
+//! A form with the fields of a message: to change one that is held, or to send one more.
+//!
+//! Law: the result is a text of the rule language, which is checked after each key.
+
+use teetap_inspect::HeldMessage;
+use teetap_proxy::session::{SessionId, Waiting};
+use teetap_rules::{
+    Draft, Span,
+    syntax::{Expr, Kind},
+};
+use teetap_wire::{
+    Dir,
+    def::{self, Def, Record, Records, Registry, Secrets, Source, Value},
+};
+
+use super::{
+    cursor::Cursor,
+    detail::{HIDDEN, expected},
+    editor::Editor,
+    filter::first_error,
+};
+
+/// The purpose of a form.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// Change a held message.
+    Edit(Box<Waiting>),
+    /// Send one more message.
+    Inject(Dir, Option<SessionId>),
+}
+
+/// A field of a form.
+#[derive(Clone, Debug)]
+pub struct FormField {
+    /// The name.
+    pub name: String,
+    /// The value as it is typed.
+    pub editor: Editor,
+    /// The value at the beginning.
+    before: String,
+    is_text: bool,
+    /// The values that receivers expect.
+    pub hint: String,
+    /// The names of values.
+    pub words: Vec<String>,
+}
+
+/// A form while it is open.
+#[derive(Clone, Debug)]
+pub struct Form {
+    /// The purpose.
+    pub target: Target,
+    /// The name of the message.
+    pub message: String,
+    /// The fields.
+    pub fields: Vec<FormField>,
+    /// The selected one.
+    pub cursor: Cursor,
+    /// The error of the message as it is; `None` if it is right.
+    pub error: Option<String>,
+}
+
+impl FormField {
+    fn new(field: &def::Field, value: String) -> Self {
+        let words = field.set().map_or_else(Vec::new, |set| {
+            set.labels.iter().map(|label| label.name.to_string()).collect()
+        });
+        Self {
+            name: field.name.to_string(),
+            editor: Editor::new(value.clone()),
+            before: value,
+            is_text: field.is_text(),
+            hint: expected(field)
+                .unwrap_or_else(|| if field.is_text() { "text" } else { "number" }.to_owned()),
+            words,
+        }
+    }
+
+    /// Returns true if another value was typed.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.editor.text() != self.before
+    }
+
+    /// Types the next name of a value.
+    pub fn next_word(&mut self, forward: bool) {
+        let count = self.words.len();
+        if count == 0 {
+            return;
+        }
+        let at = self.words.iter().position(|word| word == self.editor.text());
+        let next = match (at, forward) {
+            (None, _) => 0,
+            (Some(at), true) => (at + 1) % count,
+            (Some(at), false) => (at + count - 1) % count,
+        };
+        if let Some(word) = self.words.get(next) {
+            self.editor = Editor::new(word.clone());
+        }
+    }
+
+    fn written(&self) -> String {
+        let text = self.editor.text();
+        match self.is_text {
+            true => quoted(text),
+            false => text.trim().to_owned(),
+        }
+    }
+}
+
+/// Returns a text in the syntax of rules.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    Expr::new(Kind::Text(text.to_owned()), Span::default()).to_string()
+}
+
+/// Returns the fields that a form can change: single numbers and texts.
+fn simple(def: &Def) -> impl Iterator<Item = (u16, &def::Field)> {
+    def.parts(None)
+        .filter(|(_, field)| (field.is_number() || field.is_text()) && !field.is_list())
+}
+
+/// Returns the value of a field as a person types it; `None` for one that is not a number or text.
+#[must_use]
+pub fn typed(def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
+    let field = def.field(record.field)?;
+    match record.value {
+        Value::Int(value) => Some(match field.set().filter(|set| !set.flags) {
+            Some(set) => set
+                .label(value)
+                .map_or_else(|| value.to_string(), |label| label.name.to_string()),
+            None => value.to_string(),
+        }),
+        Value::Text(_) => Some(String::from_utf8_lossy(&def.bytes(record, source)).into_owned()),
+        _ => None,
+    }
+}
+
+/// Returns a message in the syntax of rules, with all fields that can be written; `None` if it has others, too.
+#[must_use]
+pub fn message_text(def: &Def, records: Records<'_>, source: Source<'_>) -> Option<String> {
+    let mut parts = Vec::new();
+    for record in records.parts(None) {
+        let field = def.field(record.field)?;
+        let value = typed(def, record, source)?;
+        let value = if field.is_text() { quoted(&value) } else { value };
+        parts.push(format!("{}: {value}", field.name));
+    }
+    Some(format!("{}{{{}}}", def.name, parts.join(", ")))
+}
+
+impl Form {
+    /// A form for a held message; `None` if its fields are not known.
+    #[must_use]
+    pub fn edit(held: &HeldMessage, secrets: Secrets, registry: &'static Registry) -> Option<Self> {
+        let def = held.def?;
+        let view = held.fields().view();
+        let source = Source::Bytes(&held.waiting.data);
+        let fields = simple(def).filter_map(|(number, field)| {
+            let record = view.parts(None).find(|record| record.field == number)?;
+            // A secret that is not typed anew stays as it is.
+            let shown = view.value_text(def, record, source, secrets);
+            let value = match shown.contains(HIDDEN) {
+                true => HIDDEN.to_owned(),
+                false => typed(def, record, source)?,
+            };
+            Some(FormField::new(field, value))
+        });
+        let mut form = Self {
+            target: Target::Edit(Box::new(held.waiting.clone())),
+            message: held.name.clone(),
+            fields: fields.collect(),
+            cursor: Cursor::default(),
+            error: None,
+        };
+        form.cursor.set_len(form.fields.len());
+        form.check(registry);
+        Some(form)
+    }
+
+    /// A form for a new message with its default values.
+    #[must_use]
+    pub fn inject(dir: Dir, def: &Def, session: Option<SessionId>, registry: &'static Registry) -> Self {
+        let fields = simple(def).map(|(_, field)| {
+            let default = match (&field.default, field.is_text()) {
+                (Some(def::Default::Int(value)), _) => value.to_string(),
+                (Some(def::Default::Text(text)), _) => text.to_string(),
+                (None, true) => String::new(),
+                (None, false) => 0.clamp(field.min, field.max.max(field.min)).to_string(),
+            };
+            FormField::new(field, default)
+        });
+        let mut form = Self {
+            target: Target::Inject(dir, session),
+            message: def.name.to_string(),
+            fields: fields.collect(),
+            cursor: Cursor::default(),
+            error: None,
+        };
+        form.cursor.set_len(form.fields.len());
+        form.check(registry);
+        form
+    }
+
+    /// Returns the message in the syntax of rules: of a held one, only the fields that are changed.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let parts = self.fields.iter().filter(|field| match self.target {
+            Target::Edit(_) => field.is_changed(),
+            // A missing value is the default.
+            Target::Inject(..) => field.is_text || !field.editor.text().trim().is_empty(),
+        });
+        let parts: Vec<String> = parts
+            .map(|field| format!("{}: {}", field.name, field.written()))
+            .collect();
+        let message = format!("{}{{{}}}", self.message, parts.join(", "));
+        match self.target {
+            Target::Edit(_) => message,
+            Target::Inject(dir, _) => format!("{dir} {message}"),
+        }
+    }
+
+    /// Checks the message as it is.
+    pub fn check(&mut self, registry: &'static Registry) {
+        let text = self.text();
+        let checked = match &self.target {
+            Target::Edit(waiting) => Draft::edit(&text, registry).map(|(draft, _)| {
+                let edited = draft.edited(waiting.proto, waiting.dir, &waiting.data);
+                edited.map(|_| ())
+            }),
+            Target::Inject(..) => Draft::inject(&text, registry).map(|_| Ok(())),
+        };
+        self.error = match checked {
+            Ok(result) => result.err(),
+            Err(errors) => first_error(&errors).map(|(_, why)| why),
+        };
+    }
+
+    /// Returns the selected field.
+    pub fn field(&mut self) -> Option<&mut FormField> {
+        let place = self.cursor.selected_of(self.fields.len())?;
+        self.fields.get_mut(place)
+    }
+}

@@ -1,0 +1,44 @@
+//! The intercept queue: messages that the proxy holds.
+
+use teetap_inspect::HeldMessage;
+use teetap_proxy::session::Waiting;
+use teetap_wire::def::{Registry, Secrets};
+
+use super::cursor::Cursor;
+
+/// The held messages.
+#[derive(Debug, Default)]
+pub struct Queue {
+    /// In the order of sessions and numbers.
+    pub list: Vec<HeldMessage>,
+    /// The selected one.
+    pub cursor: Cursor,
+    /// The queue may be another one than is shown.
+    pub is_stale: bool,
+}
+
+impl Queue {
+    /// Takes the messages that are held now.
+    pub fn set(&mut self, list: Vec<Waiting>, registry: &'static Registry, secrets: Secrets) {
+        let selected = self.selected().map(key);
+        let read = |waiting| HeldMessage::read(waiting, registry, secrets);
+        self.list = list.into_iter().map(read).collect();
+        self.cursor.set_len(self.list.len());
+        let place = self.list.iter().position(|held| Some(key(held)) == selected);
+        if let Some(place) = place {
+            self.cursor.select(place);
+        }
+    }
+
+    /// Returns the selected message.
+    #[must_use]
+    pub fn selected(&self) -> Option<&HeldMessage> {
+        self.list.get(self.cursor.selected_of(self.list.len())?)
+    }
+}
+
+fn key(held: &HeldMessage) -> (u32, u32, bool) {
+    let waiting = &held.waiting;
+    let is_c2s = waiting.dir == teetap_wire::Dir::C2s;
+    (waiting.session.0, waiting.held.0.get(), is_c2s)
+}

@@ -1,0 +1,204 @@
+//! The rules as the screen shows them, with sliders for link lines.
+
+use super::cursor::Cursor;
+use crate::request::Rule;
+
+/// The name of the rule that the intercept key adds.
+pub const INTERCEPT: &str = "intercept";
+
+/// A value of a link line that is set by a slider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slider {
+    /// The delay, in ms.
+    Delay,
+    /// The loss, in percent.
+    Loss,
+}
+
+/// A row of the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleRow {
+    /// The statement of this place.
+    Statement(usize),
+    /// A slider of the statement of this place; `None` for a link line that there is not yet.
+    Slider(Option<usize>, Slider),
+}
+
+/// The rules.
+#[derive(Debug, Default)]
+pub struct Rules {
+    /// In their order.
+    pub list: Vec<Rule>,
+    /// The selected row.
+    pub cursor: Cursor,
+    /// The rules that were switched off together.
+    pub silenced: Vec<String>,
+}
+
+impl Slider {
+    /// Returns the word of link lines.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Delay => "delay",
+            Self::Loss => "loss",
+        }
+    }
+
+    /// Returns the step, the largest value and the unit.
+    #[must_use]
+    pub const fn scale(self) -> (u32, u32, &'static str) {
+        match self {
+            Self::Delay => (5, 1000, "ms"),
+            Self::Loss => (1, 100, "%"),
+        }
+    }
+
+    /// Returns the value in a link line, rounded down; `None` if it is written in another way.
+    #[must_use]
+    pub fn value(self, text: &str) -> Option<u32> {
+        let mut words = text.split_whitespace().skip_while(|word| *word != self.word());
+        let Some(value) = words.nth(1) else {
+            return Some(0);
+        };
+        let (_, _, unit) = self.scale();
+        let number = match (self, value.strip_suffix(unit)) {
+            (_, Some(number)) => number.parse::<f64>().ok()?,
+            (Self::Delay, None) => value.strip_suffix('s')?.parse::<f64>().ok()? * 1000.0,
+            (Self::Loss, None) => return None,
+        };
+        // The largest value is far below the limit of the type.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the value is clamped"
+        )]
+        Some(number.clamp(0.0, 1e6) as u32)
+    }
+
+    /// Returns a link line with another value; 0 removes it.
+    #[must_use]
+    pub fn with(self, text: &str, value: u32) -> String {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        let (_, _, unit) = self.scale();
+        let at = words.iter().position(|word| word == self.word());
+        match at {
+            Some(at) if value == 0 => {
+                // Jitter has no meaning without a delay.
+                let end = match self {
+                    Self::Delay if words.get(at + 2).is_some_and(|word| word == "jitter") => at + 4,
+                    _ => at + 2,
+                };
+                words.drain(at..end.min(words.len()));
+            }
+            Some(at) => {
+                if let Some(word) = words.get_mut(at + 1) {
+                    *word = format!("{value}{unit}");
+                }
+            }
+            None if value == 0 => {}
+            None => {
+                // After the direction.
+                let at = words.len().min(2);
+                words.insert(at, format!("{} {value}{unit}", self.word()));
+            }
+        }
+        words.join(" ")
+    }
+}
+
+/// Returns true for a link line.
+#[must_use]
+pub fn is_link(rule: &Rule) -> bool {
+    rule.text.starts_with("link ")
+}
+
+impl Rules {
+    /// Takes the rules as they are now.
+    pub fn set(&mut self, list: Vec<Rule>) {
+        self.list = list;
+        self.cursor.set_len(self.rows().len());
+    }
+
+    /// Returns the rows: each statement, and the sliders of link lines below theirs.
+    #[must_use]
+    pub fn rows(&self) -> Vec<RuleRow> {
+        let mut rows = Vec::new();
+        let sliders = [Slider::Delay, Slider::Loss];
+        for (place, rule) in self.list.iter().enumerate() {
+            rows.push(RuleRow::Statement(place));
+            if is_link(rule) {
+                let values = sliders
+                    .into_iter()
+                    .filter(|slider| slider.value(&rule.text).is_some());
+                rows.extend(values.map(|slider| RuleRow::Slider(Some(place), slider)));
+            }
+        }
+        if !self.list.iter().any(is_link) {
+            rows.extend(sliders.map(|slider| RuleRow::Slider(None, slider)));
+        }
+        rows
+    }
+
+    /// Returns the selected row.
+    #[must_use]
+    pub fn row(&self) -> Option<RuleRow> {
+        let rows = self.rows();
+        rows.get(self.cursor.selected_of(rows.len())?).copied()
+    }
+
+    /// Returns the place of the selected statement.
+    #[must_use]
+    pub fn place(&self) -> Option<usize> {
+        match self.row()? {
+            RuleRow::Statement(place) => Some(place),
+            RuleRow::Slider(place, _) => place,
+        }
+    }
+
+    /// Returns the selected statement.
+    #[must_use]
+    pub fn selected(&self) -> Option<&Rule> {
+        self.list.get(self.place()?)
+    }
+
+    /// Selects a statement.
+    pub fn select(&mut self, place: usize) {
+        let rows = self.rows();
+        if let Some(row) = rows.iter().position(|row| *row == RuleRow::Statement(place)) {
+            self.cursor.select(row);
+        }
+    }
+
+    /// Returns true if messages are paused for the screen.
+    #[must_use]
+    pub fn intercepts(&self) -> bool {
+        self.list.iter().any(|rule| rule.name == INTERCEPT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sliders_change_their_value_and_nothing_else() {
+        let line = "link s2c delay 40ms jitter 8ms normal loss 2.5% rate 2mbit";
+        assert_eq!(
+            (Slider::Delay.value(line), Slider::Loss.value(line)),
+            (Some(40), Some(2))
+        );
+        assert_eq!(
+            Slider::Delay.with(line, 45),
+            "link s2c delay 45ms jitter 8ms normal loss 2.5% rate 2mbit"
+        );
+        assert_eq!(
+            Slider::Loss.with(line, 0),
+            "link s2c delay 40ms jitter 8ms normal rate 2mbit"
+        );
+        assert_eq!(Slider::Loss.with("link both", 10), "link both loss 10%");
+        assert_eq!(Slider::Delay.value("link both delay 1.5s"), Some(1500));
+        assert_eq!(Slider::Loss.value("link both loss gemodel 1% 30%"), None);
+        assert_eq!(Slider::Loss.with("link both", 0), "link both");
+    }
+}

@@ -1,0 +1,60 @@
+//! The command line: the names of all actions, and commands that have an argument.
+
+use crate::{
+    Theme,
+    action::TABLE,
+    app::{View, prompt::Candidates},
+};
+
+/// Commands with an argument: the name, the argument, and the sentence of the help.
+pub const COMMANDS: &[(&str, &str, &str)] = &[
+    ("filter", "EXPR", "Show only messages that match"),
+    (
+        "rule",
+        "RULE",
+        "Add a rule or link line, also without the word rule",
+    ),
+    (
+        "inject",
+        "MESSAGE",
+        "Send a message, such as s2c sv_chat{message: \"hi\"}",
+    ),
+    ("close", "REASON", "Close both legs of the session"),
+    ("resync", "", "Have the server send a complete snapshot"),
+    ("save", "FILE", "Save the shown rows as FILE.pcapng or FILE.jsonl"),
+    ("view", "NAME", "Show a view"),
+    (
+        "theme",
+        "NAME",
+        "Use a theme: default, light, mono, high-contrast",
+    ),
+    (
+        "bind",
+        "KEY ACTION",
+        "Bind a key to an action, until the end of the run",
+    ),
+];
+
+/// Returns the words that can complete a line.
+#[must_use]
+pub fn candidates(before: &str) -> Candidates {
+    let (head, word) = before.rsplit_once(' ').unwrap_or(("", before));
+    let actions = TABLE.iter().map(|entry| (entry.name, entry.help));
+    let all: Vec<(&str, &str)> = match head.split(' ').next().unwrap_or_default() {
+        "" => {
+            let commands = COMMANDS.iter().map(|(name, _, help)| (*name, *help));
+            actions.chain(commands).collect()
+        }
+        "view" => View::ALL.iter().map(|view| (view.name(), "")).collect(),
+        "theme" => Theme::ALL.iter().map(|(name, _)| (*name, "")).collect(),
+        "bind" if head.contains(' ') => actions.collect(),
+        _ => Vec::new(),
+    };
+    let words = all.into_iter().filter(|(name, _)| name.starts_with(word));
+    Candidates {
+        len: word.len(),
+        words: words
+            .map(|(name, help)| (name.to_owned(), help.to_owned()))
+            .collect(),
+    }
+}

@@ -1,0 +1,131 @@
+//! Changes of the rules.
+
+use crate::{
+    app::{
+        App,
+        prompt::Purpose,
+        rules::{RuleRow, Slider},
+    },
+    request::Request,
+};
+
+use super::open;
+
+/// Opens the prompt for a new rule.
+pub(super) fn add(app: &mut App) {
+    open(app, Purpose::Rule(None), "");
+}
+
+fn selected(app: &App) -> Result<String, String> {
+    let rule = app.rules.selected();
+    rule.map(|rule| rule.name.clone())
+        .ok_or_else(|| "select a rule".to_owned())
+}
+
+/// Opens the prompt with the selected rule.
+pub(super) fn edit(app: &mut App) -> Result<(), String> {
+    let name = selected(app)?;
+    let text = app
+        .rules
+        .selected()
+        .map_or(String::new(), |rule| match rule.name == rule.text {
+            true => rule.text.clone(),
+            // The second of two rules with the same text has a number behind it.
+            false if rule.name.starts_with(&rule.text) => rule.text.clone(),
+            false => format!("{}: {}", rule.name, rule.text),
+        });
+    open(app, Purpose::Rule(Some(name)), &text);
+    Ok(())
+}
+
+/// Removes the selected rule.
+pub(super) fn delete(app: &mut App) -> Result<(), String> {
+    let name = selected(app)?;
+    app.ask(Request::RemoveRule(name))
+}
+
+/// Switches the selected rule on or off.
+pub(super) fn toggle(app: &mut App) -> Result<(), String> {
+    let name = selected(app)?;
+    let on = app.rules.selected().is_some_and(|rule| !rule.on);
+    app.ask(Request::SwitchRules {
+        names: vec![name],
+        on,
+    })
+}
+
+/// Moves the selected rule up or down by one place.
+pub(super) fn shift(app: &mut App, down: bool) -> Result<(), String> {
+    let name = selected(app)?;
+    let place = app.rules.place().ok_or("select a rule")?;
+    let other = if down {
+        Some(place + 1)
+    } else {
+        place.checked_sub(1)
+    };
+    let other = other.filter(|other| *other < app.rules.list.len());
+    let other = other.ok_or("there is no rule to change places with")?;
+    let with = app.rules.list.get(other).map(|rule| rule.name.clone());
+    app.rules.list.swap(place, other);
+    app.rules.select(other);
+    app.ask(Request::SwapRules(name, with.unwrap_or_default()))
+}
+
+/// Switches all rules off, or those on again that were on before.
+pub(super) fn all(app: &mut App) -> Result<(), String> {
+    let on: Vec<String> = app
+        .rules
+        .list
+        .iter()
+        .filter(|rule| rule.on && is_switched(&rule.text))
+        .map(|rule| rule.name.clone())
+        .collect();
+    let silenced = std::mem::take(&mut app.rules.silenced);
+    let (names, on) = match (silenced.is_empty(), on.is_empty()) {
+        (false, _) => (silenced, true),
+        (true, false) => {
+            app.rules.silenced.clone_from(&on);
+            (on, false)
+        }
+        (true, true) => return Err("no rule is on".to_owned()),
+    };
+    app.ask(Request::SwitchRules { names, on })
+}
+
+/// Returns true for what can be switched on and off: rules, link lines and profiles in use.
+fn is_switched(text: &str) -> bool {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    !matches!(word, "let" | "seed" | "profile")
+}
+
+/// Moves the selected slider.
+pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
+    let Some(RuleRow::Slider(place, slider)) = app.rules.row() else {
+        return Err("select a slider of a link line".to_owned());
+    };
+    let (step, most, _) = slider.scale();
+    let rule = place.and_then(|place| app.rules.list.get_mut(place));
+    let Some(rule) = rule else {
+        let text = Slider::with(slider, "link both", if up { step } else { 0 });
+        return match up {
+            true => app.ask(Request::AddRule(text)),
+            false => Err("the value is 0".to_owned()),
+        };
+    };
+    let value = slider.value(&rule.text).unwrap_or(0);
+    let next = match up {
+        true => (value + step).min(most),
+        false => value.saturating_sub(step),
+    };
+    if next == value {
+        return Err(format!("the value is {value}"));
+    }
+    let text = slider.with(&rule.text, next);
+    let name = std::mem::replace(&mut rule.name, text.clone());
+    rule.text.clone_from(&text);
+    if text.split_whitespace().count() <= 2 {
+        // Nothing is left of it.
+        return app.ask(Request::RemoveRule(name));
+    }
+    app.ask(Request::ReplaceRule { name, text })
+}

@@ -1,0 +1,272 @@
+//! Messages that a person sends, and texts and files made from rows.
+
+use teetap_inspect::{Layer, Message, Reading, row};
+use teetap_proxy::session::{SessionId, State, What};
+use teetap_rules::{Made, class_of, is_word};
+use teetap_wire::{
+    Dir,
+    def::{Class, Def, Dialect, Registry, Secrets, Source},
+};
+
+use super::open;
+use crate::{
+    app::{
+        App, Overlay, Pane,
+        detail::{HIDDEN, Weight, expected},
+        form::{Form, message_text, quoted},
+        history::Row,
+        menu::{Choice, Menu, Saved},
+        prompt::{Candidates, Purpose},
+    },
+    request::Request,
+};
+
+/// Returns the session for a new message: the picked one, else that of the selected row if it is online.
+fn session(app: &App) -> Option<SessionId> {
+    let row = app.messages.row().and_then(Row::session);
+    app.messages.session().or(row).filter(|session| {
+        let seen = app.roster.get(*session);
+        seen.is_some_and(|seen| seen.state == State::Online)
+    })
+}
+
+/// Sends a message that is written as in rules, or opens the form of one without fields.
+pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
+    let session = session(app);
+    let mut words = text.split_whitespace();
+    let dir = match words.next() {
+        Some("c2s") => Dir::C2s,
+        Some("s2c") => Dir::S2c,
+        _ => return Err("begin with c2s or s2c".to_owned()),
+    };
+    if let (Some(name), None) = (words.next(), words.next())
+        && !name.contains('{')
+    {
+        let found = teetap_wire::Proto::ALL.into_iter().find_map(|proto| {
+            let mut defs = app.registry.named(proto, None, name);
+            defs.find(|def| matches!(def.class, Class::System | Class::Game))
+        });
+        let def = found.ok_or_else(|| format!("unknown message '{name}'"))?;
+        let form = Form::inject(dir, def, session, app.registry);
+        app.overlay = Some(Overlay::Form(form));
+        return Ok(());
+    }
+    let text = text.to_owned();
+    app.ask(Request::Inject { session, text })
+}
+
+/// Returns the words that complete a message to send: the direction, the name, the fields.
+pub(super) fn candidates(before: &str, registry: &Registry) -> Candidates {
+    let (head, word) = match before.rfind([' ', '{', ',']) {
+        Some(at) => before.split_at(at + 1),
+        None => ("", before),
+    };
+    let defs = Dialect::ALL
+        .into_iter()
+        .flat_map(|dialect| registry.defs(dialect));
+    let mut words: Vec<(String, String)> = match (head.split_whitespace().count(), head.split_once('{')) {
+        (0, _) => ["c2s", "s2c"].map(|dir| (dir.to_owned(), String::new())).into(),
+        (1, None) => {
+            let dir = if head.trim() == "s2c" { Dir::S2c } else { Dir::C2s };
+            let is_sent =
+                |def: &&Def| def.way.allows(dir) && matches!(def.class, Class::System | Class::Game);
+            defs.filter(is_sent)
+                .map(|def| (def.name.to_string(), def.class.name().to_owned()))
+                .collect()
+        }
+        (_, Some((message, _))) if !before.ends_with('"') => {
+            let name = message.split_whitespace().nth(1).unwrap_or_default();
+            let fields = defs
+                .filter(|def| *def.name == *name)
+                .flat_map(|def| def.parts(None));
+            fields
+                .map(|(_, field)| (format!("{}: ", field.name), expected(field).unwrap_or_default()))
+                .collect()
+        }
+        _ => Vec::new(),
+    };
+    words.retain(|(name, _)| name.starts_with(word) && name != word);
+    words.sort();
+    words.dedup_by(|one, other| one.0 == other.0);
+    Candidates {
+        len: word.len(),
+        words,
+    }
+}
+
+/// Returns the selected message with its direction, if it was sent in a session.
+fn selected(app: &App) -> Result<(&Reading, &Message, Dir, SessionId), String> {
+    let row = app.messages.row();
+    let found = row.and_then(|row| {
+        let (reading, message) = row.message()?;
+        let What::Datagram(datagram) = &row.event()?.event.what else {
+            return None;
+        };
+        let is_chunk = matches!(message.layer, Layer::System | Layer::Game | Layer::Unreadable);
+        is_chunk.then_some((reading, message, datagram.dir, row.session()?))
+    });
+    found.ok_or_else(|| "select a message of the engine or the game".to_owned())
+}
+
+/// Sends the selected message again.
+pub(super) fn again(app: &mut App) -> Result<(), String> {
+    let (reading, message, dir, session) = selected(app)?;
+    let message = Made {
+        dir,
+        vital: message.vital,
+        data: reading.data(message).to_vec(),
+    };
+    app.ask(Request::Send { session, message })
+}
+
+/// Returns a condition that the selected message matches. With a field selected, its value is part of it.
+fn condition(app: &App) -> Result<String, String> {
+    let (reading, message) = app
+        .messages
+        .row()
+        .and_then(Row::message)
+        .ok_or("select a message")?;
+    let label = reading.label(message);
+    let class = message.def.map(|def| def.class);
+    let name = match (class, class.and_then(prefix)) {
+        (Some(class), Some(prefix)) if is_word(class, &label) => format!("{prefix}.{label}"),
+        _ => label.into_owned(),
+    };
+    let dir = app
+        .messages
+        .row()
+        .and_then(Row::event)
+        .and_then(|decoded| match &decoded.event.what {
+            What::Datagram(datagram) => Some(datagram.dir),
+            What::Connless(connless) => Some(connless.dir),
+            _ => None,
+        });
+    let mut parts: Vec<String> = dir.map(|dir| dir.to_string()).into_iter().collect();
+    parts.push(name);
+    if app.focus != Pane::List
+        && let Some(value) = field(app, reading, message)
+    {
+        parts.push(value);
+    }
+    Ok(parts.join(" and "))
+}
+
+/// Returns the word of the language for a class.
+fn prefix(class: Class) -> Option<&'static str> {
+    ["ctrl", "sys", "game", "connless"]
+        .into_iter()
+        .find(|word| class_of(word) == Some(class))
+}
+
+/// Returns a condition on the value of the selected field; `None` for a group, a list or a secret.
+fn field(app: &App, reading: &Reading, message: &Message) -> Option<String> {
+    let place = app.detail.tree.selected_of(app.contents.lines.len())?;
+    let line = app.contents.lines.get(place)?;
+    let is_field = matches!(line.weight, Weight::Field | Weight::Changed) && line.depth == 0;
+    if !is_field || line.value.contains(HIDDEN) {
+        return None;
+    }
+    let def = message.def?;
+    let records = reading.records(message);
+    let record = records.parts(None).find(|record| {
+        def.field(record.field)
+            .is_some_and(|field| *field.name == *line.name)
+    })?;
+    let value = crate::app::form::typed(def, record, Source::Bytes(reading.data(message)))?;
+    let is_text = def.field(record.field)?.is_text();
+    let value = if is_text { quoted(&value) } else { value };
+    Some(format!(".{} == {value}", line.name))
+}
+
+/// Opens the menu of rules for the selected message.
+pub(super) fn rules(app: &mut App) -> Result<(), String> {
+    let when = condition(app)?;
+    let actions = [
+        "drop",
+        "lose",
+        "delay 200ms",
+        "dup",
+        "pause",
+        "log",
+        "swap",
+        "corrupt 1 bits",
+        "stall 3s",
+        "close both",
+    ];
+    let entries = actions.map(|action| {
+        let text = format!("{action} when {when}");
+        (text.clone(), Choice::Rule(text))
+    });
+    app.overlay = Some(Overlay::Menu(Menu::new("rule from this row", entries)));
+    Ok(())
+}
+
+/// Opens the menu of texts that can be copied.
+pub(super) fn copy(app: &mut App) -> Result<(), String> {
+    let row = app.messages.row().ok_or("there is no row to copy")?;
+    let secrets = app.style.secrets;
+    let mut texts = vec![("text of the row".to_owned(), crate::view::text_of(row, app))];
+    if let Some((reading, message)) = row.message() {
+        let bytes = reading.data(message);
+        let is_secret = secrets == Secrets::Hide && !app.contents.secret.is_empty();
+        if !is_secret {
+            texts.push(("hex".to_owned(), row::hex(bytes)));
+        }
+        if let Some(json) = reading.json(message, secrets) {
+            texts.push(("JSON of the fields".to_owned(), json));
+        }
+        if let Ok(when) = condition(app) {
+            texts.push(("filter that matches it".to_owned(), when.clone()));
+            texts.push(("rule that drops it".to_owned(), format!("drop when {when}")));
+        }
+        if let (Ok((_, message, dir, _)), false) = (selected(app), is_secret) {
+            let written = message
+                .def
+                .and_then(|def| message_text(def, reading.records(message), Source::Bytes(bytes)));
+            let vital = if message.vital { "vital" } else { "nonvital" };
+            let text = written.map_or_else(
+                || format!("inject {dir} {vital} 0x{}", row::hex(bytes)),
+                |written| format!("inject {dir} {written}"),
+            );
+            texts.push(("inject command".to_owned(), text));
+        }
+    }
+    let entries = texts.into_iter().map(|(name, text)| {
+        let shown: String = text.chars().take(60).collect();
+        let shown = teetap_wire::printable(shown.as_bytes());
+        (format!("{name:<24} {shown}"), Choice::Copy(text))
+    });
+    app.overlay = Some(Overlay::Menu(Menu::new("copy", entries)));
+    Ok(())
+}
+
+/// Opens the menu of rows that can be saved.
+pub(super) fn save(app: &mut App) -> Result<(), String> {
+    let entries = [
+        ("all rows that are shown".to_owned(), Choice::Save(Saved::Shown)),
+        ("the selected row".to_owned(), Choice::Save(Saved::Row)),
+    ];
+    app.overlay = Some(Overlay::Menu(Menu::new("save to a file", entries)));
+    Ok(())
+}
+
+/// Saves rows to a file.
+pub(super) fn save_to(app: &mut App, saved: Saved, path: &str) -> Result<(), String> {
+    let events = match saved {
+        Saved::Row => {
+            let event = app.messages.row().and_then(Row::event);
+            event.cloned().into_iter().collect()
+        }
+        Saved::Shown => app.messages.wanted_events(),
+    };
+    if events.is_empty() {
+        return Err("no message is selected".to_owned());
+    }
+    let path = path.to_owned();
+    app.ask(Request::Save { path, events })
+}
+
+/// Opens the prompt for a file.
+pub(super) fn ask_for_file(app: &mut App, saved: Saved) {
+    open(app, Purpose::Save(saved), "rows.pcapng");
+}

@@ -1,0 +1,77 @@
+//! A form with the fields of a message.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    text::{Line, Span},
+};
+
+use super::{popup, put};
+use crate::app::{
+    App,
+    form::{Form, Target},
+};
+
+/// Draws the fields; returns the place of the cursor.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) -> Option<Position> {
+    let theme = app.theme;
+    let title = match &form.target {
+        Target::Edit(waiting) => format!("edit held {} {}", waiting.held.0, form.message),
+        Target::Inject(dir, _) => format!("inject {dir} {}", form.message),
+    };
+    let len = form.fields.len();
+    let height = u16::try_from(len + 3).unwrap_or(u16::MAX).min(area.height);
+    let area = Rect {
+        y: area.bottom() - height,
+        height,
+        ..area
+    };
+    let inner = popup(buffer, area, &title, theme.title(true));
+    let mut rows = inner.rows().rev();
+    if let Some(row) = rows.next() {
+        let keys = " Enter accepts, Esc cancels, tab types the names of values";
+        put(buffer, row, &Line::styled(keys, theme.quiet()));
+    }
+    if let Some(row) = rows.next() {
+        let line = match &form.error {
+            Some(why) => Line::styled(format!(" {why}"), theme.warning()),
+            None => Line::styled(format!(" {}", form.text()), theme.good()),
+        };
+        put(buffer, row, &line);
+    }
+    let height = usize::from(inner.height.saturating_sub(2));
+    let top = form.cursor.fit(height, len);
+    let selected = form.cursor.selected();
+    let names = form
+        .fields
+        .iter()
+        .map(|field| field.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut cursor = None;
+    let fields = form.fields.iter().enumerate().skip(top).take(height);
+    for ((place, field), row) in fields.zip(inner.rows()) {
+        let (before, after) = field.editor.parts();
+        let name = if field.is_changed() {
+            theme.done()
+        } else {
+            theme.key()
+        };
+        let mark = if selected == Some(place) { "›" } else { " " };
+        let head = format!("{mark}{:<names$}  ", field.name);
+        let column = Line::raw(format!("{head}{before}")).width();
+        let line = Line::from(vec![
+            Span::styled(head, name),
+            Span::raw(format!("{before}{after}")),
+            Span::styled(format!("   {}", field.hint), theme.quiet()),
+        ]);
+        put(buffer, row, &line);
+        if selected == Some(place) {
+            let column = u16::try_from(column)
+                .unwrap_or(0)
+                .min(row.width.saturating_sub(1));
+            cursor = Some(Position::new(row.x + column, row.y));
+        }
+    }
+    cursor
+}

@@ -1,0 +1,58 @@
+//! The intercept queue below the other panes.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    text::{Line, Span},
+};
+use teetap_inspect::{HeldMessage, row};
+
+use super::{detail::title, put};
+use crate::{
+    Action,
+    app::{App, Pane},
+};
+
+/// Draws the held messages; returns the area of the rows.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
+    let focused = app.focus == Pane::Queue;
+    let key = |action| app.keymap.hint(action);
+    let text = format!(
+        "{} held: {} release, {} all, {} edit, {} drop",
+        app.queue.list.len(),
+        key(Action::Release),
+        key(Action::ReleaseAll),
+        key(Action::Edit),
+        key(Action::DropHeld)
+    );
+    let inner = title(buffer, area, &text, true, app.theme);
+    let top = app.queue.cursor.fit(inner.height.into(), app.queue.list.len());
+    let selected = app.queue.cursor.selected();
+    for ((place, held), row) in app.queue.list.iter().enumerate().skip(top).zip(inner.rows()) {
+        put(buffer, row, &line(held, app));
+        if selected == Some(place) {
+            buffer.set_style(row, app.theme.selected(focused));
+        }
+    }
+    inner
+}
+
+fn line<'a>(held: &'a HeldMessage, app: &App) -> Line<'a> {
+    let (theme, waiting) = (app.theme, &held.waiting);
+    // The time until the message goes on by itself.
+    let left = match waiting.until {
+        Some(until) => format!("{:>5.1}s", (until - app.now).as_secs_f64()),
+        None => " soon ".to_owned(),
+    };
+    let direction = theme.direction(waiting.dir);
+    let edited = if waiting.edited { "edited " } else { "" };
+    Line::from(vec![
+        Span::styled(format!("{left:>8} "), theme.warning()),
+        Span::styled(format!("#{:<3}", waiting.session.0), theme.quiet()),
+        Span::styled(row::arrow(waiting.dir, None), direction),
+        Span::raw(format!(" {:<8}", format!("held {}", waiting.held.0))),
+        Span::styled(format!("{:<18} ", held.name), theme.name_of(direction)),
+        Span::styled(edited, theme.done()),
+        Span::raw(held.gist.as_str()),
+    ])
+}

@@ -1,0 +1,119 @@
+//! The rules in their order, with sliders for link lines.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+
+use super::put;
+use crate::{
+    Action,
+    app::{
+        App,
+        rules::{RuleRow, Slider, is_link},
+    },
+    request::Rule,
+};
+
+/// Draws the rows.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    let theme = app.theme;
+    let head = Line::styled(" on     hits      last  rule", theme.quiet());
+    let mut areas = area.rows();
+    if let Some(row) = areas.next() {
+        put(buffer, row, &head);
+    }
+    let rows = app.rules.rows();
+    let height = usize::from(area.height.saturating_sub(1));
+    let top = app.rules.cursor.fit(height, rows.len());
+    let selected = app.rules.cursor.selected();
+    for ((place, row), area) in rows.iter().enumerate().skip(top).zip(areas.by_ref()) {
+        let line = match row {
+            RuleRow::Statement(place) => app
+                .rules
+                .list
+                .get(*place)
+                .map(|rule| statement(rule, area.width, app)),
+            RuleRow::Slider(place, slider) => {
+                let rule = place.and_then(|place| app.rules.list.get(place));
+                Some(self::slider(rule, *slider, app))
+            }
+        };
+        put(buffer, area, &line.unwrap_or_default());
+        if selected == Some(place) {
+            buffer.set_style(area, theme.selected(true));
+        }
+    }
+    if app.rules.list.is_empty() {
+        let key = |action| app.keymap.hint(action);
+        let sentences = [
+            format!(
+                "no rules yet: {} adds one, such as   drop when cl_emoticon",
+                key(Action::AddRule)
+            ),
+            format!(
+                "{} in the messages makes one from a row",
+                key(Action::RuleFromRow)
+            ),
+        ];
+        for (sentence, area) in sentences.iter().zip(areas.skip(1)) {
+            put(buffer, area, &Line::raw(format!("  {sentence}")));
+        }
+    }
+}
+
+fn statement<'a>(rule: &'a Rule, width: u16, app: &App) -> Line<'a> {
+    let theme = app.theme;
+    let (word, style) = match rule.on {
+        true => ("on ", theme.good()),
+        false => ("off", theme.quiet()),
+    };
+    let hits = rule.hits.map_or(String::new(), |hits| hits.to_string());
+    let last = rule
+        .last
+        .map_or(String::new(), |at| format!("{:.1}s", at.as_secs_f64()));
+    let name = if rule.name == rule.text {
+        String::new()
+    } else {
+        format!("{}: ", rule.name)
+    };
+    let mut spans = vec![
+        Span::styled(format!(" {word}"), style),
+        Span::raw(format!(" {hits:>7} ")),
+        Span::styled(format!("{last:>9}  "), theme.quiet()),
+        Span::styled(name, theme.name_of(Style::new())),
+        Span::raw(rule.text.as_str()),
+    ];
+    if width >= 100 {
+        spans.push(Span::styled(format!("  ({})", rule.from), theme.quiet()));
+    }
+    Line::from(spans)
+}
+
+fn slider<'a>(rule: Option<&Rule>, slider: Slider, app: &App) -> Line<'a> {
+    /// The columns of a bar.
+    const BAR: u32 = 20;
+    let theme = app.theme;
+    let value = rule.and_then(|rule| slider.value(&rule.text)).unwrap_or(0);
+    let (_, most, unit) = slider.scale();
+    // The lower part of a delay is of most interest.
+    let full = match slider {
+        Slider::Delay => most / 4,
+        Slider::Loss => most,
+    };
+    let filled = (value * BAR).div_ceil(full.max(1)).min(BAR);
+    let bar = |count: u32, char: &str| char.repeat(usize::try_from(count).unwrap_or(0));
+    let owner = match rule {
+        Some(rule) if is_link(rule) => String::new(),
+        _ => "  (link both: right adds it)".to_owned(),
+    };
+    Line::from(vec![
+        Span::raw(format!("{:>24}  {:<6}", "", slider.word())),
+        Span::styled(bar(filled, "█"), theme.direction(teetap_wire::Dir::C2s)),
+        Span::styled(bar(BAR - filled, "░"), theme.quiet()),
+        Span::raw(format!(" {value:>4} {unit}")),
+        Span::styled(owner, theme.quiet()),
+    ])
+}
