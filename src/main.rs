@@ -66,7 +66,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             return Err(Failure::usage(text).into());
         }
         (None, Some(target)) => {
-            let mode = if cli.tui { Mode::Screen } else { Mode::Lines };
+            let mode = if cli.screen.tui {
+                Mode::Screen(cli.screen)
+            } else {
+                Mode::Lines
+            };
             return command::proxy(&cli.options, &target, mode);
         }
         (None, None) => return Err(Failure::usage("no server given; see teetap --help").into()),
@@ -77,7 +81,14 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             target,
             command,
         } => command::proxy(&options, &target, Mode::Command(&command)),
-        Command::Demo { options, seconds } => command::demo(&options, Duration::from_secs(seconds)),
+        Command::Demo {
+            options,
+            screen,
+            seconds,
+        } => {
+            let seconds = seconds.unwrap_or(if screen.tui { 3600 } else { 5 });
+            command::demo(&options, screen, Duration::from_secs(seconds))
+        }
         Command::Replay {
             quiet,
             json,

@@ -8,7 +8,7 @@ mod values;
 
 pub(crate) use ctl::{Ctl, CtlRules, CtlSide, HeldPlace};
 pub(crate) use options::{
-    Definitions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, Search, Show,
+    Definitions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, ScreenOptions, Search, Show,
 };
 pub(crate) use tools::{ExplainOptions, ShrinkOptions, TortureOptions};
 
@@ -16,7 +16,6 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
     CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
-    builder::BoolishValueParser,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use clap_complete::Shell;
@@ -44,10 +43,8 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) options: ProxyOptions,
 
-    /// Show the messages in a terminal UI
-    #[arg(long, env = "TEETAP_TUI", value_parser = BoolishValueParser::new(), hide_env_values = true,
-        conflicts_with_all = ["json", "quiet", "verbose"])]
-    pub(crate) tui: bool,
+    #[command(flatten)]
+    pub(crate) screen: ScreenOptions,
 
     /// The game server; the port is 8303 when none is given
     #[arg(value_name = "HOST[:PORT]", required = true)]
@@ -79,9 +76,11 @@ pub(crate) enum Command {
     Demo {
         #[command(flatten)]
         options: Box<RunOptions>,
-        /// Let the bots play for this many seconds
-        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
-        seconds: u64,
+        #[command(flatten)]
+        screen: ScreenOptions,
+        /// Let the bots play for this many seconds [default: 5; 3600 with --tui]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=3600))]
+        seconds: Option<u64>,
     },
     /// Run an input log again without sockets and compare what is sent
     Replay {

@@ -1,11 +1,21 @@
 //! Options: groups that each command flattens into its own arguments, and what they mean for a run.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+    net::SocketAddr,
+    path::PathBuf,
+    time::Duration,
+};
 
-use clap::{Args, ValueEnum, builder::BoolishValueParser};
+use clap::{
+    Args, ValueEnum,
+    builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser as _},
+};
 use teetap_capture::Target;
 use teetap_inspect::Verbosity;
 use teetap_proxy::{io::Listen, session::Time};
+use teetap_tui::Theme;
 use teetap_wire::{
     Proto,
     def::{Registry, Secrets},
@@ -22,6 +32,72 @@ pub(crate) struct ProxyOptions {
 
     #[command(flatten)]
     pub(crate) protocol: Protocol,
+}
+
+/// Options of the terminal UI.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ScreenOptions {
+    /// Show the messages in a terminal UI
+    #[arg(long, env = "TEETAP_TUI", value_parser = BoolishValueParser::new(), hide_env_values = true,
+        conflicts_with_all = ["json", "quiet", "verbose"])]
+    pub(crate) tui: bool,
+
+    /// Use colours in the terminal UI
+    ///
+    /// With auto they are used unless NO_COLOR is set or TERM is dumb.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        env = "TEETAP_COLOR",
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    color: When,
+
+    /// Use a theme in the terminal UI
+    #[arg(long, value_name = "NAME", env = "TEETAP_THEME", default_value = "default", hide_env_values = true,
+        value_parser = PossibleValuesParser::new(Theme::ALL.map(|(name, _)| name)).map(theme))]
+    theme: Theme,
+
+    /// Use only characters of ASCII in the terminal UI
+    #[arg(long, env = "TEETAP_ASCII", value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    ascii: bool,
+}
+
+/// The times at which colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Returns the theme of a name that was checked.
+fn theme(name: String) -> Theme {
+    Theme::named(&name).unwrap_or_default()
+}
+
+impl ScreenOptions {
+    /// Returns the theme, and true if only characters of ASCII are drawn.
+    pub(crate) fn looks(self) -> (Theme, bool) {
+        let is_set = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let theme = match self.color {
+            When::Never => Theme::Mono,
+            When::Auto if is_set || is_dumb => Theme::Mono,
+            When::Auto | When::Always => self.theme,
+        };
+        (theme, self.ascii || is_dumb)
+    }
+
+    /// Refuses a terminal UI where there is no terminal.
+    pub(crate) fn check(self) -> Result<(), Failure> {
+        if self.tui && !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
+            let text = "cannot open the terminal UI: this is not a terminal; leave out --tui";
+            return Err(Failure::usage(text));
+        }
+        Ok(())
+    }
 }
 
 /// Options of every command that starts a proxy.

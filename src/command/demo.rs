@@ -11,7 +11,7 @@ use tokio::runtime;
 
 use super::proxy::Setup;
 use crate::{
-    cli::RunOptions,
+    cli::{RunOptions, ScreenOptions},
     demo::{self, Report},
     exit::{Exit, Failure},
     live::{Live, Wake},
@@ -22,10 +22,14 @@ use crate::{
 type Started = Result<(Running, SocketAddr), StartError>;
 
 /// Runs the demo; the bots play for `duration` after they have met.
-pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<Exit> {
+pub(crate) fn demo(options: &RunOptions, screen: ScreenOptions, duration: Duration) -> anyhow::Result<Exit> {
+    screen.check()?;
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
     let mut setup = Setup::new(options, "demo", None)?;
+    if screen.tui {
+        setup.leave_filter_to_screen();
+    }
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
     let (started_sender, started) = mpsc::channel();
@@ -51,6 +55,9 @@ pub(crate) fn demo(options: &RunOptions, duration: Duration) -> anyhow::Result<E
     let mut output = setup.greet(&proxy, "demo", server)?;
     let control = setup.control(&proxy, &signals, &reports)?;
     output.flush()?;
+    if screen.tui {
+        setup.open_screen(screen, &mut output, &proxy, (options, "demo"), &reports)?;
+    }
     Live {
         proxy,
         watcher,

@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsString,
-    io::{self, IsTerminal as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::{Arc, mpsc},
     thread,
@@ -18,12 +17,12 @@ use teetap_proxy::{
     session::{Config, Events, Level, Time},
 };
 use teetap_rules::Program;
-use teetap_tui::Title;
+use teetap_tui::{App, Title};
 use teetap_wire::{Proto, def::Registry};
 
 use crate::{
     child,
-    cli::{self, ProxyOptions, RunOptions, Show},
+    cli::{self, ProxyOptions, RunOptions, ScreenOptions, Show},
     console::Console,
     control::{Control, Parts, Socket},
     exit::{Exit, Failure},
@@ -47,7 +46,7 @@ pub(crate) enum Mode<'a> {
     /// Lines on stdout, until a signal.
     Lines,
     /// The terminal UI, until the user leaves it.
-    Screen,
+    Screen(ScreenOptions),
     /// Lines on stdout, until this command ends; until a signal where it is empty.
     Command(&'a [OsString]),
 }
@@ -57,11 +56,9 @@ pub(crate) enum Mode<'a> {
 /// # Errors
 /// [`Failure`]s of the command line and of the start; nothing runs then.
 pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> anyhow::Result<Exit> {
-    if matches!(mode, Mode::Screen) && !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
-        let text = "cannot open the terminal UI: this is not a terminal; leave out --tui";
-        return Err(Failure::usage(text).into());
+    if let Mode::Screen(screen) = mode {
+        screen.check()?;
     }
-    let filter = options.run.filter.filter.clone();
     let (proto, options) = (options.protocol.only(), &options.run);
     let listen = options.listen()?;
     let server = target.resolve().map_err(|error| {
@@ -72,9 +69,8 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
     })?;
     let (wake_sender, wake) = mpsc::channel();
     let mut setup = Setup::new(options, &target.to_string(), proto)?;
-    if matches!(mode, Mode::Screen) {
-        // The screen has a filter of its own, which the user changes: all messages are decoded.
-        setup.filters.show = None;
+    if matches!(mode, Mode::Screen(_)) {
+        setup.leave_filter_to_screen();
     }
     let signals = Signals::install(wake_sender.clone()).map_err(Failure::network)?;
     let watcher = setup.bus.watch();
@@ -93,30 +89,21 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         let text = format!("cannot raise the limit of open files, and so of sessions: {error}");
         output.log(setup.clock.now(), Level::Warning, &text);
     }
-    let console = match mode {
-        Mode::Screen => setup.console(&proxy, &wake_sender),
-        Mode::Lines | Mode::Command(_) => None,
-    };
+    if let Mode::Screen(screen) = mode {
+        setup.open_screen(
+            screen,
+            &mut output,
+            &proxy,
+            (options, &target.to_string()),
+            &wake_sender,
+        )?;
+    }
     let clock = setup.clock;
     thread::Builder::new().name("probe".into()).spawn(move || {
         let finding = probe(server, proto, Registry::builtin(), &clock);
         // The run may end before the server has answered.
         let _too_late = wake_sender.send(Wake::Probe(finding));
     })?;
-    if let (Mode::Screen, Some(console)) = (mode, console) {
-        let title = Title {
-            target: target.to_string(),
-            connect: connect.to_string(),
-            start: setup.clock.wall(),
-            recording: output.is_recording(),
-            seed: setup.seed,
-        };
-        output
-            .open_screen(title, filter.as_deref(), setup.config.registry, console)
-            .map_err(|error| {
-                Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
-            })?;
-    }
     Live {
         proxy,
         watcher,
@@ -339,10 +326,38 @@ impl Setup {
         }
     }
 
-    /// Returns the way from a screen to the proxy, which has started.
-    pub(super) fn console(&mut self, proxy: &Running, reports: &mpsc::Sender<Wake>) -> Option<Console> {
-        let orders = self.orders(proxy, reports, "screen");
-        Some(Console::new(orders, self.run.clone()?))
+    /// Decodes all messages: the screen has a filter of its own, which the user changes.
+    pub(super) fn leave_filter_to_screen(&mut self) {
+        self.filters.show = None;
+    }
+
+    /// Opens the terminal UI in front of a proxy that has started.
+    pub(super) fn open_screen(
+        &mut self,
+        screen: ScreenOptions,
+        output: &mut Output,
+        proxy: &Running,
+        (options, target): (&RunOptions, &str),
+        reports: &mpsc::Sender<Wake>,
+    ) -> Result<(), Failure> {
+        let Some(run) = self.run.clone() else {
+            return Ok(());
+        };
+        let console = Console::new(self.orders(proxy, reports, "screen"), run);
+        let title = Title {
+            target: target.to_owned(),
+            connect: reachable(proxy.addr).to_string(),
+            start: self.clock.wall(),
+            recording: output.is_recording(),
+            seed: self.seed,
+        };
+        let mut app = App::new(title, self.style, self.config.registry);
+        (app.theme, app.ascii) = screen.looks();
+        // It was checked at the start.
+        let _checked = app.set_filter(options.filter.filter.as_deref().unwrap_or_default());
+        output.open_screen(app, console).map_err(|error| {
+            Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
+        })
     }
 
     /// Serves the control socket, if there is one.

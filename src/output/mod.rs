@@ -27,7 +27,7 @@ use teetap_proxy::{
     session::{Level, Notice, Time, Traffic, What},
 };
 use teetap_rules::Filter;
-use teetap_tui::{App, Screen, Theme, Title};
+use teetap_tui::{App, Screen};
 use teetap_wire::def::Registry;
 
 use around::Around;
@@ -127,22 +127,7 @@ impl Output {
     }
 
     /// Opens the terminal UI.
-    pub(crate) fn open_screen(
-        &mut self,
-        title: Title,
-        filter: Option<&str>,
-        registry: &'static Registry,
-        console: Console,
-    ) -> io::Result<()> {
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let mut app = App::new(title, self.style, registry);
-        // It was checked at the start.
-        let _checked = app.set_filter(filter.unwrap_or_default());
-        if is_dumb || is_set("NO_COLOR") {
-            app.theme = Theme::Mono;
-        }
-        app.ascii = is_dumb;
+    pub(crate) fn open_screen(&mut self, mut app: App, console: Console) -> io::Result<()> {
         app.is_live = true;
         self.screen = Some((Screen::open(app)?, console));
         self.had_screen = true;

@@ -96,15 +96,75 @@ fn a_visit_is_listed_and_q_ends_the_run_with_the_terminal_as_before() -> Result<
     server.stop()
 }
 
+/// The way of a person who has never seen it: hold a chat line, edit it, release it, answer, and make the link worse.
 #[test]
-fn sigterm_restores_the_terminal() -> Result<()> {
+fn a_chat_line_is_held_edited_and_released_and_a_message_is_injected() -> Result<()> {
+    let _turn = turn::shared()?;
+    let folder = home("screen-tour")?;
+    let saved = folder.path().join("rows.pcapng");
+    let mut server = DdnetServer::start(&[])?;
+    let (mut terminal, mut child, connect) = start(server.addr(), &[])?;
+    let mut bot = NpmBot::start("toured", connect)?.joined()?;
+    terminal.wait_for("enter_game", PATIENCE)?;
+
+    terminal.press("/cl_say\r")?;
+    terminal.wait_for("filter cl_say", PATIENCE)?;
+    terminal.press("p")?;
+    terminal.wait_for("PAUSING", PATIENCE)?;
+    bot.command("say hello")?;
+    terminal.wait_for("1 held:", PATIENCE)?;
+    terminal.press("e")?;
+    terminal.wait_for("edit held 1 cl_say", PATIENCE)?;
+    // The second field; its text is replaced.
+    terminal.press("\x1b[B\x15goodbye\r")?;
+    terminal.wait_for("it is still held", PATIENCE)?;
+    assert!(!bot.log().contains("hello"));
+    terminal.press("a")?;
+    bot.log().wait_for("^chat toured: goodbye$", PATIENCE)?;
+
+    terminal.press("p")?;
+    terminal.wait_until("no pause", |text| !text.contains("PAUSING"), PATIENCE)?;
+    terminal.press("is2c sv_chat{client_id: -1, message: \"from the screen\"}\r")?;
+    bot.log().wait_for("^chat \\*\\*\\* from the screen$", PATIENCE)?;
+
+    terminal.press("3")?;
+    terminal.wait_for("link both: right adds it", PATIENCE)?;
+    terminal.press("G")?;
+    terminal.press(&"\x1b[C".repeat(10))?;
+    terminal.wait_for("link both loss 10%", PATIENCE)?;
+
+    terminal.press(&format!("1:save {}\r", saved.display()))?;
+    let begun = Instant::now();
+    while fs::metadata(&saved).is_ok_and(|file| file.len() < 100) || !saved.exists() {
+        if begun.elapsed() > PATIENCE {
+            bail!("nothing was saved:\n{}", terminal.text());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    let opened = Command::new(TEETAP).arg("open").arg(&saved).output()?;
+    let printed = String::from_utf8_lossy(&opened.stdout).into_owned();
+    assert!(
+        printed.contains("cl_say") && !printed.contains("input_timing"),
+        "{printed}"
+    );
+
+    bot.quit()?;
+    terminal.press("Q")?;
+    assert_eq!(end(&mut child)?.code(), Some(0));
+    server.stop()
+}
+
+#[test]
+fn a_signal_ends_the_run_and_restores_the_terminal() -> Result<()> {
     let _turn = turn::shared()?;
     let mut server = DdnetServer::start(&[])?;
-    let (terminal, mut child, _) = start(server.addr(), &[])?;
-    let process = Pid::from_raw(child.id().try_into()?).context("a process id")?;
-    kill_process(process, Signal::TERM)?;
-    assert_eq!(end(&mut child)?.code(), Some(128 + 15));
-    let last = terminal.wait_for("exit 143", PATIENCE)?;
-    assert!(!terminal.is_alternate(), "{last}");
+    for (signal, number) in [(Signal::TERM, 15), (Signal::HUP, 1)] {
+        let (terminal, mut child, _) = start(server.addr(), &[])?;
+        let process = Pid::from_raw(child.id().try_into()?).context("a process id")?;
+        kill_process(process, signal)?;
+        assert_eq!(end(&mut child)?.code(), Some(128 + number));
+        let last = terminal.wait_for(&format!("exit {}", 128 + number), PATIENCE)?;
+        assert!(!terminal.is_alternate(), "{last}");
+    }
     server.stop()
 }

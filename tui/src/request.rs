@@ -106,3 +106,17 @@ pub struct Rule {
     /// The time of the last one.
     pub last: Option<Time>,
 }
+
+impl Rule {
+    /// A rule with this text that is being added.
+    pub(crate) fn new(text: &str) -> Self {
+        Self {
+            name: text.to_owned(),
+            text: text.to_owned(),
+            from: String::new(),
+            on: true,
+            hits: None,
+            last: None,
+        }
+    }
+}

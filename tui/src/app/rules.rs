@@ -162,10 +162,11 @@ impl Rules {
         self.list.get(self.place()?)
     }
 
-    /// Selects a statement.
-    pub fn select(&mut self, place: usize) {
+    /// Selects a row.
+    pub fn select(&mut self, wanted: RuleRow) {
         let rows = self.rows();
-        if let Some(row) = rows.iter().position(|row| *row == RuleRow::Statement(place)) {
+        self.cursor.set_len(rows.len());
+        if let Some(row) = rows.iter().position(|row| *row == wanted) {
             self.cursor.select(row);
         }
     }

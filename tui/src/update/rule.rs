@@ -1,12 +1,8 @@
 //! Changes of the rules.
 
 use crate::{
-    app::{
-        App,
-        prompt::Purpose,
-        rules::{RuleRow, Slider},
-    },
-    request::Request,
+    app::{App, prompt::Purpose, rules::RuleRow},
+    request::{Request, Rule},
 };
 
 use super::open;
@@ -67,7 +63,7 @@ pub(super) fn shift(app: &mut App, down: bool) -> Result<(), String> {
     let other = other.ok_or("there is no rule to change places with")?;
     let with = app.rules.list.get(other).map(|rule| rule.name.clone());
     app.rules.list.swap(place, other);
-    app.rules.select(other);
+    app.rules.select(RuleRow::Statement(other));
     app.ask(Request::SwapRules(name, with.unwrap_or_default()))
 }
 
@@ -106,11 +102,16 @@ pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
     let (step, most, _) = slider.scale();
     let rule = place.and_then(|place| app.rules.list.get_mut(place));
     let Some(rule) = rule else {
-        let text = Slider::with(slider, "link both", if up { step } else { 0 });
-        return match up {
-            true => app.ask(Request::AddRule(text)),
-            false => Err("the value is 0".to_owned()),
-        };
+        if !up {
+            return Err("the value is 0".to_owned());
+        }
+        let text = slider.with("link both", step);
+        app.ask(Request::AddRule(text.clone()))?;
+        // Further keys may come before the answer.
+        app.rules.list.push(Rule::new(&text));
+        let place = app.rules.list.len() - 1;
+        app.rules.select(RuleRow::Slider(Some(place), slider));
+        return Ok(());
     };
     let value = slider.value(&rule.text).unwrap_or(0);
     let next = match up {
@@ -125,6 +126,10 @@ pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
     rule.text.clone_from(&text);
     if text.split_whitespace().count() <= 2 {
         // Nothing is left of it.
+        if let Some(place) = place {
+            app.rules.list.remove(place);
+        }
+        app.rules.select(RuleRow::Slider(None, slider));
         return app.ask(Request::RemoveRule(name));
     }
     app.ask(Request::ReplaceRule { name, text })

@@ -149,8 +149,14 @@ fn sliders_change_a_link_line_or_add_one() {
     let mut app = live();
     press(&mut app, "3");
     draw(&mut app, (80, 24));
-    press(&mut app, "G right");
-    assert_eq!(requests(&mut app), [r#"AddRule("link both loss 1%")"#]);
+    press(&mut app, "G right right left left");
+    let steps = [
+        r#"AddRule("link both loss 1%")"#.to_owned(),
+        replaced("link both loss 1%", "link both loss 2%"),
+        replaced("link both loss 2%", "link both loss 1%"),
+        r#"RemoveRule("link both loss 1%")"#.to_owned(),
+    ];
+    assert_eq!(requests(&mut app), steps);
 }
 
 #[test]
