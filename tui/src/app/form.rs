@@ -14,8 +14,8 @@ use teetap_wire::{
 };
 
 use super::{
+    contents::{HIDDEN, expected},
     cursor::Cursor,
-    detail::{HIDDEN, expected},
     editor::Editor,
     filter::first_error,
 };

@@ -1,6 +1,7 @@
 //! The state of the screen.
 
 pub mod clock;
+pub mod contents;
 pub mod cursor;
 pub mod detail;
 pub mod editor;
@@ -33,8 +34,9 @@ use crate::{
     request::{Reply, Request},
 };
 use clock::TimeForm;
+use contents::Contents;
 use cursor::Moves;
-use detail::{Contents, Detail};
+use detail::Detail;
 use filter::Filtering;
 use form::Form;
 use help::Help;

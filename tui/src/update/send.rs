@@ -12,7 +12,7 @@ use super::open;
 use crate::{
     app::{
         App, Overlay, Pane,
-        detail::{HIDDEN, Weight, expected},
+        contents::{HIDDEN, Weight, expected},
         form::{Form, message_text, quoted},
         history::Row,
         menu::{Choice, Menu, Saved},

@@ -14,7 +14,7 @@ use crate::{
     Theme,
     app::{
         App, Pane,
-        detail::{Contents, TreeLine, Weight},
+        contents::{Contents, TreeLine, Weight},
     },
 };
 

@@ -98,7 +98,10 @@ pub(crate) fn popup(buffer: &mut Buffer, area: Rect, title: &str, style: Style) 
     for row in area.rows() {
         buffer.set_string(row.x, row.y, " ".repeat(row.width.into()), Style::reset());
     }
-    let mut rule = format!("── {title} ");
+    let mut rule = match title {
+        "" => String::new(),
+        title => format!("── {title} "),
+    };
     let width = usize::from(area.width);
     let len = Line::raw(rule.as_str()).width();
     rule.extend(std::iter::repeat_n('─', width.saturating_sub(len)));

@@ -6,7 +6,7 @@ use teetap_inspect::{DecodedEvent, Decoder};
 use teetap_proxy::session::{Action, Datagram, Event, Origin, Placed, SentAt, SessionId, Time, What};
 use teetap_tui::{
     App,
-    app::{Pane, cursor::Moves as _, detail::Weight},
+    app::{Pane, contents::Weight, cursor::Moves as _},
 };
 use teetap_wire::{Dir, Proto, Seq, def::Registry};
 

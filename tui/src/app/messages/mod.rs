@@ -2,6 +2,10 @@
 //!
 //! Law: rows are admitted to the list in their order, each once. The list can be made again from the history at any time.
 
+mod filtering;
+mod find;
+mod item;
+
 use std::{
     collections::{BTreeSet, VecDeque},
     sync::Arc,
@@ -10,72 +14,16 @@ use std::{
 use teetap_inspect::{DecodedEvent, EventLines, Kind, Style};
 use teetap_proxy::session::{Level, SessionId, Time};
 
+pub use item::{Fold, Item};
+
 use super::{
     cursor::Moves,
     filter::Filtering,
     history::{History, Row, cost},
 };
 
-/// Rows that a filter looks at in one step, so that keys are not kept waiting.
-const STEP: u64 = 4000;
-
 /// The types of messages that are folded at the start.
 const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
-
-/// An item of the list.
-#[derive(Clone, Debug)]
-pub enum Item {
-    /// The row of this number.
-    Row(u64),
-    /// Rows of one type, folded.
-    Fold(Fold),
-}
-
-/// Messages of one type between two other rows, folded into one line.
-#[derive(Clone, Debug)]
-pub struct Fold {
-    /// The type.
-    pub group: &'static str,
-    /// The number of the first row.
-    pub first: u64,
-    /// The number of the last row.
-    pub last: u64,
-    /// The number of messages.
-    pub count: u64,
-    /// The time of the first one.
-    pub from: Time,
-    /// The time of the last one.
-    pub to: Time,
-}
-
-impl Fold {
-    /// Returns the messages in a second; `None` for less than two or within no time.
-    #[must_use]
-    pub fn rate(&self) -> Option<f64> {
-        let time = self.to.since(self.from).as_secs_f64();
-        (self.count > 1 && time > 0.0).then(|| (self.count - 1) as f64 / time)
-    }
-}
-
-impl Item {
-    /// Returns the number of the first row, by which items are ordered.
-    #[must_use]
-    pub const fn number(&self) -> u64 {
-        match self {
-            Self::Row(number) => *number,
-            Self::Fold(fold) => fold.first,
-        }
-    }
-
-    /// Returns the number of the last row.
-    #[must_use]
-    pub const fn last(&self) -> u64 {
-        match self {
-            Self::Row(number) => *number,
-            Self::Fold(fold) => fold.last,
-        }
-    }
-}
 
 /// The list of messages.
 #[derive(Debug)]
@@ -200,84 +148,6 @@ impl Messages {
     fn added(&mut self, since: u64) {
         if self.unfiltered >= since {
             self.admit();
-        }
-    }
-
-    /// Lets the filter look at a step of the rows. Returns true if more are left.
-    fn filter_rows(&mut self, end: u64) -> bool {
-        let start = self.unfiltered.max(self.history.numbers().start);
-        let Some(sieve) = self.filter.as_mut().and_then(Filtering::sieve) else {
-            self.unfiltered = end;
-            return false;
-        };
-        let stop = end.min(start + STEP);
-        for number in start..stop {
-            let Some(row) = self.history.get(number) else {
-                continue;
-            };
-            let passes = match row {
-                Row::Gap(_) => {
-                    sieve.gap();
-                    true
-                }
-                Row::Log(..) => true,
-                Row::Line(decoded, _) => {
-                    let is_known = matches!(&self.verdict, Some((last, _)) if Arc::ptr_eq(last, decoded));
-                    if !is_known {
-                        self.verdict = Some((Arc::clone(decoded), sieve.pass(&decoded.event)));
-                    }
-                    let passed = self.verdict.as_ref().map_or(&[][..], |(_, passed)| passed);
-                    let index = row.index();
-                    index.is_none_or(|index| passed.get(index).copied().unwrap_or(false))
-                }
-            };
-            self.history.set_passes(number, passes);
-        }
-        self.unfiltered = stop;
-        stop < end
-    }
-
-    /// Returns the part of the rows that the filter has looked at, in percent; `None` if that is all of them.
-    #[must_use]
-    pub fn progress(&self) -> Option<u64> {
-        let rows = self.history.numbers();
-        let seen = self.unfiltered.saturating_sub(rows.start);
-        (self.unfiltered < rows.end).then(|| seen * 100 / (rows.end - rows.start).max(1))
-    }
-
-    /// Sets the filter, or none.
-    pub fn set_filter(&mut self, filter: Option<Filtering>) {
-        self.filter = filter;
-        self.refilter();
-    }
-
-    /// Returns the filter.
-    #[must_use]
-    pub const fn filter(&self) -> Option<&Filtering> {
-        self.filter.as_ref()
-    }
-
-    /// Switches the filter off, or on again. Returns its state; `None` without a filter.
-    pub fn toggle_filter(&mut self) -> Option<bool> {
-        let filter = self.filter.as_mut()?;
-        let on = !filter.is_on();
-        filter.switch(on);
-        self.refilter();
-        Some(on)
-    }
-
-    fn refilter(&mut self) {
-        if let Some(filter) = &mut self.filter {
-            filter.restart();
-        }
-        let start = self.history.numbers().start;
-        (self.unfiltered, self.verdict) = (start, None);
-        self.items.clear();
-        self.open.clear();
-        self.next = start;
-        self.admit();
-        if let Some(number) = self.selected {
-            self.select_near(number);
         }
     }
 
@@ -448,42 +318,6 @@ impl Messages {
     #[must_use]
     pub const fn session(&self) -> Option<SessionId> {
         self.session
-    }
-
-    /// Marks the selected row, or removes its mark. Returns true if it is marked now; `None` without a row.
-    pub fn toggle_mark(&mut self) -> Option<bool> {
-        let number = self.item()?.last();
-        let is_marked = !self.marks.remove(&number);
-        if is_marked {
-            self.marks.insert(number);
-        }
-        Some(is_marked)
-    }
-
-    /// Returns true if a row of an item is marked.
-    #[must_use]
-    pub fn is_marked(&self, item: &Item) -> bool {
-        !self.marks.is_empty() && self.marks.range(item.number()..=item.last()).next().is_some()
-    }
-
-    /// Selects the next marked item, from the first one again after the last. Returns false if there is none.
-    pub fn next_mark(&mut self) -> bool {
-        let found = self.search(true, |item, list| list.is_marked(item));
-        if let Some(place) = found {
-            self.select(place);
-        }
-        found.is_some()
-    }
-
-    /// Returns the place of the next item with a property, or of the one before, all around.
-    pub fn search(&self, forward: bool, has: impl Fn(&Item, &Self) -> bool) -> Option<usize> {
-        let len = self.items.len();
-        let selected = self.selected()?;
-        let mut steps = (1..=len).map(|step| match forward {
-            true => (selected + step) % len,
-            false => (selected + len - step) % len,
-        });
-        steps.find(|place| self.items.get(*place).is_some_and(|item| has(item, self)))
     }
 
     /// Selects the item at a place.

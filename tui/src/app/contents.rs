@@ -1,0 +1,383 @@
+//! What the detail panes show of a row: a tree of what it is, and its bytes.
+//!
+//! Law: tree and bytes are linked by ranges of the message (id and fields). Secret fields show neither value nor bytes.
+
+use std::ops::Range;
+
+use teetap_inspect::{After, DecodedEvent, EventLines, Message, Reading, Style, lines::About, row};
+use teetap_proxy::session::{Origin, What};
+use teetap_wire::{
+    Note, Place, Severity,
+    def::{Def, Field, Record, Records, Registry, Source, Type},
+};
+
+use super::history::Row;
+
+/// The mark that inspect writes for a secret.
+pub(crate) const HIDDEN: &str = "•••";
+
+/// The kind of a line of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// A fact about the message.
+    Fact,
+    /// A field.
+    Field,
+    /// A field that was changed.
+    Changed,
+    /// A note of a warning or an error.
+    Warning,
+    /// Any other note.
+    Note,
+    /// Something that a rule or a person did.
+    Done,
+}
+
+/// A line of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeLine {
+    /// The depth in groups and lists.
+    pub depth: u8,
+    /// The kind.
+    pub weight: Weight,
+    /// The name, or the mark of a note.
+    pub name: String,
+    /// The value.
+    pub value: String,
+    /// The bytes of the message that the line is about.
+    pub range: Option<Range<usize>>,
+}
+
+/// The contents of the detail panes for one row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The name of the row.
+    pub title: String,
+    /// The lines of the tree.
+    pub lines: Vec<TreeLine>,
+    /// The bytes as they came, or as they left if they only left.
+    pub bytes: Vec<u8>,
+    /// The bytes as they left, if a rule or a person changed them.
+    pub after: Option<Vec<u8>>,
+    /// The bytes that are secret.
+    pub secret: Vec<Range<usize>>,
+    /// The bytes that notes of a warning or an error are about.
+    pub odd: Vec<Range<usize>>,
+}
+
+/// Returns a text as lines of at most so many columns, cut between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+impl Contents {
+    /// Returns the contents with sentences in lines of so many columns.
+    #[must_use]
+    pub fn wrapped(mut self, width: u16) -> Self {
+        let width = usize::from(width.max(20));
+        let mut lines = Vec::new();
+        for line in self.lines {
+            let room = width.saturating_sub(2 * usize::from(line.depth) + 1);
+            let is_sentence = matches!(line.weight, Weight::Warning | Weight::Note)
+                || line.name.is_empty() && line.weight == Weight::Fact;
+            if !is_sentence {
+                lines.push(line);
+                continue;
+            }
+            let text = format!("{} {}", line.name, line.value);
+            for part in wrapped(text.trim(), room) {
+                let part = match line.name.is_empty() || !part.starts_with(&line.name) {
+                    true => (String::new(), part),
+                    false => (
+                        line.name.clone(),
+                        part.get(line.name.len()..)
+                            .unwrap_or_default()
+                            .trim_start()
+                            .to_owned(),
+                    ),
+                };
+                lines.push(TreeLine {
+                    name: part.0,
+                    value: part.1,
+                    ..line.clone()
+                });
+            }
+        }
+        self.lines = lines;
+        self
+    }
+
+    /// Returns the contents for a row.
+    #[must_use]
+    pub fn of(row: &Row, style: Style, registry: &'static Registry) -> Self {
+        match row {
+            Row::Line(decoded, line) => match (row.message(), row.index()) {
+                (Some((reading, message)), Some(index)) => {
+                    let with_datagram = matches!(
+                        line.about,
+                        About::Message {
+                            with_datagram: true,
+                            ..
+                        }
+                    );
+                    message_contents(decoded, reading, message, (index, with_datagram), style, registry)
+                }
+                _ => Self {
+                    title: "event".to_owned(),
+                    lines: row::render(decoded, line, style)
+                        .into_iter()
+                        .map(|row| fact("", row.text.trim().to_owned()))
+                        .collect(),
+                    ..Self::default()
+                },
+            },
+            Row::Gap(lost) => Self {
+                title: "gap".to_owned(),
+                lines: vec![
+                    fact("missed", format!("{lost} events")),
+                    fact(
+                        "",
+                        "The screen was slower than the traffic, which was not held up.".to_owned(),
+                    ),
+                ],
+                ..Self::default()
+            },
+            Row::Log(_, _, text) => Self {
+                title: "teetap".to_owned(),
+                lines: vec![fact("", text.to_string())],
+                ..Self::default()
+            },
+        }
+    }
+}
+
+fn fact(name: &str, value: String) -> TreeLine {
+    TreeLine {
+        depth: 0,
+        weight: Weight::Fact,
+        name: name.to_owned(),
+        value,
+        range: None,
+    }
+}
+
+fn message_contents(
+    decoded: &DecodedEvent,
+    reading: &Reading,
+    message: &Message,
+    (index, with_datagram): (usize, bool),
+    style: Style,
+    registry: &'static Registry,
+) -> Contents {
+    let bytes = reading.data(message);
+    let after = After::of(decoded, index, registry);
+    let mut contents = Contents {
+        title: reading.label(message).into_owned(),
+        lines: facts(decoded, message, bytes.len()),
+        bytes: bytes.to_vec(),
+        after: after.as_ref().map(|after| after.data.clone()),
+        ..Contents::default()
+    };
+    contents.add_notes(decoded, reading, message, with_datagram, style);
+    if let Some(def) = message.def {
+        let records = reading.records(message);
+        contents.add_fields(def, records, Source::Bytes(bytes), after.as_ref(), style);
+    }
+    if let Some(snapshot) = message.snapshot() {
+        contents.lines.push(fact("snapshot", snapshot.to_string()));
+    }
+    contents
+}
+
+/// Returns the facts about a message.
+fn facts(decoded: &DecodedEvent, message: &Message, len: usize) -> Vec<TreeLine> {
+    let mut lines = Vec::new();
+    let (dir, leg, proto) = match &decoded.event.what {
+        What::Datagram(datagram) => (datagram.dir, datagram.leg, Some(datagram.proto)),
+        What::Connless(connless) => (connless.dir, None, None),
+        _ => return lines,
+    };
+    let mut way = row::arrow(dir, leg).to_owned();
+    if let Some(proto) = proto {
+        way.push_str(&format!("  {proto}"));
+    }
+    way.push_str(match (message.vital, message.resend) {
+        (true, true) => "  vital, resent",
+        (true, false) => "  vital",
+        (false, _) => "",
+    });
+    let seq = row::seq(message);
+    if !seq.is_empty() {
+        way.push_str(&format!("  seq {seq}"));
+    }
+    lines.push(fact("way", format!("{way}  {len} bytes")));
+    if let What::Datagram(datagram) = &decoded.event.what
+        && datagram.ordinal > 0
+    {
+        let ack = decoded.reading.as_ref().map_or(String::new(), |reading| {
+            let ack = |ack: Option<teetap_wire::Seq>| ack.map_or("-".to_owned(), |ack| ack.get().to_string());
+            match (reading.ack, reading.ack_out) {
+                (came, left) if came == left => format!(", ack {}", ack(came)),
+                (came, left) => format!(", ack {}→{}", ack(came), ack(left)),
+            }
+        });
+        lines.push(fact("datagram", format!("{}{ack}", datagram.ordinal)));
+    }
+    let mut done = |name: &str, value: String| {
+        lines.push(TreeLine {
+            weight: Weight::Done,
+            ..fact(name, value)
+        });
+    };
+    if let Some(word) = message.outcome() {
+        done("done", word);
+    }
+    if matches!(message.origin, Origin::Rule | Origin::User) {
+        done("made by", message.origin.to_string());
+    }
+    if !message.marks.is_empty() {
+        let marks: Vec<&str> = message.marks.iter().map(|mark| &**mark).collect();
+        done("marks", marks.join(", "));
+    }
+    lines
+}
+
+impl Contents {
+    fn add_notes(
+        &mut self,
+        decoded: &DecodedEvent,
+        reading: &Reading,
+        message: &Message,
+        with_datagram: bool,
+        style: Style,
+    ) {
+        let notes = EventLines::of(decoded, style).notes(message, with_datagram);
+        for note in &notes {
+            let range = place(note, message, self.bytes.len());
+            let is_heavy = note.code.severity() >= Severity::Warning;
+            if let (true, Some(range)) = (is_heavy, &range) {
+                self.odd.push(range.clone());
+            }
+            self.lines.push(TreeLine {
+                weight: if is_heavy { Weight::Warning } else { Weight::Note },
+                name: format!("! {}:", note.code.name()),
+                value: note.code.text().to_owned(),
+                range: range.clone(),
+                depth: 0,
+            });
+            let expected = range.and_then(|range| expectation(reading, message, &range, style));
+            if let Some(value) = expected {
+                self.lines.push(TreeLine {
+                    weight: if is_heavy { Weight::Warning } else { Weight::Note },
+                    depth: 1,
+                    ..fact("", value)
+                });
+            }
+        }
+    }
+
+    fn add_fields(
+        &mut self,
+        def: &Def,
+        records: Records<'_>,
+        source: Source<'_>,
+        after: Option<&After>,
+        style: Style,
+    ) {
+        for (at, record) in records.all().iter().enumerate() {
+            let Some(field) = def.field(record.field) else {
+                continue;
+            };
+            let mut value = records.value_text(def, record, source, style.secrets);
+            let range = record.at as usize..(record.at + record.len) as usize;
+            let mut weight = Weight::Field;
+            if value.contains(HIDDEN) {
+                self.secret.push(range.clone());
+            }
+            let new = after.and_then(|after| changed(after, (def, at, record), style));
+            if let Some(new) = new.filter(|new| *new != value) {
+                value = format!("{value} → {new}");
+                weight = Weight::Changed;
+            }
+            let name = record
+                .index
+                .map_or_else(|| field.name.to_string(), |index| format!("[{index}]"));
+            self.lines.push(TreeLine {
+                depth: record.depth,
+                weight,
+                name,
+                value,
+                range: Some(range),
+            });
+        }
+    }
+}
+
+/// Returns the value of the same record in the message as it left; `None` if it has another form.
+fn changed(after: &After, (def, at, record): (&Def, usize, &Record), style: Style) -> Option<String> {
+    let same = after.def.filter(|new| std::ptr::eq(*new, def))?;
+    let records = after.records();
+    let new = records.all().get(at).filter(|new| new.field == record.field)?;
+    Some(records.value_text(same, new, Source::Bytes(&after.data), style.secrets))
+}
+
+/// Returns the bytes of the message that a note is about; `None` if it is about the datagram.
+fn place(note: &Note, message: &Message, len: usize) -> Option<Range<usize>> {
+    let at = match note.code.place() {
+        Place::Message => note.at,
+        Place::Payload => note.at.checked_sub(message.at)?,
+        Place::Datagram => return None,
+    };
+    (at <= len).then(|| at..(at + note.len).min(len))
+}
+
+/// Returns the value of the field at these bytes, and the values that receivers expect.
+fn expectation(reading: &Reading, message: &Message, range: &Range<usize>, style: Style) -> Option<String> {
+    let def = message.def?;
+    let records = reading.records(message);
+    let source = Source::Bytes(reading.data(message));
+    let is_there = |record: &&Record| record.at as usize == range.start && record.len as usize >= range.len();
+    // The innermost one comes last.
+    let record = records.all().iter().rfind(is_there)?;
+    let field = def.field(record.field)?;
+    let got = records.value_text(def, record, source, style.secrets);
+    Some(format!(
+        "{}: got {got}, expected {}",
+        field.name,
+        expected(field)?
+    ))
+}
+
+/// Returns the values that a field may have; `None` if it may have any.
+#[must_use]
+pub fn expected(field: &Field) -> Option<String> {
+    let whole = (i64::from(i32::MIN), i64::from(i32::MAX));
+    match &field.ty {
+        Type::Bool => Some("no or yes".to_owned()),
+        Type::Enum(set) | Type::Flags(set) => {
+            let names: Vec<String> = set
+                .labels
+                .iter()
+                .map(|label| format!("{} ({})", label.value, label.name))
+                .collect();
+            Some(names.join(", "))
+        }
+        Type::Text(_) | Type::Packed(_) => field.limit.map(|limit| format!("at most {limit} bytes")),
+        _ if field.is_number() && (field.min, field.max) != whole && field.min < field.max => {
+            Some(format!("{} to {}", field.min, field.max))
+        }
+        _ => None,
+    }
+}
