@@ -66,12 +66,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             return Err(Failure::usage(text).into());
         }
         (None, Some(target)) => {
-            let mode = if cli.screen.tui {
-                Mode::Screen(cli.screen)
-            } else {
-                Mode::Lines
-            };
-            return command::proxy(&cli.options, &target, mode);
+            return command::proxy(&cli.options, &target, Mode::of(cli.screen));
         }
         (None, None) => return Err(Failure::usage("no server given; see teetap --help").into()),
     };
@@ -85,10 +80,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             options,
             screen,
             seconds,
-        } => {
-            let seconds = seconds.unwrap_or(if screen.tui { 3600 } else { 5 });
-            command::demo(&options, screen, Duration::from_secs(seconds))
-        }
+        } => command::demo(&options, screen, seconds.map(Duration::from_secs)),
         Command::Replay {
             quiet,
             json,

@@ -86,7 +86,7 @@ mod tests {
         let sieve = |text: &str| Sieve::new(Filter::parse(text, registry).unwrap().0, registry);
         let both = event(&[(Some(1), b"\x25"), (None, b"\x38")]);
         assert_eq!(sieve("cl_kill").pass(&both), [false, true]);
-        assert_eq!(sieve("sv_chat").pass(&both), []);
+        assert!(sieve("sv_chat").pass(&both).is_empty());
         let mut third = sieve("count(cl_kill) == 3");
         let passed: Vec<usize> = (0..4)
             .map(|_| third.pass(&both).iter().filter(|passes| **passes).count())

@@ -21,9 +21,20 @@ use crate::{
 /// The proxy and the address of the server, or the reason why there is none.
 type Started = Result<(Running, SocketAddr), StartError>;
 
+/// The time for which the bots play unless set otherwise.
+const SHORT: Duration = Duration::from_secs(5);
+
+/// The same on a screen, which the user leaves.
+const LONG: Duration = Duration::from_hours(1);
+
 /// Runs the demo; the bots play for `duration` after they have met.
-pub(crate) fn demo(options: &RunOptions, screen: ScreenOptions, duration: Duration) -> anyhow::Result<Exit> {
+pub(crate) fn demo(
+    options: &RunOptions,
+    screen: ScreenOptions,
+    duration: Option<Duration>,
+) -> anyhow::Result<Exit> {
     screen.check()?;
+    let duration = duration.unwrap_or(if screen.tui { LONG } else { SHORT });
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
     let mut setup = Setup::new(options, "demo", None)?;

@@ -51,6 +51,16 @@ pub(crate) enum Mode<'a> {
     Command(&'a [OsString]),
 }
 
+impl Mode<'_> {
+    /// Returns the way that the options of the screen select.
+    pub(crate) const fn of(screen: ScreenOptions) -> Self {
+        match screen.tui {
+            true => Self::Screen(screen),
+            false => Self::Lines,
+        }
+    }
+}
+
 /// Runs a proxy.
 ///
 /// # Errors

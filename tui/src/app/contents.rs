@@ -1,4 +1,4 @@
-//! What the detail panes show of a row: a tree of what it is, and its bytes.
+//! The contents of the detail panes for a row: a tree of its facts and fields, and its bytes.
 //!
 //! Law: tree and bytes are linked by ranges of the message (id and fields). Secret fields show neither value nor bytes.
 
