@@ -28,6 +28,7 @@ use super::{
     readiness::{Batch, Readiness, Ready, Source, Which},
     sockets::{Counters, News, Sockets},
     timer::Timer,
+    udp,
 };
 use crate::session::{
     Answer, Command, CommandId, Event, Events, Hub, Input, Listed, ListenerId, Stats, Time, UpstreamId, What,
@@ -239,6 +240,7 @@ impl Driver {
                     self.step(Input::UpstreamFailed {
                         upstream,
                         error: &error.to_string(),
+                        exhausted: udp::is_exhausted(&error),
                     });
                 }
                 News::ListenerOpened(listener, local) => {

@@ -11,7 +11,10 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
 };
 
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, SendFlags},
+};
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// Bytes of receive buffer that are requested.
@@ -102,6 +105,21 @@ fn open(family_of: SocketAddr) -> io::Result<Socket> {
     socket.set_nonblocking(true)?;
     socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
     Ok(socket)
+}
+
+/// Returns true if a socket could be opened once another one is closed: descriptors, ports or memory are used up.
+pub(super) fn is_exhausted(error: &io::Error) -> bool {
+    const USED_UP: [Errno; 6] = [
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOBUFS,
+        Errno::ADDRNOTAVAIL,
+        // All ports of the address are in use.
+        Errno::AGAIN,
+        // There are too many sockets to watch.
+        Errno::NOSPC,
+    ];
+    Errno::from_io_error(error).is_some_and(|error| USED_UP.contains(&error))
 }
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ pub enum Input<'a> {
         upstream: UpstreamId,
         /// The error of the operating system.
         error: &'a str,
+        /// True if there would be room for it with another socket closed: descriptors or ports are used up.
+        exhausted: bool,
     },
     /// The socket requested with [`Output::OpenListener`] is open.
     ListenerOpened {

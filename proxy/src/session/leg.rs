@@ -1,6 +1,6 @@
 //! One leg of a session: the proxy and one peer.
 
-use teetap_wire::{Code, Packet, Proto, Token, Trailing};
+use teetap_wire::{Code, Control, Packet, Proto, Scratch, Seq, Token, Trailing};
 
 use super::Time;
 
@@ -48,5 +48,27 @@ impl Leg {
         if let Some(trailing) = packet.inflated.as_ref().and_then(|inflated| inflated.trailing) {
             self.trailing = trailing;
         }
+    }
+}
+
+/// The client leg of a session that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndedLeg {
+    pub(crate) proto: Proto,
+    /// The token that the client shows.
+    pub(crate) shows: Token,
+    /// The token that it expects.
+    pub(crate) expects: Option<Token>,
+    /// The last ack that it was shown.
+    pub(crate) ack: Seq,
+}
+
+impl EndedLeg {
+    /// Returns true if a datagram shows the token, and is not a CLOSE itself.
+    pub(crate) fn is_due(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
+        Packet::parse(self.proto, bytes, scratch).is_ok_and(|packet| {
+            packet.header.token == Some(self.shows)
+                && !matches!(packet.control(), Some(Control::Close { .. }))
+        })
     }
 }

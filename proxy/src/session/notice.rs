@@ -283,8 +283,9 @@ notices! {
     EarlyClose "early_close" Warning
         => "CLOSE within 1 s of CONNECT: 0.6.4 and 0.7 servers ban the address for that (not localhost)";
 
-    /// There were too many half-open sessions: the oldest was closed.
-    HalfOpenLimit "half_open_limit" Warning => "too many half-open sessions: the oldest was closed";
+    /// There are too many half-open sessions: a CONNECT was answered without a session or not at all, or one of them was
+    /// closed.
+    HalfOpenLimit "half_open_limit" Warning => "too many half-open sessions: CONNECTs are answered without one";
 
     /// There were more notices of a kind about strangers than are emitted.
     Suppressed "suppressed" Warning {

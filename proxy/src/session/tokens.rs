@@ -16,6 +16,8 @@ pub(crate) enum Purpose {
     Named(Token),
     /// The n-th session of a run, for clients that name none.
     Session(u32),
+    /// An answer without a session: the number of the listen socket, and that of the time in which the token is given.
+    Stateless(u32, u64),
     /// Our own side of the n-th upstream socket.
     Upstream(u32),
 }

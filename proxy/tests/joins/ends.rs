@@ -175,6 +175,7 @@ fn a_socket_that_cannot_be_opened_is_reported() {
     let mut stage = Stage::new(Pair::ALL[4], 1);
     stage.run(20 * MS);
     stage.world.input(Input::UpstreamFailed {
+        exhausted: false,
         upstream: UpstreamId(1),
         error: "too many open files",
     });

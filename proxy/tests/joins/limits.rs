@@ -36,10 +36,10 @@ fn half_open_sessions_of_one_address_are_bounded() {
         }
         let hub = stage.world.hub().unwrap();
         assert_eq!(hub.sessions(), 1 + 32);
-        // The oldest gave way.
+        // The youngest found no room: their addresses may be forged, as may those of the others.
         for port in 1000..1040 {
             let lives = hub.session_of(address([10, 2, 0, 1], port)).is_some();
-            assert_eq!(lives, port >= 1008, "{variant:?} {port}");
+            assert_eq!(lives, port < 1032, "{variant:?} {port}");
         }
         assert_eq!(stage.world.sockets.len(), 33);
         assert_eq!(limits_reported(&stage), 8);
@@ -76,8 +76,8 @@ fn half_open_sessions_are_bounded() {
     }
     let hub = stage.world.hub().unwrap();
     assert_eq!(hub.sessions(), 1 + 256);
-    assert_eq!(hub.session_of(address([10, 3, 0, 0], 1000)), None);
-    assert!(hub.session_of(address([10, 3, 0, 255], 1000)).is_some());
+    assert!(hub.session_of(address([10, 3, 0, 0], 1000)).is_some());
+    assert_eq!(hub.session_of(address([10, 3, 0, 255], 1000)), None);
     assert_eq!(stage.world.sockets.len(), 257);
     // A flood is counted.
     assert_eq!(limits_reported(&stage), 10);

@@ -11,9 +11,6 @@ use teetap_proxy::session::Notice;
 
 use crate::stage::{PAUSE, Pair, Stage};
 
-/// A restarted client plays again within this.
-const SOON: u64 = 3 * SECOND;
-
 /// Restarts after `moment` and plays again.
 fn restart_at(pair: Pair, moment: u64, seed: u64) -> Stage {
     let mut stage = Stage::new(pair, seed);
@@ -35,14 +32,19 @@ fn restart(stage: &mut Stage, moment: u64) {
         let took = stage.world.now - begun;
         let state = stage.client().state().clone();
         stage.check(
-            took <= SOON,
+            took <= stage.pair.restart_time(),
             format_args!("restarted after {} ms: {state:?}", moment / MS),
         );
     }
     stage.assert_plays();
     for (addr, end) in stage.ended_slots() {
         let what = format_args!("restarted after {} ms: slot of {addr} ended {end:?}", moment / MS);
-        stage.check(matches!(end, State::Closed { by_peer: true, .. }), what);
+        // Without tokens the server may give its client up before the proxy does.
+        let gave_up = stage.pair.is_tokenless() && matches!(end, State::Dead(_));
+        stage.check(
+            gave_up || matches!(end, State::Closed { by_peer: true, .. }),
+            what,
+        );
     }
 }
 
@@ -74,6 +76,9 @@ fn a_restart_long_after_the_join_closes_the_old_slot() {
         assert!(ack < 1024 && stage.slot().delivered.len() > 1400);
         stage.world.network.sent = Some(Vec::new());
         restart(&mut stage, 40 * SECOND);
+        if matches!(stage.ends()[..], [State::Dead(_)]) {
+            continue;
+        }
         assert_eq!(stage.count(Place::ToServer, control::CLOSE), 1, "{pair:?}");
         let [(_, ended)] = &stage.world.server.finished[..] else {
             panic!("{pair:?}: one slot ended");

@@ -1,17 +1,21 @@
 //! Upstream sockets that cannot be opened at first: the network is down, or descriptors are used up.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use teetap_kit::{
+    codec::{NO_TOKEN, Variant, control},
     link::{Conditions, MS, SECOND},
     world::Witness,
 };
 use teetap_proxy::session::{Input, Notice, Output, Time, UpstreamId};
 
-use crate::stage::{Pair, Stage};
+use crate::stage::{Pair, Stage, has};
 
 /// The number of sockets that the hub wanted.
 #[derive(Debug)]
@@ -42,6 +46,7 @@ fn a_socket_that_could_not_be_opened_is_tried_again_with_each_request() {
         assert_eq!(opened.load(Ordering::Relaxed), 1, "{pair:?}");
         for tries in 2..5 {
             stage.world.input(Input::UpstreamFailed {
+                exhausted: false,
                 upstream: UpstreamId(1),
                 error: "network is unreachable",
             });
@@ -58,4 +63,74 @@ fn a_socket_that_could_not_be_opened_is_tried_again_with_each_request() {
         stage.assert_plays();
         assert_eq!(opened.load(Ordering::Relaxed), 4, "{pair:?}");
     }
+}
+
+/// Fails to open sockets while there are so many.
+#[derive(Debug)]
+struct Scarce {
+    most: usize,
+}
+
+impl Scarce {
+    /// Hands in a CONNECT of an address, and reports failures as the operating system would.
+    fn connect(&self, stage: &mut Stage, addr: SocketAddr, variant: Variant) {
+        stage
+            .world
+            .stranger_sends(addr, &control::connect(variant, [1, 2, 3, 4], NO_TOKEN));
+        for _ in 0..20 {
+            if stage.world.sockets.len() <= self.most {
+                return;
+            }
+            let upstream = stage.world.sockets.pop().unwrap();
+            stage.world.input(Input::UpstreamFailed {
+                upstream,
+                error: "too many open files",
+                exhausted: true,
+            });
+        }
+        panic!("sockets for ever");
+    }
+}
+
+#[test]
+fn without_descriptors_the_oldest_whose_client_has_not_come_gives_way() {
+    for pair in Pair::ALL {
+        let mut stage = Stage::joined(pair, 1);
+        let session = stage.session();
+        let scarce = Scarce { most: 4 };
+        let addr = |number| SocketAddr::from(([10, 7, 0, number], 7));
+        for number in 1..=6 {
+            scarce.connect(&mut stage, addr(number), Variant::Ddnet);
+        }
+        let hub = stage.world.hub().unwrap();
+        let lives = |number| hub.session_of(addr(number)).is_some();
+        assert_eq!(
+            (1..=6).filter(|number| lives(*number)).collect::<Vec<_>>(),
+            [4, 5, 6],
+            "{pair:?}"
+        );
+        assert_eq!(stage.session(), session, "{pair:?}");
+        let sockets = stage.world.sockets.clone();
+        assert_eq!(sockets.len(), 4, "{pair:?}");
+        let [up, down] = stage.say();
+        stage.run(SECOND);
+        let mut slots = stage.world.server.peers();
+        assert!(slots.any(|(_, slot)| has(slot, &up)), "{pair:?}");
+        assert!(has(&stage.world.clients[0].peer, &down), "{pair:?}");
+    }
+}
+
+/// With nothing that could give way, a session waits and tries again.
+#[test]
+fn without_descriptors_nothing_that_plays_gives_way() {
+    let mut stage = Stage::joined(Pair::ALL[4], 1);
+    let session = stage.session();
+    let addr = SocketAddr::from(([10, 7, 0, 1], 7));
+    Scarce { most: 1 }.connect(&mut stage, addr, Variant::Ddnet);
+    assert!(stage.world.hub().unwrap().session_of(addr).is_some());
+    assert_eq!(stage.session(), session);
+    assert_eq!(stage.world.sockets.len(), 1);
+    let [_, down] = stage.say();
+    stage.run(SECOND);
+    assert!(has(stage.client(), &down));
 }

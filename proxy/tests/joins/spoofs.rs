@@ -2,10 +2,12 @@
 
 use teetap_kit::{
     codec::{Chunk, Datagram, NO_TOKEN, Variant, control},
-    link::{MS, Random, SECOND},
+    link::{Conditions, MS, Random, SECOND},
+    peer::Policy,
+    world::{Middle, hub},
 };
 
-use crate::stage::{Pair, Stage};
+use crate::stage::{Pair, Stage, has};
 
 fn random_bytes(random: &mut Random, len: u64) -> Vec<u8> {
     (0..len).map(|_| random.bits().to_be_bytes()[0]).collect()
@@ -112,4 +114,168 @@ fn a_close_without_a_token_keeps_no_client_with_tokens_out() {
         stage.run(SECOND);
         stage.assert_plays();
     }
+}
+
+/// Returns what becomes of a client under attack: on a wire to its server, with the same datagrams in its name at the same times, and through the proxy.
+fn compared(
+    pair: Pair,
+    challenges: bool,
+    delay: u64,
+    mut attack: impl FnMut(&mut Stage, u64),
+) -> [Option<Outcome>; 2] {
+    let middles = [Middle::Wire, hub(1, None, true)];
+    middles.map(|middle| {
+        let policy = Policy {
+            challenges,
+            ..Policy::default()
+        };
+        let mut stage = Stage::with(pair, 1, policy, middle);
+        let far = Conditions {
+            delay,
+            ..Conditions::GOOD
+        };
+        stage.world.set_conditions(far);
+        stage.vanish();
+        for tick in 0..1200 {
+            attack(&mut stage, tick);
+            stage.world.step();
+        }
+        let client = &stage.world.clients[0].peer;
+        let has_token = client.tokens().1 != NO_TOKEN && client.format() != Variant::V6;
+        let [up, down] = stage.say();
+        for _ in 0..200 {
+            stage.world.step();
+        }
+        let heard = stage.world.server.peers().any(|(_, slot)| has(slot, &up));
+        let talks = heard && has(&stage.world.clients[0].peer, &down);
+        talks.then_some(Outcome { has_token })
+    })
+}
+
+/// The state of a client that plays after an attack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Outcome {
+    has_token: bool,
+}
+
+/// Fails if an attack has more success through the proxy than directly.
+fn assert_no_weaker(pair: Pair, challenges: bool, what: &str, attack: impl FnMut(&mut Stage, u64)) -> bool {
+    let [direct, through] = compared(pair, challenges, 25 * MS, attack);
+    assert!(
+        through >= direct,
+        "{pair:?} {challenges} {what}: directly {direct:?}, but {through:?}"
+    );
+    direct.is_some()
+}
+
+/// The client starts after this many ticks.
+const STARTS: u64 = 100;
+
+fn starts(stage: &mut Stage, tick: u64) {
+    if tick == STARTS {
+        stage.restart();
+    }
+}
+
+/// All pairs, and those whose servers ask for a proof.
+fn pairs() -> impl Iterator<Item = (Pair, bool)> {
+    let plain = Pair::ALL.into_iter().map(|pair| (pair, false));
+    let challenged = [
+        (Variant::V6, Variant::V65),
+        (Variant::Ddnet, Variant::V65),
+        (Variant::V6, Variant::Ddnet),
+        (Variant::V65, Variant::Ddnet),
+    ];
+    plain.chain(challenged.map(|(client, server)| (Pair { client, server }, true)))
+}
+
+/// Other requests in the client's name before it dials, and while it does.
+#[test]
+fn requests_in_the_name_of_a_client_are_no_worse_than_directly() {
+    let mut spared = 0;
+    for (pair, challenges) in pairs() {
+        for variant in [Variant::V6, Variant::V65, Variant::Ddnet, Variant::V7] {
+            let bytes = match variant {
+                Variant::V7 => control::token_request([1, 2, 3, 4]),
+                _ => control::connect(variant, [1, 2, 3, 4], NO_TOKEN),
+            };
+            for before in [1, 5, 20, 60] {
+                let what = format!("one {variant:?} {before} ticks before");
+                spared += usize::from(assert_no_weaker(pair, challenges, &what, |stage, tick| {
+                    starts(stage, tick);
+                    if tick + before == STARTS {
+                        stage.world.client_sends(0, &bytes);
+                    }
+                }));
+            }
+            for (name, from) in [("before and while", STARTS - 20), ("while", STARTS + 2)] {
+                let what = format!("many {variant:?} {name} it dials");
+                let mut random = Random::new(9);
+                spared += usize::from(assert_no_weaker(pair, challenges, &what, |stage, tick| {
+                    starts(stage, tick);
+                    if (from..STARTS + 100).contains(&tick) && tick % 2 == 0 {
+                        let token = random.token();
+                        let bytes = match variant {
+                            Variant::V7 => control::token_request(token),
+                            _ => control::connect(variant, token, NO_TOKEN),
+                        };
+                        stage.world.client_sends(0, &bytes);
+                    }
+                }));
+            }
+        }
+    }
+    assert!(spared > 200, "{spared}");
+}
+
+/// CLOSE without a token in the client's name, at any time of its join.
+#[test]
+fn a_close_in_the_name_of_a_client_is_no_worse_than_directly() {
+    let mut spared = 0;
+    for (pair, challenges) in pairs() {
+        for length in [1, 3, 6, 12, 30, 200] {
+            for variant in [Variant::V6, Variant::V7] {
+                let what = format!("{variant:?} CLOSE for {length} ticks");
+                let token = variant.is_seven().then_some(NO_TOKEN);
+                spared += usize::from(assert_no_weaker(pair, challenges, &what, |stage, tick| {
+                    starts(stage, tick);
+                    if (STARTS..STARTS + length).contains(&tick) {
+                        stage
+                            .world
+                            .client_sends(0, &control::close(variant, 0, token, ""));
+                    }
+                }));
+            }
+        }
+    }
+    assert!(spared > 80, "{spared}");
+}
+
+/// CONNECT in the name of a client that the network keeps silent for a while.
+#[test]
+fn a_connect_during_silence_is_no_worse_than_directly() {
+    let mut spared = 0;
+    for (pair, challenges) in pairs() {
+        for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
+            for silence in [250, 500, 900] {
+                let what = format!("{variant:?} CONNECT after {silence} ticks of silence");
+                spared += usize::from(assert_no_weaker(pair, challenges, &what, |stage, tick| {
+                    starts(stage, tick);
+                    let silent_from = STARTS + 140;
+                    let loss = if (silent_from..silent_from + silence).contains(&tick) {
+                        1.0
+                    } else {
+                        0.0
+                    };
+                    stage.world.clients[0].up.conditions.loss = loss;
+                    if tick == silent_from + silence - 1 {
+                        stage
+                            .world
+                            .client_sends(0, &control::connect(variant, [1, 2, 3, 4], NO_TOKEN));
+                    }
+                }));
+            }
+        }
+    }
+    assert!(spared > 100, "{spared}");
 }

@@ -209,7 +209,7 @@ fn a_client_that_died_starts_again_on_its_port() {
             sessions += 1;
             // Without tokens only silence distinguishes a restart from a late CONNECT.
             let pause = if variant_of(&flow) == Variant::V6 {
-                2_100_000
+                10_100_000
             } else {
                 100_000
             };

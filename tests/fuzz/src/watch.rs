@@ -22,8 +22,8 @@ use teetap_proxy::session::{
 };
 use teetap_wire::{MAX_DATAGRAM, Proto, def::Registry};
 
-/// Sessions that are not online, at most.
-pub const MAX_OPENING: usize = 256;
+/// Sessions that are not online: as many of clients that have shown a token, of those that have only come, and of others.
+pub const MAX_OPENING: usize = 3 * 256;
 /// Relays of the server browser, at most.
 pub const MAX_RELAYS: usize = 64;
 /// Listen sockets beside the first, at most.

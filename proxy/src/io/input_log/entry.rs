@@ -48,7 +48,12 @@ pub enum Happened {
     /// [`Input::UpstreamOpened`].
     UpstreamOpened { upstream: u32, local: SocketAddr },
     /// [`Input::UpstreamFailed`].
-    UpstreamFailed { upstream: u32, error: Box<str> },
+    UpstreamFailed {
+        upstream: u32,
+        error: Box<str>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        exhausted: bool,
+    },
     /// [`Input::ListenerOpened`].
     ListenerOpened { listener: u32, local: SocketAddr },
     /// [`Input::ListenerFailed`].
@@ -175,9 +180,14 @@ impl Happened {
                 upstream: UpstreamId(*upstream),
                 local: *local,
             },
-            Self::UpstreamFailed { upstream, error } => Input::UpstreamFailed {
+            Self::UpstreamFailed {
+                upstream,
+                error,
+                exhausted,
+            } => Input::UpstreamFailed {
                 upstream: UpstreamId(*upstream),
                 error,
+                exhausted: *exhausted,
             },
             Self::ListenerOpened { listener, local } => Input::ListenerOpened {
                 listener: ListenerId(*listener),
@@ -359,9 +369,14 @@ impl From<&Input<'_>> for Happened {
                 upstream: upstream.0,
                 local: *local,
             },
-            Input::UpstreamFailed { upstream, error } => Self::UpstreamFailed {
+            Input::UpstreamFailed {
+                upstream,
+                error,
+                exhausted,
+            } => Self::UpstreamFailed {
                 upstream: upstream.0,
                 error: (*error).into(),
+                exhausted: *exhausted,
             },
             Input::ListenerOpened { listener, local } => Self::ListenerOpened {
                 listener: listener.0,

@@ -126,7 +126,13 @@ fn happened() -> impl Strategy<Value = Happened> {
         (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| Happened::FromServer { upstream, bytes }),
         (any::<u32>(), addresses())
             .prop_map(|(upstream, local)| Happened::UpstreamOpened { upstream, local }),
-        (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::UpstreamFailed { upstream, error }),
+        (any::<u32>(), error(), any::<bool>()).prop_map(|(upstream, error, exhausted)| {
+            Happened::UpstreamFailed {
+                upstream,
+                error,
+                exhausted,
+            }
+        }),
         (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::Unreachable { upstream, error }),
         Just(Happened::Timeout),
         option::of(Just(RULES.into())).prop_map(|source| Happened::Program { source, faults: None }),

@@ -4,58 +4,62 @@
 //! CONNECT on a living session is either a repeat, which is answered again, or it opens a candidate beside the
 //! session, which takes its place only when it shows the token it was given.
 
-use std::{collections::VecDeque, net::SocketAddr, time::Duration};
+use std::time::Duration;
 
-use teetap_wire::{Code, Dir, First, Flags, Header, Proto, Seq, Side, Token, control, detect, write};
+use teetap_wire::{Code, First, Flags, Header, Proto, Seq, Token, control, detect, write};
 
 use super::{
-    Hub, Link, MAX_HALF_OPEN, MAX_HALF_OPEN_PER_IP, Notice, SessionId, What,
+    Env, Hub, Link, Notice, SessionId,
+    crowd::Cost,
     sessions::{Owner, Slot},
     strangers::Kind,
 };
-use crate::session::{ClientAddr, Datagram, Origin, link::Opened, outbox::Destination, tokens::Purpose};
+use crate::session::{
+    ClientAddr,
+    link::{Opened, Standing},
+    outbox::Destination,
+    tokens::Purpose,
+};
 
-/// How many clients' own tokens are remembered after their TOKEN requests.
-const MAX_ASKED: usize = 256;
-/// And of one address: DDNet's client names a fresh token with every request, and any answer may be the one it uses.
-const MAX_ASKED_PER_ADDRESS: usize = 4;
-/// A tokenless session is given up for a CONNECT only after its client has been silent for so long.
-const TOKENLESS_SILENCE: Duration = Duration::from_secs(2);
-
-/// The tokens that 0.7 clients named in their last TOKEN requests. Only DDNet's 0.7 client needs the memory: it repeats
-/// its CONNECT with `TKEN` where its token should be, and names another token in every server browser request than in
-/// the TOKEN request before it. Bounded, oldest first out.
-#[derive(Debug, Default)]
-pub(super) struct NamedTokens(VecDeque<(SocketAddr, Token)>);
-
-impl NamedTokens {
-    fn remember(&mut self, client: SocketAddr, token: Token) {
-        self.0.retain(|requested| *requested != (client, token));
-        let mut of_client = self.0.iter().enumerate().filter(|(_, (addr, _))| *addr == client);
-        let oldest = of_client.next().map(|(index, _)| index);
-        if let Some(oldest) = oldest.filter(|_| of_client.count() + 1 >= MAX_ASKED_PER_ADDRESS) {
-            self.0.remove(oldest);
-        } else if self.0.len() >= MAX_ASKED {
-            self.0.pop_front();
-        }
-        self.0.push_back((client, token));
-    }
-
-    /// Returns the tokens that an address named, newest first.
-    fn of(&self, client: SocketAddr) -> impl Iterator<Item = Token> {
-        let of_client = self.0.iter().rev().filter(move |(addr, _)| *addr == client);
-        of_client.map(|(_, token)| *token)
-    }
-}
+/// A client that has an answer without a session repeats its CONNECT no longer than this.
+const ANSWERED: Duration = Duration::from_secs(5);
+/// A session that waits beside another one for the server's answer gives way to no other CONNECT for so long.
+const UNDECIDED: Duration = Duration::from_secs(1);
 
 /// A CONNECT, as far as admission needs it.
 #[derive(Clone, Copy, Debug)]
-struct Connect {
-    proto: Proto,
+pub(super) struct Connect {
+    pub(super) proto: Proto,
     /// The token that the client names.
-    client_token: Option<Token>,
+    pub(super) client_token: Option<Token>,
     /// The proxy's token that it shows; 0.7 only.
     shown: Option<Token>,
+}
+
+/// A request for a session that is granted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) proto: Proto,
+    /// The token that the client named.
+    pub(super) client_token: Option<Token>,
+    /// The proxy's token that the client shows already.
+    pub(super) token: Option<Token>,
+    pub(super) standing: Standing,
+    /// True if it waits beside a living session.
+    pub(super) beside: bool,
+}
+
+/// The relation of a new CONNECT to the session of its address.
+#[derive(Clone, Copy, Debug)]
+enum Relation {
+    /// There is none.
+    New,
+    /// The new session takes the place of that one.
+    Instead(SessionId),
+    /// The new session waits beside that one.
+    Beside,
+    /// The CONNECT can only be a copy of the one that opened that session, or as good as one.
+    Copy(SessionId),
 }
 
 impl Hub {
@@ -108,7 +112,10 @@ impl Hub {
                 }
             }
             First::Close | First::MidSession | First::Noise | First::Connless(_) => {
-                if current.is_none() {
+                if self.admit_first_packet(addr, slot, bytes) {
+                    return true;
+                }
+                if current.is_none() && !self.answer_ended(addr, bytes) {
                     self.unknown_sender(addr, bytes);
                 }
                 return false;
@@ -143,7 +150,7 @@ impl Hub {
     ) -> bool {
         if header_token != Token::NONE {
             // With the proxy's token it re-keys a living session, which its own packet path does.
-            if current.is_none() {
+            if current.is_none() && !self.answer_ended(addr, bytes) {
                 self.unknown_sender(addr, bytes);
             }
             return false;
@@ -173,30 +180,16 @@ impl Hub {
                 write(Proto::V7, &header, &payload, None, out)
             });
         }
-        if self.env.out.is_watched_closely() {
-            let requested = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, std::iter::empty());
-            let answer = Datagram::new(
-                Dir::S2c,
-                Proto::V7,
-                Origin::Proxy,
-                &[],
-                self.env.out.sent_since(mark),
-            );
-            for mut event in [requested, answer] {
-                event.leg = Some(Side::Client);
-                event.ends.client = Some(addr.addr);
-                self.env.out.event(self.env.now, None, What::Datagram(event));
-            }
-        }
+        self.report_exchange(addr, Proto::V7, bytes, mark);
         true
     }
 
-    /// Returns true if a client of 0.6 is certainly at that address: it was active lately. A request of 0.7
-    /// in its name is forged, and the answer would crash DDNet 16.4.
+    /// Returns true if a client of 0.6 may still be at that address: its server would not have given it up. A request
+    /// of 0.7 in its name is forged, and the answer would crash DDNet 16.4.
     fn plays_six(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(|link| {
-            let talks = link.is_online() && link.client_silence(self.env.now) < TOKENLESS_SILENCE;
-            talks && link.proto() != Proto::V7
+            let may_play = link.is_online() && !link.is_given_up(self.env.now);
+            may_play && link.proto() != Proto::V7
         })
     }
 
@@ -215,6 +208,8 @@ impl Hub {
         }
         match connect.proto {
             Proto::V7 => connect.shown == Some(link.token()),
+            // One that was answered without a session did not keep the token that it named.
+            Proto::V65 if link.client_token().is_none() => self.env.now.since(link.opened_at()) < ANSWERED,
             Proto::V65 => connect.client_token == link.client_token(),
             Proto::V6 | Proto::Ddnet => link.is_half_open(),
         }
@@ -225,27 +220,76 @@ impl Hub {
             self.unknown_sender(addr, bytes);
             return true;
         };
-        let current = slot.current.and_then(|id| self.sessions.links.get(&id));
-        let mut beside = false;
-        if let (Some(link), Some(id)) = (current, slot.current) {
-            if link.is_closing() {
-                self.with_link(id, |link, _, env| link.leave(env));
-            } else if link.proto() == Proto::V6 && connect.proto != Proto::V7 {
-                // Without tokens only the old session's silence distinguishes a restart from a late copy.
-                if link.is_half_open() || link.client_silence(self.env.now) < TOKENLESS_SILENCE {
-                    self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
-                    return true;
-                }
-                self.with_link(id, |link, _, env| link.leave(env));
-            } else {
-                beside = true;
+        let relation = self.relation(slot, connect);
+        let cost = match relation {
+            Relation::Copy(id) => {
+                self.with_link(id, |link, _, env| link.on_repeated_connect(bytes, env));
+                return true;
             }
+            _ if connect.shown.is_some() => Cost::Proved,
+            Relation::New => Cost::Unproved((addr.listener, connect.proto)),
+            Relation::Instead(_) | Relation::Beside => Cost::Beside,
+        };
+        if self.candidate_stays(addr, slot, connect) || !self.make_room(addr, cost) {
+            self.answer_without_session(addr, connect, bytes);
+            return true;
         }
-        if let (true, Some(old)) = (beside, slot.candidate) {
+        if let Some(old) = slot.candidate {
             self.with_link(old, |link, _, env| link.leave(env));
         }
-        self.open(addr, connect, client_token, beside, bytes);
+        if let Relation::Instead(id) = relation {
+            self.with_link(id, |link, _, env| link.leave(env));
+        }
+        let beside = matches!(relation, Relation::Beside);
+        let request = Request {
+            proto: connect.proto,
+            client_token,
+            token: connect.shown,
+            standing: cost.standing(),
+            beside,
+        };
+        self.open(addr, request, |opened, env| Link::open(opened, bytes, env));
         true
+    }
+
+    /// Returns true if a session that waits beside another one is not to be replaced for this CONNECT. With CONNECTs in the
+    /// name of a client, any host could end each before it is answered.
+    fn candidate_stays(&self, addr: ClientAddr, slot: Slot, connect: Connect) -> bool {
+        let candidate = slot.candidate.and_then(|id| self.sessions.links.get(&id));
+        let is_undecided = |link: &Link| {
+            link.answer().is_none() && link.is_half_open() && self.env.now.since(link.opened_at()) < UNDECIDED
+        };
+        candidate.is_some_and(|link| is_undecided(link) || self.stateless_answer(addr, connect).is_some())
+    }
+
+    /// Returns the relation of a CONNECT that is not a repeated one to the session of its address.
+    fn relation(&self, slot: Slot, connect: Connect) -> Relation {
+        let current = slot
+            .current
+            .and_then(|id| Some((id, self.sessions.links.get(&id)?)));
+        let Some((id, link)) = current else {
+            return Relation::New;
+        };
+        if link.is_closing() {
+            return Relation::Instead(id);
+        }
+        if link.proto() != Proto::V6 || connect.proto == Proto::V7 {
+            return Relation::Beside;
+        }
+        if link.is_half_open() {
+            // The CONNECT that led to a session without tokens may be forged, to make the client play without. One that may
+            // lead to tokens is better.
+            return match connect.proto == Proto::V6 || link.tried().contains(connect.proto) {
+                true => Relation::Copy(id),
+                false => Relation::Beside,
+            };
+        }
+        // Without tokens only the old session's silence distinguishes a restart from a late copy.
+        if link.is_given_up(self.env.now) {
+            Relation::Instead(id)
+        } else {
+            Relation::Copy(id)
+        }
     }
 
     /// The client's own token, when the connect proves that its address is real where the protocol can.
@@ -269,15 +313,20 @@ impl Hub {
         requested.any(|named| self.tokens.token(addr.addr, Purpose::Named(named)) == shown)
     }
 
-    fn open(
+    /// Opens a session.
+    pub(super) fn open(
         &mut self,
         addr: ClientAddr,
-        connect: Connect,
-        client_token: Option<Token>,
-        beside: bool,
-        bytes: &[u8],
+        request: Request,
+        link: impl FnOnce(Opened, &mut Env) -> Link,
     ) {
-        self.make_room(addr);
+        let Request {
+            proto,
+            client_token,
+            token,
+            standing,
+            beside,
+        } = request;
         let id = self.sessions.next_id();
         let upstream = self.sessions.next_upstream(Owner::Session(id));
         let purpose = client_token.map_or(Purpose::Session(id.0), Purpose::Named);
@@ -287,17 +336,16 @@ impl Hub {
             server: self.env.listeners.server(addr.listener),
             listen_port: self.env.listeners.port(addr.listener),
             upstream,
-            requested: connect.proto,
+            requested: proto,
             client_token,
             // The client goes on showing the token that it was given.
-            token: connect
-                .shown
-                .unwrap_or_else(|| self.tokens.token(addr.addr, purpose)),
+            token: token.unwrap_or_else(|| self.tokens.token(addr.addr, purpose)),
             own: self.tokens.token(addr.addr, Purpose::Upstream(upstream.0)),
             at: self.env.now,
             is_candidate: beside,
+            standing,
         };
-        let link = Link::open(opened, bytes, &mut self.env);
+        let link = link(opened, &mut self.env);
         let slot = self.sessions.slots.entry(addr).or_default();
         if beside {
             slot.candidate = Some(id);
@@ -309,37 +357,5 @@ impl Hub {
         }
         self.sessions.links.insert(id, link);
         self.with_link(id, |_, _, _| ());
-    }
-
-    /// Sessions that are not online are bounded, those included that linger after a refusal or a CLOSE: otherwise a
-    /// flood of refused clients would have a socket each. Those that linger give way first, then the oldest.
-    fn make_room(&mut self, addr: ClientAddr) {
-        while let Some(id) = self.one_too_many(addr) {
-            if self.sessions.links.get(&id).is_some_and(Link::is_half_open) {
-                self.notice_stranger(Kind::HalfOpenLimit, Some(id), || Notice::HalfOpenLimit);
-            }
-            self.with_link(id, |link, _, env| link.leave(env));
-        }
-    }
-
-    /// Returns the session that has to go before one more can be opened for that address.
-    fn one_too_many(&self, addr: ClientAddr) -> Option<SessionId> {
-        let first = |links: &mut dyn Iterator<Item = &Link>, most: usize| {
-            let (mut count, mut first) = (0, None);
-            for link in links.filter(|link| !link.is_online()) {
-                count += 1;
-                let turn = (link.is_half_open(), link.opened_at(), link.id());
-                first = Some(first.map_or(turn, |first| turn.min(first)));
-            }
-            first.filter(|_| count >= most).map(|(_, _, id)| id)
-        };
-        let ip = addr.addr.ip();
-        let mut of_ip = self
-            .sessions
-            .links
-            .values()
-            .filter(|link| link.client_addr().addr.ip() == ip);
-        let of_ip = first(&mut of_ip, MAX_HALF_OPEN_PER_IP).filter(|_| !ip.is_loopback());
-        of_ip.or_else(|| first(&mut self.sessions.links.values(), MAX_HALF_OPEN))
     }
 }

@@ -3,28 +3,35 @@
 mod admit;
 mod browser;
 mod browsing;
+mod crowd;
+mod ended;
 mod list;
 mod listening;
+mod named;
 mod outside;
 mod sessions;
+mod stateless;
 mod stats;
 mod strangers;
 
 use teetap_rules::{Decision, Report};
-use teetap_wire::{Code, Scratch, Side, is_connless};
+use teetap_wire::{Code, Proto, Scratch, Side, is_connless};
 
 use self::{
-    admit::NamedTokens,
     browser::Browser,
+    crowd::Crowd,
+    ended::Ended,
+    named::NamedTokens,
     outside::Late,
     sessions::{Owner, Sessions, Slot},
+    stateless::Stateless,
     strangers::{Kind, Strangers},
 };
 use super::{
     Answer, ClientAddr, Command, Config, Held, Input, ListenerId, Notice, Origin, Output, Route, SessionId,
     Time, UpstreamId, Waiting, What, WhichRule,
     datagram::readable,
-    link::{Browsing, Env, Link, Taken, Work},
+    link::{Browsing, Env, Link, Standing, Taken, Work},
     outbox::{Destination, Outbox},
     redirect::Listeners,
     timers::{Alarm, Timer, Timers},
@@ -33,11 +40,6 @@ use super::{
 
 pub use self::list::Listed;
 pub use self::stats::{Stats, Traffic};
-
-/// Half-open sessions kept at once.
-const MAX_HALF_OPEN: usize = 256;
-/// Half-open sessions kept for one address; many test clients share the loopback address, so it is exempt.
-const MAX_HALF_OPEN_PER_IP: usize = 32;
 
 /// The session core. See the module documentation of [`super`] for how it is driven.
 pub struct Hub {
@@ -50,6 +52,9 @@ pub struct Hub {
     browsing_alarm: Alarm,
     tokens: Tokens,
     named: NamedTokens,
+    crowd: Crowd,
+    stateless: Stateless,
+    ended: Ended,
     timers: Timers,
     strangers: Strangers,
     stats: Stats,
@@ -80,6 +85,9 @@ impl Hub {
             late: Late::default(),
             browsing_alarm: Alarm::default(),
             named: NamedTokens::default(),
+            crowd: Crowd::default(),
+            stateless: Stateless::default(),
+            ended: Ended::default(),
             timers: Timers::default(),
             strangers: Strangers::default(),
             stats: Stats::default(),
@@ -115,7 +123,11 @@ impl Hub {
                     link.on_upstream_open(local);
                 }
             }
-            Input::UpstreamFailed { upstream, error } => self.on_upstream_failed(upstream, error),
+            Input::UpstreamFailed {
+                upstream,
+                error,
+                exhausted,
+            } => self.on_upstream_failed(upstream, error, exhausted),
             Input::ListenerOpened { listener, local } => self.on_listener_opened(listener, local),
             Input::ListenerFailed { listener, error } => self.on_listener_failed(listener, error),
             Input::Unreachable { upstream, error } => self.on_unreachable(upstream, error),
@@ -245,17 +257,7 @@ impl Hub {
     }
 
     fn client_datagram(&mut self, id: SessionId, bytes: &[u8]) -> Result<(), Code> {
-        let mut online = (false, false);
-        let taken = self.with_link(id, |link, scratch, env| {
-            online.0 = link.is_online();
-            let taken = link.on_client(bytes, scratch, env);
-            online.1 = link.is_online();
-            taken
-        });
-        if online == (false, true) {
-            self.stats.sessions += 1;
-        }
-        match taken {
+        match self.with_link(id, |link, scratch, env| link.on_client(bytes, scratch, env)) {
             Some(Taken::No(code)) => Err(code),
             _ => Ok(()),
         }
@@ -265,17 +267,80 @@ impl Hub {
         match self.sessions.owners.get(&upstream).copied() {
             Some(Owner::Session(id)) if is_connless(bytes) => self.connless_ruled(id, bytes),
             Some(Owner::Session(id)) => {
-                self.with_link(id, |link, scratch, env| link.on_server(bytes, scratch, env));
+                self.server_datagram(id, bytes);
             }
             Some(Owner::Relay(addr)) => self.browse_back_ruled(addr, bytes),
             None => self.stats.refused += 1,
         }
     }
 
-    fn on_upstream_failed(&mut self, upstream: UpstreamId, error: &str) {
-        match self.sessions.owners.get(&upstream).copied() {
+    fn server_datagram(&mut self, id: SessionId, bytes: &[u8]) {
+        let may_take_over = self.may_take_over(id);
+        let answered = self.with_link(id, |link, scratch, env| {
+            let was_answered = link.answer().is_some();
+            link.set_may_take_over(may_take_over);
+            link.on_server(bytes, scratch, env);
+            let proto = link.answer().filter(|_| !was_answered)?;
+            Some((link.client_addr(), link.requested(), proto, link.is_candidate()))
+        });
+        let Some((client, requested, proto, is_candidate)) = answered.flatten() else {
+            return;
+        };
+        let group = (client.listener, requested);
+        self.crowd.server_answered(group, proto, self.env.now);
+        if !is_candidate || proto != Proto::V6 {
+            return;
+        }
+        let slot = self.sessions.slot(client);
+        let Some(current) = slot.current else { return };
+        if slot.candidate == Some(id) {
+            // The other one waits until its token is shown.
+            let slot = Slot {
+                current: Some(id),
+                candidate: Some(current),
+            };
+            self.sessions.slots.insert(client, slot);
+            self.announce(id, Link::take_over);
+        } else {
+            // It has left. The session beside which it waited may have no tokens either: it will do.
+            self.with_link(current, |link, _, env| link.is_as_good_as(requested, env));
+        }
+    }
+
+    /// Returns true if a session that waits beside another one may take its place without a token: the other one has tokens,
+    /// or may get some, and its client has not come.
+    fn may_take_over(&self, id: SessionId) -> bool {
+        let link = self.sessions.links.get(&id).filter(|link| link.is_candidate());
+        let current = link.and_then(|link| self.sessions.slot(link.client_addr()).current);
+        let current = current.and_then(|id| self.sessions.links.get(&id));
+        let is_unproved = |link: &Link| link.is_half_open() && link.standing() == Standing::Unproved;
+        current.is_some_and(|link| is_unproved(link) && link.answer() != Some(Proto::V6))
+    }
+
+    /// Announces a session that has waited beside another one.
+    fn announce(&mut self, id: SessionId, announce: impl FnOnce(&mut Link, &mut Env)) {
+        let is_new = self.sessions.links.get(&id).is_some_and(Link::is_candidate);
+        if is_new {
+            self.stats.opened += 1;
+            self.with_link(id, |link, _, env| announce(link, env));
+        }
+    }
+
+    fn on_upstream_failed(&mut self, upstream: UpstreamId, error: &str, exhausted: bool) {
+        let owner = self.sessions.owners.get(&upstream).copied();
+        let session = match owner {
+            Some(Owner::Session(id)) => Some(id),
+            Some(Owner::Relay(_)) | None => None,
+        };
+        let has_room = exhausted && owner.is_some() && self.free_socket(session);
+        match owner {
             Some(Owner::Session(id)) => {
-                self.with_link(id, |link, _, env| link.on_upstream_failed(error, env));
+                self.with_link(id, |link, _, env| {
+                    link.on_upstream_failed(error, env);
+                    if has_room {
+                        link.send_request(env);
+                    }
+                });
             }
             Some(Owner::Relay(addr)) => {
                 // The next request of the browser opens another one.
@@ -381,7 +446,9 @@ impl Hub {
         act: impl FnOnce(&mut Link, &mut Scratch, &mut Env) -> T,
     ) -> Option<T> {
         let link = self.sessions.links.get_mut(&id)?;
+        let was_online = link.is_online();
         let result = act(link, &mut self.scratch, &mut self.env);
+        self.stats.sessions += u64::from(link.is_online() && !was_online);
         if link.has_unsettled_windows() {
             self.unsettled.push(id);
         }
@@ -405,9 +472,9 @@ impl Hub {
             return;
         };
         self.timers.clear(Timer::Session(id), &mut link.alarm);
+        self.ended.remember(&link);
         if let Some(next) = promoted {
-            self.stats.opened += 1;
-            self.with_link(next, |link, _, env| link.promote(env));
+            self.announce(next, Link::promote);
         }
     }
 
@@ -420,8 +487,7 @@ impl Hub {
                 candidate: None,
             },
         );
-        self.stats.opened += 1;
-        self.with_link(candidate, |link, _, env| link.promote(env));
+        self.announce(candidate, Link::promote);
         self.with_link(current, |link, _, env| link.leave(env));
     }
 

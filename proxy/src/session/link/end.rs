@@ -7,7 +7,7 @@ use teetap_wire::{Dir, Flags, Header, Proto, Side, control};
 
 use super::{
     Env, Link,
-    phase::{CLIENT_SILENT, Phase, SERVER_SILENT},
+    phase::{Phase, SERVER_SILENT},
 };
 use crate::session::{Notice, Origin, State, Time};
 use crate::words::Word;
@@ -24,8 +24,14 @@ const EARLY: Duration = Duration::from_secs(1);
 
 impl Link {
     pub(super) fn online_timeout(&mut self, env: &mut Env) {
-        if self.client_silence(env.now) >= CLIENT_SILENT {
-            return self.end_by_proxy(b"Timeout", env);
+        let silence = self.client_silence(env.now);
+        if let Some(online) = self.online()
+            && silence >= online.patience()
+        {
+            return match online.left.take() {
+                Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
+                None => self.end_by_proxy(b"Timeout", env),
+            };
         }
         let limit = env.config.patience.unwrap_or(self.not_acked_limit());
         if self.c2s.custody_age(env.now) >= limit || self.s2c.custody_age(env.now) >= limit {

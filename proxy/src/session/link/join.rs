@@ -11,12 +11,13 @@ use teetap_wire::{
 };
 
 use super::{
-    Env, Link, Opened, Taken,
-    phase::{Answered, CLIENT_GONE, LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
+    Env, Link, Opened, Taken, Tried, fitting,
+    phase::{Answered, LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
     ruled::{Came, Later},
 };
 use crate::session::{
     Notice, State,
+    datagram::readable,
     handshake::{Accepted, Handshake, Step},
     leg::Leg,
     redirect::Waiting,
@@ -29,16 +30,36 @@ use crate::session::{
 const FIRST_NOTICE: Duration = Duration::from_secs(2);
 /// No line on which one plays is slower; a server that took longer to answer was not there.
 const SLOWEST: Duration = Duration::from_secs(3);
+/// Datagrams of a client that wait for the server's answer; its resends make up for more.
+const MAX_EARLY: usize = 16;
 
 impl Link {
     /// A client's first CONNECT: opens the server leg.
     pub(crate) fn open(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
-        let now = opened.at;
-        let mut client = Leg::new(opened.requested, now);
+        let mut client = Leg::new(opened.requested, opened.at);
         // Before the server has answered, a refusal shows the token that the client named; only a 0.7 client has
         // got one from us.
         client.token_out = opened.client_token;
         client.token_in = (opened.requested == Proto::V7).then_some(opened.token);
+        let mut link = Self::with(opened, client, None, env);
+        link.connect_came(datagram, env);
+        link
+    }
+
+    /// The first packet of a client whose CONNECT was answered before there was a session. What it sends waits until the
+    /// server has answered too.
+    pub(crate) fn open_answered(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
+        let mut client = Leg::new(opened.requested, opened.at);
+        let shared = (opened.requested != Proto::V6).then_some(opened.token);
+        (client.token_in, client.token_out) = (shared, shared);
+        let early = vec![readable(datagram).into()];
+        let mut link = Self::with(opened, client, Some(early), env);
+        link.begin(env);
+        link
+    }
+
+    fn with(opened: Opened, client: Leg, early: Option<Vec<Box<[u8]>>>, env: &mut Env) -> Self {
+        let now = opened.at;
         let handshake = Handshake::new(opened.requested, opened.own);
         let mut link = Self {
             opened,
@@ -55,7 +76,13 @@ impl Link {
                 has_no_socket: false,
                 next_notice: now + FIRST_NOTICE,
                 has_begun: false,
+                left: None,
+                early,
             }),
+            answer: None,
+            tried: Tried::default(),
+            may_take_over: false,
+            is_ddnet: false,
             rules: env.open_rules(opened.id, now, true, None),
             snapshots: Snapshots::default(),
             unreachable_reported: None,
@@ -66,7 +93,6 @@ impl Link {
         link.open_links(env);
         env.out.open(opened.upstream, opened.server.port());
         link.report_state(State::Opening, None, None, env);
-        link.connect_came(datagram, env);
         link
     }
 
@@ -82,9 +108,11 @@ impl Link {
 
     /// Sends the first request to the server.
     pub(super) fn begin(&mut self, env: &mut Env) {
-        if let Phase::Opening(opening) = &mut self.phase
-            && !std::mem::replace(&mut opening.has_begun, true)
-        {
+        let Phase::Opening(opening) = &mut self.phase else {
+            return;
+        };
+        opening.left = None;
+        if !std::mem::replace(&mut opening.has_begun, true) {
             self.send_request(env);
         }
     }
@@ -96,6 +124,7 @@ impl Link {
     /// Reports that there is no upstream socket: the network may be down, or descriptors used up. The next request to the
     /// server tries again.
     pub(crate) fn on_upstream_failed(&mut self, error: &str, env: &mut Env) {
+        self.local = None;
         if let Phase::Opening(opening) = &mut self.phase {
             opening.has_no_socket = true;
         }
@@ -127,7 +156,13 @@ impl Link {
         self.notice(Notice::Restart, env);
     }
 
-    pub(super) fn send_request(&mut self, env: &mut Env) {
+    /// The candidate takes the place of a session whose client has not come.
+    pub(crate) fn take_over(&mut self, env: &mut Env) {
+        self.opened.is_candidate = false;
+        self.report_state(State::Opening, None, None, env);
+    }
+
+    pub(crate) fn send_request(&mut self, env: &mut Env) {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
@@ -152,15 +187,18 @@ impl Link {
     }
 
     pub(super) fn opening_timeout(&mut self, env: &mut Env) {
-        if self.client_silence(env.now) >= CLIENT_GONE {
-            // The address may belong to another client by now: only the server gets a CLOSE.
-            self.close(Some(Side::Server), b"the client gave up", env);
-            return;
-        }
+        let silence = self.client_silence(env.now);
         let silent = env.now.since(self.opened.at);
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
+        if silence >= opening.patience() {
+            return match opening.left.take() {
+                Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
+                // The address may belong to another client by now: only the server gets a CLOSE.
+                None => self.close(Some(Side::Server), b"the client gave up", env),
+            };
+        }
         if !opening.has_begun {
             return;
         }
@@ -173,29 +211,54 @@ impl Link {
         }
     }
 
-    /// Before the server has let the proxy in, a client can only leave. Without a token of the proxy's only a client of 0.6.4
-    /// can: servers with tokens ignore a CLOSE that shows none, and any host can forge one.
+    /// Before the server has let the proxy in, a client can only leave, unless it was answered before. Without a token of
+    /// the proxy's only a client of 0.6.4 can leave: servers with tokens ignore a CLOSE that shows none, and any host can
+    /// forge one.
     pub(super) fn client_while_opening(
         &mut self,
         datagram: &[u8],
         packet: &Packet<'_>,
         env: &mut Env,
     ) -> Taken {
-        if let Err(code) = self.client.check(packet) {
+        if let Err(code) = self.client.check(packet).and_then(|()| fitting(packet)) {
             return Taken::No(code);
+        }
+        let reason = match packet.control() {
+            Some(Control::Close { reason }) => Some(reason.unwrap_or_default()),
+            _ => None,
+        };
+        if let (None, Phase::Opening(opening)) = (reason, &mut self.phase)
+            && let Some(early) = &mut opening.early
+        {
+            self.client.last_received = env.now;
+            if early.len() < MAX_EARLY {
+                early.push(readable(datagram).into());
+            }
+            return Taken::Yes;
         }
         let came = self.control_came(Side::Client, datagram, packet, env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
-        if matches!(came, Came::Not) {
+        let Some(reason) = reason.filter(|_| !matches!(came, Came::Not)) else {
             return Taken::Yes;
-        }
-        if let Some(Control::Close { reason }) = packet.control()
-            && (self.client.token_in.is_some() || self.opened.requested == Proto::V6)
-        {
-            self.close_server_while_opening(reason.unwrap_or_default(), env);
-            self.begin_closing(Some(Side::Client), reason, env);
+        };
+        if self.client.token_in.is_some() {
+            self.close_server_while_opening(reason, env);
+            self.begin_closing(Some(Side::Client), Some(reason), env);
+        } else if self.opened.requested == Proto::V6 {
+            self.may_leave_while_opening(reason, env);
         }
         Taken::Yes
+    }
+
+    /// The CLOSE of a client without tokens, which may be forged: the server gets it, and does what it does with one. The
+    /// session ends unless another CONNECT shows that the client is still there.
+    fn may_leave_while_opening(&mut self, reason: &[u8], env: &mut Env) {
+        self.close_server_while_opening(reason, env);
+        self.client.last_received = env.now;
+        if let Phase::Opening(opening) = &mut self.phase {
+            opening.has_begun = false;
+            opening.left = Some(reason.into());
+        }
     }
 
     /// Sends CLOSE to a server that may have a slot already.
@@ -259,17 +322,25 @@ impl Link {
             }
             Step::Accepted(accepted) => {
                 let is_traffic = accepted.is_traffic;
+                let early = opening.early.take();
+                self.answer = Some(accepted.proto);
+                if early.is_some() && accepted.proto != self.client.proto {
+                    return self.answers_otherwise(&accepted, datagram, env);
+                }
                 self.on_accepted(&accepted, env);
                 if !is_traffic {
                     self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 }
-                if self.opened.is_candidate && accepted.proto == Proto::V6 {
+                if self.opened.is_candidate && accepted.proto == Proto::V6 && !self.may_take_over {
                     // A candidate without a token could never prove itself.
                     self.leave(env);
                     return false;
                 }
-                self.answer_client(env);
-                is_traffic
+                match early {
+                    Some(early) => self.client_came_early(&early, scratch, env),
+                    None => self.answer_client(env),
+                }
+                is_traffic && !self.is_closing()
             }
             Step::Refused(reason) => {
                 self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
@@ -278,6 +349,27 @@ impl Link {
                 false
             }
         }
+    }
+
+    /// Handles what a client sent that was answered before the server.
+    fn client_came_early(&mut self, early: &[Box<[u8]>], scratch: &mut Scratch, env: &mut Env) {
+        for datagram in early {
+            if let Taken::No(code) = self.on_client(datagram, scratch, env) {
+                self.report_refused(Side::Client, datagram, code, env);
+            }
+        }
+    }
+
+    /// The server answers this client in another protocol than it answered others, as the client was answered: they
+    /// cannot play.
+    fn answers_otherwise(&mut self, accepted: &Accepted, datagram: &[u8], env: &mut Env) -> bool {
+        const REASON: &[u8] = b"The server has changed, please connect again";
+        self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
+        (self.server.proto, self.server.token_out) = (accepted.proto, accepted.token_out);
+        self.send_close(Side::Server, REASON, env);
+        self.send_close(Side::Client, REASON, env);
+        self.begin_closing(None, Some(REASON), env);
+        false
     }
 
     /// Returns the notes of a datagram that did nothing for the handshake. A 0.6 server may show another token than the

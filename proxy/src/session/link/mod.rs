@@ -18,11 +18,16 @@ use std::{net::SocketAddr, time::Duration};
 use teetap_rules::{Decide, impair::LineSet};
 use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
-use self::phase::{CLIENT_GONE, CLIENT_NEVER_CAME, CLIENT_SILENT, Online, Phase, SERVER_SILENT};
+use self::phase::{CLIENT_NEVER_CAME, Online, Phase, SERVER_SILENT};
 use self::ruled::{Came, Later};
 use super::{
     ClientAddr, Datagram, Ends, ListenerId, Notice, Origin, SessionChange, SessionId, State, Time,
-    UpstreamId, What, lane::Lane, leg::Leg, redirect::Waiting, snapshots::Snapshots, splice::Splice,
+    UpstreamId, What,
+    lane::Lane,
+    leg::{EndedLeg, Leg},
+    redirect::Waiting,
+    snapshots::Snapshots,
+    splice::Splice,
     timers::Alarm,
 };
 
@@ -50,6 +55,40 @@ pub(crate) struct Opened {
     pub(crate) at: Time,
     /// True while it waits beside a living session, unannounced.
     pub(crate) is_candidate: bool,
+    pub(crate) standing: Standing,
+}
+
+/// The credit that a client deserves before it is online. Sessions of one standing never give way to those of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Standing {
+    /// The address may be forged.
+    Unproved,
+    /// A first packet has come, but no token.
+    Came,
+    /// The client has shown a token of the proxy.
+    Proved,
+}
+
+/// The kinds of CONNECT with tokens that the server has answered without, for this client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tried {
+    v65: bool,
+    ddnet: bool,
+}
+
+impl Tried {
+    fn add(&mut self, proto: Proto) {
+        self.v65 |= proto == Proto::V65;
+        self.ddnet |= proto == Proto::Ddnet;
+    }
+
+    pub(crate) fn contains(self, proto: Proto) -> bool {
+        match proto {
+            Proto::V65 => self.v65,
+            Proto::Ddnet => self.ddnet,
+            Proto::V6 | Proto::V7 => false,
+        }
+    }
 }
 
 /// A session.
@@ -66,6 +105,14 @@ pub(crate) struct Link {
     /// The link lines whose windows were open when the datagram at hand came.
     open_lines: LineSet,
     phase: Phase,
+    /// The protocol in which the server has answered.
+    answer: Option<Proto>,
+    /// The kinds of CONNECT that would not lead to tokens either.
+    tried: Tried,
+    /// True if it may take the place of the session beside which it waits without showing a token.
+    may_take_over: bool,
+    /// True once the server has sent a message that only DDNet has.
+    is_ddnet: bool,
     /// The state that the program keeps for this session.
     rules: Option<Box<dyn Decide>>,
     /// The snapshots that rules change.
@@ -144,6 +191,58 @@ impl Link {
         matches!(self.phase, Phase::Opening(_) | Phase::Answered(_))
     }
 
+    /// Returns true if the client was answered and has not come.
+    pub(crate) fn is_answered(&self) -> bool {
+        matches!(self.phase, Phase::Answered(_))
+    }
+
+    /// Returns the protocol in which the server has answered; `None` before that.
+    pub(crate) fn answer(&self) -> Option<Proto> {
+        self.answer
+    }
+
+    /// Returns true if its upstream socket is open.
+    pub(crate) fn has_socket(&self) -> bool {
+        self.local.is_some()
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        self.opened.standing
+    }
+
+    /// Returns the kinds of CONNECT that lead to a session without tokens, as far as they were tried.
+    pub(crate) fn tried(&self) -> Tried {
+        let mut tried = self.tried;
+        if self.answer == Some(Proto::V6) {
+            tried.add(self.opened.requested);
+        }
+        tried
+    }
+
+    pub(crate) fn set_may_take_over(&mut self, may_take_over: bool) {
+        self.may_take_over = may_take_over;
+    }
+
+    /// Another kind of CONNECT of this client leads to a session without tokens, as this one may be: it answers that
+    /// CONNECT.
+    pub(crate) fn is_as_good_as(&mut self, requested: Proto, env: &mut Env) {
+        self.tried.add(requested);
+        if self.is_answered() && self.answer == Some(Proto::V6) {
+            self.answer_client(env);
+        }
+    }
+
+    /// Returns the client leg of a session that has ended, if its client can show a token that it was given.
+    pub(crate) fn ended_leg(&self) -> Option<EndedLeg> {
+        self.answer?;
+        Some(EndedLeg {
+            proto: self.client.proto,
+            shows: self.client.token_in?,
+            expects: self.client.token_out,
+            ack: self.c2s.shown(),
+        })
+    }
+
     pub(crate) fn is_online(&self) -> bool {
         matches!(self.phase, Phase::Online(_))
     }
@@ -159,6 +258,18 @@ impl Link {
     /// Returns how long the client has sent nothing valid.
     pub(crate) fn client_silence(&self, now: Time) -> Duration {
         now.since(self.client.last_received)
+    }
+
+    /// Returns true if the client has been silent for so long that its server has given it up, or for a while if the
+    /// server no longer sends anything either, keepalives included.
+    pub(crate) fn is_given_up(&self, now: Time) -> bool {
+        const DDNET: Duration = Duration::from_secs(100);
+        const TEEWORLDS: Duration = Duration::from_secs(10);
+        const SILENT: Duration = Duration::from_secs(2);
+        let is_ddnet = self.is_ddnet || self.server.proto == Proto::Ddnet;
+        let limit = if is_ddnet { DDNET } else { TEEWORLDS };
+        let has_crashed = now.since(self.server.last_received) >= SERVER_SILENT;
+        self.client_silence(now) >= if has_crashed { SILENT } else { limit }
     }
 
     /// Handles a client's datagram other than a CONNECT or TOKEN request.
@@ -273,12 +384,12 @@ impl Link {
         let heard = self.client.last_received;
         match &self.phase {
             // Without a CONNECT that the rules let come there is nothing to repeat.
-            Phase::Opening(opening) if !opening.has_begun => Some(heard + CLIENT_GONE),
+            Phase::Opening(opening) if !opening.has_begun => Some(heard + opening.patience()),
             Phase::Opening(opening) => Some(
                 opening
                     .next_request
                     .min(opening.next_notice)
-                    .min(heard + CLIENT_GONE),
+                    .min(heard + opening.patience()),
             ),
             Phase::Answered(_) => Some(heard + CLIENT_NEVER_CAME),
             Phase::Online(online) => {
@@ -290,7 +401,7 @@ impl Link {
                     accept,
                     self.rules.as_ref().and_then(|rules| rules.deadline()).map(Time),
                     silent,
-                    Some(heard + CLIENT_SILENT),
+                    Some(heard + online.patience()),
                 ]
                 .into_iter()
                 .flatten()

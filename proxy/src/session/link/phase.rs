@@ -10,8 +10,12 @@ pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(500);
 pub(super) const CLIENT_GONE: Duration = Duration::from_secs(5);
 /// A client that was let in but never came.
 pub(super) const CLIENT_NEVER_CAME: Duration = Duration::from_secs(10);
+/// A client that sends nothing after its CLOSE for so long has left: while a session opens, clients repeat CONNECT every
+/// 500 ms, and later they send inputs.
+const LEFT_WHILE_OPENING: Duration = Duration::from_secs(1);
+const LEFT: Duration = Duration::from_secs(2);
 /// A client that says nothing for so long is gone.
-pub(super) const CLIENT_SILENT: Duration = Duration::from_secs(120);
+const CLIENT_SILENT: Duration = Duration::from_secs(120);
 /// A server that says nothing for so long is worth a notice (it sends a keepalive every second).
 pub(super) const SERVER_SILENT: Duration = Duration::from_secs(5);
 /// Something has to come back after a lone ACCEPT within this, or four times what CONNECT took.
@@ -40,6 +44,21 @@ pub(super) struct Opening {
     pub(super) next_notice: Time,
     /// True once a CONNECT of the client has opened the server leg. Rules may lose the first ones.
     pub(super) has_begun: bool,
+    /// The reason of the client's last CLOSE, if no CONNECT has come since. Without a token it may be forged, and some
+    /// servers ignore it.
+    pub(super) left: Option<Box<[u8]>>,
+    /// The datagrams of a client that was answered before the session opened; `None` if it was not.
+    pub(super) early: Option<Vec<Box<[u8]>>>,
+}
+
+impl Opening {
+    /// Returns how long the client may be silent.
+    pub(super) fn patience(&self) -> Duration {
+        match self.left {
+            Some(_) => LEFT_WHILE_OPENING,
+            None => CLIENT_GONE,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -58,6 +77,9 @@ pub(super) struct Online {
     pub(super) arm_pending: bool,
     /// True once the server's present silence was reported.
     pub(super) is_silence_reported: bool,
+    /// The reason of the client's CLOSE, if nothing has come since and the server may have ignored it: one without tokens
+    /// that has not let the client in.
+    pub(super) left: Option<Box<[u8]>>,
     pub(super) resync: Resync,
 }
 
@@ -74,7 +96,16 @@ impl Online {
             accept,
             arm_pending: true,
             is_silence_reported: false,
+            left: None,
             resync: Resync::default(),
+        }
+    }
+
+    /// Returns how long the client may be silent.
+    pub(super) fn patience(&self) -> Duration {
+        match self.left {
+            Some(_) => LEFT,
+            None => CLIENT_SILENT,
         }
     }
 }

@@ -58,6 +58,9 @@ impl Link {
                 if let Phase::Answered(Answered { connect_took, .. }) = self.phase {
                     self.go_online(connect_took, env);
                 }
+                if let Some(online) = self.online() {
+                    online.left = None;
+                }
             }
         }
         // Before that the client's address is not proven: what a rule makes of one datagram could be more than came.
@@ -90,7 +93,13 @@ impl Link {
         }
         if let Some(Control::Close { reason }) = control {
             self.note_early_close(from, env);
-            self.begin_closing(Some(from), reason, env);
+            let is_let_in = self.may_renumber();
+            match self.online() {
+                Some(online) if from == Side::Client && !is_let_in => {
+                    online.left = Some(reason.unwrap_or_default().into());
+                }
+                _ => self.begin_closing(Some(from), reason, env),
+            }
             return;
         }
         self.send_crossing(env);
@@ -164,6 +173,7 @@ impl Link {
             extended |= may_be_redirect(chunk.data);
         }
         env.work.missing = chunks.missing();
+        self.is_ddnet |= extended && frame.dir == Dir::S2c;
         extended && frame.dir == Dir::S2c && redirects(packet)
     }
 

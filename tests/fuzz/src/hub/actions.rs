@@ -287,7 +287,11 @@ impl Arena {
         let error = "no route";
         self.input(match input.below(2) {
             0 => To::Unreachable { upstream, error },
-            _ => To::UpstreamFailed { upstream, error },
+            _ => To::UpstreamFailed {
+                upstream,
+                error,
+                exhausted: input.below(2) == 1,
+            },
         });
     }
 

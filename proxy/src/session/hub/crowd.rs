@@ -1,0 +1,248 @@
+//! Floods of CONNECTs: bounds on half-open sessions and on the sockets opened in a second.
+//!
+//! Law: both are bounded. A session whose client has proved its address never gives way to one whose client has not: a
+//! host that sends with forged addresses keeps no client out that can receive. A CONNECT that finds no room is answered
+//! without state (`stateless`), and a client that shows the token of that answer has proved its address.
+
+use std::{collections::BTreeMap, net::IpAddr, time::Duration};
+
+use teetap_wire::Proto;
+
+use super::{Hub, Link, Notice, SessionId, strangers::Kind};
+use crate::session::{ClientAddr, ListenerId, Time, link::Standing};
+
+/// Half-open sessions of each standing, kept at once.
+const MAX_HALF_OPEN: usize = 256;
+/// Half-open sessions kept for one address; many test clients share the loopback address, so it is exempt.
+const MAX_HALF_OPEN_PER_IP: usize = 32;
+/// Half-open sessions that clients of each kind may have in any case, so that the answers of the server to all kinds are
+/// known.
+const SHARE: usize = 8;
+/// The time for which the answers of the server to one kind of CONNECT are expected to stay the same.
+const KNOWN: Duration = Duration::from_secs(30);
+
+/// Clients that send the same kind of CONNECT to the same listen socket.
+pub(super) type Group = (ListenerId, Proto);
+
+/// A socket or the time of inflating, as a stranger can cause it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Cost {
+    /// A session for a CONNECT whose sender's address may be forged.
+    Unproved(Group),
+    /// A session for a client that has shown a token of the proxy.
+    Proved,
+    /// A session beside another one of the same client, or in its place.
+    Beside,
+    /// A session for the first packet of a client without tokens.
+    Tokenless,
+    /// Inflating a packet that may be the first of a client.
+    Inflating,
+}
+
+/// The state of the bounds.
+#[derive(Debug, Default)]
+pub(super) struct Crowd {
+    /// The time up to which each allowance is spent.
+    spent: BTreeMap<Cost, Time>,
+    /// The protocol in which the server has answered each kind of CONNECT, and when it last did.
+    answers: BTreeMap<Group, (Proto, Time)>,
+}
+
+impl Cost {
+    /// Returns the most that may be spent at once, and in each second.
+    const fn allowance(self) -> (u32, u32) {
+        match self {
+            Self::Unproved(_) => (256, 64),
+            Self::Proved => (256, 256),
+            Self::Beside | Self::Tokenless => (64, 64),
+            Self::Inflating => (100, 800),
+        }
+    }
+
+    /// Returns the standing of the sessions that it bounds.
+    pub(super) const fn standing(self) -> Standing {
+        match self {
+            Self::Proved => Standing::Proved,
+            Self::Tokenless => Standing::Came,
+            Self::Unproved(_) | Self::Beside | Self::Inflating => Standing::Unproved,
+        }
+    }
+}
+
+impl Crowd {
+    /// Spends one of an allowance. Returns false if nothing of it is left.
+    pub(super) fn spend(&mut self, cost: Cost, now: Time) -> bool {
+        let (at_once, per_second) = cost.allowance();
+        let one = Duration::from_secs(1) / per_second;
+        let spent = self.spent.entry(cost).or_default();
+        let start = (*spent).max(now);
+        let is_left = start.since(now) < one * at_once;
+        if is_left {
+            *spent = start + one;
+        }
+        is_left
+    }
+
+    /// Remembers the protocol in which the server has answered a kind of CONNECT.
+    pub(super) fn server_answered(&mut self, group: Group, proto: Proto, now: Time) {
+        self.answers.insert(group, (proto, now));
+    }
+
+    /// Returns the protocol in which the server answers a kind of CONNECT; `None` if it has not answered one lately.
+    pub(super) fn answer(&self, group: Group, now: Time) -> Option<Proto> {
+        let (proto, at) = self.answers.get(&group)?;
+        (now.since(*at) < KNOWN).then_some(*proto)
+    }
+}
+
+/// Half-open sessions and those that linger, of one standing.
+#[derive(Debug, Default)]
+struct Waiting {
+    count: usize,
+    /// The oldest that lingers.
+    lingers: Option<Turn>,
+    /// Half-open ones by address: their number, and the oldest.
+    by_ip: BTreeMap<IpAddr, (usize, Turn)>,
+    /// Half-open ones by kind: their number, and the youngest, those first that the server has not answered.
+    by_group: BTreeMap<Group, (usize, (bool, Turn))>,
+}
+
+/// The place of a session in the order of opening.
+type Turn = (Time, SessionId);
+
+impl Waiting {
+    fn add(&mut self, link: &Link) {
+        self.count += 1;
+        let turn = (link.opened_at(), link.id());
+        if !link.is_half_open() {
+            self.lingers = Some(self.lingers.map_or(turn, |first| first.min(turn)));
+            return;
+        }
+        let client = link.client_addr();
+        let (count, first) = self.by_ip.entry(client.addr.ip()).or_insert((0, turn));
+        (*count, *first) = (*count + 1, turn.min(*first));
+        let group = (client.listener, link.requested());
+        let youth = (!link.is_answered(), turn);
+        let (count, last) = self.by_group.entry(group).or_insert((0, youth));
+        (*count, *last) = (*count + 1, youth.max(*last));
+    }
+
+    /// Returns the room for one more of a client that was there before or has shown a sign of life: if need be the oldest
+    /// of its address gives way, or of the address with the most.
+    fn for_known(&self, ip: IpAddr) -> Room {
+        let of_ip = self.by_ip.get(&ip).filter(|_| !ip.is_loopback());
+        if let Some((_, (_, first))) = of_ip.filter(|(count, _)| *count >= MAX_HALF_OPEN_PER_IP) {
+            return Room::Instead(*first);
+        }
+        let crowded = self.by_ip.values().max_by_key(|(count, _)| *count);
+        self.room(crowded.map(|(_, (_, first))| *first))
+    }
+
+    /// The same for a CONNECT whose sender's address may be forged: it finds no room, unless its kind has less than its
+    /// share. Then the youngest of the largest kind gives way.
+    fn for_forgeable(&self, ip: IpAddr, group: Group) -> Room {
+        let of_ip = self.by_ip.get(&ip).filter(|_| !ip.is_loopback());
+        if of_ip.is_some_and(|(count, _)| *count >= MAX_HALF_OPEN_PER_IP) {
+            return Room::None;
+        }
+        let share = self.by_group.get(&group).map_or(0, |(count, _)| *count);
+        let largest = self.by_group.values().max_by_key(|(count, _)| *count);
+        let youngest = largest.filter(|(count, _)| share < SHARE && *count > SHARE);
+        self.room(youngest.map(|(_, (_, (_, id)))| *id))
+    }
+
+    /// Returns the room there is; in a full house that of one that lingers, or else of `gives_way`.
+    fn room(&self, gives_way: Option<SessionId>) -> Room {
+        if self.count < MAX_HALF_OPEN {
+            return Room::Free;
+        }
+        let gives_way = self.lingers.map(|(_, id)| id).or(gives_way);
+        gives_way.map_or(Room::None, Room::Instead)
+    }
+}
+
+/// The room for one more session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    Free,
+    /// If this session gives way.
+    Instead(SessionId),
+    None,
+}
+
+impl Hub {
+    /// Makes room for one more session of a client. Returns false if there is none for it.
+    pub(super) fn make_room(&mut self, addr: ClientAddr, cost: Cost) -> bool {
+        if !self.crowd.spend(cost, self.env.now) {
+            return false;
+        }
+        let standing = cost.standing();
+        let mut waiting = Waiting::default();
+        let links = self.sessions.links.values();
+        let links = links.filter(|link| !link.is_online() && link.standing() == standing);
+        links.for_each(|link| waiting.add(link));
+        let ip = addr.addr.ip();
+        let room = match cost {
+            Cost::Unproved(group) => waiting.for_forgeable(ip, group),
+            _ => waiting.for_known(ip),
+        };
+        let id = match room {
+            Room::Free => return true,
+            Room::None => return false,
+            Room::Instead(id) => id,
+        };
+        if self.sessions.links.get(&id).is_some_and(Link::is_half_open) {
+            self.notice_stranger(Kind::HalfOpenLimit, Some(id), || Notice::HalfOpenLimit);
+        }
+        self.with_link(id, |link, _, env| link.leave(env));
+        true
+    }
+}
+
+impl Hub {
+    /// Closes the socket of the oldest session that deserves it least, other than `except`: one that lingers, or whose
+    /// client has not come. Returns false if there is none.
+    pub(super) fn free_socket(&mut self, except: Option<SessionId>) -> bool {
+        let links = self.sessions.links.values();
+        let gives_way = links
+            .filter(|link| link.has_socket() && Some(link.id()) != except)
+            .filter(|link| link.is_closing() || link.is_half_open() && link.standing() != Standing::Proved)
+            .min_by_key(|link| (!link.is_closing(), link.standing(), link.opened_at(), link.id()));
+        let Some(id) = gives_way.map(Link::id) else {
+            return false;
+        };
+        self.with_link(id, |link, _, env| link.leave(env));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allowance_is_spent_at_once_or_by_and_by() {
+        let mut crowd = Crowd::default();
+        let spend = |crowd: &mut Crowd, now, times: u32| {
+            (0..times)
+                .filter(|_| crowd.spend(Cost::Beside, Time(now)))
+                .count()
+        };
+        assert_eq!(spend(&mut crowd, 5, 100), 64);
+        assert_eq!(spend(&mut crowd, 5, 100), 0);
+        assert_eq!(spend(&mut crowd, 500_005, 100), 32);
+        assert_eq!(spend(&mut crowd, 9_000_000, 100), 64);
+        // Other allowances are separate.
+        assert!(crowd.spend(Cost::Proved, Time(9_000_000)));
+    }
+
+    #[test]
+    fn answers_are_known_for_a_while() {
+        let mut crowd = Crowd::default();
+        let group = (ListenerId::FIRST, Proto::Ddnet);
+        crowd.server_answered(group, Proto::V6, Time(7));
+        assert_eq!(crowd.answer(group, Time(29_000_000)), Some(Proto::V6));
+        assert_eq!(crowd.answer(group, Time(31_000_000)), None);
+        assert_eq!(crowd.answer((ListenerId(1), Proto::Ddnet), Time(7)), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! Tokens of sessions that have ended: a client that still shows one gets a CLOSE, so that it does not wait in vain.
+//!
+//! Law: bounded, the oldest is forgotten first. Nothing is sent to an address that does not show the token.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use teetap_wire::{Flags, Header, control, write};
+
+use super::Hub;
+use crate::session::{ClientAddr, leg::EndedLeg, link::Link, outbox::Destination};
+
+/// Ended sessions that are remembered.
+const MAX_ENDED: usize = 1024;
+
+/// The sessions that have ended, by the addresses of their clients.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    legs: BTreeMap<(ClientAddr, u32), EndedLeg>,
+    order: VecDeque<(ClientAddr, u32)>,
+    next: u32,
+}
+
+impl Ended {
+    pub(super) fn remember(&mut self, link: &Link) {
+        let Some(leg) = link.ended_leg() else { return };
+        if self.order.len() >= MAX_ENDED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.legs.remove(&oldest);
+        }
+        self.next = self.next.wrapping_add(1);
+        let key = (link.client_addr(), self.next);
+        self.legs.insert(key, leg);
+        self.order.push_back(key);
+    }
+
+    /// The ended sessions of an address.
+    fn of(&self, client: ClientAddr) -> impl Iterator<Item = EndedLeg> {
+        let all = (client, 0)..=(client, u32::MAX);
+        self.legs.range(all).map(|(_, leg)| *leg)
+    }
+}
+
+impl Hub {
+    /// Answers a client that shows the token of a session that has ended. Returns false if it does not.
+    pub(super) fn answer_ended(&mut self, addr: ClientAddr, bytes: &[u8]) -> bool {
+        let scratch = &mut self.scratch;
+        let leg = self.ended.of(addr).find(|leg| leg.is_due(bytes, scratch));
+        let Some(leg) = leg else { return false };
+        self.stats.refused += 1;
+        let mut payload = Vec::new();
+        control::close(b"", &mut payload);
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: leg.ack,
+            num_chunks: 0,
+            token: leg.expects,
+        };
+        let mut close = Vec::new();
+        write(leg.proto, &header, &payload, None, &mut close);
+        let mark = self.env.out.mark();
+        // An answer is never larger than its request.
+        if close.len() <= bytes.len() {
+            self.transmit(Destination::Client(addr), |out| out.extend_from_slice(&close));
+        }
+        self.report_exchange(addr, leg.proto, bytes, mark);
+        true
+    }
+}

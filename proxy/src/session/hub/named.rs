@@ -1,0 +1,61 @@
+//! The tokens that 0.7 clients named in their last TOKEN requests.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::SocketAddr,
+};
+
+use teetap_wire::Token;
+
+/// Tokens that are remembered. A flood of requests with forged addresses must not push out those of a client in the time
+/// between its request and its CONNECT.
+const MAX_NAMED: usize = 16_384;
+/// And of one address: DDNet's client names a fresh token with every request, and any answer may be the one it uses.
+const MAX_NAMED_PER_ADDRESS: usize = 4;
+
+/// The tokens that 0.7 clients named in their last TOKEN requests. Only DDNet's 0.7 client needs the memory: it repeats
+/// its CONNECT with `TKEN` where its token should be, and names another token in every server browser request than in
+/// the TOKEN request before it. Bounded, oldest first out.
+#[derive(Debug, Default)]
+pub(super) struct NamedTokens {
+    /// Newest last, with the numbers of their requests.
+    of: BTreeMap<SocketAddr, VecDeque<(u64, Token)>>,
+    /// All requests that are remembered, in their order.
+    requests: VecDeque<(u64, SocketAddr)>,
+    last: u64,
+}
+
+impl NamedTokens {
+    pub(super) fn remember(&mut self, client: SocketAddr, token: Token) {
+        self.last += 1;
+        let of_client = self.of.entry(client).or_default();
+        of_client.retain(|(_, named)| *named != token);
+        of_client.push_back((self.last, token));
+        if of_client.len() > MAX_NAMED_PER_ADDRESS {
+            of_client.pop_front();
+        }
+        self.requests.push_back((self.last, client));
+        if self.requests.len() > MAX_NAMED
+            && let Some(oldest) = self.requests.pop_front()
+        {
+            self.forget(oldest);
+        }
+    }
+
+    /// Forgets the token of a request, unless a newer request has named it again.
+    fn forget(&mut self, (request, client): (u64, SocketAddr)) {
+        let Some(of_client) = self.of.get_mut(&client) else {
+            return;
+        };
+        of_client.retain(|(number, _)| *number != request);
+        if of_client.is_empty() {
+            self.of.remove(&client);
+        }
+    }
+
+    /// Returns the tokens that an address named, newest first.
+    pub(super) fn of(&self, client: SocketAddr) -> impl Iterator<Item = Token> {
+        let of_client = self.of.get(&client).into_iter().flatten();
+        of_client.rev().map(|(_, token)| *token)
+    }
+}

@@ -1,0 +1,183 @@
+//! Answers to CONNECTs without a session, and the first packets of clients that got one.
+//!
+//! Law: an answer is the one that a session would send, and no larger than its request. Its token depends on the
+//! address and the time alone, so nothing is kept; it is valid for 10 to 20 seconds, as that of 0.6.5 is.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Seq, Side, Token, control, write};
+
+use super::{
+    Hub, Link, Notice, What,
+    admit::{Connect, Request},
+    crowd::Cost,
+    sessions::Slot,
+    strangers::Kind,
+};
+use crate::session::{ClientAddr, Datagram, Origin, Time, outbox::Destination, tokens::Purpose};
+
+/// A new token is used this often; the one before it stays valid.
+const EPOCH: Duration = Duration::from_secs(10);
+
+/// The times of the last answers without a session, in each protocol.
+#[derive(Debug, Default)]
+pub(super) struct Stateless(BTreeMap<Proto, Time>);
+
+impl Stateless {
+    /// Returns true if a client may have an answer in this protocol whose token is still valid.
+    fn may_have_answered(&self, proto: Proto, now: Time) -> bool {
+        self.0
+            .get(&proto)
+            .is_some_and(|last| now.since(*last) < EPOCH * 2)
+    }
+}
+
+impl Hub {
+    /// Returns the tokens of answers to an address that are valid now, the newest first.
+    fn stateless_tokens(&self, addr: ClientAddr) -> [Token; 2] {
+        let epoch = self.env.now.since(Time::ZERO).as_secs() / EPOCH.as_secs();
+        [epoch, epoch.saturating_sub(1)].map(|epoch| {
+            let purpose = Purpose::Stateless(addr.listener.0, epoch);
+            self.tokens.token(addr.addr, purpose)
+        })
+    }
+
+    /// Returns the protocol and the token of an answer to a CONNECT without a session. `None` if its client needs one: how
+    /// the server answers is not known, rules decide about control messages, or the client plays already, without
+    /// tokens or with this one.
+    pub(super) fn stateless_answer(&self, addr: ClientAddr, connect: Connect) -> Option<(Proto, Token)> {
+        let proto = self
+            .crowd
+            .answer((addr.listener, connect.proto), self.env.now)
+            .filter(|_| connect.proto != Proto::V7 && !self.env.controls())?;
+        let [token, _] = self.stateless_tokens(addr);
+        let current = self.sessions.slot(addr).current;
+        let current = current.and_then(|id| self.sessions.links.get(&id));
+        let is_distinct =
+            |link: &Link| link.token() != token && link.proto() != Proto::V6 && proto != Proto::V6;
+        current.is_none_or(is_distinct).then_some((proto, token))
+    }
+
+    /// Answers a CONNECT for which there is no room, as the server would: in the protocol in which it answered others.
+    pub(super) fn answer_without_session(&mut self, addr: ClientAddr, connect: Connect, bytes: &[u8]) {
+        self.notice_stranger(Kind::HalfOpenLimit, None, || Notice::HalfOpenLimit);
+        let Some((proto, ours)) = self.stateless_answer(addr, connect) else {
+            self.stats.refused += 1;
+            return;
+        };
+        let mut payload = Vec::new();
+        control::connect_accept(proto, ours, &mut payload);
+        let header = Header {
+            flags: Flags::CONTROL,
+            ack: Seq::ZERO,
+            num_chunks: 0,
+            token: match proto {
+                Proto::V6 => None,
+                Proto::V65 => connect.client_token,
+                Proto::Ddnet | Proto::V7 => Some(ours),
+            },
+        };
+        self.stateless.0.insert(proto, self.env.now);
+        let mark = self.env.out.mark();
+        self.transmit(Destination::Client(addr), |out| {
+            write(proto, &header, &payload, None, out)
+        });
+        self.report_exchange(addr, proto, bytes, mark);
+    }
+
+    /// Opens a session for the first packet of a client that got an answer without one. Returns false if it is not one.
+    pub(super) fn admit_first_packet(&mut self, addr: ClientAddr, slot: Slot, bytes: &[u8]) -> bool {
+        let valid = self.stateless_tokens(addr);
+        for proto in [Proto::V65, Proto::Ddnet] {
+            let Some(token) = self.shown_first(proto, &valid, bytes) else {
+                continue;
+            };
+            if let Some(current) = slot.current {
+                self.with_link(current, |link, _, env| link.leave(env));
+            }
+            return self.open_first(addr, (proto, Some(token)), Cost::Proved, bytes);
+        }
+        let is_first = slot.current.is_none() && self.shown_first(Proto::V6, &[], bytes).is_some();
+        is_first && self.open_first(addr, (Proto::V6, None), Cost::Tokenless, bytes)
+    }
+
+    fn open_first(
+        &mut self,
+        addr: ClientAddr,
+        (proto, token): (Proto, Option<Token>),
+        cost: Cost,
+        bytes: &[u8],
+    ) -> bool {
+        if !self.make_room(addr, cost) {
+            return false;
+        }
+        let request = Request {
+            proto,
+            client_token: None,
+            token,
+            standing: cost.standing(),
+            beside: false,
+        };
+        self.open(addr, request, |opened, env| {
+            Link::open_answered(opened, bytes, env)
+        });
+        true
+    }
+
+    /// Returns the token of a first packet: the one of `valid` that it shows. Any, where there are no tokens.
+    fn shown_first(&mut self, proto: Proto, valid: &[Token], bytes: &[u8]) -> Option<Token> {
+        let now = self.env.now;
+        if !self.stateless.may_have_answered(proto, now) {
+            return None;
+        }
+        let is_compressed = bytes
+            .first()
+            .is_some_and(|flags| flags & proto.layout().compression != 0);
+        let shown = match proto {
+            Proto::V65 => bytes.get(3..7),
+            Proto::Ddnet if !is_compressed => bytes.len().checked_sub(4).and_then(|at| bytes.get(at..)),
+            _ => None,
+        };
+        if shown.is_some_and(|shown| valid.iter().all(|token| token.0 != shown))
+            || is_compressed && !self.crowd.spend(Cost::Inflating, now)
+        {
+            return None;
+        }
+        let packet = Packet::parse(proto, bytes, &mut self.scratch).ok()?;
+        let token = match packet.header.token {
+            Some(token) => valid.contains(&token).then_some(token)?,
+            None if proto == Proto::V6 => Token::NONE,
+            None => return None,
+        };
+        is_first(&packet).then_some(token)
+    }
+
+    /// Reports a request of an address without a session, and what was sent since `mark` in answer to it.
+    pub(super) fn report_exchange(&mut self, addr: ClientAddr, proto: Proto, bytes: &[u8], mark: usize) {
+        if !self.env.out.is_watched_closely() {
+            return;
+        }
+        let requested = Datagram::new(Dir::C2s, proto, Origin::Peer, bytes, std::iter::empty());
+        let sent = self.env.out.sent_since(mark);
+        let answer = Datagram::new(Dir::S2c, proto, Origin::Proxy, &[], sent);
+        for mut event in [requested, answer] {
+            event.leg = Some(Side::Client);
+            event.ends.client = Some(addr.addr);
+            self.env.out.event(self.env.now, None, What::Datagram(event));
+        }
+    }
+}
+
+/// Returns true for the first packet after the answer to CONNECT: ACCEPT, or the first vital message. A server has not
+/// sent anything by then.
+fn is_first(packet: &Packet<'_>) -> bool {
+    if packet.header.ack != Seq::ZERO {
+        return false;
+    }
+    if packet.header.flags.contains(Flags::CONTROL) {
+        return matches!(packet.control(), Some(Control::Accept));
+    }
+    packet
+        .chunks()
+        .any(|chunk| chunk.header.vital == Some(Seq::ZERO.next()))
+}

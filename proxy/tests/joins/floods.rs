@@ -1,0 +1,199 @@
+//! Floods of CONNECTs with forged addresses: a client that can receive joins as without them, and what they cost is bounded.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use teetap_kit::{
+    codec::{NO_TOKEN, Variant, control},
+    link::{Conditions, MS, SECOND},
+    peer::Policy,
+    world::{Middle, Witness, hub},
+};
+use teetap_proxy::session::{Input, Output, Time};
+
+use crate::stage::{GREETING, HELLO, Pair, Stage, has};
+
+/// Datagrams of the flood in 10 ms, for 12 000 in a second.
+const IN_A_TICK: u32 = 120;
+
+/// A flood from addresses that never come twice.
+#[derive(Debug, Default)]
+struct Flood(u32);
+
+impl Flood {
+    fn go_on(&mut self, stage: &mut Stage) {
+        for _ in 0..IN_A_TICK {
+            self.0 += 1;
+            let [_, a, b, c] = self.0.to_be_bytes();
+            let addr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(11, a, b, c)), 7000);
+            let own = [a, b, c, 1];
+            let bytes = match self.0 % 5 {
+                0 => control::connect(Variant::V6, own, NO_TOKEN),
+                1 => control::connect(Variant::V65, own, NO_TOKEN),
+                2 => control::connect(Variant::Ddnet, own, NO_TOKEN),
+                3 => control::token_request(own),
+                _ => control::connect(Variant::V7, own, [9, c, b, a]),
+            };
+            stage.world.stranger_sends(addr, &bytes);
+        }
+        // Strangers get nothing.
+        stage.world.network.sent = Some(Vec::new());
+    }
+}
+
+/// Sockets that the hub wanted.
+#[derive(Debug)]
+struct Sockets(Arc<AtomicUsize>);
+
+impl Witness for Sockets {
+    fn input(&mut self, _: Time, _: &Input<'_>) {}
+
+    fn output(&mut self, output: &Output<'_>) {
+        if matches!(output, Output::OpenUpstream { .. }) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn stage(pair: Pair, seed: u64, middle: Middle) -> Stage {
+    // Directly, such a server would have room for the flood, too.
+    let policy = Policy {
+        max_clients: 1_000_000,
+        max_clients_per_ip: 1_000_000,
+        ..Policy::default()
+    };
+    let mut stage = Stage::with(pair, seed, policy, middle);
+    let far = Conditions {
+        delay: 40 * MS,
+        ..Conditions::GOOD
+    };
+    stage.world.clients[0].up.conditions = far;
+    stage.world.clients[0].down.conditions = far;
+    stage.world.up.conditions = Conditions::GOOD;
+    stage.world.down.conditions = Conditions::GOOD;
+    stage
+}
+
+/// Returns true if the client and a slot of the server have received from each other.
+fn is_joined(stage: &Stage) -> bool {
+    let mut slots = stage.world.server.peers();
+    has(&stage.world.clients[0].peer, GREETING) && slots.any(|(_, slot)| has(slot, HELLO))
+}
+
+/// Returns the time that a join takes from now on.
+fn joins(stage: &mut Stage, mut every_tick: impl FnMut(&mut Stage)) -> u64 {
+    let begun = stage.world.now;
+    while !is_joined(stage) {
+        every_tick(stage);
+        stage.world.step();
+        let took = stage.world.now - begun;
+        assert!(took < 20 * SECOND, "{:?} never joined", stage.pair);
+    }
+    stage.world.now - begun
+}
+
+#[test]
+fn a_flood_of_all_kinds_keeps_nobody_out() {
+    let seed = 1;
+    for pair in Pair::ALL {
+        let mut direct = stage(pair, seed, Middle::Wire);
+        let direct = joins(&mut direct, |_| ());
+        let mut stage = stage(pair, seed, hub(seed, None, false));
+        let opened = Arc::new(AtomicUsize::new(0));
+        stage.world.witness = Some(Box::new(Sockets(Arc::clone(&opened))));
+        // Not before the flood is at its height.
+        stage.vanish();
+        let mut flood = Flood::default();
+        for _ in 0..(100 + seed * 217) {
+            flood.go_on(&mut stage);
+            stage.world.step();
+        }
+        stage.restart();
+        let through = joins(&mut stage, |stage| flood.go_on(stage));
+        assert!(
+            through <= direct + SECOND,
+            "{pair:?} seed {seed}: {through} us, directly {direct}"
+        );
+        let seconds = usize::try_from(stage.world.now / SECOND).unwrap() + 1;
+        let opened = opened.load(Ordering::Relaxed);
+        assert!(
+            opened <= 1 + 3 * (256 + 64 * seconds),
+            "{pair:?}: {opened} sockets"
+        );
+        assert!(stage.world.sockets.len() <= 1 + 256, "{pair:?}");
+        // And it plays on, while the flood does.
+        for _ in 0..100 {
+            flood.go_on(&mut stage);
+            stage.world.step();
+        }
+        let [up, down] = stage.say();
+        for _ in 0..30 {
+            flood.go_on(&mut stage);
+            stage.world.step();
+        }
+        assert!(has(stage.client(), &down), "{pair:?} seed {seed}");
+        assert!(stage.world.server.peers().any(|(_, slot)| has(slot, &up)));
+    }
+}
+
+#[test]
+fn what_is_open_ends_after_a_flood() {
+    let mut stage = Stage::joined(Pair::ALL[4], 1);
+    let mut flood = Flood::default();
+    for _ in 0..200 {
+        flood.go_on(&mut stage);
+        stage.world.step();
+    }
+    stage.run(13 * SECOND);
+    assert_eq!(stage.world.sockets.len(), 1);
+    assert_eq!(stage.world.hub().unwrap().sessions(), 1);
+    let [up, down] = stage.say();
+    stage.run(SECOND);
+    assert!(has(stage.client(), &down));
+    assert!(stage.world.server.peers().any(|(_, slot)| has(slot, &up)));
+}
+
+/// A client whose session the proxy has ended, and that did not get the CLOSE.
+#[test]
+fn a_token_of_a_session_that_has_ended_is_answered_with_close() {
+    for pair in Pair::ALL.into_iter().filter(|pair| !pair.is_tokenless()) {
+        let mut stage = Stage::joined(pair, 1);
+        stage.client().options.limits = false;
+        stage.world.server.policy.options.limits = false;
+        for _ in 0..10 {
+            stage.say();
+            stage.run(100 * MS);
+        }
+        let conditions = stage.world.clients[0].up.conditions;
+        let lossy = Conditions {
+            loss: 1.0,
+            ..conditions
+        };
+        stage.world.clients[0].up.conditions = lossy;
+        stage.world.clients[0].down.conditions = lossy;
+        stage.run(125 * SECOND);
+        assert_eq!(stage.session(), None, "{pair:?}");
+        // Another address does not get anything for that token, nor this one for another token.
+        let (own, peers) = stage.client().tokens();
+        for (addr, token) in [
+            (SocketAddr::from(([10, 6, 0, 1], 7)), peers),
+            (stage.world.clients[0].addr, own.map(|byte| byte ^ 0x55)),
+        ] {
+            stage.world.network.sent = Some(Vec::new());
+            let format = stage.client().format();
+            let keepalive = control::control(format, 0, Some(token), control::KEEPALIVE, &[]);
+            stage.world.stranger_sends(addr, &keepalive);
+            let sent = stage.world.network.sent.as_deref().unwrap();
+            assert!(sent.is_empty(), "{pair:?}: {sent:?}");
+        }
+        stage.world.clients[0].up.conditions = conditions;
+        stage.world.clients[0].down.conditions = conditions;
+        stage.run(5 * SECOND);
+        assert!(stage.client().is_over(), "{pair:?}: {:?}", stage.client().state());
+    }
+}
