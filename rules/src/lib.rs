@@ -38,8 +38,8 @@ pub use draft::Draft;
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use program::{
-    By, Decision, Drawn, Failure, Hit, Hits, LineReport, Logic, Opening, Program, Report, RuleReport, Shared,
-    Test,
+    By, Decision, Drawn, Entry, Failure, Hit, Hits, LineReport, Logic, Opening, Program, Report, RuleReport,
+    Shared, Test,
 };
 pub use span::Span;
 pub use verdict::{

@@ -413,6 +413,13 @@ fn program(
         }
         None => {
             let program = rules.as_ref().map(Rules::compile).transpose()?;
+            // A journal of a run without rules still has the joins, to compare those of others with.
+            let empty = || {
+                Program::compile("", registry)
+                    .ok()
+                    .map(|(program, _)| Arc::new(program))
+            };
+            let program = program.or_else(|| options.journal.as_ref().and_then(|_| empty()));
             Ok((rules, program, None))
         }
     }

@@ -20,12 +20,13 @@ fn demo(options: &[&str], file: &Path) -> Vec<Value> {
     objects(&run(command.args(options).arg(file), 0).0)
 }
 
-/// Returns the lines of a journal but for its header and its end, without times.
+/// Returns the decisions of a journal, without times.
 fn decisions(journal: &Path) -> Vec<Value> {
     let mut lines = objects(&fs::read_to_string(journal).unwrap());
     let end = lines.pop().unwrap();
     assert_eq!(end.get("end"), Some(&"complete".into()));
     lines.remove(0);
+    lines.retain(|line| line.get("entered_us").is_none());
     for line in &mut lines {
         line.as_object_mut().unwrap().remove("t");
     }

@@ -14,6 +14,7 @@ mod handshakes;
 mod hostile;
 mod input_log;
 mod joins;
+mod journal;
 mod link;
 mod map;
 mod messages;

@@ -319,6 +319,7 @@ impl Driver {
         }
         if let Some(journal) = &mut self.journal {
             journal.decisions(self.hub.decisions());
+            journal.entries(self.hub.entries());
         }
     }
 

@@ -29,6 +29,17 @@ pub struct Decision {
     pub by: By,
 }
 
+/// A client that asks to enter the game, the last step of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Microseconds since the start of the run.
+    pub at: u64,
+    /// The number of the session.
+    pub session: u32,
+    /// Microseconds since the session was opened.
+    pub after: u64,
+}
+
 /// The maker of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {

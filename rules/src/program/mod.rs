@@ -54,7 +54,7 @@ use crate::span::Span;
 use crate::verdict::{Decide, RuleId};
 use faults::Faults;
 
-pub use faults::{By, Decision, Drawn};
+pub use faults::{By, Decision, Drawn, Entry};
 pub use profile::{profile, profiles};
 pub use shared::{Failure, Hit, Hits, LineReport, Report, RuleReport, Shared, Test};
 

@@ -9,7 +9,7 @@ use teetap_wire::Dir;
 
 use super::Program;
 use super::dispatch::Dispatch;
-use super::faults::{By, Decision, Faults};
+use super::faults::{By, Decision, Entry, Faults};
 use super::progress::Counts;
 use crate::impair::{Impact, LineSet, Passed, Tally};
 use crate::span::Span;
@@ -26,6 +26,8 @@ pub struct Shared {
     pub(super) faults: Option<Arc<Faults>>,
     /// The decisions so far that are faults or changes; `None` if they are not wanted.
     decisions: Option<Vec<Decision>>,
+    /// The clients that entered the game meanwhile.
+    entries: Vec<Entry>,
 }
 
 /// The state of a rule.
@@ -165,6 +167,7 @@ impl Shared {
             dispatch: Dispatch::default(),
             faults: None,
             decisions: None,
+            entries: before.entries,
         }
     }
 
@@ -173,6 +176,7 @@ impl Shared {
     pub fn cleared(mut self) -> Self {
         Self {
             decisions: self.take_decisions(),
+            entries: self.entries,
             ..Self::default()
         }
     }
@@ -197,9 +201,27 @@ impl Shared {
         self.decisions.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Takes out the clients that entered the game since the last call, if decisions are kept.
+    pub fn entries(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.entries)
+    }
+
+    /// Returns true if decisions are kept, and with them the clients that enter the game.
+    #[must_use]
+    pub const fn is_recording(&self) -> bool {
+        self.decisions.is_some()
+    }
+
+    /// Keeps that a client entered the game, if decisions are kept.
+    pub(super) fn entered(&mut self, entry: Entry) {
+        if self.is_recording() {
+            self.entries.push(entry);
+        }
+    }
+
     /// Returns true if the ordinals of messages are needed, also where no rule draws.
     pub(super) const fn needs_ordinals(&self) -> bool {
-        self.faults.is_some() || self.decisions.is_some()
+        self.faults.is_some() || self.is_recording()
     }
 
     /// Keeps a decision, if decisions are wanted.

@@ -8,7 +8,7 @@ use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq, Side};
 
 use super::compile::{Rule, Rules};
-use super::faults::{Drawn, TIMER};
+use super::faults::{Drawn, Entry, TIMER};
 use super::parts::tick_of_part;
 use super::progress::{Progress, micros};
 use super::shared::{Hit, Hits, RuleReport, Shared, Test};
@@ -65,6 +65,7 @@ impl Logic for Rules {
             proto: None,
             starts_late,
             has_entered: false,
+            opened: session.is_new.then_some(session.at),
             effects: Vec::new(),
             progress,
             windows,
@@ -148,6 +149,8 @@ pub(super) struct State {
     starts_late: bool,
     /// True if the client has entered the game.
     has_entered: bool,
+    /// The time at which the session was opened; `None` if that was before the program was set.
+    opened: Option<u64>,
     pub(super) effects: Vec<Effect>,
     /// The memory of each rule.
     pub(super) progress: Vec<Progress>,
@@ -226,7 +229,7 @@ impl State {
         let place = (message.proto, message.dir);
         let visited = shared.dispatch.visited(&self.rules, place, &view.subject());
         if visited.is_none() && !self.rules.measures && self.rules.needs == Needs::NOTHING {
-            self.enter(&view, message);
+            self.enter(&view, message, shared);
             return Verdict::PASS;
         }
         let rules = Arc::clone(&self.rules);
@@ -269,16 +272,24 @@ impl State {
         }
         self.context.learn(&view, &fields, rules.needs);
         self.buffer = fields.into_buffer();
-        self.enter(&view, message);
+        self.enter(&view, message, shared);
         verdict
     }
 
     /// Starts the timers if the game begins with this message.
-    fn enter(&mut self, view: &MessageView<'_>, message: &Message<'_>) {
-        let is_entry = view
-            .def
-            .is_some_and(|def| def.class == Class::System && *def.name == *"enter_game");
-        if self.starts_late || is_entry && message.dir == Dir::C2s {
+    fn enter(&mut self, view: &MessageView<'_>, message: &Message<'_>, shared: &mut Shared) {
+        let is_entry = message.dir == Dir::C2s
+            && view
+                .def
+                .is_some_and(|def| def.class == Class::System && *def.name == *"enter_game");
+        if let Some(opened) = self.opened.take_if(|_| is_entry) {
+            shared.entered(Entry {
+                at: message.at,
+                session: self.session,
+                after: message.at.saturating_sub(opened),
+            });
+        }
+        if self.starts_late || is_entry {
             self.start_timers(message.at);
         }
     }

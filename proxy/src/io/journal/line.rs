@@ -43,6 +43,20 @@ pub enum Line {
     Decision(DecisionLine),
     /// Other rules were set.
     Rules(RulesLine),
+    /// A client entered the game.
+    Entered(EntryLine),
+}
+
+/// A client that asks to enter the game, the last step of a join.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EntryLine {
+    /// Seconds since the start.
+    pub t: f64,
+    /// The number of the session.
+    pub session: u32,
+    /// Microseconds since the session was opened.
+    pub entered_us: u64,
 }
 
 /// Rules that were set while the run went on.

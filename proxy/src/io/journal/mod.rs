@@ -3,12 +3,13 @@
 //! # The file
 //!
 //! JSON lines, version [`VERSION`]. The first line is the [`Header`] with the seed and the text of the rules, the last one is
-//! an [`End`]. Each line between them is a decision, or the text of rules that were set later.
+//! an [`End`]. Each line between them is a decision, the text of rules that were set later, or a client that entered the game.
 //!
 //! ```text
 //! {"journal":1,"version":"0.1.0","seed":7,"rules":"slow: delay 80ms..120ms when input\nlink s2c loss 5%\n"}
 //! {"t":1.204,"session":1,"dir":"c2s","rule":"slow","message":"input","ordinal":61,"action":"delay 80ms..120ms","delay_us":[93123]}
 //! {"t":1.209,"session":1,"dir":"s2c","link":"link s2c loss 5%","datagram":80,"action":"lose","lost":"loss"}
+//! {"t":2.310,"session":1,"entered_us":1204118}
 //! {"end":"complete","decisions":2}
 //! ```
 //!
@@ -20,7 +21,7 @@ mod line;
 mod reader;
 mod scribe;
 
-pub use line::{DecisionLine, End, Header, Line, RulesLine, VERSION};
+pub use line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, VERSION};
 pub use reader::{Journal, JournalError};
 pub(super) use scribe::{Scribe, start};
 

@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use teetap_rules::Decision;
 
-use super::line::{DecisionLine, End, Header, Line, RulesLine, VERSION};
+use super::line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, VERSION};
 
 /// The maximum size of a file in bytes.
 const MAX_FILE: u64 = 1 << 30;
@@ -93,7 +93,7 @@ impl Journal {
                 is_ended = true;
             } else if let Ok(RulesLine { t, .. }) = serde_json::from_slice(text) {
                 return Err(JournalError::RulesChanged(t));
-            } else {
+            } else if serde_json::from_slice::<EntryLine>(text).is_err() {
                 let decision: DecisionLine =
                     serde_json::from_slice(text).map_err(|error| damaged(error.to_string()))?;
                 let decision = decision.decision().map_err(|why| damaged(why.to_owned()))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use teetap_rules::{By, Decision};
 
-use super::line::{DecisionLine, End, Header, Line, RulesLine, seconds};
+use super::line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, seconds};
 use crate::{
     io::log_file::{self, Fault, Log, LogEntry, LogError, LogSender, Writing},
     session::Time,
@@ -20,6 +20,7 @@ pub(in crate::io) struct Scribe(LogSender<Entry>);
 enum Entry {
     Decision(Decision),
     Rules(Time, Option<String>),
+    Entered(teetap_rules::Entry),
 }
 
 /// Creates the file and starts the writer.
@@ -36,6 +37,13 @@ impl Scribe {
     pub(in crate::io) fn decisions(&mut self, decisions: Vec<Decision>) {
         for decision in decisions {
             self.0.push(Entry::Decision(decision));
+        }
+    }
+
+    /// Writes down the clients that entered the game.
+    pub(in crate::io) fn entries(&mut self, entries: Vec<teetap_rules::Entry>) {
+        for entry in entries {
+            self.0.push(Entry::Entered(entry));
         }
     }
 
@@ -68,6 +76,7 @@ impl LogEntry for Entry {
                 By::Link { line, .. } => line.len(),
             },
             Self::Rules(_, rules) => rules.as_ref().map_or(0, String::len),
+            Self::Entered(_) => 0,
         };
         size_of::<Self>() + texts
     }
@@ -82,6 +91,11 @@ impl LogEntry for Entry {
             Self::Rules(at, rules) => Line::Rules(RulesLine {
                 t: seconds(at.0),
                 rules: rules.clone(),
+            }),
+            Self::Entered(entry) => Line::Entered(EntryLine {
+                t: seconds(entry.at),
+                session: entry.session,
+                entered_us: entry.after,
             }),
         }
     }

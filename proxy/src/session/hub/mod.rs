@@ -14,7 +14,7 @@ mod stateless;
 mod stats;
 mod strangers;
 
-use teetap_rules::{Decision, Report};
+use teetap_rules::{Decision, Entry, Report};
 use teetap_wire::{Code, Proto, Scratch, Side, is_connless};
 
 use self::{
@@ -193,6 +193,11 @@ impl Hub {
     /// Takes out the decisions since the last call; none unless they are kept.
     pub fn decisions(&mut self) -> Vec<Decision> {
         self.env.shared.decisions()
+    }
+
+    /// Takes out the clients that entered the game since the last call; none unless decisions are kept, nor without rules.
+    pub fn entries(&mut self) -> Vec<Entry> {
+        self.env.shared.entries()
     }
 
     /// Returns the rules and link lines with their effects so far.

@@ -151,11 +151,13 @@ impl Env {
             .is_some_and(|program| program.acts(proto, dir))
     }
 
-    /// Returns true if the program has to see the messages of a direction.
+    /// Returns true if the program has to see the messages of a direction: those that it asks for, and those of the client
+    /// where entries into the game are kept.
     pub(crate) fn observes(&self, proto: Proto, dir: Dir) -> bool {
+        let keeps_entries = dir == Dir::C2s && self.shared.is_recording();
         self.program
             .as_ref()
-            .is_some_and(|program| program.observes(proto, dir))
+            .is_some_and(|program| keeps_entries || program.observes(proto, dir))
     }
 
     /// Returns true if the program decides about control messages.
