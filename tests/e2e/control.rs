@@ -723,11 +723,9 @@ fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
         .filter(|event| event["event"] == "gap")
         .count();
     ensure!(gaps == 0, "{gaps} gaps for one that reads");
-    ensure!(
-        run.errors().contains("cut off: its peer read nothing for 10 s"),
-        "{}",
-        run.errors().tail()
-    );
+    // Printed between the messages, of which there are many.
+    run.errors()
+        .wait_for("cut off: its peer read nothing for 10 s", Duration::from_secs(20))?;
     run.stop()?;
     Ok(())
 }
