@@ -21,10 +21,11 @@ use teetap_wire::{
 };
 
 use crate::{
-    Ending, EndingBy, Subscribers,
+    Ending, EndingBy, Snapshots, Subscribers,
     place::{Chunk, Place},
     reading::{Layer, Message, Reading},
     select::Select,
+    snapshot,
     subscribers::Selected,
 };
 
@@ -45,6 +46,10 @@ pub struct Decoder {
     gists: bool,
     /// Items of snapshots are shown.
     items: bool,
+    /// Items of snapshots are measured.
+    measures: bool,
+    /// The place of the newest snapshots.
+    shared: Option<Snapshots>,
     scratch: Option<Box<Scratch>>,
     reading: Option<Reading>,
     /// The names of the rules that are set.
@@ -74,6 +79,8 @@ impl Decoder {
             sessions: true,
             gists: true,
             items: true,
+            measures: false,
+            shared: None,
             scratch: None,
             reading: None,
             rules: Vec::new(),
@@ -139,6 +146,16 @@ impl Decoder {
     /// Ignores the items of snapshots: only their counts are shown. Events that wait for a watcher do not keep them then.
     pub fn ignore_items(&mut self) {
         self.items = false;
+    }
+
+    /// Shares the newest snapshot of each session, with its items.
+    pub fn share_snapshots(&mut self, snapshots: Snapshots) {
+        self.shared = Some(snapshots);
+    }
+
+    /// Measures the items of snapshots, by their types.
+    pub fn measure_items(&mut self) {
+        self.measures = true;
     }
 
     /// Decodes everything, with all names: a watcher without the filter, such as a recorder, shows it.
@@ -450,6 +467,12 @@ impl Decoder {
             }
             if let Some(snapshot) = context.retained() {
                 let items = self.items;
+                if let (Some(shared), Some(session)) = (&self.shared, view.session) {
+                    shared.put(session, snapshot.clone());
+                }
+                if self.measures {
+                    message.items = snapshot::measure(&snapshot.view(), self.registry, view.proto);
+                }
                 add_snapshot(
                     &mut message,
                     if items { snapshot } else { snapshot.without_items() },

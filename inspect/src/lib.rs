@@ -12,10 +12,12 @@
 //! [`mod@explain`] stands alone: it names every byte of one datagram.
 
 mod after;
+pub mod crossing;
 pub mod decoder;
 mod ending;
 pub mod explain;
 pub mod feed;
+pub mod follow;
 pub mod frame;
 mod gist;
 mod held;
@@ -29,6 +31,7 @@ pub mod row;
 mod select;
 mod sieve;
 mod snapshot;
+pub mod snapshots;
 mod style;
 pub mod subscribers;
 #[cfg(test)]
@@ -37,14 +40,18 @@ mod transit;
 pub mod trial;
 
 pub use after::After;
+pub use crossing::Crossing;
 pub use decoder::Decoder;
 pub use ending::{Ending, EndingBy};
 pub use feed::DecodedEvent;
+pub use follow::Follow;
 pub use held::HeldMessage;
 pub use lines::EventLines;
 pub use reading::{Layer, Message, Reading};
 pub use row::{Row, rows};
 pub use sieve::Sieve;
+pub use snapshot::{ItemBytes, ItemRow, item_rows};
+pub use snapshots::Snapshots;
 pub use style::{Kind, Style, Verbosity, Viewer};
 pub use subscribers::{Subscribers, Subscription};
 pub use trial::Trial;

@@ -2,15 +2,87 @@
 //!
 //! Law: off the data thread, and only for snapshots that are shown; items are decoded here, on demand.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use teetap_wire::{
-    def::{Decoded, Def, Record, Secrets, Source, Value},
+    Proto,
+    def::{Decoded, Def, Record, Registry, Secrets, Source, Value},
     snap::{Change, Completed, Fate, Item},
 };
 
 /// Most items listed with one snapshot: as many as one can have, and as many deleted ones.
 const ITEMS: usize = 2048;
+
+/// The items of one type in the difference of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemBytes {
+    /// The name of the type, or its number as text.
+    pub name: Cow<'static, str>,
+    /// New, changed and deleted items.
+    pub items: u32,
+    /// Their bytes before compression.
+    pub bytes: u32,
+}
+
+/// Measures the items that a snapshot has in its difference, by their types.
+pub(crate) fn measure(
+    completed: &Completed<'_>,
+    registry: &'static Registry,
+    proto: Proto,
+) -> Box<[ItemBytes]> {
+    let mut types: Vec<(u16, ItemBytes)> = Vec::new();
+    for item in completed.items().filter(|item| item.change != Change::Same) {
+        let kind = item.key.kind;
+        if types.last().is_none_or(|(last, _)| *last != kind) {
+            let def = completed.snapshot().def(registry, proto, kind);
+            let def = def.or_else(|| completed.before().def(registry, proto, kind));
+            let name = def.map_or_else(|| format!("type {kind}").into(), |def| Cow::Borrowed(&*def.name));
+            types.push((
+                kind,
+                ItemBytes {
+                    name,
+                    items: 0,
+                    bytes: 0,
+                },
+            ));
+        }
+        if let Some((_, sum)) = types.last_mut() {
+            sum.items += 1;
+            sum.bytes += size(&item);
+        }
+    }
+    types.into_iter().map(|(_, sum)| sum).collect()
+}
+
+/// Returns the bytes of an item in a difference, before compression.
+fn size(item: &Item<'_>) -> u32 {
+    let key = || len(item.key.kind.into()) + len(item.key.id.into());
+    let has_size = item
+        .def
+        .and_then(|def| def.size)
+        .is_none_or(|size| size.agreed.is_none());
+    let count = if has_size {
+        len(i32::try_from(item.ints.len()).unwrap_or(0))
+    } else {
+        0
+    };
+    match item.change {
+        Change::Same => 0,
+        Change::Deleted => len(item.key.to_int()),
+        Change::New => key() + count + item.ints.iter().map(|int| len(*int)).sum::<u32>(),
+        Change::Changed(before) => {
+            let both = before.iter().zip(item.ints);
+            key() + count + both.map(|(old, new)| len(new.wrapping_sub(*old))).sum::<u32>()
+        }
+    }
+}
+
+/// Returns the bytes of a packed int: six bits in the first, seven in each further one.
+fn len(int: i32) -> u32 {
+    let value = if int < 0 { !int } else { int };
+    let bits = 32 - value.leading_zeros();
+    1 + bits.saturating_sub(6).div_ceil(7)
+}
 
 /// Returns the `snap` object of the JSON output.
 pub(crate) fn json(completed: &Completed<'_>, items: bool, secrets: Secrets) -> String {
@@ -123,19 +195,50 @@ pub(crate) fn lines(completed: &Completed<'_>, secrets: Secrets) -> Vec<String> 
 }
 
 fn line(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded) -> String {
+    let ItemRow { sign, name, values } = item_row(item, secrets, buffer);
+    format!("{sign} {name}{values}")
+}
+
+/// An item of a snapshot as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemRow {
+    /// The difference to the base: `+` new, `~` changed, `-` deleted, a space for none.
+    pub sign: char,
+    /// The type and the id: `pickup[2]`.
+    pub name: String,
+    /// The values, each after a space; of a changed item those that differ, old and new.
+    pub values: String,
+}
+
+/// Returns some of the items of a snapshot as text, deleted ones included: so many from this place on.
+#[must_use]
+pub fn item_rows(completed: &Completed<'_>, from: usize, count: usize, secrets: Secrets) -> Vec<ItemRow> {
+    let mut buffer = Decoded::new();
+    let items = completed.items().skip(from).take(count);
+    items.map(|item| item_row(&item, secrets, &mut buffer)).collect()
+}
+
+fn item_row(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded) -> ItemRow {
     let (sign, before) = match item.change {
         Change::Deleted => ('-', None),
         Change::Changed(before) => ('~', Some(before)),
-        Change::New | Change::Same => ('+', None),
+        Change::New => ('+', None),
+        Change::Same => (' ', None),
     };
     let id = item.key.id;
-    let mut out = match item.name() {
-        Some(name) => format!("{sign} {name}[{id}]"),
-        None => format!("{sign} type {}[{id}]", item.key.kind),
+    let name = match item.name() {
+        Some(name) => format!("{name}[{id}]"),
+        None => format!("type {}[{id}]", item.key.kind),
     };
-    if item.change == Change::Deleted {
-        return out;
-    }
+    let values = match item.change {
+        Change::Deleted => String::new(),
+        _ => values(item, before, secrets, buffer),
+    };
+    ItemRow { sign, name, values }
+}
+
+fn values(item: &Item<'_>, before: Option<&[i32]>, secrets: Secrets, buffer: &mut Decoded) -> String {
+    let mut out = String::new();
     let Some(def) = item.read(buffer) else {
         for (at, int) in item.ints.iter().enumerate() {
             match before.and_then(|before| before.get(at)) {

@@ -103,3 +103,30 @@ fn json_has_all_items_and_their_values_before() {
         r#"{"tick":12,"base":10,"crc_ok":true,"parts":1,"fate":"kept","counts":{"items":4,"new":0,"changed":0,"deleted":0}}"#
     );
 }
+
+#[test]
+fn items_are_measured_as_a_difference_has_them() {
+    let [from, to] = worlds();
+    let registry = Registry::builtin();
+    let sums = shown(&from, &to, |completed| measure(completed, registry, Proto::V7));
+    let names: Vec<_> = sums.iter().map(|sum| (&*sum.name, sum.items)).collect();
+    assert_eq!(names, [("pickup", 3), ("type 99", 1)]);
+    let mut data = Vec::new();
+    to.delta(&from, &Sizes::new(registry, Proto::V7), &mut data)
+        .unwrap();
+    // Three counts come first.
+    let bytes: u32 = sums.iter().map(|sum| sum.bytes).sum();
+    assert_eq!(bytes as usize + 3, data.len());
+    for (int, bytes) in [
+        (0, 1),
+        (63, 1),
+        (64, 2),
+        (-64, 1),
+        (-65, 2),
+        (8191, 2),
+        (i32::MAX, 5),
+        (i32::MIN, 5),
+    ] {
+        assert_eq!(len(int), bytes, "{int}");
+    }
+}

@@ -79,6 +79,7 @@ impl<'a> Build<'a> {
         self.add_notes(&packet.notes);
         // Messages refer to their place in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
+        self.reading.payload = packet.payload.len();
         let whole = Done::whole(datagram);
         if let Some(control) = packet.control() {
             let placed = datagram.placed.first();

@@ -9,12 +9,12 @@ use teetap_rules::context::Players;
 use teetap_wire::{
     MessageId, Note, Seq, connless,
     def::{Def, Records, Row, Secrets, Source},
-    message,
+    message, printable,
     snap::{Completed, Retained},
 };
 
 use super::Reading;
-use crate::gist;
+use crate::{gist, snapshot::ItemBytes};
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub struct Message {
     pub(crate) players: Option<Arc<Players>>,
     /// The snapshot completed by it.
     pub(crate) snapshot: Option<Box<Retained<'static>>>,
+    /// The sizes of its items, by their types.
+    pub(crate) items: Box<[ItemBytes]>,
 }
 
 /// The outcome of a message.
@@ -138,6 +140,7 @@ impl Message {
             records: 0..0,
             players: None,
             snapshot: None,
+            items: Box::default(),
         }
     }
 
@@ -145,6 +148,12 @@ impl Message {
     #[must_use]
     pub fn snapshot(&self) -> Option<Completed<'_>> {
         self.snapshot.as_deref().map(Retained::view)
+    }
+
+    /// Returns the sizes of the items in the snapshot completed by it, by their types; none unless they are measured.
+    #[must_use]
+    pub fn items(&self) -> &[ItemBytes] {
+        &self.items
     }
 
     /// Returns the word shown for its outcome, with the rules that touched it: "hold (slow)". `None` when it was passed on
@@ -204,6 +213,21 @@ impl Reading {
     #[must_use]
     pub fn records(&self, message: &Message) -> Records<'_> {
         Records::new(self.records.get(message.records.clone()).unwrap_or_default())
+    }
+
+    /// Returns a number of a message by the name of its field; `None` if it has no such field, or its fields are not decoded.
+    #[must_use]
+    pub fn int(&self, message: &Message, field: &str) -> Option<i64> {
+        let path = message.def?.path(field).ok()?;
+        self.records(message).find(&path)?.int()
+    }
+
+    /// Returns a text of a message by the name of its field, without control characters.
+    #[must_use]
+    pub fn text(&self, message: &Message, field: &str) -> Option<String> {
+        let def = message.def?;
+        let record = self.records(message).find(&def.path(field).ok()?)?;
+        Some(printable(&def.bytes(record, Source::Bytes(self.data(message)))))
     }
 
     /// Returns the name of a message, or its id as text.

@@ -24,6 +24,8 @@ use build::Build;
 pub struct Reading {
     /// Bytes as received; `None` when no peer sent it.
     pub size: Option<usize>,
+    /// Bytes of the payload as received, inflated; 0 when it could not be read.
+    pub payload: usize,
     /// Bytes of each datagram that left because of it.
     pub sizes_out: Vec<usize>,
     /// Flags as received, or as sent when nothing was.

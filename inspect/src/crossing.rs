@@ -1,0 +1,248 @@
+//! A datagram on both legs, as it was received on one and sent on the other.
+//!
+//! Law: what the headers say, without decoding messages. Made on demand, for rows that are shown.
+
+use std::fmt;
+
+use teetap_proxy::session::{Datagram, What};
+use teetap_wire::{Dir, Flags, HeaderView, Packet, PacketError, Proto, Scratch, Seq, Side, Token};
+
+use crate::{DecodedEvent, transit::Transits};
+
+/// A datagram on both legs.
+#[derive(Clone, Debug)]
+pub struct Crossing {
+    /// The direction.
+    pub dir: Dir,
+    /// The part on the client's leg; `None` if it was not there.
+    pub client: Option<Passage>,
+    /// The part on the server's leg; `None` if it was not there.
+    pub server: Option<Passage>,
+    /// True if it went no further than the proxy, although it belongs to both legs.
+    pub is_stopped: bool,
+    /// Link lines lost it, and all duplicates of it.
+    pub is_lost: bool,
+    /// The effects of link lines, in words; empty if there are none.
+    pub link: String,
+}
+
+/// A datagram on one leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The token.
+    pub token: Option<Token>,
+    /// The ack.
+    pub ack: Option<Seq>,
+    /// The numbers of its first and last vital message.
+    pub seqs: Option<(Seq, Seq)>,
+    /// The flags of the header.
+    pub flags: Flags,
+    /// Bytes.
+    pub len: usize,
+    /// Datagrams, where one became several.
+    pub datagrams: usize,
+}
+
+impl Crossing {
+    /// Returns the datagram of an event on both legs; `None` if the event is about something else.
+    #[must_use]
+    pub fn of(decoded: &DecodedEvent, scratch: &mut Scratch) -> Option<Self> {
+        let What::Datagram(datagram) = &decoded.event.what else {
+            return None;
+        };
+        let [seqs, seqs_out] = match &decoded.reading {
+            Some(reading) => reading.seqs(),
+            None => [None; 2],
+        };
+        let received = datagram.received();
+        let came = received.map(|bytes| Passage {
+            seqs,
+            ..Passage::read(datagram.proto, bytes, datagram.packet(scratch))
+        });
+        let left = match (datagram.is_unchanged(), came) {
+            (true, Some(came)) => Some(came),
+            _ => left(datagram, scratch).map(|left| Passage {
+                seqs: seqs_out,
+                ..left
+            }),
+        };
+        let is_stopped = datagram.leg.is_none() && came.is_some() && left.is_none();
+        let link = &datagram.link;
+        let is_lost = !link.is_empty() && link.iter().all(|transit| transit.lost.is_some());
+        let (from, to) = (datagram.dir.sender(), datagram.dir.receiver());
+        // Between the proxy and one peer there is no other leg.
+        let came = came.filter(|_| datagram.leg.is_none_or(|leg| leg == from));
+        let left = left.filter(|_| datagram.leg.is_none_or(|leg| leg == to));
+        let (client, server) = match datagram.dir {
+            Dir::C2s => (came, left),
+            Dir::S2c => (left, came),
+        };
+        Some(Self {
+            dir: datagram.dir,
+            client,
+            server,
+            is_stopped,
+            is_lost,
+            link: Transits::of(datagram).to_string(),
+        })
+    }
+
+    /// Returns the part on the leg to a side.
+    #[must_use]
+    pub const fn leg(&self, side: Side) -> Option<&Passage> {
+        match side {
+            Side::Client => self.client.as_ref(),
+            Side::Server => self.server.as_ref(),
+        }
+    }
+
+    /// Returns the changes that the proxy made to the numbers.
+    #[must_use]
+    pub fn shift(&self) -> Shift {
+        let (came, left) = (self.leg(self.dir.sender()), self.leg(self.dir.receiver()));
+        let (Some(came), Some(left)) = (came, left) else {
+            return Shift::default();
+        };
+        let seq = came
+            .seqs
+            .zip(left.seqs)
+            .map(|((came, _), (left, _))| steps(came, left));
+        let ack = came.ack.zip(left.ack).map(|(came, left)| steps(came, left));
+        Shift {
+            seq: seq.unwrap_or(0),
+            ack: ack.unwrap_or(0),
+        }
+    }
+}
+
+/// Returns the first datagram that left.
+fn left(datagram: &Datagram, scratch: &mut Scratch) -> Option<Passage> {
+    let mut sent = datagram.sent();
+    let first = sent.next()?;
+    Some(Passage {
+        datagrams: 1 + sent.count(),
+        ..Passage::read(
+            datagram.proto,
+            first,
+            Some(Packet::parse(datagram.proto, first, scratch)),
+        )
+    })
+}
+
+impl Passage {
+    /// Returns the numbers of its vital messages: `217`, `217-219`, or nothing.
+    #[must_use]
+    pub fn numbers(&self) -> String {
+        Self::numbers_of(self.seqs)
+    }
+
+    /// Returns the numbers of a first and a last message in the same form.
+    #[must_use]
+    pub fn numbers_of(seqs: Option<(Seq, Seq)>) -> String {
+        match seqs {
+            None => String::new(),
+            Some((first, last)) if first == last => first.to_string(),
+            Some((first, last)) => format!("{first}-{last}"),
+        }
+    }
+
+    /// Reads the header of a datagram; its token may be at the end of what its payload inflates to.
+    fn read(proto: Proto, bytes: &[u8], packet: Option<Result<Packet<'_>, PacketError>>) -> Self {
+        let header = HeaderView::new(proto, bytes);
+        let tail = packet.and_then(Result::ok).and_then(|packet| packet.header.token);
+        Self {
+            token: header.token().or(tail),
+            ack: header.ack(),
+            seqs: None,
+            flags: header.flags(),
+            len: bytes.len(),
+            datagrams: 1,
+        }
+    }
+}
+
+/// Returns the steps from one number to another, from -511 to 512.
+fn steps(from: Seq, to: Seq) -> i32 {
+    let ahead = i32::from(from.distance_to(to));
+    if ahead > 512 { ahead - 1024 } else { ahead }
+}
+
+/// The difference of numbers between the legs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shift {
+    /// Steps from the number as it came to the number as it left.
+    pub seq: i32,
+    /// The same for the ack.
+    pub ack: i32,
+}
+
+impl Shift {
+    /// Returns true if all numbers are the same on both legs.
+    #[must_use]
+    pub const fn is_none(self) -> bool {
+        self.seq == 0 && self.ack == 0
+    }
+}
+
+impl fmt::Display for Shift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lead = "";
+        for (name, steps) in [("seq", self.seq), ("ack", self.ack)] {
+            if steps != 0 {
+                write!(f, "{lead}{name}{steps:+}")?;
+                lead = " ";
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teetap_proxy::session::{Event, Origin, Time};
+    use teetap_wire::def::Registry;
+
+    use super::*;
+    use crate::{Decoder, testing};
+
+    /// 0.7's ready.
+    const READY: &[u8] = b"\x25";
+
+    fn crossing(datagram: Datagram) -> Crossing {
+        let event = Event {
+            at: Time(0),
+            session: None,
+            what: What::Datagram(datagram),
+        };
+        let decoded = Decoder::new(Registry::builtin()).decode(event);
+        Crossing::of(&decoded, &mut Scratch::new()).unwrap()
+    }
+
+    #[test]
+    fn numbers_and_acks_of_both_legs_are_mapped() {
+        let came = testing::chunks(1020, false, &[(Some(7), READY), (Some(8), READY)]);
+        let left = testing::chunks(3, false, &[(Some(5), READY), (Some(6), READY)]);
+        let sent = [&*left];
+        let datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Peer, &came, sent.into_iter());
+        let crossing = crossing(datagram);
+        let (server, client) = (crossing.server.unwrap(), crossing.client.unwrap());
+        assert_eq!((server.numbers(), client.numbers()), ("7-8".into(), "7-8".into()));
+        assert_eq!(
+            (server.ack, client.ack),
+            (Some(Seq::new(1020)), Some(Seq::new(3)))
+        );
+        assert_eq!((server.token, server.len), (Some(Token(*b"tokn")), came.len()));
+        assert_eq!(crossing.shift(), Shift { seq: 0, ack: 7 });
+        assert_eq!(Shift { seq: -2, ack: 7 }.to_string(), "seq-2 ack+7");
+    }
+
+    #[test]
+    fn what_ends_at_the_proxy_is_on_one_leg() {
+        let came = testing::chunks(1, false, &[(None, READY)]);
+        let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, &came, std::iter::empty());
+        datagram.leg = Some(Side::Client);
+        let crossing = crossing(datagram);
+        assert!(crossing.client.is_some() && crossing.server.is_none());
+        assert_eq!(crossing.shift().to_string(), "");
+    }
+}

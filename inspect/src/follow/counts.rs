@@ -1,0 +1,159 @@
+//! Counts of messages, snapshot items and compression.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use teetap_proxy::session::{Datagram, Time};
+use teetap_wire::{Dir, Flags};
+
+use super::samples::Rates;
+use crate::{Reading, snapshot::ItemBytes};
+
+/// Names that are counted apart; peers can make up ids without a definition.
+const NAMES: usize = 256;
+
+/// The name under which all others are counted.
+const OTHERS: Cow<'static, str> = Cow::Borrowed("others");
+
+/// Messages of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count {
+    /// Messages.
+    pub messages: u64,
+    /// Bytes of their ids and fields.
+    pub bytes: u64,
+    /// Messages and bytes of this second and of the one before.
+    seconds: [(u64, u64); 2],
+    /// The number of this second.
+    second: u64,
+}
+
+impl Count {
+    fn add(&mut self, at: Time, bytes: u64) {
+        self.tick(at);
+        self.messages += 1;
+        self.bytes += bytes;
+        let [now, _] = &mut self.seconds;
+        *now = (now.0 + 1, now.1 + bytes);
+    }
+
+    fn tick(&mut self, now: Time) {
+        let second = now.0 / 1_000_000;
+        let [current, _] = self.seconds;
+        match second.saturating_sub(self.second) {
+            0 => return,
+            1 => self.seconds = [(0, 0), current],
+            _ => self.seconds = [(0, 0); 2],
+        }
+        self.second = second;
+    }
+
+    /// Returns the messages and the bytes of the last whole second before this time.
+    #[must_use]
+    pub fn rate(mut self, now: Time) -> (u64, u64) {
+        self.tick(now);
+        let [_, last] = self.seconds;
+        last
+    }
+}
+
+/// Snapshot items of one type.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Items {
+    /// New, changed and deleted items in differences.
+    pub items: u64,
+    /// Their bytes in differences, before compression.
+    pub bytes: u64,
+}
+
+/// Datagrams of one direction that peers sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packed {
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of compressed payloads.
+    pub compressed: u64,
+    /// Bytes that they inflate to.
+    pub inflated: u64,
+}
+
+impl Packed {
+    /// Returns the size of compressed payloads in parts of their inflated size; `None` without any.
+    #[must_use]
+    pub fn ratio(&self) -> Option<f64> {
+        (self.inflated > 0).then(|| self.compressed as f64 / self.inflated as f64)
+    }
+}
+
+/// Counts of a session, or of all.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    messages: BTreeMap<(Dir, Cow<'static, str>), Count>,
+    items: BTreeMap<Cow<'static, str>, Items>,
+    c2s: Packed,
+    s2c: Packed,
+    /// Messages by seconds.
+    pub rates: Rates,
+}
+
+impl Counts {
+    /// Counts a datagram.
+    pub(super) fn datagram(&mut self, at: Time, datagram: &Datagram, reading: &Reading) {
+        if let Some(size) = reading.size {
+            let packed = match datagram.dir {
+                Dir::C2s => &mut self.c2s,
+                Dir::S2c => &mut self.s2c,
+            };
+            packed.datagrams += 1;
+            packed.bytes += size as u64;
+            if reading.flags.contains(Flags::COMPRESSION) && reading.error.is_none() {
+                let header = datagram.proto.layout().header_len;
+                packed.compressed += size.saturating_sub(header) as u64;
+                packed.inflated += reading.payload as u64;
+            }
+        }
+        self.rates.count(at, reading.messages.len() as u64);
+        for message in &reading.messages {
+            let mut key = (datagram.dir, reading.label(message));
+            if self.messages.len() >= NAMES && !self.messages.contains_key(&key) {
+                key.1 = OTHERS;
+            }
+            let bytes = reading.data(message).len() as u64;
+            self.messages.entry(key).or_default().add(at, bytes);
+            for item in message.items() {
+                self.item(item);
+            }
+        }
+    }
+
+    fn item(&mut self, item: &ItemBytes) {
+        let mut name = item.name.clone();
+        if self.items.len() >= NAMES && !self.items.contains_key(&name) {
+            name = OTHERS;
+        }
+        let items = self.items.entry(name).or_default();
+        items.items += u64::from(item.items);
+        items.bytes += u64::from(item.bytes);
+    }
+
+    /// Returns the messages by direction and name.
+    pub fn messages(&self) -> impl Iterator<Item = (Dir, &str, Count)> + '_ {
+        let messages = self.messages.iter();
+        messages.map(|((dir, name), count)| (*dir, &**name, *count))
+    }
+
+    /// Returns the items of snapshots by their type.
+    pub fn items(&self) -> impl Iterator<Item = (&str, Items)> + '_ {
+        self.items.iter().map(|(name, items)| (&**name, *items))
+    }
+
+    /// Returns the datagrams of a direction.
+    #[must_use]
+    pub const fn packed(&self, dir: Dir) -> Packed {
+        match dir {
+            Dir::C2s => self.c2s,
+            Dir::S2c => self.s2c,
+        }
+    }
+}

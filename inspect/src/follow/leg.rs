@@ -1,0 +1,160 @@
+//! One leg of a session: its state, its round trips, and the losses that show in it.
+
+use std::{collections::VecDeque, fmt};
+
+use teetap_proxy::session::Time;
+use teetap_wire::Seq;
+
+use super::samples::Samples;
+
+/// The last round trips of which the least is shown: peers answer late at times, never early.
+const TRIPS: usize = 8;
+
+/// Messages without a number whose answer is awaited.
+const WAITING: usize = 64;
+
+/// The state of a leg, by the messages that were seen in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LegState {
+    /// No message so far.
+    #[default]
+    Silent,
+    /// A token was requested.
+    Token,
+    /// CONNECT was sent.
+    Connect,
+    /// The leg carries messages.
+    Online,
+    /// CLOSE was sent.
+    Closed,
+}
+
+impl fmt::Display for LegState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Silent => "silent",
+            Self::Token => "token",
+            Self::Connect => "connect",
+            Self::Online => "online",
+            Self::Closed => "closed",
+        })
+    }
+}
+
+/// A leg of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Leg {
+    /// The state.
+    pub state: LegState,
+    /// Vital messages that crossed it, resends included.
+    pub vital: u64,
+    /// Vital messages that crossed it as resends.
+    pub resends: u64,
+    /// Vital messages, or acks of them, that were lost in it, as far as resends show.
+    pub lost: u64,
+    /// The round trips between the proxy and the peer, in milliseconds: from a vital message to its ack, from a snapshot to
+    /// the first input that acks it, from an input to the timing of it.
+    pub trips: Samples,
+    /// The vital message whose ack is awaited.
+    under_way: Option<(Seq, Time)>,
+    /// The ticks whose answer is awaited.
+    ticks: VecDeque<(i64, Time)>,
+}
+
+impl Leg {
+    /// Returns the round trip in milliseconds: the least of the last few.
+    #[must_use]
+    pub fn rtt(&self) -> Option<f64> {
+        self.trips.least_of(TRIPS)
+    }
+
+    /// Returns the part of its vital messages that was lost, from 0 to 1; `None` if there were none.
+    #[must_use]
+    pub fn loss(&self) -> Option<f64> {
+        (self.vital > 0).then(|| self.lost as f64 / self.vital as f64)
+    }
+
+    /// Records that a vital message was sent to the peer.
+    pub(super) fn on_sent(&mut self, seq: Seq, at: Time, resend: bool) {
+        match self.under_way {
+            None if !resend => self.under_way = Some((seq, at)),
+            // The ack may be for either copy.
+            Some((known, _)) if resend && known == seq => self.under_way = None,
+            _ => {}
+        }
+    }
+
+    /// Takes an ack of the peer.
+    pub(super) fn on_ack(&mut self, ack: Seq, at: Time) {
+        if let Some((_, sent)) = self.under_way.take_if(|(seq, _)| seq.is_behind(ack)) {
+            self.trip(sent, at);
+        }
+    }
+
+    /// Records that a message was sent to the peer that it answers with the tick.
+    pub(super) fn on_tick(&mut self, tick: i64, at: Time) {
+        // The last part of a snapshot counts.
+        self.ticks.retain(|(known, _)| *known != tick);
+        if self.ticks.len() >= WAITING {
+            self.ticks.pop_front();
+        }
+        self.ticks.push_back((tick, at));
+    }
+
+    /// Takes the answer of the peer to a tick. Only the first answer to it counts.
+    pub(super) fn on_answer(&mut self, tick: i64, at: Time) {
+        let Some(place) = self.ticks.iter().position(|(known, _)| *known == tick) else {
+            return;
+        };
+        let answered = self.ticks.drain(..=place).next_back();
+        if let Some((_, sent)) = answered {
+            self.trip(sent, at);
+        }
+    }
+
+    fn trip(&mut self, sent: Time, at: Time) {
+        self.trips.push(at, at.since(sent).as_secs_f64() * 1000.0);
+    }
+
+    /// Forgets what is under way: events were missed.
+    pub(super) fn gap(&mut self) {
+        self.under_way = None;
+        self.ticks.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time(ms * 1000)
+    }
+
+    #[test]
+    fn a_trip_ends_with_the_ack_and_a_resend_voids_it() {
+        let mut leg = Leg::default();
+        leg.on_sent(Seq::new(1), at(10), false);
+        leg.on_sent(Seq::new(2), at(20), false);
+        leg.on_ack(Seq::new(0), at(25));
+        assert_eq!(leg.rtt(), None);
+        leg.on_ack(Seq::new(2), at(50));
+        assert_eq!(leg.rtt(), Some(40.0));
+        leg.on_sent(Seq::new(3), at(60), false);
+        leg.on_sent(Seq::new(3), at(70), true);
+        leg.on_ack(Seq::new(3), at(71));
+        assert_eq!(leg.trips.iter().count(), 1);
+    }
+
+    #[test]
+    fn a_tick_is_answered_once_and_older_ones_not_at_all() {
+        let mut leg = Leg::default();
+        leg.on_tick(7, at(1));
+        leg.on_tick(8, at(2));
+        leg.on_tick(8, at(3));
+        leg.on_answer(8, at(13));
+        leg.on_answer(8, at(14));
+        leg.on_answer(7, at(15));
+        assert_eq!(leg.trips.iter().map(|(_, ms)| ms).collect::<Vec<_>>(), [10.0]);
+    }
+}

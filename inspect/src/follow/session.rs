@@ -1,0 +1,320 @@
+//! The facts about one session.
+
+use std::net::SocketAddr;
+
+use teetap_proxy::session::{Action, Datagram, Origin, SessionChange, State, Time, What};
+use teetap_wire::{Dir, Proto, Severity, Side, printable};
+
+use super::{Counts, Leg, LegState, Resend, Samples, Ties, Track, Way};
+use crate::{
+    DecodedEvent, Reading,
+    reading::{Done, Layer, Message},
+};
+
+/// The facts about one session.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// The time of its first event.
+    pub begin: Time,
+    /// The time of its last event.
+    pub last: Time,
+    /// The state.
+    pub state: State,
+    /// The protocol; `None` until it is known.
+    pub proto: Option<Proto>,
+    /// The address of the client; `None` if its beginning was not seen.
+    pub client: Option<SocketAddr>,
+    /// The name of its player without control characters; `None` until it is known.
+    pub player: Option<String>,
+    /// Messages that rules dropped or lost.
+    pub dropped: u64,
+    /// Messages that rules or people made.
+    pub injected: u64,
+    /// Messages that rules edited.
+    pub edited: u64,
+    /// Notes that are warnings or errors.
+    pub lints: u64,
+    /// Messages, bytes and items.
+    pub counts: Counts,
+    /// The sizes of snapshots in bytes, as they came.
+    pub snapshots: Samples,
+    /// The milliseconds between two snapshots.
+    pub intervals: Samples,
+    /// The milliseconds by which inputs reached the server early; negative when they were late.
+    pub margins: Samples,
+    /// The snapshot whose parts come: its tick, the time of the first part, and its bytes.
+    receiving: Option<(i64, Time, u64)>,
+    client_leg: Leg,
+    server_leg: Leg,
+    c2s: Way,
+    s2c: Way,
+}
+
+impl Followed {
+    /// A session whose first event was at this time.
+    pub(super) fn new(begin: Time) -> Self {
+        Self {
+            begin,
+            last: begin,
+            state: State::Online,
+            proto: None,
+            client: None,
+            player: None,
+            dropped: 0,
+            injected: 0,
+            edited: 0,
+            lints: 0,
+            counts: Counts::default(),
+            snapshots: Samples::default(),
+            intervals: Samples::default(),
+            margins: Samples::default(),
+            receiving: None,
+            client_leg: Leg::default(),
+            server_leg: Leg::default(),
+            c2s: Way::default(),
+            s2c: Way::default(),
+        }
+    }
+
+    /// Returns the leg to a side.
+    #[must_use]
+    pub const fn leg(&self, side: Side) -> &Leg {
+        match side {
+            Side::Client => &self.client_leg,
+            Side::Server => &self.server_leg,
+        }
+    }
+
+    /// Returns the numbers in a direction.
+    #[must_use]
+    pub const fn way(&self, dir: Dir) -> &Way {
+        match dir {
+            Dir::C2s => &self.c2s,
+            Dir::S2c => &self.s2c,
+        }
+    }
+
+    /// Returns the time from its first to its last event, or until now while it is open.
+    #[must_use]
+    pub fn age(&self, now: Time) -> std::time::Duration {
+        let end = match self.state {
+            State::Closed => self.last,
+            _ => now.max(self.last),
+        };
+        end.since(self.begin)
+    }
+
+    fn leg_mut(&mut self, side: Side) -> &mut Leg {
+        match side {
+            Side::Client => &mut self.client_leg,
+            Side::Server => &mut self.server_leg,
+        }
+    }
+
+    fn way_mut(&mut self, dir: Dir) -> &mut Way {
+        match dir {
+            Dir::C2s => &mut self.c2s,
+            Dir::S2c => &mut self.s2c,
+        }
+    }
+
+    pub(super) fn event(&mut self, decoded: &DecodedEvent) -> Ties {
+        self.last = decoded.event.at;
+        match &decoded.event.what {
+            What::Session(change) => self.change(change, decoded.player.as_deref()),
+            What::Datagram(datagram) => {
+                self.proto.get_or_insert(datagram.proto);
+                if let Some(reading) = &decoded.reading {
+                    return self.datagram(self.last, datagram, reading);
+                }
+            }
+            What::Connless(_) | What::Notice(_) | What::Answer(_) => {}
+        }
+        Ties::default()
+    }
+
+    pub(super) fn gap(&mut self) {
+        self.client_leg.gap();
+        self.server_leg.gap();
+        self.c2s.gap();
+        self.s2c.gap();
+        self.receiving = None;
+    }
+
+    fn change(&mut self, change: &SessionChange, player: Option<&str>) {
+        self.state = change.state;
+        self.proto = Some(change.proto);
+        self.client = Some(change.client);
+        if let Some(player) = player {
+            self.player = Some(player.to_owned());
+        }
+        if change.state == State::Closed {
+            self.client_leg.state = LegState::Closed;
+            self.server_leg.state = LegState::Closed;
+        }
+    }
+
+    fn datagram(&mut self, at: Time, datagram: &Datagram, reading: &Reading) -> Ties {
+        self.counts.datagram(at, datagram, reading);
+        let heavy = |severity| severity >= Severity::Warning;
+        let of_messages = reading.messages.iter().flat_map(|message| &message.notes);
+        let notes = reading.notes.iter().chain(of_messages);
+        self.lints += notes.filter(|note| heavy(note.code.severity())).count() as u64;
+        if !reading.token_ok() || reading.error.is_some() {
+            // No peer takes it.
+            return Ties::default();
+        }
+        let dir = datagram.dir;
+        self.acks(at, dir, reading);
+        let mut ties = Ties::default();
+        for message in &reading.messages {
+            self.state_of_legs(datagram, message);
+            self.numbers(at, dir, message, &mut ties);
+            self.outcome(message);
+            self.values(at, datagram, reading, message);
+        }
+        ties
+    }
+
+    /// Takes the acks of a datagram: they are about the other direction.
+    fn acks(&mut self, at: Time, dir: Dir, reading: &Reading) {
+        let is_control = |message: &Message| message.layer == Layer::Control;
+        let is_handshake = reading.messages.iter().any(is_control);
+        if is_handshake {
+            return;
+        }
+        if let Some(ack) = reading.ack.filter(|_| reading.size.is_some()) {
+            self.leg_mut(dir.sender()).on_ack(ack, at);
+            self.way_mut(dir.reverse()).plot(Track::AckIn, ack, at);
+        }
+        if let Some(ack) = reading.ack_out.filter(|_| !reading.sizes_out.is_empty()) {
+            self.way_mut(dir.reverse()).plot(Track::AckOut, ack, at);
+        }
+    }
+
+    fn state_of_legs(&mut self, datagram: &Datagram, message: &Message) {
+        let state = match (message.layer, message.name) {
+            (Layer::Control, Some("token")) => LegState::Token,
+            (Layer::Control, Some("connect")) => LegState::Connect,
+            (Layer::Control, Some("close")) => LegState::Closed,
+            (Layer::Control, Some("keepalive")) => return,
+            _ => LegState::Online,
+        };
+        let sides = [Side::Client, Side::Server];
+        for side in sides
+            .into_iter()
+            .filter(|side| datagram.leg.is_none_or(|leg| leg == *side))
+        {
+            let leg = self.leg_mut(side);
+            let is_late = matches!(leg.state, LegState::Online | LegState::Closed);
+            // Repeated handshakes and late messages change nothing.
+            if state == LegState::Closed || !is_late && leg.state as u8 <= state as u8 {
+                leg.state = state;
+            }
+        }
+    }
+
+    fn numbers(&mut self, at: Time, dir: Dir, message: &Message, ties: &mut Ties) {
+        let (from, to) = (dir.sender(), dir.receiver());
+        let placed = matches!(
+            message.done,
+            Done::Placed(Action::Pass | Action::Edit | Action::Repeat)
+        );
+        let left = message.vital && placed;
+        if let Some(seq) = message.seq {
+            let first = self.way(dir).first(seq);
+            let leg = self.leg_mut(from);
+            leg.vital += 1;
+            if message.resend {
+                leg.resends += 1;
+                ties.resends.push(Resend {
+                    seq,
+                    first: first.map(|first| first.at),
+                });
+                match first {
+                    None => leg.lost += 1,
+                    // One that the proxy kept back was not lost.
+                    Some(first) if first.left => self.leg_mut(to).lost += 1,
+                    Some(_) => {}
+                }
+            }
+            let way = self.way_mut(dir);
+            let missing = way.on_number(seq, at, left);
+            ties.missing = ties.missing.or(missing);
+            way.plot(Track::SeqIn, seq, at);
+        }
+        if left {
+            let leg = self.leg_mut(to);
+            leg.vital += 1;
+            leg.resends += u64::from(message.resend);
+            // The proxy resends what it answers for.
+            leg.lost += u64::from(message.resend && message.origin == Origin::Proxy);
+        }
+        if let Some(seq) = message.seq_out.filter(|_| left) {
+            self.leg_mut(to).on_sent(seq, at, message.resend);
+            self.way_mut(dir).plot(Track::SeqOut, seq, at);
+        }
+    }
+
+    fn outcome(&mut self, message: &Message) {
+        match message.done {
+            Done::Placed(Action::Drop | Action::Lose) => self.dropped += 1,
+            Done::Placed(Action::Edit) => self.edited += 1,
+            _ => {}
+        }
+        let is_made = matches!(message.origin, Origin::Rule | Origin::User);
+        self.injected += u64::from(is_made && message.seq.is_none());
+    }
+
+    /// Takes the values of messages that views plot.
+    fn values(&mut self, at: Time, datagram: &Datagram, reading: &Reading, message: &Message) {
+        if let Some(players) = &message.players
+            && let Some(name) = players.own_name()
+        {
+            self.player = Some(printable(name));
+        }
+        let int = |field| reading.int(message, field);
+        match (datagram.dir, message.name) {
+            (Dir::C2s, Some("input")) => {
+                if let Some(tick) = int("ack_snapshot") {
+                    self.client_leg.on_answer(tick, at);
+                }
+                if let Some(tick) = int("intended_tick") {
+                    self.server_leg.on_tick(tick, at);
+                }
+            }
+            (Dir::C2s, Some("cl_start_info")) => {
+                self.player = reading.text(message, "name").or(self.player.take());
+            }
+            (Dir::S2c, Some("input_timing")) => {
+                if let Some(tick) = int("input_pred_tick") {
+                    self.server_leg.on_answer(tick, at);
+                }
+                if let Some(left) = int("time_left") {
+                    self.margins.push(at, left as f64);
+                }
+            }
+            (Dir::S2c, Some("snap" | "snap_single" | "snap_empty")) => {
+                if let Some(tick) = int("tick") {
+                    self.client_leg.on_tick(tick, at);
+                    self.snapshot(tick, at, reading.data(message).len() as u64);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a part of a snapshot. One is complete when the next begins.
+    fn snapshot(&mut self, tick: i64, at: Time, bytes: u64) {
+        if let Some((known, _, sum)) = &mut self.receiving
+            && *known == tick
+        {
+            *sum += bytes;
+            return;
+        }
+        if let Some((_, begin, sum)) = self.receiving.replace((tick, at, bytes)) {
+            self.snapshots.push(begin, sum as f64);
+            self.intervals.push(at, at.since(begin).as_secs_f64() * 1000.0);
+        }
+    }
+}
