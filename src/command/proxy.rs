@@ -8,7 +8,7 @@ use std::{
 };
 
 use teetap_capture::Run;
-use teetap_inspect::{DecodedEvent, Decoder, Style, Subscribers, Verbosity, Viewer, jsonl};
+use teetap_inspect::{DecodedEvent, Decoder, Snapshots, Style, Subscribers, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
     io::{
         Bus, Clock, DEFAULT_PORT, KernelDrops, LogFile, Proxy, Running, Settings, Target, entropy,
@@ -137,6 +137,8 @@ pub(super) struct Setup {
     pub(super) clock: Clock,
     pub(super) seed: u64,
     pub(super) bus: Bus<DecodedEvent>,
+    /// The snapshots that the screen shows.
+    snapshots: Option<Snapshots>,
     config: Config,
     style: Style,
     filters: Filters,
@@ -239,6 +241,7 @@ impl Setup {
             subscribers: Subscribers::default(),
             start_line: Vec::new(),
             run: None,
+            snapshots: None,
             recording,
             log,
             verdicts,
@@ -273,6 +276,10 @@ impl Setup {
         }
         if self.recording.is_some() {
             decoder.decode_everything();
+        }
+        if let Some(snapshots) = &self.snapshots {
+            decoder.measure_items();
+            decoder.share_snapshots(snapshots.clone());
         }
         if self.socket.is_some() {
             decoder.serve(self.subscribers.clone());
@@ -336,9 +343,10 @@ impl Setup {
         }
     }
 
-    /// Decodes all messages: the screen has a filter of its own, which the user changes.
+    /// Decodes all messages: the screen has a filter of its own, which the user changes. Keeps the newest snapshots for it.
     pub(super) fn leave_filter_to_screen(&mut self) {
         self.filters.show = None;
+        self.snapshots = Some(Snapshots::default());
     }
 
     /// Opens the terminal UI in front of a proxy that has started.
@@ -363,6 +371,7 @@ impl Setup {
         };
         let mut app = App::new(title, self.style, self.config.registry);
         (app.theme, app.ascii) = screen.looks();
+        app.snapshot.shared = self.snapshots.clone().unwrap_or_default();
         // It was checked at the start.
         let _checked = app.set_filter(options.filter.filter.as_deref().unwrap_or_default());
         output.open_screen(app, console).map_err(|error| {

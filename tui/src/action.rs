@@ -83,6 +83,11 @@ const LIST: Scope = Scope::In(&[Pane::List]);
 const HEX: Scope = Scope::In(&[Pane::Hex]);
 const ROWS: Scope = Scope::In(&[Pane::List, Pane::Tree, Pane::Hex, Pane::Queue]);
 const RULES: Scope = Scope::In(&[Pane::Rules]);
+const TABLE_OF_SESSIONS: Scope = Scope::In(&[Pane::Sessions]);
+const LADDER: Scope = Scope::In(&[Pane::Ladder]);
+const SNAPSHOT: Scope = Scope::In(&[Pane::Snapshot]);
+const STATS: Scope = Scope::In(&[Pane::Stats]);
+const ONE_SESSION: Scope = Scope::In(&[Pane::Ladder, Pane::Snapshot, Pane::Stats]);
 
 actions! {
     Help          "help"           ALL  ["?"]                  "help"    "Show the keys of this pane; type to search, Enter runs one";
@@ -134,7 +139,20 @@ actions! {
     More          "more"           RULES ["l" "right"]         ""        "Raise the slider by 5 ms or 1 %";
     AllRules      "all-rules"      ALL  ["R"]                  ""        "Switch all rules off, or on again";
     Rules         "rules"          ALL  ["3"]                  ""        "Show the rules and link lines";
+    OpenSession   "open-session"   TABLE_OF_SESSIONS ["enter"] "ladder" "Show the ladder of the session";
+    NextSession   "next-session"   ONE_SESSION ["s"]           "session" "Show the next session";
+    Original      "original"       LADDER ["o"]                "original" "Go to the datagram that a resend repeats";
+    Map           "map"            SNAPSHOT ["M"]              "map"    "Show or hide the map of the snapshot";
+    KeepSnapshot  "keep-snapshot"  SNAPSHOT ["space"]          "keep"   "Keep this snapshot on the screen, or show the newest";
+    NextGraph     "next-graph"     STATS ["right" "l"]         "graph"  "Show the next graph first";
+    LastGraph     "previous-graph" STATS ["left" "h"]          ""       "Show the previous graph first";
+    AllSessions   "all-sessions"   STATS ["a"]                 "all"    "Count the messages of all sessions, or of one";
     Messages      "messages"       ALL  ["1"]                  ""        "Show the messages";
+    Sessions      "sessions"       ALL  ["2"]                  ""        "Show the sessions";
+    Ladder        "ladder"         ALL  ["4"]                  ""        "Show the datagrams of a session on both legs";
+    Snapshot      "snapshot"       ALL  ["5"]                  ""        "Show the current snapshot of a session";
+    Stats         "stats"          ALL  ["6"]                  ""        "Show the statistics of a session";
+    Log           "log"            ALL  ["7"]                  ""        "Show the log";
     Theme         "next-theme"     ALL  ["ctrl-t"]             ""        "Switch to the next theme";
     Back          "back"           ALL  ["esc"]                ""        "Go back";
     Quit          "quit"           ALL  ["q"]                  "quit"    "Go back, or end the run";

@@ -9,6 +9,8 @@ pub mod filter;
 pub mod form;
 pub mod help;
 pub mod history;
+pub mod ladder;
+pub mod log;
 pub mod menu;
 pub mod messages;
 pub mod meter;
@@ -16,6 +18,9 @@ pub mod prompt;
 pub mod queue;
 pub mod roster;
 pub mod rules;
+pub mod snapshot;
+pub mod stats;
+pub mod tail;
 mod view;
 
 use std::{
@@ -24,8 +29,8 @@ use std::{
 };
 
 use ratatui::layout::Rect;
-use teetap_inspect::{DecodedEvent, Style, Viewer};
-use teetap_proxy::session::{Level, Notice, Time, What};
+use teetap_inspect::{DecodedEvent, Follow, Style, Viewer};
+use teetap_proxy::session::{Level, Notice, SessionId, State, Time, What};
 use teetap_wire::def::Registry;
 
 use crate::{
@@ -35,11 +40,13 @@ use crate::{
 };
 use clock::TimeForm;
 use contents::Contents;
-use cursor::Moves;
+use cursor::{Cursor, Moves};
 use detail::Detail;
 use filter::Filtering;
 use form::Form;
 use help::Help;
+use ladder::Ladder;
+use log::Log;
 use menu::Menu;
 use messages::{Item, Messages};
 use meter::Meter;
@@ -47,6 +54,8 @@ use prompt::{Lines, Prompt};
 use queue::Queue;
 use roster::Roster;
 use rules::Rules;
+use snapshot::CurrentSnapshot;
+use stats::Stats;
 
 pub use view::{Pane, View};
 
@@ -134,6 +143,20 @@ pub struct App {
     pub time: TimeForm,
     /// The sessions that were seen.
     pub roster: Roster,
+    /// The facts about the sessions.
+    pub follow: Follow,
+    /// The cursor in the table of sessions.
+    pub sessions: Cursor,
+    /// The datagrams of each session.
+    pub ladder: Ladder,
+    /// The current snapshot.
+    pub snapshot: CurrentSnapshot,
+    /// The statistics.
+    pub stats: Stats,
+    /// The log.
+    pub log: Log,
+    /// The session that views of one session show, and true if the user has picked it.
+    shown: Option<(SessionId, bool)>,
     /// The counts of the run.
     pub meter: Meter,
     /// The commands that were entered.
@@ -196,6 +219,13 @@ impl App {
             shape: Shape::default(),
             time: TimeForm::default(),
             roster: Roster::default(),
+            follow: Follow::default(),
+            sessions: Cursor::default(),
+            ladder: Ladder::default(),
+            snapshot: CurrentSnapshot::default(),
+            stats: Stats::default(),
+            log: Log::default(),
+            shown: None,
             meter: Meter::default(),
             commands: Lines::default(),
             filters: Lines::default(),
@@ -231,10 +261,42 @@ impl App {
         );
         self.queue.is_stale |= may_hold;
         self.changed |= self.messages.event(decoded, self.style);
+        let ties = self.follow.event(decoded);
+        self.changed |= self.ladder.event(decoded, ties);
+        self.changed |= self.log.event(decoded);
+        self.look_at(decoded);
+    }
+
+    /// Shows the newest session that opens, unless the user has picked another one.
+    fn look_at(&mut self, decoded: &DecodedEvent) {
+        let Some(session) = decoded.event.session else {
+            return;
+        };
+        let opens = matches!(&decoded.event.what, What::Session(change) if change.state == State::Opening);
+        match self.shown {
+            None => self.shown = Some((session, false)),
+            Some((_, false)) if opens => self.shown = Some((session, false)),
+            Some(_) => {}
+        }
+    }
+
+    /// Returns the session that views of one session show.
+    #[must_use]
+    pub fn session(&self) -> Option<SessionId> {
+        self.shown.map(|(session, _)| session)
+    }
+
+    /// Picks the session that views of one session show.
+    pub fn pick(&mut self, session: SessionId) {
+        self.shown = Some((session, true));
+        self.ladder.tail.last();
     }
 
     /// Takes the number of events that were missed here.
     pub fn gap(&mut self, lost: u64) {
+        self.follow.gap();
+        self.ladder.gap(lost);
+        self.log.gap(lost);
         self.messages.gap(lost);
         self.changed = true;
     }
@@ -242,6 +304,7 @@ impl App {
     /// Takes a line of the program itself.
     pub fn log(&mut self, at: Time, level: Level, text: &str) {
         self.messages.log(at, level, text);
+        self.log.line(at, level, text);
         self.changed = true;
     }
 
@@ -249,6 +312,7 @@ impl App {
     pub fn tick(&mut self, now: Time) {
         self.now = now;
         self.changed |= self.meter.tick(now);
+        self.follow.tick(now);
         self.refresh();
         if self.messages.progress().is_some() {
             self.messages.admit();
@@ -379,6 +443,11 @@ impl App {
             Pane::Hex => &mut self.detail.hex,
             Pane::Queue => &mut self.queue.cursor,
             Pane::Rules => &mut self.rules.cursor,
+            Pane::Sessions => &mut self.sessions,
+            Pane::Ladder => &mut self.ladder.tail,
+            Pane::Snapshot => &mut self.snapshot.cursor,
+            Pane::Stats => &mut self.stats.cursor,
+            Pane::Log => &mut self.log.tail,
         }
     }
 }

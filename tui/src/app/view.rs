@@ -13,11 +13,32 @@ pub enum Pane {
     Queue,
     /// The rules.
     Rules,
+    /// The table of sessions.
+    Sessions,
+    /// The datagrams of a session.
+    Ladder,
+    /// The items of the current snapshot.
+    Snapshot,
+    /// The statistics.
+    Stats,
+    /// The log.
+    Log,
 }
 
 impl Pane {
     /// All panes.
-    pub const ALL: &'static [Self] = &[Self::List, Self::Tree, Self::Hex, Self::Queue, Self::Rules];
+    pub const ALL: &'static [Self] = &[
+        Self::List,
+        Self::Tree,
+        Self::Hex,
+        Self::Queue,
+        Self::Rules,
+        Self::Sessions,
+        Self::Ladder,
+        Self::Snapshot,
+        Self::Stats,
+        Self::Log,
+    ];
 
     /// Returns the name in titles.
     #[must_use]
@@ -28,6 +49,11 @@ impl Pane {
             Self::Hex => "bytes",
             Self::Queue => "held messages",
             Self::Rules => "rules",
+            Self::Sessions => "sessions",
+            Self::Ladder => "ladder",
+            Self::Snapshot => "snapshot",
+            Self::Stats => "stats",
+            Self::Log => "log",
         }
     }
 }
@@ -75,5 +101,10 @@ macro_rules! views {
 views! {
     #[default]
     Messages 1 "messages" [List Tree Hex Queue];
+    Sessions 2 "sessions" [Sessions];
     Rules 3 "rules" [Rules];
+    Ladder 4 "ladder" [Ladder];
+    Snapshot 5 "snapshot" [Snapshot];
+    Stats 6 "stats" [Stats];
+    Log 7 "log" [Log];
 }

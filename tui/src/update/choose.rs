@@ -40,7 +40,12 @@ pub(super) fn session(app: &mut App) -> Result<(), String> {
 /// Carries out an entry.
 pub(super) fn choose(app: &mut App, choice: &Choice) {
     match choice {
-        Choice::Session(session) => app.messages.pick(*session),
+        Choice::Session(session) => {
+            app.messages.pick(*session);
+            if let Some(session) = session {
+                app.pick(*session);
+            }
+        }
         Choice::Rule(text) => super::open(app, Purpose::Rule(None), text),
         Choice::Save(saved) => super::send::ask_for_file(app, *saved),
         Choice::Copy(text) => {

@@ -9,6 +9,7 @@ mod pane;
 mod rows;
 mod rule;
 mod send;
+mod session;
 
 use crate::{
     Action,
@@ -68,6 +69,19 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         Action::NextMark => rows::next_mark(app)?,
         Action::Messages => app.show(View::Messages),
         Action::Rules => app.show(View::Rules),
+        Action::OpenSession
+        | Action::NextSession
+        | Action::Original
+        | Action::Map
+        | Action::KeepSnapshot
+        | Action::NextGraph
+        | Action::LastGraph
+        | Action::AllSessions => session::apply(app, action)?,
+        Action::Sessions => app.show(View::Sessions),
+        Action::Ladder => app.show(View::Ladder),
+        Action::Snapshot => app.show(View::Snapshot),
+        Action::Stats => app.show(View::Stats),
+        Action::Log => app.show(View::Log),
         Action::Theme => {
             app.theme = app.theme.next();
             app.say(format!("theme {}", app.theme.name()));

@@ -42,7 +42,7 @@ pub(super) fn next(app: &mut App, forward: bool) {
     panes.retain(|pane| match pane {
         Pane::Tree | Pane::Hex => app.has_detail(),
         Pane::Queue => !app.queue.list.is_empty(),
-        Pane::List | Pane::Rules => true,
+        _ => true,
     });
     let at = panes.iter().position(|pane| *pane == app.focus).unwrap_or(0);
     let step = if forward { 1 } else { panes.len().saturating_sub(1) };

@@ -72,8 +72,12 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
 
 /// Returns the state of the list: frozen, following, or the place of the selection.
 fn mode(app: &App) -> String {
-    if app.view != View::Messages {
-        return app.view.name().to_owned();
+    match app.view {
+        View::Messages => {}
+        View::Ladder => return format!("ladder {}", app.ladder.tail.place()),
+        View::Log => return format!("log {}", app.log.tail.place()),
+        View::Snapshot if app.snapshot.is_frozen() => return "snapshot kept".to_owned(),
+        View::Sessions | View::Rules | View::Snapshot | View::Stats => return app.view.name().to_owned(),
     }
     let list = &app.messages;
     let place = match list.selected() {

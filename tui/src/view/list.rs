@@ -21,7 +21,7 @@ use teetap_inspect::{
 use teetap_proxy::session::{Action, Origin, SessionId, Time, What};
 use teetap_wire::Severity;
 
-use super::{empty, put};
+use super::{empty, padded, put};
 use crate::{
     Theme,
     app::{
@@ -211,15 +211,6 @@ const fn name_width(width: u16) -> usize {
         70..100 => 18,
         _ => 23,
     }
-}
-
-/// Returns a name in so many columns, cut with `…`.
-fn padded(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
-        return format!("{name:<width$}");
-    }
-    let kept: String = name.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
 }
 
 /// Returns the letter of what was done with a message; `None` if it was passed on.

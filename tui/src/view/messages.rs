@@ -29,13 +29,14 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     app.sync();
     for (pane, area) in panes {
         let area = match pane {
-            Pane::Queue | Pane::Rules => continue,
             Pane::List => {
                 list::draw(buffer, area, app);
                 area
             }
             Pane::Tree => detail::tree(buffer, area, app),
             Pane::Hex => detail::hex(buffer, area, app),
+            // The queue is drawn, the others are panes of other views.
+            _ => continue,
         };
         app.areas.push((pane, area));
     }

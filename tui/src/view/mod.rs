@@ -7,21 +7,28 @@ mod bars;
 mod detail;
 mod finish;
 mod form;
+mod graph;
 mod help;
+mod ladder;
 mod list;
+mod log;
 mod menu;
 mod messages;
 mod prompt;
 mod queue;
 mod rules;
+mod sessions;
+mod snapshot;
+mod stats;
 
 use ratatui::{
     Frame,
     buffer::Buffer,
     layout::{Constraint, Layout, Rect},
     style::Style,
-    text::Line,
+    text::{Line, Span},
 };
+use teetap_proxy::session::SessionId;
 
 use crate::app::{App, Overlay, Pane, View};
 
@@ -43,6 +50,11 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
             app.areas.push((Pane::Rules, body));
             rules::draw(buffer, body, app);
         }
+        View::Sessions => sessions::draw(buffer, body, app),
+        View::Ladder => ladder::draw(buffer, body, app),
+        View::Snapshot => snapshot::draw(buffer, body, app),
+        View::Stats => stats::draw(buffer, body, app),
+        View::Log => log::draw(buffer, body, app),
     }
     bars::bottom(buffer, bottom, app);
     if let Some(overlay) = app.overlay.take() {
@@ -84,6 +96,32 @@ pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
     {
         cell.set_symbol("…");
     }
+}
+
+/// Returns a name in so many columns, cut with `…`.
+pub(crate) fn padded(name: &str, width: usize) -> String {
+    if name.chars().count() <= width {
+        return format!("{name:<width$}");
+    }
+    let kept: String = name.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Returns the title of a view of one session.
+pub(crate) fn session_title(app: &App, session: SessionId) -> Line<'static> {
+    let Some(followed) = app.follow.session(session) else {
+        return Line::raw(format!(" #{}", session.0));
+    };
+    let player = followed.player.as_ref();
+    let player = player.map_or(String::new(), |player| format!(" \"{player}\""));
+    let proto = followed.proto.map_or(String::new(), |proto| format!(" {proto}"));
+    let client = followed.client;
+    let client = client.map_or(String::new(), |client| format!("  client {client}"));
+    Line::from(vec![
+        Span::styled(format!(" #{}{player}", session.0), app.theme.title(true)),
+        Span::raw(format!("{proto} {}", followed.state)),
+        Span::styled(client, app.theme.quiet()),
+    ])
 }
 
 /// Draws sentences in an empty view, one in a line.

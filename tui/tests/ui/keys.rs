@@ -118,7 +118,7 @@ fn a_key_that_does_nothing_reports_it_and_q_leaves() {
 #[test]
 fn ascii_has_no_other_characters() {
     for size in SIZES {
-        for keys in ["g", "?", ":"] {
+        for keys in ["g", "?", ":", "2", "4", "5", "5 M", "6", "7"] {
             let mut app = recorded();
             app.ascii = true;
             press(&mut app, keys);

@@ -4,6 +4,10 @@
 
 mod feed;
 mod keys;
+mod ladder;
 mod list;
 mod messages;
 mod orders;
+mod proxied;
+mod sessions;
+mod stats;

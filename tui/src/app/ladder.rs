@@ -1,0 +1,167 @@
+//! The ladder: the datagrams of each session with their relations to those before.
+//!
+//! Law: bounded by bytes, all sessions together; the oldest datagrams are dropped. Events are shared with the history of the
+//! message list, so those that it has cost nothing more.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    ops::Range,
+    sync::Arc,
+};
+
+use teetap_inspect::{
+    DecodedEvent,
+    follow::{Missing, Ties},
+};
+use teetap_proxy::session::{SessionId, Time, What};
+use teetap_wire::{Dir, Seq};
+
+use super::{history::cost, tail::Tail};
+
+/// Bytes of events that are kept.
+const LIMIT: usize = 16 << 20;
+
+/// A line of the ladder.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// A datagram.
+    Datagram(Arc<DecodedEvent>, Ties),
+    /// Vital messages that did not come before the next datagram.
+    Missing(Time, Dir, Missing),
+    /// A change of the session, or a notice.
+    Change(Arc<DecodedEvent>),
+    /// Events were missed: this many.
+    Gap(u64),
+}
+
+/// The lines of one session.
+#[derive(Debug, Default)]
+struct Steps {
+    /// The number of the first line.
+    first: u64,
+    list: VecDeque<Step>,
+}
+
+/// The lines of all sessions.
+#[derive(Debug, Default)]
+pub struct Ladder {
+    sessions: BTreeMap<u32, Steps>,
+    /// The session of each line in the order in which they came, with its bytes.
+    order: VecDeque<(u32, usize)>,
+    bytes: usize,
+    /// The selected line and the visible part.
+    pub tail: Tail,
+}
+
+impl Ladder {
+    /// Takes an event. Returns true if it has a line here.
+    pub fn event(&mut self, decoded: &Arc<DecodedEvent>, ties: Ties) -> bool {
+        let Some(SessionId(id)) = decoded.event.session else {
+            return false;
+        };
+        match &decoded.event.what {
+            What::Datagram(datagram) => {
+                if let Some(missing) = ties.missing {
+                    let step = Step::Missing(decoded.event.at, datagram.dir, missing);
+                    self.push(id, step, size_of::<Step>());
+                }
+                let bytes = size_of::<Step>() + cost(decoded);
+                self.push(id, Step::Datagram(Arc::clone(decoded), ties), bytes);
+            }
+            What::Session(_) | What::Notice(_) => {
+                let bytes = size_of::<Step>() + size_of::<DecodedEvent>();
+                self.push(id, Step::Change(Arc::clone(decoded)), bytes);
+            }
+            What::Connless(_) | What::Answer(_) => return false,
+        }
+        true
+    }
+
+    /// Takes the number of events that were missed.
+    pub fn gap(&mut self, lost: u64) {
+        let ids: Vec<u32> = self.sessions.keys().copied().collect();
+        for id in ids {
+            self.push(id, Step::Gap(lost), size_of::<Step>());
+        }
+    }
+
+    fn push(&mut self, id: u32, step: Step, bytes: usize) {
+        self.sessions.entry(id).or_default().list.push_back(step);
+        self.order.push_back((id, bytes));
+        self.bytes += bytes;
+        while self.bytes > LIMIT
+            && let Some((id, bytes)) = self.order.pop_front()
+        {
+            self.bytes -= bytes;
+            if let Some(steps) = self.sessions.get_mut(&id) {
+                steps.list.pop_front();
+                steps.first += 1;
+                if steps.list.is_empty() {
+                    self.sessions.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// Returns the numbers of the lines of a session.
+    #[must_use]
+    pub fn numbers(&self, session: SessionId) -> Range<u64> {
+        let steps = self.sessions.get(&session.0);
+        steps.map_or(0..0, |steps| steps.first..steps.first + steps.list.len() as u64)
+    }
+
+    /// Returns a line of a session.
+    #[must_use]
+    pub fn get(&self, session: SessionId, number: u64) -> Option<&Step> {
+        let steps = self.sessions.get(&session.0)?;
+        let index = usize::try_from(number.checked_sub(steps.first)?).ok()?;
+        steps.list.get(index)
+    }
+
+    /// Returns the line with the first arrival of a message that this line repeats.
+    #[must_use]
+    pub fn original(&self, session: SessionId, number: u64) -> Option<u64> {
+        let step = self.get(session, number)?;
+        let Step::Datagram(decoded, ties) = step else {
+            return None;
+        };
+        let (dir, at) = (dir(decoded)?, decoded.event.at);
+        let mut firsts = ties.resends.iter();
+        let (seq, first) = firsts.find_map(|resend| Some((resend.seq, resend.first?)))?;
+        let mut before = (self.numbers(session).start..number).rev();
+        before.find(|number| match self.get(session, *number) {
+            Some(Step::Datagram(other, _)) => {
+                other.event.at == first
+                    && first < at
+                    && self::dir(other) == Some(dir)
+                    && numbers(other).any(|known| known == seq)
+            }
+            _ => false,
+        })
+    }
+}
+
+impl Step {
+    /// Returns true if both have the same vital message of a sender.
+    #[must_use]
+    pub fn shares_message(&self, other: &Self) -> bool {
+        let (Self::Datagram(one, _), Self::Datagram(two, _)) = (self, other) else {
+            return false;
+        };
+        dir(one) == dir(two) && numbers(one).any(|seq| numbers(two).any(|other| other == seq))
+    }
+}
+
+/// Returns the direction of a datagram.
+fn dir(decoded: &DecodedEvent) -> Option<Dir> {
+    match &decoded.event.what {
+        What::Datagram(datagram) => Some(datagram.dir),
+        _ => None,
+    }
+}
+
+/// Returns the numbers that the sender gave to the messages of a datagram.
+fn numbers(decoded: &DecodedEvent) -> impl Iterator<Item = Seq> + '_ {
+    let messages = decoded.reading.iter().flat_map(|reading| &reading.messages);
+    messages.filter_map(|message| message.seq)
+}

@@ -1,0 +1,100 @@
+//! The log: lines of the program itself, notices, and changes of sessions.
+//!
+//! Law: bounded by the number of lines and their bytes; the oldest are dropped.
+
+use std::{collections::VecDeque, ops::Range};
+
+use teetap_inspect::{DecodedEvent, Kind, Style, row};
+use teetap_proxy::session::{Level, Time, What};
+
+use super::tail::Tail;
+
+/// Lines that are kept.
+const LINES: usize = 10_000;
+
+/// Bytes of their text.
+const BYTES: usize = 2 << 20;
+
+/// A line.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The weight.
+    pub kind: Kind,
+    /// The text with time and session.
+    pub text: String,
+}
+
+/// The lines.
+#[derive(Debug, Default)]
+pub struct Log {
+    lines: VecDeque<Entry>,
+    /// The number of the first line.
+    first: u64,
+    bytes: usize,
+    /// The selected line and the visible part.
+    pub tail: Tail,
+}
+
+impl Log {
+    /// Takes an event. Returns true if it has a line here.
+    pub fn event(&mut self, decoded: &DecodedEvent) -> bool {
+        if !matches!(decoded.event.what, What::Session(_) | What::Notice(_)) {
+            return false;
+        }
+        // All lines, whatever the list of messages shows.
+        let rows = row::rows(decoded, Style::default());
+        for row in rows {
+            self.push(Entry {
+                kind: row.kind,
+                text: row.text,
+            });
+        }
+        true
+    }
+
+    /// Takes a line of the program itself.
+    pub fn line(&mut self, at: Time, level: Level, text: &str) {
+        let (kind, word) = match level {
+            Level::Info => (Kind::Info, ""),
+            Level::Warning => (Kind::Warning, "warning: "),
+        };
+        let ms = at.0 / 1000;
+        self.push(Entry {
+            kind,
+            text: format!("{:>4}.{:03} -   teetap: {word}{text}", ms / 1000, ms % 1000),
+        });
+    }
+
+    /// Takes the number of events that were missed.
+    pub fn gap(&mut self, lost: u64) {
+        self.push(Entry {
+            kind: Kind::Warning,
+            text: row::gap(lost).text,
+        });
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.bytes += entry.text.len();
+        self.lines.push_back(entry);
+        while self.lines.len() > LINES || self.bytes > BYTES {
+            let Some(oldest) = self.lines.pop_front() else {
+                break;
+            };
+            self.bytes -= oldest.text.len();
+            self.first += 1;
+        }
+    }
+
+    /// Returns the numbers of the lines.
+    #[must_use]
+    pub fn numbers(&self) -> Range<u64> {
+        self.first..self.first + self.lines.len() as u64
+    }
+
+    /// Returns a line.
+    #[must_use]
+    pub fn get(&self, number: u64) -> Option<&Entry> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.lines.get(index)
+    }
+}

@@ -1,0 +1,59 @@
+//! Changes of the views of sessions.
+
+use crate::{
+    Action,
+    app::{App, View},
+};
+
+/// Applies an action. Returns the reason if there is nothing that it can act on.
+pub(super) fn apply(app: &mut App, action: Action) -> Result<(), String> {
+    match action {
+        Action::OpenSession => {
+            let place = app.sessions.selected();
+            let session = place.and_then(|place| app.follow.sessions().nth(place));
+            let (session, _) = session.ok_or("no session so far")?;
+            app.pick(session);
+            app.show(View::Ladder);
+        }
+        Action::NextSession => next(app)?,
+        Action::Original => {
+            let session = app.session().ok_or("no session so far")?;
+            let selected = app
+                .ladder
+                .tail
+                .selected()
+                .ok_or("select a resend with the arrow keys")?;
+            let original = app.ladder.original(session, selected);
+            app.ladder
+                .tail
+                .select(original.ok_or("this line repeats no datagram that is kept")?);
+        }
+        Action::Map => app.snapshot.has_map = !app.snapshot.has_map,
+        Action::KeepSnapshot => {
+            let session = app.session().ok_or("no session so far")?;
+            let kept = app.snapshot.toggle_frozen(session);
+            let text = if kept.ok_or("no snapshot so far")? {
+                "this snapshot is kept; the traffic goes on"
+            } else {
+                "the newest snapshot is shown"
+            };
+            app.say(text);
+        }
+        Action::NextGraph => app.stats.turn(true),
+        Action::LastGraph => app.stats.turn(false),
+        Action::AllSessions => app.stats.all = !app.stats.all,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Shows the session after the one that is shown, from the first one again after the last.
+fn next(app: &mut App) -> Result<(), String> {
+    let shown = app.session();
+    let sessions = || app.follow.sessions().map(|(session, _)| session);
+    let after = sessions().find(|session| Some(*session) > shown);
+    let next = after.or_else(|| sessions().next()).ok_or("no session so far")?;
+    app.pick(next);
+    app.say(format!("session #{}", next.0));
+    Ok(())
+}

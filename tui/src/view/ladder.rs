@@ -1,0 +1,451 @@
+//! The ladder: client leg, proxy, server leg, and a line for each datagram.
+//!
+//! ```text
+//!    1.586          8    5 <- R 8 first 0.585  sv_chat repeat   <-         9    5
+//! ```
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+use teetap_inspect::{
+    Crossing, DecodedEvent, Kind, Message, Reading,
+    crossing::Passage,
+    follow::{Missing, Ties},
+    row,
+};
+use teetap_proxy::session::{Origin, SessionId, Time, What};
+use teetap_wire::{Dir, Scratch, Side};
+
+use super::{empty, put, session_title};
+use crate::{
+    Theme,
+    app::{App, Pane, ladder::Step},
+};
+
+/// Columns of the mark and the time.
+const TIME: u16 = 10;
+
+/// Columns of an arrow with its spaces.
+const ARROW: u16 = 4;
+
+/// Draws a line above the datagrams of a session, of which this line is the newest that counts.
+type Head = fn(&mut Buffer, Rect, &App, (SessionId, u64));
+
+/// Lines above the datagrams.
+const HEAD: u16 = 3;
+
+/// The columns of a line.
+#[derive(Clone, Copy)]
+struct Columns {
+    area: Rect,
+    /// Columns of the numbers of a leg.
+    leg: u16,
+    /// The sizes are shown, too.
+    sizes: bool,
+}
+
+impl Columns {
+    const fn of(area: Rect) -> Self {
+        let (leg, sizes) = match area.width {
+            ..70 => (12, false),
+            70..110 => (14, false),
+            _ => (20, true),
+        };
+        Self { area, leg, sizes }
+    }
+
+    /// Returns the columns of the numbers of a leg.
+    fn leg(&self, side: Side) -> Rect {
+        let left = match side {
+            Side::Client => TIME,
+            Side::Server => self.area.width.saturating_sub(self.leg),
+        };
+        self.part(left, self.leg)
+    }
+
+    /// Returns the columns of the arrow between a leg and the proxy.
+    fn arrow(&self, side: Side) -> Rect {
+        let left = match side {
+            Side::Client => TIME + self.leg,
+            Side::Server => self.area.width.saturating_sub(self.leg + ARROW),
+        };
+        self.part(left, ARROW)
+    }
+
+    /// Returns the columns of the proxy.
+    fn middle(&self) -> Rect {
+        let left = TIME + self.leg + ARROW;
+        self.part(left, self.area.width.saturating_sub(left + ARROW + self.leg))
+    }
+
+    fn part(&self, left: u16, width: u16) -> Rect {
+        let part = Rect {
+            x: self.area.x + left,
+            width,
+            ..self.area
+        };
+        part.intersection(self.area)
+    }
+}
+
+/// Draws the lines of the session that is shown.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    let Some(session) = app.session() else {
+        let connect = format!(
+            "no session yet: in the game console type   connect {}",
+            app.title.connect
+        );
+        return empty(buffer, area, &[&connect]);
+    };
+    let head = HEAD.min(area.height / 3);
+    let rows = app.ladder.numbers(session);
+    let visible = app.ladder.tail.fit(usize::from(area.height - head), rows);
+    let body = Rect {
+        y: area.y + head,
+        height: area.height - head,
+        ..area
+    };
+    app.areas.push((Pane::Ladder, body));
+    let mut lines = area.rows();
+    let last = app
+        .ladder
+        .tail
+        .selected()
+        .unwrap_or(visible.end.saturating_sub(1));
+    let heads: [Head; 3] = [title, tokens, names];
+    for (line, draw) in lines.by_ref().take(head.into()).zip(heads) {
+        draw(buffer, line, app, (session, last));
+    }
+    let chosen = app.ladder.tail.selected();
+    let chosen = chosen.and_then(|number| Some((number, app.ladder.get(session, number)?)));
+    let mut scratch = Scratch::new();
+    for (number, line) in visible.zip(lines) {
+        let Some(step) = app.ladder.get(session, number) else {
+            continue;
+        };
+        self::step(buffer, line, app, step, &mut scratch);
+        let Some((selected, chosen)) = chosen else {
+            continue;
+        };
+        if selected == number {
+            buffer.set_style(line, app.theme.selected(true));
+        } else if step.shares_message(chosen) {
+            buffer.set_string(line.x, line.y, "●", app.theme.done());
+        }
+    }
+}
+
+fn title(buffer: &mut Buffer, area: Rect, app: &App, (session, _): (SessionId, u64)) {
+    put(buffer, area, &session_title(app, session));
+}
+
+/// Draws the tokens of both legs, as the datagrams up to this line have them.
+fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last): (SessionId, u64)) {
+    /// Lines that are looked at.
+    const LINES: u64 = 100;
+    let columns = Columns::of(area);
+    let mut scratch = Scratch::new();
+    let mut found = [[None; 2]; 2];
+    for number in (last.saturating_sub(LINES)..=last).rev() {
+        let Some(Step::Datagram(decoded, _)) = app.ladder.get(session, number) else {
+            continue;
+        };
+        let Some(crossing) = Crossing::of(decoded, &mut scratch) else {
+            continue;
+        };
+        for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(&mut found) {
+            let token = crossing.leg(side).and_then(|leg| leg.token);
+            if let Some(known) = of_leg.get_mut(crossing.dir as usize)
+                && known.is_none()
+            {
+                *known = token;
+            }
+        }
+        if found.iter().flatten().all(Option::is_some) {
+            break;
+        }
+    }
+    put(buffer, area, &Line::styled("  tokens", app.theme.quiet()));
+    for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(found) {
+        let mut spans = Vec::new();
+        for (dir, token) in [Dir::C2s, Dir::S2c].into_iter().zip(of_leg) {
+            let token = token.map_or("none    ".to_owned(), |token| token.to_string());
+            let lead = if dir == Dir::S2c { " " } else { "" };
+            spans.push(Span::styled(
+                format!("{lead}{}{token}", tip(dir)),
+                app.theme.direction(dir),
+            ));
+        }
+        let line = Line::from(spans);
+        let width = u16::try_from(line.width()).unwrap_or(0);
+        let left = match side {
+            Side::Client => columns.leg(side).x,
+            Side::Server => area.right().saturating_sub(width),
+        };
+        let place = Rect {
+            x: left,
+            width,
+            ..area
+        };
+        put(buffer, place.intersection(area), &line);
+    }
+}
+
+/// Draws the names of the columns.
+fn names(buffer: &mut Buffer, area: Rect, app: &App, _: (SessionId, u64)) {
+    let columns = Columns::of(area);
+    let theme = app.theme;
+    let cell = cell_text("seq", "ack", "bytes", columns);
+    put(buffer, area, &Line::styled(" seconds", theme.quiet()));
+    for side in [Side::Client, Side::Server] {
+        put(
+            buffer,
+            columns.leg(side),
+            &Line::styled(cell.as_str(), theme.quiet()),
+        );
+    }
+    let legs = format!(
+        "client | proxy {}| server",
+        if area.width < 70 { "" } else { "   " }
+    );
+    let line = Line::styled(legs, theme.title(true)).centered();
+    let middle = columns.middle();
+    let wide = Rect {
+        x: middle.x.saturating_sub(ARROW),
+        width: middle.width + 2 * ARROW,
+        ..middle
+    };
+    let start = wide
+        .width
+        .saturating_sub(u16::try_from(line.width()).unwrap_or(0))
+        / 2;
+    let place = Rect {
+        x: wide.x + start,
+        width: wide.width.saturating_sub(start),
+        ..wide
+    };
+    put(buffer, place, &line.left_aligned());
+}
+
+fn step(buffer: &mut Buffer, area: Rect, app: &App, step: &Step, scratch: &mut Scratch) {
+    match step {
+        Step::Datagram(decoded, ties) => {
+            if let Some(crossing) = Crossing::of(decoded, scratch) {
+                datagram(buffer, area, app, (decoded, &crossing, ties));
+            }
+        }
+        Step::Missing(at, dir, missing) => self::missing(buffer, area, app.theme, (*at, *dir, *missing)),
+        Step::Change(decoded) => change(buffer, area, app, decoded),
+        Step::Gap(lost) => put(
+            buffer,
+            area,
+            &Line::styled(row::gap(*lost).text, app.theme.warning()),
+        ),
+    }
+}
+
+/// Draws a gap in the numbers on the leg of their sender.
+fn missing(buffer: &mut Buffer, area: Rect, theme: Theme, (at, dir, missing): (Time, Dir, Missing)) {
+    time(buffer, area, at, theme);
+    let Missing { first, count } = missing;
+    let last = first.plus(count - 1);
+    let numbers = Passage::numbers_of(Some((first, last)));
+    let text = format!("-- missing {numbers} --");
+    let width = u16::try_from(text.len()).unwrap_or(0);
+    let left = match dir.sender() {
+        Side::Client => Columns::of(area).leg(Side::Client).x,
+        Side::Server => area.right().saturating_sub(width),
+    };
+    let place = Rect {
+        x: left,
+        width,
+        ..area
+    };
+    put(
+        buffer,
+        place.intersection(area),
+        &Line::styled(text, theme.warning()),
+    );
+}
+
+/// Draws a change of the session, or a notice.
+fn change(buffer: &mut Buffer, area: Rect, app: &App, decoded: &DecodedEvent) {
+    let style = teetap_inspect::Style {
+        quiet: false,
+        ..app.style
+    };
+    let Some(row) = row::rows(decoded, style).into_iter().next() else {
+        return;
+    };
+    let colour = match row.kind {
+        Kind::Warning => app.theme.warning(),
+        Kind::Session => app.theme.session(),
+        Kind::Traffic | Kind::Info => app.theme.quiet(),
+    };
+    time(buffer, area, decoded.event.at, app.theme);
+    // The text begins with the time and the session.
+    let text = row
+        .text
+        .trim_start()
+        .splitn(3, ' ')
+        .nth(2)
+        .unwrap_or_default()
+        .trim_start();
+    let place = Rect {
+        x: area.x + TIME,
+        width: area.width.saturating_sub(TIME),
+        ..area
+    };
+    put(buffer, place, &Line::styled(text.to_owned(), colour));
+}
+
+fn time(buffer: &mut Buffer, area: Rect, at: Time, theme: Theme) {
+    let ms = at.0 / 1000;
+    let text = format!(" {:>4}.{:03}", ms / 1000, ms % 1000);
+    put(buffer, area, &Line::styled(text, theme.quiet()));
+}
+
+fn datagram(
+    buffer: &mut Buffer,
+    area: Rect,
+    app: &App,
+    (decoded, crossing, ties): (&DecodedEvent, &Crossing, &Ties),
+) {
+    let theme = app.theme;
+    let columns = Columns::of(area);
+    time(buffer, area, decoded.event.at, theme);
+    let (dir, direction) = (crossing.dir, theme.direction(crossing.dir));
+    for side in [Side::Client, Side::Server] {
+        let is_changed = side == dir.receiver() && !crossing.shift().is_none();
+        let style = if is_changed {
+            theme.name_of(direction)
+        } else {
+            direction
+        };
+        if let Some(passage) = crossing.leg(side) {
+            let text = cell(passage, columns);
+            put(buffer, columns.leg(side), &Line::styled(text, style));
+        }
+        let arrow = arrow(crossing, side);
+        put(buffer, columns.arrow(side), &Line::styled(arrow, style));
+    }
+    put(buffer, columns.middle(), &middle(decoded, crossing, ties, app));
+}
+
+/// Returns the arrow between a leg and the proxy: `x` where a datagram ends.
+fn arrow(crossing: &Crossing, side: Side) -> &'static str {
+    let has_left = crossing.leg(side).is_some();
+    let is_receiver = side == crossing.dir.receiver();
+    match (has_left, crossing.dir) {
+        (true, Dir::C2s) if is_receiver && crossing.is_lost => " ─x ",
+        (true, Dir::S2c) if is_receiver && crossing.is_lost => " x─ ",
+        (true, Dir::C2s) => " ─▸ ",
+        (true, Dir::S2c) => " ◂─ ",
+        (false, _) if is_receiver && crossing.is_stopped => "  x ",
+        (false, _) => "    ",
+    }
+}
+
+const fn tip(dir: Dir) -> &'static str {
+    match dir {
+        Dir::C2s => "▸",
+        Dir::S2c => "◂",
+    }
+}
+
+/// Returns the numbers of a datagram on one leg.
+fn cell(passage: &Passage, columns: Columns) -> String {
+    let ack = passage.ack.map_or(String::new(), |ack| ack.to_string());
+    cell_text(&passage.numbers(), &ack, &passage.len.to_string(), columns)
+}
+
+fn cell_text(seq: &str, ack: &str, len: &str, columns: Columns) -> String {
+    let width = usize::from(columns.leg);
+    if columns.sizes {
+        return format!("{seq:>9} {ack:>4} {len:>5}");
+    }
+    format!("{seq:>0$} {ack:>4}", width - 5)
+}
+
+/// Returns the actions of the proxy: the shift of the numbers, resends, and the messages with their outcomes.
+fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -> Line<'static> {
+    let theme = app.theme;
+    let mut line = Line::default();
+    let shift = crossing.shift();
+    if !shift.is_none() {
+        let style = if shift.seq == 0 {
+            theme.quiet()
+        } else {
+            theme.key()
+        };
+        line.push_span(Span::styled(format!("{shift}  "), style));
+    }
+    for resend in &ties.resends {
+        let first = resend.first.map_or("not seen before".to_owned(), first_seen);
+        line.push_span(Span::styled(
+            format!("R {} {first}  ", resend.seq),
+            theme.warning(),
+        ));
+    }
+    if let Some(reading) = &decoded.reading {
+        // Those that the proxy acted on come first: the columns may end.
+        let (touched, plain): (Vec<_>, Vec<_>) =
+            reading.messages.iter().partition(|message| is_touched(message));
+        for (index, message) in touched.into_iter().chain(plain).enumerate() {
+            if index > 0 {
+                line.push_span(Span::styled(", ", theme.quiet()));
+            }
+            messages(&mut line, reading, message, theme);
+        }
+        if reading.messages.is_empty() {
+            let text = reading
+                .error
+                .map_or("no messages".to_owned(), |error| error.to_string());
+            line.push_span(Span::styled(text, theme.quiet()));
+        }
+    }
+    if let What::Datagram(datagram) = &decoded.event.what
+        && datagram.origin == Origin::Proxy
+    {
+        line.push_span(Span::styled("  by the proxy", theme.quiet()));
+    }
+    if !crossing.link.is_empty() {
+        let link = crossing.link.trim_start_matches([',', ' ']);
+        line.push_span(Span::styled(format!("  {link}"), link_style(crossing, theme)));
+    }
+    line
+}
+
+fn link_style(crossing: &Crossing, theme: Theme) -> Style {
+    if crossing.is_lost {
+        theme.done()
+    } else {
+        theme.quiet()
+    }
+}
+
+fn first_seen(at: Time) -> String {
+    let ms = at.0 / 1000;
+    format!("first {}.{:03}", ms / 1000, ms % 1000)
+}
+
+/// Returns true if a rule, a person or the proxy acted on a message.
+fn is_touched(message: &Message) -> bool {
+    matches!(message.origin, Origin::Rule | Origin::User) || message.outcome().is_some()
+}
+
+/// Adds the name and the outcome of a message.
+fn messages(line: &mut Line<'static>, reading: &Reading, message: &Message, theme: Theme) {
+    line.push_span(Span::raw(reading.label(message).into_owned()));
+    match message.origin {
+        Origin::Rule => line.push_span(Span::styled(" by a rule", theme.done())),
+        Origin::User => line.push_span(Span::styled(" by hand", theme.done())),
+        Origin::Peer | Origin::Proxy => {}
+    }
+    if let Some(outcome) = message.outcome() {
+        line.push_span(Span::styled(format!(" {outcome}"), theme.done()));
+    }
+}

@@ -1,0 +1,286 @@
+//! The sessions: a line for each, and the legs of the selected one.
+//!
+//! ```text
+//!  #1   seven        0.7    online   online     12 s   8/16 ms  0/1     2    5   1   0  _-=#
+//! ```
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+use teetap_inspect::follow::{Followed, Leg};
+use teetap_proxy::session::{SessionId, State, Time};
+use teetap_wire::Side;
+
+use super::{empty, graph::spark, put};
+use crate::{
+    Theme,
+    app::{App, Pane},
+};
+
+/// Lines about the selected session.
+const DETAIL: u16 = 4;
+
+/// A column.
+struct Column {
+    name: &'static str,
+    width: usize,
+    /// Columns of a lower rank go first on narrow screens.
+    rank: u8,
+    is_right: bool,
+    text: fn(SessionId, &Followed, Time) -> String,
+}
+
+const fn left(
+    name: &'static str,
+    width: usize,
+    rank: u8,
+    text: fn(SessionId, &Followed, Time) -> String,
+) -> Column {
+    Column {
+        name,
+        width,
+        rank,
+        is_right: false,
+        text,
+    }
+}
+
+const fn right(
+    name: &'static str,
+    width: usize,
+    rank: u8,
+    text: fn(SessionId, &Followed, Time) -> String,
+) -> Column {
+    Column {
+        is_right: true,
+        ..left(name, width, rank, text)
+    }
+}
+
+/// All columns in their order; the sparkline takes the rest.
+const COLUMNS: [Column; 12] = [
+    left("id", 4, 9, |id, _, _| format!("#{}", id.0)),
+    left("player", 12, 9, |_, session, _| player(session)),
+    left("proto", 6, 5, |_, session, _| {
+        session.proto.map_or(String::new(), |proto| proto.to_string())
+    }),
+    left("client", 7, 8, |_, session, _| {
+        session.leg(Side::Client).state.to_string()
+    }),
+    left("server", 7, 8, |_, session, _| {
+        session.leg(Side::Server).state.to_string()
+    }),
+    right("age", 6, 7, |_, session, now| age(session.age(now).as_secs())),
+    right("rtt c/s", 9, 8, |_, session, _| {
+        both(session, |leg| ms(leg.rtt()))
+    }),
+    right("lost", 6, 6, |_, session, _| {
+        both(session, |leg| leg.lost.to_string())
+    }),
+    right("resent", 6, 4, |_, session, _| {
+        both(session, |leg| leg.resends.to_string())
+    }),
+    right("drop", 5, 3, |_, session, _| session.dropped.to_string()),
+    right("inj", 4, 3, |_, session, _| session.injected.to_string()),
+    right("lint", 5, 6, |_, session, _| session.lints.to_string()),
+];
+
+/// Columns that the sparkline has at least.
+const SPARK: usize = 8;
+
+fn player(session: &Followed) -> String {
+    session.player.clone().unwrap_or_else(|| "?".to_owned())
+}
+
+/// Returns the values of the client's and the server's leg.
+fn both(session: &Followed, value: fn(&Leg) -> String) -> String {
+    let [client, server] = [Side::Client, Side::Server].map(|side| value(session.leg(side)));
+    format!("{client}/{server}")
+}
+
+fn ms(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |ms| format!("{ms:.0}"))
+}
+
+fn age(seconds: u64) -> String {
+    match seconds {
+        ..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Returns the columns that fit, with one between each.
+fn fitting(width: usize) -> Vec<&'static Column> {
+    let mut least = 0;
+    loop {
+        let columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.rank >= least).collect();
+        let used: usize = columns.iter().map(|column| column.width + 1).sum();
+        if used + SPARK < width || least >= 9 {
+            return columns;
+        }
+        least += 1;
+    }
+}
+
+/// Draws the table, and the legs of the selected session where there is room.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    let count = app.follow.sessions().len();
+    if count == 0 {
+        let connect = format!(
+            "no session yet: in the game console type   connect {}",
+            app.title.connect
+        );
+        return empty(buffer, area, &[&connect]);
+    }
+    let detail = if area.height >= 8 { DETAIL } else { 0 };
+    let table = Rect {
+        height: area.height - detail,
+        ..area
+    };
+    let body = Rect {
+        y: (table.y + 1).min(table.bottom()),
+        height: table.height.saturating_sub(1),
+        ..table
+    };
+    app.areas.push((Pane::Sessions, body));
+    let columns = fitting(area.width.into());
+    let mut lines = table.rows();
+    if let Some(line) = lines.next() {
+        let mut text = String::new();
+        for column in &columns {
+            text.push_str(&aligned(column, column.name));
+        }
+        put(
+            buffer,
+            line,
+            &Line::styled(format!("{text}  msgs/s"), app.theme.quiet()),
+        );
+    }
+    let top = app
+        .sessions
+        .fit(usize::from(table.height.saturating_sub(1)), count);
+    let selected = app.sessions.selected();
+    let shown = app.session();
+    for ((place, (id, session)), line) in app.follow.sessions().enumerate().skip(top).zip(lines) {
+        row(buffer, line, (id, session), &columns, app);
+        if shown == Some(id) {
+            buffer.set_string(line.x, line.y, "▸", app.theme.key());
+        }
+        if selected == Some(place) {
+            buffer.set_style(line, app.theme.selected(true));
+        }
+    }
+    let below = Rect {
+        y: table.bottom(),
+        height: detail,
+        ..area
+    };
+    if let Some((id, session)) = selected.and_then(|place| app.follow.sessions().nth(place)) {
+        self::detail(buffer, below, app.theme, (id, session));
+    }
+}
+
+fn row(
+    buffer: &mut Buffer,
+    line: Rect,
+    (id, session): (SessionId, &Followed),
+    columns: &[&Column],
+    app: &App,
+) {
+    let style = match session.state {
+        State::Closed => app.theme.quiet(),
+        _ => Style::new(),
+    };
+    let mut spans = Vec::new();
+    for column in columns {
+        let text = (column.text)(id, session, app.now);
+        let is_odd = column.name == "lint" && session.lints > 0 || column.name == "lost" && has_lost(session);
+        let style = if is_odd { app.theme.warning() } else { style };
+        spans.push(Span::styled(aligned(column, &text), style));
+    }
+    let used: usize = columns.iter().map(|column| column.width + 1).sum();
+    let room = usize::from(line.width).saturating_sub(used + 1);
+    let rate = session.counts.rates.last();
+    let number = format!(" {rate:>4} ");
+    let spark = spark(
+        session.counts.rates.newest_first(),
+        room.saturating_sub(number.len()).min(60),
+    );
+    spans.push(Span::styled(number, style));
+    spans.push(Span::styled(spark, app.theme.quiet()));
+    put(buffer, line, &Line::from(spans));
+}
+
+fn has_lost(session: &Followed) -> bool {
+    [Side::Client, Side::Server]
+        .into_iter()
+        .any(|side| session.leg(side).lost > 0)
+}
+
+/// Returns a text in the columns of its column, after a space.
+fn aligned(column: &Column, text: &str) -> String {
+    let width = column.width;
+    let len = Line::raw(text).width();
+    let text = match len > width {
+        true => {
+            let mut cut = String::new();
+            for char in text.chars() {
+                cut.push(char);
+                if Line::raw(cut.as_str()).width() >= width {
+                    cut.pop();
+                    break;
+                }
+            }
+            cut.push('…');
+            cut
+        }
+        false => text.to_owned(),
+    };
+    let space = " ".repeat(width.saturating_sub(Line::raw(text.as_str()).width()));
+    if column.is_right {
+        format!(" {space}{text}")
+    } else {
+        format!(" {text}{space}")
+    }
+}
+
+/// Draws the legs of a session.
+fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, (id, session): (SessionId, &Followed)) {
+    let mut rule = format!("── #{} {} ", id.0, player(session));
+    let len = Line::raw(rule.as_str()).width();
+    rule.extend(std::iter::repeat_n(
+        '─',
+        usize::from(area.width).saturating_sub(len),
+    ));
+    let mut lines = area.rows();
+    let mut next = |line: Line<'_>| {
+        if let Some(area) = lines.next() {
+            put(buffer, area, &line);
+        }
+    };
+    next(Line::styled(rule, theme.quiet()));
+    for side in [Side::Client, Side::Server] {
+        let leg = session.leg(side);
+        let loss = leg
+            .loss()
+            .map_or(String::new(), |loss| format!(" ({:.1} %)", loss * 100.0));
+        let rtt = leg.rtt().map_or("-".to_owned(), |rtt| format!("{rtt:.1} ms"));
+        let text = format!(
+            " {side} leg  {:<8} rtt {rtt:<10} vital {:<6} resent {:<5} lost {}{loss}",
+            leg.state, leg.vital, leg.resends, leg.lost
+        );
+        next(Line::raw(text));
+    }
+    let client = session
+        .client
+        .map_or(String::new(), |client| format!("  client {client}"));
+    let text = format!(
+        " rules: {} dropped, {} edited, {} injected  {}{client}",
+        session.dropped, session.edited, session.injected, session.state
+    );
+    next(Line::styled(text, theme.quiet()));
+}

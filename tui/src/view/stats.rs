@@ -1,0 +1,263 @@
+//! The statistics of a session: totals, messages and items by bytes, and graphs.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+};
+use teetap_inspect::follow::{Counts, Followed};
+use teetap_proxy::session::Time;
+use teetap_wire::{Dir, Side};
+
+use super::{empty, graph, put, session_title};
+use crate::{
+    Theme,
+    app::{App, cursor::Cursor},
+};
+
+/// Columns of the tables.
+const TABLE: u16 = 50;
+
+/// Columns of the table of items.
+const ITEMS: u16 = 30;
+
+/// Columns that a graph has at least where there are several in a row.
+const GRAPH: u16 = 56;
+
+/// Lines that a graph has at least.
+const GRAPH_LINES: u16 = 8;
+
+/// Draws totals, tables and as many graphs as there is room for.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    let mut cursor = app.stats.cursor;
+    paint(buffer, area, app, &mut cursor);
+    app.stats.cursor = cursor;
+}
+
+fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
+    let session = app.session();
+    let Some((id, followed)) = session.and_then(|id| Some((id, app.follow.session(id)?))) else {
+        let connect = format!(
+            "no session yet: in the game console type   connect {}",
+            app.title.connect
+        );
+        return empty(buffer, area, &[&connect]);
+    };
+    let mut lines = area.rows();
+    let title = match app.stats.all {
+        true => Line::styled(" all sessions", app.theme.title(true)),
+        false => session_title(app, id),
+    };
+    let totals = totals(followed, app.theme);
+    let head = std::iter::once(title).chain(totals);
+    let head: Vec<Line<'_>> = head.take(usize::from(area.height.div_ceil(3))).collect();
+    for (line, area) in head.iter().zip(lines.by_ref()) {
+        put(buffer, area, line);
+    }
+    let used = u16::try_from(head.len()).unwrap_or(0);
+    let below = Rect {
+        y: area.y + used,
+        height: area.height - used,
+        ..area
+    };
+    let counts = match app.stats.all {
+        true => app.follow.total(),
+        false => &followed.counts,
+    };
+    if area.width >= TABLE + GRAPH {
+        let left = Rect {
+            width: TABLE,
+            ..below
+        };
+        let half = Rect {
+            height: below.height / 2,
+            ..left
+        };
+        messages(buffer, half, app, (counts, cursor));
+        let rest = Rect {
+            y: half.bottom(),
+            height: left.height - half.height,
+            ..left
+        };
+        items(buffer, rest, app.theme, counts);
+        let right = Rect {
+            x: left.right() + 1,
+            width: below.width - TABLE - 1,
+            ..below
+        };
+        return graphs(buffer, right, app, followed);
+    }
+    let tables = Rect {
+        height: below.height.saturating_sub((below.height / 2).max(GRAPH_LINES)),
+        ..below
+    };
+    let left = Rect {
+        width: TABLE.min(area.width),
+        ..tables
+    };
+    messages(buffer, left, app, (counts, cursor));
+    if area.width >= TABLE + ITEMS {
+        let right = Rect {
+            x: left.right() + 1,
+            width: area.width - left.width - 1,
+            ..tables
+        };
+        items(buffer, right, app.theme, counts);
+    }
+    let bottom = Rect {
+        y: tables.bottom(),
+        height: below.height - tables.height,
+        ..below
+    };
+    graphs(buffer, bottom, app, followed);
+}
+
+/// Returns the totals of a session.
+fn totals(session: &Followed, theme: Theme) -> [Line<'static>; 2] {
+    let leg = |side| {
+        let leg = session.leg(side);
+        let rtt = leg.rtt().map_or("-".to_owned(), |rtt| format!("{rtt:.1}"));
+        let resends = match leg.vital {
+            0 => 0.0,
+            vital => leg.resends as f64 * 100.0 / vital as f64,
+        };
+        (rtt, resends)
+    };
+    let ((client, client_resends), (server, server_resends)) = (leg(Side::Client), leg(Side::Server));
+    let value = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+    let ratio = |dir| {
+        let ratio = session.counts.packed(dir).ratio();
+        ratio.map_or("-".to_owned(), |ratio| format!("{:.0} %", ratio * 100.0))
+    };
+    let first = [
+        ("rtt ms", format!("client {client} server {server}")),
+        (
+            "resent",
+            format!("client {client_resends:.1} % server {server_resends:.1} %"),
+        ),
+        ("input margin", format!("{} ms", value(session.margins.mean()))),
+    ];
+    let second = [
+        ("snapshots", format!("{} bytes", value(session.snapshots.mean()))),
+        (
+            "every",
+            format!(
+                "{} ms ±{}",
+                value(session.intervals.mean()),
+                value(session.intervals.spread())
+            ),
+        ),
+        (
+            "huffman",
+            format!("c→s {} s→c {}", ratio(Dir::C2s), ratio(Dir::S2c)),
+        ),
+    ];
+    [first, second].map(|facts| {
+        let mut line = Line::raw(" ");
+        for (name, text) in facts {
+            line.push_span(Span::styled(format!("{name} "), theme.quiet()));
+            line.push_span(Span::raw(format!("{text}  ")));
+        }
+        line
+    })
+}
+
+/// Draws the table of messages, those with most bytes first.
+fn messages(buffer: &mut Buffer, area: Rect, app: &App, (counts, cursor): (&Counts, &mut Cursor)) {
+    let mut rows: Vec<_> = counts.messages().collect();
+    rows.sort_by(|(dir, name, count), (other_dir, other, others)| {
+        let by_bytes = others.bytes.cmp(&count.bytes);
+        by_bytes.then_with(|| (dir, name).cmp(&(other_dir, other)))
+    });
+    let height = usize::from(area.height.saturating_sub(1));
+    let top = cursor.fit(height, rows.len());
+    let selected = cursor.selected();
+    let theme = app.theme;
+    let mut lines = area.rows();
+    let head = format!(
+        "     {:<19}{:>7}{:>8}{:>4}{:>6}",
+        "message", "count", "bytes", "/s", "B/s"
+    );
+    if let Some(line) = lines.next() {
+        put(buffer, line, &Line::styled(head, theme.quiet()));
+    }
+    for ((place, (dir, name, count)), line) in rows.iter().enumerate().skip(top).zip(lines) {
+        let (messages, bytes) = count.rate(app.now);
+        let arrow = match dir {
+            Dir::C2s => "c→s",
+            Dir::S2c => "s→c",
+        };
+        let text = format!(
+            "{:>7}{:>8}{messages:>4}{:>6}",
+            short(count.messages),
+            short(count.bytes),
+            short(bytes)
+        );
+        let spans = vec![
+            Span::styled(format!(" {arrow} "), theme.direction(*dir)),
+            Span::raw(super::padded(name, 19)),
+            Span::raw(text),
+        ];
+        put(buffer, line, &Line::from(spans));
+        if selected == Some(place) {
+            buffer.set_style(line, theme.selected(true));
+        }
+    }
+}
+
+/// Returns a number in at most six columns.
+fn short(number: u64) -> String {
+    match number {
+        ..100_000 => number.to_string(),
+        100_000..100_000_000 => format!("{}k", number / 1000),
+        _ => format!("{}M", number / 1_000_000),
+    }
+}
+
+/// Draws the table of items in snapshots, those with most bytes first.
+fn items(buffer: &mut Buffer, area: Rect, theme: Theme, counts: &Counts) {
+    let mut rows: Vec<_> = counts.items().collect();
+    rows.sort_by_key(|(_, items)| std::cmp::Reverse(items.bytes));
+    let width = usize::from(area.width).saturating_sub(15).min(24);
+    let mut lines = area.rows();
+    let head = format!(" {:<width$}{:>7}{:>7}", "snapshot item", "count", "bytes");
+    if let Some(line) = lines.next() {
+        put(buffer, line, &Line::styled(head, theme.quiet()));
+    }
+    for ((name, items), line) in rows.iter().zip(lines) {
+        let text = format!(
+            " {}{:>7}{:>7}",
+            super::padded(name, width),
+            short(items.items),
+            short(items.bytes)
+        );
+        put(buffer, line, &Line::styled(text, Style::new()));
+    }
+}
+
+/// Draws as many graphs as there is room for.
+fn graphs(buffer: &mut Buffer, area: Rect, app: &App, session: &Followed) {
+    let columns = (area.width / GRAPH).clamp(1, 2);
+    let rows = (area.height / (GRAPH_LINES + 2)).clamp(1, 4);
+    let (width, height) = (area.width / columns, area.height / rows);
+    let now: Time = app.now.max(session.last);
+    for (place, graph) in (0..columns * rows).zip(app.stats.graphs()) {
+        let (column, row) = (place % columns, place / columns);
+        let part = Rect {
+            x: area.x + column * width,
+            y: area.y + row * height,
+            width: if column + 1 == columns {
+                area.width - column * width
+            } else {
+                width - 1
+            },
+            height: if row + 1 == rows {
+                area.height - row * height
+            } else {
+                height
+            },
+        };
+        graph::draw(buffer, part, app, graph, (session, now));
+    }
+}

@@ -1,0 +1,52 @@
+//! A recording of the proxy itself, with rules and link lines: two sessions, resends, drops, an injected message.
+
+use std::{fs::File, io::BufReader, sync::Arc};
+
+use teetap_capture::{Item, Playback};
+use teetap_inspect::{DecodedEvent, Decoder, Snapshots, Style};
+use teetap_tui::App;
+use teetap_wire::def::Registry;
+
+use crate::feed::title;
+
+/// The decoded events of the recording, and the newest snapshots after them.
+pub(crate) fn feed() -> (Vec<Arc<DecodedEvent>>, Snapshots) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ui/proxied.pcapng");
+    let mut playback = Playback::pcapng(BufReader::new(File::open(path).unwrap()));
+    let mut decoder = Decoder::new(Registry::builtin());
+    let snapshots = Snapshots::default();
+    decoder.measure_items();
+    decoder.ignore_items();
+    decoder.share_snapshots(snapshots.clone());
+    let mut events = Vec::new();
+    while let Some(item) = playback.read().unwrap() {
+        if let Item::Event(event) = item {
+            events.push(Arc::new(decoder.decode(event)));
+        }
+    }
+    (events, snapshots)
+}
+
+/// The decoded events of the recording.
+pub(crate) fn events() -> Vec<Arc<DecodedEvent>> {
+    feed().0
+}
+
+/// A screen with so many events of the recording.
+pub(crate) fn part(count: usize) -> App {
+    let mut app = App::new(title(), Style::default(), Registry::builtin());
+    let (events, snapshots) = feed();
+    if count > 0 {
+        app.snapshot.shared = snapshots;
+    }
+    for decoded in events.into_iter().take(count) {
+        app.push(&decoded);
+        app.tick(decoded.event.at);
+    }
+    app
+}
+
+/// A screen with the recording.
+pub(crate) fn app() -> App {
+    part(usize::MAX)
+}
