@@ -16,7 +16,8 @@
 //!
 //! # Its law
 //!
-//! That of [`log_file`](super::log_file): what is written is always a beginning of the run, without holes.
+//! The data thread never waits for the log: `io::log_file` queues entries, and a thread of its own writes them. What is
+//! written is always a beginning of the run, without holes.
 //!
 //! A capture for other programs is another file: this one holds the inputs of this core in its own format.
 

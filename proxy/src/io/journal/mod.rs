@@ -15,7 +15,8 @@
 //!
 //! # Its law
 //!
-//! That of [`log_file`](super::log_file); and the same seed and the same inputs make the same journal.
+//! The data thread never waits for the journal: `io::log_file` queues decisions, and a thread of its own writes them. The same
+//! seed and the same inputs make the same journal.
 
 mod line;
 mod reader;
