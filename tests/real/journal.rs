@@ -1,4 +1,4 @@
-//! What a journal says of joins, with a client and a server that this project did not write.
+//! The time of joins in journals, with a client and a server that this project did not write.
 
 use std::{fs, path::Path, process::Command};
 
