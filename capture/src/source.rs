@@ -132,13 +132,20 @@ impl<R: Read> Source<R> {
 
     /// Reads until `wanted` bytes are buffered, or to the end.
     fn fill(&mut self, wanted: usize) -> Result<(), ReadError> {
-        // Moves less than a piece, once per block.
-        self.buffer.copy_within(self.ahead.clone(), 0);
-        self.ahead = 0..self.ahead.len();
         let room = wanted.max(BLOCK);
+        // Moves less than a piece, once per block.
         if self.buffer.len() < room {
-            self.buffer.resize(room, 0);
+            // Zeroed by the allocator: cheaper than to grow the old one, for recordings of some bytes too.
+            let mut buffer = vec![0; room];
+            let kept = self.buffer.get(self.ahead.clone()).unwrap_or_default();
+            if let Some(begin) = buffer.get_mut(..kept.len()) {
+                begin.copy_from_slice(kept);
+            }
+            self.buffer = buffer;
+        } else {
+            self.buffer.copy_within(self.ahead.clone(), 0);
         }
+        self.ahead = 0..self.ahead.len();
         while self.ahead.len() < wanted
             && let Some(room) = self.buffer.get_mut(self.ahead.end..)
         {
