@@ -28,7 +28,7 @@ const MAY_GROW: u64 = 512;
 
 /// The pattern of a line in which a peer complains of the connection, of a message, or of anything.
 const COMPLAINT: &str = r"(?x) (?i: time.?out | timed | disconnect | reconnect | offline | closed | dropped | weak | lost
-    | banned | stress | kicked | muted | invalid | wrong | bad | broken | corrupt | malform | mismatch | unexpected | unknown
+    | banned | stress | kicked | muted | invalid | wrong | \bbad\b | broken | corrupt | malform | mismatch | unexpected | unknown
     | not\ understood | error | fail | refuse | denied | warn | overflow | too\ (many|large|long|big) | unable | can('|\ ?no)t
     | could(n't|\ not) | assert | panic ) | ^\S+\ \S+\ [EW]\ ";
 
