@@ -663,7 +663,10 @@ fn a_subscriber_that_does_not_read_costs_the_others_nothing() -> Result<()> {
     let (_folder, path) = place("run.sock");
     let mut udp = Udp::new(Variant::V7, Variant::V7)?;
     let options = ["-q", "--control", path.to_str().unwrap_or_default()];
-    let run = Teetap::start(Path::new(TEETAP), udp.server_addr()?, &options)?;
+    // Its lines are for others here: a signal leaves no time to print a backlog of them to its end.
+    let run = Teetap::start_keeping(Path::new(TEETAP), udp.server_addr()?, &options, |line| {
+        line.contains(r#""event":"start""#)
+    })?;
     udp.join(run.listen())?;
     let mut control = Control::connect(&path)?;
     let mut late = Control::connect(&path)?;
