@@ -5,17 +5,15 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, IsTerminal as _, Read as _, stderr},
-    os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
+    io::{IsTerminal as _, stderr},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
 use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::session::Level;
 use teetap_rules::{
-    Diagnostic, Program, Severity, Span, Style,
+    Diagnostic, Program, Span, Style,
     syntax::{Outlined, outline},
 };
 use teetap_wire::{
@@ -25,8 +23,14 @@ use teetap_wire::{
 
 use crate::{exit::Failure, output};
 
-/// The maximum size of a file in bytes.
-const MAX_FILE: u64 = 1 << 20;
+mod joined;
+mod part;
+
+pub(crate) use self::part::contents;
+use self::{
+    joined::{Joined, indent, line, place},
+    part::{Look, MAX_FILE, Part},
+};
 
 /// The rules of a run, for those that change them; cheap to clone.
 #[derive(Clone, Debug)]
@@ -78,36 +82,6 @@ pub(crate) struct Rules {
     /// True for those of a journal, whose faults are repeated.
     is_fixed: bool,
     registry: &'static Registry,
-}
-
-/// A text, and where it comes from.
-#[derive(Clone, Debug)]
-struct Part {
-    /// The name in messages, without control characters.
-    name: String,
-    /// The last text without errors.
-    text: String,
-    file: Option<Watched>,
-}
-
-/// A file that is read again when it changes.
-#[derive(Clone, Debug)]
-struct Watched {
-    path: PathBuf,
-    /// `None` while it is missing.
-    stamp: Option<Stamp>,
-    /// The last text, if it has an error, or another file has one.
-    pending: Option<String>,
-}
-
-/// The marks of a change: seconds and nanoseconds of the modification time, length, inode.
-type Stamp = (i64, i64, u64, u64);
-
-/// All texts as one.
-struct Joined {
-    text: String,
-    /// For each part: where it begins, and the range of its own text that is left out.
-    places: Vec<(usize, Span)>,
 }
 
 impl Rules {
@@ -398,88 +372,6 @@ impl Rules {
     }
 }
 
-/// A diagnostic in one line.
-fn line(parts: &[Part], joined: &Joined, diagnostic: &Diagnostic) -> (Level, String) {
-    let (part, moved) = place(parts, joined, diagnostic);
-    let before = part.text.get(..moved.span.start).unwrap_or(&part.text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let help = diagnostic
-        .help
-        .as_deref()
-        .map_or(String::new(), |help| format!("; {help}"));
-    let level = match diagnostic.severity() {
-        Severity::Error | Severity::Warning => Level::Warning,
-        Severity::Note => Level::Info,
-    };
-    let text = format!(
-        "{}:{line}:{column}: [{}] {}{help}",
-        part.name,
-        diagnostic.code.name(),
-        diagnostic.message
-    );
-    (level, printable(text.as_bytes()))
-}
-
-/// Returns the part that a diagnostic is about, and the diagnostic with the place in it.
-fn place<'p>(parts: &'p [Part], joined: &Joined, diagnostic: &Diagnostic) -> (&'p Part, Diagnostic) {
-    let at = joined
-        .places
-        .iter()
-        .rposition(|(start, _)| *start <= diagnostic.span.start);
-    let at = at.unwrap_or_default();
-    let (start, cut) = joined.places.get(at).copied().unwrap_or((0, Span::new(0, 0)));
-    let moved = |place: usize| {
-        let place = place.saturating_sub(start);
-        place
-            + if place >= cut.start {
-                cut.end - cut.start
-            } else {
-                0
-            }
-    };
-    let mut diagnostic = diagnostic.clone();
-    diagnostic.span = Span::new(moved(diagnostic.span.start), moved(diagnostic.span.end));
-    static NOTHING: Part = Part {
-        name: String::new(),
-        text: String::new(),
-        file: None,
-    };
-    (parts.get(at).unwrap_or(&NOTHING), diagnostic)
-}
-
-impl Joined {
-    /// Joins texts. The first statement of each begins a statement, even if it is indented.
-    fn new(parts: &[Part]) -> Self {
-        let mut text = String::new();
-        let mut places = Vec::new();
-        for part in parts {
-            let cut = indent(&part.text);
-            places.push((text.len(), cut));
-            text.push_str(part.text.get(..cut.start).unwrap_or_default());
-            text.push_str(part.text.get(cut.end..).unwrap_or_default());
-            if !text.ends_with('\n') {
-                text.push('\n');
-            }
-        }
-        Self { text, places }
-    }
-
-    /// Returns the place of a statement of a part.
-    fn place_of(&self, part: usize, span: Span) -> Span {
-        let (start, cut) = self.places.get(part).copied().unwrap_or((0, Span::new(0, 0)));
-        let moved = |place: usize| {
-            start
-                + if place >= cut.end {
-                    place - (cut.end - cut.start)
-                } else {
-                    place.min(cut.start)
-                }
-        };
-        Span::new(moved(span.start), moved(span.end))
-    }
-}
-
 /// Returns a text for a report: on one line, and not too long.
 pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 200;
@@ -492,96 +384,6 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// The indentation of the first statement of a text.
-fn indent(text: &str) -> Span {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let code = line.trim_start();
-        if !code.is_empty() && !code.starts_with('#') {
-            return Span::new(start, start + line.len() - code.len());
-        }
-        start += line.len();
-    }
-    Span::new(0, 0)
-}
-
-/// The result of a look at a file.
-enum Look {
-    Same,
-    Other,
-    /// For the first time, why it cannot be read.
-    Gone(String),
-}
-
-impl Part {
-    fn typed(name: &str, text: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            file: None,
-        }
-    }
-
-    fn read(path: &Path) -> Result<Self, String> {
-        let name = printable(path.to_string_lossy().as_bytes());
-        // The time is taken before the contents, so that a later change is noticed.
-        let stamp = stamp(path);
-        let text = contents(path).map_err(|error| format!("cannot read {name}: {error}"))?;
-        let stamp = stamp.map_err(|error| format!("cannot read {name}: {error}"))?;
-        Ok(Self {
-            name,
-            text,
-            file: stamp.map(|stamp| Watched {
-                path: path.to_owned(),
-                stamp: Some(stamp),
-                pending: None,
-            }),
-        })
-    }
-
-    /// Returns it with its last text, whether that has an error or not.
-    fn newest(&self) -> Self {
-        let mut newest = self.clone();
-        let pending = newest.file.as_mut().and_then(|file| file.pending.take());
-        newest.text = pending.unwrap_or(newest.text);
-        newest
-    }
-
-    /// Looks for a change, and reads it.
-    fn look(&mut self) -> Look {
-        let Some(file) = &mut self.file else {
-            return Look::Same;
-        };
-        let found = match stamp(&file.path) {
-            Ok(found) if found.is_some() && found == file.stamp => return Look::Same,
-            Ok(found) => contents(&file.path).map(|text| (found, text)),
-            Err(error) => Err(error.to_string()),
-        };
-        match found {
-            Ok((stamp, text)) => {
-                file.stamp = stamp;
-                if text == *file.pending.as_ref().unwrap_or(&self.text) {
-                    return Look::Same;
-                }
-                file.pending = Some(text);
-                Look::Other
-            }
-            Err(error) => match file.stamp.take() {
-                Some(_) => Look::Gone(error),
-                None => Look::Same,
-            },
-        }
-    }
-}
-
-/// The stamp of a file; `None` for what is not a regular file, such as a pipe, and can be read once only.
-fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
-    let found = fs::metadata(path)?;
-    Ok(found
-        .is_file()
-        .then(|| (found.mtime(), found.mtime_nsec(), found.len(), found.ino())))
-}
-
 /// Returns the style of diagnostics on stderr.
 pub(crate) fn style() -> Style {
     if stderr().is_terminal() {
@@ -589,27 +391,6 @@ pub(crate) fn style() -> Style {
     } else {
         Style::Plain
     }
-}
-
-/// Reads a text of at most [`MAX_FILE`] bytes; `-` is stdin.
-///
-/// # Errors
-/// Returns the reason why the file cannot be read.
-pub(crate) fn contents(path: &Path) -> Result<String, String> {
-    let path = if path == Path::new("-") {
-        Path::new("/dev/stdin")
-    } else {
-        path
-    };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let read = file.take(MAX_FILE + 1).read_to_end(&mut bytes);
-    read.map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(format!("larger than {} KiB", MAX_FILE >> 10));
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
 }
 
 #[cfg(test)]

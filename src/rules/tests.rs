@@ -1,3 +1,5 @@
+use std::{fs, path::Path};
+
 use super::*;
 
 fn rules(texts: &[&str], files: &[PathBuf]) -> Rules {

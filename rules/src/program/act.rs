@@ -6,9 +6,9 @@ use std::time::Duration;
 use teetap_wire::Dir;
 use teetap_wire::snap::Completed;
 
-use super::compile::Rule;
 use super::faults::Drawn;
 use super::progress::Progress;
+use super::rule::Rule;
 use crate::check::Deed;
 use crate::dice::Dice;
 use crate::eval::{Facts, Memory, Variables};

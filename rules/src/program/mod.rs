@@ -7,6 +7,7 @@
 //! | module | part |
 //! |---|---|
 //! | `act` | from actions to a verdict |
+//! | `checker` | the check of the rules of one text |
 //! | `compile` | from text to rules and link lines |
 //! | `expect` | messages that have to come in time |
 //! | `dispatch` | the rules and windows that a message visits |
@@ -18,6 +19,7 @@
 //! | `progress` | the memory of one rule: counts and windows |
 //! | `shared` | the state that all sessions share: counts, hits, effects of link lines |
 //! | `repeat` | decisions about further copies of a message |
+//! | `rule` | a checked rule: its actions, conditions and limits |
 //! | `warnings` | warnings about rules that hide others or hold too much |
 //! | `visit` | a message that visits a rule |
 //! | `window` | the time between two messages in which a rule or link line acts |
@@ -25,6 +27,7 @@
 //! | `state` | the memory of rules about one session, and their decisions |
 
 mod act;
+mod checker;
 mod compile;
 mod dispatch;
 mod expect;
@@ -35,6 +38,7 @@ mod parts;
 mod profile;
 mod progress;
 mod repeat;
+mod rule;
 mod shared;
 mod state;
 mod visit;

@@ -15,9 +15,9 @@ use crate::syntax::{Every, Max};
 
 use crate::verdict::{Form, Message};
 
-use super::compile::{Limits, Rule};
 use super::expect::{Expecting, Unmet};
 use super::parts::Covered;
+use super::rule::{Limits, Rule};
 use super::window::Latches;
 
 /// 100 %, in millionths.

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use super::act::Act;
-use super::compile::Rule;
 use super::faults::Drawn;
 use super::progress::{Counts, MILLION, Progress, name_hash};
+use super::rule::Rule;
 use super::shared::{Hit, Shared};
 use super::state::{State, view};
 use crate::context::{MessageFacts, MessageView};

@@ -6,9 +6,9 @@ use teetap_wire::Side;
 use teetap_wire::snap::Completed;
 
 use super::act::{Act, overtake};
-use super::compile::Rule;
 use super::faults::{Drawn, Faults};
 use super::progress::{Counts, MILLION, Progress, name, name_hash};
+use super::rule::Rule;
 use super::shared::{Hit, Shared};
 use crate::dice::{Dice, Key};
 use crate::eval::{Facts, Variables};

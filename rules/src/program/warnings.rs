@@ -3,7 +3,7 @@
 use teetap_wire::Dir;
 use teetap_wire::def::{Def, Registry, Vitality};
 
-use super::compile::Rule;
+use super::rule::Rule;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::syntax::{Action, Expr, Kind, Path};
 

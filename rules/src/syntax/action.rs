@@ -13,17 +13,15 @@ use super::ast::{Expr, Name};
 use super::change::{Assign, Replace, assigns, replace, var};
 use super::end::{exit, expect, fail};
 use super::error::{MODIFIERS, wanted};
+use super::hold::{hold, patience_of, pause};
 use super::lex::{Input, Parsed, blank, cut, keyword, text, word};
 use super::made::{Made, inject, message};
 use super::number::Number;
-use super::parse::expression;
 use super::print::quoted;
 use super::template::{Part, Template, opt_template};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
-/// The time after which a held message goes on, if a rule does not name another.
-const MAX_HOLD: Duration = Duration::from_secs(30);
 /// The maximum delay.
 const MAX_DELAY: Duration = Duration::from_secs(3600);
 
@@ -317,46 +315,13 @@ fn delay(i: &mut Input<'_>) -> Parsed<Action> {
 }
 
 /// Returns the delay that a number measures.
-fn short(value: Number, span: Span) -> Parsed<Duration> {
+pub(super) fn short(value: Number, span: Span) -> Parsed<Duration> {
     let delay = duration(value, span)?;
     if delay > MAX_DELAY {
         let what = format!("a delay is at most {} s", MAX_DELAY.as_secs());
         return cut(Diagnostic::new(Code::Impossible, span, what));
     }
     Ok(delay)
-}
-
-fn hold(i: &mut Input<'_>) -> Parsed<Action> {
-    blank(i)?;
-    if opt(keyword("until")).parse_next(i)?.is_none() {
-        return cut(wanted(i, "`until`, as in `hold until seen(enter_game)`"));
-    }
-    let until = expression(i)?;
-    let (max, unordered) = patience(i)?;
-    Ok(Action::Hold {
-        until,
-        max,
-        unordered,
-    })
-}
-
-fn pause(i: &mut Input<'_>) -> Parsed<Action> {
-    let (max, unordered) = patience(i)?;
-    Ok(Action::Pause { max, unordered })
-}
-
-/// Returns how long a message is held at most, and whether later ones overtake it.
-fn patience(i: &mut Input<'_>) -> Parsed<(Duration, bool)> {
-    blank(i)?;
-    let mut max = MAX_HOLD;
-    if opt(keyword("max")).parse_next(i)?.is_some() {
-        let Some((value, span)) = opt_number(i)? else {
-            return cut(wanted(i, "a duration, as in `max 5s`"));
-        };
-        max = short(value, span)?;
-    }
-    blank(i)?;
-    Ok((max, opt(keyword("unordered")).parse_next(i)?.is_some()))
 }
 
 /// Reads the id of `mark`, if there is one: a word that does not continue the rule.
@@ -495,12 +460,4 @@ impl fmt::Display for Action {
             Self::Reorder { after } => write!(f, "reorder {after}"),
         }
     }
-}
-
-/// Prints what [`patience`] reads.
-fn patience_of(max: Duration, unordered: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if max != MAX_HOLD {
-        write!(f, " max {}", Shown(max))?;
-    }
-    f.write_str(if unordered { " unordered" } else { "" })
 }

@@ -12,14 +12,11 @@ use winnow::prelude::*;
 use winnow::token::take_while;
 
 use super::argument::{duration, measured, opt_number};
-use super::ast::{Expr, Kind, Name};
+use super::ast::{Expr, Kind};
 use super::error::{leftover, wanted};
-use super::lex::{
-    Failure, Input, Parsed, backtrack, blank, cut, here, keyword, next_thing, rest, text, word,
-};
+use super::lex::{Failure, Input, Parsed, backtrack, blank, cut, here, keyword, next_thing, rest, word};
 use super::number::Quantity;
 use super::parse::expression;
-use super::print::quoted;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Shape, Share};
 use crate::span::Span;
@@ -54,22 +51,6 @@ pub struct Link {
     pub line: Line,
     /// The range from `link` to the last parameter.
     pub span: Span,
-}
-
-/// `profile NAME { link both delay 40ms }`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
-    /// The name.
-    pub name: Name,
-    /// The lines, at least one.
-    pub links: Vec<Link>,
-}
-
-/// `use "NAME"`
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Use {
-    /// The name of the profile.
-    pub name: Name,
 }
 
 /// Reads a link line. Backtracks where another statement begins.
@@ -115,73 +96,8 @@ pub(super) fn link(i: &mut Input<'_>) -> Parsed<Link> {
     })
 }
 
-/// Reads a profile. Backtracks where another statement begins.
-pub(super) fn profile(i: &mut Input<'_>) -> Parsed<Profile> {
-    first_word(i, "profile")?;
-    blank(i)?;
-    let start = here(i);
-    let name: &str = take_while(0.., is_name).parse_next(i)?;
-    if name.is_empty() {
-        return cut(wanted(i, "the name of a profile"));
-    }
-    let name = Name {
-        text: name.to_owned(),
-        span: Span::new(start, here(i)),
-    };
-    blank(i)?;
-    let open = Span::new(here(i), here(i) + 1);
-    if opt('{').parse_next(i)?.is_none() {
-        return cut(wanted(i, "`{`"));
-    }
-    let mut links = Vec::new();
-    loop {
-        blank(i)?;
-        if opt('}').parse_next(i)?.is_some() {
-            break;
-        }
-        if rest(i).is_empty() {
-            return cut(Diagnostic::new(Code::Unclosed, open, "`{` has no `}`"));
-        }
-        match opt(link).parse_next(i)? {
-            Some(link) => links.push(link),
-            None => return cut(wanted(i, "`link` or `}`")),
-        }
-    }
-    if links.is_empty() {
-        return cut(Diagnostic::new(
-            Code::Expected,
-            open,
-            "a profile without link lines",
-        ));
-    }
-    ends(i)?;
-    Ok(Profile { name, links })
-}
-
-/// Reads the use of a profile. Backtracks where another statement begins.
-pub(super) fn use_(i: &mut Input<'_>) -> Parsed<Use> {
-    first_word(i, "use")?;
-    blank(i)?;
-    if !rest(i).starts_with('"') {
-        let error = wanted(i, "the name of a profile in quotes");
-        let (_, found) = next_thing(i);
-        let found = found.trim_matches('`').to_owned();
-        let is_named = rest(i).starts_with(is_name);
-        return cut(if is_named {
-            error.help(format!("write `use \"{found}\"`"))
-        } else {
-            error
-        });
-    }
-    let (text, span) = text(i)?;
-    ends(i)?;
-    Ok(Use {
-        name: Name { text, span },
-    })
-}
-
 /// Reads the first word of a statement. A name of a rule may be the same word.
-fn first_word(i: &mut Input<'_>, wanted: &'static str) -> Parsed<Span> {
+pub(super) fn first_word(i: &mut Input<'_>, wanted: &'static str) -> Parsed<Span> {
     blank(i)?;
     let span = keyword(wanted).parse_next(i)?;
     if rest(i).trim_start_matches([' ', '\t']).starts_with(':') {
@@ -190,23 +106,10 @@ fn first_word(i: &mut Input<'_>, wanted: &'static str) -> Parsed<Span> {
     Ok(span)
 }
 
-fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
-}
-
 /// Returns true where no parameter follows: at the end, or in a profile before `}` or the next `link`.
 fn at_end(i: &Input<'_>) -> bool {
     let text = rest(i);
     text.is_empty() || text.starts_with('}') || first(text) == "link"
-}
-
-fn ends(i: &mut Input<'_>) -> Parsed<()> {
-    blank(i)?;
-    if rest(i).is_empty() {
-        Ok(())
-    } else {
-        cut(wanted(i, "the end of the line"))
-    }
 }
 
 /// The word at the beginning of a text.
@@ -499,23 +402,5 @@ fn reorder(i: &mut Input<'_>) -> Parsed<Reorder> {
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.line.fmt(f)
-    }
-}
-
-/// Prints it in a canonical form: one link line per line.
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "profile {} {{", self.name.text)?;
-        for link in &self.links {
-            writeln!(f, "    {link}")?;
-        }
-        f.write_str("}")
-    }
-}
-
-impl fmt::Display for Use {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("use ")?;
-        quoted(f, &self.name.text)
     }
 }

@@ -1,0 +1,288 @@
+//! The check of the rules of one text, and of the windows of its link lines.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use teetap_wire::def::{Class, Def, Registry};
+use teetap_wire::{Dir, Proto};
+
+use super::expect::Expected;
+use super::lets::Lets;
+use super::rule::{Limits, Rule};
+use super::window::{LineWindow, Window};
+use crate::check::{Deed, Variables, is_snap};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::dice::hash;
+use crate::eval::Reach;
+use crate::filter::{Filter, places};
+use crate::impair::{Line, Links};
+use crate::span::Span;
+use crate::syntax::{self, Action, Every, Expr, Kind, Modifiers, Scope};
+
+/// A rule whose names are resolved.
+pub(super) struct Named {
+    pub(super) identity: Box<str>,
+    /// The text before.
+    pub(super) text: Box<str>,
+    pub(super) rule: syntax::Rule,
+}
+
+/// The check of the rules of one text.
+pub(super) struct Checker {
+    pub(super) registry: &'static Registry,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The number of rules with each identity so far.
+    pub(super) occurrences: BTreeMap<String, u32>,
+    pub(super) seed: Option<u64>,
+    pub(super) lets: Lets,
+    /// The variables that the rules set.
+    pub(super) variables: Variables,
+}
+
+impl Checker {
+    pub(super) fn seed(&mut self, seed: u64, span: Span) {
+        if self.seed.replace(seed).is_some() {
+            self.diagnostics
+                .push(Diagnostic::new(Code::Repeated, span, "`seed` stands twice"));
+        }
+    }
+
+    /// Returns the time between the actions of a rule without a condition. Its actions have no message.
+    fn timer(&mut self, rule: &syntax::Rule, deeds: &[Deed]) -> Option<Duration> {
+        let Some(Every::Time(time)) = rule.modifiers.every.filter(|_| rule.when.is_none()) else {
+            return None;
+        };
+        for (action, deed) in rule.actions.iter().zip(deeds) {
+            if !deed.needs_no_message() {
+                let what = format!("`{action}` needs a message");
+                self.diagnostics
+                    .push(Diagnostic::new(Code::NotHere, rule.span, what).help("add a condition: `when …`"));
+            }
+        }
+        Some(time)
+    }
+
+    /// Returns a rule with expressions in place of their names.
+    pub(super) fn named(&mut self, rule: syntax::Rule) -> Named {
+        Named {
+            identity: self.identity(&rule),
+            text: rule.to_string().into(),
+            rule: self.lets.expand(rule, &mut self.diagnostics),
+        }
+    }
+
+    /// Checks a rule. `None` if it has an error in a condition.
+    pub(super) fn rule(&mut self, named: Named) -> Option<Rule> {
+        let Named { identity, text, rule } = named;
+        let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry, &self.variables);
+        let when = self.reported(checked.map(|(when, deeds, warnings)| ((when, deeds), warnings)));
+        let deeds = when.as_ref().map(|(_, deeds)| &**deeds).unwrap_or_default();
+        let timer = self.timer(&rule, deeds);
+        let mut holds = rule.actions.iter().filter_map(|action| match action {
+            Action::Hold { until, .. } => Some(until.clone()),
+            _ => None,
+        });
+        let release = holds.next().map(|until| self.filter(until));
+        if holds.next().is_some() {
+            let what = "a rule holds a message once";
+            self.diagnostics
+                .push(Diagnostic::new(Code::Repeated, rule.span, what));
+        }
+        let expects = self.expects(&rule.actions);
+        let Modifiers { after, until, .. } = rule.modifiers;
+        let [after, until] = [after, until].map(|window| window.map(|expr| self.filter(expr)));
+        let (when, deeds) = when?;
+        let usual = when.usual_reach(self.registry);
+        let mut control = within(&usual, &[Class::Control]);
+        let mut connless = within(&usual, &[Class::Connless]);
+        let is_only = |class| {
+            let others = Class::ALL.into_iter().filter(|other| *other != class);
+            !within(&usual, &[class]).is_empty() && within(&usual, &others.collect::<Vec<_>>()).is_empty()
+        };
+        for action in &rule.actions {
+            let error = if is_only(Class::Control) && !action.fits_control() {
+                Some(format!("`{action}` cannot act on a control message"))
+            } else if is_only(Class::Control) && !sets_reason(action) {
+                Some(format!(
+                    "`{action}`: only the reason of `close` can be set in a control message"
+                ))
+            } else if is_only(Class::Connless) && !action.fits_connless() {
+                Some(format!("`{action}` cannot act on a message outside a connection"))
+            } else {
+                None
+            };
+            self.diagnostics
+                .extend(error.map(|error| Diagnostic::new(Code::NotHere, rule.span, error)));
+            if !action.fits_control() {
+                control.clear();
+            }
+            if !action.fits_connless() {
+                connless.clear();
+            }
+        }
+        let mut chunks = within(&usual, &[Class::System, Class::Game]);
+        let sets_items = deeds.iter().any(Deed::sets_items);
+        if sets_items {
+            self.must_see_snapshots(&when, rule.span);
+            chunks.retain(|(_, dir)| *dir == Dir::S2c);
+            (control, connless) = (Vec::new(), Vec::new());
+        }
+        let chosen = |wanted: fn(&Deed) -> bool| deeds.iter().filter(|deed| wanted(deed)).cloned().collect();
+        Some(Rule {
+            hash: hash(&identity),
+            identity,
+            text,
+            name: rule.name.map(|name| name.text.into()),
+            is_passive: rule.actions.iter().all(Action::is_passive),
+            is_fault: rule.actions.iter().any(Action::is_fault),
+            actions: rule.actions,
+            span: rule.span,
+            on_copies: chosen(Deed::runs_on_copies),
+            on_parts: chosen(Deed::covers_parts),
+            sets_items,
+            deeds,
+            reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
+            chunks,
+            control,
+            connless,
+            names_leg: when.needs_leg(),
+            when,
+            window: Window {
+                after: open(after)?,
+                until: open(until)?,
+            },
+            release: open(release)?,
+            expects: expects?,
+            timer,
+            limits: Limits {
+                chance: rule.modifiers.chance,
+                every: rule.modifiers.every.filter(|_| timer.is_none()),
+                skip: rule.modifiers.skip.unwrap_or_default(),
+                first: rule.modifiers.first,
+                max: rule.modifiers.max,
+                from: rule.modifiers.from,
+                to: rule.modifiers.to,
+            },
+            is_global: rule.modifiers.scope == Some(Scope::Global),
+        })
+    }
+
+    /// Checks the windows of the link lines where they are `defined`. Returns those of the lines in use; lines of profiles
+    /// are in use as often as their profile.
+    pub(super) fn windows(&mut self, defined: &[Line], lines: Vec<Line>, links: &Links) -> Vec<LineWindow> {
+        for line in defined {
+            self.window(line.clone());
+        }
+        let reported = std::mem::take(&mut self.diagnostics);
+        let windows = (0..).zip(lines).zip(links.identities());
+        let windows = windows.filter_map(|((at, line), identity)| {
+            let window = self.window(line)?;
+            (!window.is_always()).then(|| LineWindow {
+                line: at,
+                identity: identity.into(),
+                window,
+            })
+        });
+        let windows = windows.collect();
+        self.diagnostics = reported;
+        windows
+    }
+
+    /// Checks the window of a link line. `None` if it has an error.
+    fn window(&mut self, line: Line) -> Option<Window> {
+        let [after, until] = [line.after, line.until].map(|expr| {
+            let expr = self.lets.expanded(expr?, &mut self.diagnostics);
+            Some(self.filter(expr))
+        });
+        Some(Window {
+            after: open(after)?,
+            until: open(until)?,
+        })
+    }
+
+    /// Reports a rule that changes items of snapshots and matches none. One without a condition has an error already.
+    fn must_see_snapshots(&mut self, when: &Filter, span: Span) {
+        let is_snapshot = |_, dir, def: &Def| dir == Dir::S2c && is_snap(def);
+        let has_condition = when.reach().anything();
+        if has_condition && !when.may_match(self.registry, is_snapshot) {
+            let what =
+                "`set snap…` acts on messages that complete a snapshot, and this condition is about others";
+            self.diagnostics
+                .push(Diagnostic::new(Code::NotHere, span, what).help("add `any_snap` to the condition"));
+        }
+    }
+
+    /// Checks the expectations of a rule. `None` if one has an error.
+    fn expects(&mut self, actions: &[Action]) -> Option<Box<[Expected]>> {
+        let expected = |action: &Action| match action {
+            Action::Expect { expected, within } => Some((expected.clone(), *within)),
+            _ => None,
+        };
+        let checked: Vec<_> = actions
+            .iter()
+            .filter_map(expected)
+            .map(|(expr, within)| self.filter(expr).map(|filter| Expected { filter, within }))
+            .collect();
+        checked.into_iter().collect()
+    }
+
+    fn filter(&mut self, expr: Expr) -> Option<Filter> {
+        self.reported(Filter::check_with(expr, self.registry, &self.variables))
+    }
+
+    /// Reports the diagnostics of a check, and returns its result if there is no error.
+    fn reported<T>(&mut self, checked: Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>) -> Option<T> {
+        let (checked, diagnostics) = match checked {
+            Ok((checked, warnings)) => (Some(checked), warnings),
+            Err(errors) => (None, errors),
+        };
+        self.diagnostics.extend(diagnostics);
+        checked
+    }
+
+    /// Returns the identity of a rule. Two rules with the same name are an error; those with the same text are counted.
+    fn identity(&mut self, rule: &syntax::Rule) -> Box<str> {
+        let text = rule
+            .name
+            .as_ref()
+            .map_or_else(|| rule.to_string(), |name| name.text.clone());
+        let count = self.occurrences.entry(text.clone()).or_default();
+        *count += 1;
+        match (&rule.name, *count) {
+            (_, 1) => text.into(),
+            (None, count) => format!("{text} #{count}").into(),
+            (Some(name), _) => {
+                let what = format!("two rules are called `{text}`");
+                self.diagnostics
+                    .push(Diagnostic::new(Code::NotHere, name.span, what));
+                Box::default()
+            }
+        }
+    }
+}
+
+/// Returns the window of a rule, if it has no error.
+fn open(window: Option<Option<Filter>>) -> Option<Option<Filter>> {
+    match window {
+        Some(filter) => filter.map(Some),
+        None => Some(None),
+    }
+}
+
+/// Returns the places at which messages of these classes can match.
+fn within(reach: &Reach, classes: &[Class]) -> Vec<(Proto, Dir)> {
+    let may = |(proto, dir): &(Proto, Dir)| classes.iter().any(|class| reach.class(*proto, *dir, *class));
+    places().filter(may).collect()
+}
+
+/// Returns false if an action sets another field than a reason.
+fn sets_reason(action: &Action) -> bool {
+    let Action::Set(assigns) = action else { return true };
+    assigns.iter().all(|assign| match &assign.target.kind {
+        Kind::Path(path) => path
+            .segments
+            .last()
+            .is_some_and(|last| last.name.text == "reason"),
+        _ => false,
+    })
+}

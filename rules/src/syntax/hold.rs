@@ -1,0 +1,57 @@
+//! Messages that are held: `hold until` and `pause`.
+
+use std::fmt;
+use std::time::Duration;
+
+use winnow::combinator::opt;
+use winnow::prelude::*;
+
+use super::action::{Action, short};
+use super::argument::{Shown, opt_number};
+use super::error::wanted;
+use super::lex::{Input, Parsed, blank, cut, keyword};
+use super::parse::expression;
+
+/// The time after which a held message goes on, if a rule does not name another.
+const MAX_HOLD: Duration = Duration::from_secs(30);
+
+pub(super) fn hold(i: &mut Input<'_>) -> Parsed<Action> {
+    blank(i)?;
+    if opt(keyword("until")).parse_next(i)?.is_none() {
+        return cut(wanted(i, "`until`, as in `hold until seen(enter_game)`"));
+    }
+    let until = expression(i)?;
+    let (max, unordered) = patience(i)?;
+    Ok(Action::Hold {
+        until,
+        max,
+        unordered,
+    })
+}
+
+pub(super) fn pause(i: &mut Input<'_>) -> Parsed<Action> {
+    let (max, unordered) = patience(i)?;
+    Ok(Action::Pause { max, unordered })
+}
+
+/// Returns how long a message is held at most, and whether later ones overtake it.
+fn patience(i: &mut Input<'_>) -> Parsed<(Duration, bool)> {
+    blank(i)?;
+    let mut max = MAX_HOLD;
+    if opt(keyword("max")).parse_next(i)?.is_some() {
+        let Some((value, span)) = opt_number(i)? else {
+            return cut(wanted(i, "a duration, as in `max 5s`"));
+        };
+        max = short(value, span)?;
+    }
+    blank(i)?;
+    Ok((max, opt(keyword("unordered")).parse_next(i)?.is_some()))
+}
+
+/// Prints what [`patience`] reads.
+pub(super) fn patience_of(max: Duration, unordered: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if max != MAX_HOLD {
+        write!(f, " max {}", Shown(max))?;
+    }
+    f.write_str(if unordered { " unordered" } else { "" })
+}

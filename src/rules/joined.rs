@@ -1,0 +1,113 @@
+//! All texts of a run as one, and the places of diagnostics in each.
+
+use teetap_proxy::session::Level;
+use teetap_rules::{Diagnostic, Severity, Span};
+use teetap_wire::printable;
+
+use super::part::Part;
+
+/// All texts as one.
+pub(super) struct Joined {
+    pub(super) text: String,
+    /// For each part: where it begins, and the range of its own text that is left out.
+    pub(super) places: Vec<(usize, Span)>,
+}
+
+impl Joined {
+    /// Joins texts. The first statement of each begins a statement, even if it is indented.
+    pub(super) fn new(parts: &[Part]) -> Self {
+        let mut text = String::new();
+        let mut places = Vec::new();
+        for part in parts {
+            let cut = indent(&part.text);
+            places.push((text.len(), cut));
+            text.push_str(part.text.get(..cut.start).unwrap_or_default());
+            text.push_str(part.text.get(cut.end..).unwrap_or_default());
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+        }
+        Self { text, places }
+    }
+
+    /// Returns the place of a statement of a part.
+    pub(super) fn place_of(&self, part: usize, span: Span) -> Span {
+        let (start, cut) = self.places.get(part).copied().unwrap_or((0, Span::new(0, 0)));
+        let moved = |place: usize| {
+            start
+                + if place >= cut.end {
+                    place - (cut.end - cut.start)
+                } else {
+                    place.min(cut.start)
+                }
+        };
+        Span::new(moved(span.start), moved(span.end))
+    }
+}
+
+/// A diagnostic in one line.
+pub(super) fn line(parts: &[Part], joined: &Joined, diagnostic: &Diagnostic) -> (Level, String) {
+    let (part, moved) = place(parts, joined, diagnostic);
+    let before = part.text.get(..moved.span.start).unwrap_or(&part.text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let help = diagnostic
+        .help
+        .as_deref()
+        .map_or(String::new(), |help| format!("; {help}"));
+    let level = match diagnostic.severity() {
+        Severity::Error | Severity::Warning => Level::Warning,
+        Severity::Note => Level::Info,
+    };
+    let text = format!(
+        "{}:{line}:{column}: [{}] {}{help}",
+        part.name,
+        diagnostic.code.name(),
+        diagnostic.message
+    );
+    (level, printable(text.as_bytes()))
+}
+
+/// Returns the part that a diagnostic is about, and the diagnostic with the place in it.
+pub(super) fn place<'p>(
+    parts: &'p [Part],
+    joined: &Joined,
+    diagnostic: &Diagnostic,
+) -> (&'p Part, Diagnostic) {
+    let at = joined
+        .places
+        .iter()
+        .rposition(|(start, _)| *start <= diagnostic.span.start);
+    let at = at.unwrap_or_default();
+    let (start, cut) = joined.places.get(at).copied().unwrap_or((0, Span::new(0, 0)));
+    let moved = |place: usize| {
+        let place = place.saturating_sub(start);
+        place
+            + if place >= cut.start {
+                cut.end - cut.start
+            } else {
+                0
+            }
+    };
+    let mut diagnostic = diagnostic.clone();
+    diagnostic.span = Span::new(moved(diagnostic.span.start), moved(diagnostic.span.end));
+    static NOTHING: Part = Part {
+        name: String::new(),
+        text: String::new(),
+        file: None,
+    };
+    (parts.get(at).unwrap_or(&NOTHING), diagnostic)
+}
+
+/// The indentation of the first statement of a text.
+pub(super) fn indent(text: &str) -> Span {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let code = line.trim_start();
+        if !code.is_empty() && !code.starts_with('#') {
+            return Span::new(start, start + line.len() - code.len());
+        }
+        start += line.len();
+    }
+    Span::new(0, 0)
+}
