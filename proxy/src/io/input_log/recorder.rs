@@ -76,7 +76,7 @@ impl LogEntry for Entry {
     const LOG: Log = Log::Inputs;
 
     fn weight(&self) -> usize {
-        self.weight()
+        self.size()
     }
 
     fn line(&self) -> impl Serialize {

@@ -1,0 +1,94 @@
+//! Outputs as they are logged, to compare those of a replay with.
+
+use std::{fmt, net::SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use super::Hex;
+use crate::session::Output;
+
+/// An [`Output`] with bytes of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the fields are those of the outputs")]
+pub enum Wanted {
+    /// [`Output::OpenUpstream`].
+    Open { upstream: u32, port: u16 },
+    /// [`Output::OpenListener`].
+    Listen { listener: u32, port: u16 },
+    /// [`Output::CloseUpstream`].
+    Close(u32),
+    /// [`Output::ToClient`].
+    ToClient {
+        listener: u32,
+        addr: SocketAddr,
+        bytes: Hex,
+    },
+    /// [`Output::ToServer`].
+    ToServer { upstream: u32, bytes: Hex },
+}
+
+impl Wanted {
+    /// Returns the output for the log; `None` for events, which change nothing outside.
+    #[must_use]
+    pub fn of(output: &Output<'_>) -> Option<Self> {
+        Some(match output {
+            Output::OpenUpstream { upstream, port } => Self::Open {
+                upstream: upstream.0,
+                port: *port,
+            },
+            Output::OpenListener { listener, port } => Self::Listen {
+                listener: listener.0,
+                port: *port,
+            },
+            Output::CloseUpstream(upstream) => Self::Close(upstream.0),
+            Output::ToClient {
+                listener,
+                addr,
+                bytes,
+            } => Self::ToClient {
+                listener: listener.0,
+                addr: *addr,
+                bytes: Hex::from(*bytes),
+            },
+            Output::ToServer { upstream, bytes } => Self::ToServer {
+                upstream: upstream.0,
+                bytes: Hex::from(*bytes),
+            },
+            Output::Event(_) => return None,
+        })
+    }
+
+    /// Returns true for a datagram.
+    #[must_use]
+    pub fn is_datagram(&self) -> bool {
+        matches!(self, Self::ToClient { .. } | Self::ToServer { .. })
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open { upstream, port } => {
+                write!(f, "open upstream socket {upstream} to the server's port {port}")
+            }
+            Self::Listen { listener, port } => {
+                write!(f, "open listen socket {listener} for the server's port {port}")
+            }
+            Self::Close(upstream) => write!(f, "close upstream socket {upstream}"),
+            Self::ToClient {
+                listener: 0,
+                addr,
+                bytes,
+            } => write!(f, "to client {addr}: {bytes}"),
+            Self::ToClient {
+                listener,
+                addr,
+                bytes,
+            } => write!(f, "to client {addr} from listen socket {listener}: {bytes}"),
+            Self::ToServer { upstream, bytes } => {
+                write!(f, "to the server on upstream socket {upstream}: {bytes}")
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The events of a session: notices, states, and datagrams that stay on one leg.
+
+use teetap_wire::{Code, Dir, Note, Notes, Side};
+
+use super::{Env, Link};
+use crate::session::{Datagram, Ends, ListenerId, Notice, Origin, SessionChange, State, What};
+
+impl Link {
+    /// Returns the addresses of its datagrams.
+    pub(crate) fn ends(&self) -> Ends {
+        Ends {
+            client: Some(self.opened.client.addr),
+            upstream: Some(self.opened.upstream),
+            local: self.local,
+            listen_port: self.opened.listen_port,
+            server_port: self.opened.listen_port.map(|_| self.opened.server.port()),
+        }
+    }
+
+    pub(super) fn notice(&self, notice: Notice, env: &mut Env) {
+        env.out.event(env.now, Some(self.id()), What::Notice(notice));
+    }
+
+    pub(super) fn report_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
+        if self.opened.is_candidate {
+            return;
+        }
+        let change = SessionChange {
+            state,
+            proto: self.client.proto,
+            client: self.opened.client.addr,
+            server: (self.opened.client.listener != ListenerId::FIRST).then_some(self.opened.server),
+            upstream: self.local,
+            by,
+            reason: reason.map(Into::into),
+        };
+        env.out.event(env.now, Some(self.id()), What::Session(change));
+    }
+
+    /// Reports a datagram that stayed on its leg: handshakes, and late ones of a closed session.
+    pub(super) fn report_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env) {
+        let leg = self.leg(from);
+        leg.ordinal += 1;
+        let (proto, ordinal) = (leg.proto, leg.ordinal);
+        let placed = env.work.control.take();
+        let is_odd = !notes.is_empty() || placed.is_some();
+        if env.out.is_watched_closely() || env.out.is_watched() && is_odd {
+            let mut event = Datagram::new(
+                Dir::from_sender(from),
+                proto,
+                Origin::Peer,
+                datagram,
+                std::iter::empty(),
+            );
+            event.leg = Some(from);
+            event.ends = self.ends();
+            event.ordinal = ordinal;
+            event.notes = *notes;
+            event.placed = placed.into_iter().collect();
+            env.out.event(env.now, Some(self.id()), What::Datagram(event));
+        }
+    }
+
+    /// Reports a datagram that the session refuses, and why.
+    pub(crate) fn report_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env) {
+        let mut notes = Notes::default();
+        notes.push(Note {
+            code,
+            at: 0,
+            len: datagram.len(),
+        });
+        self.report_one_leg(from, datagram, &notes, env);
+    }
+
+    /// Reports the datagrams that the proxy sent on one leg on its own since `mark`.
+    pub(super) fn report_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
+        if !env.out.is_watched_closely() {
+            return;
+        }
+        let proto = self.leg(to).proto;
+        let dir = Dir::from_sender(to.other());
+        let mut event = Datagram::new(dir, proto, origin, &[], env.out.sent_since(mark));
+        event.leg = Some(to);
+        event.ends = self.ends();
+        event.placed = env.work.control.take().into_iter().collect();
+        event.link = env.out.transits_since(mark);
+        env.out.event(env.now, Some(self.id()), What::Datagram(event));
+    }
+}
