@@ -1,11 +1,11 @@
 //! Requests of the terminal UI, carried out.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Seek as _, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     sync::Arc,
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use teetap_capture::{Run, Target};
@@ -30,6 +30,17 @@ pub(crate) struct Console {
     run: Run,
     /// The file of the last text that was copied, until the end of the run.
     copied: Option<NamedTempFile>,
+    /// The threads that save: the run ends after them, so that files are whole.
+    saving: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        for thread in self.saving.drain(..) {
+            // A panic was printed by its thread.
+            let _panicked = thread.join();
+        }
+    }
 }
 
 impl Console {
@@ -38,6 +49,7 @@ impl Console {
             orders,
             run,
             copied: None,
+            saving: Vec::new(),
         }
     }
 
@@ -108,7 +120,7 @@ impl Console {
             Request::Resync { session } => {
                 let listed = orders.choose(session.map(number))?;
                 orders.resync(listed.id)?;
-                Ok(done("the server is made to send a complete snapshot", &[]))
+                Ok(done("requested a complete snapshot from the server", &[]))
             }
             Request::Save { path, events } => self.save(path, events.clone()),
             Request::Copy(text) => self.copy(text),
@@ -116,7 +128,7 @@ impl Console {
     }
 
     /// Writes events to a new file, on a thread of its own; the end is reported.
-    fn save(&self, path: &str, events: Vec<Arc<DecodedEvent>>) -> Result<Reply, String> {
+    fn save(&mut self, path: &str, events: Vec<Arc<DecodedEvent>>) -> Result<Reply, String> {
         let target = Target::parse(path).map_err(|why| format!("cannot save to '{path}': {why}"))?;
         let failed = |error: io::Error| format!("cannot save to '{path}': {error}");
         let mut options = OpenOptions::new();
@@ -138,29 +150,31 @@ impl Console {
             }
             match file.write_all(&bytes) {
                 Ok(()) => orders.report(Level::Info, format!("saved {count} events to {name}")),
-                Err(error) => orders.report(Level::Warning, format!("cannot save to '{name}': {error}")),
+                Err(error) => {
+                    let _incomplete = fs::remove_file(&name);
+                    orders.report(Level::Warning, format!("cannot save to '{name}': {error}"));
+                }
             }
         };
-        thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("save".into())
             .spawn(write)
             .map_err(failed)?;
+        self.saving.retain(|thread| !thread.is_finished());
+        self.saving.push(thread);
         Ok(done(&format!("saving to {path}"), &[]))
     }
 
     /// Keeps a text in a file that only the user can read.
     fn copy(&mut self, text: &str) -> Result<Reply, String> {
         let failed = |error: io::Error| format!("copied by OSC 52; cannot write a file: {error}");
-        if self.copied.is_none() {
-            let file = tempfile::Builder::new()
-                .prefix("teetap-copy-")
-                .suffix(".txt")
-                .tempfile()
-                .map_err(failed)?;
-            self.copied = Some(file);
-        }
-        let Some(copied) = &mut self.copied else {
-            return Ok(done("copied by OSC 52", &[]));
+        let copied = match &mut self.copied {
+            Some(file) => file,
+            none => {
+                let mut named = tempfile::Builder::new();
+                named.prefix("teetap-copy-").suffix(".txt");
+                none.insert(named.tempfile().map_err(failed)?)
+            }
         };
         let path = copied.path().to_owned();
         let file = copied.as_file_mut();

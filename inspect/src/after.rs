@@ -28,8 +28,7 @@ impl After {
         let reading = decoded.reading.as_ref()?;
         let before = reading.data(reading.messages.get(index)?);
         let data = data(datagram, index).filter(|data| data != before)?;
-        let found = registry.message(datagram.proto, datagram.dir, &data);
-        let found = found.filter(|found| !found.unknown);
+        let found = registry.known_message(datagram.proto, datagram.dir, &data);
         let mut fields = Decoded::new();
         let def = found.map(|found| {
             fields.read(found.def, &data, found.body);

@@ -323,9 +323,7 @@ impl Decoder {
 
     /// Reads a chunk; `records` gets its fields if they are decoded.
     pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>, records: &mut Vec<Record>) -> Message {
-        let found = self.registry.message(place.proto, place.dir, chunk.data);
-        // An unknown UUID has the definition of its envelope, which is not its own.
-        let found = found.filter(|found| !found.unknown);
+        let found = self.registry.known_message(place.proto, place.dir, chunk.data);
         let id = identify(chunk.data).map(|(id, _)| id);
         let (layer, identity) = match id {
             Some(id) => (

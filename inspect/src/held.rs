@@ -23,8 +23,7 @@ impl HeldMessage {
     /// Reads a held message.
     #[must_use]
     pub fn read(waiting: Waiting, registry: &'static Registry, secrets: Secrets) -> Self {
-        let found = registry.message(waiting.proto, waiting.dir, &waiting.data);
-        let found = found.filter(|found| !found.unknown);
+        let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
         let mut fields = Decoded::new();
         let def = found.map(|found| {
             fields.read(found.def, &waiting.data, found.body);

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
-//! the typed result. [`feed`] does so once for all watchers; [`subscribers`] are those with filters of their own. [`lines`] decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
+//! the typed result. [`feed`] does so once for all watchers; [`subscribers`] are those with filters of their own. [`lines`]
+//! decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
 //!
 //! Law: no text of a peer leaves here with control characters.
 //!

@@ -311,7 +311,7 @@ fn message<'a>(
 
 /// Returns the name of a message, or its class and number.
 fn name(registry: &Registry, proto: Proto, dir: Dir, data: &[u8]) -> String {
-    let found = registry.message(proto, dir, data).filter(|found| !found.unknown);
+    let found = registry.known_message(proto, dir, data);
     match (found, identify(data)) {
         (Some(found), _) => found.def.name.to_string(),
         (None, Some((id, _))) => {

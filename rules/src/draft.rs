@@ -78,8 +78,7 @@ impl Draft {
     /// # Errors
     /// Returns an error if the text names another message, or a value has no room.
     pub fn edited(&self, proto: Proto, dir: Dir, message: &[u8]) -> Result<Vec<u8>, String> {
-        let found = self.registry.message(proto, dir, message);
-        let found = found.filter(|found| !found.unknown);
+        let found = self.registry.known_message(proto, dir, message);
         let dialect = Dialect::from(proto);
         let form = self.template.forms.iter().find(|form| {
             form.dialect == dialect

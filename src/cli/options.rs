@@ -59,7 +59,9 @@ pub(crate) struct ScreenOptions {
         value_parser = PossibleValuesParser::new(Theme::ALL.map(|(name, _)| name)).map(theme))]
     theme: Theme,
 
-    /// Use only characters of ASCII in the terminal UI
+    /// Use only ASCII characters in the terminal UI
+    ///
+    /// They are also used if TERM is dumb or not set.
     #[arg(long, env = "TEETAP_ASCII", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     ascii: bool,
 }
@@ -171,7 +173,8 @@ pub(crate) struct RunOptions {
 
     /// Write what rules and link lines do to a new file, for --faults-from
     ///
-    /// The file has the rules, and each decision that changed the traffic. It is created with mode 0600.
+    /// The file has the rules, each decision about the traffic, and how long
+    /// each join took. It is created with mode 0600.
     #[arg(long, value_name = "FILE", env = "TEETAP_JOURNAL", hide_env_values = true)]
     pub(crate) journal: Option<PathBuf>,
 

@@ -56,15 +56,17 @@ impl Orders {
     ) -> Result<Vec<String>, String> {
         let commands = &self.commands;
         // Under the lock, so that programs are set in the order of the changes.
-        let (what, warnings) = {
+        let (what, mut warnings) = {
             let mut rules = self.rules.lock();
             let change = act(&rules)?;
             let program = Request::Program(Some(change.program()));
             commands.send(program).map_err(|busy| busy.to_string())?;
             rules.accept(change)
         };
-        commands.look().map_err(|busy| busy.to_string())?;
         self.report_done(&what);
+        if let Err(busy) = commands.look() {
+            warnings.push(format!("the rules are set, but not yet in effect: {busy}"));
+        }
         Ok(warnings)
     }
 
@@ -104,10 +106,11 @@ impl Orders {
             if targets.is_empty() {
                 return Err(format!("{name} is neither a rule nor a link line"));
             }
+            // Some may be switched even if the last one is not.
+            rules.note_switch();
             for rule in targets {
                 self.ask(Command::Toggle { rule, enabled: on })?;
             }
-            rules.note_switch();
         }
         let way = if on { "on" } else { "off" };
         self.report_done(&format!("switched {way} {}", one_line(name)));

@@ -8,7 +8,7 @@ use teetap_wire::{Dir, Flags};
 use super::samples::Rates;
 use crate::{Reading, snapshot::ItemBytes};
 
-/// Names that are counted apart; peers can make up ids without a definition.
+/// The maximum number of names counted separately: peers can make up ids that have no definition.
 const NAMES: usize = 256;
 
 /// The name under which all others are counted.

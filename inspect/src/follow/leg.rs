@@ -7,7 +7,7 @@ use teetap_wire::Seq;
 
 use super::samples::Samples;
 
-/// The last round trips of which the least is shown: peers answer late at times, never early.
+/// The number of recent round trips whose minimum is shown: a peer may answer late, but never early.
 const TRIPS: usize = 8;
 
 /// Messages without a number whose answer is awaited.

@@ -178,8 +178,9 @@ impl Followed {
 
     /// Takes the acks of a datagram: they are about the other direction.
     fn acks(&mut self, at: Time, dir: Dir, reading: &Reading) {
-        let is_control = |message: &Message| message.layer == Layer::Control;
-        let is_handshake = reading.messages.iter().any(is_control);
+        // Keepalives have acks as chunks have.
+        let opens = |message: &Message| message.layer == Layer::Control && message.name != Some("keepalive");
+        let is_handshake = reading.messages.iter().any(opens);
         if is_handshake {
             return;
         }

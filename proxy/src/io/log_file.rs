@@ -278,7 +278,7 @@ impl Shared {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::QueueFull => f.write_str("more came than could be written"),
+            Self::QueueFull => f.write_str("entries came faster than they could be written"),
             Self::WriteFailed(error) => write!(f, "it could not be written any further: {error}"),
             Self::Crashed => f.write_str("teetap crashed"),
         }

@@ -109,11 +109,10 @@ fn open(family_of: SocketAddr) -> io::Result<Socket> {
 
 /// Returns true if a socket could be opened once another one is closed: descriptors, ports or memory are used up.
 pub(super) fn is_exhausted(error: &io::Error) -> bool {
-    const USED_UP: [Errno; 6] = [
+    const USED_UP: [Errno; 5] = [
         Errno::MFILE,
         Errno::NFILE,
         Errno::NOBUFS,
-        Errno::ADDRNOTAVAIL,
         // All ports of the address are in use.
         Errno::AGAIN,
         // There are too many sockets to watch.

@@ -285,7 +285,7 @@ notices! {
 
     /// There are too many half-open sessions: a CONNECT was answered without a session or not at all, or one of them was
     /// closed.
-    HalfOpenLimit "half_open_limit" Warning => "too many half-open sessions: CONNECTs are answered without one";
+    HalfOpenLimit "half_open_limit" Warning => "too many CONNECTs: some get no session, or one in place of another half-open session";
 
     /// There were more notices of a kind about strangers than are emitted.
     Suppressed "suppressed" Warning {

@@ -1,7 +1,7 @@
 //! Snapshots that rules change on their way to the client.
 //!
-//! Law: a session costs nothing here before a rule can change its snapshots. Afterwards each snapshot is rewritten while
-//! it depends on a changed one, even if the rules are gone; then all of them pass unchanged.
+//! Law: a session costs nothing here before a rule can change its snapshots. Afterwards each snapshot is rewritten that
+//! depends on a changed one, even if the rules are gone by then. Once none does, all of them pass unchanged.
 
 use std::time::Duration;
 

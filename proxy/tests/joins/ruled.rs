@@ -28,7 +28,7 @@ fn joining(pair: Pair, source: &str, change: impl Fn(Config) -> Config) -> Stage
     Stage::with(pair, 7, Policy::default(), Middle::Hub(Box::new(hub)))
 }
 
-fn ruled(pair: Pair, source: &str) -> Stage {
+pub(crate) fn ruled(pair: Pair, source: &str) -> Stage {
     joining(pair, source, |config| config)
 }
 

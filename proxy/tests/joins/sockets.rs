@@ -15,7 +15,10 @@ use teetap_kit::{
 };
 use teetap_proxy::session::{Input, Notice, Output, Time, UpstreamId};
 
-use crate::stage::{Pair, Stage, has};
+use crate::{
+    ruled::ruled,
+    stage::{Pair, Stage, has},
+};
 
 /// The number of sockets that the hub wanted.
 #[derive(Debug)]
@@ -88,7 +91,7 @@ impl Scarce {
                 exhausted: true,
             });
         }
-        panic!("sockets for ever");
+        panic!("the hub opens sockets without end");
     }
 }
 
@@ -133,4 +136,19 @@ fn without_descriptors_nothing_that_plays_gives_way() {
     let [_, down] = stage.say();
     stage.run(SECOND);
     assert!(has(stage.client(), &down));
+}
+
+/// A free socket is no reason to send what a rule dropped.
+#[test]
+fn a_dropped_connect_is_not_sent_when_a_socket_becomes_free() {
+    for pair in Pair::ALL.into_iter().filter(|pair| !pair.client.is_seven()) {
+        let mut stage = ruled(pair, "drop when ctrl.connect");
+        let scarce = Scarce { most: 2 };
+        for number in 1..=4 {
+            let addr = SocketAddr::from(([10, 7, 0, number], 7));
+            scarce.connect(&mut stage, addr, pair.client);
+        }
+        stage.run(SECOND);
+        assert_eq!(stage.world.server.peers().count(), 0, "{pair:?}");
+    }
 }

@@ -116,7 +116,8 @@ fn a_close_without_a_token_keeps_no_client_with_tokens_out() {
     }
 }
 
-/// Returns what becomes of a client under attack: on a wire to its server, with the same datagrams in its name at the same times, and through the proxy.
+/// Returns the outcome for a client under attack, connected directly to its server and then through the proxy. Both get
+/// the same datagrams at the same times.
 fn compared(
     pair: Pair,
     challenges: bool,

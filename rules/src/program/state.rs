@@ -7,10 +7,11 @@ use std::sync::Arc;
 use teetap_wire::def::{Class, Decoded, Registry};
 use teetap_wire::{Dir, Proto, Seq, Side};
 
-use super::compile::{Rule, Rules};
+use super::compile::Rules;
 use super::faults::{Drawn, Entry, TIMER};
 use super::parts::tick_of_part;
 use super::progress::{Progress, micros};
+use super::rule::Rule;
 use super::shared::{Hit, Hits, RuleReport, Shared, Test};
 use super::visit::Visit;
 use super::window::{Latches, LineWindow};
@@ -52,6 +53,10 @@ impl Logic for Rules {
             Some(before) => before.is_in_game() || !session.is_new && !before.sees_entries(),
             None => !session.is_new,
         };
+        let opened = match &before {
+            Some(before) => before.opened,
+            None => session.is_new.then_some(session.at),
+        };
         let mut context = match before {
             Some(before) => before.context_for(&self),
             None if session.is_new => Context::opening(session.at),
@@ -65,7 +70,7 @@ impl Logic for Rules {
             proto: None,
             starts_late,
             has_entered: false,
-            opened: session.is_new.then_some(session.at),
+            opened,
             effects: Vec::new(),
             progress,
             windows,
@@ -380,9 +385,7 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
     let number = |id: u8| Identity::Number(id.into());
     let (class, id, def, body) = match message.form {
         Form::Chunk => {
-            let found = registry.message(message.proto, message.dir, message.data);
-            // An unknown UUID has the definition of its envelope, which is not its own.
-            let found = found.filter(|found| !found.unknown);
+            let found = registry.known_message(message.proto, message.dir, message.data);
             let id = message.id;
             (
                 id.map_or(Class::System, |id| id.layer.into()),

@@ -187,8 +187,7 @@ fn edited(
             hex: None,
             ..
         } => {
-            let found = registry.message(waiting.proto, waiting.dir, &waiting.data);
-            let found = found.filter(|found| !found.unknown);
+            let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
             let found =
                 found.ok_or_else(|| "the message is unknown: replace its bytes with hex".to_owned())?;
             written(&found.def.name, Some(fields), registry)?

@@ -171,6 +171,13 @@ impl Registry {
         Some(found(def, body - 16, true))
     }
 
+    /// Returns the definition of the message in the data of a chunk, as [`Self::message`] does. `None` for an unknown
+    /// UUID, too: the definition of its envelope is not its own.
+    #[must_use]
+    pub fn known_message(&self, proto: Proto, dir: Dir, data: &[u8]) -> Option<Found<'_>> {
+        self.message(proto, dir, data).filter(|found| !found.unknown)
+    }
+
     /// Returns the definition of a control message by its first byte.
     #[must_use]
     pub fn control(&self, proto: Proto, dir: Dir, id: u8) -> Option<&Def> {

@@ -98,8 +98,8 @@ impl WaitingBody {
     #[must_use]
     pub fn decoded(waiting: &Waiting, registry: &Registry, secrets: Secrets) -> Self {
         let mut body = Self::from(waiting);
-        let found = registry.message(waiting.proto, waiting.dir, &waiting.data);
-        if let Some(found) = found.filter(|found| !found.unknown) {
+        let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
+        if let Some(found) = found {
             let (mut decoded, mut json) = (Decoded::new(), String::new());
             decoded.read(found.def, &waiting.data, found.body);
             let source = Source::Bytes(&waiting.data);

@@ -58,7 +58,7 @@ enum Relation {
     Instead(SessionId),
     /// The new session waits beside that one.
     Beside,
-    /// The CONNECT can only be a copy of the one that opened that session, or as good as one.
+    /// The CONNECT is a copy of the one that opened that session, or cannot be told apart from one.
     Copy(SessionId),
 }
 
@@ -230,7 +230,11 @@ impl Hub {
             Relation::New => Cost::Unproved((addr.listener, connect.proto)),
             Relation::Instead(_) | Relation::Beside => Cost::Beside,
         };
-        if self.candidate_stays(addr, slot, connect) || !self.make_room(addr, cost) {
+        let stays = self.candidate_stays(addr, slot, connect);
+        if stays || !self.make_room(addr, cost) {
+            if !stays {
+                self.notice_stranger(Kind::HalfOpenLimit, None, || Notice::HalfOpenLimit);
+            }
             self.answer_without_session(addr, connect, bytes);
             return true;
         }
@@ -252,8 +256,8 @@ impl Hub {
         true
     }
 
-    /// Returns true if a session that waits beside another one is not to be replaced for this CONNECT. With CONNECTs in the
-    /// name of a client, any host could end each before it is answered.
+    /// Returns true if the session that waits beside another one must not be replaced for this CONNECT. Otherwise any host
+    /// could send CONNECTs in the client's name, and end each session before the server answers it.
     fn candidate_stays(&self, addr: ClientAddr, slot: Slot, connect: Connect) -> bool {
         let candidate = slot.candidate.and_then(|id| self.sessions.links.get(&id));
         let is_undecided = |link: &Link| {

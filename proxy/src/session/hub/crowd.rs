@@ -1,7 +1,7 @@
 //! Floods of CONNECTs: bounds on half-open sessions and on the sockets opened in a second.
 //!
-//! Law: both are bounded. A session whose client has proved its address never gives way to one whose client has not: a
-//! host that sends with forged addresses keeps no client out that can receive. A CONNECT that finds no room is answered
+//! Law: both are bounded. A session whose client has proved its address never gives way to one whose client has not, so
+//! a host that forges addresses cannot keep out a client that can receive. A CONNECT that finds no room is answered
 //! without state (`stateless`), and a client that shows the token of that answer has proved its address.
 
 use std::{collections::BTreeMap, net::IpAddr, time::Duration};
@@ -24,7 +24,7 @@ const KNOWN: Duration = Duration::from_secs(30);
 /// Clients that send the same kind of CONNECT to the same listen socket.
 pub(super) type Group = (ListenerId, Proto);
 
-/// A socket or the time of inflating, as a stranger can cause it.
+/// A socket, or the time to inflate a packet, that a stranger can cost the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cost {
     /// A session for a CONNECT whose sender's address may be forged.
@@ -127,8 +127,8 @@ impl Waiting {
         (*count, *last) = (*count + 1, youth.max(*last));
     }
 
-    /// Returns the room for one more of a client that was there before or has shown a sign of life: if need be the oldest
-    /// of its address gives way, or of the address with the most.
+    /// Returns the room for one more session of a client that was there before or has shown a sign of life. If there is
+    /// none, the oldest session of its address gives way, or the oldest of the address with the most sessions.
     fn for_known(&self, ip: IpAddr) -> Room {
         let of_ip = self.by_ip.get(&ip).filter(|_| !ip.is_loopback());
         if let Some((_, (_, first))) = of_ip.filter(|(count, _)| *count >= MAX_HALF_OPEN_PER_IP) {

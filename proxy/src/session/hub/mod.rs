@@ -195,7 +195,8 @@ impl Hub {
         self.env.shared.decisions()
     }
 
-    /// Takes out the clients that entered the game since the last call; none unless decisions are kept, nor without rules.
+    /// Takes out the entries into the game since the last call. There are none unless a program is set and decisions are
+    /// recorded.
     pub fn entries(&mut self) -> Vec<Entry> {
         self.env.shared.entries()
     }
@@ -307,7 +308,8 @@ impl Hub {
             self.sessions.slots.insert(client, slot);
             self.announce(id, Link::take_over);
         } else {
-            // It has left. The session beside which it waited may have no tokens either: it will do.
+            // The candidate has left. The session beside which it waited may have no tokens either; then it answers this
+            // CONNECT too.
             self.with_link(current, |link, _, env| link.is_as_good_as(requested, env));
         }
     }

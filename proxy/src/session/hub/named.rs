@@ -13,9 +13,9 @@ const MAX_NAMED: usize = 16_384;
 /// And of one address: DDNet's client names a fresh token with every request, and any answer may be the one it uses.
 const MAX_NAMED_PER_ADDRESS: usize = 4;
 
-/// The tokens that 0.7 clients named in their last TOKEN requests. Only DDNet's 0.7 client needs the memory: it repeats
-/// its CONNECT with `TKEN` where its token should be, and names another token in every server browser request than in
-/// the TOKEN request before it. Bounded, oldest first out.
+/// The tokens that 0.7 clients named in their last TOKEN requests. Only DDNet's 0.7 client needs them: it repeats its
+/// CONNECT with `TKEN` in place of its token, and its browser requests name other tokens than the TOKEN requests before
+/// them. The oldest tokens are forgotten first.
 #[derive(Debug, Default)]
 pub(super) struct NamedTokens {
     /// Newest last, with the numbers of their requests.

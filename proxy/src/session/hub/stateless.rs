@@ -8,11 +8,10 @@ use std::{collections::BTreeMap, time::Duration};
 use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Seq, Side, Token, control, write};
 
 use super::{
-    Hub, Link, Notice, What,
+    Hub, Link, SessionId, What,
     admit::{Connect, Request},
     crowd::Cost,
     sessions::Slot,
-    strangers::Kind,
 };
 use crate::session::{ClientAddr, Datagram, Origin, Time, outbox::Destination, tokens::Purpose};
 
@@ -60,7 +59,6 @@ impl Hub {
 
     /// Answers a CONNECT for which there is no room, as the server would: in the protocol in which it answered others.
     pub(super) fn answer_without_session(&mut self, addr: ClientAddr, connect: Connect, bytes: &[u8]) {
-        self.notice_stranger(Kind::HalfOpenLimit, None, || Notice::HalfOpenLimit);
         let Some((proto, ours)) = self.stateless_answer(addr, connect) else {
             self.stats.refused += 1;
             return;
@@ -92,24 +90,26 @@ impl Hub {
             let Some(token) = self.shown_first(proto, &valid, bytes) else {
                 continue;
             };
-            if let Some(current) = slot.current {
-                self.with_link(current, |link, _, env| link.leave(env));
-            }
-            return self.open_first(addr, (proto, Some(token)), Cost::Proved, bytes);
+            return self.open_first(addr, slot.current, (proto, Some(token)), Cost::Proved, bytes);
         }
         let is_first = slot.current.is_none() && self.shown_first(Proto::V6, &[], bytes).is_some();
-        is_first && self.open_first(addr, (Proto::V6, None), Cost::Tokenless, bytes)
+        is_first && self.open_first(addr, None, (Proto::V6, None), Cost::Tokenless, bytes)
     }
 
+    /// Opens a session in place of `current`. Returns false if there is no room for it; then `current` stays.
     fn open_first(
         &mut self,
         addr: ClientAddr,
+        current: Option<SessionId>,
         (proto, token): (Proto, Option<Token>),
         cost: Cost,
         bytes: &[u8],
     ) -> bool {
         if !self.make_room(addr, cost) {
             return false;
+        }
+        if let Some(current) = current {
+            self.with_link(current, |link, _, env| link.leave(env));
         }
         let request = Request {
             proto,

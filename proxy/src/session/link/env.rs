@@ -151,8 +151,8 @@ impl Env {
             .is_some_and(|program| program.acts(proto, dir))
     }
 
-    /// Returns true if the program has to see the messages of a direction: those that it asks for, and those of the client
-    /// where entries into the game are kept.
+    /// Returns true if the program has to see the messages of a direction: those that its rules need, and all of the
+    /// client's while entries into the game are recorded.
     pub(crate) fn observes(&self, proto: Proto, dir: Dir) -> bool {
         let keeps_entries = dir == Dir::C2s && self.shared.is_recording();
         self.program

@@ -166,6 +166,10 @@ impl Link {
         let Phase::Opening(opening) = &mut self.phase else {
             return;
         };
+        if !opening.has_begun {
+            // The first packet of the client has not come through the rules.
+            return;
+        }
         opening.next_request = env.now + REQUEST_EVERY;
         if std::mem::take(&mut opening.has_no_socket) {
             env.out.open(self.opened.upstream, self.opened.server.port());
@@ -360,8 +364,8 @@ impl Link {
         }
     }
 
-    /// The server answers this client in another protocol than it answered others, as the client was answered: they
-    /// cannot play.
+    /// Ends the session: the client was answered in the protocol that other clients got, but the server answers this one
+    /// in another.
     fn answers_otherwise(&mut self, accepted: &Accepted, datagram: &[u8], env: &mut Env) -> bool {
         const REASON: &[u8] = b"The server has changed, please connect again";
         self.report_one_leg(Side::Server, datagram, &Notes::default(), env);

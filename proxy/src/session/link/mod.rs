@@ -1,8 +1,8 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
-//! `join` brings both legs online, `relay` carries datagrams across, `made` sends what the proxy makes itself, `transmit`
-//! is the door through which every datagram leaves, `end` closes. The order of steps for a datagram lives in `relay`; `phase` is how far the session is, with what means
-//! something in one phase only.
+//! `join` brings both legs online, `relay` carries datagrams across, `made` sends messages of the proxy itself, `end`
+//! closes. Every datagram leaves through `transmit`. The order of steps for a datagram is in `relay`. A `phase` owns the
+//! state that exists in that phase only.
 
 mod end;
 mod env;
@@ -10,19 +10,19 @@ mod join;
 mod made;
 mod phase;
 mod relay;
+mod report;
 mod ruled;
 mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
 
 use teetap_rules::{Decide, impair::LineSet};
-use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side, Token};
+use teetap_wire::{Code, Dir, Notes, Packet, Proto, Scratch, Side, Token};
 
 use self::phase::{CLIENT_NEVER_CAME, Online, Phase, SERVER_SILENT};
 use self::ruled::{Came, Later};
 use super::{
-    ClientAddr, Datagram, Ends, ListenerId, Notice, Origin, SessionChange, SessionId, State, Time,
-    UpstreamId, What,
+    ClientAddr, Notice, SessionId, State, Time, UpstreamId,
     lane::Lane,
     leg::{EndedLeg, Leg},
     redirect::Waiting,
@@ -58,7 +58,8 @@ pub(crate) struct Opened {
     pub(crate) standing: Standing,
 }
 
-/// The credit that a client deserves before it is online. Sessions of one standing never give way to those of another.
+/// The trust in a client before it is online. A limit on half-open sessions never ends one of another standing; a lack of
+/// sockets ends the least trusted first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
     /// The address may be forged.
@@ -69,7 +70,7 @@ pub(crate) enum Standing {
     Proved,
 }
 
-/// The kinds of CONNECT with tokens that the server has answered without, for this client.
+/// The kinds of CONNECT that ask for tokens and that the server has answered without tokens, for this client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tried {
     v65: bool,
@@ -107,7 +108,7 @@ pub(crate) struct Link {
     phase: Phase,
     /// The protocol in which the server has answered.
     answer: Option<Proto>,
-    /// The kinds of CONNECT that would not lead to tokens either.
+    /// Other kinds of CONNECT that the server has answered without tokens.
     tried: Tried,
     /// True if it may take the place of the session beside which it waits without showing a token.
     may_take_over: bool,
@@ -223,8 +224,7 @@ impl Link {
         self.may_take_over = may_take_over;
     }
 
-    /// Another kind of CONNECT of this client leads to a session without tokens, as this one may be: it answers that
-    /// CONNECT.
+    /// Notes that another kind of CONNECT leads to no tokens either. If this session has none, it answers that CONNECT.
     pub(crate) fn is_as_good_as(&mut self, requested: Proto, env: &mut Env) {
         self.tried.add(requested);
         if self.is_answered() && self.answer == Some(Proto::V6) {
@@ -451,87 +451,6 @@ impl Link {
             Dir::C2s => &mut self.c2s,
             Dir::S2c => &mut self.s2c,
         }
-    }
-
-    /// Returns the addresses of its datagrams.
-    pub(crate) fn ends(&self) -> Ends {
-        Ends {
-            client: Some(self.opened.client.addr),
-            upstream: Some(self.opened.upstream),
-            local: self.local,
-            listen_port: self.opened.listen_port,
-            server_port: self.opened.listen_port.map(|_| self.opened.server.port()),
-        }
-    }
-
-    fn notice(&self, notice: Notice, env: &mut Env) {
-        env.out.event(env.now, Some(self.id()), What::Notice(notice));
-    }
-
-    fn report_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
-        if self.opened.is_candidate {
-            return;
-        }
-        let change = SessionChange {
-            state,
-            proto: self.client.proto,
-            client: self.opened.client.addr,
-            server: (self.opened.client.listener != ListenerId::FIRST).then_some(self.opened.server),
-            upstream: self.local,
-            by,
-            reason: reason.map(Into::into),
-        };
-        env.out.event(env.now, Some(self.id()), What::Session(change));
-    }
-
-    /// Reports a datagram that stayed on its leg: handshakes, and late ones of a closed session.
-    fn report_one_leg(&mut self, from: Side, datagram: &[u8], notes: &Notes, env: &mut Env) {
-        let leg = self.leg(from);
-        leg.ordinal += 1;
-        let (proto, ordinal) = (leg.proto, leg.ordinal);
-        let placed = env.work.control.take();
-        let is_odd = !notes.is_empty() || placed.is_some();
-        if env.out.is_watched_closely() || env.out.is_watched() && is_odd {
-            let mut event = Datagram::new(
-                Dir::from_sender(from),
-                proto,
-                Origin::Peer,
-                datagram,
-                std::iter::empty(),
-            );
-            event.leg = Some(from);
-            event.ends = self.ends();
-            event.ordinal = ordinal;
-            event.notes = *notes;
-            event.placed = placed.into_iter().collect();
-            env.out.event(env.now, Some(self.id()), What::Datagram(event));
-        }
-    }
-
-    /// Reports a datagram that the session refuses, and why.
-    pub(crate) fn report_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env) {
-        let mut notes = Notes::default();
-        notes.push(Note {
-            code,
-            at: 0,
-            len: datagram.len(),
-        });
-        self.report_one_leg(from, datagram, &notes, env);
-    }
-
-    /// Reports the datagrams that the proxy sent on one leg on its own since `mark`.
-    fn report_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
-        if !env.out.is_watched_closely() {
-            return;
-        }
-        let proto = self.leg(to).proto;
-        let dir = Dir::from_sender(to.other());
-        let mut event = Datagram::new(dir, proto, origin, &[], env.out.sent_since(mark));
-        event.leg = Some(to);
-        event.ends = self.ends();
-        event.placed = env.work.control.take().into_iter().collect();
-        event.link = env.out.transits_since(mark);
-        env.out.event(env.now, Some(self.id()), What::Datagram(event));
     }
 }
 

@@ -144,6 +144,9 @@ impl Link {
             Dir::S2c => &mut self.s2c,
         };
         if !splice.is_identity() {
+            if frame.dir == Dir::S2c && !self.is_ddnet {
+                self.is_ddnet = packet.chunks().any(|chunk| may_be_redirect(chunk.data));
+            }
             return frame.dir == Dir::S2c && redirects(packet);
         }
         let observes = env.observes(frame.proto, frame.dir);
