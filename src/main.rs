@@ -22,6 +22,7 @@ mod recording;
 mod repeat;
 mod rules;
 mod run;
+mod settings;
 mod shrink;
 mod signals;
 mod verdicts;
@@ -66,7 +67,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             return Err(Failure::usage(text).into());
         }
         (None, Some(target)) => {
-            return command::proxy(&cli.options, &target, Mode::of(cli.screen));
+            return command::proxy(&cli.options, &target, Mode::of(&cli.screen));
         }
         (None, None) => return Err(Failure::usage("no server given; see teetap --help").into()),
     };
@@ -80,7 +81,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             options,
             screen,
             seconds,
-        } => command::demo(&options, screen, seconds.map(Duration::from_secs)),
+        } => command::demo(&options, &screen, seconds.map(Duration::from_secs)),
         Command::Replay {
             quiet,
             json,
@@ -135,6 +136,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             path,
             command,
         } => command::ctl(json, session, &path, &command),
+        Command::Config { part } => command::config(part),
         Command::Completions { shell } => command::completions(shell),
         Command::Man { of } => command::man(of.as_deref()),
     }

@@ -32,7 +32,7 @@ mod filter;
 mod span;
 mod verdict;
 
-pub use check::{Completion, class_of, completions, is_rule_word, is_word, vocabulary};
+pub use check::{Completion, class_of, completions, is_rule_word, is_word, rule_vocabulary, vocabulary};
 pub use diagnostic::{Diagnostic, Severity, Style};
 pub use draft::Draft;
 pub use eval::{Facts, Fields, Memory, Reach, Subject};

@@ -1,12 +1,14 @@
 //! The command line: options and sub-commands, and how a wrong one is refused.
 
 mod ctl;
+mod examples;
 mod options;
 mod scope;
 mod tools;
 mod values;
 
 pub(crate) use ctl::{Ctl, CtlRules, CtlSide, HeldPlace};
+pub(crate) use examples::EXAMPLES;
 pub(crate) use options::{
     Definitions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, ScreenOptions, Search, Show,
 };
@@ -15,7 +17,7 @@ pub(crate) use tools::{ExplainOptions, ShrinkOptions, TortureOptions};
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
-    CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use clap_complete::Shell;
@@ -25,6 +27,7 @@ use teetap_wire::def::suggest;
 use crate::{
     exit::{self, Exit},
     output,
+    settings::{self, Settings},
 };
 
 /// A transparent man-in-the-middle for the Teeworlds and DDNet protocol
@@ -53,6 +56,9 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
+
+/// The order of the parts of the help: the examples come first.
+const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 /// Sub-commands.
 #[derive(Debug, Subcommand)]
@@ -241,6 +247,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Ctl,
     },
+    /// Print the options that configuration files set, or where files are
+    ///
+    /// An option on the command line wins over its environment variable, that over ./teetap.toml, and that over
+    /// $XDG_CONFIG_HOME/teetap/config.toml.
+    Config {
+        /// The part that is printed
+        #[arg(value_name = "PART", default_value = "show")]
+        part: ConfigPart,
+    },
     /// Print a completion script
     Completions {
         /// The shell
@@ -254,8 +269,19 @@ pub(crate) enum Command {
     },
 }
 
+/// The part of the configuration that is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConfigPart {
+    /// The options that hold, each with its origin
+    Show,
+    /// The files, and if they are read
+    Path,
+    /// A file with all options in comments
+    Template,
+}
+
 /// The names of all commands.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "run",
     "demo",
     "replay",
@@ -269,48 +295,114 @@ const COMMANDS: [&str; 15] = [
     "torture",
     "shrink",
     "ctl",
+    "config",
     "completions",
     "man",
 ];
 
-/// Returns the definition, for the man page and completions.
+/// Returns the definition, for the man page, completions and configuration files.
 pub(crate) fn definition() -> clap::Command {
-    Cli::command()
+    let root = Cli::command()
+        .help_template(TEMPLATE)
+        .before_help(examples::of(""));
+    COMMANDS.into_iter().fold(root, |root, name| {
+        root.mut_subcommand(name, |command| {
+            command.help_template(TEMPLATE).before_help(examples::of(name))
+        })
+    })
+}
+
+/// Returns the definition for the environment of this process, as for a command line without words.
+pub(crate) fn in_environment() -> clap::Command {
+    scope::in_environment(definition(), &[])
 }
 
 /// The reason why the command line was not accepted, or a requested text (help, version).
 #[derive(Debug)]
-pub(crate) struct Refusal {
-    error: clap::Error,
-    /// The variable that held the wrong value.
-    variable: Option<String>,
+pub(crate) enum Refusal {
+    /// The command line is empty.
+    Empty,
+    /// The command line, or the environment.
+    Line {
+        error: clap::Error,
+        /// The variable that held the wrong value.
+        variable: Option<String>,
+    },
+    /// Mistakes in configuration files, each with its place.
+    Settings(Vec<String>),
 }
 
-/// Reads the command line.
+/// Reads the command line, and the configuration files for options that it does not have.
 pub(crate) fn parse<I>(args: I) -> Result<Cli, Refusal>
 where
     I: IntoIterator<Item: Into<OsString>>,
 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let mut definition = scope::in_environment(Cli::command(), &args);
-    let parsed = definition.try_get_matches_from_mut(&args);
-    let parsed = parsed.map_err(|error| {
-        let error = scope::taken_elsewhere(error, &args, &mut definition);
-        suggested(error, &args, &mut definition)
+    if args.len() <= 1 {
+        return Err(Refusal::Empty);
+    }
+    let mut root = scope::in_environment(definition(), &args);
+    let parsed = root.try_get_matches_from_mut(&args).map_err(|error| {
+        let error = scope::taken_elsewhere(error, &args, &mut root);
+        suggested(error, &args, &mut root)
     });
     let parsed = parsed.and_then(|matches| {
-        scope::check(&mut definition, &matches)?;
-        Cli::from_arg_matches(&matches)
+        scope::check(&mut root, &matches)?;
+        Ok(matches)
     });
-    parsed.map_err(|error| {
+    let refused = |error: clap::Error| {
         let variable = match error.get(ContextKind::InvalidArg) {
             Some(ContextValue::String(option)) if error.kind() == ErrorKind::ValueValidation => {
-                scope::variable(&definition, option, &args)
+                scope::variable(&root, option, &args)
             }
             _ => None,
         };
-        Refusal { error, variable }
-    })
+        Refusal::Line { error, variable }
+    };
+    let matches = parsed.map_err(&refused)?;
+    let (matches, settings) = match with_settings(&args, &matches)? {
+        Some((matches, settings)) => (matches, settings),
+        None => (matches, Settings::default()),
+    };
+    let mut cli = Cli::from_arg_matches(&matches).map_err(&refused)?;
+    if let Some(screen) = cli.screen_options() {
+        screen.keys = settings.keys();
+    }
+    Ok(cli)
+}
+
+/// Parses the command line again with the values of configuration files; `None` for a command that takes none of them.
+fn with_settings(args: &[OsString], matches: &ArgMatches) -> Result<Option<(ArgMatches, Settings)>, Refusal> {
+    let root = scope::in_environment(definition(), args);
+    let (name, own) = matches.subcommand().unzip();
+    let command = name.and_then(|name| root.find_subcommand(name)).unwrap_or(&root);
+    let takes = command.get_arguments().any(|arg| {
+        let long = arg.get_long();
+        settings::options(&root).any(|(name, _)| long == Some(name))
+    });
+    if !takes {
+        return Ok(None);
+    }
+    let settings = Settings::read(&root).map_err(Refusal::Settings)?;
+    let root = settings
+        .applied(root, name, own.unwrap_or(matches))
+        .map_err(Refusal::Settings)?;
+    let matches = root.try_get_matches_from(args).map_err(|error| Refusal::Line {
+        error,
+        variable: None,
+    })?;
+    Ok(Some((matches, settings)))
+}
+
+impl Cli {
+    /// Returns the options of the screen, of a command that can open it.
+    fn screen_options(&mut self) -> Option<&mut ScreenOptions> {
+        match &mut self.command {
+            None => Some(&mut self.screen),
+            Some(Command::Demo { screen, .. }) => Some(screen),
+            Some(_) => None,
+        }
+    }
 }
 
 /// Returns a better error where the name of a server may be a mistyped command.
@@ -335,7 +427,20 @@ pub(crate) fn command_like(word: &str) -> Option<String> {
 }
 
 /// Prints why the command line was not accepted, or the requested text.
-pub(crate) fn refuse(Refusal { error, variable }: &Refusal) -> Exit {
+pub(crate) fn refuse(refusal: &Refusal) -> Exit {
+    let (error, variable) = match refusal {
+        Refusal::Empty => {
+            output::say(&examples::bare());
+            return Exit::Usage;
+        }
+        Refusal::Settings(mistakes) => {
+            for mistake in mistakes {
+                output::say(&format!("teetap: {mistake}"));
+            }
+            return Exit::Usage;
+        }
+        Refusal::Line { error, variable } => (error, variable),
+    };
     if !error.use_stderr() {
         // A closed pipe is success: its reader has read enough.
         let _closed_pipe = error.print();
@@ -350,7 +455,7 @@ pub(crate) fn refuse(Refusal { error, variable }: &Refusal) -> Exit {
 }
 
 /// Returns the message and its tips, without the usage that follows.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim);
     let shown =
         lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
@@ -369,6 +474,8 @@ fn notes() -> String {
         "Each option but --log has an environment variable: TEETAP_LISTEN for --listen, and so on. A command\n\
          ignores the variables of options that it does not take. Options of a command come after its name.\n\
          A server whose host name is that of a command needs its port: teetap run:8303.\n\
+         \n\
+         ./teetap.toml and $XDG_CONFIG_HOME/teetap/config.toml set options, too: see teetap config template.\n\
          \n\
          A line has: time, session, direction (p is the proxy itself), V for vital or R for vital and\n\
          resent, the sequence number as sent and as forwarded if that differs, message, size, action,\n\
@@ -415,8 +522,11 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line() {
-        let error = parse(["teetap", "host", "--lissten", "x"]).unwrap_err();
-        let line = one_line(&error.error.render().to_string());
+        let refusal = parse(["teetap", "host", "--lissten", "x"]).unwrap_err();
+        let Refusal::Line { error, .. } = refusal else {
+            panic!("{refusal:?}");
+        };
+        let line = one_line(&error.render().to_string());
         assert_eq!(
             line,
             "unexpected argument '--lissten' found; tip: a similar argument exists: '--listen'; see teetap --help"

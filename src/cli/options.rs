@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::{
-    Args, ValueEnum,
+    Args, ValueEnum, ValueHint,
     builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser as _},
 };
 use teetap_capture::Target;
@@ -22,7 +22,7 @@ use teetap_wire::{
 };
 
 use super::values::{duration, listen_address, seed};
-use crate::{definitions, exit::Failure, output::Extent};
+use crate::{definitions, exit::Failure, output::Extent, settings::Bound};
 
 /// Options of `teetap HOST` and `teetap run`.
 #[derive(Debug, Args)]
@@ -35,8 +35,12 @@ pub(crate) struct ProxyOptions {
 }
 
 /// Options of the terminal UI.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ScreenOptions {
+    /// The keys that configuration files bind.
+    #[arg(skip)]
+    pub(crate) keys: Vec<Bound>,
+
     /// Show the messages in a terminal UI
     #[arg(long, env = "TEETAP_TUI", value_parser = BoolishValueParser::new(), hide_env_values = true,
         conflicts_with_all = ["json", "quiet", "verbose"])]
@@ -81,7 +85,7 @@ fn theme(name: String) -> Theme {
 
 impl ScreenOptions {
     /// Returns the theme, and true if only characters of ASCII are drawn.
-    pub(crate) fn looks(self) -> (Theme, bool) {
+    pub(crate) fn looks(&self) -> (Theme, bool) {
         let is_set = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
         let theme = match self.color {
@@ -93,7 +97,7 @@ impl ScreenOptions {
     }
 
     /// Refuses a terminal UI where there is no terminal.
-    pub(crate) fn check(self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.tui && !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
             let text = "cannot open the terminal UI: this is not a terminal; leave out --tui";
             return Err(Failure::usage(text));
@@ -189,7 +193,8 @@ pub(crate) struct RunOptions {
     /// FILE.pcapng holds every datagram, for Wireshark and `teetap open`. FILE.jsonl holds the lines of --json -vv without
     /// the items of snapshots, which `teetap open` reads from the bytes. Appends to an existing teetap recording. A
     /// filter does not apply to it. It contains passwords and is created with mode 0600.
-    #[arg(short, long, value_name = "FILE", env = "TEETAP_WRITE", value_parser = Target::parse, hide_env_values = true)]
+    #[arg(short, long, value_name = "FILE", env = "TEETAP_WRITE", value_parser = Target::parse,
+        value_hint = ValueHint::FilePath, hide_env_values = true)]
     pub(crate) write: Option<Target>,
 }
 

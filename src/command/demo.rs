@@ -30,7 +30,7 @@ const LONG: Duration = Duration::from_hours(1);
 /// Runs the demo; the bots play for `duration` after they have met.
 pub(crate) fn demo(
     options: &RunOptions,
-    screen: ScreenOptions,
+    screen: &ScreenOptions,
     duration: Option<Duration>,
 ) -> anyhow::Result<Exit> {
     screen.check()?;

@@ -2,6 +2,7 @@
 
 mod against;
 mod check;
+mod config;
 mod ctl;
 mod demo;
 mod explain;
@@ -17,6 +18,7 @@ mod text;
 mod torture;
 
 pub(crate) use check::check;
+pub(crate) use config::config;
 pub(crate) use ctl::ctl;
 pub(crate) use demo::demo;
 pub(crate) use explain::explain;

@@ -46,14 +46,14 @@ pub(crate) enum Mode<'a> {
     /// Lines on stdout, until a signal.
     Lines,
     /// The terminal UI, until the user leaves it.
-    Screen(ScreenOptions),
+    Screen(&'a ScreenOptions),
     /// Lines on stdout, until this command ends; until a signal where it is empty.
     Command(&'a [OsString]),
 }
 
-impl Mode<'_> {
+impl<'a> Mode<'a> {
     /// Returns the way that the options of the screen select.
-    pub(crate) const fn of(screen: ScreenOptions) -> Self {
+    pub(crate) const fn of(screen: &'a ScreenOptions) -> Self {
         match screen.tui {
             true => Self::Screen(screen),
             false => Self::Lines,
@@ -352,7 +352,7 @@ impl Setup {
     /// Opens the terminal UI in front of a proxy that has started.
     pub(super) fn open_screen(
         &mut self,
-        screen: ScreenOptions,
+        screen: &ScreenOptions,
         output: &mut Output,
         proxy: &Running,
         (options, target): (&RunOptions, &str),
@@ -371,6 +371,9 @@ impl Setup {
         };
         let mut app = App::new(title, self.style, self.config.registry);
         (app.theme, app.ascii) = screen.looks();
+        for (key, action) in &screen.keys {
+            app.keymap.bind(*key, *action);
+        }
         app.snapshot.shared = self.snapshots.clone().unwrap_or_default();
         // It was checked at the start.
         let _checked = app.set_filter(options.filter.filter.as_deref().unwrap_or_default());

@@ -115,8 +115,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
 
 #[test]
 fn bad_input_is_refused_in_one_line_before_anything_starts() {
-    let cases: [(&[&str], i32, &str); 23] = [
-        (&[], 2, "HOST[:PORT]"),
+    let cases: [(&[&str], i32, &str); 22] = [
         (&["run"], 2, "HOST[:PORT]"),
         (&[""], 2, "empty"),
         (&["host:0"], 2, "expected 1-65535"),
@@ -142,6 +141,27 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
     ];
     for (args, code, fragment) in cases {
         refused(args, code, fragment);
+    }
+}
+
+#[test]
+fn without_words_it_prints_its_usage_and_two_examples() {
+    let (stdout, stderr) = run(&[], 2);
+    assert_eq!(stdout, "");
+    assert!(
+        stderr.starts_with("Usage: teetap [OPTIONS] HOST[:PORT]\n"),
+        "{stderr}"
+    );
+    let examples = stderr.lines().filter(|line| line.starts_with("  teetap "));
+    assert_eq!(examples.count(), 2, "{stderr}");
+}
+
+#[test]
+fn the_help_begins_with_examples() {
+    for args in [&["--help"][..], &["-h"], &["grep", "--help"], &["help", "run"]] {
+        let (help, _) = run(args, 0);
+        let (examples, usage) = (help.find("\nExamples:\n  teetap "), help.find("\nUsage: teetap "));
+        assert!(examples.is_some() && examples < usage, "{args:?}: {help}");
     }
 }
 
@@ -441,7 +461,9 @@ fn completions_and_man_page_are_made_from_the_definition() {
     for word in [
         ".TH teetap",
         "allow\\-remote",
-        "Exit codes",
+        "EXIT STATUS",
+        "ENVIRONMENT",
+        "EXAMPLES",
         ".nf",
         "TEETAP_LISTEN",
         "demo",

@@ -7,6 +7,7 @@
 )]
 
 mod command_line;
+mod config;
 mod dependencies;
 mod docs;
 mod explain;

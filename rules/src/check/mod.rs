@@ -30,4 +30,4 @@ pub(crate) use deed::{Assign, Deed, Form, LogPart, Replace, Target, Template, ch
 pub(crate) use made::check_made;
 pub(crate) use name::is_snap;
 pub(crate) use variable::{VarValue, Variables};
-pub use vocabulary::{class_of, is_word, vocabulary};
+pub use vocabulary::{class_of, is_word, rule_vocabulary, vocabulary};

@@ -10,7 +10,8 @@ use teetap_wire::{Code as Lint, Severity};
 use super::call::FUNCTIONS;
 use super::fact;
 use super::words::{self, ATOMS, VALUES, atom};
-use crate::syntax::{OPERATORS, Quantity, Unit};
+use crate::program::profiles;
+use crate::syntax::{ACTIONS, LINK_WORDS, MODIFIERS, OPERATORS, Quantity, Unit};
 
 /// The width of the lists in columns.
 const WIDTH: usize = 76;
@@ -75,6 +76,26 @@ pub fn vocabulary() -> String {
         let codes = Lint::ALL.iter().filter(|code| code.severity() == severity);
         part(head, codes.map(|code| written(*code)).collect());
     }
+    page
+}
+
+/// Returns an overview of rules and link lines for people: several lines, the last one terminated.
+#[must_use]
+pub fn rule_vocabulary() -> String {
+    let mut page = String::from(
+        "NAME: ACTION, ACTION when CONDITION MODIFIERS   (drop when sv_chat once)\n\
+         link DIRECTION PARAMETERS                       (link both delay 40ms loss 1%)\n\
+         use PROFILE, let $NAME = CONDITION, seed NUMBER\n",
+    );
+    let mut part = |head: &str, words: Vec<&str>| {
+        let _infallible = writeln!(page, "\n{head}");
+        let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        wrap(&words, &mut page);
+    };
+    part("Actions:", ACTIONS.to_vec());
+    part("Modifiers:", MODIFIERS.to_vec());
+    part("Parameters of link lines:", LINK_WORDS.to_vec());
+    part("Profiles:", profiles().collect());
     page
 }
 

@@ -22,7 +22,7 @@ use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Sha
 use crate::span::Span;
 
 /// The parameters and modifiers of a link line.
-const WORDS: [&str; 14] = [
+pub(crate) const LINK_WORDS: [&str; 14] = [
     "delay",
     "jitter",
     "loss",
@@ -124,7 +124,7 @@ fn first(text: &str) -> &str {
 fn skip(i: &mut Input<'_>) -> Parsed<()> {
     loop {
         blank(i)?;
-        if at_end(i) || WORDS.contains(&first(rest(i))) {
+        if at_end(i) || LINK_WORDS.contains(&first(rest(i))) {
             return Ok(());
         }
         take_while(1.., |c: char| !c.is_whitespace() && c != '}')
@@ -144,9 +144,9 @@ impl Reader {
     fn parameter(&mut self, i: &mut Input<'_>) -> Parsed<()> {
         let missing = wanted(i, "a parameter of the link");
         let Ok((name, span)) = word(i) else {
-            return cut(missing.note(format!("parameters: {}", WORDS.join(" "))));
+            return cut(missing.note(format!("parameters: {}", LINK_WORDS.join(" "))));
         };
-        let Some(name) = WORDS.into_iter().find(|known| *known == name) else {
+        let Some(name) = LINK_WORDS.into_iter().find(|known| *known == name) else {
             return cut(unknown(name, span));
         };
         let is_twice = self.places.iter().any(|(known, _)| *known == name);
@@ -231,7 +231,7 @@ impl Reader {
         let is_limit = |(name, _): &(&str, Span)| LIMITS.contains(name);
         if self.places.iter().all(is_limit) {
             return cut(wanted(i, "a parameter such as `delay 40ms`")
-                .note(format!("parameters: {}", WORDS.join(" "))));
+                .note(format!("parameters: {}", LINK_WORDS.join(" "))));
         }
         Ok(())
     }
@@ -246,10 +246,10 @@ fn bound(
     let expr = expression(i)?;
     blank(i)?;
     let next = first(rest(i));
-    if !at_end(i) && !WORDS.contains(&next) && !ONLY_RULES.contains(&next) {
+    if !at_end(i) && !LINK_WORDS.contains(&next) && !ONLY_RULES.contains(&next) {
         let error = leftover(i, "a parameter of the link");
         return cut(match error.help {
-            None => error.meant(suggest(next, WORDS)),
+            None => error.meant(suggest(next, LINK_WORDS)),
             Some(_) => error,
         });
     }
@@ -281,8 +281,8 @@ fn unknown(name: &str, span: Span) -> Diagnostic {
         span,
         format!("a link has no parameter `{name}`"),
     )
-    .meant(suggest(name, WORDS))
-    .note(format!("parameters: {}", WORDS.join(" ")))
+    .meant(suggest(name, LINK_WORDS))
+    .note(format!("parameters: {}", LINK_WORDS.join(" ")))
 }
 
 /// Reads a number of a quantity.
@@ -348,8 +348,8 @@ fn jitter(i: &mut Input<'_>) -> Parsed<Jitter> {
     if shape.is_some() {
         word(i)?;
     } else if let Some(meant) = suggest(name, Shape::ALL.iter().map(|shape| shape.name()))
-        && !WORDS.contains(&name)
-        && suggest(name, WORDS).is_none()
+        && !LINK_WORDS.contains(&name)
+        && suggest(name, LINK_WORDS).is_none()
     {
         let (span, found) = next_thing(i);
         let what = format!("no distribution {found}");

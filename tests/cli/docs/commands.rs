@@ -12,7 +12,15 @@ use super::{
 use crate::teetap;
 
 /// Commands that only read what they are given.
-const READING: [&str; 6] = ["completions", "explain", "grep", "man", "messages", "open"];
+const READING: [&str; 7] = [
+    "completions",
+    "config",
+    "explain",
+    "grep",
+    "man",
+    "messages",
+    "open",
+];
 /// Endings of files; a command is only run if those that it names exist.
 const ENDINGS: [&str; 6] = [".bin", ".jsonl", ".log", ".pcap", ".pcapng", ".tw"];
 

@@ -15,7 +15,8 @@ use tempfile::TempDir;
 
 use crate::real::home;
 
-/// Returns a command that runs the binary at `path` without any `TEETAP_*` variable of this environment.
+/// Returns a command that runs the binary at `path` without any `TEETAP_*` variable of this environment, and without the
+/// configuration of its user.
 pub fn command(path: impl AsRef<Path>) -> Command {
     let mut command = Command::new(path.as_ref());
     for (name, _) in env::vars_os() {
@@ -23,6 +24,7 @@ pub fn command(path: impl AsRef<Path>) -> Command {
             command.env_remove(name);
         }
     }
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command
 }
 

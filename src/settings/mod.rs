@@ -1,0 +1,207 @@
+//! Configuration files: options that hold where the command line and the environment do not set them.
+//!
+//! Law: a file has the options of `teetap HOST` under their long names, and they are read by the parsers of the command line. A
+//! value becomes the default of its option, so that a command ignores options that it does not take. An option that excludes a
+//! set one is left out.
+
+mod file;
+mod template;
+
+pub(crate) use file::{Bound, File, Setting};
+pub(crate) use template::template;
+
+use std::{
+    env, io,
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+};
+
+use clap::{Arg, ArgMatches, Command, parser::ValueSource};
+
+/// The name of the file in the folder of a project.
+pub(crate) const PROJECT: &str = "teetap.toml";
+
+/// The name of the file of the user, in the folder of configurations.
+pub(crate) const USER: &str = "teetap/config.toml";
+
+/// Options that the file of a project may not set: it may come from another person.
+pub(crate) const USER_ONLY: [&str; 8] = [
+    "allow-remote",
+    "show-secrets",
+    "control",
+    "input-log",
+    "journal",
+    "junit",
+    "log",
+    "write",
+];
+
+/// The level of a file. The first one wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// The folder in which teetap is started.
+    Project,
+    /// The user.
+    User,
+}
+
+/// The files of this run that exist, in the order in which they win.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) files: Vec<File>,
+}
+
+/// Returns the paths of the files, in the order in which they win.
+pub(crate) fn paths() -> Vec<(Level, PathBuf)> {
+    let folder = |name: &str, below: &str| {
+        let folder = env::var_os(name).map(|folder| Path::new(&folder).join(below));
+        // The specification of XDG ignores others.
+        folder.filter(|folder| folder.is_absolute())
+    };
+    let user = folder("XDG_CONFIG_HOME", "").or_else(|| folder("HOME", ".config"));
+    let user = user.map(|folder| (Level::User, folder.join(USER)));
+    let project = (Level::Project, PathBuf::from(PROJECT));
+    std::iter::once(project).chain(user).collect()
+}
+
+/// Returns the options that a file can set: those of `teetap HOST`.
+pub(crate) fn options(root: &Command) -> impl Iterator<Item = (&str, &Arg)> {
+    let named = root
+        .get_arguments()
+        .filter_map(|arg| Some((arg.get_long()?, arg)));
+    named.filter(|(name, _)| !["help", "version"].contains(name))
+}
+
+/// Returns true if a value of the option is given on the command line or in the environment.
+pub(crate) fn is_given(matches: &ArgMatches, arg: &Arg) -> bool {
+    let id = arg.get_id().as_str();
+    let source = matches
+        .try_contains_id(id)
+        .ok()
+        .and_then(|_| matches.value_source(id));
+    source.is_some_and(|source| source != ValueSource::DefaultValue)
+}
+
+impl Settings {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// Returns a line for each mistake, with file and line.
+    pub(crate) fn read(root: &Command) -> Result<Self, Vec<String>> {
+        let (mut files, mut mistakes) = (Vec::new(), Vec::new());
+        for (level, path) in paths() {
+            match File::read(level, &path, root) {
+                Ok(file) => files.extend(file),
+                Err(lines) => mistakes.extend(lines),
+            }
+        }
+        if mistakes.is_empty() {
+            Ok(Self { files })
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    /// Returns the settings that hold for a command whose given options are in `matches`, each with its file.
+    ///
+    /// # Errors
+    /// Returns a line for each option that excludes another one of the same file.
+    pub(crate) fn of<'s>(
+        &'s self,
+        command: &Command,
+        matches: &ArgMatches,
+    ) -> Result<Vec<(&'s File, &'s Setting)>, Vec<String>> {
+        let arg = |name: &str| command.get_arguments().find(|arg| arg.get_long() == Some(name));
+        let given: Vec<&Arg> = command
+            .get_arguments()
+            .filter(|arg| is_given(matches, arg))
+            .collect();
+        let (mut taken, mut mistakes): (Vec<(&File, &Setting)>, _) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            for setting in file.settings.iter().filter(|setting| !setting.is_off()) {
+                let Some(own) = arg(&setting.name) else { continue };
+                let excluded = |other: &Arg| is_excluded(command, own, other);
+                let is_set = taken.iter().any(|(_, other)| other.name == setting.name);
+                if is_set
+                    || given
+                        .iter()
+                        .any(|other| other.get_id() == own.get_id() || excluded(other))
+                {
+                    continue;
+                }
+                let rival = taken
+                    .iter()
+                    .find(|(_, other)| arg(&other.name).is_some_and(excluded));
+                match rival {
+                    Some((of, other)) if std::ptr::eq(*of, file) => mistakes.push(format!(
+                        "{}: '{}' cannot be used with '{}' of line {}",
+                        file.place(setting.line),
+                        setting.name,
+                        other.name,
+                        other.line
+                    )),
+                    Some(_) => {}
+                    None => taken.push((file, setting)),
+                }
+            }
+        }
+        if mistakes.is_empty() {
+            Ok(taken)
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    /// Returns the command with the settings as defaults.
+    ///
+    /// # Errors
+    /// Same as [`Self::of`].
+    pub(crate) fn applied(
+        &self,
+        definition: Command,
+        name: Option<&str>,
+        matches: &ArgMatches,
+    ) -> Result<Command, Vec<String>> {
+        let command = name.and_then(|name| definition.find_subcommand(name));
+        let taken = self.of(command.unwrap_or(&definition), matches)?;
+        let set = |command: Command| {
+            command.mut_args(|arg| {
+                let setting = taken.iter().find(|(_, own)| arg.get_long() == Some(&own.name));
+                match setting {
+                    Some((_, setting)) => arg.default_values(setting.values.clone()),
+                    None => arg,
+                }
+            })
+        };
+        Ok(match name {
+            Some(name) => definition.mut_subcommand(name, set),
+            None => set(definition),
+        })
+    }
+
+    /// Returns the keys of the screen that are bound, those that win last.
+    pub(crate) fn keys(&self) -> Vec<Bound> {
+        self.files
+            .iter()
+            .rev()
+            .flat_map(|file| file.keys.clone())
+            .collect()
+    }
+}
+
+impl Setting {
+    /// Returns true for a screen where there is no terminal: lines are printed then.
+    fn is_off(&self) -> bool {
+        let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
+        self.name == "tui" && !is_terminal()
+    }
+}
+
+/// Returns true if one of two options excludes the other.
+fn is_excluded(command: &Command, one: &Arg, other: &Arg) -> bool {
+    let has = |of: &Arg, arg: &Arg| {
+        let excluded = command.get_arg_conflicts_with(of);
+        excluded.iter().any(|excluded| excluded.get_id() == arg.get_id())
+    };
+    has(one, other) || has(other, one)
+}

@@ -1,0 +1,153 @@
+//! The text of a file with all options, each in a comment with its help.
+
+use std::fmt::Write as _;
+
+use clap::{Arg, ArgAction, Command};
+use teetap_tui::action::TABLE;
+
+use super::{USER_ONLY, file::KEYS, options};
+
+/// The largest width of a comment, in columns.
+const WIDTH: usize = 100;
+
+/// Values of options that have no default, as examples.
+const EXAMPLES: [(&str, &str); 22] = [
+    ("listen", "\"127.0.0.1:8303\""),
+    ("seed", "1"),
+    ("rule", "[\"drop when sv_emoticon\"]"),
+    ("link", "[\"both delay 40ms\"]"),
+    ("profile", "[\"3g\"]"),
+    ("rules", "[\"rules.tap\"]"),
+    ("control", "\"teetap.sock\""),
+    ("filter", "\"not input\""),
+    ("until", "\"sv_chat\""),
+    ("fail-on", "\"lint\""),
+    ("timeout", "\"5min\""),
+    ("log", "\"teetap.log\""),
+    ("junit", "\"report.xml\""),
+    ("input-log", "\"inputs.log\""),
+    ("journal", "\"journal.jsonl\""),
+    ("faults-from", "\"journal.jsonl\""),
+    ("write", "\"run.pcapng\""),
+    ("messages", "\"own.tw\""),
+    ("verbose", "0"),
+    ("proto", "\"auto\""),
+    ("color", "\"auto\""),
+    ("theme", "\"default\""),
+];
+
+/// Returns a file in which everything is in comments.
+pub(crate) fn template(root: &Command) -> String {
+    let mut page = String::from(
+        "# Options of teetap. The command line and the environment win over a file, and ./teetap.toml wins\n\
+         # over that of the user. Remove the # before a line to set its option.\n",
+    );
+    for (name, arg) in options(root) {
+        page.push('\n');
+        comment(&help(arg), &mut page);
+        if USER_ONLY.contains(&name) {
+            comment("Not in the file of a project.", &mut page);
+        }
+        let _infallible = writeln!(page, "#{name} = {}", example(name, arg));
+    }
+    let _infallible = write!(
+        page,
+        "\n# Further keys for the actions of the screen.\n#[{KEYS}]\n"
+    );
+    for entry in TABLE {
+        let keys: Vec<String> = entry.keys.iter().map(|key| format!("{:?}", key)).collect();
+        let keys = keys.join(", ");
+        let _infallible = writeln!(page, "#{} = [{keys}]  # {}", entry.name, entry.help);
+    }
+    page
+}
+
+/// Returns the help of an option, with its paragraphs on one line.
+fn help(arg: &Arg) -> String {
+    let help = arg.get_long_help().or_else(|| arg.get_help());
+    let text = help.map(ToString::to_string).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+    let mut text = lines.join(". ");
+    let values: Vec<String> = arg
+        .get_possible_values()
+        .iter()
+        .map(|value| value.get_name().to_owned())
+        .collect();
+    if arg.get_action().takes_values() && !values.is_empty() {
+        let _infallible = write!(text, ": {}", values.join(", "));
+    }
+    text
+}
+
+/// Returns a value in TOML.
+fn example(name: &str, arg: &Arg) -> &'static str {
+    let example = EXAMPLES.iter().find(|(known, _)| *known == name);
+    match (example, arg.get_action()) {
+        (Some((_, example)), _) => example,
+        (None, ArgAction::SetTrue) => "true",
+        (None, _) => "\"\"",
+    }
+}
+
+/// Appends a comment in lines that are not too long.
+fn comment(text: &str, page: &mut String) {
+    let mut line = String::from("#");
+    for word in text.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            page.push_str(&line);
+            page.push('\n');
+            line = String::from("#");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    page.push_str(&line);
+    page.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use teetap_tui::keymap::Keymap;
+
+    use super::*;
+    use crate::{
+        cli,
+        settings::{File, Level},
+    };
+
+    #[test]
+    fn without_its_comment_signs_the_template_sets_every_option_and_every_key() {
+        let root = cli::definition();
+        let page = template(&root);
+        let text: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')))
+            .collect();
+        let file = File::parse(Level::User, Path::new("config.toml"), &text.join("\n"), &root).unwrap();
+        let mut set: Vec<&str> = file.settings.iter().map(|setting| &*setting.name).collect();
+        let mut all: Vec<&str> = options(&root).map(|(name, _)| name).collect();
+        set.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(set, all);
+        let mut keymap = Keymap::default();
+        let keys = keymap.all().len();
+        file.keys
+            .iter()
+            .for_each(|(key, action)| keymap.bind(*key, *action));
+        assert_eq!((file.keys.len(), keymap.all().len()), (keys, keys));
+        assert!(page.lines().all(|line| line.starts_with('#') || line.is_empty()));
+        for (name, example) in EXAMPLES {
+            assert!(all.contains(&name), "{name} = {example}");
+        }
+    }
+
+    #[test]
+    fn a_project_may_not_set_options_that_exist() {
+        let root = cli::definition();
+        for name in USER_ONLY {
+            assert!(options(&root).any(|(known, _)| known == name), "{name}");
+        }
+    }
+}
