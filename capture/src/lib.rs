@@ -31,6 +31,7 @@
 
 mod encode;
 mod frame;
+mod index;
 pub mod jsonl;
 pub mod observe;
 pub mod own;
@@ -43,6 +44,7 @@ mod source;
 mod target;
 
 pub use encode::{Encoder, Gist};
+pub use index::{Index, Place};
 pub use playback::{Format, Playback};
 pub use recorder::{Done, Encode, FileError, FindEnd, Recorded, Recording, RecordingFile, end_of_pcapng};
 pub use target::Target;

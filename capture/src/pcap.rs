@@ -10,8 +10,8 @@ use crate::{
     source::{LONGEST, Order, Source},
 };
 
-const HEADER: u32 = 24;
-const RECORD: u32 = 16;
+pub(super) const HEADER: u32 = 24;
+pub(super) const RECORD: u32 = 16;
 
 /// A classic capture.
 #[derive(Debug)]

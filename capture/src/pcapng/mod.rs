@@ -1,6 +1,6 @@
 //! pcapng files: reading those of any program, writing those of teetap.
 
-mod number;
+pub(crate) mod number;
 mod read;
 pub(crate) mod write;
 

@@ -8,8 +8,8 @@ use teetap_wire::Side;
 /// The section header; the same in both byte orders.
 pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
 /// The mark of the byte order.
-pub(super) const MAGIC: u32 = 0x1a2b_3c4d;
-pub(super) const INTERFACE: u32 = 1;
+pub(crate) const MAGIC: u32 = 0x1a2b_3c4d;
+pub(crate) const INTERFACE: u32 = 1;
 pub(super) const OLD_PACKET: u32 = 2;
 pub(super) const SIMPLE_PACKET: u32 = 3;
 pub(super) const STATISTICS: u32 = 5;

@@ -1,0 +1,245 @@
+//! The places of a long recording at which reading can begin.
+//!
+//! Law: packets are passed over, so that the index of a large file is made much faster than the file is read. From a place the
+//! events are read as from the beginning, but for what depends on the traffic before it: contexts and snapshots. At the first
+//! damage the index ends.
+
+use std::{
+    io::{self, BufRead, Chain, Cursor, Read, Seek, SeekFrom},
+    sync::Arc,
+};
+
+use crate::{Format, pcap, pcapng::number, source::Order};
+
+/// Bytes between two places, at least.
+const STEP: u64 = 256 << 10;
+
+/// Bytes that come before those of a place, at most: more than the interfaces of any capture take.
+const LONGEST_HEAD: usize = 4 << 20;
+
+/// Bytes of the beginning of a line that are looked at.
+const LINE: usize = 64;
+
+/// A part of the line of a start.
+const START: &[u8] = br#""event":"start""#;
+
+/// A place at which reading can begin.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Bytes of the recording before it.
+    pub offset: u64,
+    /// The header that holds there.
+    head: Arc<[u8]>,
+}
+
+impl Place {
+    /// The beginning of a recording.
+    #[must_use]
+    pub fn start() -> Self {
+        Self {
+            offset: 0,
+            head: Arc::from([]),
+        }
+    }
+
+    /// Returns the bytes to read from here on.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn open<R: Read + Seek>(&self, mut file: R) -> io::Result<Chain<Cursor<Arc<[u8]>>, R>> {
+        file.seek(SeekFrom::Start(self.offset))?;
+        Ok(Cursor::new(Arc::clone(&self.head)).chain(file))
+    }
+
+    /// Returns the bytes of the header, which come before those of the recording.
+    #[must_use]
+    pub fn head(&self) -> u64 {
+        self.head.len() as u64
+    }
+}
+
+/// Finds the places of a recording, from its beginning to its end.
+#[derive(Debug)]
+pub struct Index<R> {
+    input: R,
+    format: Format,
+    order: Order,
+    /// Bytes between two places, at least.
+    step: u64,
+    /// Bytes read so far.
+    offset: u64,
+    /// The offset of the last place.
+    last: u64,
+    head: Vec<u8>,
+    /// The same, once a place has it.
+    shared: Option<Arc<[u8]>>,
+    /// The first bytes of the item that is read.
+    buffer: Vec<u8>,
+}
+
+impl<R: BufRead> Index<R> {
+    /// An index of a recording of a format that was detected.
+    pub fn new(input: R, format: Format) -> Self {
+        Self {
+            input,
+            format,
+            order: Order::Little,
+            step: STEP,
+            offset: 0,
+            last: 0,
+            head: Vec::new(),
+            shared: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Returns the bytes that were looked at so far.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Returns the next place; `None` at the end, or at damage.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn next_place(&mut self) -> io::Result<Option<Place>> {
+        loop {
+            let begin = self.offset;
+            let is_item = match self.format {
+                Format::Pcap => self.record()?,
+                Format::PcapNg => self.block()?,
+                Format::JsonLines => self.line()?,
+            };
+            let Some(is_item) = is_item else { return Ok(None) };
+            if is_item && begin >= self.last + self.step {
+                self.last = begin;
+                let head = self.shared.get_or_insert_with(|| self.head.as_slice().into());
+                return Ok(Some(Place {
+                    offset: begin,
+                    head: Arc::clone(head),
+                }));
+            }
+        }
+    }
+
+    /// Reads so many bytes into the buffer, after those that are there. Returns false at the end of the recording.
+    fn more(&mut self, count: usize) -> io::Result<bool> {
+        let wanted = self.buffer.len() + count;
+        let read = (&mut self.input)
+            .take(count as u64)
+            .read_to_end(&mut self.buffer)?;
+        self.offset += read as u64;
+        Ok(self.buffer.len() == wanted)
+    }
+
+    /// Passes over so many bytes. Returns false at the end of the recording.
+    fn skip(&mut self, mut count: u64) -> io::Result<bool> {
+        while count > 0 {
+            let there = self.input.fill_buf()?.len();
+            if there == 0 {
+                return Ok(false);
+            }
+            let part = usize::try_from(count).unwrap_or(there).min(there);
+            self.input.consume(part);
+            self.offset += part as u64;
+            count -= part as u64;
+        }
+        Ok(true)
+    }
+
+    /// Passes over a record of a pcap file, or reads its header. Returns true for a record; `None` at the end.
+    fn record(&mut self) -> io::Result<Option<bool>> {
+        self.buffer.clear();
+        if self.offset == 0 {
+            if !self.more(pcap::HEADER as usize)? {
+                return Ok(None);
+            }
+            let known = self.buffer.first_chunk().copied().and_then(pcap::magic);
+            let Some((order, _)) = known else { return Ok(None) };
+            self.order = order;
+            self.head.clone_from(&self.buffer);
+            return Ok(Some(false));
+        }
+        if !self.more(pcap::RECORD as usize)? {
+            return Ok(None);
+        }
+        let length = self.order.u32_at(&self.buffer, 8);
+        Ok(self.skip(length.into())?.then_some(true))
+    }
+
+    /// Passes over a block of a pcapng file; sections and interfaces are kept. Returns true for any other block; `None` at the
+    /// end.
+    fn block(&mut self) -> io::Result<Option<bool>> {
+        self.buffer.clear();
+        if !self.more(12)? {
+            return Ok(None);
+        }
+        let word = |at: usize| {
+            self.buffer
+                .get(at..at + 4)
+                .and_then(|bytes| bytes.first_chunk().copied())
+        };
+        let (Some(kind), Some(magic)) = (word(0), word(8)) else {
+            return Ok(None);
+        };
+        let is_section = kind == number::SECTION.to_le_bytes();
+        if is_section {
+            let orders = [Order::Little, Order::Big];
+            let Some(order) = orders.into_iter().find(|order| order.u32(magic) == number::MAGIC) else {
+                return Ok(None);
+            };
+            self.order = order;
+        }
+        let length = self.order.u32_at(&self.buffer, 4);
+        let Some(rest) = length.checked_sub(12).filter(|_| length.is_multiple_of(4)) else {
+            return Ok(None);
+        };
+        if !is_section && self.order.u32(kind) != number::INTERFACE {
+            return Ok(self.skip(rest.into())?.then_some(true));
+        }
+        let rest = rest as usize;
+        if is_section {
+            self.head.clear();
+        }
+        if rest > LONGEST_HEAD.saturating_sub(self.head.len()) || !self.more(rest)? {
+            return Ok(None);
+        }
+        self.head.extend_from_slice(&self.buffer);
+        self.shared = None;
+        Ok(Some(false))
+    }
+
+    /// Passes over a line; that of a start is kept. Returns true for any other; `None` at the end.
+    fn line(&mut self) -> io::Result<Option<bool>> {
+        self.buffer.clear();
+        let read = (&mut self.input)
+            .take(LINE as u64)
+            .read_until(b'\n', &mut self.buffer)?;
+        self.offset += read as u64;
+        if read == 0 {
+            return Ok(None);
+        }
+        let is_start = self.buffer.windows(START.len()).any(|part| part == START);
+        if !is_start {
+            if self.buffer.last() != Some(&b'\n') {
+                self.offset += self.input.skip_until(b'\n')? as u64;
+            }
+            return Ok(Some(true));
+        }
+        if self.buffer.last() != Some(&b'\n') {
+            let read = (&mut self.input)
+                .take(LONGEST_HEAD as u64)
+                .read_until(b'\n', &mut self.buffer)?;
+            self.offset += read as u64;
+        }
+        if self.buffer.last() != Some(&b'\n') {
+            return Ok(None);
+        }
+        self.head.clone_from(&self.buffer);
+        self.shared = None;
+        Ok(Some(false))
+    }
+}
+
+#[cfg(test)]
+mod tests;
