@@ -4,7 +4,7 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Seek as _, Write as _},
     os::unix::fs::OpenOptionsExt as _,
-    sync::Arc,
+    sync::{Arc, mpsc},
     thread::{self, JoinHandle},
 };
 
@@ -20,12 +20,17 @@ use teetap_tui::{
 };
 use tempfile::NamedTempFile;
 
-use crate::orders::{Form, Orders, edited};
+use crate::{
+    live::Wake,
+    orders::{Form, Orders, edited},
+};
 
-/// The way from the screen to the proxy.
+/// The way from the screen to the proxy, or to the files of a recording.
 #[derive(Debug)]
 pub(crate) struct Console {
-    orders: Orders,
+    /// `None` for a recording.
+    orders: Option<Orders>,
+    reports: mpsc::Sender<Wake>,
     /// The run, as recordings name it.
     run: Run,
     /// The file of the last text that was copied, until the end of the run.
@@ -44,9 +49,21 @@ impl Drop for Console {
 }
 
 impl Console {
-    pub(crate) const fn new(orders: Orders, run: Run) -> Self {
+    pub(crate) fn new(orders: Orders, run: Run) -> Self {
         Self {
-            orders,
+            reports: orders.reports.clone(),
+            orders: Some(orders),
+            run,
+            copied: None,
+            saving: Vec::new(),
+        }
+    }
+
+    /// A console without a proxy, which saves and copies.
+    pub(crate) fn of_recording(reports: mpsc::Sender<Wake>, run: Run) -> Self {
+        Self {
+            orders: None,
+            reports,
             run,
             copied: None,
             saving: Vec::new(),
@@ -68,7 +85,14 @@ impl Console {
     }
 
     fn result(&mut self, request: &Request) -> Result<Reply, String> {
-        let orders = &self.orders;
+        match request {
+            Request::Save { path, events } => return self.save(path, events.clone()),
+            Request::Copy(text) => return self.copy(text),
+            _ => {}
+        }
+        let Some(orders) = &self.orders else {
+            return Err("there is no proxy behind this screen".to_owned());
+        };
         match request {
             Request::Inject { session, text } => {
                 let (form, warnings) = Form::read(text, orders.registry)?;
@@ -122,8 +146,8 @@ impl Console {
                 orders.resync(listed.id)?;
                 Ok(done("requested a complete snapshot from the server", &[]))
             }
-            Request::Save { path, events } => self.save(path, events.clone()),
-            Request::Copy(text) => self.copy(text),
+            // Above.
+            Request::Save { .. } | Request::Copy(_) => Ok(done("", &[])),
         }
     }
 
@@ -139,7 +163,7 @@ impl Console {
             .open(path)
             .map_err(failed)?;
         let count = events.len();
-        let (run, orders, name) = (self.run.clone(), self.orders.clone(), path.to_owned());
+        let (run, reports, name) = (self.run.clone(), self.reports.clone(), path.to_owned());
         let write = move || {
             let mut encoder = target.encoder(run);
             let mut bytes = Vec::new();
@@ -148,13 +172,15 @@ impl Console {
                 let at = event.event.at;
                 encoder.seen(&Seen::Event(event), at, &mut bytes);
             }
-            match file.write_all(&bytes) {
-                Ok(()) => orders.report(Level::Info, format!("saved {count} events to {name}")),
+            let (level, text) = match file.write_all(&bytes) {
+                Ok(()) => (Level::Info, format!("saved {count} events to {name}")),
                 Err(error) => {
                     let _incomplete = fs::remove_file(&name);
-                    orders.report(Level::Warning, format!("cannot save to '{name}': {error}"));
+                    (Level::Warning, format!("cannot save to '{name}': {error}"))
                 }
-            }
+            };
+            // The run may be over.
+            let _ended = reports.send(Wake::Report(level, text));
         };
         let thread = thread::Builder::new()
             .name("save".into())

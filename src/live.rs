@@ -45,7 +45,7 @@ const BATCH: usize = 4096;
 const HANG_UP: Duration = Duration::from_millis(300);
 
 /// The signal of a terminal that is gone.
-const SIGHUP: u8 = 1;
+pub(crate) const SIGHUP: u8 = 1;
 
 /// The reason that peers are shown at the end of a run.
 pub(crate) const REASON: &str = "teetap was stopped";

@@ -18,8 +18,10 @@ mod log;
 mod orders;
 mod output;
 mod progress;
+mod reading;
 mod recording;
 mod repeat;
+mod review;
 mod rules;
 mod run;
 mod settings;
@@ -35,6 +37,7 @@ use std::{
 };
 
 use teetap_capture::scrub::Keep;
+use teetap_proxy::io::Target;
 
 use cli::{Cli, Command};
 use command::Mode;
@@ -62,10 +65,7 @@ fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let command = match (cli.command, cli.target) {
         (Some(command), None) => command,
-        (Some(_), Some(target)) => {
-            let text = format!("the server '{target}' is before the command: write it after");
-            return Err(Failure::usage(text).into());
-        }
+        (Some(_), Some(target)) => return Err(misplaced(&target).into()),
         (None, Some(target)) => {
             return command::proxy(&cli.options, &target, Mode::of(&cli.screen));
         }
@@ -92,8 +92,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             filter,
             range,
             show,
+            screen,
             file,
-        } => command::open(&filter, range, &show, &file),
+        } => command::open(&filter, range, &show, &screen, &file),
         Command::Grep {
             search,
             range,
@@ -140,4 +141,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Completions { shell } => command::completions(shell),
         Command::Man { of } => command::man(of.as_deref()),
     }
+}
+
+fn misplaced(target: &Target) -> Failure {
+    Failure::usage(format!(
+        "the server '{target}' is before the command: write it after"
+    ))
 }

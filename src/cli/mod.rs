@@ -111,6 +111,8 @@ pub(crate) enum Command {
         range: Range,
         #[command(flatten)]
         show: Show,
+        #[command(flatten)]
+        screen: ScreenOptions,
         /// The recording; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
@@ -399,7 +401,7 @@ impl Cli {
     fn screen_options(&mut self) -> Option<&mut ScreenOptions> {
         match &mut self.command {
             None => Some(&mut self.screen),
-            Some(Command::Demo { screen, .. }) => Some(screen),
+            Some(Command::Demo { screen, .. } | Command::Open { screen, .. }) => Some(screen),
             Some(_) => None,
         }
     }

@@ -15,7 +15,7 @@ use clap::{
 use teetap_capture::Target;
 use teetap_inspect::Verbosity;
 use teetap_proxy::{io::Listen, session::Time};
-use teetap_tui::Theme;
+use teetap_tui::{App, Theme};
 use teetap_wire::{
     Proto,
     def::{Registry, Secrets},
@@ -85,7 +85,7 @@ fn theme(name: String) -> Theme {
 
 impl ScreenOptions {
     /// Returns the theme, and true if only characters of ASCII are drawn.
-    pub(crate) fn looks(&self) -> (Theme, bool) {
+    fn looks(&self) -> (Theme, bool) {
         let is_set = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
         let theme = match self.color {
@@ -94,6 +94,14 @@ impl ScreenOptions {
             When::Auto | When::Always => self.theme,
         };
         (theme, self.ascii || is_dumb)
+    }
+
+    /// Sets colours, characters and keys.
+    pub(crate) fn prepare(&self, app: &mut App) {
+        (app.theme, app.ascii) = self.looks();
+        for (key, action) in &self.keys {
+            app.keymap.bind(*key, *action);
+        }
     }
 
     /// Refuses a terminal UI where there is no terminal.
@@ -430,6 +438,11 @@ impl RunOptions {
 }
 
 impl Range {
+    /// Returns true if all of the recording is printed.
+    pub(crate) const fn is_whole(self) -> bool {
+        self.from.is_none() && self.to.is_none()
+    }
+
     /// Returns true if an event of this time is printed.
     pub(crate) fn contains(self, at: Time) -> bool {
         let at = at - Time::ZERO;

@@ -7,11 +7,12 @@ use teetap_inspect::trial::{Attempt, Trial};
 use teetap_rules::Program;
 use teetap_wire::{Dir, def::Registry, printable};
 
-use super::{file, open::Recording};
+use super::file;
 use crate::{
     cli::Quiet,
     exit::{Exit, Failure},
     output,
+    reading::Recording,
 };
 
 /// Bytes of lines that are printed at once.

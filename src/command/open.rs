@@ -1,41 +1,45 @@
 //! `teetap open FILE` prints a recording as a live run would; `teetap grep EXPR FILE` prints the messages that match.
 
 use std::{
-    io::BufRead,
     path::Path,
     time::{Duration, UNIX_EPOCH},
 };
 
-use teetap_capture::{Format, Item, Playback, ReadError, Tally};
-use teetap_inspect::{Decoder, Style, Viewer, jsonl::Lines};
+use teetap_capture::{Item, ReadError};
+use teetap_inspect::{Decoder, Style, Viewer};
 use teetap_proxy::{io::Seen, session::Level};
 use teetap_rules::Filter;
 use teetap_wire::printable;
 
 use super::{file, proxy::style};
 use crate::{
-    cli::{FilterOption, Range, Search, Show},
+    cli::{FilterOption, Range, ScreenOptions, Search, Show},
     exit::{Exit, Failure},
     filters,
     output::{Extent, Filters, Output, decoder},
+    reading::Recording,
+    review::review,
     run::Opened,
 };
 
 /// Items printed before they are written out.
 const BATCH: usize = 256;
 
-/// Any recording.
-pub(super) enum Recording<R> {
-    Capture(Box<Playback<R>>),
-    Lines(Box<Lines<R>>),
-}
-
-/// Runs the command.
+/// Runs the command: prints the recording, or shows it on the screen.
 ///
 /// # Errors
 /// The command line is wrong, or the file cannot be opened or is not a recording. One that is
 /// damaged is printed up to the damage, with a warning before the summary.
-pub(crate) fn open(filter: &FilterOption, range: Range, show: &Show, path: &Path) -> anyhow::Result<Exit> {
+pub(crate) fn open(
+    filter: &FilterOption,
+    range: Range,
+    show: &Show,
+    screen: &ScreenOptions,
+    path: &Path,
+) -> anyhow::Result<Exit> {
+    if screen.tui {
+        return self::screen(filter, range, show, screen, path);
+    }
     let registry = show.definitions.registry()?;
     let plan = Plan {
         filter: filters::parse("--filter", filter.filter.as_deref(), registry)?,
@@ -45,6 +49,31 @@ pub(crate) fn open(filter: &FilterOption, range: Range, show: &Show, path: &Path
         nothing: Exit::Ok,
     };
     show_all(show, path, plan)
+}
+
+/// Shows the recording on the screen.
+///
+/// # Errors
+/// Same as [`open`]; options are refused that have no meaning on a screen.
+fn screen(
+    filter: &FilterOption,
+    range: Range,
+    show: &Show,
+    screen: &ScreenOptions,
+    path: &Path,
+) -> anyhow::Result<Exit> {
+    let refused = [
+        (!range.is_whole(), "--from and --to"),
+        (show.until.is_some(), "--until"),
+    ];
+    if let Some((_, options)) = refused.into_iter().find(|(is_set, _)| *is_set) {
+        let text =
+            format!("{options} cannot be used with --tui; on the screen type :goto TIME, or / and a filter");
+        return Err(Failure::usage(text).into());
+    }
+    let registry = show.definitions.registry()?;
+    filters::parse("--filter", filter.filter.as_deref(), registry)?;
+    review(screen, style(show), filter.filter.as_deref(), registry, path)
 }
 
 /// Runs `teetap grep`; like grep it ends with 1 when nothing matches.
@@ -189,31 +218,6 @@ fn show(item: Item, path: &Path, range: Range, output: &mut Output, decoder: &mu
             if range.contains(at) {
                 output.seen(&Seen::Gap(lost), at);
             }
-        }
-    }
-}
-
-impl<R: BufRead> Recording<R> {
-    /// Opens a recording by its first bytes.
-    pub(super) fn of(mut input: R) -> Result<Self, ReadError> {
-        Ok(match Format::of(&mut input)? {
-            Format::Pcap => Self::Capture(Box::new(Playback::pcap(input)?)),
-            Format::PcapNg => Self::Capture(Box::new(Playback::pcapng(input))),
-            Format::JsonLines => Self::Lines(Box::new(Lines::new(input))),
-        })
-    }
-
-    pub(super) fn read(&mut self) -> Result<Option<Item>, ReadError> {
-        match self {
-            Self::Capture(capture) => capture.read(),
-            Self::Lines(lines) => lines.read(),
-        }
-    }
-
-    fn tally(&self) -> Tally {
-        match self {
-            Self::Capture(capture) => capture.tally(),
-            Self::Lines(lines) => lines.tally(),
         }
     }
 }

@@ -370,10 +370,7 @@ impl Setup {
             seed: self.seed,
         };
         let mut app = App::new(title, self.style, self.config.registry);
-        (app.theme, app.ascii) = screen.looks();
-        for (key, action) in &screen.keys {
-            app.keymap.bind(*key, *action);
-        }
+        screen.prepare(&mut app);
         app.snapshot.shared = self.snapshots.clone().unwrap_or_default();
         // It was checked at the start.
         let _checked = app.set_filter(options.filter.filter.as_deref().unwrap_or_default());

@@ -89,7 +89,11 @@ fn each_command_takes_only_its_own_options() {
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         (
             "open",
-            [&SHOWN[..], &["filter", "from", "to"]].concat(),
+            [
+                &SHOWN[..],
+                &["filter", "from", "to", "tui", "color", "theme", "ascii"],
+            ]
+            .concat(),
             &["FILE"],
         ),
         ("grep", [&SHOWN[..], &SEARCHED[..]].concat(), &["c2s", "FILE"]),

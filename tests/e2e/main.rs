@@ -11,6 +11,7 @@ mod link;
 mod log;
 mod recordings;
 mod redirect;
+mod review;
 mod rules;
 
 use std::{

@@ -113,6 +113,8 @@ actions! {
     Fold          "fold"           LIST ["z"]                  "fold"    "Fold or unfold messages of this type";
     Lint          "lint"           ROWS ["L"]                  ""        "Show only rows with warnings, and count them, or show all";
     Session       "session"        ROWS ["s"]                  "session" "Pick the session that is shown, or all";
+    Earlier       "earlier"        ROWS ["<"]                  ""        "Go to an earlier place of the recording";
+    Later         "later"          ROWS [">"]                  ""        "Go to a later place of the recording";
     Time          "time"           ROWS ["t"]                  ""        "Change the form of times: run, session, delta, wall";
     Mark          "mark"           ROWS ["m"]                  ""        "Mark the row, or remove its mark";
     NextMark      "next-mark"      ROWS ["'"]                  ""        "Go to the next marked row";

@@ -22,6 +22,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("close", "REASON", "Close both legs of the session"),
     ("resync", "", "Have the server send a complete snapshot"),
     ("save", "FILE", "Save the shown rows as FILE.pcapng or FILE.jsonl"),
+    ("goto", "PLACE", "Go to a place of the recording: 90s, 5min, 50%"),
     ("view", "NAME", "Show a view"),
     (
         "theme",

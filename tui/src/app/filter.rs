@@ -12,6 +12,8 @@ pub struct Filtering {
     filter: Filter,
     /// `None` while the filter is off.
     sieve: Option<Sieve>,
+    /// The reader of a recording evaluates it, and the sieve sees nothing.
+    by_reader: bool,
     registry: &'static Registry,
 }
 
@@ -40,9 +42,31 @@ impl Filtering {
         Ok(Self {
             text: text.to_owned(),
             sieve: Some(Sieve::new(filter.clone(), registry)),
+            by_reader: false,
             filter,
             registry,
         })
+    }
+
+    /// Leaves the filter to the reader of a recording.
+    #[must_use]
+    pub fn by_reader(self) -> Self {
+        Self {
+            by_reader: true,
+            ..self
+        }
+    }
+
+    /// Returns true if the reader of a recording evaluates the filter, which is on.
+    #[must_use]
+    pub const fn is_by_reader(&self) -> bool {
+        self.by_reader && self.is_on()
+    }
+
+    /// Returns the filter for the reader of a recording, if it is on.
+    #[must_use]
+    pub fn for_reader(&self) -> Option<&Filter> {
+        self.is_by_reader().then_some(&self.filter)
     }
 
     /// Returns true unless the filter is off.

@@ -13,6 +13,9 @@ use teetap_proxy::session::{Level, SessionId, Time, What};
 /// Bytes of history that are kept unless set otherwise.
 pub const HISTORY: usize = 64 << 20;
 
+/// Bytes below the limit at which a history counts as full.
+const MARGIN: usize = 1 << 20;
+
 /// A row of the list.
 #[derive(Clone, Debug)]
 pub enum Row {
@@ -59,6 +62,18 @@ impl History {
     /// Keeps this many bytes from now on.
     pub fn limit(&mut self, bytes: usize) {
         self.limit = bytes;
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        (self.first, self.bytes) = (0, 0);
+    }
+
+    /// Returns true if one more row may cost the oldest one.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.bytes + MARGIN >= self.limit
     }
 
     /// Adds a row that keeps so many bytes alive.

@@ -21,6 +21,7 @@ pub mod rules;
 pub mod snapshot;
 pub mod stats;
 pub mod tail;
+pub mod timeline;
 mod view;
 
 use std::{
@@ -56,6 +57,7 @@ use roster::Roster;
 use rules::Rules;
 use snapshot::CurrentSnapshot;
 use stats::Stats;
+use timeline::{Seek, Timeline};
 
 pub use view::{Pane, View};
 
@@ -64,7 +66,7 @@ pub use view::{Pane, View};
 pub struct Title {
     /// The server, as the user wrote it.
     pub target: String,
-    /// The address that clients of this machine connect to.
+    /// The address that clients of this machine connect to; empty for a recording.
     pub connect: String,
     /// The start of the run.
     pub start: SystemTime,
@@ -72,6 +74,17 @@ pub struct Title {
     pub recording: bool,
     /// The seed of the run.
     pub seed: u64,
+}
+
+impl Title {
+    /// Returns the sentence for a view that has nothing to show yet.
+    #[must_use]
+    pub fn invitation(&self, nothing: &str) -> String {
+        match &*self.connect {
+            "" => format!("{nothing} in this part of the recording"),
+            connect => format!("{nothing} yet: in the game console type   connect {connect}"),
+        }
+    }
 }
 
 impl Default for Title {
@@ -177,6 +190,8 @@ pub struct App {
     requests: Vec<Request>,
     /// There is a proxy that takes requests.
     pub is_live: bool,
+    /// The time line, of a recording.
+    pub timeline: Option<Timeline>,
     /// The second of the run in which the rules were requested last.
     asked_rules: Option<u64>,
     /// The text for the clipboard of the terminal.
@@ -236,6 +251,7 @@ impl App {
             rules: Rules::default(),
             requests: Vec::new(),
             is_live: false,
+            timeline: None,
             asked_rules: None,
             clipboard: None,
             registry,
@@ -265,6 +281,32 @@ impl App {
         self.changed |= self.ladder.event(decoded, ties);
         self.changed |= self.log.event(decoded);
         self.look_at(decoded);
+    }
+
+    /// Takes an event of a recording that passes the filter: only the list shows it.
+    pub fn push_match(&mut self, decoded: &Arc<DecodedEvent>) {
+        if let Some(reading) = &decoded.reading {
+            self.meter.count(decoded.event.at, reading);
+        }
+        self.roster.event(decoded);
+        self.messages.event(decoded, self.style);
+        self.changed = true;
+    }
+
+    /// Forgets all rows; `also_sessions`: and everything that is known of sessions. Other parts of a recording follow.
+    pub fn clear(&mut self, also_sessions: bool) {
+        self.messages.clear();
+        self.meter = Meter::default();
+        if also_sessions {
+            self.roster = Roster::default();
+            self.follow = Follow::default();
+            self.ladder = Ladder::default();
+            self.log = Log::default();
+            self.shown = None;
+            self.now = Time::ZERO;
+        }
+        self.sync();
+        self.changed = true;
     }
 
     /// Shows the newest session that opens, unless the user has picked another one.
@@ -347,7 +389,10 @@ impl App {
     /// There is no proxy: the screen shows a recording.
     pub fn ask(&mut self, request: Request) -> Result<(), String> {
         if !self.is_live {
-            return Err("there is no proxy behind this screen".to_owned());
+            let is_file = matches!(request, Request::Save { .. } | Request::Copy(_));
+            if self.timeline.is_none() || !is_file {
+                return Err("there is no proxy behind this screen".to_owned());
+            }
         }
         self.requests.push(request);
         Ok(())
@@ -391,10 +436,34 @@ impl App {
     pub fn set_filter(&mut self, text: &str) -> Result<(), (usize, String)> {
         let filter = match text.trim() {
             "" => None,
-            text => Some(Filtering::parse(text, self.registry)?),
+            text => {
+                let filter = Filtering::parse(text, self.registry)?;
+                Some(match self.timeline {
+                    Some(_) => filter.by_reader(),
+                    None => filter,
+                })
+            }
         };
         self.messages.set_filter(filter);
+        self.reread();
         Ok(())
+    }
+
+    /// Has a recording read again, because the filter has changed.
+    pub fn reread(&mut self) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.seek(Seek::Filter);
+        }
+    }
+
+    /// Returns the bytes of the recording before the selected row.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        let row = self.messages.item().map(Item::last);
+        let timeline = self.timeline.as_ref();
+        timeline.map_or(0, |timeline| {
+            row.map_or(timeline.listed.start, |row| timeline.offset_of(row))
+        })
     }
 
     /// Takes the selected row into the detail panes.

@@ -7,7 +7,7 @@ use super::{send, update};
 use crate::{
     Action, Theme,
     action::TABLE,
-    app::{App, View, filter::first_error, menu::Saved},
+    app::{App, View, filter::first_error, menu::Saved, timeline::place},
     command::COMMANDS,
     keymap::Key,
     request::Request,
@@ -47,6 +47,11 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
             session: app.messages.session(),
         })?,
         "save" => send::save_to(app, Saved::Shown, rest)?,
+        "goto" => {
+            let timeline = app.timeline.as_mut().ok_or(super::rows::NO_RECORDING)?;
+            let place = place(rest, timeline.size)?;
+            timeline.seek(place);
+        }
         "theme" => {
             let names = Theme::ALL.map(|(name, _)| name);
             app.theme = Theme::named(rest).ok_or_else(|| unknown("theme", rest, &names))?;

@@ -65,6 +65,8 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         Action::Lint => rows::lint(app),
         Action::Session => choose::session(app)?,
         Action::Time => rows::time(app),
+        Action::Earlier => rows::step(app, false)?,
+        Action::Later => rows::step(app, true)?,
         Action::Mark => rows::mark(app)?,
         Action::NextMark => rows::next_mark(app)?,
         Action::Messages => app.show(View::Messages),

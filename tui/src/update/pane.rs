@@ -4,7 +4,10 @@ use ratatui::layout::Position;
 
 use crate::{
     Action,
-    app::{App, Pane, View},
+    app::{
+        App, Pane, View,
+        timeline::{Reading, Seek, Timeline},
+    },
 };
 
 /// The most cells by which the list is made larger or smaller.
@@ -12,6 +15,10 @@ pub(super) const MOST: i16 = 40;
 
 /// Moves in the pane that has the keys.
 pub(super) fn move_by(app: &mut App, action: Action) {
+    let is_end = matches!(action, Action::First | Action::Last);
+    if is_end && app.focus == Pane::List && end_of_recording(app, action) {
+        return;
+    }
     let len = app.contents.bytes.len();
     let pane = app.focused();
     let page = pane.page();
@@ -26,6 +33,24 @@ pub(super) fn move_by(app: &mut App, action: Action) {
         Action::Right => app.detail.hex.right(len),
         _ => {}
     }
+}
+
+/// Goes to the first or last event of a recording, if the rows that are listed do not have it.
+fn end_of_recording(app: &mut App, action: Action) -> bool {
+    let is_filtered = app.messages.filter().is_some_and(|filter| filter.is_on());
+    let Some(timeline) = &mut app.timeline else {
+        return false;
+    };
+    let is_first = action == Action::First;
+    match is_first {
+        true if timeline.listed.start > 0 => {
+            timeline.seek(if is_filtered { Seek::Filter } else { Seek::To(0) })
+        }
+        // The last row is followed while the reading goes on.
+        false if timeline.reading != Reading::Ended && !is_filtered => timeline.seek(Seek::End),
+        _ => return false,
+    }
+    true
 }
 
 /// Opens the selected row, or goes to the next pane of its detail.
@@ -59,6 +84,9 @@ pub(super) fn is_at_start(app: &App) -> bool {
 
 /// Goes back by one step: out of the zoom, to the list, to the list alone, to the newest row.
 pub(super) fn back(app: &mut App) {
+    if app.timeline.as_mut().is_some_and(Timeline::stop) {
+        return;
+    }
     if app.shape.is_zoomed {
         app.shape.is_zoomed = false;
     } else if app.view != View::Messages {
@@ -74,6 +102,14 @@ pub(super) fn back(app: &mut App) {
 /// Gives the keys to the pane at this place of the screen, and selects the row there.
 pub fn click(app: &mut App, column: u16, row: u16) {
     let position = Position::new(column, row);
+    if let Some(timeline) = app
+        .timeline
+        .as_mut()
+        .filter(|timeline| timeline.area.contains(position))
+    {
+        timeline.click(column);
+        return;
+    }
     let found = app
         .areas
         .iter()

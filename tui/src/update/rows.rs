@@ -42,11 +42,23 @@ pub(super) fn lint(app: &mut App) {
 /// Switches the filter off, or on again.
 pub(super) fn filter(app: &mut App) -> Result<(), String> {
     let on = app.messages.toggle_filter().ok_or("no filter is set")?;
+    app.reread();
     app.say(if on {
         "the filter is on"
     } else {
         "the filter is off"
     });
+    Ok(())
+}
+
+/// The reason why a key of the time line does nothing.
+pub(super) const NO_RECORDING: &str = "this is a run; only a recording has other places to go to";
+
+/// Goes to an earlier or later place of the recording.
+pub(super) fn step(app: &mut App, is_later: bool) -> Result<(), String> {
+    let from = app.offset();
+    let timeline = app.timeline.as_mut().ok_or(NO_RECORDING)?;
+    timeline.step(from, is_later);
     Ok(())
 }
 

@@ -19,7 +19,10 @@ use crate::{
 pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_style(area, app.theme.bar());
     let title = &app.title;
-    let mut text = format!(" teetap  {}  connect {}", title.target, title.connect);
+    let mut text = match &*title.connect {
+        "" => format!(" teetap  {}", printable(title.target.as_bytes())),
+        connect => format!(" teetap  {}  connect {connect}", title.target),
+    };
     if title.recording {
         text.push_str("  REC");
     }

@@ -94,10 +94,7 @@ impl Columns {
 /// Draws the lines of the session that is shown.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let Some(session) = app.session() else {
-        let connect = format!(
-            "no session yet: in the game console type   connect {}",
-            app.title.connect
-        );
+        let connect = app.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     };
     let head = HEAD.min(area.height / 3);

@@ -69,8 +69,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             height: u16::try_from(left).unwrap_or(0),
             ..area
         };
-        let connect = &app.title.connect;
-        let sentence = format!("nothing yet: in the game console type   connect {connect}");
+        let sentence = app.title.invitation("nothing");
         empty(buffer, below, &[&sentence]);
     }
 }

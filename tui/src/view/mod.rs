@@ -20,6 +20,7 @@ mod rules;
 mod sessions;
 mod snapshot;
 mod stats;
+mod timeline;
 
 use ratatui::{
     Frame,
@@ -37,9 +38,15 @@ pub(crate) use list::text_of;
 
 /// Draws the whole screen.
 pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
-    let rows = [Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
     let whole = frame.area();
-    let [top, body, bottom] = Layout::vertical(rows).areas(whole);
+    let has_line = app.timeline.is_some() && whole.height >= timeline::LEAST;
+    let rows = [
+        Constraint::Length(1),
+        Constraint::Min(0),
+        Constraint::Length(u16::from(has_line)),
+        Constraint::Length(1),
+    ];
+    let [top, body, line, bottom] = Layout::vertical(rows).areas(whole);
     let buffer = frame.buffer_mut();
     app.shape.is_wide = whole.width >= messages::WIDE;
     app.areas.clear();
@@ -55,6 +62,9 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
         View::Snapshot => snapshot::draw(buffer, body, app),
         View::Stats => stats::draw(buffer, body, app),
         View::Log => log::draw(buffer, body, app),
+    }
+    if has_line {
+        timeline::draw(buffer, line, app);
     }
     bars::bottom(buffer, bottom, app);
     if let Some(overlay) = app.overlay.take() {

@@ -130,10 +130,7 @@ fn fitting(width: usize) -> Vec<&'static Column> {
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let count = app.follow.sessions().len();
     if count == 0 {
-        let connect = format!(
-            "no session yet: in the game console type   connect {}",
-            app.title.connect
-        );
+        let connect = app.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     }
     let detail = if area.height >= 8 { DETAIL } else { 0 };

@@ -42,10 +42,7 @@ const TILE: f64 = 32.0;
 /// Draws the items, and the map beside them or in their place.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let Some(session) = app.session() else {
-        let connect = format!(
-            "no session yet: in the game console type   connect {}",
-            app.title.connect
-        );
+        let connect = app.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     };
     let mut lines = area.rows();

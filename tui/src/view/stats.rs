@@ -38,10 +38,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
 fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
     let session = app.session();
     let Some((id, followed)) = session.and_then(|id| Some((id, app.follow.session(id)?))) else {
-        let connect = format!(
-            "no session yet: in the game console type   connect {}",
-            app.title.connect
-        );
+        let connect = app.title.invitation("no session");
         return empty(buffer, area, &[&connect]);
     };
     let mut lines = area.rows();

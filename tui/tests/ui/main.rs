@@ -11,3 +11,4 @@ mod orders;
 mod proxied;
 mod sessions;
 mod stats;
+mod timeline;

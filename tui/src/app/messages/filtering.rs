@@ -12,6 +12,15 @@ impl Messages {
     /// Lets the filter look at a step of the rows. Returns true if more are left.
     pub(super) fn filter_rows(&mut self, end: u64) -> bool {
         let start = self.unfiltered.max(self.history.numbers().start);
+        if self.filter.as_ref().is_some_and(Filtering::is_by_reader) {
+            for number in start..end {
+                let message = self.history.get(number).and_then(Row::message);
+                let passes = message.is_none_or(|(_, message)| message.shown);
+                self.history.set_passes(number, passes);
+            }
+            self.unfiltered = end;
+            return false;
+        }
         let Some(sieve) = self.filter.as_mut().and_then(Filtering::sieve) else {
             self.unfiltered = end;
             return false;

@@ -99,6 +99,16 @@ impl Messages {
         any
     }
 
+    /// Forgets all rows. The choices of what is shown stay.
+    pub fn clear(&mut self) {
+        self.history.clear();
+        self.items.clear();
+        self.open.clear();
+        self.marks.clear();
+        (self.next, self.unfiltered, self.verdict) = (0, 0, None);
+        (self.selected, self.top) = (None, 0);
+    }
+
     /// Adds a row that says how many events were missed.
     pub fn gap(&mut self, lost: u64) {
         let since = self.history.numbers().end;
@@ -370,6 +380,20 @@ impl Messages {
 
     fn select(&mut self, place: usize) {
         self.selected = self.items.get(place).map(Item::number);
+    }
+
+    /// Selects the first item of this time or a later one. Returns false if there is none so far.
+    pub fn select_time(&mut self, time: Time) -> bool {
+        let is_before = |item: &Item| {
+            let at = self.history.get(item.last()).and_then(Row::at);
+            at.is_none_or(|at| at < time)
+        };
+        let place = self.items.partition_point(is_before);
+        let is_there = place < self.items.len();
+        if is_there {
+            self.select(place);
+        }
+        is_there
     }
 
     /// Moves the visible part so that the selected row is in it.

@@ -1,0 +1,324 @@
+//! A recording on the screen: the loop of the main thread, with a part of the recording in the history.
+//!
+//! Law: rows are read while the list keeps them all; further ones when the last rows are selected or followed. Another place
+//! is read from the index on, which a thread of its own makes.
+
+mod places;
+mod reader;
+
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    net::SocketAddr,
+    path::Path,
+    sync::{Arc, atomic::AtomicU64, mpsc},
+    time::{Duration, Instant, UNIX_EPOCH},
+};
+
+use teetap_capture::{Format, Place, ReadError, Run};
+use teetap_inspect::{Snapshots, Style};
+use teetap_proxy::session::{Level, Time};
+use teetap_tui::{
+    App, Screen, Title,
+    app::{
+        cursor::Moves as _,
+        timeline::{Reading, Seek, Timeline},
+    },
+};
+use teetap_wire::def::Registry;
+
+use crate::{
+    cli::ScreenOptions,
+    console::Console,
+    exit::{Exit, Failure},
+    live::{SIGHUP, Wake},
+    output,
+    signals::Signals,
+};
+use places::Places;
+use reader::{Batch, Found, Reader, Source};
+
+/// The time between two looks at the reader.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The time for which batches are taken before keys are looked at again.
+const PULL: Duration = Duration::from_millis(20);
+
+/// Rows before the last one in which the selection has further rows read.
+const NEAR: usize = 100;
+
+/// Bytes before the end of a recording from which it is read to show its end: about as much as the history keeps.
+const TAIL: u64 = 4 << 20;
+
+/// The reading of a recording for the screen.
+struct Review {
+    places: Places,
+    reader: Option<Reader>,
+    source: Source,
+    /// The row to select when it comes: the first one of this time or a later one.
+    selects: Option<Time>,
+    damage: Option<String>,
+}
+
+/// Shows a recording on the screen until the user leaves it.
+///
+/// # Errors
+/// The file is not a recording, or there is no terminal.
+pub(crate) fn review(
+    options: &ScreenOptions,
+    style: Style,
+    filter: Option<&str>,
+    registry: &'static Registry,
+    path: &Path,
+) -> anyhow::Result<Exit> {
+    options.check()?;
+    let name = path.display();
+    let refused = |error: ReadError| Failure::damaged(format!("{name}: {error}"));
+    let cannot = |error: io::Error| Failure::usage(format!("cannot open {name}: {error}"));
+    let file = File::open(path).map_err(cannot)?;
+    let kind = file.metadata().map_err(cannot)?;
+    if !kind.is_file() {
+        let text = format!("cannot show {name} on the screen: it is not a file; leave out --tui");
+        return Err(Failure::usage(text).into());
+    }
+    let format = Format::of(&mut BufReader::new(&file)).map_err(refused)?;
+    let source = Source {
+        path: path.to_owned(),
+        registry,
+        snapshots: Snapshots::default(),
+        begin: Arc::new(AtomicU64::new(0)),
+    };
+    // A file that only begins like a recording is refused before the screen opens.
+    let (wall, run) = reader::beginning(&source).map_err(refused)?;
+    let (reports, wake) = mpsc::channel();
+    let _signals = Signals::install(reports.clone()).map_err(Failure::network)?;
+    let title = Title {
+        target: name.to_string(),
+        ..Title::default()
+    };
+    let mut app = App::new(title, style, registry);
+    options.prepare(&mut app);
+    app.snapshot.shared = source.snapshots.clone();
+    app.timeline = Some(Timeline::new(kind.len()));
+    // It was checked before.
+    let _checked = app.set_filter(filter.unwrap_or_default());
+    let mut review = Review {
+        places: Places::start(source.clone(), format).map_err(Failure::network)?,
+        reader: None,
+        source,
+        selects: None,
+        damage: None,
+    };
+    let console = Console::of_recording(reports, run.unwrap_or_else(|| of_another_program(path, wall)));
+    let screen = Screen::open(app).map_err(|error| {
+        Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
+    })?;
+    let exit = review.run(screen, console, &wake);
+    // The screen is closed now.
+    Ok(match &review.damage {
+        Some(damage) => {
+            output::say(&format!("teetap: {name}: {damage}"));
+            if exit == Exit::Ok { Exit::Damaged } else { exit }
+        }
+        None => exit,
+    })
+}
+
+impl Review {
+    /// Shows it until the user leaves, or a signal comes.
+    fn run(&mut self, mut screen: Screen, mut console: Console, wake: &mpsc::Receiver<Wake>) -> Exit {
+        loop {
+            match wake.recv_timeout(TICK) {
+                Ok(Wake::Signal(number)) => return Exit::Signal(number),
+                Ok(Wake::Report(level, text)) => screen.app.log(screen.app.now, level, &text),
+                Ok(Wake::Done(..) | Wake::Probe(_)) | Err(_) => {}
+            }
+            self.look(&mut screen.app);
+            console.carry_out(&mut screen.app);
+            match screen.step() {
+                Ok(true) => {}
+                Ok(false) => return Exit::Ok,
+                // The terminal is gone.
+                Err(_) => return Exit::Signal(SIGHUP),
+            }
+        }
+    }
+
+    /// Goes where the user wants to, and takes what was read.
+    fn look(&mut self, app: &mut App) {
+        if let Some(timeline) = &mut app.timeline {
+            let (indexed, until) = self.places.state();
+            app.changed |= (timeline.indexed, timeline.until) != (indexed, until);
+            (timeline.indexed, timeline.until) = (indexed, until);
+            let percent = timeline.percent(indexed);
+            match timeline.take_wanted() {
+                // The index does not reach so far yet.
+                Some(seek) if indexed < timeline.size && self.places.is_beyond(seek, timeline.size) => {
+                    timeline.seek(seek);
+                    app.say(format!("the index is at {percent} %: waiting for it"));
+                    app.changed = true;
+                }
+                Some(seek) => self.seek(app, seek),
+                None => {}
+            }
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < PULL && is_wanted(app) {
+            let Some(batch) = self.reader.as_ref().and_then(Reader::next) else {
+                break;
+            };
+            self.take(app, batch);
+        }
+        self.note_progress(app);
+    }
+
+    /// Goes to a place.
+    fn seek(&mut self, app: &mut App, seek: Seek) {
+        app.changed = true;
+        let filter = app
+            .messages
+            .filter()
+            .and_then(|filter| filter.for_reader())
+            .cloned();
+        let place = match seek {
+            Seek::Stop => {
+                self.reader = None;
+                self.set(app, Reading::Stopped);
+                return app.say("stopped; > continues from another place");
+            }
+            // All of it is searched.
+            Seek::Filter if filter.is_some() => Place::start(),
+            Seek::Filter => self.places.before(app.offset()),
+            Seek::To(offset) => self.places.before(offset),
+            Seek::Time(time) => self.places.of_time(time),
+            Seek::End => {
+                let size = app.timeline.as_ref().map_or(0, |timeline| timeline.size);
+                self.places.before(size.saturating_sub(TAIL))
+            }
+        };
+        let is_long = filter.is_some() || seek == Seek::End;
+        self.selects = match seek {
+            Seek::End => None,
+            Seek::Time(time) => Some(time),
+            _ => Some(Time::ZERO),
+        };
+        // Other views keep the sessions that they have while the list shows what is found.
+        app.clear(filter.is_none());
+        if let Some(timeline) = &mut app.timeline {
+            timeline.begin(place.offset);
+            timeline.is_long = is_long;
+        }
+        // Ends the one before.
+        self.reader = None;
+        match Reader::start(self.source.clone(), place, filter) {
+            Ok(reader) => self.reader = Some(reader),
+            Err(error) => {
+                self.set(app, Reading::Stopped);
+                app.refuse(format!("cannot read: {error}"));
+            }
+        }
+    }
+
+    /// Takes a batch.
+    fn take(&mut self, app: &mut App, batch: Batch) {
+        let is_filtered = app.messages.filter().is_some_and(|filter| filter.is_by_reader());
+        let rows = app.messages.history.numbers();
+        if let Some(timeline) = &mut app.timeline {
+            timeline.mark(rows.end, batch.offset, rows.start);
+        }
+        for found in batch.items {
+            match found {
+                Found::Event(event) => {
+                    app.now = app.now.max(event.event.at);
+                    match is_filtered {
+                        true => app.push_match(&event),
+                        false => app.push(&event),
+                    }
+                }
+                Found::Log(at, level, text) => app.log(at, level, &format!("recorded: {text}")),
+                Found::Gap(lost) => app.gap(lost),
+                Found::Start(wall, run) => start(app, wall, run.as_deref()),
+            }
+        }
+        self.select(app);
+        app.tick(app.now);
+        app.changed = true;
+        if let Some(end) = batch.end {
+            self.reader = None;
+            self.set(app, Reading::Ended);
+            if let Err(why) = end {
+                app.log(app.now, Level::Warning, &why);
+                self.damage = Some(why);
+            }
+        }
+    }
+
+    /// Selects the row that is wanted, or the first one until it comes.
+    fn select(&mut self, app: &mut App) {
+        let Some(time) = self.selects else { return };
+        if app.messages.is_empty() {
+            return;
+        }
+        if app.messages.select_time(time) {
+            self.selects = None;
+        } else {
+            app.messages.first();
+        }
+    }
+
+    fn note_progress(&self, app: &mut App) {
+        let Some(reader) = &self.reader else { return };
+        let state = if is_wanted(app) {
+            Reading::On
+        } else {
+            Reading::Waiting
+        };
+        let read = reader.read();
+        if let Some(timeline) = &mut app.timeline {
+            app.changed |= (timeline.reading, timeline.listed.end) != (state, read);
+            timeline.listed.end = read;
+        }
+        self.set(app, state);
+    }
+
+    fn set(&self, app: &mut App, reading: Reading) {
+        if let Some(timeline) = &mut app.timeline {
+            timeline.reading = reading;
+        }
+        app.changed = true;
+    }
+}
+
+/// Returns the run of saved rows whose recording is of another program.
+fn of_another_program(path: &Path, wall: u64) -> Run {
+    let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
+    Run {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        wall,
+        seed: 0,
+        target: path.display().to_string(),
+        server: nowhere,
+        listen: nowhere,
+    }
+}
+
+/// Shows the start of a recording, or of a run in it.
+fn start(app: &mut App, wall: u64, run: Option<&Run>) {
+    // Times of day are of the first start; a part of a recording has its own.
+    if app.messages.is_empty() || run.is_some() {
+        app.title.start = UNIX_EPOCH + Duration::from_nanos(wall);
+    }
+    if let Some(run) = run {
+        app.title.seed = run.seed;
+    }
+}
+
+/// Returns true if further rows are wanted: the list keeps them, or its last rows are selected.
+fn is_wanted(app: &App) -> bool {
+    let list = &app.messages;
+    let is_near = || {
+        list.selected()
+            .is_some_and(|selected| selected + NEAR >= list.len())
+    };
+    !list.history.is_full() || !list.is_frozen() && (list.follows() || is_near())
+}

@@ -1,0 +1,131 @@
+//! The index of a recording, made on a thread of its own, and the times of its places.
+
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use teetap_capture::{Format, Index, Place};
+use teetap_proxy::session::Time;
+use teetap_tui::app::timeline::Seek;
+
+use super::{
+    TAIL,
+    reader::{self, Source},
+};
+
+/// Bytes read from the file at once.
+const BLOCK: usize = 256 << 10;
+
+/// The places that are known so far.
+#[derive(Debug)]
+struct Known {
+    places: Vec<Place>,
+    /// Bytes that were looked at.
+    indexed: u64,
+    /// The time of the last event.
+    until: Option<Time>,
+}
+
+/// The places of a recording.
+#[derive(Debug)]
+pub(super) struct Places {
+    known: Arc<Mutex<Known>>,
+    stopped: Arc<AtomicBool>,
+    source: Source,
+}
+
+impl Places {
+    /// Begins to look for the places.
+    pub(super) fn start(source: Source, format: Format) -> io::Result<Self> {
+        let places = vec![Place::start()];
+        let known = Arc::new(Mutex::new(Known {
+            places,
+            indexed: 0,
+            until: None,
+        }));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (shared, over, of) = (Arc::clone(&known), Arc::clone(&stopped), source.clone());
+        thread::Builder::new()
+            .name("index".into())
+            .spawn(move || look(&of, format, &shared, &over))?;
+        Ok(Self {
+            known,
+            stopped,
+            source,
+        })
+    }
+
+    /// Returns the bytes that can be gone to, and the time of the last event once it is known.
+    pub(super) fn state(&self) -> (u64, Option<Time>) {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        (known.indexed, known.until)
+    }
+
+    /// Returns true if the index has to go on before a place can be gone to.
+    pub(super) fn is_beyond(&self, seek: Seek, size: u64) -> bool {
+        let (indexed, _) = self.state();
+        match seek {
+            Seek::To(offset) => offset > indexed,
+            Seek::End => size.saturating_sub(TAIL) > indexed,
+            Seek::Time(_) => true,
+            Seek::Filter | Seek::Stop => false,
+        }
+    }
+
+    /// Returns the last known place that is not after this byte.
+    pub(super) fn before(&self, offset: u64) -> Place {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = known.places.partition_point(|place| place.offset <= offset);
+        let place = after.checked_sub(1).and_then(|at| known.places.get(at));
+        place.cloned().unwrap_or_else(Place::start)
+    }
+
+    /// Returns the last known place that is not after this time. Times are taken to grow.
+    pub(super) fn of_time(&self, time: Time) -> Place {
+        let places = {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.places.clone()
+        };
+        let is_before = |place: &Place| {
+            let first = reader::first_time(&self.source, place);
+            first.ok().flatten().is_some_and(|first| first <= time)
+        };
+        let after = places.partition_point(is_before);
+        let place = after.checked_sub(1).and_then(|at| places.get(at));
+        place.cloned().unwrap_or_else(Place::start)
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Finds all places, then the time of the last event. A file that cannot be read has no places; the reader reports why.
+fn look(source: &Source, format: Format, known: &Mutex<Known>, stopped: &AtomicBool) {
+    let Ok(file) = File::open(&source.path) else {
+        return;
+    };
+    let mut index = Index::new(BufReader::with_capacity(BLOCK, file), format);
+    let mut last = Place::start();
+    while let Ok(Some(place)) = index.next_place() {
+        if stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        last.clone_from(&place);
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.indexed = place.offset;
+        known.places.push(place);
+    }
+    let until = reader::last_time(source, &last);
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    known.indexed = u64::MAX;
+    known.until = until;
+}

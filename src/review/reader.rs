@@ -1,0 +1,319 @@
+//! The reading of a recording on a thread of its own, from a place on.
+//!
+//! Law: the reader waits for the screen, never the other way, and ends soon after its receiver is dropped.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use teetap_capture::{Item, Place, ReadError, Run};
+use teetap_inspect::{DecodedEvent, Decoder, Snapshots};
+use teetap_proxy::session::{Level, Time};
+use teetap_rules::Filter;
+use teetap_wire::def::Registry;
+
+use crate::reading::Recording;
+
+/// Bytes read from the file at once.
+const BLOCK: usize = 256 << 10;
+
+/// Items that are handed over together.
+const BATCH: usize = 512;
+
+/// Batches that wait for the screen, at most.
+const WAITING: usize = 16;
+
+/// The time after which an incomplete batch is handed over.
+const SOON: Duration = Duration::from_millis(30);
+
+/// A recording to read.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) registry: &'static Registry,
+    /// The newest snapshots, for the screen.
+    pub(crate) snapshots: Snapshots,
+    /// The time of the first packet, in nanoseconds since 1970; 0 until it is known.
+    pub(crate) begin: Arc<AtomicU64>,
+}
+
+/// An item for the screen.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Start(u64, Option<Box<Run>>),
+    Event(Arc<DecodedEvent>),
+    Log(Time, Level, String),
+    Gap(u64),
+}
+
+/// Items, and the bytes that were read before them.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) offset: u64,
+    pub(crate) items: Vec<Found>,
+    /// The reading has ended here: at the end of the recording, or at damage.
+    pub(crate) end: Option<Result<(), String>>,
+}
+
+/// A reading that goes on.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    batches: Receiver<Batch>,
+    read: Arc<AtomicU64>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Reader {
+    /// Reads from a place on; with a filter only what passes it.
+    pub(crate) fn start(source: Source, place: Place, filter: Option<Filter>) -> io::Result<Self> {
+        let (sender, batches) = sync_channel(WAITING);
+        let read = Arc::new(AtomicU64::new(place.offset));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let work = Work {
+            sender,
+            read: Arc::clone(&read),
+            stopped: Arc::clone(&stopped),
+            is_filtered: filter.is_some(),
+        };
+        thread::Builder::new()
+            .name("reader".into())
+            .spawn(move || work.run(&source, &place, filter))?;
+        Ok(Self {
+            batches,
+            read,
+            stopped,
+        })
+    }
+
+    /// Returns the next batch, if there is one.
+    pub(crate) fn next(&self) -> Option<Batch> {
+        match self.batches.try_recv() {
+            Ok(batch) => Some(batch),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Batch {
+                offset: self.read(),
+                items: Vec::new(),
+                end: Some(Ok(())),
+            }),
+        }
+    }
+
+    /// Returns the bytes that were read so far.
+    pub(crate) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that are counted as they are read.
+struct Counted<R> {
+    input: R,
+    /// Bytes of the header that comes first, which are not counted.
+    head: u64,
+    read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        let head = self.head.min(read as u64);
+        self.head -= head;
+        self.read.fetch_add(read as u64 - head, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// A recording that is open at a place.
+fn open(
+    source: &Source,
+    place: &Place,
+    read: &Arc<AtomicU64>,
+) -> Result<Recording<impl io::BufRead + use<>>, ReadError> {
+    let failed = |error| ReadError::System {
+        offset: place.offset,
+        error,
+    };
+    let file = File::open(&source.path).map_err(failed)?;
+    let input = Counted {
+        input: place.open(file).map_err(failed)?,
+        head: place.head(),
+        read: Arc::clone(read),
+    };
+    Recording::of(BufReader::with_capacity(BLOCK, input))
+}
+
+/// Returns the time that is added to those after a start. Captures of other programs have no start of a run, so that a part
+/// of one begins at 0.
+fn shift(source: &Source, wall: u64, run: Option<&Run>) -> Duration {
+    if run.is_some() {
+        return Duration::ZERO;
+    }
+    match source
+        .begin
+        .compare_exchange(0, wall, Ordering::Relaxed, Ordering::Relaxed)
+    {
+        Ok(_) => Duration::ZERO,
+        Err(begin) => Duration::from_nanos(wall.saturating_sub(begin)),
+    }
+}
+
+/// Returns the start of a recording: the time, and the run if it is one of teetap.
+///
+/// # Errors
+/// See [`ReadError`].
+pub(super) fn beginning(source: &Source) -> Result<(u64, Option<Run>), ReadError> {
+    let mut recording = open(source, &Place::start(), &Arc::default())?;
+    while let Some(item) = recording.read()? {
+        if let Item::Start { wall, run } = item {
+            shift(source, wall, run.as_ref());
+            return Ok((wall, run));
+        }
+    }
+    Ok((0, None))
+}
+
+/// Returns the time of the first item after a place that has one; `None` at the end of the recording.
+///
+/// # Errors
+/// See [`ReadError`].
+pub(super) fn first_time(source: &Source, place: &Place) -> Result<Option<Time>, ReadError> {
+    times(source, place, &mut |_| false)
+}
+
+/// Returns the time of the last item after a place.
+pub(super) fn last_time(source: &Source, place: &Place) -> Option<Time> {
+    let mut last = None;
+    // Up to damage, if there is any.
+    let _damage = times(source, place, &mut |time| {
+        last = Some(time);
+        true
+    });
+    last
+}
+
+/// Reads on while `more` of the time of an item returns true. Returns the time at which it did not.
+fn times(
+    source: &Source,
+    place: &Place,
+    more: &mut dyn FnMut(Time) -> bool,
+) -> Result<Option<Time>, ReadError> {
+    let mut recording = open(source, place, &Arc::default())?;
+    let mut shift = Duration::ZERO;
+    while let Some(item) = recording.read()? {
+        let time = match &item {
+            Item::Start { wall, run } => {
+                shift = self::shift(source, *wall, run.as_ref());
+                continue;
+            }
+            Item::Event(event) => event.at,
+            Item::Log { at, .. } | Item::Gap { at, .. } => *at,
+        };
+        if !more(time + shift) {
+            return Ok(Some(time + shift));
+        }
+    }
+    Ok(None)
+}
+
+/// The work of the thread.
+struct Work {
+    sender: SyncSender<Batch>,
+    read: Arc<AtomicU64>,
+    stopped: Arc<AtomicBool>,
+    is_filtered: bool,
+}
+
+impl Work {
+    fn run(self, source: &Source, place: &Place, filter: Option<Filter>) {
+        let mut decoder = Decoder::new(source.registry);
+        decoder.measure_items();
+        decoder.ignore_items();
+        match filter {
+            Some(filter) => decoder.show_only(filter),
+            None => decoder.share_snapshots(source.snapshots.clone()),
+        }
+        let mut batch = Batch {
+            offset: place.offset,
+            ..Batch::default()
+        };
+        let end = self.read_all(source, place, &mut decoder, &mut batch);
+        if !self.stopped.load(Ordering::Relaxed) {
+            batch.end = Some(end.map_err(|error| error.to_string()));
+            // The screen may be closed.
+            let _closed = self.sender.send(batch);
+        }
+    }
+
+    fn read_all(
+        &self,
+        source: &Source,
+        place: &Place,
+        decoder: &mut Decoder,
+        batch: &mut Batch,
+    ) -> Result<(), ReadError> {
+        let mut recording = open(source, place, &self.read)?;
+        let mut shift = Duration::ZERO;
+        let mut sent = Instant::now();
+        while let Some(item) = recording.read()? {
+            if self.stopped.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if let Item::Start { wall, run } = &item {
+                shift = self::shift(source, *wall, run.as_ref());
+            }
+            batch.items.extend(self.found(item, shift, decoder));
+            let is_due = batch.items.len() >= BATCH || !batch.items.is_empty() && sent.elapsed() >= SOON;
+            if is_due {
+                let next = Batch {
+                    offset: self.read.load(Ordering::Relaxed),
+                    ..Batch::default()
+                };
+                if self.sender.send(std::mem::replace(batch, next)).is_err() {
+                    return Ok(());
+                }
+                sent = Instant::now();
+            }
+        }
+        Ok(())
+    }
+
+    fn found(&self, item: Item, shift: Duration, decoder: &mut Decoder) -> Option<Found> {
+        Some(match item {
+            Item::Start { wall, run } => {
+                decoder.restart();
+                Found::Start(wall, run.map(Box::new))
+            }
+            Item::Event(mut event) => {
+                event.at = event.at + shift;
+                let decoded = decoder.decode(event);
+                let is_wanted = !self.is_filtered || decoded.matches > 0 || decoded.reading.is_none();
+                if !is_wanted {
+                    if let Some(reading) = decoded.reading {
+                        decoder.recycle(reading);
+                    }
+                    return None;
+                }
+                Found::Event(Arc::new(decoded))
+            }
+            Item::Log { at, level, text } => Found::Log(at + shift, level, text),
+            Item::Gap { lost, .. } => {
+                decoder.gap();
+                Found::Gap(lost)
+            }
+        })
+    }
+}
