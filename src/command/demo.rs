@@ -68,6 +68,7 @@ pub(crate) fn demo(
     output.flush()?;
     if screen.tui {
         setup.open_screen(screen, &mut output, &proxy, (options, "demo"), &reports)?;
+        output.begin_tour();
     }
     Live {
         proxy,

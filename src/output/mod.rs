@@ -27,7 +27,7 @@ use teetap_proxy::{
     session::{Level, Notice, Time, Traffic, What},
 };
 use teetap_rules::Filter;
-use teetap_tui::{App, Screen};
+use teetap_tui::{App, Screen, update::begin_tour};
 use teetap_wire::def::Registry;
 
 use around::Around;
@@ -132,6 +132,13 @@ impl Output {
         self.screen = Some((Screen::open(app)?, console));
         self.had_screen = true;
         Ok(())
+    }
+
+    /// Begins the guided tour in the terminal UI.
+    pub(crate) fn begin_tour(&mut self) {
+        if let Some((screen, _)) = &mut self.screen {
+            begin_tour(&mut screen.app);
+        }
     }
 
     /// Notes the time of the run for the terminal UI, and carries out its requests.

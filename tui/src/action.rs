@@ -127,8 +127,9 @@ actions! {
     Edit          "edit"           ROWS ["e"]                  ""        "Edit the fields of the selected held message";
     DropHeld      "drop"           ROWS ["d"]                  ""        "Drop the selected held message";
     RuleFromRow   "rule-from-row"  ROWS ["x"]                  "rule"    "Make a rule for messages like this one";
-    Inject        "inject"         ROWS ["i"]                  "inject"  "Send one more message: type it, or fill a form";
+    Inject        "inject"         ROWS ["i"]                  "inject"  "Send one more message, or every so often: type it, or fill a form";
     Again         "send-again"     ROWS ["r"]                  ""        "Send the selected message again";
+    StopRepeat    "stop-repeat"    ROWS ["I"]                  ""        "Stop sending a message every so often";
     Copy          "copy"           ROWS ["y"]                  ""        "Copy the row: hex, JSON, filter, rule, inject command";
     Save          "save"           ROWS ["w"]                  ""        "Save the shown rows or the selected one to a file";
     AddRule       "add-rule"       RULES ["o"]                 "add"     "Add a rule or link line";
@@ -137,8 +138,8 @@ actions! {
     DeleteRule    "delete-rule"    RULES ["d" "Del"]           "delete"  "Delete the selected rule";
     RuleDown      "rule-down"      RULES ["J"]                 ""        "Move the selected rule down";
     RuleUp        "rule-up"        RULES ["K"]                 ""        "Move the selected rule up";
-    Less          "less"           RULES ["h" "left"]          ""        "Lower the slider by 5 ms or 1 %";
-    More          "more"           RULES ["l" "right"]         ""        "Raise the slider by 5 ms or 1 %";
+    Less          "less"           RULES ["h" "left"]          ""        "Lower the slider by 5 ms or 1 %, or choose a profile";
+    More          "more"           RULES ["l" "right"]         ""        "Raise the slider by 5 ms or 1 %, or choose a profile";
     AllRules      "all-rules"      ALL  ["R"]                  ""        "Switch all rules off, or on again";
     Rules         "rules"          ALL  ["3"]                  ""        "Show the rules and link lines";
     OpenSession   "open-session"   TABLE_OF_SESSIONS ["enter"] "ladder" "Show the ladder of the session";

@@ -2,6 +2,8 @@
 //!
 //! Law: the result is a text of the rule language, which is checked after each key.
 
+use std::time::Duration;
+
 use teetap_inspect::HeldMessage;
 use teetap_proxy::session::{SessionId, Waiting};
 use teetap_rules::{
@@ -58,6 +60,8 @@ pub struct Form {
     pub cursor: Cursor,
     /// The error of the message as it is; `None` if it is right.
     pub error: Option<String>,
+    /// The time after which the message is sent again.
+    pub every: Option<Duration>,
 }
 
 impl FormField {
@@ -172,6 +176,7 @@ impl Form {
             fields: fields.collect(),
             cursor: Cursor::default(),
             error: None,
+            every: None,
         };
         form.cursor.set_len(form.fields.len());
         form.check(registry);
@@ -196,6 +201,7 @@ impl Form {
             fields: fields.collect(),
             cursor: Cursor::default(),
             error: None,
+            every: None,
         };
         form.cursor.set_len(form.fields.len());
         form.check(registry);

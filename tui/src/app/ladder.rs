@@ -118,6 +118,23 @@ impl Ladder {
         steps.list.get(index)
     }
 
+    /// Returns the newest line of any session that repeats a message whose first arrival is known.
+    #[must_use]
+    pub fn newest_resend(&self) -> Option<(SessionId, u64)> {
+        let newest = self.sessions.iter().filter_map(|(id, steps)| {
+            let numbered = steps.list.iter().enumerate().rev();
+            let mut resends = numbered.filter_map(|(index, step)| match step {
+                Step::Datagram(decoded, ties) if ties.resends.iter().any(|resend| resend.first.is_some()) => {
+                    Some((decoded.event.at, SessionId(*id), steps.first + index as u64))
+                }
+                _ => None,
+            });
+            resends.next()
+        });
+        let (_, session, number) = newest.max_by_key(|(at, ..)| *at)?;
+        Some((session, number))
+    }
+
     /// Returns the line with the first arrival of a message that this line repeats.
     #[must_use]
     pub fn original(&self, session: SessionId, number: u64) -> Option<u64> {

@@ -16,12 +16,14 @@ pub mod messages;
 pub mod meter;
 pub mod prompt;
 pub mod queue;
+pub mod repeat;
 pub mod roster;
 pub mod rules;
 pub mod snapshot;
 pub mod stats;
 pub mod tail;
 pub mod timeline;
+pub mod tour;
 mod view;
 
 use std::{
@@ -53,11 +55,13 @@ use messages::{Item, Messages};
 use meter::Meter;
 use prompt::{Lines, Prompt};
 use queue::Queue;
+use repeat::Repeat;
 use roster::Roster;
 use rules::Rules;
 use snapshot::CurrentSnapshot;
 use stats::Stats;
 use timeline::{Seek, Timeline};
+use tour::Tour;
 
 pub use view::{Pane, View};
 
@@ -192,6 +196,10 @@ pub struct App {
     pub is_live: bool,
     /// The time line, of a recording.
     pub timeline: Option<Timeline>,
+    /// The message that is sent again and again.
+    pub repeat: Option<Repeat>,
+    /// The guided tour, while it lasts.
+    pub tour: Option<Tour>,
     /// The second of the run in which the rules were requested last.
     asked_rules: Option<u64>,
     /// The text for the clipboard of the terminal.
@@ -252,6 +260,8 @@ impl App {
             requests: Vec::new(),
             is_live: false,
             timeline: None,
+            repeat: None,
+            tour: None,
             asked_rules: None,
             clipboard: None,
             registry,
@@ -328,9 +338,19 @@ impl App {
         self.shown.map(|(session, _)| session)
     }
 
+    /// Returns true if the statistics count all sessions: until a session is picked, or as the user has chosen.
+    #[must_use]
+    pub fn counts_all(&self) -> bool {
+        let is_picked = self.shown.is_some_and(|(_, is_picked)| is_picked);
+        self.stats
+            .all
+            .unwrap_or(!is_picked && self.follow.sessions().len() > 1)
+    }
+
     /// Picks the session that views of one session show.
     pub fn pick(&mut self, session: SessionId) {
         self.shown = Some((session, true));
+        self.stats.all = None;
         self.ladder.tail.last();
     }
 
@@ -356,6 +376,9 @@ impl App {
         self.changed |= self.meter.tick(now);
         self.follow.tick(now);
         self.refresh();
+        if let Some(request) = self.repeat.as_mut().and_then(|repeat| repeat.due(now)) {
+            self.requests.push(request);
+        }
         if self.messages.progress().is_some() {
             self.messages.admit();
             self.changed = true;
@@ -406,8 +429,15 @@ impl App {
     /// Takes the answer to a request, or the reason why it was refused.
     pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
         self.changed = true;
+        let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
         match result {
+            Err(why) if is_repeated => {
+                self.repeat = None;
+                self.refuse(format!("{why}; the message is not sent again"));
+            }
             Err(why) => self.refuse(why),
+            // The first line has their number.
+            Ok(Reply::Done(_)) if is_repeated => {}
             Ok(Reply::Done(text)) if text.is_empty() => {}
             Ok(Reply::Done(text)) => self.say(text),
             Ok(Reply::Rules(list)) => self.rules.set(list),

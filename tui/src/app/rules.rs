@@ -1,5 +1,7 @@
 //! The rules as the screen shows them, with sliders for link lines.
 
+use teetap_rules::program::profiles;
+
 use super::cursor::Cursor;
 use crate::request::Rule;
 
@@ -22,6 +24,8 @@ pub enum RuleRow {
     Statement(usize),
     /// A slider of the statement of this place; `None` for a link line that there is not yet.
     Slider(Option<usize>, Slider),
+    /// The choice of a profile.
+    Profile,
 }
 
 /// The rules.
@@ -113,6 +117,26 @@ pub fn is_link(rule: &Rule) -> bool {
     rule.text.starts_with("link ")
 }
 
+/// Returns the built-in profile that a statement uses.
+fn used_profile(text: &str) -> Option<&'static str> {
+    let name = text.strip_prefix("use ")?.trim().trim_matches('"');
+    profiles().find(|profile| *profile == name)
+}
+
+/// Returns the profile after this one, or the one before; `None` stands before the first and after the last.
+#[must_use]
+pub fn next_profile(name: Option<&str>, forward: bool) -> Option<&'static str> {
+    let all: Vec<&'static str> = profiles().collect();
+    let at = all.iter().position(|profile| Some(*profile) == name);
+    let next = match (at, forward) {
+        (None, true) => Some(0),
+        (None, false) => all.len().checked_sub(1),
+        (Some(at), true) => Some(at + 1),
+        (Some(at), false) => at.checked_sub(1),
+    };
+    all.get(next?).copied()
+}
+
 impl Rules {
     /// Takes the rules as they are now.
     pub fn set(&mut self, list: Vec<Rule>) {
@@ -134,6 +158,7 @@ impl Rules {
                 rows.extend(values.map(|slider| RuleRow::Slider(Some(place), slider)));
             }
         }
+        rows.push(RuleRow::Profile);
         if !self.list.iter().any(is_link) {
             rows.extend(sliders.map(|slider| RuleRow::Slider(None, slider)));
         }
@@ -153,6 +178,7 @@ impl Rules {
         match self.row()? {
             RuleRow::Statement(place) => Some(place),
             RuleRow::Slider(place, _) => place,
+            RuleRow::Profile => None,
         }
     }
 
@@ -171,6 +197,15 @@ impl Rules {
         }
     }
 
+    /// Returns the place of the built-in profile that is in use, with its name.
+    #[must_use]
+    pub fn profile(&self) -> Option<(usize, &'static str)> {
+        self.list
+            .iter()
+            .enumerate()
+            .find_map(|(place, rule)| Some((place, used_profile(&rule.text)?)))
+    }
+
     /// Returns true if messages are paused for the screen.
     #[must_use]
     pub fn intercepts(&self) -> bool {
@@ -181,6 +216,19 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn profiles_are_gone_through_with_none_between_the_last_and_the_first() {
+        let mut seen = vec![next_profile(None, true)];
+        while let Some(name) = seen.last().copied().flatten() {
+            seen.push(next_profile(Some(name), true));
+        }
+        assert_eq!(seen.len(), profiles().count() + 1);
+        let last = seen[seen.len() - 2];
+        assert_eq!(next_profile(None, false), last);
+        assert_eq!(used_profile("use \"3g\""), Some("3g"));
+        assert_eq!(used_profile("use \"own\""), None);
+    }
 
     #[test]
     fn sliders_change_their_value_and_nothing_else() {

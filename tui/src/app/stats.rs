@@ -40,8 +40,8 @@ impl Graph {
 pub struct Stats {
     /// The place of the graph that comes first.
     first: usize,
-    /// The counts of all sessions are shown.
-    pub all: bool,
+    /// The counts of all sessions are shown, or not; `None` until the user has chosen.
+    pub all: Option<bool>,
     /// The cursor in the table of messages.
     pub cursor: Cursor,
 }

@@ -15,6 +15,7 @@ use crate::{
         help::Help,
         menu::Menu,
         prompt::{Candidates, Lines, Prompt, Purpose},
+        repeat::split,
     },
     command,
     keymap::Key,
@@ -38,6 +39,7 @@ pub fn key(app: &mut App, event: &KeyEvent) {
         Some(Overlay::Prompt(prompt)) => in_prompt(app, prompt, key),
         Some(Overlay::Menu(menu)) => in_menu(app, menu, key),
         Some(Overlay::Form(form)) => in_form(app, form, key),
+        None if super::tour::key(app, key) => {}
         None => match action {
             Some(action) => update(app, action),
             None => {
@@ -108,7 +110,10 @@ fn submit(app: &mut App, form: Form) {
         Target::Edit(waiting) => Request::Edit(waiting, text),
         Target::Inject(_, session) => {
             app.injected.push(&text);
-            Request::Inject { session, text }
+            if let Err(why) = send::send(app, session, &text, form.every) {
+                app.refuse(why);
+            }
+            return;
         }
     };
     if let Err(why) = app.ask(request) {
@@ -215,7 +220,11 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
     let errors = match prompt.purpose {
         Purpose::Filter if !is_empty => Filter::parse(text, registry).err(),
         Purpose::Rule(_) if !is_empty => Program::compile(text, registry).err(),
-        Purpose::Inject if text.contains('{') => Draft::inject(text, registry).err(),
+        Purpose::Inject if text.contains('{') => {
+            // An error of the time is reported when the line is entered.
+            let message = split(text).map_or(text, |(message, _)| message);
+            Draft::inject(message, registry).err()
+        }
         _ => None,
     };
     prompt.error = errors.as_deref().and_then(first_error);

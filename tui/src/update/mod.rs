@@ -10,6 +10,7 @@ mod rows;
 mod rule;
 mod send;
 mod session;
+mod tour;
 
 use crate::{
     Action,
@@ -22,6 +23,7 @@ use crate::{
 
 pub use key::{key, paste};
 pub use pane::click;
+pub use tour::begin as begin_tour;
 
 /// Applies an action.
 pub fn update(app: &mut App, action: Action) {
@@ -117,6 +119,7 @@ fn order(app: &mut App, action: Action) -> Result<(), String> {
             Ok(())
         }
         Action::Again => send::again(app),
+        Action::StopRepeat => send::stop_repeat(app),
         Action::Copy => send::copy(app),
         Action::Save => send::save(app),
         Action::AddRule => {

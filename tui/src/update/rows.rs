@@ -22,21 +22,11 @@ pub(super) fn fold(app: &mut App) -> Result<(), String> {
 
 /// Shows only rows with warnings, with the counts by code, or all.
 pub(super) fn lint(app: &mut App) {
-    if !app.messages.toggle_lint() {
-        return app.say("all rows");
-    }
-    let lints = &app.meter.lints;
-    let mut codes: Vec<(u64, &str)> = lints.iter().map(|(code, count)| (*count, *code)).collect();
-    codes.sort_unstable_by(|one, other| other.cmp(one));
-    let codes: Vec<String> = codes
-        .iter()
-        .map(|(count, code)| format!("{count} {code}"))
-        .collect();
-    app.say(if codes.is_empty() {
-        "no warnings so far".to_owned()
+    if app.messages.toggle_lint() {
+        app.say("only rows with warnings");
     } else {
-        format!("warnings: {}", codes.join(", "))
-    });
+        app.say("all rows");
+    }
 }
 
 /// Switches the filter off, or on again.

@@ -1,7 +1,11 @@
 //! Changes of the rules.
 
 use crate::{
-    app::{App, prompt::Purpose, rules::RuleRow},
+    app::{
+        App,
+        prompt::Purpose,
+        rules::{RuleRow, next_profile},
+    },
     request::{Request, Rule},
 };
 
@@ -94,10 +98,38 @@ fn is_switched(text: &str) -> bool {
     !matches!(word, "let" | "seed" | "profile")
 }
 
+/// Uses the next profile of link lines, or the one before, or none.
+fn profile(app: &mut App, forward: bool) -> Result<(), String> {
+    let used = app.rules.profile();
+    let next = next_profile(used.map(|(_, name)| name), forward);
+    let text = next.map(|name| format!("use {name:?}"));
+    let rule = used.and_then(|(place, _)| app.rules.list.get(place));
+    let name = rule.map(|rule| rule.name.clone());
+    app.ask(match (name.clone(), text.clone()) {
+        (Some(name), Some(text)) => Request::ReplaceRule { name, text },
+        (Some(name), None) => Request::RemoveRule(name),
+        (None, Some(text)) => Request::AddRule(text),
+        (None, None) => return Err("there is no profile".to_owned()),
+    })?;
+    // Further keys may come before the answer.
+    let list = &mut app.rules.list;
+    let place = name.and_then(|name| list.iter().position(|rule| rule.name == name));
+    match (place.and_then(|place| list.get_mut(place)), text) {
+        (Some(rule), Some(text)) => *rule = Rule::new(&text),
+        (Some(_), None) => drop(place.map(|place| list.remove(place))),
+        (None, text) => list.extend(text.map(|text| Rule::new(&text))),
+    }
+    app.rules.select(RuleRow::Profile);
+    Ok(())
+}
+
 /// Moves the selected slider.
 pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
+    if app.rules.row() == Some(RuleRow::Profile) {
+        return profile(app, up);
+    }
     let Some(RuleRow::Slider(place, slider)) = app.rules.row() else {
-        return Err("select a slider of a link line".to_owned());
+        return Err("select a slider of a link line, or the profile".to_owned());
     };
     let (step, most, _) = slider.scale();
     let rule = place.and_then(|place| app.rules.list.get_mut(place));

@@ -1,5 +1,7 @@
 //! Messages that a person sends, and texts and files made from rows.
 
+use std::time::Duration;
+
 use teetap_inspect::{Layer, Message, Reading, row};
 use teetap_proxy::session::{SessionId, State, What};
 use teetap_rules::{Made, class_of, is_word};
@@ -17,6 +19,7 @@ use crate::{
         history::Row,
         menu::{Choice, Menu, Saved},
         prompt::{Candidates, Purpose},
+        repeat::{Repeat, split},
     },
     request::Request,
 };
@@ -33,6 +36,7 @@ fn session(app: &App) -> Option<SessionId> {
 /// Sends a message that is written as in rules, or opens the form of one without fields.
 pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
     let session = session(app);
+    let (text, every) = split(text)?;
     let mut words = text.split_whitespace();
     let dir = match words.next() {
         Some("c2s") => Dir::C2s,
@@ -48,11 +52,37 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
         });
         let def = found.ok_or_else(|| format!("unknown message '{name}'"))?;
         let form = Form::inject(dir, def, session, app.registry);
-        app.overlay = Some(Overlay::Form(form));
+        app.overlay = Some(Overlay::Form(Form { every, ..form }));
+        return Ok(());
+    }
+    send(app, session, text, every)
+}
+
+/// Sends a message, or begins to send it again and again.
+pub(super) fn send(
+    app: &mut App,
+    session: Option<SessionId>,
+    text: &str,
+    every: Option<Duration>,
+) -> Result<(), String> {
+    if let Some(every) = every {
+        if !app.is_live {
+            return Err("there is no proxy behind this screen".to_owned());
+        }
+        app.repeat = Some(Repeat::new(session, text, every));
+        let key = app.keymap.hint(crate::Action::StopRepeat);
+        app.say(format!("sent every {every:?}; {key} stops it"));
         return Ok(());
     }
     let text = text.to_owned();
     app.ask(Request::Inject { session, text })
+}
+
+/// Ends the sending of a message again and again.
+pub(super) fn stop_repeat(app: &mut App) -> Result<(), String> {
+    let repeat = app.repeat.take().ok_or("no message is sent again and again")?;
+    app.say(format!("stopped; it was sent {} times", repeat.sent));
+    Ok(())
 }
 
 /// Returns the words that complete a message to send: the direction, the name, the fields.

@@ -41,7 +41,7 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), String> {
         }
         Action::NextGraph => app.stats.turn(true),
         Action::LastGraph => app.stats.turn(false),
-        Action::AllSessions => app.stats.all = !app.stats.all,
+        Action::AllSessions => app.stats.all = Some(!app.counts_all()),
         _ => {}
     }
     Ok(())

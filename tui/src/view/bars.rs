@@ -31,6 +31,9 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     } else if app.rules.intercepts() {
         text.push_str("  PAUSING");
     }
+    if let Some(repeat) = &app.repeat {
+        text.push_str(&format!("  SENDING every {:?}: {}", repeat.every, repeat.sent));
+    }
     if let Some(filter) = app.messages.filter() {
         let off = if filter.is_on() { "" } else { " (off)" };
         text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));

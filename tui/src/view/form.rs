@@ -17,7 +17,12 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) 
     let theme = app.theme;
     let title = match &form.target {
         Target::Edit(waiting) => format!("edit held {} {}", waiting.held.0, form.message),
-        Target::Inject(dir, _) => format!("inject {dir} {}", form.message),
+        Target::Inject(dir, _) => {
+            let every = form
+                .every
+                .map_or(String::new(), |every| format!(" every {every:?}"));
+            format!("inject {dir} {}{every}", form.message)
+        }
     };
     let len = form.fields.len();
     let height = u16::try_from(len + 3).unwrap_or(u16::MAX).min(area.height);

@@ -35,8 +35,50 @@ use crate::{
 /// Columns at the end of a row for letters of actions and the lint mark.
 const MARKS: u16 = 3;
 
-/// Draws the visible rows and, until there is traffic, the command that brings some.
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+/// Lines of the counts of warnings, at most.
+const LINTS: u16 = 3;
+
+/// Draws the counts of warnings where only those are listed. Returns the area below them.
+fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
+    if !app.messages.is_lint_only() || area.height < 2 * LINTS {
+        return area;
+    }
+    let mut counts: Vec<(u64, &str)> = app
+        .meter
+        .lints
+        .iter()
+        .map(|(code, count)| (*count, *code))
+        .collect();
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    let mut lines = vec![String::from(" warnings by code:")];
+    for (count, code) in &counts {
+        let word = format!("  {count} {code}");
+        let line = lines
+            .last_mut()
+            .filter(|line| line.len() + word.len() < area.width.into());
+        match line {
+            Some(line) => line.push_str(&word),
+            None => lines.push(word),
+        }
+    }
+    if counts.is_empty() {
+        lines = vec![" no warnings so far".to_owned()];
+    }
+    let mut used = 0;
+    for (line, row) in lines.iter().zip(area.rows().take(LINTS.into())) {
+        put(buffer, row, &Line::styled(line.as_str(), app.theme.warning()));
+        used += 1;
+    }
+    Rect {
+        y: area.y + used,
+        height: area.height - used,
+        ..area
+    }
+}
+
+/// Draws the visible rows and, until there is traffic, the command that brings some. Returns the area of the rows.
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
+    let area = lints(buffer, area, app);
     app.messages.fit(area.height.into());
     let selected = app.messages.selected().filter(|_| !app.messages.follows());
     let mut rest = area.rows();
@@ -72,6 +114,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let sentence = app.title.invitation("nothing");
         empty(buffer, below, &[&sentence]);
     }
+    area
 }
 
 /// Draws an item.

@@ -29,10 +29,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     app.sync();
     for (pane, area) in panes {
         let area = match pane {
-            Pane::List => {
-                list::draw(buffer, area, app);
-                area
-            }
+            Pane::List => list::draw(buffer, area, app),
             Pane::Tree => detail::tree(buffer, area, app),
             Pane::Hex => detail::hex(buffer, area, app),
             // The queue is drawn, the others are panes of other views.

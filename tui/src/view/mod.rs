@@ -21,6 +21,7 @@ mod sessions;
 mod snapshot;
 mod stats;
 mod timeline;
+mod tour;
 
 use ratatui::{
     Frame,
@@ -51,6 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
     app.shape.is_wide = whole.width >= messages::WIDE;
     app.areas.clear();
     bars::top(buffer, top, app);
+    let body = tour::draw(buffer, body, app);
     match app.view {
         View::Messages => messages::draw(buffer, body, app),
         View::Rules => {

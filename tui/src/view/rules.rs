@@ -40,6 +40,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
                 let rule = place.and_then(|place| app.rules.list.get(place));
                 Some(self::slider(rule, *slider, app))
             }
+            RuleRow::Profile => Some(profile(app)),
         };
         put(buffer, area, &line.unwrap_or_default());
         if selected == Some(place) {
@@ -90,6 +91,15 @@ fn statement<'a>(rule: &'a Rule, width: u16, app: &App) -> Line<'a> {
         spans.push(Span::styled(format!("  ({})", rule.from), theme.quiet()));
     }
     Line::from(spans)
+}
+
+fn profile<'a>(app: &App) -> Line<'a> {
+    let used = app.rules.profile().map_or("none", |(_, name)| name);
+    Line::from(vec![
+        Span::raw(format!("{:>24}  {:<8}", "", "profile")),
+        Span::styled(format!("‹ {used} ›"), app.theme.name_of(Style::new())),
+        Span::styled("  (left and right choose)", app.theme.quiet()),
+    ])
 }
 
 fn slider<'a>(rule: Option<&Rule>, slider: Slider, app: &App) -> Line<'a> {

@@ -42,8 +42,12 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
         return empty(buffer, area, &[&connect]);
     };
     let mut lines = area.rows();
-    let title = match app.stats.all {
-        true => Line::styled(" all sessions", app.theme.title(true)),
+    let all = app.counts_all();
+    let title = match all {
+        true => Line::from(vec![
+            Span::styled(" all sessions", app.theme.title(true)),
+            Span::styled(format!("  legs and graphs of #{}", id.0), app.theme.quiet()),
+        ]),
         false => session_title(app, id),
     };
     let totals = totals(followed, app.theme);
@@ -58,7 +62,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
         height: area.height - used,
         ..area
     };
-    let counts = match app.stats.all {
+    let counts = match all {
         true => app.follow.total(),
         false => &followed.counts,
     };

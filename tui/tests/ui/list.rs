@@ -97,6 +97,12 @@ fn only_rows_with_warnings_are_shown_with_their_counts() {
     press(&mut app, "L");
     let screen = draw(&mut app, (80, 10));
     assert!(screen.contains("5 events missed"), "{screen}");
+    // The counts stay, whatever key is pressed.
+    press(&mut app, "k");
+    let screen = draw(&mut app, (80, 10));
+    for (code, count) in &app.meter.lints {
+        assert!(screen.contains(&format!("  {count} {code}")), "{screen}");
+    }
     assert_eq!(
         app.messages.len() as u64,
         1 + app.meter.lint_count(),

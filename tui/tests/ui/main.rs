@@ -12,3 +12,4 @@ mod proxied;
 mod sessions;
 mod stats;
 mod timeline;
+mod tour;

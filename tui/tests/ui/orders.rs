@@ -133,7 +133,7 @@ fn a_rule_is_checked_while_it_is_typed() {
 #[test]
 fn sliders_change_a_link_line_or_add_one() {
     let mut app = with_rules();
-    press(&mut app, "G right");
+    press(&mut app, "G k right");
     let text = "link s2c delay 40ms loss 6%";
     let was = "link s2c delay 40ms loss 5%";
     let replaced = |name: &str, text: &str| format!("ReplaceRule {{ name: {name:?}, text: {text:?} }}");
@@ -157,6 +157,75 @@ fn sliders_change_a_link_line_or_add_one() {
         r#"RemoveRule("link both loss 1%")"#.to_owned(),
     ];
     assert_eq!(requests(&mut app), steps);
+}
+
+#[test]
+fn a_message_is_sent_again_and_again_until_it_is_stopped_or_refused() {
+    let mut app = live();
+    app.tick(Time(1_000_000));
+    let injected = |app: &mut App| {
+        let requests = app.take_requests().into_iter();
+        let injects = requests.filter(|request| matches!(request, Request::Inject { .. }));
+        injects.collect::<Vec<_>>()
+    };
+    press(&mut app, "i");
+    type_text(&mut app, "s2c sv_broadcast{message: \"hi\"} every 500ms");
+    press(&mut app, "enter");
+    assert!(app.overlay.is_none());
+    for (ms, count) in [(1000, 1), (1400, 0), (1500, 1), (2100, 1)] {
+        app.tick(Time(ms * 1000));
+        assert_eq!(injected(&mut app).len(), count, "{ms} ms");
+    }
+    assert!(draw(&mut app, (100, 24)).contains("SENDING every 500ms: 3"));
+    press(&mut app, "I");
+    assert!(draw(&mut app, (100, 24)).contains("it was sent 3 times"));
+    app.tick(Time(9_000_000));
+    assert!(injected(&mut app).is_empty());
+
+    // From a form, too; a refusal ends it.
+    press(&mut app, "i");
+    type_text(&mut app, "s2c sv_broadcast every 1s");
+    press(&mut app, "enter");
+    assert!(draw(&mut app, (100, 24)).contains("inject s2c sv_broadcast every 1s"));
+    press(&mut app, "enter");
+    app.tick(Time(10_000_000));
+    let request = injected(&mut app).pop().unwrap();
+    app.answer(&request, Err("no session is online".to_owned()));
+    assert!(draw(&mut app, (100, 24)).contains("no session is online; the message is not sent again"));
+    assert!(app.repeat.is_none());
+    press(&mut app, "I");
+    assert!(draw(&mut app, (100, 24)).contains("no message is sent again and again"));
+}
+
+#[test]
+fn a_profile_is_chosen_changed_and_left() {
+    let mut app = with_rules();
+    press(&mut app, "G right");
+    let texts = |app: &App| {
+        app.rules
+            .list
+            .iter()
+            .map(|rule| rule.text.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&app).last().unwrap(), "use \"3g\"");
+    press(&mut app, "right");
+    assert_eq!(texts(&app).last().unwrap(), "use \"4g\"");
+    assert!(draw(&mut app, (80, 24)).contains("profile ‹ 4g ›"));
+    press(&mut app, "left left");
+    assert_eq!(texts(&app).len(), 3);
+    let requests: Vec<String> = app
+        .take_requests()
+        .iter()
+        .map(|request| format!("{request:?}"))
+        .collect();
+    let expected = [
+        "AddRule(\"use \\\"3g\\\"\")",
+        "ReplaceRule { name: \"use \\\"3g\\\"\", text: \"use \\\"4g\\\"\" }",
+        "ReplaceRule { name: \"use \\\"4g\\\"\", text: \"use \\\"3g\\\"\" }",
+        "RemoveRule(\"use \\\"3g\\\"\")",
+    ];
+    assert_eq!(requests[requests.len() - 4..], expected);
 }
 
 #[test]

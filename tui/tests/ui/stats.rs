@@ -57,9 +57,11 @@ fn all_sessions_are_counted_together() {
         let line = line.unwrap_or_else(|| panic!("{screen}"));
         line.split_whitespace().nth(3).unwrap().to_owned()
     };
-    assert_eq!(count(&draw(&mut app, (120, 60))), "1");
+    assert_eq!(count(&draw(&mut app, (120, 60))), "2", "no session is picked");
     press(&mut app, "a");
-    assert_eq!(count(&draw(&mut app, (120, 60))), "2");
+    assert_eq!(count(&draw(&mut app, (120, 60))), "1");
+    press(&mut app, "a s");
+    assert_eq!(count(&draw(&mut app, (120, 60))), "1", "a session is picked");
     let mut app = proxied::part(0);
     press(&mut app, "6");
     assert!(draw(&mut app, (80, 24)).contains("connect 127.0.0.1:8303"));

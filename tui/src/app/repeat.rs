@@ -1,0 +1,121 @@
+//! A message that is sent again and again.
+
+use std::time::Duration;
+
+use teetap_proxy::session::{SessionId, Time};
+use teetap_rules::syntax::{self, Kind, Quantity};
+
+use crate::request::Request;
+
+/// The shortest time between two of them: the screen looks at the clock 50 times a second.
+const SHORTEST: Duration = Duration::from_millis(20);
+
+/// The message, and its times.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// The session; `None` for the only one that is online.
+    session: Option<SessionId>,
+    /// The message as in rules.
+    text: String,
+    /// The time between two of them.
+    pub every: Duration,
+    /// The time of the next one; `None` before the first.
+    next: Option<Time>,
+    /// The number of those that were sent.
+    pub sent: u64,
+}
+
+/// Takes `every DURATION` off the end of a message.
+///
+/// # Errors
+/// Returns the form that is expected after `every`.
+pub fn split(text: &str) -> Result<(&str, Option<Duration>), String> {
+    let Some((message, time)) = text
+        .rsplit_once(" every ")
+        .filter(|(_, time)| !time.contains('}'))
+    else {
+        return Ok((text, None));
+    };
+    let number = match syntax::parse(time.trim()).map(|expr| expr.kind) {
+        Ok(Kind::Number(number)) if number.quantity() == Quantity::Duration => number.value(),
+        _ => None,
+    };
+    let every = number
+        .and_then(|micros| u64::try_from(micros).ok())
+        .map(Duration::from_micros);
+    match every.filter(|every| *every >= SHORTEST) {
+        Some(every) => Ok((message.trim_end(), Some(every))),
+        None => Err("after every expected a time of at least 20ms, such as every 500ms".to_owned()),
+    }
+}
+
+impl Repeat {
+    /// A message that is sent at once and then again and again.
+    #[must_use]
+    pub fn new(session: Option<SessionId>, text: &str, every: Duration) -> Self {
+        Self {
+            session,
+            text: text.to_owned(),
+            every,
+            next: None,
+            sent: 0,
+        }
+    }
+
+    /// Returns the request for the next one, if it is due. Those that were missed are left out.
+    pub fn due(&mut self, now: Time) -> Option<Request> {
+        if self.next.is_some_and(|next| now < next) {
+            return None;
+        }
+        self.next = Some(self.next.map_or(now, |next| next.max(now)) + self.every);
+        self.sent += 1;
+        Some(Request::Inject {
+            session: self.session,
+            text: self.text.clone(),
+        })
+    }
+
+    /// Returns true for a request of this message.
+    #[must_use]
+    pub fn is_of(&self, request: &Request) -> bool {
+        matches!(request, Request::Inject { text, .. } if *text == self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_taken_off_the_end() {
+        for (text, message, every) in [
+            ("s2c sv_chat", "s2c sv_chat", None),
+            ("s2c sv_chat every 2s", "s2c sv_chat", Some(2000)),
+            (
+                "c2s cl_say{message: \"a every 2s\"}",
+                "c2s cl_say{message: \"a every 2s\"}",
+                None,
+            ),
+            (
+                "c2s cl_say{message: \" every \"} every 250ms",
+                "c2s cl_say{message: \" every \"}",
+                Some(250),
+            ),
+        ] {
+            assert_eq!(split(text), Ok((message, every.map(Duration::from_millis))));
+        }
+        for wrong in ["a every soon", "a every 5", "a every 1ms", "a every "] {
+            assert!(split(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn it_is_sent_at_once_and_then_at_its_times() {
+        let mut repeat = Repeat::new(None, "s2c sv_chat", Duration::from_millis(100));
+        let due = |repeat: &mut Repeat, ms: u64| repeat.due(Time(ms * 1000)).is_some();
+        assert!(due(&mut repeat, 5) && !due(&mut repeat, 50) && due(&mut repeat, 105));
+        // The program was suspended.
+        assert!(due(&mut repeat, 9000) && !due(&mut repeat, 9001));
+        assert_eq!(repeat.sent, 3);
+    }
+}

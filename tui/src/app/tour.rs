@@ -1,0 +1,166 @@
+//! The guided tour of the demo: a few steps, each with a screen and a few sentences, in which a fault is made and seen.
+
+use super::View;
+use crate::{action::TABLE, keymap::Keymap};
+
+/// The name of the rule of the tour.
+pub const RULE: &str = "tour";
+
+/// The rule that makes the fault.
+pub const FAULT: &str = "tour: lose when s2c and sv_chat";
+
+/// A step: what is on the screen, and the sentences about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The title.
+    pub title: &'static str,
+    /// Sentences in short lines; `{NAME}` is the key of an action.
+    pub text: &'static [&'static str],
+    /// The view.
+    pub view: View,
+    /// The filter of the messages.
+    pub filter: &'static str,
+    /// The selected message is open.
+    pub is_open: bool,
+    /// The rule is set.
+    pub has_rule: bool,
+}
+
+/// The steps in their order.
+pub const STEPS: &[Step] = &[
+    Step {
+        title: "messages",
+        text: &[
+            "Two bots play, and what they send passes this proxy.",
+            "A row is a message: time, session, direction, V for",
+            "vital, number, name and summary. Inputs and snapshots",
+            "are folded into one line for each type.",
+        ],
+        view: View::Messages,
+        filter: "",
+        is_open: false,
+        has_rule: false,
+    },
+    Step {
+        title: "a filter",
+        text: &[
+            "The filter sv_chat lists the chat of the server only.",
+            "{filter} changes it, {filter-on-off} switches it off. A filter can ask",
+            "for fields, too: sv_chat.message contains \"line\"",
+        ],
+        view: View::Messages,
+        filter: "sv_chat",
+        is_open: false,
+        has_rule: false,
+    },
+    Step {
+        title: "a message",
+        text: &[
+            "The selected message is open: its fields, and its bytes.",
+            "{next-pane} goes to the next pane; a field shows its bytes.",
+            "{up} and {down} select another message.",
+        ],
+        view: View::Messages,
+        filter: "sv_chat",
+        is_open: true,
+        has_rule: false,
+    },
+    Step {
+        title: "a fault is made",
+        text: &[
+            "A rule now loses each chat message once:",
+            "  lose when s2c and sv_chat",
+            "Rows that it hits end with L. The server gets no ack,",
+            "and sends the message again: its row has R.",
+        ],
+        view: View::Messages,
+        filter: "sv_chat",
+        is_open: false,
+        has_rule: true,
+    },
+    Step {
+        title: "the fault is seen",
+        text: &[
+            "The ladder: the client's leg, the proxy, the server's",
+            "leg. The selected datagram brings a lost message again:",
+            "R, its number, and the time of the first. {original} goes to that",
+            "one, where the rule and its name are in the middle.",
+        ],
+        view: View::Ladder,
+        filter: "sv_chat",
+        is_open: false,
+        has_rule: true,
+    },
+    Step {
+        title: "the rule",
+        text: &[
+            "The rules, with the messages that each has hit.",
+            "{toggle-rule} switches one on or off, {add-rule} adds one. The sliders",
+            "below give the link delay and loss.",
+        ],
+        view: View::Rules,
+        filter: "sv_chat",
+        is_open: false,
+        has_rule: true,
+    },
+    Step {
+        title: "your turn",
+        text: &[
+            "The rule is removed. {rule-from-row} makes one from a row, {intercept}",
+            "pauses messages, {inject} sends one more, {edit} edits a held one.",
+            "{help} lists the keys of each pane. Your own server:",
+            "teetap --tui HOST",
+        ],
+        view: View::Messages,
+        filter: "",
+        is_open: false,
+        has_rule: false,
+    },
+];
+
+/// The tour while it lasts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tour {
+    /// The place of the step.
+    pub step: usize,
+    /// The rule was added.
+    pub has_rule: bool,
+    /// The sentences were drawn: their keys are known.
+    pub is_shown: bool,
+}
+
+impl Tour {
+    /// Returns the step that is shown.
+    #[must_use]
+    pub fn now(&self) -> Option<&'static Step> {
+        STEPS.get(self.step)
+    }
+}
+
+/// Returns a line with the keys of the actions that it names.
+#[must_use]
+pub fn with_keys(line: &str, keymap: &Keymap) -> String {
+    TABLE.iter().fold(line.to_owned(), |line, entry| {
+        let name = format!("{{{}}}", entry.name);
+        line.replace(&name, &keymap.hint(entry.action))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_fit_a_small_screen_and_name_keys_that_exist() {
+        let keymap = Keymap::default();
+        for step in STEPS {
+            assert!((1..=4).contains(&step.text.len()), "{}", step.title);
+            for line in step.text {
+                let line = with_keys(line, &keymap);
+                assert!(line.chars().count() <= 57 && !line.contains(['{', '}']), "{line}");
+            }
+        }
+        let faults = STEPS.iter().filter(|step| step.has_rule);
+        assert!(faults.count() >= 2 && STEPS.last().is_some_and(|step| !step.has_rule));
+    }
+}

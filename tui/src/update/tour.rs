@@ -1,0 +1,84 @@
+//! The guided tour: its keys, and the screens of its steps.
+
+use crossterm::event::KeyCode;
+
+use crate::{
+    app::{
+        App, View,
+        tour::{FAULT, RULE, STEPS, Tour},
+    },
+    keymap::Key,
+    request::Request,
+};
+
+/// Begins the tour.
+pub fn begin(app: &mut App) {
+    app.tour = Some(Tour::default());
+    show(app);
+}
+
+/// Handles a key of the tour: Enter, backspace and Esc. Returns false for all others.
+pub(super) fn key(app: &mut App, key: Key) -> bool {
+    let Some(tour) = app.tour.as_mut().filter(|tour| tour.is_shown) else {
+        return false;
+    };
+    match key.code() {
+        KeyCode::Enter if tour.step + 1 < STEPS.len() => tour.step += 1,
+        KeyCode::Backspace => tour.step = tour.step.saturating_sub(1),
+        KeyCode::Enter | KeyCode::Esc => {
+            end(app);
+            return true;
+        }
+        _ => return false,
+    }
+    show(app);
+    true
+}
+
+/// Ends the tour: its rule and its filter are removed.
+fn end(app: &mut App) {
+    set_rule(app, false);
+    let is_own = app.tour.and_then(|tour| tour.now()).is_some_and(|step| {
+        let filter = app.messages.filter();
+        filter.is_some_and(|filter| filter.text == step.filter)
+    });
+    if is_own {
+        // No filter is always right.
+        let _right = app.set_filter("");
+    }
+    app.tour = None;
+}
+
+/// Shows the screen of the step.
+fn show(app: &mut App) {
+    let Some(step) = app.tour.and_then(|tour| tour.now()) else {
+        return;
+    };
+    app.show(step.view);
+    app.shape.is_open = step.is_open;
+    // A test sets all of them.
+    let _right = app.set_filter(step.filter);
+    set_rule(app, step.has_rule);
+    if step.view == View::Ladder
+        && let Some((session, resend)) = app.ladder.newest_resend()
+    {
+        app.pick(session);
+        app.ladder.tail.select(resend);
+    }
+    app.sync();
+}
+
+/// Adds the rule of the tour, or removes it.
+fn set_rule(app: &mut App, on: bool) {
+    let Some(tour) = app.tour.as_mut().filter(|tour| tour.has_rule != on) else {
+        return;
+    };
+    tour.has_rule = on;
+    let request = match on {
+        true => Request::AddRule(FAULT.to_owned()),
+        false => Request::RemoveRule(RULE.to_owned()),
+    };
+    if let Err(why) = app.ask(request) {
+        app.refuse(why);
+    }
+}
