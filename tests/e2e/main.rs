@@ -13,6 +13,7 @@ mod recordings;
 mod redirect;
 mod review;
 mod rules;
+mod terminal;
 mod tour;
 
 use std::{

@@ -15,7 +15,7 @@ use crossterm::{
     style::Print,
     terminal::{EnterAlternateScreen, enable_raw_mode},
 };
-use ratatui::DefaultTerminal;
+use ratatui::{DefaultTerminal, Terminal, backend::CrosstermBackend};
 use rustix::process::{Signal, kill_current_process_group};
 
 use crate::{
@@ -118,7 +118,8 @@ impl Screen {
         enable_raw_mode()?;
         execute!(stdout(), EnterAlternateScreen)?;
         enter_modes()?;
-        self.terminal.clear()?;
+        // Another program has drawn since. Clearing would ask for the place of the cursor, which not every terminal reports.
+        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
         self.app.changed = true;
         self.drawn = None;
         Ok(())

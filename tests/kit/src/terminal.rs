@@ -24,14 +24,17 @@ pub fn open(columns: u16, rows: u16) -> io::Result<(File, File)> {
         .read(true)
         .write(true)
         .open(OsStr::from_bytes(name.as_bytes()))?;
-    let size = termios::Winsize {
+    termios::tcsetwinsize(&inner, size(columns, rows))?;
+    Ok((File::from(outer), inner))
+}
+
+const fn size(columns: u16, rows: u16) -> termios::Winsize {
+    termios::Winsize {
         ws_row: rows,
         ws_col: columns,
         ws_xpixel: 0,
         ws_ypixel: 0,
-    };
-    termios::tcsetwinsize(&inner, size)?;
-    Ok((File::from(outer), inner))
+    }
 }
 
 /// A terminal whose screen is read as a user sees it.
@@ -41,11 +44,15 @@ pub struct Terminal {
     screen: Arc<Mutex<Model>>,
 }
 
-struct Model(vt100::Parser);
+struct Model {
+    parser: vt100::Parser,
+    /// All bytes that the program has written.
+    written: Vec<u8>,
+}
 
 impl std::fmt::Debug for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0.screen().contents())
+        f.write_str(&self.parser.screen().contents())
     }
 }
 
@@ -53,14 +60,19 @@ impl Terminal {
     /// Opens a terminal; the second value is the end of the program.
     pub fn open(columns: NonZero<u16>, rows: NonZero<u16>) -> io::Result<(Self, File)> {
         let (keys, inner) = open(columns.get(), rows.get())?;
-        let screen = Arc::new(Mutex::new(Model(vt100::Parser::new(rows, columns, 0))));
+        let screen = Arc::new(Mutex::new(Model {
+            parser: vt100::Parser::new(rows, columns, 0),
+            written: Vec::new(),
+        }));
         let (mut output, model) = (keys.try_clone()?, Arc::clone(&screen));
         thread::spawn(move || {
             let mut block = [0; 4096];
             // Ends with an error when no process has the terminal open.
             while let Ok(read @ 1..) = output.read(&mut block) {
                 let mut model = model.lock().unwrap_or_else(PoisonError::into_inner);
-                model.0.process(block.get(..read).unwrap_or_default());
+                let bytes = block.get(..read).unwrap_or_default();
+                model.parser.process(bytes);
+                model.written.extend_from_slice(bytes);
             }
         });
         Ok((Self { keys, screen }, inner))
@@ -69,13 +81,27 @@ impl Terminal {
     /// Returns the visible text.
     pub fn text(&self) -> String {
         let model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
-        model.0.screen().contents()
+        model.parser.screen().contents()
+    }
+
+    /// Returns all bytes that the program has written.
+    pub fn written(&self) -> Vec<u8> {
+        let model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        model.written.clone()
+    }
+
+    /// Changes the size of the terminal, which sends SIGWINCH to its programs.
+    pub fn resize(&self, columns: NonZero<u16>, rows: NonZero<u16>) -> io::Result<()> {
+        let mut model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+        model.parser.screen_mut().set_size(rows, columns);
+        termios::tcsetwinsize(&self.keys, size(columns.get(), rows.get()))?;
+        Ok(())
     }
 
     /// Returns true while the program shows its alternate screen.
     pub fn is_alternate(&self) -> bool {
         let model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
-        model.0.screen().alternate_screen()
+        model.parser.screen().alternate_screen()
     }
 
     /// Types keys.

@@ -8,6 +8,7 @@ mod ladder;
 mod list;
 mod messages;
 mod orders;
+mod panic;
 mod proxied;
 mod sessions;
 mod stats;
