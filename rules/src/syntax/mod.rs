@@ -34,8 +34,8 @@ pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segme
 pub use change::{Assign, Replace};
 pub(crate) use error::{MODIFIERS, OPERATORS};
 pub use format::format;
-pub use link::Link;
 pub(crate) use link::LINK_WORDS;
+pub use link::Link;
 pub use made::Made;
 pub(crate) use made::parse_made;
 pub use modifier::{Every, Max, Modifiers, Scope};
