@@ -118,7 +118,7 @@ codes! {
     SnapPartShort     "snap-part-short"      Error   Message  "a part of less than 900 bytes before the last one: the client reads leftover bytes"
     SnapPartsDiffer   "snap-parts-differ"    Warning Message  "differs from the other parts of the snapshot"
     SnapPartsMissing  "snap-parts-missing"   Warning Message  "the previous snapshot is incomplete: the client drops it"
-    SnapLate          "snap-late"            Info    Message  "older than the newest snapshot: the client ignores it"
+    SnapLate          "snap-late"            Info    Message  "older than the newest snapshot: a client that received that one ignores it"
     SnapAgain         "snap-again"           Info    Message  "a snapshot that was received before"
     SnapNoBase        "snap-no-base"         Error   Message  "relative to an unknown snapshot: a client that lacks it requests a complete one"
     SnapBadCrc        "snap-bad-crc"         Error   Message  "the sum of all ints is wrong: the client discards the snapshot"

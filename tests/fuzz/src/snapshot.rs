@@ -187,12 +187,13 @@ impl Game {
         let data = input.bytes();
         let data = &data[..data.len().min(PART + 1)];
         let (mut joined, mut crc) = (Vec::new(), sum.into());
-        if let (Ok(part), Ok(parts)) = (usize::try_from(part), usize::try_from(parts)) {
-            self.parts.retain(|(of, _), _| *of == tick);
-            if part < parts && parts <= MAX_PARTS && data.len() <= PART {
-                self.parts.insert((tick, part), data.to_vec());
-                joined = self.joined(tick, parts);
-            }
+        if let (Ok(part), Ok(parts)) = (usize::try_from(part), usize::try_from(parts))
+            && part < parts
+            && parts <= MAX_PARTS
+            && data.len() <= PART
+        {
+            self.parts.insert((tick, part), data.to_vec());
+            joined = self.joined(tick, parts);
         }
         if let Some(made) = self.made(base, &joined).filter(|_| sum & 3 != 0) {
             crc = self::crc(&made);

@@ -1,9 +1,9 @@
 //! The snapshots of one session that may be the base of a later one.
 //!
-//! Law: a server sends a snapshot as the difference to one that the client has acked, and not to one older than last
-//! time (unless acks overtook each other), so older ones are dropped. The memory of a session is limited. At the
-//! limit the oldest are dropped first, but never the last base nor the last ack. A snapshot that came after a newer one may
-//! be a base as well: the client may not have got the newer one.
+//! Law: every snapshot is read that the client can read, whatever order and losses it sees. A snapshot that came after a
+//! newer one may be a base as well, in one part or in several: the client may not have received the newer one. A client that
+//! reads a snapshot drops what is older than its base, and its ack shows that it read it; the store drops the same then. The
+//! memory of a session is limited. At the limit the oldest are dropped first, but never the last base nor the last ack.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,11 +22,13 @@ use crate::{Dir, Proto};
 const LIMIT: usize = 2 << 20;
 /// The maximum number of snapshots: more than a server has at 50 a second, which forgets them after 3 s.
 const MAX_KEPT: usize = 256;
-/// The number of ticks kept before a base: inputs with acks may overtake each other, and clients keep what they still
-/// show.
+/// The number of ticks kept before an acked base: inputs with acks may overtake each other, and clients keep what they
+/// still show.
 const BEHIND: i32 = 25;
 /// The number of ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
 const REMEMBERED: i32 = 150;
+/// The number of bytes for the parts of older snapshots.
+const EARLIER: usize = 256 << 10;
 /// The number of buffers kept for reuse.
 const SPARE: usize = 2;
 
@@ -47,6 +49,8 @@ pub struct Store<'r> {
     fresh: Arc<Snapshot>,
     delta: Delta,
     parts: Parts,
+    /// Older snapshots with missing parts. A client that has received nothing of a newer one still collects them.
+    earlier: VecDeque<Parts>,
     notes: Notes,
     /// The newest tick of which anything was received.
     newest: i32,
@@ -71,6 +75,8 @@ struct Last {
 #[derive(Debug, Clone)]
 struct Kept {
     tick: i32,
+    /// The tick of its base; negative for none.
+    base: i32,
     held: usize,
     snapshot: Arc<Snapshot>,
 }
@@ -99,6 +105,7 @@ impl<'r> Store<'r> {
             fresh: Arc::default(),
             delta: Delta::new(),
             parts: Parts::default(),
+            earlier: VecDeque::new(),
             notes: Notes::new(),
             newest: 0,
             acked: None,
@@ -144,7 +151,7 @@ impl<'r> Store<'r> {
         self.last = None;
         match self.forms.meaning(dir, def, decoded, data)? {
             Meaning::Snap(head, bytes) => self.last = self.snap(head, bytes),
-            Meaning::Ack(tick) => self.acked = Some(tick).filter(|tick| *tick >= 0),
+            Meaning::Ack(tick) => self.ack(tick),
             Meaning::MapChange => {
                 self.forget();
                 self.entered = false;
@@ -176,6 +183,7 @@ impl<'r> Store<'r> {
     /// bases are then not an oddity.
     pub fn gap(&mut self) {
         self.parts.give_up();
+        self.earlier.clear();
         self.whole = false;
         self.missed = true;
     }
@@ -239,7 +247,9 @@ impl<'r> Store<'r> {
     #[must_use]
     pub fn memory(&self) -> usize {
         let spare: usize = self.spare.iter().map(|spare| spare.held()).sum();
-        self.held + self.fresh.held() + spare + self.delta.memory() + self.parts.memory()
+        let parts = self.earlier.iter().chain([&self.parts]);
+        let parts: usize = parts.map(Parts::memory).sum();
+        self.held + self.fresh.held() + spare + self.delta.memory() + parts
     }
 
     fn note(&mut self, code: Code, (at, len): (usize, usize)) {
@@ -266,13 +276,43 @@ impl<'r> Store<'r> {
             let outcome = self.complete(&head, bytes, late);
             return Some(Last { head, parts, outcome });
         }
-        if late.is_some() || !self.parts.add(&head, part, parts, bytes, &mut self.notes) {
-            return None;
+        let mut collected = match late {
+            None => std::mem::take(&mut self.parts),
+            Some(Fate::Late) => self.take_earlier(head.tick),
+            Some(_) => return None,
+        };
+        let is_whole = collected.add(&head, part, parts, bytes, &mut self.notes);
+        let outcome = is_whole.then(|| self.complete(&head, collected.joined(), late));
+        match late {
+            None => self.parts = collected,
+            Some(_) if is_whole => {}
+            Some(_) => self.put_earlier(collected),
         }
-        let joined = std::mem::take(&mut self.parts);
-        let outcome = self.complete(&head, joined.joined(), None);
-        self.parts = joined;
-        Some(Last { head, parts, outcome })
+        outcome.map(|outcome| Last { head, parts, outcome })
+    }
+
+    /// Takes out the parts of an older snapshot; none if none have come.
+    fn take_earlier(&mut self, tick: i32) -> Parts {
+        let of_tick = |parts: &Parts| parts.now().is_some_and(|now| now.tick == tick);
+        let place = self.earlier.iter().position(of_tick);
+        let parts = place.and_then(|place| self.earlier.remove(place));
+        parts.unwrap_or_default()
+    }
+
+    fn put_earlier(&mut self, parts: Parts) {
+        self.earlier.push_back(parts);
+        while self.earlier.iter().map(Parts::memory).sum::<usize>() > EARLIER {
+            self.earlier.pop_front();
+        }
+    }
+
+    /// Drops what the client dropped when it read the snapshot that it acks.
+    fn ack(&mut self, tick: i32) {
+        self.acked = Some(tick).filter(|tick| *tick >= 0);
+        let acked = self.kept.iter().rfind(|kept| kept.tick == tick);
+        if let Some(base) = acked.map(|kept| kept.base).filter(|base| *base >= 0) {
+            self.drop_before(base.saturating_sub(BEHIND));
+        }
     }
 
     /// Checks if the snapshot is older than the newest one; if not, it becomes the newest.
@@ -289,8 +329,10 @@ impl<'r> Store<'r> {
             self.note(Code::SnapLate, head.places.tick);
             return Some(Fate::Late);
         }
-        if self.newest != head.tick && self.parts.give_up() {
+        if self.newest != head.tick && self.parts.now().is_some() {
             self.note(Code::SnapPartsMissing, head.places.tick);
+            let incomplete = std::mem::take(&mut self.parts);
+            self.put_earlier(incomplete);
         }
         self.newest = head.tick;
         None
@@ -300,7 +342,8 @@ impl<'r> Store<'r> {
         let broken = self.delta.read(&self.sizes, joined).is_err();
         self.clear_fresh();
         let Some(base) = base_of(&self.kept, head.base) else {
-            if !self.missed {
+            // The client has dropped the base of a late one, or ignores it.
+            if !self.missed && late.is_none() {
                 self.note(Code::SnapNoBase, head.places.base);
             }
             return self.no_base(late);
@@ -379,13 +422,11 @@ impl<'r> Store<'r> {
 
     /// Keeps the snapshot in `fresh`.
     fn keep(&mut self, head: &Head) {
-        let first = match head.base {
-            ..0 => head.tick.saturating_sub(REMEMBERED + BEHIND),
-            base => base.saturating_sub(BEHIND),
-        };
-        while self.kept.front().is_some_and(|kept| kept.tick < first) {
-            self.drop_at(0);
-        }
+        let forgotten = head.tick.saturating_sub(REMEMBERED + BEHIND);
+        self.drop_before(match head.base {
+            ..0 => forgotten,
+            base => forgotten.min(base.saturating_sub(BEHIND)),
+        });
         Arc::make_mut(&mut self.fresh).shrink();
         let held = self.fresh.held();
         let next = self.spare.pop().unwrap_or_default();
@@ -393,6 +434,7 @@ impl<'r> Store<'r> {
         let place = self.kept.partition_point(|kept| kept.tick < head.tick);
         let kept = Kept {
             tick: head.tick,
+            base: head.base,
             held,
             snapshot: std::mem::replace(&mut self.fresh, next),
         };
@@ -405,6 +447,13 @@ impl<'r> Store<'r> {
                 .position(|kept| !needed.contains(&Some(kept.tick)));
             let Some(oldest) = oldest else { break };
             self.drop_at(oldest);
+        }
+    }
+
+    /// Drops the snapshots before a tick.
+    fn drop_before(&mut self, tick: i32) {
+        while self.kept.front().is_some_and(|kept| kept.tick < tick) {
+            self.drop_at(0);
         }
     }
 
@@ -432,6 +481,7 @@ impl<'r> Store<'r> {
         self.kept.clear();
         self.held = 0;
         self.parts.give_up();
+        self.earlier.clear();
         self.newest = 0;
         self.acked = None;
     }

@@ -1,5 +1,6 @@
 //! Recorded snapshots, and helpers for tests of snapshots.
 
+mod late;
 mod odd;
 mod properties;
 mod recode;

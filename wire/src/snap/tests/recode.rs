@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::*;
 
 /// A source of small numbers.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -22,15 +22,15 @@ impl Dice {
 }
 
 /// A server that sends the world of each tick as a difference to the one that the client acked.
-struct Server {
-    proto: Proto,
-    sizes: Sizes,
-    worlds: BTreeMap<i32, Snapshot>,
-    dice: Dice,
+pub(super) struct Server {
+    pub(super) proto: Proto,
+    pub(super) sizes: Sizes,
+    pub(super) worlds: BTreeMap<i32, Snapshot>,
+    pub(super) dice: Dice,
 }
 
 impl Server {
-    fn next_world(&mut self, last: &Snapshot, is_crowded: bool) -> Snapshot {
+    pub(super) fn next_world(&mut self, last: &Snapshot, is_crowded: bool) -> Snapshot {
         let mut world = last.clone();
         let keys: Vec<Key> = world.items().map(|(key, _)| key).collect();
         for key in keys {
@@ -59,7 +59,7 @@ impl Server {
         world
     }
 
-    fn messages(&self, tick: i32, base: i32) -> Vec<Vec<u8>> {
+    pub(super) fn messages(&self, tick: i32, base: i32) -> Vec<Vec<u8>> {
         let nothing = Snapshot::new();
         let from = if base < 0 { &nothing } else { &self.worlds[&base] };
         let (to, mut data) = (&self.worlds[&tick], Vec::new());
