@@ -13,6 +13,7 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process};
+use teetap_wire::printable_path;
 
 use crate::exit::{Exit, Failure};
 
@@ -60,7 +61,7 @@ pub(crate) fn start(command: &[OsString], connect: SocketAddr) -> Result<Running
         .stdout(Stdio::from(io::stderr()))
         .spawn()
         .map(|child| Running { child })
-        .map_err(|error| Failure::network(format!("cannot start {}: {error}", program.display())))
+        .map_err(|error| Failure::network(format!("cannot start {}: {error}", printable_path(program))))
 }
 
 impl Running {

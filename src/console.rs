@@ -18,6 +18,7 @@ use teetap_tui::{
     App,
     request::{Reply, Request, Rule},
 };
+use teetap_wire::printable_path;
 use tempfile::NamedTempFile;
 
 use crate::{
@@ -210,7 +211,7 @@ impl Console {
             .map_err(failed)?;
         let text = format!(
             "copied by OSC 52; until the end of the run also in {}",
-            path.display()
+            printable_path(&path)
         );
         Ok(done(&text, &[]))
     }

@@ -3,7 +3,10 @@
 use std::{fs::File, io::Read as _, path::Path, sync::OnceLock};
 
 use teetap_proxy::io::input_log::Definitions;
-use teetap_wire::def::{Class, Registry};
+use teetap_wire::{
+    def::{Class, Registry},
+    printable_path,
+};
 
 use crate::exit::Failure;
 
@@ -25,7 +28,7 @@ pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
     let cannot = |error: &dyn std::fmt::Display| {
         Failure::usage(format!(
             "cannot read the definitions in {}: {error}",
-            file.display()
+            printable_path(file)
         ))
     };
     let mut text = String::new();

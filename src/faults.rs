@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use teetap_proxy::io::journal::Journal;
 use teetap_rules::{Program, Style};
-use teetap_wire::{def::Registry, printable};
+use teetap_wire::{def::Registry, printable, printable_path};
 
 use crate::{exit::Failure, rules::Rules};
 
@@ -23,7 +23,7 @@ impl Repeated {
     /// # Errors
     /// The file is not a journal, is damaged, or its rules are wrong with these definitions.
     pub(crate) fn read(path: &Path, registry: &'static Registry) -> Result<Self, Failure> {
-        let name = printable(path.to_string_lossy().as_bytes());
+        let name = printable_path(path);
         let journal = read(path)?;
         let rules = &journal.header.rules;
         let program = Program::compile(rules, registry).map_err(|errors| {
@@ -57,7 +57,7 @@ impl Repeated {
 pub(crate) fn read(path: &Path) -> Result<Journal, Failure> {
     use teetap_proxy::io::journal::JournalError;
     Journal::read(path).map_err(|error| {
-        let name = printable(path.to_string_lossy().as_bytes());
+        let name = printable_path(path);
         let text = format!(
             "cannot read the journal {name}: {}",
             printable(error.to_string().as_bytes())

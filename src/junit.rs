@@ -11,7 +11,7 @@ use std::{
 };
 
 use teetap_inspect::jsonl::rfc3339;
-use teetap_wire::printable;
+use teetap_wire::printable_path;
 
 use crate::exit::Failure;
 
@@ -82,7 +82,7 @@ impl Report {
 }
 
 fn refusal(path: &Path, error: &io::Error) -> String {
-    let path = printable(path.to_string_lossy().as_bytes());
+    let path = printable_path(path);
     format!("cannot write the JUnit report {path}: {error}")
 }
 

@@ -14,7 +14,7 @@ use std::{
 };
 
 use teetap_proxy::session::{Level, Notice, SessionChange, SessionId};
-use teetap_wire::control::printable;
+use teetap_wire::{printable, printable_path};
 use tracing::{error, info, warn};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
@@ -66,7 +66,7 @@ impl Log {
             .create(true)
             .mode(0o600)
             .open(path)
-            .map_err(|error| Failure::network(format!("cannot write {}: {error}", path.display())))?;
+            .map_err(|error| Failure::network(format!("cannot write {}: {error}", printable_path(path))))?;
         let trouble = Arc::new(OnceLock::new());
         let sink = Sink {
             file,
@@ -103,7 +103,7 @@ impl Log {
             None => return None,
         };
         let is_reported = std::mem::replace(&mut self.is_reported, true);
-        (!is_reported).then(|| format!("the log {} is not complete: {why}", self.path.display()))
+        (!is_reported).then(|| format!("the log {} is not complete: {why}", printable_path(&self.path)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 use teetap_capture::{Item, ReadError};
 use teetap_inspect::trial::{Attempt, Trial};
 use teetap_rules::Program;
-use teetap_wire::{Dir, def::Registry, printable};
+use teetap_wire::{Dir, def::Registry, printable, printable_path};
 
 use super::file;
 use crate::{
@@ -29,7 +29,7 @@ pub(super) fn against(
     path: &Path,
 ) -> anyhow::Result<Exit> {
     let input = file::open(quiet, path)?;
-    let shown = file::shown(path).display().to_string();
+    let shown = printable_path(file::shown(path));
     let refused = |error: ReadError| Failure::damaged(format!("{shown}: {error}"));
     let mut recording = Recording::of(input.bytes).map_err(refused)?;
     let seed = program.seed().unwrap_or_default();

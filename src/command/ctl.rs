@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use teetap_wire::printable;
+use teetap_wire::{printable, printable_path};
 
 use crate::{
     cli::{Ctl, CtlRules, CtlSide, HeldPlace, Json},
@@ -90,7 +90,7 @@ struct Peer {
 
 impl Peer {
     fn connect(path: &Path) -> Result<Self, Failure> {
-        let name = printable(path.to_string_lossy().as_bytes());
+        let name = printable_path(path);
         let stream = UnixStream::connect(path).and_then(|stream| {
             stream.set_read_timeout(Some(PATIENCE))?;
             stream.set_write_timeout(Some(PATIENCE))?;

@@ -15,6 +15,7 @@ use teetap_inspect::{
     },
     jsonl::VERSION,
 };
+use teetap_wire::printable_path;
 
 use crate::{
     cli::ExplainOptions,
@@ -59,7 +60,7 @@ fn find(words: &[String]) -> Result<Found, Failure> {
         Ok(found) => Ok(found),
         Err(_) if path.exists() => {
             let file = File::open(path)
-                .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+                .map_err(|error| Failure::usage(format!("cannot read {}: {error}", printable_path(path))))?;
             contents(file, word)
         }
         Err(InputError::NoHex { place, found }) => Err(Failure::usage(format!(

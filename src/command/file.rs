@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use teetap_wire::printable_path;
+
 use crate::{
     cli::Quiet,
     exit::Failure,
@@ -42,7 +44,8 @@ pub(super) fn shown(path: &Path) -> &Path {
 
 /// Opens a recording, or stdin.
 pub(super) fn open(quiet: Quiet, path: &Path) -> Result<Input, Failure> {
-    let cannot = |error: io::Error| Failure::usage(format!("cannot open {}: {error}", shown(path).display()));
+    let cannot =
+        |error: io::Error| Failure::usage(format!("cannot open {}: {error}", printable_path(shown(path))));
     let file = if path == Path::new(STDIN) {
         io::stdin().as_fd().try_clone_to_owned().map(File::from)
     } else {

@@ -16,7 +16,7 @@ use super::file;
 /// # Errors
 /// The file cannot be read or written, or is wrong: the error shows every mistake with its place.
 pub(crate) fn fmt(write: bool, check: bool, path: &Path) -> anyhow::Result<Exit> {
-    let name = teetap_wire::printable(file::shown(path).as_os_str().as_encoded_bytes());
+    let name = teetap_wire::printable_path(file::shown(path));
     let text =
         rules::contents(path).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     let formatted = syntax::format(&text).map_err(|errors| {

@@ -9,7 +9,7 @@ use teetap_capture::{Item, ReadError};
 use teetap_inspect::{Decoder, Style, Viewer};
 use teetap_proxy::{io::Seen, session::Level};
 use teetap_rules::Filter;
-use teetap_wire::printable;
+use teetap_wire::{printable, printable_path};
 
 use super::{file, proxy::style};
 use crate::{
@@ -133,7 +133,7 @@ fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
     let registry = options.definitions.registry()?;
     let input = file::open(options.quiet, path)?;
     let path = file::shown(path);
-    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
+    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", printable_path(path)));
     let filters = Filters {
         show: filter,
         until: filters::parse("--until", options.until.as_deref(), registry)?,
@@ -180,7 +180,7 @@ fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
         output.log(
             tally.until,
             Level::Warning,
-            &format!("{}: {error}", path.display()),
+            &format!("{}: {error}", printable_path(path)),
         );
     }
     output.tally(&tally, exit);

@@ -11,7 +11,7 @@ use teetap_proxy::{
     session::Level,
 };
 use teetap_rules::{Diagnostic, Program};
-use teetap_wire::def::Registry;
+use teetap_wire::{def::Registry, printable_path};
 
 use super::file;
 use crate::{
@@ -37,7 +37,7 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     if let Some(progress) = input.progress {
         progress.end();
     }
-    let path = file::shown(path).display();
+    let path = printable_path(file::shown(path));
     let checked = checked.map_err(|error| Failure::damaged(format!("{path}: {error}")))?;
     let style = Style {
         json: json.json,

@@ -14,7 +14,7 @@ use teetap_capture::{
 };
 use teetap_inspect::{Decoder, jsonl::Lines};
 use teetap_proxy::{io::Seen, session::Time};
-use teetap_wire::def::Registry;
+use teetap_wire::{def::Registry, printable_path};
 use tempfile::NamedTempFile;
 
 use super::file;
@@ -47,7 +47,7 @@ pub(crate) fn scrub(
         ..
     } = file::open(quiet, path)?;
     let path = file::shown(path);
-    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", path.display()));
+    let refused = |error: ReadError| Failure::damaged(format!("{}: {error}", printable_path(path)));
     let format = Format::of(&mut input).map_err(refused)?;
     let opened = match format {
         Format::Pcap => Opened::Capture(Box::new(Capture::pcap(input).map_err(refused)?)),
@@ -68,7 +68,7 @@ pub(crate) fn scrub(
         progress.end();
     }
     if let Some(error) = &damage {
-        output::say(&format!("teetap: warning: {}: {error}", path.display()));
+        output::say(&format!("teetap: warning: {}: {error}", printable_path(path)));
     }
     output::say(&summary(&scrubber.tally(), output));
     Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
@@ -85,7 +85,7 @@ fn check_ending(path: &Path, format: Format) -> Result<(), Failure> {
     }
     let text = format!(
         "cannot write {}: scrub keeps the format of the input; name a .{} file",
-        path.display(),
+        printable_path(path),
         format.ending()
     );
     Err(Failure::usage(text))
@@ -124,14 +124,14 @@ fn persist(written: NamedTempFile, path: &Path) -> Result<(), Failure> {
 }
 
 fn taken(path: &Path) -> Failure {
-    Failure::usage(format!("{} exists; name another file", path.display()))
+    Failure::usage(format!("{} exists; name another file", printable_path(path)))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     let error = error.to_string();
     // Without the name of the file beside it.
     let why = error.split_once(" at path ").map_or(&*error, |(why, _)| why);
-    Failure::network(format!("cannot write {}: {why}", path.display()))
+    Failure::network(format!("cannot write {}: {why}", printable_path(path)))
 }
 
 /// A recording to be scrubbed.
@@ -244,7 +244,7 @@ fn summary(tally: &Scrubbed, output: &Path) -> String {
     let mut line = format!(
         "teetap: {} written to {}; replaced {}",
         count(tally.packets, "packet", "packets"),
-        output.display(),
+        printable_path(output),
         parts.join(", ")
     );
     if !left_out.is_empty() {

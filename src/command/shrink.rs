@@ -18,7 +18,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use teetap_proxy::io::journal::{DecisionLine, Journal};
 use teetap_rules::Decision;
-use teetap_wire::printable;
+use teetap_wire::{printable, printable_path};
 
 use crate::{
     cli::ShrinkOptions,
@@ -153,7 +153,7 @@ fn report(left: &[&Decision], all: usize, runs: u64, output: &Path, is_stopped: 
     } else {
         ""
     };
-    let path = printable(output.as_os_str().as_bytes());
+    let path = printable_path(output);
     let runs = counted(runs, "run");
     say(&format!(
         "teetap: {} of {all} left after {runs}{stopped}, written to {path}",
@@ -250,7 +250,7 @@ impl Tests<'_> {
             .process_group(0)
             .spawn();
         let mut group = Group(child.map_err(|error| {
-            let text = format!("cannot start {}: {error}", printable(program.as_bytes()));
+            let text = format!("cannot start {}: {error}", printable_path(program));
             Stop::Failure(Failure::network(text))
         })?);
         loop {
@@ -267,7 +267,7 @@ impl Tests<'_> {
     }
 
     fn name(&self) -> String {
-        printable(self.options.journal.as_os_str().as_bytes())
+        printable_path(&self.options.journal)
     }
 }
 
@@ -324,6 +324,6 @@ fn private(path: &Path) -> std::io::Result<File> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    let path = printable(path.as_os_str().as_bytes());
+    let path = printable_path(path);
     Failure::network(format!("cannot write {path}: {error}"))
 }

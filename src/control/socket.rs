@@ -17,7 +17,7 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with},
 };
-use teetap_wire::printable;
+use teetap_wire::printable_path;
 
 use crate::exit::Failure;
 
@@ -46,7 +46,7 @@ impl Socket {
     /// Another run listens on it, another file is there, or it cannot be created.
     pub(crate) fn bind(path: &Path) -> Result<Self, Failure> {
         let failed = |why: &dyn fmt::Display| {
-            let name = printable(path.to_string_lossy().as_bytes());
+            let name = printable_path(path);
             Failure::network(format!("cannot create the control socket {name}: {why}"))
         };
         let listener = match open(path) {

@@ -201,7 +201,7 @@ impl Bot {
                 self.go_online(now, endpoint);
             }
             (_, Phase::Requesting | Phase::Connecting(_), Some(Control::Close { reason })) => {
-                let reason = reason.map(control::printable).unwrap_or_default();
+                let reason = reason.map(teetap_wire::printable).unwrap_or_default();
                 self.end(&format!("refused by the server: {reason}"));
             }
             _ => {}

@@ -149,7 +149,7 @@ impl Endpoint {
         let received = if packet.header.flags.contains(Flags::CONTROL) {
             match packet.control() {
                 Some(Control::Close { reason }) => {
-                    Received::Closed(reason.map(control::printable).unwrap_or_default())
+                    Received::Closed(reason.map(teetap_wire::printable).unwrap_or_default())
                 }
                 _ => Received::Control,
             }

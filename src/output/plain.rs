@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use teetap_capture::{Recorded, Tally};
 use teetap_inspect::{DecodedEvent, Style, jsonl::rfc3339, row};
 use teetap_proxy::{io::input_log::Checked, session::Traffic};
-use teetap_wire::printable;
+use teetap_wire::{printable, printable_path};
 
 use crate::{
     exit::Exit,
@@ -43,7 +43,7 @@ pub(super) fn opened(opened: &Opened<'_>) -> String {
     let begin = format!(
         "teetap {}: {}, begins {}",
         env!("CARGO_PKG_VERSION"),
-        file.display(),
+        printable_path(file),
         rfc3339(*wall)
     );
     match run {
@@ -176,7 +176,7 @@ pub(super) fn summary(summary: &Summary) -> String {
                 format!(
                     "{} recorded to {}",
                     counted(recorded.packets, "packet"),
-                    path.display()
+                    printable_path(path)
                 )
             },
         ));

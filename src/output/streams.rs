@@ -5,6 +5,8 @@ use std::{
     io::{self, Write as _},
 };
 
+use teetap_wire::{is_deceptive, is_invisible};
+
 use crate::exit::Failure;
 
 /// Writes to stdout at once; false when stdout is closed.
@@ -26,7 +28,7 @@ pub(crate) fn say(line: &str) {
 fn without_controls(line: &str) -> Cow<'_, str> {
     let is_bad = |(at, c): (usize, char)| {
         let rest = line.get(at..).unwrap_or_default();
-        c.is_control() && !matches!(c, '\n' | '\t') && !is_colour(rest)
+        (is_deceptive(c) || is_invisible(c)) && !matches!(c, '\n' | '\t') && !is_colour(rest)
     };
     if !line.char_indices().any(is_bad) {
         return line.into();
@@ -60,6 +62,8 @@ mod tests {
             ("\x1b[1;31merror\x1b[0m", "\x1b[1;31merror\x1b[0m"),
             ("\x1b]0;title\x07", "\\u{1b}]0;title\\u{7}"),
             ("\x1b[2J\r\u{9b}x", "\\u{1b}[2J\\r\\u{9b}x"),
+            ("a\u{202e}b\u{2028}\u{200b}", "a\\u{202e}b\\u{2028}\\u{200b}"),
+            ("\u{2764}\u{fe0f}", "\u{2764}\u{fe0f}"),
         ] {
             assert_eq!(without_controls(line), shown);
         }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use teetap_wire::printable;
+use teetap_wire::printable_path;
 
 /// The maximum size of a file in bytes.
 pub(super) const MAX_FILE: u64 = 1 << 20;
@@ -53,7 +53,7 @@ impl Part {
     }
 
     pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let name = printable(path.to_string_lossy().as_bytes());
+        let name = printable_path(path);
         // The time is taken before the contents, so that a later change is noticed.
         let stamp = stamp(path);
         let text = contents(path).map_err(|error| format!("cannot read {name}: {error}"))?;

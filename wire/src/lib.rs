@@ -34,6 +34,7 @@ pub mod huffman;
 pub mod message;
 pub mod note;
 pub mod packet;
+mod printable;
 pub mod proto;
 pub mod seq;
 pub mod snap;
@@ -44,7 +45,7 @@ pub mod varint;
 
 pub use chunk::{Chunk, ChunkHeader, ChunkTooLarge, Chunks, write_chunk};
 pub use connless::{Connless, is_connless, write_v7};
-pub use control::{Control, accept, close, connect, connect_accept, printable, token_reply, token_request};
+pub use control::{Control, accept, close, connect, connect_accept, token_reply, token_request};
 pub use detect::{First, detect};
 pub use huffman::{HuffmanError, Inflated, Trailing, compress, decompress, replace_tail};
 pub use message::{Layer, MessageId, identify};
@@ -53,6 +54,7 @@ pub use packet::{
     Flags, Header, HeaderBits, HeaderField, HeaderView, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, MAX_DATAGRAM,
     Packet, PacketError, Rewrite, Scratch, rewrite, write,
 };
+pub use printable::{is_deceptive, is_invisible, printable, printable_path};
 pub use proto::{ConnectForm, Dir, Layout, ParseProtoError, Proto, Side, TokenPlace};
 pub use seq::Seq;
 pub use token::Token;

@@ -6,11 +6,12 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufReader, Seek as _, SeekFrom, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{FlockOperation, flock};
+use teetap_wire::printable_path;
 
 use crate::{
     ReadError,
@@ -21,13 +22,13 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// An existing file that is not a recording of teetap.
-    #[error("cannot record to {path}: it exists and is not a teetap recording; name another file", path = .0.display())]
+    #[error("cannot record to {path}: it exists and is not a teetap recording; name another file", path = printable_path(.0))]
     NotOurs(PathBuf),
     /// A recording in progress.
-    #[error("cannot record to {path}: another teetap records to it; name another file", path = .0.display())]
+    #[error("cannot record to {path}: another teetap records to it; name another file", path = printable_path(.0))]
     Busy(PathBuf),
     /// A recording that is damaged before its end.
-    #[error("cannot append to {path}: {error}; name another file", path = path.display())]
+    #[error("cannot append to {path}: {error}; name another file", path = printable_path(path))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -35,7 +36,7 @@ pub enum FileError {
         error: ReadError,
     },
     /// A file that cannot be created or written.
-    #[error("cannot write the recording {path}: {error}", path = path.display())]
+    #[error("cannot write the recording {path}: {error}", path = printable_path(path))]
     Create {
         /// The file.
         path: PathBuf,
@@ -144,6 +145,16 @@ impl RecordingFile {
     #[must_use]
     pub fn is_appended(&self) -> bool {
         self.end > 0
+    }
+
+    /// Returns true if the path no longer leads to the file: it was deleted or moved, or another file has its name.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        match (fs::metadata(&self.path), self.file.metadata()) {
+            (Ok(there), Ok(own)) => (there.dev(), there.ino()) != (own.dev(), own.ino()),
+            (Err(error), _) => error.kind() == io::ErrorKind::NotFound,
+            (Ok(_), Err(_)) => false,
+        }
     }
 
     /// Writes bytes; `ends` are the ends of whole events in them. On an error, returns the number of events in the

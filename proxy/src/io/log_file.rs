@@ -22,6 +22,7 @@ use std::{
 };
 
 use serde::Serialize;
+use teetap_wire::printable_path;
 
 /// Bytes of entries that may wait for the writer: a second of a flood, minutes of a game.
 const QUEUE: usize = 64 << 20;
@@ -77,7 +78,7 @@ pub struct LogFile {
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// Something has that name already.
-    #[error("{path} exists: {log} overwrites nothing, name another file", path = path.display(), log = log.with_article())]
+    #[error("{path} exists: {log} overwrites nothing, name another file", path = printable_path(path), log = log.with_article())]
     Exists {
         /// The log.
         log: Log,
@@ -85,7 +86,7 @@ pub enum LogError {
         path: PathBuf,
     },
     /// The file cannot be created or written.
-    #[error("cannot write the {log} {path}: {error}", path = path.display())]
+    #[error("cannot write the {log} {path}: {error}", path = printable_path(path))]
     Create {
         /// The log.
         log: Log,

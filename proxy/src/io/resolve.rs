@@ -8,6 +8,8 @@ use std::{
     str::FromStr,
 };
 
+use teetap_wire::printable;
+
 use super::listen::DEFAULT_PORT;
 
 /// A server as the user named it.
@@ -58,7 +60,7 @@ impl FromStr for Target {
             .or_else(|| text.strip_prefix("tw-0.6+udp://"))
             .unwrap_or(text);
         if let Some(inner) = text.strip_prefix('[') {
-            let bracket = || ResolveError::Bracket(text.escape_debug().to_string());
+            let bracket = || ResolveError::Bracket(shown(text));
             let (host, after) = inner.split_once(']').ok_or_else(bracket)?;
             let port = match after.strip_prefix(':') {
                 Some(port) => parse_port(port)?,
@@ -97,7 +99,7 @@ impl Target {
         let found: Vec<SocketAddr> = (self.host.as_str(), self.port)
             .to_socket_addrs()
             .map_err(|error| ResolveError::Unknown {
-                host: self.host.clone(),
+                host: shown(&self.host),
                 error,
             })?
             .collect();
@@ -106,7 +108,7 @@ impl Target {
             .find(|addr| addr.is_ipv4())
             .or_else(|| found.first())
             .copied()
-            .ok_or_else(|| ResolveError::NoAddress(self.host.clone()))
+            .ok_or_else(|| ResolveError::NoAddress(shown(&self.host)))
     }
 }
 
@@ -120,12 +122,17 @@ impl fmt::Display for Target {
     }
 }
 
+/// Returns what a person wrote, without anything that a terminal would hide or obey.
+fn shown(text: &str) -> String {
+    printable(text.escape_debug().to_string().as_bytes())
+}
+
 fn parse_port(text: &str) -> Result<u16, ResolveError> {
     // `parse` alone would take a plus sign.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(port) if digits && port != 0 => Ok(port),
-        _ => Err(ResolveError::Port(text.escape_debug().to_string())),
+        _ => Err(ResolveError::Port(shown(text))),
     }
 }
 
@@ -135,7 +142,7 @@ fn check_host(host: &str) -> Result<(), ResolveError> {
     }
     let legal = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
     if host.starts_with('-') || !host.chars().all(legal) {
-        return Err(ResolveError::Host(host.escape_debug().to_string()));
+        return Err(ResolveError::Host(shown(host)));
     }
     Ok(())
 }

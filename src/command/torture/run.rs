@@ -15,6 +15,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use teetap_wire::printable_path;
 
 use super::{cell::Cell, program, shown};
 use crate::{cli::TortureOptions, exit::Failure, repeat::quoted};
@@ -142,7 +143,8 @@ impl Plan {
         cell: Option<&Cell>,
         stopper: &Stopper,
     ) -> Result<(Joined, Vec<Value>), Failure> {
-        let failed = |error| Failure::network(format!("cannot run {}: {error}", self.program.display()));
+        let failed =
+            |error| Failure::network(format!("cannot run {}: {error}", printable_path(&self.program)));
         let mut child = self.command(cell).spawn().map_err(failed)?;
         let pid = stopper.add(&child);
         let stdout = child.stdout.take();

@@ -1,7 +1,7 @@
 //! The last step before a frame is written.
 //!
-//! Law: no control character, and none that changes the direction of text, reaches the terminal, whatever was drawn. With
-//! `ascii` no byte above 0x7e does.
+//! Law: no control character, none that changes the direction of text and none that is invisible reaches the terminal,
+//! whatever was drawn. With `ascii` no byte above 0x7e does.
 
 use ratatui::buffer::Buffer;
 use teetap_wire::printable;
@@ -13,7 +13,11 @@ pub fn finish(buffer: &mut Buffer, ascii: bool) {
         if symbol.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             continue;
         }
-        let safe = printable(symbol.as_bytes());
+        let mut safe = printable(symbol.as_bytes());
+        // An escape has no room in a cell.
+        if safe.chars().count() > symbol.chars().count() {
+            safe = char::REPLACEMENT_CHARACTER.into();
+        }
         if ascii {
             let plain = safe.chars().next().map_or(" ", plain);
             cell.set_symbol(plain);
@@ -65,12 +69,21 @@ mod tests {
     #[test]
     fn nothing_that_moves_the_cursor_or_turns_the_text_gets_out() {
         let hostile = [
-            "a\u{1b}", "\u{7}", "\u{9b}", "\u{202e}", "\u{2066}", "\u{85}", "\n", "é", "名",
+            "a\u{1b}",
+            "\u{7}",
+            "\u{9b}",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{85}",
+            "\n",
+            "b\u{200d}",
+            "é",
+            "名",
         ];
         let shown = drawn(&hostile, false);
         assert_eq!(
             shown.trim_end(),
-            "a\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}é名"
+            "a\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}é名"
         );
     }
 

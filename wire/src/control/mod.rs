@@ -206,24 +206,5 @@ pub fn token_request(own: Token, out: &mut Vec<u8>) {
     out.resize(start + TOKEN_REQUEST_LEN, 0);
 }
 
-/// Returns text from a peer in a form safe to show.
-///
-/// Invalid UTF-8, control characters and characters that change the text direction are replaced, so that the text can
-/// neither move the cursor of a terminal nor disguise a line.
-#[must_use]
-pub fn printable(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes)
-        .chars()
-        .map(printable_char)
-        .collect()
-}
-
-/// Returns the safe form of one character.
-pub(crate) fn printable_char(c: char) -> char {
-    let hidden = c.is_control()
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{feff}');
-    if hidden { char::REPLACEMENT_CHARACTER } else { c }
-}
-
 #[cfg(test)]
 mod tests;

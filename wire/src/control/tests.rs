@@ -143,20 +143,6 @@ fn names() {
     assert_eq!(payload(accept), [3]);
 }
 
-#[test]
-fn printable_text_moves_no_cursor() {
-    assert_eq!(printable(b"Server shutdown"), "Server shutdown");
-    assert_eq!(
-        printable(b"\x1b[2Jx\r\n\x7f"),
-        "\u{fffd}[2Jx\u{fffd}\u{fffd}\u{fffd}"
-    );
-    assert_eq!(
-        printable("a\u{202e}b\u{9b}c \u{fc}".as_bytes()),
-        "a\u{fffd}b\u{fffd}c \u{fc}"
-    );
-    assert_eq!(printable(&[b'a', 0xff]), "a\u{fffd}");
-}
-
 proptest! {
     #[test]
     fn any_payload_keeps_its_id(
@@ -168,6 +154,6 @@ proptest! {
         let control = Control::parse(proto, &payload).unwrap();
         prop_assert_eq!(control.id(), id);
         prop_assert_eq!(matches!(control, Control::Unknown { .. }), !is_known(proto, id));
-        prop_assert!(!printable(&rest).chars().any(char::is_control));
+        prop_assert!(!crate::printable(&rest).chars().any(char::is_control));
     }
 }

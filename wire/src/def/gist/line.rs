@@ -1,7 +1,7 @@
 //! A line of limited length, and the forms of values in it.
 
-use crate::control::printable_char;
 use crate::printable;
+use crate::printable::{Shown, printable_chars};
 
 /// A line under construction.
 pub(super) struct Line {
@@ -76,13 +76,23 @@ pub(super) fn quoted(text: &[u8], most: usize) -> String {
     let mut left = most.saturating_sub(3);
     let mut out = String::from('"');
     let text = String::from_utf8_lossy(text);
-    for c in text.chars() {
-        let (escape, c) = match c {
-            '"' | '\\' => (true, c),
-            '\n' => (true, 'n'),
-            '\r' => (true, 'r'),
-            '\t' => (true, 't'),
-            c => (false, printable_char(c)),
+    for (c, shown) in printable_chars(&text) {
+        let (escape, c) = match (c, shown) {
+            ('"' | '\\', _) => (true, c),
+            ('\n', _) => (true, 'n'),
+            ('\r', _) => (true, 'r'),
+            ('\t', _) => (true, 't'),
+            (_, Shown::Plain(c)) => (false, c),
+            (_, Shown::Escaped(c)) => {
+                let escape = c.escape_unicode();
+                if left < escape.len() {
+                    out.push_str("\"…");
+                    return out;
+                }
+                left -= escape.len();
+                out.extend(escape);
+                continue;
+            }
         };
         let need = 1 + usize::from(escape);
         if left < need {
