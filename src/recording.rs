@@ -10,8 +10,12 @@ use teetap_proxy::{
     io::{Bus, Clock, Watcher},
     session::{Level, Time},
 };
+use teetap_wire::printable_path;
 
 use crate::{exit::Failure, run::Outcome};
+
+/// Bytes of decoded events that may wait for the file: some seconds of 64 players on a disk that does not answer.
+const BACKLOG: usize = 128 << 20;
 
 /// An open file and a watcher that misses nothing from now on.
 #[derive(Debug)]
@@ -34,7 +38,7 @@ impl Prepared {
         Ok(Self {
             file: target.open().map_err(refused)?,
             target: target.clone(),
-            watcher: bus.watch(),
+            watcher: bus.watch_all(BACKLOG),
         })
     }
 
@@ -50,7 +54,7 @@ impl Prepared {
         if file.cut() > 0 {
             let text = format!(
                 "{} is incomplete at its end: its last {} bytes were cut off",
-                path.display(),
+                printable_path(&path),
                 file.cut()
             );
             lines.push((Level::Warning, text));
@@ -58,7 +62,7 @@ impl Prepared {
         if file.is_appended() {
             lines.push((
                 Level::Info,
-                format!("appending to the recording {}", path.display()),
+                format!("appending to the recording {}", printable_path(&path)),
             ));
         }
         let encode = target.encoder(run);
@@ -73,10 +77,9 @@ impl Running {
         self.recording.log(at, level, text);
     }
 
-    /// Returns why the recording is incomplete, once.
+    /// Returns why the recording is incomplete or not where it should be, once.
     pub(crate) fn news(&self) -> Option<String> {
-        let error = self.recording.faults().news()?;
-        Some(trouble(&self.path, &error))
+        news(&self.recording.faults(), &self.path)
     }
 
     /// Writes what the watcher still has. Returns the outcome, and the recording for its summary.
@@ -89,7 +92,7 @@ impl Running {
         };
         let finished = Finished {
             // A failure of the last events.
-            news: shared.news().map(|error| trouble(&outcome.path, &error)),
+            news: news(&shared, &outcome.path),
             done,
         };
         (outcome, finished)
@@ -113,10 +116,21 @@ impl Finished {
     }
 }
 
+fn news(faults: &recorder::Faults, path: &Path) -> Option<String> {
+    let gone = || {
+        let path = printable_path(path);
+        format!(
+            "the recording {path} was deleted or moved; the run continues and records to the file that was there"
+        )
+    };
+    let error = faults.news().map(|error| trouble(path, &error));
+    error.or_else(|| faults.is_gone().then(gone))
+}
+
 fn trouble(path: &Path, error: &str) -> String {
     format!(
         "cannot write {}: {error}; the run continues, but the rest of it is not recorded",
-        path.display()
+        printable_path(path)
     )
 }
 

@@ -82,6 +82,11 @@ impl Stage for Decoder {
     fn gap(&mut self) {
         Self::gap(self);
     }
+
+    fn size(made: &DecodedEvent) -> usize {
+        let reading = made.reading.as_ref().map_or(0, Reading::held);
+        size_of::<DecodedEvent>() - size_of::<Event>() + reading
+    }
 }
 
 impl fmt::Debug for DecodedEvent {

@@ -27,6 +27,9 @@ use teetap_proxy::{
 /// The interval between two looks at the bus.
 const TICK: Duration = Duration::from_millis(20);
 
+/// Looks at the bus between two looks at the path of the file.
+const FILE_EVERY: u32 = 50;
+
 /// Bytes per write.
 const BLOCK: usize = 256 << 10;
 
@@ -80,6 +83,8 @@ struct Shared {
     stop: AtomicBool,
     fault: OnceLock<String>,
     is_reported: AtomicBool,
+    /// The file is no longer at its path.
+    is_gone: AtomicBool,
 }
 
 /// The state of the thread.
@@ -159,6 +164,12 @@ impl Faults {
         let fault = self.0.fault.get()?;
         (!self.0.is_reported.swap(true, Ordering::Relaxed)).then(|| fault.clone())
     }
+
+    /// Returns true, once, if the file was deleted or moved.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.0.is_gone.swap(false, Ordering::Relaxed)
+    }
 }
 
 impl Done {
@@ -185,6 +196,8 @@ impl Writer {
         lines: &mpsc::Receiver<(Time, Level, String)>,
         clock: Clock,
     ) -> Done {
+        let mut looks = 0;
+        let mut was_gone = false;
         loop {
             // Read before the last look, so that no event is left.
             let is_last = self.shared.stop.load(Ordering::Acquire);
@@ -196,6 +209,11 @@ impl Writer {
                 self.end_of(0);
             }
             self.write();
+            looks = (looks + 1) % FILE_EVERY;
+            if (looks == 0 || is_last) && !was_gone && self.file.is_gone() {
+                was_gone = true;
+                self.shared.is_gone.store(true, Ordering::Relaxed);
+            }
             if is_last {
                 self.recorded.lost = watcher.lost();
                 return Done { writer: self };

@@ -388,3 +388,40 @@ fn a_crash_loses_no_more_than_a_tick() {
     assert_eq!(whole(&path), events().len());
     assert!(recording.finish().is_some());
 }
+
+/// Packets go to the file that was there, and that is reported once.
+#[test]
+fn a_file_that_is_no_longer_at_its_path_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.pcapng");
+    type Change = fn(&Path);
+    let changes: [(Change, bool); 4] = [
+        (|_| (), false),
+        (|path| fs::remove_file(path).unwrap(), true),
+        (|path| fs::rename(path, path.with_extension("old")).unwrap(), true),
+        (
+            |path| {
+                fs::rename(path, path.with_extension("old")).unwrap();
+                fs::write(path, b"").unwrap();
+            },
+            true,
+        ),
+    ];
+    for (change, is_gone) in changes {
+        let bus = Bus::<DecodedEvent>::with_capacity(64);
+        let file = RecordingFile::open(&path, end_of_pcapng).unwrap();
+        let recording = start(file, encoder(), bus.watch(), Clock::start()).unwrap();
+        let faults = recording.faults();
+        change(&path);
+        let looks = if is_gone { 500 } else { 60 };
+        let is_noticed = (0..looks).any(|_| {
+            thread::sleep(TICK);
+            faults.is_gone()
+        });
+        assert_eq!(is_noticed, is_gone);
+        // Once, also at the end.
+        assert!(recording.finish().is_some());
+        assert!(!faults.is_gone());
+        let _not_there = fs::remove_file(&path);
+    }
+}

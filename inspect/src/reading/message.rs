@@ -115,6 +115,14 @@ impl Done {
 }
 
 impl Message {
+    /// Returns the number of bytes of memory that it holds, the snapshot included.
+    pub(super) fn held(&self) -> usize {
+        let snapshot = self.snapshot.as_ref();
+        self.notes.capacity() * size_of::<Note>()
+            + size_of_val(&*self.items)
+            + snapshot.map_or(0, |snapshot| size_of::<Retained<'_>>() + snapshot.held())
+    }
+
     /// A message of a peer that is passed on, not decoded.
     pub(crate) fn new(layer: Layer, def: Option<&'static Def>) -> Self {
         Self {

@@ -117,6 +117,15 @@ impl Reading {
         [ends(|message| message.seq), ends(|message| message.seq_out)]
     }
 
+    /// Returns the number of bytes of memory that its buffers hold, and the snapshots in its messages.
+    pub(crate) fn held(&self) -> usize {
+        let messages: usize = self.messages.iter().map(Message::held).sum();
+        self.bytes.capacity()
+            + self.records.capacity() * size_of::<Record>()
+            + self.messages.capacity() * size_of::<Message>()
+            + messages
+    }
+
     /// Empties it, so that its buffers can be used again.
     pub(crate) fn clear(&mut self) {
         let Self {

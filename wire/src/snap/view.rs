@@ -115,6 +115,12 @@ impl<'r> Retained<'r> {
         }
     }
 
+    /// Returns the number of bytes of memory that the items hold, without those of the base.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.snapshot.held()
+    }
+
     /// Returns the snapshot.
     #[must_use]
     pub fn view(&self) -> Completed<'_> {

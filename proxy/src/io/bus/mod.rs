@@ -6,7 +6,8 @@
 //!
 //! Law: publishing never blocks and never wakes a thread. The worker takes every event, in time, and its [`Stage`] decodes it
 //! once for all watchers. The ring after it is bounded and drops the oldest, with an exact count for each watcher that
-//! missed some. All knowledge about sessions is in the stage, so a watcher that missed something loses nothing else.
+//! missed some; a watcher may have a queue of its own, bounded by bytes. All knowledge about sessions is in the stage, so a
+//! watcher that missed something loses nothing else.
 
 mod publisher;
 mod ring;
@@ -57,6 +58,13 @@ impl<T> Bus<T> {
     #[must_use]
     pub fn watch(&self) -> Watcher<T> {
         Watcher::new(&self.0)
+    }
+
+    /// Returns a watcher that sees everything published from now on, and misses nothing while less than this many bytes of
+    /// events wait for it.
+    #[must_use]
+    pub fn watch_all(&self, most: usize) -> Watcher<T> {
+        Watcher::with_queue(&self.0, most)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The ring of the newest events, and the counts that both of its ends share.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    mpsc,
 };
 
 use tokio::sync::broadcast;
@@ -12,6 +13,16 @@ use tokio::sync::broadcast;
 pub(super) struct Ring<T> {
     pub(super) sender: broadcast::Sender<Item<T>>,
     pub(super) counts: Arc<Counts>,
+    /// The queues of watchers that keep what they have not seen. Only watchers and the worker lock it.
+    pub(super) queues: Arc<Mutex<Vec<Queue<T>>>>,
+}
+
+/// A queue to one watcher, bounded by bytes.
+#[derive(Debug)]
+pub(super) struct Queue<T> {
+    sender: mpsc::Sender<Item<T>>,
+    queued: Arc<AtomicUsize>,
+    most: usize,
 }
 
 /// The counts of a bus.
@@ -32,6 +43,8 @@ pub(super) struct Item<T> {
     /// The number of the event, from 1.
     pub(super) ordinal: u64,
     pub(super) made: Arc<T>,
+    /// Bytes of the event as watchers get it.
+    pub(super) size: usize,
 }
 
 impl<T> Ring<T> {
@@ -40,7 +53,38 @@ impl<T> Ring<T> {
         Self {
             sender: broadcast::Sender::new(capacity.max(1)),
             counts: Arc::default(),
+            queues: Arc::default(),
         }
+    }
+
+    /// Adds a queue for so many bytes. Returns its other end, and the bytes in it.
+    pub(super) fn queue(&self, most: usize) -> (mpsc::Receiver<Item<T>>, Arc<AtomicUsize>) {
+        let (sender, receiver) = mpsc::channel();
+        let queued = Arc::<AtomicUsize>::default();
+        let queue = Queue {
+            sender,
+            queued: Arc::clone(&queued),
+            most,
+        };
+        self.queues
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(queue);
+        (receiver, queued)
+    }
+
+    /// Passes an event on to all watchers.
+    pub(super) fn send(&self, item: &Item<T>) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| {
+            // It sees from the number of the next one that this one is missing.
+            if queue.queued.load(Ordering::Relaxed) >= queue.most {
+                return true;
+            }
+            queue.queued.fetch_add(item.size, Ordering::Relaxed);
+            queue.sender.send(item.clone()).is_ok()
+        });
+        let _no_watchers = self.sender.send(item.clone());
     }
 }
 
@@ -49,6 +93,7 @@ impl<T> Clone for Ring<T> {
         Self {
             sender: self.sender.clone(),
             counts: Arc::clone(&self.counts),
+            queues: Arc::clone(&self.queues),
         }
     }
 }
@@ -58,6 +103,7 @@ impl<T> Clone for Item<T> {
         Self {
             ordinal: self.ordinal,
             made: Arc::clone(&self.made),
+            size: self.size,
         }
     }
 }

@@ -161,3 +161,58 @@ fn without_watchers_the_stage_has_nothing_to_do() {
     };
     assert_eq!((made.event.at.0, made.before, made.gaps), (4, 1, 2));
 }
+
+/// A watcher with a queue of its own misses nothing that the queue has room for, however small the ring is.
+#[test]
+fn a_queue_of_its_own_is_bounded_by_bytes() {
+    let (bus, mut publisher, mut worker) = counting(4);
+    let room = 100;
+    let mut keeper = bus.watch_all(room * size_of::<Event>());
+    let mut ringed = bus.watch();
+    for at in 1..=100 {
+        publisher.publish(event(at));
+    }
+    worker.turn();
+    assert_eq!(
+        (1..=100).map(|_| number(keeper.poll())).collect::<Vec<_>>(),
+        (1..=100).collect::<Vec<_>>()
+    );
+    assert!(keeper.poll().is_none());
+    assert!(matches!(ringed.poll(), Some(Seen::Gap(96))));
+    // Of more the newest are missing, and there is room again for what it has taken.
+    for at in 101..=250 {
+        publisher.publish(event(at));
+    }
+    worker.turn();
+    assert_eq!((101..=200).map(|_| number(keeper.poll())).last(), Some(200));
+    assert!(keeper.poll().is_none());
+    publisher.publish(event(251));
+    worker.turn();
+    assert!(matches!(keeper.poll(), Some(Seen::Gap(50))));
+    assert_eq!(number(keeper.poll()), 251);
+    assert_eq!(keeper.lost(), 50);
+    // What is missing at the end is counted, too.
+    for at in 252..=400 {
+        publisher.publish(event(at));
+    }
+    drop(publisher);
+    worker.turn();
+    let rest: Vec<_> = std::iter::from_fn(|| keeper.poll()).collect();
+    assert_eq!(rest.len(), 101);
+    assert!(matches!(rest.last(), Some(Seen::Gap(49))));
+    // A watcher that has gone leaves no queue.
+    drop(keeper);
+    let (publisher, mut worker) = bus.open(Counter::default());
+    drop(publisher);
+    worker.turn();
+    bus.0.send(&super::ring::Item {
+        ordinal: 401,
+        made: Arc::new(Counted {
+            event: event(401),
+            before: 0,
+            gaps: 0,
+        }),
+        size: 1,
+    });
+    assert!(bus.0.queues.lock().unwrap().is_empty());
+}

@@ -1,6 +1,10 @@
 //! The receiving half of the bus, one for each watcher.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+    mpsc,
+};
 
 use tokio::sync::broadcast::{self, error::TryRecvError};
 
@@ -20,7 +24,7 @@ pub enum Seen<T> {
 #[derive(Debug)]
 pub struct Watcher<T> {
     counts: Arc<Counts>,
-    receiver: broadcast::Receiver<Item<T>>,
+    source: Source<T>,
     /// The number of the last event.
     ordinal: u64,
     lost: u64,
@@ -28,13 +32,34 @@ pub struct Watcher<T> {
     next: Option<Item<T>>,
 }
 
+/// The source of a watcher's events.
+#[derive(Debug)]
+enum Source<T> {
+    /// The ring, which drops the oldest for those that are late.
+    Ring(broadcast::Receiver<Item<T>>),
+    /// A queue of its own, and the bytes in it.
+    Queue(mpsc::Receiver<Item<T>>, Arc<AtomicUsize>),
+}
+
 impl<T> Watcher<T> {
     pub(super) fn new(ring: &Ring<T>) -> Self {
+        Self::with(ring, |ring| Source::Ring(ring.sender.subscribe()))
+    }
+
+    /// A watcher with a queue of its own.
+    pub(super) fn with_queue(ring: &Ring<T>, most: usize) -> Self {
+        Self::with(ring, |ring| {
+            let (receiver, queued) = ring.queue(most);
+            Source::Queue(receiver, queued)
+        })
+    }
+
+    fn with(ring: &Ring<T>, source: impl FnOnce(&Ring<T>) -> Source<T>) -> Self {
         ring.counts.watchers.fetch_add(1, Ordering::Relaxed);
         // In this order: what comes in between is seen.
         let ordinal = ring.counts.published.load(Ordering::Acquire);
         Self {
-            receiver: ring.sender.subscribe(),
+            source: source(ring),
             counts: Arc::clone(&ring.counts),
             ordinal,
             lost: 0,
@@ -66,13 +91,22 @@ impl<T> Watcher<T> {
 
     fn receive(&mut self) -> Option<Item<T>> {
         loop {
-            match self.receiver.try_recv() {
-                // What was published before is on its way.
-                Ok(item) if item.ordinal <= self.ordinal => {}
-                Ok(item) => return Some(item),
-                // The ordinal of the next one says how many.
-                Err(TryRecvError::Lagged(_)) => {}
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
+            let item = match &mut self.source {
+                Source::Ring(receiver) => match receiver.try_recv() {
+                    Ok(item) => item,
+                    // The ordinal of the next one says how many.
+                    Err(TryRecvError::Lagged(_)) => continue,
+                    Err(TryRecvError::Empty | TryRecvError::Closed) => return None,
+                },
+                Source::Queue(receiver, queued) => {
+                    let item = receiver.try_recv().ok()?;
+                    queued.fetch_sub(item.size, Ordering::Relaxed);
+                    item
+                }
+            };
+            // What was published before is on its way.
+            if item.ordinal > self.ordinal {
+                return Some(item);
             }
         }
     }

@@ -29,6 +29,12 @@ pub trait Stage: Send + 'static {
 
     /// Events before the next one are missing: there was no room for them.
     fn gap(&mut self);
+
+    /// Returns the bytes that an event takes for watchers, beside those of the event itself.
+    #[must_use]
+    fn size(_made: &Self::Made) -> usize {
+        0
+    }
 }
 
 /// The stage that passes events on as they are.
@@ -94,6 +100,7 @@ impl<S: Stage> Worker<S> {
         }
         self.ordinal = ordinal;
         let made = Arc::new(self.stage.event(event));
-        let _no_watchers = self.ring.sender.send(Item { ordinal, made });
+        let size = size + S::size(&made);
+        self.ring.send(&Item { ordinal, made, size });
     }
 }
