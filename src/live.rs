@@ -88,6 +88,7 @@ pub(crate) struct Live {
 impl Live {
     /// Runs until a signal, the end of the command, or the end of the readers.
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
+        self.output.outlive_stdout();
         let ended_by = self.watch();
         // Whatever happened, the peers get their CLOSE first.
         self.proxy.commands().stop(REASON);
@@ -118,6 +119,7 @@ impl Live {
         let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
         // The last lines come before the summary, also where stdout and stderr are one terminal.
         self.output.flush()?;
+        self.output.check_stdout(self.clock.now());
         let summary = Summary {
             at: self.clock.now(),
             ended,
@@ -143,6 +145,7 @@ impl Live {
             summary.leave_to(finished);
         }
         self.output.flush()?;
+        self.output.check_stdout(self.clock.now());
         Ok(exit)
     }
 
@@ -190,6 +193,7 @@ impl Live {
             }
             self.output.tick(self.clock.now());
             let read = self.output.flush()?;
+            self.output.check_stdout(self.clock.now());
             if let Some(ending) = self.output.ending() {
                 return Ok(by_ending(ending));
             }

@@ -55,6 +55,8 @@ pub(crate) struct Output {
     ending: Option<Arc<Ending>>,
     stdout: Vec<u8>,
     closed: bool,
+    /// The error of stdout, and its effect.
+    fault: Fault,
     recording: Option<Running>,
     /// A line that is drawn on stderr, and true if stdout is on the same terminal.
     progress: Option<(Progress, bool)>,
@@ -66,6 +68,19 @@ pub(crate) struct Output {
     has_lost_terminal: bool,
     /// Events have been shown on a screen, so stdout has none.
     had_screen: bool,
+}
+
+/// The state of stdout.
+#[derive(Debug)]
+enum Fault {
+    /// No error; the first one ends the command.
+    Ends,
+    /// No error; the first one is reported, and the command continues.
+    None,
+    /// An error that is not reported yet. Nothing more is written after the part of a line that may be there.
+    New(String),
+    /// An error that was reported.
+    Reported,
 }
 
 /// The filters of an output.
@@ -117,6 +132,7 @@ impl Output {
             ending: None,
             stdout: Vec::new(),
             closed: false,
+            fault: Fault::Ends,
             recording: None,
             progress: None,
             around: None,
@@ -195,6 +211,19 @@ impl Output {
         if !self.style.quiet {
             plain::start(start).iter().for_each(|line| self.say(line));
         }
+    }
+
+    /// Lets the command continue without stdout once it cannot be written: a full disk ends no session.
+    pub(crate) fn outlive_stdout(&mut self) {
+        self.fault = Fault::None;
+    }
+
+    /// Warns once that stdout is not complete.
+    pub(crate) fn check_stdout(&mut self, now: Time) {
+        let Fault::New(why) = &self.fault else { return };
+        let text = format!("{why}; the run continues, but the rest of it is not printed");
+        self.fault = Fault::Reported;
+        self.log(now, Level::Warning, &text);
     }
 
     /// Messages that passed the filter.
@@ -386,12 +415,17 @@ impl Output {
             console.carry_out(&mut screen.app);
             return Ok(stays);
         }
-        if !self.closed && !self.stdout.is_empty() {
+        let is_written = matches!(self.fault, Fault::Ends | Fault::None);
+        if is_written && !self.closed && !self.stdout.is_empty() {
             let is_open = match &self.progress {
                 Some((progress, true)) => progress.suspend(|| write_out(&self.stdout)),
                 _ => write_out(&self.stdout),
             };
-            self.closed = !is_open?;
+            match (is_open, &self.fault) {
+                (Ok(is_open), _) => self.closed = !is_open,
+                (Err(failure), Fault::Ends) => return Err(failure),
+                (Err(failure), _) => self.fault = Fault::New(failure.to_string()),
+            }
         }
         self.stdout.clear();
         Ok(!self.closed)

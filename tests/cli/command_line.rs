@@ -4,7 +4,6 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read},
     net::UdpSocket,
-    path::Path,
     process::{Child, Command, Stdio},
     thread,
     time::Duration,
@@ -242,28 +241,61 @@ fn the_command_of_run_gets_the_address_and_decides_how_it_ends() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_ends_the_command() {
+fn a_full_disk_behind_stdout_ends_no_run() {
     const REQUEST: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
-    let (_folder, file) = binary::place("started");
-    let script = "echo {addr} $$ > \"$0.part\"; mv \"$0.part\" \"$0\"; exec sleep 600";
-    let mut command = teetap();
-    command.args(["run", NO_SERVER, "-l", "127.0.0.1:0", "--", "sh", "-c", script]);
-    let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    command.arg(&file).stdout(full).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let started = loop {
-        assert_eq!(child.try_wait().unwrap(), None);
-        if let Ok(started) = fs::read_to_string(&file) {
-            break started;
+    let (folder, file) = binary::place("started");
+    let end = folder.path().join("end");
+    let script = "echo {addr} > \"$0.part\"; mv \"$0.part\" \"$0\"; while ! [ -e \"$1\" ]; do sleep 0.01; done; exit 7";
+    for json in [&["--json"][..], &[]] {
+        let mut command = teetap();
+        command.arg("run").args(json);
+        command.args([NO_SERVER, "-l", "127.0.0.1:0", "--", "sh", "-c", script]);
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let errors = folder.path().join("errors");
+        let stderr = fs::File::create(&errors).unwrap();
+        command.arg(&file).arg(&end).stdout(full).stderr(stderr);
+        let mut child = command.spawn().unwrap();
+        let started = loop {
+            assert_eq!(child.try_wait().unwrap(), None);
+            if let Ok(started) = fs::read_to_string(&file) {
+                break started;
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        // The line of the request is the first on stdout.
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for _ in 0..20 {
+            client.send_to(REQUEST, started.trim()).unwrap();
+            thread::sleep(Duration::from_millis(20));
         }
-        thread::sleep(Duration::from_millis(5));
-    };
-    let (addr, id) = started.trim().split_once(' ').unwrap();
-    // The line of the request is the first on stdout.
-    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-    client.send_to(REQUEST, addr).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(3));
-    assert!(!Path::new("/proc").join(id).exists(), "{started}");
+        assert_eq!(child.try_wait().unwrap(), None);
+        fs::write(&end, b"").unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        let stderr = fs::read_to_string(&errors).unwrap();
+        let warnings: Vec<&str> = stderr.lines().filter(|line| line.contains("stdout")).collect();
+        assert_eq!(warnings.len(), 1, "{stderr}");
+        assert!(
+            warnings[0].starts_with("teetap: warning: cannot write to stdout: No space left on device")
+                && warnings[0].ends_with("the run continues, but the rest of it is not printed"),
+            "{stderr}"
+        );
+        fs::remove_file(&file).unwrap();
+        fs::remove_file(&end).unwrap();
+    }
+}
+
+#[test]
+fn names_in_errors_hide_nothing() {
+    let (_, stderr) = run(&["open", "a\nteetap: all is well\u{200b}\x1b[2J"], 2);
+    assert!(
+        stderr.contains(r"a\nteetap: all is well\u{200b}\u{1b}[2J"),
+        "{stderr}"
+    );
+    let (_, stderr) = run(&["\u{3164}\u{202e}.invalid"], 2);
+    assert!(
+        !stderr.contains('\u{3164}') && !stderr.contains('\u{202e}'),
+        "{stderr}"
+    );
 }
 
 #[test]
