@@ -9,7 +9,7 @@ use teetap_wire::{Connless, Flags, Proto, is_connless};
 use crate::{each_packet, recordings};
 
 /// All oddities in the recordings: the count, the kind, and the reason.
-const ODD: [(usize, &str, &str); 8] = [
+const ODD: [(usize, &str, &str); 6] = [
     (
         1,
         "npm-to-dd16 ddnet c2s ex: unknown-message",
@@ -26,11 +26,6 @@ const ODD: [(usize, &str, &str); 8] = [
         "DDNet's texts are longer than clients of 0.7 keep",
     ),
     (
-        4,
-        "sixup-session 0.7 s2c sv_tune_params: surplus-bytes",
-        "DDNet has more tunings than 0.7",
-    ),
-    (
         6,
         "sixup-session 0.7 s2c sv_vote_option_list_add: surplus-bytes",
         "DDNet sends 15 texts whatever their number is",
@@ -44,11 +39,6 @@ const ODD: [(usize, &str, &str); 8] = [
         3,
         "tw06c-to-dd20-antispoof 0.6 s2c snap_empty: unexpected-vital",
         "DDNet's handshake against spoofed addresses sends them vital",
-    ),
-    (
-        3,
-        "tw06c-to-dd20-antispoof 0.6 s2c sv_tune_params: surplus-bytes",
-        "DDNet has more tunings than 0.6",
     ),
 ];
 

@@ -73,6 +73,23 @@ fn read(proto: Proto, datagram: &[u8]) -> (Header, Vec<u8>) {
     (packet.header, packet.payload.to_vec())
 }
 
+/// DDNet's servers send their tunings to all clients, and the physics of a recording depend on them.
+#[test]
+fn the_tunings_of_ddnet_stay() {
+    for (proto, own) in [
+        (Proto::V6, 33),
+        (Proto::V65, 33),
+        (Proto::Ddnet, 33),
+        (Proto::V7, 32),
+    ] {
+        // Game message 6, and two bytes for each tuning.
+        let mut tunings = vec![6 * 2];
+        (0..own + 14).for_each(|tuning| tunings.extend([0x80 | tuning, 1 + tuning]));
+        let given = packet(proto, &[&tunings], None);
+        assert_eq!(scrub(&mut scrubber(), proto, Dir::S2c, &given), given, "{proto}");
+    }
+}
+
 #[test]
 fn a_password_becomes_as_many_stars_and_nothing_else_changes() {
     for proto in Proto::ALL {

@@ -1,12 +1,7 @@
 //! The odd messages of real peers, and why: every other note is a finding.
 
 /// Protocol, direction and name of a message; the code of the note; why it is there.
-const ODD: [(&str, &str, &str); 9] = [
-    (
-        "0.7 s2c sv_tune_params",
-        "surplus-bytes",
-        "DDNet has more tunings than 0.7",
-    ),
+const ODD: [(&str, &str, &str); 8] = [
     (
         "0.7 s2c sv_vote_option_list_add",
         "surplus-bytes",

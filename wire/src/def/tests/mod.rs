@@ -59,6 +59,7 @@ fn names_as_people_write_them() {
     for (proto, written, name) in [
         (Proto::Ddnet, "NETMSG_CON_READY", "con_ready"),
         (Proto::V7, "NETMSGTYPE_SV_CHAT", "sv_chat"),
+        (Proto::V7, "NETMSG_NULL", "ex"),
         (Proto::V6, "CNetMsg_Sv_Chat", "sv_chat"),
         (
             Proto::V6,
