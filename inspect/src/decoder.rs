@@ -10,7 +10,7 @@ use teetap_proxy::session::{self, Event, SessionId, State, Time};
 use teetap_rules::{
     Filter, RuleId,
     context::{Contexts, MessageView, Names, Needs, PacketView},
-    eval::{Identity, Lazy},
+    eval::{Identity, Lazy, SessionState},
 };
 use teetap_wire::{
     Code, Control, Dir, Note, Notes, Proto, Scratch,
@@ -233,7 +233,12 @@ impl Decoder {
 
     /// A session has changed its state.
     pub fn on_session(&mut self, at: Time, session: SessionId, state: State) {
-        self.select.on_session(session, state);
+        let context = self.contexts.get(session.0);
+        let was_online = context.is_some_and(|context| context.known().state == SessionState::Online);
+        // In recordings datagrams come after CLOSE.
+        if state != State::Closed || !was_online {
+            self.select.on_session(session, state);
+        }
         self.contexts.on_session(at.0, session.0, state.into());
     }
 
@@ -271,6 +276,13 @@ impl Decoder {
     /// Events were missed.
     pub fn gap(&mut self) {
         self.contexts.gap();
+    }
+
+    /// Messages of one session were missed.
+    pub(crate) fn gap_in(&mut self, session: Option<SessionId>) {
+        if let Some(session) = session {
+            self.contexts.gap_in(session.0);
+        }
     }
 
     /// Returns true if no message of this direction can be shown or change what is known.

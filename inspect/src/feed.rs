@@ -51,6 +51,10 @@ impl Decoder {
                 self.set_rules(rules);
                 None
             }
+            What::Notice(Notice::Hole) => {
+                self.gap_in(event.session);
+                None
+            }
             What::Notice(_) => {
                 self.on_notice(&event);
                 None

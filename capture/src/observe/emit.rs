@@ -3,13 +3,15 @@
 use std::net::SocketAddr;
 
 use teetap_wire::{
-    Code, Connless as Wire, Control, Dir, First, Flags, Inflated, MAX_DATAGRAM, Note, Packet, Proto, Side,
-    Token, TokenPlace, connless, detect, is_connless,
+    Code, Connless as Wire, Control, Dir, First, Flags, Inflated, MAX_DATAGRAM, Note, Packet, Proto, Seq,
+    Side, Token, TokenPlace, connless, is_connless,
 };
 
 use super::{
-    Observer, Wait, Waiting, filled_up,
-    flow::{Emitted, Found, Peers, Verdict},
+    Observer, Wait, Waiting,
+    acks::Acks,
+    filled_up,
+    flow::{Emitted, Found, Peers, Verdict, kind_of},
     flows::{FlowId, Pair},
 };
 use teetap_proxy::session::{
@@ -51,6 +53,12 @@ struct Kind {
     closes: Option<Option<Box<[u8]>>>,
     token: Option<Token>,
     inflated: Option<Inflated>,
+    /// The ack, of a datagram outside of handshakes.
+    ack: Option<Seq>,
+    /// The numbers of its vital messages.
+    numbers: Vec<Seq>,
+    /// True if more messages are announced than can be read, or none can.
+    is_short: bool,
 }
 
 impl Observer {
@@ -171,7 +179,7 @@ impl Observer {
         let sender = peers.sender(emission.from_low);
         let dir = Dir::from_sender(sender);
         self.count(sender, emission.len);
-        let proto = match detect(filled_up(&mut self.filled, bytes, emission.len)) {
+        let proto = match kind_of(filled_up(&mut self.filled, bytes, emission.len)) {
             // The server may decide otherwise, but these are the client's bytes.
             First::Connect { proto, .. } if sender == Side::Client => proto,
             // No sender of 0.6 sets that bit: a session of 0.7 may begin here.
@@ -206,6 +214,18 @@ impl Observer {
         *ordinal += 1;
         event.ordinal = *ordinal;
         let state = emitted.state;
+        if session.is_some() && !is_wrong {
+            let is_cut = missing.is_some() && kind.is_short;
+            let finding = emitted.acks.see(at, dir, kind.ack, &kind.numbers, is_cut);
+            if let Some(code) = finding.odd {
+                event.notes.push(Note { code, at: 0, len: 2 });
+                // Its receiver ignores a CLOSE with such an ack.
+                kind.closes = None;
+            }
+            if finding.is_hole {
+                self.event(at, session, What::Notice(Notice::Hole));
+            }
+        }
         self.event(at, session, What::Datagram(event));
         if is_wrong || session.is_none() {
             return;
@@ -231,6 +251,9 @@ impl Observer {
         self.emitted(id)?.session = Some(session);
         let peers = emission.peers;
         if kind.requests.is_some() || kind.accepts {
+            if let Some(emitted) = self.emitted(id) {
+                emitted.acks = Acks::from_the_start();
+            }
             self.emit_state(emission, id, State::Opening, None, None);
             return Some(session);
         }
@@ -321,21 +344,31 @@ fn is_request(name: &str) -> bool {
 
 fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind {
     let Ok(packet) = Packet::parse(proto, bytes, scratch) else {
-        return Kind::default();
+        return Kind {
+            is_short: true,
+            ..Kind::default()
+        };
     };
     let mut kind = Kind {
         token: packet.header.token,
         inflated: packet.inflated,
+        ack: Some(packet.header.ack),
         ..Kind::default()
     };
     if !packet.header.flags.contains(Flags::CONTROL) {
+        let mut chunks = packet.chunks();
+        kind.numbers
+            .extend(chunks.by_ref().filter_map(|chunk| chunk.header.vital));
+        kind.is_short = chunks.missing() > 0;
         return kind;
     }
     match packet.control() {
-        Some(Control::Connect { .. }) => (kind.requests, kind.token) = (Some(proto), None),
+        Some(Control::Connect { .. }) => {
+            (kind.requests, kind.token, kind.ack) = (Some(proto), None, None);
+        }
         // In a handshake 0.6.5 and DDNet show other tokens than afterwards.
-        Some(Control::ConnectAccept { .. }) => (kind.accepts, kind.token) = (true, None),
-        Some(Control::Token { .. }) => (kind.is_token, kind.token) = (true, None),
+        Some(Control::ConnectAccept { .. }) => (kind.accepts, kind.token, kind.ack) = (true, None, None),
+        Some(Control::Token { .. }) => (kind.is_token, kind.token, kind.ack) = (true, None, None),
         Some(Control::Close { reason }) => kind.closes = Some(reason.map(Into::into)),
         _ => {}
     }

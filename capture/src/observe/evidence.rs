@@ -18,6 +18,9 @@ const KNOWN: i32 = 2;
 const SAME_TOKEN: i32 = 3;
 /// Points lost for bytes that no sender of the variant writes.
 const WRONG: i32 = -6;
+/// The bytes that the npm client appends to every packet where its server gives no token: it takes the end of the
+/// server's ACCEPT for one.
+const ACCEPT_AS_TOKEN: [u8; 4] = [0x10, 0, 0, 2];
 /// The highest id that counts as a message, far above the highest in use.
 const HIGHEST_ID: i32 = 63;
 
@@ -145,11 +148,13 @@ fn weigh(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -> Worth {
 }
 
 fn weigh_control(packet: &Packet<'_>) -> i32 {
+    let len = match packet.payload.strip_suffix(&ACCEPT_AS_TOKEN) {
+        Some(payload) if packet.proto == Proto::V6 => payload.len(),
+        _ => packet.payload.len(),
+    };
     let whole = match packet.control() {
-        Some(Control::KeepAlive) => packet.payload.len() == 1,
-        Some(Control::Close { reason }) => {
-            reason.is_none_or(|reason| packet.payload.len() == reason.len() + 2)
-        }
+        Some(Control::KeepAlive) => len == 1,
+        Some(Control::Close { reason }) => reason.is_none_or(|reason| len == reason.len() + 2),
         // Handshakes are read elsewhere.
         _ => return 0,
     };
@@ -157,9 +162,10 @@ fn weigh_control(packet: &Packet<'_>) -> i32 {
 }
 
 fn weigh_chunks(packet: &Packet<'_>, sender: &mut Option<Side>) -> i32 {
+    let is_end = |rest: &[u8]| rest.is_empty() || packet.proto == Proto::V6 && rest == ACCEPT_AS_TOKEN;
     if packet.header.num_chunks == 0 {
         return match (
-            packet.payload.is_empty(),
+            is_end(packet.payload),
             packet.header.flags.contains(Flags::RESEND),
         ) {
             (true, true) => 1,
@@ -175,7 +181,8 @@ fn weigh_chunks(packet: &Packet<'_>, sender: &mut Option<Side>) -> i32 {
         *sender = sender.or(only_sender(packet.proto, id));
     }
     let requests = packet.proto == Proto::V7 && packet.header.flags.contains(Flags::RESEND);
-    match (chunks.notes().is_empty(), requests) {
+    let is_exact = chunks.notes().is_empty() || chunks.missing() == 0 && is_end(chunks.rest());
+    match (is_exact, requests) {
         (true, false) => EXACT,
         (true, true) => EXACT_RESEND,
         (false, _) => WRONG,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, is_connless};
 
-use super::evidence::Evidence;
+use super::{acks::Acks, evidence::Evidence};
 use teetap_proxy::session::{SessionId, State, Time};
 
 /// The silence after which a pair of addresses is forgotten.
@@ -86,6 +86,7 @@ pub(super) struct Emitted {
     pub(super) ordinals: [u64; 2],
     /// The token of each direction, and the last one that differed.
     pub(super) tokens: [(Option<Token>, Option<Token>); 2],
+    pub(super) acks: Acks,
     pub(super) is_foreign: bool,
 }
 
@@ -269,9 +270,18 @@ impl Peers {
     }
 }
 
+/// Detects a datagram of a recorded session, which need not be its first. With an ack or chunks it is not CONNECT of 0.6: the
+/// flags of compressed datagrams of 0.7 are the same, and the id is in the place of their tokens.
+pub(super) fn kind_of(datagram: &[u8]) -> First<'_> {
+    match detect(datagram) {
+        First::Connect { .. } if !datagram.starts_with(&[0x10, 0, 0]) => First::MidSession,
+        first => first,
+    }
+}
+
 /// Returns the handshake of an unmistakable datagram.
 fn hello(datagram: &[u8]) -> Option<Hello> {
-    match detect(datagram) {
+    match kind_of(datagram) {
         First::Connect { proto, .. } => return Some(Hello::Requests(proto)),
         First::Connect7 { .. } => return Some(Hello::Requests(Proto::V7)),
         First::TokenRequest { header_token, .. } if header_token == Token::NONE => {

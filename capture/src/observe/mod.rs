@@ -19,8 +19,10 @@
 //! Bounded: at most [`MAX_FLOWS`] pairs of addresses at once (the one that was silent longest is dropped, idle ones
 //! are dropped after [`IDLE`]), and [`MAX_WAITING`] waiting datagrams.
 //!
-//! Acks are not checked: a check needs all datagrams of a session from its start.
+//! Acks are checked as in a live session. A recording that lacks datagrams is reported once for each hole that its acks
+//! show.
 
+mod acks;
 mod emit;
 mod evidence;
 mod flow;

@@ -86,6 +86,7 @@ impl Scrubber {
             | Notice::Released { .. }
             | Notice::HoldFull { .. }
             | Notice::LinkFull { .. }
+            | Notice::Hole
             | Notice::Resync
             | Notice::Resynced
             | Notice::EarlyClose

@@ -15,6 +15,7 @@
 //! give the same outputs.
 //! Bytes of peers never become an `Err` and never panic: oddities become notes on events.
 
+mod acks;
 mod compose;
 mod config;
 mod datagram;
@@ -41,6 +42,7 @@ mod time;
 mod timers;
 mod tokens;
 
+pub use acks::AckWindow;
 pub use config::{Config, Events};
 pub use datagram::{Action, Datagram, Ends, HeldId, Origin, Placed, SentAt, Transit, readable};
 pub use event::{Answer, Connless, Event, Gone, SessionChange, State, Waiting, What};

@@ -316,6 +316,9 @@ notices! {
     } => "no handshake was recorded: read as {proto}, client {client}, server {server}{guess}",
         guess = if *sides_clear { "" } else { "; the sides are a guess" };
 
+    /// A recording in which datagrams of a session are missing: its acks show that its peers had them.
+    Hole "hole" Warning => "the recording lacks datagrams of this session";
+
     /// A datagram of a recording that is not of this protocol, the first between two addresses.
     Foreign "foreign" Info {
         /// The sender.

@@ -1,6 +1,6 @@
 //! The contexts of all sessions, for watchers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use teetap_wire::def::Registry;
 
@@ -13,6 +13,9 @@ pub const LIMIT: usize = 128 << 20;
 /// Sessions that are known at once.
 pub const SESSIONS: usize = 4096;
 
+/// Closed sessions of recordings that are known at once: datagrams come after CLOSE.
+const CLOSED: usize = 256;
+
 /// The contexts of all sessions, and of messages that belong to none.
 ///
 /// Whatever peers send, there are at most [`SESSIONS`] of them, with [`LIMIT`] bytes of snapshots together; the session that
@@ -23,6 +26,8 @@ pub struct Contexts {
     registry: &'static Registry,
     needs: Needs,
     sessions: BTreeMap<u32, Entry>,
+    /// The closed ones among them, the oldest first.
+    closed: VecDeque<u32>,
     /// Of messages that belong to no session.
     loose: Context,
     limit: usize,
@@ -48,6 +53,7 @@ impl Contexts {
             registry,
             needs: Needs::ALL,
             sessions: BTreeMap::new(),
+            closed: VecDeque::new(),
             loose: Context::new(0),
             limit: LIMIT,
             held: 0,
@@ -96,14 +102,14 @@ impl Contexts {
     }
 
     /// A session has changed its state, at this time in microseconds. One that opens is another one than the session of that
-    /// number before.
+    /// number before. One that is closed is forgotten if it was closing before; else, in a recording, datagrams may follow.
     pub fn on_session(&mut self, at: u64, id: u32, state: SessionState) {
         match state {
             SessionState::Opening => {
                 self.forget(id);
                 self.entry(at, id).context = Context::opening(at);
             }
-            SessionState::Closed => self.forget(id),
+            SessionState::Closed => self.close(id),
             SessionState::Online | SessionState::Closing => self.entry(at, id).context.set_state(state),
         }
     }
@@ -111,6 +117,7 @@ impl Contexts {
     /// Another run begins, with sessions of its own.
     pub fn restart(&mut self) {
         self.sessions.clear();
+        self.closed.clear();
         self.loose = Context::new(0);
         self.held = 0;
     }
@@ -119,6 +126,13 @@ impl Contexts {
     pub fn gap(&mut self) {
         let sessions = self.sessions.values_mut();
         sessions.for_each(|entry| entry.context.gap());
+    }
+
+    /// Messages of one session were missed.
+    pub fn gap_in(&mut self, id: u32) {
+        if let Some(entry) = self.sessions.get_mut(&id) {
+            entry.context.gap();
+        }
     }
 
     /// Observes a message, before anything is decided about it.
@@ -211,9 +225,24 @@ impl Contexts {
         }
     }
 
+    fn close(&mut self, id: u32) {
+        let entry = self.sessions.get_mut(&id);
+        let Some(entry) = entry.filter(|entry| entry.context.known.state == SessionState::Online) else {
+            return self.forget(id);
+        };
+        entry.context.set_state(SessionState::Closed);
+        self.closed.push_back(id);
+        if self.closed.len() > CLOSED
+            && let Some(oldest) = self.closed.front().copied()
+        {
+            self.forget(oldest);
+        }
+    }
+
     fn forget(&mut self, id: u32) {
         if let Some(entry) = self.sessions.remove(&id) {
             self.held -= entry.held;
+            self.closed.retain(|closed| *closed != id);
         }
     }
 }

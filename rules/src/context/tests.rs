@@ -68,12 +68,37 @@ fn a_session_that_ends_or_opens_is_forgotten() {
     contexts.on_session(6, 1, SessionState::Online);
     assert_eq!(contexts.of(Some(1)).known().state, SessionState::Online);
     assert!(name(&contexts, 1).is_some());
+    contexts.on_session(7, 1, SessionState::Closing);
     contexts.on_session(7, 1, SessionState::Closed);
     assert!(contexts.is_empty());
     take(&mut contexts, &start_info(1));
     contexts.on_session(8, 1, SessionState::Opening);
     assert_eq!(name(&contexts, 1), None);
     assert_eq!(contexts.of(Some(1)).known().since, 8);
+}
+
+/// In a recording datagrams come after CLOSE: a session that was online is known until others are closed after it.
+#[test]
+fn a_session_that_was_online_survives_its_close() {
+    let mut contexts = Contexts::new(Registry::builtin());
+    let close = |contexts: &mut Contexts, session| {
+        contexts.on_session(5, session, SessionState::Opening);
+        contexts.on_session(6, session, SessionState::Online);
+        take(contexts, &start_info(session));
+        contexts.on_session(7, session, SessionState::Closed);
+    };
+    close(&mut contexts, 1);
+    assert_eq!(name(&contexts, 1), Some(&b"me"[..]));
+    assert_eq!(contexts.of(Some(1)).known().state, SessionState::Closed);
+    (2..=256).for_each(|session| close(&mut contexts, session));
+    assert!(name(&contexts, 1).is_some());
+    close(&mut contexts, 257);
+    assert_eq!((name(&contexts, 1), contexts.len()), (None, 256));
+    // Another one with its number.
+    contexts.on_session(8, 2, SessionState::Opening);
+    close(&mut contexts, 258);
+    assert_eq!(name(&contexts, 2), None);
+    assert_eq!(contexts.of(Some(2)).known().state, SessionState::Opening);
 }
 
 #[test]

@@ -83,6 +83,7 @@ const NOTICES: &[(&str, &str)] = &[
         "guessed",
         r#"{"proto":"0.7","client":"127.0.0.1:5000","server":"127.0.0.1:8303","sides_clear":false}"#,
     ),
+    ("hole", "{}"),
     (
         "foreign",
         r#"{"from":"127.0.0.1:5000","to":"127.0.0.1:53","len":40}"#,

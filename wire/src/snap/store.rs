@@ -342,8 +342,8 @@ impl<'r> Store<'r> {
         let broken = self.delta.read(&self.sizes, joined).is_err();
         self.clear_fresh();
         let Some(base) = base_of(&self.kept, head.base) else {
-            // The client has dropped the base of a late one, or ignores it.
-            if !self.missed && late.is_none() {
+            // The client has dropped the base of a late one, or ignores it. Those that build on one without a base lack theirs, too.
+            if self.whole && !self.missed && late.is_none() {
                 self.note(Code::SnapNoBase, head.places.base);
             }
             return self.no_base(late);

@@ -1,5 +1,6 @@
 //! Recorded sessions, whole and from the middle on, and what is none.
 
+mod acks;
 mod odd;
 
 use std::collections::BTreeMap;

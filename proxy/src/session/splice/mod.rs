@@ -20,6 +20,7 @@ use teetap_wire::{Code, Proto, Seq};
 
 use self::log::{Log, Record};
 use super::{
+    acks::AckWindow,
     compose::Composer,
     datagram::HeldId,
     event::Waiting,
@@ -173,12 +174,7 @@ impl Splice {
         } else {
             self.d_last
         };
-        if !ack.is_within(self.a_d, top) {
-            let code = if ack.is_behind(self.a_d) {
-                Code::AckBehind
-            } else {
-                Code::AckAhead
-            };
+        if let Err(code) = (AckWindow { last: self.a_d, top }).check(ack) {
             return if self.is_identity() {
                 Acked::Show(ack, Some(code))
             } else {

@@ -165,6 +165,9 @@ fn bases() {
         (None, 0, vec!["snap-no-base"])
     );
     assert!(!session.store.whole());
+    // What builds on it lacks its base, too: that is noted once.
+    let done = session.single(107, 106, &worlds[3], &worlds[3]).unwrap();
+    assert_eq!((done.fate, codes(done.notes)), (Fate::NoBase, vec![]));
     // An older base is still there.
     let done = session.single(108, 100, &worlds[0], &worlds[3]).unwrap();
     assert_eq!((done.fate, done.snapshot()), (Fate::Kept, &worlds[3]));
