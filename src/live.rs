@@ -88,7 +88,6 @@ pub(crate) struct Live {
 impl Live {
     /// Runs until a signal, the end of the command, or the end of the readers.
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
-        self.output.outlive_stdout();
         let ended_by = self.watch();
         // Whatever happened, the peers get their CLOSE first.
         self.proxy.commands().stop(REASON);

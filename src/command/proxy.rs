@@ -295,6 +295,7 @@ impl Setup {
         server: SocketAddr,
     ) -> anyhow::Result<Output> {
         let mut output = Output::new(self.style, &self.filters);
+        output.outlive_stdout();
         let start = Start {
             seed: self.seed,
             target: target.to_owned(),
