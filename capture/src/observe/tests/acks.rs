@@ -31,7 +31,6 @@ fn holes(events: &[Event]) -> usize {
 
 /// Returns the fate of each snapshot, and the codes of all notes.
 fn decoded(events: Vec<Event>) -> (Vec<String>, Vec<String>) {
-    #[expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
     let mut decoder = Decoder::new(Registry::builtin());
     let style = Style {
         json: true,
