@@ -138,7 +138,7 @@ fn without_descriptors_nothing_that_plays_gives_way() {
     assert!(has(stage.client(), &down));
 }
 
-/// A free socket is no reason to send what a rule dropped.
+/// A free socket does not send what a rule dropped.
 #[test]
 fn a_dropped_connect_is_not_sent_when_a_socket_becomes_free() {
     for pair in Pair::ALL.into_iter().filter(|pair| !pair.client.is_seven()) {

@@ -58,7 +58,7 @@ enum Relation {
     Instead(SessionId),
     /// The new session waits beside that one.
     Beside,
-    /// The CONNECT is a copy of the one that opened that session, or cannot be told apart from one.
+    /// The CONNECT is a copy of the one that opened that session, or looks the same as one.
     Copy(SessionId),
 }
 
