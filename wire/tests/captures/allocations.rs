@@ -74,6 +74,7 @@ fn snapshots_are_followed_in_buffers_that_are_used_again() {
         let mut completed = 0;
         let made = allocation_counter::measure(|| completed = follow(rest));
         assert!(completed > 100);
-        assert!(made.count_total <= most * completed, "{name}: {made:?}");
+        // One of the buffers may grow, too.
+        assert!(made.count_total <= most * (completed + 1), "{name}: {made:?}");
     }
 }
