@@ -123,7 +123,12 @@ impl FromStr for Key {
         let code = match (named, function, chars.next(), chars.next()) {
             (Some((_, code)), ..) => *code,
             (_, Some(number @ 1..=12), ..) => KeyCode::F(number),
-            (_, _, Some(char), None) if !char.is_control() => KeyCode::Char(char),
+            (_, _, Some(char), None) if !char.is_control() => {
+                KeyCode::Char(match modifiers.contains(KeyModifiers::CONTROL) {
+                    true => char.to_ascii_lowercase(),
+                    false => char,
+                })
+            }
             _ => {
                 return Err(format!(
                     "unknown key '{text}': write q, G, ctrl-d, PgDn, space, F5"
@@ -158,6 +163,13 @@ impl Keymap {
         bound
             .find(|(_, action)| action.entry().scope.has(pane))
             .map(|(_, action)| *action)
+    }
+
+    /// Returns the first action of a key, in whatever pane.
+    #[must_use]
+    pub fn elsewhere(&self, key: Key) -> Option<Action> {
+        let found = self.keys.iter().find(|(bound, _)| *bound == key);
+        found.map(|(_, action)| *action)
     }
 
     /// Returns the keys of an action; the first one is for hints.
@@ -246,6 +258,8 @@ mod tests {
         ] {
             assert_eq!(name.parse::<Key>().unwrap().to_string(), name);
         }
+        // As the events of terminals are read.
+        assert_eq!("ctrl-D".parse::<Key>().unwrap().to_string(), "ctrl-d");
         for wrong in ["", "F13", "ctrl-", "qq", "\u{7}"] {
             assert!(wrong.parse::<Key>().is_err(), "{wrong:?}");
         }

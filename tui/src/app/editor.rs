@@ -44,12 +44,17 @@ impl Editor {
         }
     }
 
-    /// Replaces the last `len` bytes before the place to type at.
-    pub fn complete(&mut self, len: usize, text: &str) {
+    /// Replaces the last `len` bytes before the place to type at. Returns false if the line has no room for the text.
+    pub fn complete(&mut self, len: usize, text: &str) -> bool {
         let start = self.at.saturating_sub(len);
+        let is_text = self.text.get(start..self.at).is_some();
+        if !is_text || self.text.len() + text.len() > LONGEST + len {
+            return false;
+        }
         self.text.replace_range(start..self.at, "");
         self.at = start;
         self.insert(text);
+        true
     }
 
     /// Handles a key. Returns true if the text is another one, and `None` for a key that does nothing here.
@@ -130,6 +135,17 @@ mod tests {
         keys(&mut editor, "Home right right right right right");
         editor.complete(5, "sv_chat");
         assert_eq!(editor.parts(), ("sv_chat", " and x"));
+    }
+
+    #[test]
+    fn a_completion_that_does_not_fit_changes_nothing() {
+        let mut editor = Editor::new(format!("{}wä", "x".repeat(LONGEST - 3)));
+        let text = editor.text().to_owned();
+        assert!(!editor.complete(3, "wärme"), "the line would be too long");
+        assert!(!editor.complete(1, "w"), "the range begins inside of a character");
+        assert_eq!(editor.text(), text);
+        assert!(editor.complete(3, "abc"));
+        assert!(editor.text().ends_with("xabc") && editor.text().len() == LONGEST);
     }
 
     #[test]

@@ -101,8 +101,9 @@ impl Prompt {
             (Some(chosen), true) => (chosen + 1) % count,
             (Some(chosen), false) => (chosen + count - 1) % count,
         };
-        if let Some((word, _)) = self.candidates.words.get(chosen) {
-            self.editor.complete(self.candidates.len, word);
+        if let Some((word, _)) = self.candidates.words.get(chosen)
+            && self.editor.complete(self.candidates.len, word)
+        {
             self.candidates.len = word.len();
             self.chosen = Some(chosen);
         }

@@ -8,7 +8,7 @@ use super::{choose::choose, command::carry_out, find, send, update};
 use crate::{
     Action,
     app::{
-        App, Overlay,
+        App, Overlay, Pane,
         cursor::Moves as _,
         filter::first_error,
         form::{Form, Target},
@@ -31,7 +31,10 @@ pub fn key(app: &mut App, event: &KeyEvent) {
     app.status = None;
     let key = Key::of(event);
     let action = app.keymap.action(key, app.focus);
-    if let Some(action @ (Action::Stop | Action::Suspend)) = action {
+    let is_typed = app.overlay.is_some() && key.typed().is_some();
+    if let Some(action @ (Action::Stop | Action::Suspend)) = action
+        && !is_typed
+    {
         return update(app, action);
     }
     match app.overlay.take() {
@@ -42,12 +45,24 @@ pub fn key(app: &mut App, event: &KeyEvent) {
         None if super::tour::key(app, key) => {}
         None => match action {
             Some(action) => update(app, action),
-            None => {
-                let help = app.keymap.hint(Action::Help);
-                app.say(format!("{key} does nothing here; {help} lists the keys"));
-            }
+            None => app.say(idle(app, key)),
         },
     }
+}
+
+/// Returns the sentence about a key that has no action in this pane.
+fn idle(app: &App, key: Key) -> String {
+    let help = app.keymap.hint(Action::Help);
+    let Some(entry) = app.keymap.elsewhere(key).map(Action::entry) else {
+        return format!("{key} does nothing here; {help} lists the keys");
+    };
+    let panes = Pane::ALL.iter().filter(|pane| entry.scope.has(**pane));
+    let panes: Vec<&str> = panes.map(|pane| pane.name()).collect();
+    format!(
+        "{key} ({}) works in: {}; {help} lists the keys",
+        entry.name,
+        panes.join(", ")
+    )
 }
 
 /// Takes pasted text; where no text is typed it is ignored.
@@ -181,8 +196,10 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: Key) {
     match key.code() {
         KeyCode::Esc => return,
         KeyCode::Enter => return enter(app, prompt),
-        KeyCode::Tab => prompt.choose(true),
-        KeyCode::BackTab => prompt.choose(false),
+        code @ (KeyCode::Tab | KeyCode::BackTab) => {
+            prompt.choose(code == KeyCode::Tab);
+            check_text(app, &mut prompt);
+        }
         KeyCode::Up | KeyCode::Down => {
             let lines = lines(app, &prompt.purpose).clone();
             prompt.recall(&lines, key.code() == KeyCode::Up);
@@ -209,11 +226,8 @@ const fn lines<'a>(app: &'a mut App, purpose: &Purpose) -> &'a mut Lines {
     }
 }
 
-/// Checks the line of a prompt, and looks for words that complete it.
-pub(super) fn check(app: &App, prompt: &mut Prompt) {
-    let (before, _) = prompt.editor.parts();
-    prompt.chosen = None;
-    prompt.error = None;
+/// Checks the line of a prompt.
+fn check_text(app: &App, prompt: &mut Prompt) {
     let text = prompt.editor.text();
     let is_empty = text.trim().is_empty();
     let registry = app.registry;
@@ -228,6 +242,14 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
         _ => None,
     };
     prompt.error = errors.as_deref().and_then(first_error);
+}
+
+/// Checks the line of a prompt, and looks for words that complete it.
+pub(super) fn check(app: &App, prompt: &mut Prompt) {
+    check_text(app, prompt);
+    prompt.chosen = None;
+    let (before, _) = prompt.editor.parts();
+    let registry = app.registry;
     prompt.candidates = match prompt.purpose {
         Purpose::Command => command::candidates(before),
         Purpose::Search | Purpose::Save(_) => Candidates::default(),

@@ -35,12 +35,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
     let (before, after) = prompt.editor.parts();
     // The line moves to the left where it is longer than the screen.
     let room = usize::from(line.width).saturating_sub(Line::raw(lead).width() + 2);
-    let mut shown = before;
-    while Line::raw(shown).width() > room {
-        let mut chars = shown.chars();
-        chars.next();
-        shown = chars.as_str();
-    }
+    let shown = end_of(before, room);
     let typed = Line::from(vec![
         Span::styled(lead, app.theme.key()),
         Span::raw(shown.to_owned()),
@@ -70,6 +65,20 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
         .unwrap_or(0)
         .min(line.width.saturating_sub(1));
     Position::new(line.x + column, line.y)
+}
+
+/// Returns the end of a text that fits in so many columns.
+fn end_of(text: &str, room: usize) -> &str {
+    let mut used = 0;
+    let mut start = text.len();
+    for (at, char) in text.char_indices().rev() {
+        used += Span::raw(&*char.encode_utf8(&mut [0; 4])).width();
+        if used > room {
+            break;
+        }
+        start = at;
+    }
+    text.get(start..).unwrap_or(text)
 }
 
 /// Draws the error of the line or the candidates, above it.
@@ -121,6 +130,25 @@ fn above(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, prompt: &Prompt
         put(buffer, row, line);
         if line.style == theme.selected(true) {
             buffer.set_style(row, line.style);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_shows_its_end() {
+        for (text, room, end) in [
+            ("drop when x", 20, "drop when x"),
+            ("drop when x", 6, "when x"),
+            ("a名名b", 4, "名b"),
+            ("a名名b", 3, "名b"),
+            ("ab", 0, ""),
+            ("", 5, ""),
+        ] {
+            assert_eq!(end_of(text, room), end, "{text} {room}");
         }
     }
 }
