@@ -20,7 +20,7 @@ pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
         };
         row.is_some_and(|row| text_of(row, app).to_lowercase().contains(&wanted))
     });
-    let place = found.ok_or_else(|| format!("no row has '{text}'"))?;
+    let place = found.ok_or_else(|| format!("no unfolded row has '{text}'"))?;
     app.messages.go_to(place);
     Ok(())
 }

@@ -5,10 +5,13 @@ use super::{Item, Messages};
 impl Messages {
     /// Marks the selected row, or removes its mark. Returns true if it is marked now; `None` without a row.
     pub fn toggle_mark(&mut self) -> Option<bool> {
-        let number = self.item()?.last();
-        let is_marked = !self.marks.remove(&number);
+        let item = self.item()?;
+        let (rows, last) = (item.number()..=item.last(), item.last());
+        let before = self.marks.len();
+        self.marks.retain(|number| !rows.contains(number));
+        let is_marked = self.marks.len() == before;
         if is_marked {
-            self.marks.insert(number);
+            self.marks.insert(last);
         }
         Some(is_marked)
     }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use teetap_inspect::{DecodedEvent, EventLines, Kind, Style};
-use teetap_proxy::session::{Level, SessionId, Time};
+use teetap_proxy::session::{Level, Origin, SessionId, Time};
 
 pub use item::{Fold, Item};
 
@@ -42,8 +42,8 @@ pub struct Messages {
     top: usize,
     /// Rows that fit on the screen when it was drawn last.
     height: usize,
-    /// New rows wait.
-    frozen: bool,
+    /// The number of the first row that waits while the list is frozen.
+    frozen: Option<u64>,
     /// Only rows with warnings are shown.
     lint_only: bool,
     /// The only session that is shown.
@@ -68,7 +68,7 @@ impl Default for Messages {
             selected: None,
             top: 0,
             height: 0,
-            frozen: false,
+            frozen: None,
             lint_only: false,
             session: None,
             filter: None,
@@ -140,15 +140,16 @@ impl Messages {
     pub fn admit(&mut self) -> bool {
         let rows = self.history.numbers();
         let is_left = self.filter_rows(rows.end);
-        if !self.frozen {
-            self.admit_until(self.unfiltered);
-        }
+        let end = self.frozen.unwrap_or(u64::MAX);
+        self.admit_until(self.unfiltered.min(end));
         let kept = rows.start;
         while self.items.front().is_some_and(|item| item.last() < kept) {
             self.items.pop_front();
             self.top = self.top.saturating_sub(1);
         }
-        if self.selected.is_some_and(|number| number < kept) {
+        // A fold stays selected while it has a row that is kept.
+        let is_gone = |number| number < kept && self.place(number).is_none();
+        if self.selected.is_some_and(is_gone) {
             self.selected = self.items.front().map(Item::number);
         }
         is_left
@@ -200,11 +201,15 @@ impl Messages {
             && (!is_filtered || self.history.passes(number))
     }
 
-    /// Returns the type under which a row is folded, and its time. Messages that a rule touched, and odd ones, are not.
+    /// Returns the type under which a row is folded, and its time. Messages with a warning, and those that a rule or a
+    /// person made or touched, are never folded.
     fn fold_of(&self, row: &Row) -> Option<(&'static str, Time)> {
         let (_, message) = row.message()?;
         let group = group(message.name?);
-        let plain = row.kind() == Kind::Traffic && message.rules.is_empty() && message.done.word().is_none();
+        let is_passed = message.rules.is_empty() && message.done.word().is_none();
+        let plain = row.kind() == Kind::Traffic
+            && is_passed
+            && matches!(message.origin, Origin::Peer | Origin::Proxy);
         let is_named = self.filter.as_ref().is_some_and(|filter| filter.names(group));
         (plain && !is_named && self.folded.contains(group)).then_some((group, row.at()?))
     }
@@ -247,13 +252,13 @@ impl Messages {
     /// Returns true if the newest row is selected as it comes.
     #[must_use]
     pub fn follows(&self) -> bool {
-        self.selected.is_none() && !self.frozen
+        self.selected.is_none() && !self.is_frozen()
     }
 
     /// Returns true if new rows wait.
     #[must_use]
     pub const fn is_frozen(&self) -> bool {
-        self.frozen
+        self.frozen.is_some()
     }
 
     /// Returns the place of the selected item; `None` when there is none.
@@ -303,12 +308,15 @@ impl Messages {
 
     /// Keeps new rows back, or shows them. Returns true if they are kept back.
     pub fn toggle_frozen(&mut self) -> bool {
-        self.frozen = !self.frozen;
-        if self.frozen {
+        self.frozen = match self.frozen {
+            Some(_) => None,
+            None => Some(self.next),
+        };
+        if self.is_frozen() {
             self.stay();
         }
         self.admit();
-        self.frozen
+        self.is_frozen()
     }
 
     /// Shows only rows with warnings, or all. Returns true for the former.
@@ -339,7 +347,7 @@ impl Messages {
     #[must_use]
     pub fn wanted_events(&self) -> Vec<Arc<DecodedEvent>> {
         let mut events: Vec<Arc<DecodedEvent>> = Vec::new();
-        for number in self.history.numbers() {
+        for number in self.history.numbers().start..self.next {
             let Some(row) = self.history.get(number).filter(|row| self.is_wanted(number, row)) else {
                 continue;
             };
@@ -438,7 +446,7 @@ impl Moves for Messages {
 
     fn last(&mut self) {
         self.selected = None;
-        if self.frozen {
+        if self.is_frozen() {
             self.stay();
         }
     }
