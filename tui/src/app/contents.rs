@@ -8,13 +8,10 @@ use teetap_inspect::{After, DecodedEvent, EventLines, Message, Reading, Style, l
 use teetap_proxy::session::{Origin, What};
 use teetap_wire::{
     Note, Place, Severity,
-    def::{Def, Field, Record, Records, Registry, Source, Type},
+    def::{Def, Field, Record, Records, Registry, Secrets, Source, Type},
 };
 
 use super::history::Row;
-
-/// The mark that inspect writes for a secret.
-pub(crate) const HIDDEN: &str = "•••";
 
 /// The kind of a line of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,7 +300,8 @@ impl Contents {
             let mut value = records.value_text(def, record, source, style.secrets);
             let range = record.at as usize..(record.at + record.len) as usize;
             let mut weight = Weight::Field;
-            if value.contains(HIDDEN) {
+            let is_hidden = style.secrets == Secrets::Hide;
+            if is_hidden && records.secret(def, record, source).is_some() {
                 self.secret.push(range.clone());
             }
             let new = after.and_then(|after| changed(after, (def, at, record), style));

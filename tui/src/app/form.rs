@@ -15,12 +15,10 @@ use teetap_wire::{
     def::{self, Def, Record, Records, Registry, Secrets, Source, Value},
 };
 
-use super::{
-    contents::{HIDDEN, expected},
-    cursor::Cursor,
-    editor::Editor,
-    filter::first_error,
-};
+use super::{contents::expected, cursor::Cursor, editor::Editor, filter::first_error};
+
+/// The text in place of a secret that is not typed anew.
+const HIDDEN: &str = "•••";
 
 /// The purpose of a form.
 #[derive(Clone, Debug)]
@@ -124,7 +122,7 @@ fn simple(def: &Def) -> impl Iterator<Item = (u16, &def::Field)> {
         .filter(|(_, field)| (field.is_number() || field.is_text()) && !field.is_list())
 }
 
-/// Returns the value of a field as a person types it; `None` for one that is not a number or text.
+/// Returns the value of a field as a person types it; `None` for one that is neither a number nor text in UTF-8.
 #[must_use]
 pub fn typed(def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
     let field = def.field(record.field)?;
@@ -135,7 +133,7 @@ pub fn typed(def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
                 .map_or_else(|| value.to_string(), |label| label.name.to_string()),
             None => value.to_string(),
         }),
-        Value::Text(_) => Some(String::from_utf8_lossy(&def.bytes(record, source)).into_owned()),
+        Value::Text(_) => String::from_utf8(def.bytes(record, source).into_owned()).ok(),
         _ => None,
     }
 }
@@ -163,8 +161,8 @@ impl Form {
         let fields = simple(def).filter_map(|(number, field)| {
             let record = view.parts(None).find(|record| record.field == number)?;
             // A secret that is not typed anew stays as it is.
-            let shown = view.value_text(def, record, source, secrets);
-            let value = match shown.contains(HIDDEN) {
+            let is_secret = secrets == Secrets::Hide && view.secret(def, record, source).is_some();
+            let value = match is_secret {
                 true => HIDDEN.to_owned(),
                 false => typed(def, record, source)?,
             };

@@ -1,5 +1,6 @@
 //! Lines of the command line.
 
+use teetap_proxy::session::SessionId;
 use teetap_rules::{Program, is_rule_word};
 use teetap_wire::def::suggest;
 
@@ -32,6 +33,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
         return Ok(());
     }
     match name {
+        "close" | "inject" if is_rule(line) && has_condition(rest) => add_rule(app, line)?,
         "view" => app.show(view(rest)?),
         "filter" => app.set_filter(rest).map_err(|(_, why)| why)?,
         "rule" => add_rule(app, rest)?,
@@ -40,12 +42,10 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
             send::inject(app, rest)?;
         }
         "close" => app.ask(Request::Close {
-            session: app.messages.session(),
+            session: shown(app),
             reason: rest.to_owned(),
         })?,
-        "resync" => app.ask(Request::Resync {
-            session: app.messages.session(),
-        })?,
+        "resync" => app.ask(Request::Resync { session: shown(app) })?,
         "save" => send::save_to(app, Saved::Shown, rest)?,
         "goto" => {
             let timeline = app.timeline.as_mut().ok_or(super::rows::NO_RECORDING)?;
@@ -72,6 +72,26 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns the session that the view shows: the one of a view of one session, the selected one of the table, else the
+/// only one in the list of messages.
+pub(super) fn shown(app: &App) -> Option<SessionId> {
+    match app.view {
+        View::Messages | View::Rules | View::Log => app.messages.session(),
+        View::Sessions => {
+            let place = app.sessions.selected();
+            let session = place.and_then(|place| app.follow.sessions().nth(place));
+            session.map(|(session, _)| session)
+        }
+        View::Ladder | View::Snapshot | View::Stats => app.session(),
+    }
+}
+
+/// Returns true if there is a `when` outside of quotes: rules have one, and commands do not.
+fn has_condition(text: &str) -> bool {
+    let mut parts = text.split('"').step_by(2);
+    parts.any(|part| part.split_whitespace().any(|word| word == "when"))
 }
 
 /// Returns true if a line begins as a rule or link line does.

@@ -6,15 +6,15 @@ use teetap_inspect::{Layer, Message, Reading, row};
 use teetap_proxy::session::{SessionId, State, What};
 use teetap_rules::{Made, class_of, is_word};
 use teetap_wire::{
-    Dir,
+    Dir, Proto,
     def::{Class, Def, Dialect, Registry, Secrets, Source},
 };
 
-use super::open;
+use super::{command::shown, open};
 use crate::{
     app::{
         App, Overlay, Pane,
-        contents::{HIDDEN, Weight, expected},
+        contents::{Weight, expected},
         form::{Form, message_text, quoted},
         history::Row,
         menu::{Choice, Menu, Saved},
@@ -24,10 +24,10 @@ use crate::{
     request::Request,
 };
 
-/// Returns the session for a new message: the picked one, else that of the selected row if it is online.
+/// Returns the session for a new message: the one that the view shows, else that of the selected row, if it is online.
 fn session(app: &App) -> Option<SessionId> {
     let row = app.messages.row().and_then(Row::session);
-    app.messages.session().or(row).filter(|session| {
+    shown(app).or(row).filter(|session| {
         let seen = app.roster.get(*session);
         seen.is_some_and(|seen| seen.state == State::Online)
     })
@@ -46,11 +46,14 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), String> {
     if let (Some(name), None) = (words.next(), words.next())
         && !name.contains('{')
     {
-        let found = teetap_wire::Proto::ALL.into_iter().find_map(|proto| {
+        // The form of the session's protocol comes first.
+        let known = session.or(app.session());
+        let proto = known.and_then(|known| app.follow.session(known)?.proto);
+        let found = proto.into_iter().chain(Proto::ALL).find_map(|proto| {
             let mut defs = app.registry.named(proto, None, name);
-            defs.find(|def| matches!(def.class, Class::System | Class::Game))
+            defs.find(|def| is_sent(def, dir))
         });
-        let def = found.ok_or_else(|| format!("unknown message '{name}'"))?;
+        let def = found.ok_or_else(|| format!("no message '{name}' is sent {dir}"))?;
         let form = Form::inject(dir, def, session, app.registry);
         app.overlay = Some(Overlay::Form(Form { every, ..form }));
         return Ok(());
@@ -85,6 +88,11 @@ pub(super) fn stop_repeat(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns true for a message of the engine or the game in this direction.
+fn is_sent(def: &Def, dir: Dir) -> bool {
+    def.way.allows(dir) && matches!(def.class, Class::System | Class::Game)
+}
+
 /// Returns the words that complete a message to send: the direction, the name, the fields.
 pub(super) fn candidates(before: &str, registry: &Registry) -> Candidates {
     let (head, word) = match before.rfind([' ', '{', ',']) {
@@ -98,9 +106,7 @@ pub(super) fn candidates(before: &str, registry: &Registry) -> Candidates {
         (0, _) => ["c2s", "s2c"].map(|dir| (dir.to_owned(), String::new())).into(),
         (1, None) => {
             let dir = if head.trim() == "s2c" { Dir::S2c } else { Dir::C2s };
-            let is_sent =
-                |def: &&Def| def.way.allows(dir) && matches!(def.class, Class::System | Class::Game);
-            defs.filter(is_sent)
+            defs.filter(|def| is_sent(def, dir))
                 .map(|def| (def.name.to_string(), def.class.name().to_owned()))
                 .collect()
         }
@@ -193,7 +199,7 @@ fn field(app: &App, reading: &Reading, message: &Message) -> Option<String> {
     let place = app.detail.tree.selected_of(app.contents.lines.len())?;
     let line = app.contents.lines.get(place)?;
     let is_field = matches!(line.weight, Weight::Field | Weight::Changed) && line.depth == 0;
-    if !is_field || line.value.contains(HIDDEN) {
+    if !is_field {
         return None;
     }
     let def = message.def?;
@@ -202,7 +208,11 @@ fn field(app: &App, reading: &Reading, message: &Message) -> Option<String> {
         def.field(record.field)
             .is_some_and(|field| *field.name == *line.name)
     })?;
-    let value = crate::app::form::typed(def, record, Source::Bytes(reading.data(message)))?;
+    let source = Source::Bytes(reading.data(message));
+    if app.style.secrets == Secrets::Hide && records.secret(def, record, source).is_some() {
+        return None;
+    }
+    let value = crate::app::form::typed(def, record, source)?;
     let is_text = def.field(record.field)?.is_text();
     let value = if is_text { quoted(&value) } else { value };
     Some(format!(".{} == {value}", line.name))
@@ -231,6 +241,16 @@ pub(super) fn rules(app: &mut App) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns true if a part of the message is a secret.
+fn has_secret(reading: &Reading, message: &Message) -> bool {
+    let records = reading.records(message);
+    let source = Source::Bytes(reading.data(message));
+    message.def.is_some_and(|def| {
+        let mut all = records.all().iter();
+        all.any(|record| records.secret(def, record, source).is_some())
+    })
+}
+
 /// Opens the menu of texts that can be copied.
 pub(super) fn copy(app: &mut App) -> Result<(), String> {
     let row = app.messages.row().ok_or("there is no row to copy")?;
@@ -238,7 +258,7 @@ pub(super) fn copy(app: &mut App) -> Result<(), String> {
     let mut texts = vec![("text of the row".to_owned(), crate::view::text_of(row, app))];
     if let Some((reading, message)) = row.message() {
         let bytes = reading.data(message);
-        let is_secret = secrets == Secrets::Hide && !app.contents.secret.is_empty();
+        let is_secret = secrets == Secrets::Hide && has_secret(reading, message);
         if !is_secret {
             texts.push(("hex".to_owned(), row::hex(bytes)));
         }
@@ -290,7 +310,7 @@ pub(super) fn save_to(app: &mut App, saved: Saved, path: &str) -> Result<(), Str
         Saved::Shown => app.messages.wanted_events(),
     };
     if events.is_empty() {
-        return Err("no message is selected".to_owned());
+        return Err("no row is shown".to_owned());
     }
     let path = path.to_owned();
     app.ask(Request::Save { path, events })
