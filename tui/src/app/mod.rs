@@ -356,6 +356,8 @@ impl App {
 
     /// Takes the number of events that were missed here.
     pub fn gap(&mut self, lost: u64) {
+        // The notice of a held message may be missing.
+        self.queue.is_stale = true;
         self.follow.gap();
         self.ladder.gap(lost);
         self.log.gap(lost);
@@ -430,6 +432,9 @@ impl App {
     pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
         self.changed = true;
         let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
+        if let (Err(_), Request::SwitchRules { on: false, .. }) = (&result, request) {
+            self.rules.silenced.clear();
+        }
         match result {
             Err(why) if is_repeated => {
                 self.repeat = None;
@@ -453,8 +458,8 @@ impl App {
             | Request::ReplaceRule { .. }
             | Request::RemoveRule(_)
             | Request::SwapRules(..)
-            | Request::SwitchRules { .. } => self.requests.push(Request::Rules),
-            Request::Release(_) | Request::Drop(_) | Request::Edit(..) => self.requests.push(Request::Held),
+            | Request::SwitchRules { .. } => self.asked_rules = None,
+            Request::Release(_) | Request::Drop(_) | Request::Edit(..) => self.queue.is_stale = true,
             _ => {}
         }
     }

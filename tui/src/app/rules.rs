@@ -35,7 +35,7 @@ pub struct Rules {
     pub list: Vec<Rule>,
     /// The selected row.
     pub cursor: Cursor,
-    /// The rules that were switched off together.
+    /// The names of the rules that were switched off together.
     pub silenced: Vec<String>,
 }
 
@@ -209,7 +209,31 @@ impl Rules {
     /// Returns true if messages are paused for the screen.
     #[must_use]
     pub fn intercepts(&self) -> bool {
-        self.list.iter().any(|rule| rule.name == INTERCEPT)
+        self.list.iter().any(|rule| rule.name == INTERCEPT && rule.on)
+    }
+
+    /// Returns true if one of the rules that were switched off together is still off.
+    #[must_use]
+    pub fn are_silenced(&self) -> bool {
+        self.list.iter().any(|rule| self.is_silenced(rule))
+    }
+
+    fn is_silenced(&self, rule: &Rule) -> bool {
+        !rule.on && self.silenced.contains(&rule.name)
+    }
+
+    /// Takes the names of the rules that were switched off together and are still off.
+    pub fn take_silenced(&mut self) -> Vec<String> {
+        let silenced = self.list.iter().filter(|rule| self.is_silenced(rule));
+        let names = silenced.map(|rule| rule.name.clone()).collect();
+        self.silenced.clear();
+        names
+    }
+
+    /// Switches rules on or off before the answer has come: more keys may come first.
+    pub fn switch(&mut self, names: &[String], on: bool) {
+        let named = self.list.iter_mut().filter(|rule| names.contains(&rule.name));
+        named.for_each(|rule| rule.on = on);
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn delete(app: &mut App) -> Result<(), String> {
 pub(super) fn toggle(app: &mut App) -> Result<(), String> {
     let name = selected(app)?;
     let on = app.rules.selected().is_some_and(|rule| !rule.on);
+    app.rules.silenced.retain(|silenced| *silenced != name);
     app.ask(Request::SwitchRules {
         names: vec![name],
         on,
@@ -80,7 +81,7 @@ pub(super) fn all(app: &mut App) -> Result<(), String> {
         .filter(|rule| rule.on && is_switched(&rule.text))
         .map(|rule| rule.name.clone())
         .collect();
-    let silenced = std::mem::take(&mut app.rules.silenced);
+    let silenced = app.rules.take_silenced();
     let (names, on) = match (silenced.is_empty(), on.is_empty()) {
         (false, _) => (silenced, true),
         (true, false) => {
@@ -89,7 +90,12 @@ pub(super) fn all(app: &mut App) -> Result<(), String> {
         }
         (true, true) => return Err("no rule is on".to_owned()),
     };
-    app.ask(Request::SwitchRules { names, on })
+    app.ask(Request::SwitchRules {
+        names: names.clone(),
+        on,
+    })?;
+    app.rules.switch(&names, on);
+    Ok(())
 }
 
 /// Returns true for what can be switched on and off: rules, link lines and profiles in use.
@@ -147,7 +153,7 @@ pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
     };
     let value = slider.value(&rule.text).unwrap_or(0);
     let next = match up {
-        true => (value + step).min(most),
+        true => (value + step).min(most).max(value),
         false => value.saturating_sub(step),
     };
     if next == value {
@@ -156,6 +162,10 @@ pub(super) fn slide(app: &mut App, up: bool) -> Result<(), String> {
     let text = slider.with(&rule.text, next);
     let name = std::mem::replace(&mut rule.name, text.clone());
     rule.text.clone_from(&text);
+    let mut silenced = app.rules.silenced.iter_mut();
+    if let Some(silenced) = silenced.find(|silenced| **silenced == name) {
+        silenced.clone_from(&text);
+    }
     if text.split_whitespace().count() <= 2 {
         // Nothing is left of it.
         if let Some(place) = place {

@@ -26,7 +26,7 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     if title.recording {
         text.push_str("  REC");
     }
-    if !app.rules.silenced.is_empty() {
+    if app.rules.are_silenced() {
         text.push_str("  RULES OFF");
     } else if app.rules.intercepts() {
         text.push_str("  PAUSING");
