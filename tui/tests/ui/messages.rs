@@ -6,7 +6,7 @@ use teetap_inspect::{DecodedEvent, Decoder};
 use teetap_proxy::session::{Action, Datagram, Event, Origin, Placed, SentAt, SessionId, Time, What};
 use teetap_tui::{
     App,
-    app::{Pane, contents::Weight, cursor::Moves as _},
+    app::{Overlay, Pane, contents::Weight, cursor::Moves as _, messages::Item},
 };
 use teetap_wire::{Dir, Proto, Seq, def::Registry};
 
@@ -108,6 +108,28 @@ fn a_filter_shows_what_matches_before_and_after_it_was_set() {
 }
 
 #[test]
+fn a_filter_of_a_frozen_list_shows_the_rows_before_the_freeze() {
+    let mut app = recorded();
+    filter(&mut app, "vital and c2s");
+    let shown = app.messages.len();
+    filter(&mut app, "");
+    press(&mut app, "space");
+    for decoded in crate::feed::events("tw07-session") {
+        app.push(&decoded);
+    }
+    filter(&mut app, "vital and c2s");
+    let saved = app.messages.wanted_events().len();
+    assert_eq!(app.messages.len(), shown);
+    press(&mut app, "space");
+    assert_eq!(app.messages.len(), 2 * shown);
+    assert_eq!(
+        app.messages.wanted_events().len(),
+        2 * saved,
+        "rows that wait are not saved"
+    );
+}
+
+#[test]
 fn a_filter_has_the_memory_of_the_language() {
     let mut app = recorded();
     filter(&mut app, "cl_kill and sv_chat");
@@ -138,7 +160,7 @@ fn a_search_goes_around_in_both_directions() {
     press(&mut app, "ctrl-f");
     type_text(&mut app, "not in here");
     press(&mut app, "enter");
-    assert!(draw(&mut app, (80, 24)).contains("no row has 'not in here'"));
+    assert!(draw(&mut app, (80, 24)).contains("no unfolded row has 'not in here'"));
 }
 
 #[test]
@@ -147,6 +169,13 @@ fn marked_rows_are_shown_and_found() {
     press(&mut app, "g j j m G '");
     assert_eq!(app.messages.selected(), Some(2));
     assert_eq!(draw(&mut app, (80, 24)).matches('◆').count(), 1);
+    press(&mut app, "m G '");
+    assert!(app.status.as_ref().unwrap().1.contains("no row is marked"));
+    // The mark of a fold is removed after the fold has grown.
+    let timing = passed(Dir::S2c, Origin::Peer, &timing());
+    app.push(&timing);
+    press(&mut app, "m");
+    app.push(&timing);
     press(&mut app, "m G '");
     assert!(app.status.as_ref().unwrap().1.contains("no row is marked"));
 }
@@ -189,10 +218,25 @@ fn datagram(data: &[u8]) -> Vec<u8> {
     [&[0, 0, 1, 1, 2, 3, 4][..], &header, data].concat()
 }
 
+/// 0.7's cl_say with this text.
+fn said(text: &[u8]) -> Vec<u8> {
+    [b"\x30\x01\x40", text, b"\0"].concat()
+}
+
+/// A datagram that passed as it came.
+fn passed(dir: Dir, origin: Origin, bytes: &[u8]) -> Arc<DecodedEvent> {
+    let datagram = Datagram::new(dir, Proto::V7, origin, bytes, [bytes].into_iter());
+    let event = Event {
+        at: Time(1_000_000),
+        session: Some(SessionId(1)),
+        what: What::Datagram(datagram),
+    };
+    Arc::new(Decoder::new(Registry::builtin()).decode(event))
+}
+
 /// A cl_say of which a rule has changed the text.
 fn changed() -> Arc<DecodedEvent> {
-    let said = |text: &str| [b"\x30\x01\x40", text.as_bytes(), b"\0"].concat();
-    let (came, left) = (said("hello"), said("goodbye"));
+    let (came, left) = (said(b"hello"), said(b"goodbye"));
     let (received, sent) = (datagram(&came), datagram(&left));
     let mut datagram = Datagram::new(
         Dir::C2s,
@@ -236,19 +280,7 @@ fn an_odd_value_shows_what_was_expected() {
     let mut app = blank();
     // 0.7's cl_say with a mode that there is not.
     let bytes = datagram(b"\x30\x09\x40x\0");
-    let datagram = Datagram::new(
-        Dir::C2s,
-        Proto::V7,
-        Origin::Peer,
-        &bytes,
-        [&bytes[..]].into_iter(),
-    );
-    let event = Event {
-        at: Time(1_000_000),
-        session: Some(SessionId(1)),
-        what: What::Datagram(datagram),
-    };
-    app.push(&Arc::new(Decoder::new(Registry::builtin()).decode(event)));
+    app.push(&passed(Dir::C2s, Origin::Peer, &bytes));
     press(&mut app, "enter");
     let screen = draw(&mut app, (120, 30));
     insta::assert_snapshot!("odd", screen);
@@ -278,4 +310,52 @@ fn the_last_row_can_be_left_and_the_detail_follows_the_newest() {
     app.push(&changed());
     draw(&mut app, (160, 40));
     assert_eq!(app.contents.title, "cl_say");
+}
+
+/// 0.7's input_timing in a datagram of its own.
+fn timing() -> [u8; 12] {
+    [0, 0, 1, 1, 2, 3, 4, 0, 3, 0x15, 1, 1]
+}
+
+#[test]
+fn a_message_sent_by_hand_is_not_folded() {
+    let folded = |origin| {
+        let mut app = blank();
+        app.push(&passed(Dir::S2c, origin, &timing()));
+        matches!(app.messages.item(), Some(Item::Fold(_)))
+    };
+    assert!(folded(Origin::Peer) && folded(Origin::Proxy));
+    assert!(!folded(Origin::User) && !folded(Origin::Rule));
+}
+
+/// Returns the entries of the menu of texts to copy for a cl_say with this text.
+fn copies(text: &[u8]) -> Vec<String> {
+    let mut app = blank();
+    app.push(&passed(Dir::C2s, Origin::Peer, &datagram(&said(text))));
+    press(&mut app, "y");
+    let Some(Overlay::Menu(menu)) = &app.overlay else {
+        panic!("{:?}", app.status)
+    };
+    menu.entries.iter().map(|entry| entry.text.clone()).collect()
+}
+
+#[test]
+fn the_dots_of_a_secret_in_a_chat_line_hide_nothing() {
+    let entries = copies("\u{2022}\u{2022}\u{2022}".as_bytes());
+    assert!(
+        entries.iter().any(|entry| entry.starts_with("hex ")),
+        "{entries:?}"
+    );
+    let entries = copies(b"/login hunter2");
+    assert!(
+        !entries.iter().any(|entry| entry.starts_with("hex ")),
+        "{entries:?}"
+    );
+}
+
+#[test]
+fn text_that_is_not_utf8_is_copied_as_bytes() {
+    let entries = copies(b"caf\xe9");
+    let inject = entries.iter().find(|entry| entry.starts_with("inject command"));
+    assert!(inject.unwrap().contains("inject c2s vital 0x3001"), "{entries:?}");
 }

@@ -58,7 +58,7 @@ fn waiting(held: u32, message: &str) -> Waiting {
     }
 }
 
-fn with_held() -> App {
+pub(crate) fn with_held() -> App {
     let mut app = live();
     app.now = Time(11_500_000);
     let list = vec![
@@ -128,6 +128,106 @@ fn a_rule_is_checked_while_it_is_typed() {
     type_text(&mut app, "x: lose when sv_motd once");
     press(&mut app, "enter");
     assert_eq!(requests(&mut app), [r#"AddRule("x: lose when sv_motd once")"#]);
+}
+
+#[test]
+fn a_completed_rule_is_checked_again() {
+    let mut app = with_rules();
+    press(&mut app, "o");
+    type_text(&mut app, "drop when sv_mot");
+    press(&mut app, "tab enter");
+    assert_eq!(requests(&mut app), [r#"AddRule("drop when sv_motd")"#]);
+}
+
+/// Types a line on the command line, and returns the requests.
+fn command(app: &mut App, line: &str) -> Vec<String> {
+    press(app, ":");
+    type_text(app, line);
+    press(app, "enter");
+    requests(app)
+}
+
+#[test]
+fn a_command_with_a_condition_is_a_rule() {
+    let mut app = live();
+    for line in [
+        "close both when cl_kill",
+        r#"inject s2c sv_broadcast{message: "hi"} when cl_kill"#,
+    ] {
+        assert_eq!(command(&mut app, line), [format!("AddRule({line:?})")]);
+    }
+    assert_eq!(
+        command(&mut app, "close see you"),
+        [r#"Close { session: None, reason: "see you" }"#]
+    );
+    let found = command(&mut app, r#"inject s2c sv_broadcast{message: "tell me when"}"#);
+    assert!(found[0].starts_with("Inject"), "{found:?}");
+}
+
+#[test]
+fn a_command_acts_on_the_session_that_is_shown() {
+    let mut app = crate::proxied::app();
+    app.is_live = true;
+    app.pick(SessionId(1));
+    assert_eq!(command(&mut app, "resync"), ["Resync { session: None }"]);
+    for view in ["4", "5", "6"] {
+        press(&mut app, view);
+        let found = command(&mut app, "resync");
+        assert_eq!(found, ["Resync { session: Some(SessionId(1)) }"]);
+    }
+    press(&mut app, "2 j");
+    draw(&mut app, (80, 24));
+    press(&mut app, "G");
+    let found = command(&mut app, "close x");
+    assert_eq!(found, [r#"Close { session: Some(SessionId(2)), reason: "x" }"#]);
+}
+
+#[test]
+fn the_form_of_a_new_message_is_that_of_the_session() {
+    let mut app = live();
+    press(&mut app, "i");
+    type_text(&mut app, "s2c sv_chat");
+    press(&mut app, "enter");
+    let Some(Overlay::Form(form)) = &app.overlay else {
+        panic!("{:?}", app.status)
+    };
+    let names: Vec<&str> = form.fields.iter().map(|field| &*field.name).collect();
+    assert_eq!(names, ["mode", "client_id", "target_id", "message"]);
+    press(&mut app, "esc i");
+    type_text(&mut app, "c2s sv_chat");
+    press(&mut app, "enter");
+    assert!(draw(&mut app, (80, 24)).contains("no message 'sv_chat' is sent c2s"));
+}
+
+#[test]
+fn held_messages_are_requested_once_after_a_gap_or_several_answers() {
+    let mut app = with_held();
+    app.tick(Time(11_600_000));
+    app.take_requests();
+    let held = |app: &mut App| {
+        app.tick(Time(11_600_000));
+        let all = app.take_requests().into_iter();
+        all.filter(|request| matches!(request, Request::Held)).count()
+    };
+    assert_eq!(held(&mut app), 0);
+    app.gap(1);
+    assert_eq!(held(&mut app), 1);
+    press(&mut app, "A");
+    for request in app.take_requests() {
+        app.answer(&request, Ok(Reply::Done(String::new())));
+    }
+    assert_eq!(held(&mut app), 1);
+}
+
+#[test]
+fn a_slider_never_lowers_a_larger_value() {
+    let mut app = with_rules();
+    let text = "link both delay 1500ms";
+    app.answer(&Request::Rules, Ok(Reply::Rules(vec![rule(text, text, true)])));
+    draw(&mut app, (80, 24));
+    press(&mut app, "g j right");
+    assert!(requests(&mut app).is_empty());
+    assert!(app.status.as_ref().unwrap().1.contains("the value is 1500"));
 }
 
 #[test]
@@ -247,6 +347,50 @@ fn all_rules_are_switched_off_and_those_that_were_on_on_again() {
 }
 
 #[test]
+fn rules_that_are_gone_or_renamed_are_not_switched_on_again() {
+    let mut app = with_rules();
+    press(&mut app, "R");
+    requests(&mut app);
+    let was = "link s2c delay 40ms loss 5%";
+    let list = |link: &str| vec![rule("new", "drop when cl_kill", true), rule(link, link, false)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(list(was))));
+    draw(&mut app, (80, 24));
+    press(&mut app, "G right");
+    requests(&mut app);
+    assert!(draw(&mut app, (80, 24)).contains("RULES OFF"));
+    press(&mut app, "R");
+    assert_eq!(
+        requests(&mut app),
+        [r#"SwitchRules { names: ["link s2c delay 40ms loss 6%"], on: true }"#]
+    );
+    // Nothing of them is left.
+    let mut app = with_rules();
+    press(&mut app, "R");
+    requests(&mut app);
+    let list = vec![rule("new", "drop when cl_kill", true)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(list)));
+    assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));
+    press(&mut app, "R");
+    assert_eq!(
+        requests(&mut app),
+        [r#"SwitchRules { names: ["new"], on: false }"#]
+    );
+}
+
+#[test]
+fn a_refusal_to_switch_rules_off_leaves_no_banner() {
+    let mut app = with_rules();
+    press(&mut app, "R");
+    let request = app.take_requests().pop().unwrap();
+    app.answer(&request, Err("no".to_owned()));
+    let on = vec![rule("quiet", "drop when sv_motd", true)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(on)));
+    press(&mut app, "space");
+    app.take_requests();
+    assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));
+}
+
+#[test]
 fn messages_are_paused_by_the_filter() {
     let mut app = live();
     press(&mut app, "p");
@@ -266,6 +410,11 @@ fn messages_are_paused_by_the_filter() {
     let list = vec![rule("intercept", "pause when (cl_say or cl_kill)", true)];
     app.answer(&Request::Rules, Ok(Reply::Rules(list)));
     assert!(draw(&mut app, (80, 24)).contains("PAUSING"));
+    let off = vec![rule("intercept", "pause when (cl_say or cl_kill)", false)];
+    let on = vec![rule("intercept", "pause when (cl_say or cl_kill)", true)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(off)));
+    assert!(!draw(&mut app, (80, 24)).contains("PAUSING"));
+    app.answer(&Request::Rules, Ok(Reply::Rules(on)));
     press(&mut app, "p");
     assert_eq!(requests(&mut app), [r#"RemoveRule("intercept")"#]);
 }
@@ -388,6 +537,7 @@ fn every_rule_that_is_offered_is_right() {
     let mut app = live();
     draw(&mut app, (80, 24));
     press(&mut app, "G");
+    let mut count = 0;
     for _ in 0..app.messages.len() {
         app.messages.up(1);
         press(&mut app, "x");
@@ -402,8 +552,10 @@ fn every_rule_that_is_offered_is_right() {
             let rule = format!("log when {}", when.replace("\\\"", "\""));
             let checked = teetap_rules::Program::compile(&rule, Registry::builtin());
             assert!(checked.is_ok(), "{rule}: {:?}", checked.err());
+            count += 1;
         }
     }
+    assert!(count > 100, "{count}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::{
     feed::{SIZES, draw, press},
     proxied,
 };
+use teetap_inspect::Snapshots;
 use teetap_proxy::session::SessionId;
 
 #[test]
@@ -94,17 +95,17 @@ fn the_map_shows_tees_at_each_size() {
 #[test]
 fn a_snapshot_is_kept_while_newer_ones_come() {
     let mut app = proxied::app();
-    let mut older = proxied::part(1);
     press(&mut app, "5");
     let before = draw(&mut app, (80, 24));
     press(&mut app, "space");
     assert!(draw(&mut app, (80, 24)).contains("this snapshot is kept"));
-    std::mem::swap(&mut app.snapshot.shared, &mut older.snapshot.shared);
+    app.snapshot.shared = Snapshots::default();
     let session = app.session().unwrap();
     let tick = app.snapshot.get(session).unwrap().view().tick;
     assert!(before.contains(&format!("tick {tick} ")), "{before}");
     press(&mut app, "space");
     assert!(draw(&mut app, (80, 24)).contains("the newest snapshot is shown"));
+    assert!(app.snapshot.get(session).is_none());
 
     let mut app = proxied::part(0);
     press(&mut app, "5 space");
