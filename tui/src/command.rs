@@ -12,7 +12,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "rule",
         "RULE",
-        "Add a rule or link line, also without the word rule",
+        "Add a rule or link line; the word rule may be left out",
     ),
     (
         "inject",
@@ -44,6 +44,9 @@ pub fn candidates(before: &str) -> Candidates {
     let all: Vec<(&str, &str)> = match head.split(' ').next().unwrap_or_default() {
         "" => {
             let commands = COMMANDS.iter().map(|(name, _, help)| (*name, *help));
+            // A name that is an action too is offered once, with the sentence of the command.
+            let is_command = |name: &str| COMMANDS.iter().any(|(command, ..)| *command == name);
+            let actions = actions.filter(|(name, _)| !is_command(name));
             actions.chain(commands).collect()
         }
         "view" => View::ALL.iter().map(|view| (view.name(), "")).collect(),

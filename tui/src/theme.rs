@@ -60,7 +60,7 @@ impl Theme {
         }
     }
 
-    /// Returns the style of a message in this direction: blue to the server, yellow to the client.
+    /// Returns the style of a message in this direction. Each theme has its own pair of colours.
     #[must_use]
     pub fn direction(self, dir: Dir) -> Style {
         let colours = match dir {

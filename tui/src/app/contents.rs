@@ -182,7 +182,7 @@ fn message_contents(
     let after = After::of(decoded, index, registry);
     let mut contents = Contents {
         title: reading.label(message).into_owned(),
-        lines: facts(decoded, message, bytes.len()),
+        lines: facts(decoded, message),
         bytes: bytes.to_vec(),
         after: after.as_ref().map(|after| after.data.clone()),
         ..Contents::default()
@@ -199,7 +199,7 @@ fn message_contents(
 }
 
 /// Returns the facts about a message.
-fn facts(decoded: &DecodedEvent, message: &Message, len: usize) -> Vec<TreeLine> {
+fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
     let mut lines = Vec::new();
     let (dir, leg, proto) = match &decoded.event.what {
         What::Datagram(datagram) => (datagram.dir, datagram.leg, Some(datagram.proto)),
@@ -208,18 +208,18 @@ fn facts(decoded: &DecodedEvent, message: &Message, len: usize) -> Vec<TreeLine>
     };
     let mut way = row::arrow(dir, leg).to_owned();
     if let Some(proto) = proto {
-        way.push_str(&format!("  {proto}"));
+        way.push_str(&format!(" {proto}"));
     }
     way.push_str(match (message.vital, message.resend) {
-        (true, true) => "  vital, resent",
-        (true, false) => "  vital",
+        (true, true) => " vital, resent",
+        (true, false) => " vital",
         (false, _) => "",
     });
     let seq = row::seq(message);
     if !seq.is_empty() {
-        way.push_str(&format!("  seq {seq}"));
+        way.push_str(&format!(" seq {seq}"));
     }
-    lines.push(fact("way", format!("{way}  {len} bytes")));
+    lines.push(fact("sent", way));
     if let What::Datagram(datagram) = &decoded.event.what
         && datagram.ordinal > 0
     {
@@ -370,7 +370,8 @@ pub fn expected(field: &Field) -> Option<String> {
                 .iter()
                 .map(|label| format!("{} ({})", label.value, label.name))
                 .collect();
-            Some(names.join(", "))
+            let any = if set.flags { "any of " } else { "" };
+            Some(format!("{any}{}", names.join(", ")))
         }
         Type::Text(_) | Type::Packed(_) => field.limit.map(|limit| format!("at most {limit} bytes")),
         _ if field.is_number() && (field.min, field.max) != whole && field.min < field.max => {

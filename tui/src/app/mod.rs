@@ -416,7 +416,7 @@ impl App {
         if !self.is_live {
             let is_file = matches!(request, Request::Save { .. } | Request::Copy(_));
             if self.timeline.is_none() || !is_file {
-                return Err("there is no proxy behind this screen".to_owned());
+                return Err("this screen shows a recording: there is no proxy".to_owned());
             }
         }
         self.requests.push(request);

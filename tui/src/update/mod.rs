@@ -49,7 +49,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         | Action::Right => pane::move_by(app, action),
         Action::Open => pane::open(app),
         Action::NextPane => pane::next(app, true),
-        Action::LastPane => pane::next(app, false),
+        Action::PreviousPane => pane::next(app, false),
         Action::Zoom => app.shape.is_zoomed = !app.shape.is_zoomed,
         Action::Wider => app.shape.more = (app.shape.more + 1).min(pane::MOST),
         Action::Narrower => app.shape.more = (app.shape.more - 1).max(-pane::MOST),
@@ -60,7 +60,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         Action::FilterOnOff => rows::filter(app)?,
         Action::Search => open(app, Purpose::Search, ""),
         Action::NextMatch => find::next(app, true)?,
-        Action::LastMatch => find::next(app, false)?,
+        Action::PreviousMatch => find::next(app, false)?,
         Action::Follow => app.messages.toggle_follow(),
         Action::Freeze => rows::freeze(app),
         Action::Fold => rows::fold(app)?,
@@ -79,7 +79,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         | Action::Map
         | Action::KeepSnapshot
         | Action::NextGraph
-        | Action::LastGraph
+        | Action::PreviousGraph
         | Action::AllSessions => session::apply(app, action)?,
         Action::Sessions => app.show(View::Sessions),
         Action::Ladder => app.show(View::Ladder),

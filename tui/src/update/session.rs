@@ -40,7 +40,7 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), String> {
             app.say(text);
         }
         Action::NextGraph => app.stats.turn(true),
-        Action::LastGraph => app.stats.turn(false),
+        Action::PreviousGraph => app.stats.turn(false),
         Action::AllSessions => app.stats.all = Some(!app.counts_all()),
         _ => {}
     }

@@ -15,7 +15,7 @@ use crate::{
     app::{App, View},
 };
 
-/// Draws the target, the address for clients, the recording mark, the filter, and the views.
+/// Draws the target, the address for clients, the recording mark, the filter, and the views where they have room.
 pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_style(area, app.theme.bar());
     let title = &app.title;
@@ -38,7 +38,31 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
         let off = if filter.is_on() { "" } else { " (off)" };
         text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));
     }
-    put(buffer, area, &Line::raw(text));
+    let text = Line::raw(text);
+    let views = views(app);
+    put(buffer, area, &text);
+    if text.width() + views.width() < usize::from(area.width) {
+        buffer.set_line(
+            area.right() - u16::try_from(views.width()).unwrap_or(0),
+            area.y,
+            &views,
+            area.width,
+        );
+    }
+}
+
+/// Returns the numbers and names of the views, the current one bold.
+fn views(app: &App) -> Line<'static> {
+    let mut line = Line::default();
+    for view in View::ALL {
+        let style = match *view == app.view {
+            true => app.theme.key(),
+            false => Style::new(),
+        };
+        line.push_span(Span::styled(format!("{} {}", view.number(), view.name()), style));
+        line.push_span(Span::raw(" "));
+    }
+    line
 }
 
 /// Draws the answer to the last key; without one the mode, the counts and the key hints.
@@ -60,7 +84,7 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
     }
     match meter.lint_count() {
         0 => {}
-        count => parts.push(format!("{count}!")),
+        count => parts.push(format!("{count} {}", plural("warning", count))),
     }
     parts.push(format!("seed {}", app.title.seed));
     for part in &parts {
@@ -74,6 +98,12 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
         let start = area.x + u16::try_from(start).unwrap_or(0);
         buffer.set_line(start, area.y, &hints, area.width);
     }
+}
+
+/// Returns a word with an `s` unless there is one of it.
+fn plural(word: &str, count: u64) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{word}{s}")
 }
 
 /// Returns the state of the list: frozen, following, or the place of the selection.
@@ -93,7 +123,7 @@ fn mode(app: &App) -> String {
         None => String::new(),
     };
     if list.is_lint_only() {
-        format!("{place} !only")
+        format!("{place}  warnings only")
     } else {
         place
     }

@@ -100,12 +100,18 @@ pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let theme = app.theme;
     let focused = app.focus == Pane::Hex;
     let len = app.contents.bytes.len();
+    let is_empty = len == 0 && app.contents.after.is_none();
     let text = match app.contents.after.as_ref().map(Vec::len) {
+        None if is_empty => Pane::Hex.name().to_owned(),
         None if len == 1 => "1 byte".to_owned(),
         None => format!("{len} bytes"),
         Some(after) => format!("{len} bytes, then {after} as sent"),
     };
     let inner = title(buffer, area, &text, focused, theme);
+    if is_empty {
+        super::empty(buffer, inner, &["this row has no bytes"]);
+        return inner;
+    }
     let columns = if inner.width >= 76 { 16 } else { 8 };
     let selected = app.detail.range(&app.contents);
     app.detail.hex.columns(columns);

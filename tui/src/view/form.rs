@@ -6,11 +6,14 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{popup, put};
+use super::{popup, prompt::end_of, put};
 use crate::app::{
     App,
     form::{Form, Target},
 };
+
+/// Columns of values at most, before their hints.
+const MOST: usize = 24;
 
 /// Draws the fields; returns the place of the cursor.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) -> Option<Position> {
@@ -53,6 +56,12 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) 
         .map(|field| field.name.chars().count())
         .max()
         .unwrap_or(0);
+    // Hints stand in a column where the values leave room for it.
+    let values = form
+        .fields
+        .iter()
+        .map(|field| Line::raw(field.editor.text()).width());
+    let values = values.max().unwrap_or(0).min(MOST);
     let mut cursor = None;
     let fields = form.fields.iter().enumerate().skip(top).take(height);
     for ((place, field), row) in fields.zip(inner.rows()) {
@@ -64,11 +73,19 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) 
         };
         let mark = if selected == Some(place) { "›" } else { " " };
         let head = format!("{mark}{:<names$}  ", field.name);
+        // A long value moves to the left.
+        let room = usize::from(row.width).saturating_sub(Line::raw(head.as_str()).width() + 2);
+        let before = match selected == Some(place) {
+            true => end_of(before, room),
+            false => before,
+        };
         let column = Line::raw(format!("{head}{before}")).width();
+        let value = format!("{before}{after}");
+        let space = " ".repeat(values.saturating_sub(Line::raw(value.as_str()).width()));
         let line = Line::from(vec![
             Span::styled(head, name),
-            Span::raw(format!("{before}{after}")),
-            Span::styled(format!("   {}", field.hint), theme.quiet()),
+            Span::raw(value),
+            Span::styled(format!("{space}   {}", field.hint), theme.quiet()),
         ]);
         put(buffer, row, &line);
         if selected == Some(place) {

@@ -144,8 +144,8 @@ fn plot(graph: Graph, session: &Followed, now: Time, theme: Theme) -> Plot {
                 .into(),
             from_zero: true,
         },
-        Graph::NumbersC2s => numbers("numbers to the server", session, Dir::C2s, (now, theme)),
-        Graph::NumbersS2c => numbers("numbers to the client", session, Dir::S2c, (now, theme)),
+        Graph::NumbersC2s => numbers("seq to server", session, Dir::C2s, (now, theme)),
+        Graph::NumbersS2c => numbers("seq to client", session, Dir::S2c, (now, theme)),
         Graph::Rate => {
             let rates = &session.counts.rates;
             let points = (1..).zip(rates.newest_first());
@@ -189,7 +189,7 @@ fn numbers(title: &'static str, session: &Followed, dir: Dir, (now, theme): (Tim
     let series = tracks.map(|(track, what, side, marker)| {
         let points = session.way(dir).points().filter(|point| point.track == track);
         Series {
-            name: format!("{what} {side}"),
+            name: format!("{what} {}", initial(side)),
             points: points
                 .map(|point| (before(point.at, now), point.number as f64))
                 .collect(),
@@ -201,6 +201,14 @@ fn numbers(title: &'static str, session: &Followed, dir: Dir, (now, theme): (Tim
         title,
         series: series.into(),
         from_zero: false,
+    }
+}
+
+/// Returns the letter of a side, as in the arrows of directions.
+const fn initial(side: Side) -> char {
+    match side {
+        Side::Client => 'c',
+        Side::Server => 's',
     }
 }
 

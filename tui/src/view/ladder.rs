@@ -387,6 +387,10 @@ fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -
             theme.warning(),
         ));
     }
+    if !crossing.link.is_empty() {
+        let link = crossing.link.trim_start_matches([',', ' ']);
+        line.push_span(Span::styled(format!("{link}  "), link_style(crossing, theme)));
+    }
     if let Some(reading) = &decoded.reading {
         // Those that the proxy acted on come first: the columns may end.
         let (touched, plain): (Vec<_>, Vec<_>) =
@@ -408,10 +412,6 @@ fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -
         && datagram.origin == Origin::Proxy
     {
         line.push_span(Span::styled("  by the proxy", theme.quiet()));
-    }
-    if !crossing.link.is_empty() {
-        let link = crossing.link.trim_start_matches([',', ' ']);
-        line.push_span(Span::styled(format!("  {link}"), link_style(crossing, theme)));
     }
     line
 }

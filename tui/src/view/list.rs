@@ -23,7 +23,7 @@ use teetap_wire::Severity;
 
 use super::{empty, padded, put};
 use crate::{
-    Theme,
+    Action as Key, Theme,
     app::{
         App, Pane,
         clock::{TimeForm, seconds, wall},
@@ -96,11 +96,14 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     }
     let left = rest.count();
     if app.messages.is_empty() && app.meter.messages > 0 {
-        let filter = app.keymap.hint(crate::Action::FilterOnOff);
+        let [filter, lint, session] =
+            [Key::FilterOnOff, Key::Lint, Key::Session].map(|action| app.keymap.hint(action));
         let sentence = match app.messages.progress() {
             Some(percent) => format!("filtering: {percent} %"),
             None => {
-                format!("no row passes the filter and the other choices; {filter} switches the filter off")
+                format!(
+                    "no row is shown: {filter} switches the filter off, {lint} shows all rows, {session} all sessions"
+                )
             }
         };
         empty(buffer, area, &[&sentence]);

@@ -68,7 +68,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
 }
 
 /// Returns the end of a text that fits in so many columns.
-fn end_of(text: &str, room: usize) -> &str {
+pub(super) fn end_of(text: &str, room: usize) -> &str {
     let mut used = 0;
     let mut start = text.len();
     for (at, char) in text.char_indices().rev() {

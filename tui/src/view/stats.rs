@@ -6,7 +6,10 @@ use ratatui::{
     style::Style,
     text::{Line, Span},
 };
-use teetap_inspect::follow::{Counts, Followed};
+use teetap_inspect::{
+    follow::{Counts, Followed},
+    row,
+};
 use teetap_proxy::session::Time;
 use teetap_wire::{Dir, Side};
 
@@ -132,11 +135,8 @@ fn totals(session: &Followed, theme: Theme) -> [Line<'static>; 2] {
         ratio.map_or("-".to_owned(), |ratio| format!("{:.0} %", ratio * 100.0))
     };
     let first = [
-        ("rtt ms", format!("client {client} server {server}")),
-        (
-            "resent",
-            format!("client {client_resends:.1} % server {server_resends:.1} %"),
-        ),
+        ("rtt c/s", format!("{client}/{server} ms")),
+        ("resent", format!("{client_resends:.1}/{server_resends:.1} %")),
         ("input margin", format!("{} ms", value(session.margins.mean()))),
     ];
     let second = [
@@ -185,10 +185,7 @@ fn messages(buffer: &mut Buffer, area: Rect, app: &App, (counts, cursor): (&Coun
     }
     for ((place, (dir, name, count)), line) in rows.iter().enumerate().skip(top).zip(lines) {
         let (messages, bytes) = count.rate(app.now);
-        let arrow = match dir {
-            Dir::C2s => "c→s",
-            Dir::S2c => "s→c",
-        };
+        let arrow = row::arrow(*dir, None);
         let text = format!(
             "{:>7}{:>8}{messages:>4}{:>6}",
             short(count.messages),

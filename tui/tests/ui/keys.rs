@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use teetap_inspect::DecodedEvent;
 use teetap_proxy::session::{Level, Time};
 use teetap_tui::{
+    App,
     action::TABLE,
     app::{Overlay, Pane, View, help},
     keymap::Keymap,
@@ -57,6 +58,47 @@ fn the_help_of_the_list_at_each_size() {
         press(&mut app, "g ?");
         insta::assert_snapshot!(format!("help-{width}x{height}"), draw(&mut app, (width, height)));
     }
+}
+
+#[test]
+fn no_sentence_of_the_help_is_cut_at_80_columns() {
+    for view in View::ALL {
+        let mut app = recorded();
+        app.show(*view);
+        for pane in view.panes() {
+            app.focus = *pane;
+            press(&mut app, "?");
+            let screen = draw(&mut app, (80, 90));
+            let cut: Vec<&str> = screen.lines().filter(|line| line.contains('…')).collect();
+            assert!(cut.is_empty(), "{pane:?}: {cut:#?}");
+            press(&mut app, "esc");
+        }
+    }
+}
+
+#[test]
+fn the_views_are_named_where_they_have_room() {
+    let mut app = recorded();
+    press(&mut app, "3");
+    let first = |app: &mut App, width| draw(app, (width, 24)).lines().next().unwrap().to_owned();
+    let views = "1 messages 2 sessions 3 rules 4 ladder 5 snapshot 6 stats 7 log ";
+    assert!(first(&mut app, 120).contains(views));
+    assert!(!first(&mut app, 80).contains("1 messages"));
+    app.set_filter("vital and c2s").unwrap();
+    assert!(!first(&mut app, 120).contains("1 messages"));
+    assert!(first(&mut app, 120).contains("filter vital and c2s"));
+}
+
+#[test]
+fn a_name_is_offered_once() {
+    let mut app = recorded();
+    press(&mut app, ":");
+    type_text(&mut app, "fil");
+    let Some(Overlay::Prompt(prompt)) = &app.overlay else {
+        panic!()
+    };
+    let words: Vec<&str> = prompt.candidates.words.iter().map(|(word, _)| &**word).collect();
+    assert_eq!(words, ["filter-on-off", "filter"]);
 }
 
 #[test]

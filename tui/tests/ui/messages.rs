@@ -359,3 +359,25 @@ fn text_that_is_not_utf8_is_copied_as_bytes() {
     let inject = entries.iter().find(|entry| entry.starts_with("inject command"));
     assert!(inject.unwrap().contains("inject c2s vital 0x3001"), "{entries:?}");
 }
+
+#[test]
+fn a_row_about_a_session_has_no_bytes() {
+    let mut app = recorded();
+    draw(&mut app, (80, 24));
+    press(&mut app, "g enter");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("── bytes ─") && screen.contains("this row has no bytes"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_list_without_rows_names_the_keys_that_show_some() {
+    let mut app = blank();
+    app.push(&changed());
+    app.messages.pick(Some(SessionId(7)));
+    let screen = draw(&mut app, (100, 10));
+    let keys = "no row is shown: f switches the filter off, L shows all rows, s all sessions";
+    assert!(screen.contains(keys), "{screen}");
+}

@@ -564,8 +564,19 @@ fn without_a_proxy_requests_are_refused() {
     app.is_live = false;
     press(&mut app, "space");
     assert!(requests(&mut app).is_empty());
-    assert!(draw(&mut app, (80, 24)).contains("there is no proxy behind this screen"));
+    assert!(draw(&mut app, (80, 24)).contains("this screen shows a recording: there is no proxy"));
     let mut app = blank();
     app.tick(Time(1));
     assert!(app.take_requests().is_empty());
+}
+
+#[test]
+fn a_long_value_of_a_form_is_scrolled_to_the_cursor() {
+    let mut app = with_held();
+    draw(&mut app, (60, 16));
+    press(&mut app, "e down down");
+    type_text(&mut app, &"x".repeat(100));
+    type_text(&mut app, " the end");
+    let screen = draw(&mut app, (60, 16));
+    assert!(screen.contains("xxx the end"), "{screen}");
 }

@@ -24,8 +24,8 @@ fn each_graph_comes_first_in_turn() {
     let first = draw(&mut app, (80, 24));
     let titles = [
         "rtt ms",
-        "numbers to the server",
-        "numbers to the client",
+        "seq to server",
+        "seq to client",
         "messages/s",
         "snapshot bytes",
         "ms between snapshots",
