@@ -92,7 +92,7 @@ impl Console {
             _ => {}
         }
         let Some(orders) = &self.orders else {
-            return Err("there is no proxy behind this screen".to_owned());
+            return Err("this screen shows a recording: there is no proxy".to_owned());
         };
         match request {
             Request::Inject { session, text } => {

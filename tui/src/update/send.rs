@@ -70,7 +70,7 @@ pub(super) fn send(
 ) -> Result<(), String> {
     if let Some(every) = every {
         if !app.is_live {
-            return Err("there is no proxy behind this screen".to_owned());
+            return Err("this screen shows a recording: there is no proxy".to_owned());
         }
         app.repeat = Some(Repeat::new(session, text, every));
         let key = app.keymap.hint(crate::Action::StopRepeat);
