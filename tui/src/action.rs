@@ -115,23 +115,23 @@ actions! {
     Session       "session"        ROWS ["s"]                  "session" "Pick the session that is shown, or all";
     Earlier       "earlier"        ROWS ["<"]                  ""        "Go to an earlier place of the recording";
     Later         "later"          ROWS [">"]                  ""        "Go to a later place of the recording";
-    Time          "time"           ROWS ["t"]                  ""        "Change the form of times: run, session, delta, wall";
+    Time          "time"           ROWS ["t"]                  ""        "Change times: run, session, delta, wall";
     Mark          "mark"           ROWS ["m"]                  ""        "Mark the row, or remove its mark";
     NextMark      "next-mark"      ROWS ["'"]                  ""        "Go to the next marked row";
     Zoom          "zoom"           ROWS ["\\"]                 ""        "Show only this pane, or all";
     Wider         "wider"          ROWS ["+"]                  ""        "Make the list larger";
     Narrower      "narrower"       ROWS ["-"]                  ""        "Make the list smaller";
-    Intercept     "intercept"      ROWS ["p"]                  "pause"   "Pause the messages that pass the filter, or stop that";
+    Intercept     "intercept"      ROWS ["p"]                  "pause"   "Pause what passes the filter, or stop that";
     Release       "release"        ROWS ["a"]                  ""        "Release the selected held message";
     ReleaseAll    "release-all"    ROWS ["A"]                  ""        "Release all held messages";
     Edit          "edit"           ROWS ["e"]                  ""        "Edit the fields of the selected held message";
     DropHeld      "drop"           ROWS ["d"]                  ""        "Drop the selected held message";
     RuleFromRow   "rule-from-row"  ROWS ["x"]                  "rule"    "Make a rule for messages like this one";
-    Inject        "inject"         ROWS ["i"]                  "inject"  "Send one more message, or every so often: type it, or fill a form";
+    Inject        "inject"         ROWS ["i"]                  "inject"  "Send one more message, once or every so often";
     Again         "send-again"     ROWS ["r"]                  ""        "Send the selected message again";
     StopRepeat    "stop-repeat"    ROWS ["I"]                  ""        "Stop sending a message every so often";
-    Copy          "copy"           ROWS ["y"]                  ""        "Copy the row: hex, JSON, filter, rule, inject command";
-    Save          "save"           ROWS ["w"]                  ""        "Save the shown rows or the selected one to a file";
+    Copy          "copy"           ROWS ["y"]                  ""        "Copy the row: hex, JSON, rule, inject command";
+    Save          "save"           ROWS ["w"]                  ""        "Save the shown rows, or the selected one";
     AddRule       "add-rule"       RULES ["o"]                 "add"     "Add a rule or link line";
     EditRule      "edit-rule"      RULES ["enter" "e"]         "edit"    "Edit the selected rule";
     ToggleRule    "toggle-rule"    RULES ["space"]             "on/off"  "Switch the selected rule on or off";
@@ -145,7 +145,7 @@ actions! {
     NextSession   "next-session"   ONE_SESSION ["s"]           "session" "Show the next session";
     Original      "original"       LADDER ["o"]                "original" "Go to the datagram that a resend repeats";
     Map           "map"            SNAPSHOT ["M"]              "map"    "Show or hide the map of the snapshot";
-    KeepSnapshot  "keep-snapshot"  SNAPSHOT ["space"]          "keep"   "Keep this snapshot on the screen, or show the newest";
+    KeepSnapshot  "keep-snapshot"  SNAPSHOT ["space"]          "keep"   "Keep this snapshot, or show the newest";
     NextGraph     "next-graph"     STATS ["right" "l"]         "graph"  "Show the next graph first";
     PreviousGraph "previous-graph" STATS ["left" "h"]          ""       "Show the previous graph first";
     AllSessions   "all-sessions"   STATS ["a"]                 "all"    "Count the messages of all sessions, or of one";
@@ -161,7 +161,7 @@ actions! {
     Quit          "quit"           ALL  ["q"]                  "quit"    "Go back, or end the run";
     QuitNow       "quit-now"       ALL  ["Q"]                  ""        "End the run";
     Stop          "stop"           ALL  ["ctrl-c"]             ""        "End the run, from a prompt too";
-    Suspend       "suspend"        ALL  ["ctrl-z"]             ""        "Suspend the program; it forwards nothing until fg";
+    Suspend       "suspend"        ALL  ["ctrl-z"]             ""        "Suspend the program: it forwards nothing";
 }
 
 impl Action {

@@ -9,15 +9,11 @@ use crate::{
 /// Commands with an argument: the name, the argument, and the sentence of the help.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("filter", "EXPR", "Show only messages that match"),
-    (
-        "rule",
-        "RULE",
-        "Add a rule or link line; the word rule may be left out",
-    ),
+    ("rule", "RULE", "Add a rule; the word rule may be left out"),
     (
         "inject",
         "MESSAGE",
-        "Send a message, such as s2c sv_chat{message: \"hi\"}",
+        "Send a message: s2c sv_chat{message: \"hi\"}",
     ),
     ("close", "REASON", "Close both legs of the session"),
     ("resync", "", "Have the server send a complete snapshot"),
@@ -29,11 +25,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
         "NAME",
         "Use a theme: default, light, mono, high-contrast",
     ),
-    (
-        "bind",
-        "KEY ACTION",
-        "Bind a key to an action, until the end of the run",
-    ),
+    ("bind", "KEY ACTION", "Bind a key to an action for this run"),
 ];
 
 /// Returns the words that can complete a line.
