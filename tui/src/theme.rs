@@ -3,6 +3,7 @@
 //! Law: never colour alone. Directions have arrows, notes a mark, actions a letter, warnings a word.
 
 use ratatui::style::{Color, Modifier, Style};
+use teetap_inspect::Kind;
 use teetap_wire::Dir;
 
 /// A set of styles.
@@ -102,6 +103,16 @@ impl Theme {
     #[must_use]
     pub fn session(self) -> Style {
         self.good()
+    }
+
+    /// Returns the style of a line of this weight.
+    #[must_use]
+    pub fn of(self, kind: Kind) -> Style {
+        match kind {
+            Kind::Warning => self.warning(),
+            Kind::Session => self.session(),
+            Kind::Traffic | Kind::Info => Style::new(),
+        }
     }
 
     /// Returns the style of something that a rule or a person has done.

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use teetap_inspect::{After, DecodedEvent, EventLines, Message, Reading, Style, lines::About, row};
+use teetap_inspect::{After, DecodedEvent, EventLines, Message, Reading, Style, row};
 use teetap_proxy::session::{Origin, What};
 use teetap_wire::{
     Note, Place, Severity,
@@ -122,14 +122,8 @@ impl Contents {
         match row {
             Row::Line(decoded, line) => match (row.message(), row.index()) {
                 (Some((reading, message)), Some(index)) => {
-                    let with_datagram = matches!(
-                        line.about,
-                        About::Message {
-                            with_datagram: true,
-                            ..
-                        }
-                    );
-                    message_contents(decoded, reading, message, (index, with_datagram), style, registry)
+                    let place = (index, row.with_datagram());
+                    message_contents(decoded, reading, message, place, style, registry)
                 }
                 _ => Self {
                     title: "event".to_owned(),

@@ -191,6 +191,24 @@ impl Row {
         Some((reading, reading.messages.get(index)?))
     }
 
+    /// Returns true if the row of a message has the notes on its datagram, too.
+    #[must_use]
+    pub const fn with_datagram(&self) -> bool {
+        matches!(
+            self,
+            Self::Line(
+                _,
+                Line {
+                    about: About::Message {
+                        with_datagram: true,
+                        ..
+                    },
+                    ..
+                }
+            )
+        )
+    }
+
     /// Returns the place of the message in its reading.
     #[must_use]
     pub fn index(&self) -> Option<usize> {

@@ -7,7 +7,7 @@ use std::{collections::VecDeque, ops::Range};
 use teetap_inspect::{DecodedEvent, Kind, Style, row};
 use teetap_proxy::session::{Level, Time, What};
 
-use super::tail::Tail;
+use super::{clock::seconds, tail::Tail};
 
 /// Lines that are kept.
 const LINES: usize = 10_000;
@@ -58,10 +58,10 @@ impl Log {
             Level::Info => (Kind::Info, ""),
             Level::Warning => (Kind::Warning, "warning: "),
         };
-        let ms = at.0 / 1000;
+        let at = seconds(at - Time::ZERO);
         self.push(Entry {
             kind,
-            text: format!("{:>4}.{:03} -   teetap: {word}{text}", ms / 1000, ms % 1000),
+            text: format!("{at} -   teetap: {word}{text}"),
         });
     }
 

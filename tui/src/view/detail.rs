@@ -20,20 +20,11 @@ use crate::{
 
 /// Draws the title of a pane, and returns the area below it.
 pub(super) fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, theme: Theme) -> Rect {
-    let width = usize::from(area.width);
-    let mut rule = format!("── {text} ");
-    rule.extend(std::iter::repeat_n(
-        '─',
-        width.saturating_sub(Line::raw(rule.as_str()).width()),
-    ));
     if let Some(row) = area.rows().next() {
+        let rule = super::ruled(text, area.width);
         put(buffer, row, &Line::styled(rule, theme.title(focused)));
     }
-    Rect {
-        y: (area.y + 1).min(area.bottom()),
-        height: area.height.saturating_sub(1),
-        ..area
-    }
+    super::below(area, 1)
 }
 
 /// Draws the fields of the selected message; returns the area of the lines.

@@ -56,11 +56,7 @@ pub(super) fn draw(
         ..area
     };
     put(buffer, first, &title);
-    let inner = Rect {
-        y: area.y + first.height,
-        height: area.height - first.height,
-        ..area
-    };
+    let inner = super::below(area, 1);
     let points = || plot.series.iter().flat_map(|series| &series.points);
     if inner.height < 3 || inner.width < 20 {
         return;

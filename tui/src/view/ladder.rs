@@ -22,7 +22,7 @@ use teetap_wire::{Dir, Scratch, Side};
 use super::{empty, put, session_title};
 use crate::{
     Theme,
-    app::{App, Pane, ladder::Step},
+    app::{App, Pane, clock::seconds, ladder::Step},
 };
 
 /// Columns of the mark and the time.
@@ -100,12 +100,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let head = HEAD.min(area.height / 3);
     let rows = app.ladder.numbers(session);
     let visible = app.ladder.tail.fit(usize::from(area.height - head), rows);
-    let body = Rect {
-        y: area.y + head,
-        height: area.height - head,
-        ..area
-    };
-    app.areas.push((Pane::Ladder, body));
+    app.areas.push((Pane::Ladder, super::below(area, head)));
     let mut lines = area.rows();
     let last = app
         .ladder
@@ -278,9 +273,8 @@ fn change(buffer: &mut Buffer, area: Rect, app: &App, decoded: &DecodedEvent) {
         return;
     };
     let colour = match row.kind {
-        Kind::Warning => app.theme.warning(),
-        Kind::Session => app.theme.session(),
         Kind::Traffic | Kind::Info => app.theme.quiet(),
+        kind => app.theme.of(kind),
     };
     time(buffer, area, decoded.event.at, app.theme);
     // The text begins with the time and the session.
@@ -300,8 +294,7 @@ fn change(buffer: &mut Buffer, area: Rect, app: &App, decoded: &DecodedEvent) {
 }
 
 fn time(buffer: &mut Buffer, area: Rect, at: Time, theme: Theme) {
-    let ms = at.0 / 1000;
-    let text = format!(" {:>4}.{:03}", ms / 1000, ms % 1000);
+    let text = format!(" {}", seconds(at - Time::ZERO));
     put(buffer, area, &Line::styled(text, theme.quiet()));
 }
 
@@ -367,10 +360,11 @@ fn cell_text(seq: &str, ack: &str, len: &str, columns: Columns) -> String {
     format!("{seq:>0$} {ack:>4}", width - 5)
 }
 
-/// Returns the actions of the proxy: the shift of the numbers, resends, and the messages with their outcomes.
+/// Returns the actions of the proxy: the shift of the numbers, resends, the messages that it acted on, and the effects of
+/// link lines; then the other messages.
 fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -> Line<'static> {
     let theme = app.theme;
-    let mut line = Line::default();
+    let mut parts: Vec<Vec<Span<'static>>> = Vec::new();
     let shift = crossing.shift();
     if !shift.is_none() {
         let style = if shift.seq == 0 {
@@ -378,42 +372,38 @@ fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -
         } else {
             theme.key()
         };
-        line.push_span(Span::styled(format!("{shift}  "), style));
+        parts.push(vec![Span::styled(shift.to_string(), style)]);
     }
     for resend in &ties.resends {
         let first = resend.first.map_or("not seen before".to_owned(), first_seen);
-        line.push_span(Span::styled(
-            format!("R {} {first}  ", resend.seq),
-            theme.warning(),
-        ));
+        let text = format!("R {} {first}", resend.seq);
+        parts.push(vec![Span::styled(text, theme.warning())]);
     }
+    let reading = decoded.reading.as_ref();
+    let all = reading.map_or(&[][..], |reading| &*reading.messages);
+    let (touched, plain): (Vec<_>, Vec<_>) = all.iter().partition(|message| is_touched(message));
+    let messages = |list: &[&Message]| messages(reading, list, theme);
+    parts.push(messages(&touched));
     if !crossing.link.is_empty() {
-        let link = crossing.link.trim_start_matches([',', ' ']);
-        line.push_span(Span::styled(format!("{link}  "), link_style(crossing, theme)));
+        let link = crossing.link.trim_start_matches([',', ' ']).to_owned();
+        parts.push(vec![Span::styled(link, link_style(crossing, theme))]);
     }
-    if let Some(reading) = &decoded.reading {
-        // Those that the proxy acted on come first: the columns may end.
-        let (touched, plain): (Vec<_>, Vec<_>) =
-            reading.messages.iter().partition(|message| is_touched(message));
-        for (index, message) in touched.into_iter().chain(plain).enumerate() {
-            if index > 0 {
-                line.push_span(Span::styled(", ", theme.quiet()));
-            }
-            messages(&mut line, reading, message, theme);
-        }
-        if reading.messages.is_empty() {
-            let text = reading
-                .error
-                .map_or("no messages".to_owned(), |error| error.to_string());
-            line.push_span(Span::styled(text, theme.quiet()));
-        }
+    parts.push(messages(&plain));
+    if let Some(reading) = reading
+        && all.is_empty()
+    {
+        let text = reading
+            .error
+            .map_or("no messages".to_owned(), |error| error.to_string());
+        parts.push(vec![Span::styled(text, theme.quiet())]);
     }
     if let What::Datagram(datagram) = &decoded.event.what
         && datagram.origin == Origin::Proxy
     {
-        line.push_span(Span::styled("  by the proxy", theme.quiet()));
+        parts.push(vec![Span::styled("by the proxy", theme.quiet())]);
     }
-    line
+    parts.retain(|part| !part.is_empty());
+    Line::from(parts.join(&Span::raw("  ")))
 }
 
 fn link_style(crossing: &Crossing, theme: Theme) -> Style {
@@ -425,8 +415,7 @@ fn link_style(crossing: &Crossing, theme: Theme) -> Style {
 }
 
 fn first_seen(at: Time) -> String {
-    let ms = at.0 / 1000;
-    format!("first {}.{:03}", ms / 1000, ms % 1000)
+    format!("first {}", seconds(at - Time::ZERO).trim_start())
 }
 
 /// Returns true if a rule, a person or the proxy acted on a message.
@@ -434,15 +423,20 @@ fn is_touched(message: &Message) -> bool {
     matches!(message.origin, Origin::Rule | Origin::User) || message.outcome().is_some()
 }
 
-/// Adds the name and the outcome of a message.
-fn messages(line: &mut Line<'static>, reading: &Reading, message: &Message, theme: Theme) {
-    line.push_span(Span::raw(reading.label(message).into_owned()));
-    match message.origin {
-        Origin::Rule => line.push_span(Span::styled(" by a rule", theme.done())),
-        Origin::User => line.push_span(Span::styled(" by hand", theme.done())),
-        Origin::Peer | Origin::Proxy => {}
-    }
-    if let Some(outcome) = message.outcome() {
-        line.push_span(Span::styled(format!(" {outcome}"), theme.done()));
-    }
+/// Returns the names and the outcomes of messages.
+fn messages(reading: Option<&Reading>, list: &[&Message], theme: Theme) -> Vec<Span<'static>> {
+    let messages = list.iter().filter_map(|message| {
+        let mut spans = vec![Span::raw(reading?.label(message).into_owned())];
+        match message.origin {
+            Origin::Rule => spans.push(Span::styled(" by a rule", theme.done())),
+            Origin::User => spans.push(Span::styled(" by hand", theme.done())),
+            Origin::Peer | Origin::Proxy => {}
+        }
+        if let Some(outcome) = message.outcome() {
+            spans.push(Span::styled(format!(" {outcome}"), theme.done()));
+        }
+        Some(spans)
+    });
+    let messages: Vec<_> = messages.collect();
+    messages.join(&Span::styled(", ", theme.quiet()))
 }

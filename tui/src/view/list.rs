@@ -12,12 +12,7 @@ use ratatui::{
     style::Style,
     text::{Line, Span},
 };
-use teetap_inspect::{
-    DecodedEvent, EventLines, Kind, Message, Reading,
-    lines::{self, About},
-    reading::Done,
-    row,
-};
+use teetap_inspect::{DecodedEvent, EventLines, Kind, Message, Reading, lines, reading::Done, row};
 use teetap_proxy::session::{Action, Origin, SessionId, Time, What};
 use teetap_wire::Severity;
 
@@ -158,7 +153,7 @@ fn row(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) {
             if !message(buffer, area, row, start, app) {
                 let line = Line::from(vec![
                     Span::styled(start.to_owned(), theme.quiet()),
-                    Span::styled(other_text(decoded, line, app), style(line.kind, theme)),
+                    Span::styled(other_text(decoded, line, app), theme.of(line.kind)),
                 ]);
                 put(buffer, area, &line);
             }
@@ -167,7 +162,7 @@ fn row(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) {
         Row::Log(_, _, text) => {
             let line = Line::from(vec![
                 Span::styled(start.to_owned(), theme.quiet()),
-                Span::styled(format!("teetap: {text}"), style(row.kind(), theme)),
+                Span::styled(format!("teetap: {text}"), theme.of(row.kind())),
             ]);
             put(buffer, area, &line);
         }
@@ -188,14 +183,7 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
         spans.push(Span::styled(format!("#{mark} "), theme.done()));
     }
     spans.push(Span::raw(reading.gist(message, app.style.secrets)));
-    let with_datagram = matches!(
-        line.about,
-        About::Message {
-            with_datagram: true,
-            ..
-        }
-    );
-    let notes = EventLines::of(decoded, app.style).notes(message, with_datagram);
+    let notes = EventLines::of(decoded, app.style).notes(message, row.with_datagram());
     for note in &notes {
         let is_lint = note.code.severity() >= Severity::Warning;
         let style = if is_lint { theme.warning() } else { theme.quiet() };
@@ -314,14 +302,6 @@ fn other_text(decoded: &DecodedEvent, line: &lines::Line, app: &App) -> String {
         rest = rest.split_once(' ').map_or("", |(_, rest)| rest.trim_start());
     }
     rest.to_owned()
-}
-
-fn style(kind: Kind, theme: Theme) -> Style {
-    match kind {
-        Kind::Warning => theme.warning(),
-        Kind::Session => theme.session(),
-        Kind::Traffic | Kind::Info => Style::new(),
-    }
 }
 
 /// Returns the columns of the time and the session.

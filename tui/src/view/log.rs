@@ -1,7 +1,6 @@
 //! The log.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Style, text::Line};
-use teetap_inspect::Kind;
+use ratatui::{buffer::Buffer, layout::Rect, text::Line};
 
 use super::{empty, put};
 use crate::app::{App, Pane};
@@ -20,11 +19,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let Some(entry) = app.log.get(number) else {
             continue;
         };
-        let style = match entry.kind {
-            Kind::Warning => app.theme.warning(),
-            Kind::Session => app.theme.session(),
-            Kind::Traffic | Kind::Info => Style::new(),
-        };
+        let style = app.theme.of(entry.kind);
         put(buffer, line, &Line::styled(entry.text.as_str(), style));
         if selected == Some(number) {
             buffer.set_style(line, app.theme.selected(true));

@@ -110,13 +110,55 @@ pub(crate) fn put(buffer: &mut Buffer, area: Rect, line: &Line<'_>) {
     }
 }
 
-/// Returns a name in so many columns, cut with `…`.
-pub(crate) fn padded(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
-        return format!("{name:<width$}");
+/// Returns a text of at most so many columns, cut with `…`.
+fn cut(text: &str, width: usize) -> String {
+    if Line::raw(text).width() <= width {
+        return text.to_owned();
     }
-    let kept: String = name.chars().take(width.saturating_sub(1)).collect();
+    let mut kept = String::new();
+    let mut used = 0;
+    for char in text.chars() {
+        used += Span::raw(&*char.encode_utf8(&mut [0; 4])).width();
+        if used >= width {
+            break;
+        }
+        kept.push(char);
+    }
     format!("{kept}…")
+}
+
+/// Returns a text in so many columns, cut with `…`, and the spaces that fill them.
+fn fitted(text: &str, width: usize) -> (String, String) {
+    let text = cut(text, width);
+    let space = " ".repeat(width.saturating_sub(Line::raw(text.as_str()).width()));
+    (text, space)
+}
+
+/// Returns a text at the left of so many columns, cut with `…`.
+pub(crate) fn padded(text: &str, width: usize) -> String {
+    let (text, space) = fitted(text, width);
+    text + &space
+}
+
+/// Returns a title in a line over so many columns: `── title ─────`.
+pub(crate) fn ruled(title: &str, width: u16) -> String {
+    let mut rule = match title {
+        "" => String::new(),
+        title => format!("── {title} "),
+    };
+    let used = Line::raw(rule.as_str()).width();
+    rule.extend(std::iter::repeat_n('─', usize::from(width).saturating_sub(used)));
+    rule
+}
+
+/// Returns the part of an area below so many rows.
+pub(crate) fn below(area: Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    Rect {
+        y: area.y + rows,
+        height: area.height - rows,
+        ..area
+    }
 }
 
 /// Returns the title of a view of one session.
@@ -148,20 +190,8 @@ pub(crate) fn popup(buffer: &mut Buffer, area: Rect, title: &str, style: Style) 
     for row in area.rows() {
         buffer.set_string(row.x, row.y, " ".repeat(row.width.into()), Style::reset());
     }
-    let mut rule = match title {
-        "" => String::new(),
-        title => format!("── {title} "),
-    };
-    let width = usize::from(area.width);
-    let len = Line::raw(rule.as_str()).width();
-    rule.extend(std::iter::repeat_n('─', width.saturating_sub(len)));
-    let mut rows = area.rows();
-    if let Some(row) = rows.next() {
-        put(buffer, row, &Line::styled(rule, style));
+    if let Some(row) = area.rows().next() {
+        put(buffer, row, &Line::styled(ruled(title, area.width), style));
     }
-    Rect {
-        y: (area.y + 1).min(area.bottom()),
-        height: area.height.saturating_sub(1),
-        ..area
-    }
+    below(area, 1)
 }

@@ -138,11 +138,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         height: area.height - detail,
         ..area
     };
-    let body = Rect {
-        y: (table.y + 1).min(table.bottom()),
-        height: table.height.saturating_sub(1),
-        ..table
-    };
+    let body = super::below(table, 1);
     app.areas.push((Pane::Sessions, body));
     let columns = fitting(area.width.into());
     let mut lines = table.rows();
@@ -171,11 +167,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             buffer.set_style(line, app.theme.selected(true));
         }
     }
-    let below = Rect {
-        y: table.bottom(),
-        height: detail,
-        ..area
-    };
+    let below = super::below(area, table.height);
     if let Some((id, session)) = selected.and_then(|place| app.follow.sessions().nth(place)) {
         self::detail(buffer, below, app.theme, (id, session));
     }
@@ -220,24 +212,7 @@ fn has_lost(session: &Followed) -> bool {
 
 /// Returns a text in the columns of its column, after a space.
 fn aligned(column: &Column, text: &str) -> String {
-    let width = column.width;
-    let len = Line::raw(text).width();
-    let text = match len > width {
-        true => {
-            let mut cut = String::new();
-            for char in text.chars() {
-                cut.push(char);
-                if Line::raw(cut.as_str()).width() >= width {
-                    cut.pop();
-                    break;
-                }
-            }
-            cut.push('…');
-            cut
-        }
-        false => text.to_owned(),
-    };
-    let space = " ".repeat(width.saturating_sub(Line::raw(text.as_str()).width()));
+    let (text, space) = super::fitted(text, column.width);
     if column.is_right {
         format!(" {space}{text}")
     } else {
@@ -247,12 +222,7 @@ fn aligned(column: &Column, text: &str) -> String {
 
 /// Draws the legs of a session.
 fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, (id, session): (SessionId, &Followed)) {
-    let mut rule = format!("── #{} {} ", id.0, player(session));
-    let len = Line::raw(rule.as_str()).width();
-    rule.extend(std::iter::repeat_n(
-        '─',
-        usize::from(area.width).saturating_sub(len),
-    ));
+    let rule = super::ruled(&format!("#{} {}", id.0, player(session)), area.width);
     let mut lines = area.rows();
     let mut next = |line: Line<'_>| {
         if let Some(area) = lines.next() {

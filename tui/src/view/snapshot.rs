@@ -49,11 +49,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     if let Some(line) = lines.next() {
         put(buffer, line, &session_title(app, session));
     }
-    let below = Rect {
-        y: (area.y + 1).min(area.bottom()),
-        height: area.height.saturating_sub(1),
-        ..area
-    };
+    let below = super::below(area, 1);
     let Some(retained) = app.snapshot.get(session) else {
         let sentence = "no snapshot yet: the server sends them once the player has entered the game";
         return empty(buffer, below, &[sentence]);
@@ -62,11 +58,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     if let Some(line) = lines.next() {
         put(buffer, line, &head(&completed, app.theme));
     }
-    let below = Rect {
-        y: (area.y + 2).min(area.bottom()),
-        height: area.height.saturating_sub(2),
-        ..area
-    };
+    let below = super::below(area, 2);
     let (list, chart) = match (app.snapshot.has_map, area.width >= WIDE) {
         (false, _) => (below, Rect::default()),
         (true, false) => (Rect { height: 0, ..below }, below),
@@ -157,11 +149,7 @@ fn map(buffer: &mut Buffer, area: Rect, app: &App, completed: &Completed<'_>) {
     if let Some(line) = lines.next() {
         put(buffer, line, &Line::styled(legend, theme.quiet()));
     }
-    let inner = Rect {
-        y: (area.y + 1).min(area.bottom()),
-        height: area.height.saturating_sub(1),
-        ..area
-    };
+    let inner = super::below(area, 1);
     let [x, y] = bounds(&places, inner);
     let marker = if app.ascii { Marker::Dot } else { Marker::Braille };
     let canvas = Canvas::default()

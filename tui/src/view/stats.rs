@@ -60,11 +60,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
         put(buffer, area, line);
     }
     let used = u16::try_from(head.len()).unwrap_or(0);
-    let below = Rect {
-        y: area.y + used,
-        height: area.height - used,
-        ..area
-    };
+    let below = super::below(area, used);
     let counts = match all {
         true => app.follow.total(),
         false => &followed.counts,
@@ -79,11 +75,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
             ..left
         };
         messages(buffer, half, app, (counts, cursor));
-        let rest = Rect {
-            y: half.bottom(),
-            height: left.height - half.height,
-            ..left
-        };
+        let rest = super::below(left, half.height);
         items(buffer, rest, app.theme, counts);
         let right = Rect {
             x: left.right() + 1,
@@ -109,11 +101,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
         };
         items(buffer, right, app.theme, counts);
     }
-    let bottom = Rect {
-        y: tables.bottom(),
-        height: below.height - tables.height,
-        ..below
-    };
+    let bottom = super::below(below, tables.height);
     graphs(buffer, bottom, app, followed);
 }
 
