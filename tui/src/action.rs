@@ -138,8 +138,8 @@ actions! {
     DeleteRule    "delete-rule"    RULES ["d" "Del"]           "delete"  "Delete the selected rule";
     RuleDown      "rule-down"      RULES ["J"]                 ""        "Move the selected rule down";
     RuleUp        "rule-up"        RULES ["K"]                 ""        "Move the selected rule up";
-    Less          "less"           RULES ["h" "left"]          ""        "Lower the slider by 5 ms or 1 %, or choose a profile";
-    More          "more"           RULES ["l" "right"]         ""        "Raise the slider by 5 ms or 1 %, or choose a profile";
+    Less          "less"           RULES ["h" "left"]          ""        "Lower by 5 ms or 1 %, or choose a profile";
+    More          "more"           RULES ["l" "right"]         ""        "Raise by 5 ms or 1 %, or choose a profile";
     AllRules      "all-rules"      ALL  ["R"]                  ""        "Switch all rules off, or on again";
     OpenSession   "open-session"   TABLE_OF_SESSIONS ["enter"] "ladder" "Show the ladder of the session";
     NextSession   "next-session"   ONE_SESSION ["s"]           "session" "Show the next session";

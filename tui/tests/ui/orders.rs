@@ -355,7 +355,7 @@ fn rules_that_are_gone_or_renamed_are_not_switched_on_again() {
     let list = |link: &str| vec![rule("new", "drop when cl_kill", true), rule(link, link, false)];
     app.answer(&Request::Rules, Ok(Reply::Rules(list(was))));
     draw(&mut app, (80, 24));
-    press(&mut app, "G right");
+    press(&mut app, "G k right");
     requests(&mut app);
     assert!(draw(&mut app, (80, 24)).contains("RULES OFF"));
     press(&mut app, "R");
