@@ -80,7 +80,7 @@ fn filters(criterion: &mut Criterion) {
     let written = def.map(|def| def.encode(&Datum::group(fields), &mut data));
     assert_eq!(written, Some(Ok(())), "a chat line can be written");
     let subject = Subject {
-        class: teetap_wire::def::Class::Game,
+        class: Some(teetap_wire::def::Class::Game),
         id: Identity::Number(3),
         def,
     };

@@ -37,6 +37,7 @@ fn measure(c: &mut Criterion, name: &str, source: &str) {
         session: 1,
         at: 0,
         is_new: true,
+        client: None,
     };
     let mut state = program.open(opening, None);
     let def = registry.named(Proto::V7, None, "input").next().expect("input");

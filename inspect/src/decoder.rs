@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use teetap_proxy::session::{self, Event, SessionId, State, Time};
+use teetap_proxy::session::{self, Event, SessionChange, SessionId, Time};
 use teetap_rules::{
     Filter, RuleId,
     context::{Contexts, MessageView, Names, Needs, PacketView},
@@ -232,14 +232,16 @@ impl Decoder {
     }
 
     /// A session has changed its state.
-    pub fn on_session(&mut self, at: Time, session: SessionId, state: State) {
+    pub fn on_session(&mut self, at: Time, session: SessionId, change: &SessionChange) {
+        let state = change.state;
         let context = self.contexts.get(session.0);
         let was_online = context.is_some_and(|context| context.known().state == SessionState::Online);
         // In recordings datagrams come after CLOSE.
         if state != State::Closed || !was_online {
             self.select.on_session(session, state);
         }
-        self.contexts.on_session(at.0, session.0, state.into());
+        self.contexts
+            .on_session(at.0, session.0, state.into(), change.client);
     }
 
     /// Sets the names to which the numbers of rules refer.
@@ -321,12 +323,12 @@ impl Decoder {
         self.reading = Some(reading);
     }
 
-    /// Returns the reading if a watcher shows anything of it: all, a message that passes the filter, or, without a filter,
-    /// the datagram.
+    /// Returns the reading if a watcher shows anything of it: all, a message or the datagram that passes the filter, or,
+    /// without a filter, the datagram.
     pub(crate) fn keep_shown(&mut self, reading: Reading) -> Option<Reading> {
-        let is_wanted = |message: &Message| message.shown || message.subscribers != 0;
         let all = self.everything || !self.is_choosy() || self.select.insatiable() != 0;
-        if all || reading.messages.iter().any(is_wanted) {
+        let is_shown = reading.shown || reading.messages.iter().any(|message| message.shown);
+        if all || is_shown || reading.subscribers() != 0 {
             return Some(reading);
         }
         self.recycle(reading);
@@ -354,7 +356,7 @@ impl Decoder {
             ..Message::new(layer, def)
         };
         let view = MessageView {
-            class: id.map_or(Class::System, |id| id.layer.into()),
+            class: Some(id.map_or(Class::System, |id| id.layer.into())),
             id: identity,
             body: found.map_or(0, |found| found.body),
             seq: chunk.seq,
@@ -383,6 +385,7 @@ impl Decoder {
         let view = MessageView {
             id: id.map_or(Identity::Other, |id| Identity::Number(id.into())),
             body: 1,
+            leg: place.leg,
             ..place.view(Class::Control, def, payload)
         };
         Message {
@@ -399,19 +402,10 @@ impl Decoder {
         parsed: Option<Connless<'_>>,
         records: &mut Vec<Record>,
     ) -> Message {
-        let Some(parsed) = parsed else {
-            return Message {
-                shown: !self.is_choosy(),
-                subscribers: self.select.insatiable(),
-                decoded: true,
-                ..Message::new(Layer::Connless, None)
-            };
-        };
         let proto = match parsed {
-            Connless::V7 { .. } => Proto::V7,
-            Connless::Plain { .. } | Connless::Extended { .. } => Proto::Ddnet,
+            Some(Connless::V7 { .. }) => Proto::V7,
+            Some(Connless::Plain { .. } | Connless::Extended { .. }) | None => Proto::Ddnet,
         };
-        let data = parsed.data();
         let cut = [Note {
             code: Code::CutByCapture,
             at: connless.bytes.len(),
@@ -428,11 +422,39 @@ impl Decoder {
             session: None,
             proto,
             dir: connless.dir,
+            leg: None,
             packet,
         };
+        let client = Some(connless.client);
+        let Some(parsed) = parsed else {
+            // Its bytes are shown, and nothing is read from them.
+            let view = MessageView {
+                client,
+                ..place.view(Class::Connless, None, &connless.bytes)
+            };
+            let (shown, subscribers) = self.select(&view, "connless.raw");
+            let unknown = Note {
+                code: Code::UnknownMessage,
+                at: 0,
+                len: connless.bytes.len(),
+            };
+            return Message {
+                shown,
+                subscribers,
+                decoded: true,
+                notes: if notes.is_empty() {
+                    vec![unknown]
+                } else {
+                    notes.to_vec()
+                },
+                ..Message::new(Layer::Connless, None)
+            };
+        };
+        let data = parsed.data();
         let def = self.registry.connless(proto, data);
         let view = MessageView {
             body: 8,
+            client,
             ..place.view(Class::Connless, def, data)
         };
         let mut message = self.read(Message::new(Layer::Connless, def), &view, records);
@@ -440,6 +462,29 @@ impl Decoder {
             message.notes.extend(notes);
         }
         message
+    }
+
+    /// Asks the filters about a datagram without a readable message. Returns true if it is shown, and the subscribers that
+    /// want it, a bit for each.
+    pub(crate) fn whole(&mut self, place: Place<'_>) -> (bool, u64) {
+        self.select(&place.whole(), "datagram")
+    }
+
+    /// Asks the filters about something without fields, by the name it has where it ends the run.
+    fn select(&mut self, view: &MessageView<'_>, label: &'static str) -> (bool, u64) {
+        if self.select.is_out_of_reach(view) {
+            return (false, self.select.insatiable());
+        }
+        let fields = Lazy::new(None, view.data, 0, std::mem::take(&mut self.buffer));
+        self.contexts.observe(view, &fields);
+        let context = self.contexts.of(view.session);
+        let shown = self.select.decide(view, &fields, context);
+        if let (Some(by), None) = (&self.select.ended, &self.ending) {
+            self.ending = Some(Arc::new(ending(by.clone(), label.into(), view)));
+        }
+        let subscribers = self.select.subscribed(view, &fields, context);
+        self.buffer = fields.into_buffer();
+        (shown, subscribers)
     }
 
     /// Asks the filters about a message, and decodes it if a watcher shows it. `message` has its definition.
@@ -452,9 +497,10 @@ impl Decoder {
         let context = self.contexts.of(view.session);
         message.shown = self.select.decide(view, &fields, context);
         if let (Some(by), None) = (&self.select.ended, &self.ending) {
-            self.ending = Some(Arc::new(ending(by.clone(), &message, view)));
+            self.ending = Some(Arc::new(ending(by.clone(), message.label(view.data), view)));
         }
         message.subscribers = self.select.subscribed(view, &fields, context);
+        message.repeats_notes = !view.packet.notes.is_empty() && self.select.reads_notes(message.subscribers);
         message.decoded = message.shown || message.subscribers != 0 || self.everything;
         if message.decoded {
             let start = records.len();
@@ -495,18 +541,18 @@ impl Decoder {
     }
 }
 
-fn ending(by: EndingBy, message: &Message, view: &MessageView<'_>) -> Ending {
+fn ending(by: EndingBy, label: Cow<'_, str>, view: &MessageView<'_>) -> Ending {
     Ending {
         by,
         at: Time(view.at),
         session: view.session.map(SessionId),
-        message: Some((view.dir, message.label(view.data).into_owned())),
+        message: Some((view.dir, label.into_owned())),
     }
 }
 
 /// Returns the notes of a decoded message, with one more if it goes the wrong way.
 fn with_direction(mut notes: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
-    if view.class != Class::Connless && !def.way.allows(view.dir) {
+    if view.class != Some(Class::Connless) && !def.way.allows(view.dir) {
         let (code, len) = (Code::WrongDirection, view.body);
         notes.push(Note { code, at: 0, len });
     }
@@ -545,7 +591,7 @@ fn read_unknown(
     registry: &'static Registry,
     view: &MessageView<'_>,
 ) -> Option<&'static Def> {
-    match view.class {
+    match view.class? {
         Class::Control => buffer.control(registry, view.proto, view.dir, view.data),
         Class::Connless => buffer.connless(registry, view.proto, view.data),
         Class::System | Class::Game | Class::Object => {

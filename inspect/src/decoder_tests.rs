@@ -1,10 +1,13 @@
 //! Tests of decoded messages: names, fields, notes and players.
 
-use teetap_proxy::session::{Datagram, Origin};
+use teetap_proxy::session::{Datagram, Origin, State};
 use teetap_wire::def::Secrets;
 
 use super::*;
-use crate::{gist::GIST, testing::chunks};
+use crate::{
+    gist::GIST,
+    testing::{chunks, session},
+};
 
 fn decoder() -> Decoder {
     Decoder::new(Registry::builtin())
@@ -107,7 +110,7 @@ fn players_have_names_as_long_as_they_are_there() {
     read_if(false, &mut decoder, Dir::S2c, CLIENT_INFO);
     assert_eq!(gist(&mut decoder, Dir::S2c, CHAT), "3: gg");
     read(&mut decoder, Dir::S2c, CLIENT_INFO);
-    decoder.on_session(Time(1), SESSION, State::Closed);
+    decoder.on_session(Time(1), SESSION, &session(State::Closed, Proto::V7));
     assert_eq!(gist(&mut decoder, Dir::S2c, CHAT), "3: gg");
 }
 

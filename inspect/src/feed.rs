@@ -20,11 +20,11 @@ pub struct DecodedEvent {
     pub reading: Option<Reading>,
     /// The name of the session's own player, if the state of the session changes and the name is known.
     pub player: Option<String>,
-    /// True if a message of the event passes the filter, or there is no filter.
+    /// True if a message of the event, or its datagram, passes the filter, or there is no filter.
     pub selected: bool,
     /// The subscriptions that the event is for.
     pub subscribers: Selected,
-    /// The number of messages of the event that pass the filter.
+    /// The number of messages of the event that pass the filter; a datagram without one counts as one.
     pub matches: u64,
     /// The cause of the end of the run, here or before.
     pub ending: Option<Arc<Ending>>,
@@ -41,7 +41,7 @@ impl Decoder {
             What::Session(change) => {
                 if let Some(session) = event.session {
                     player = self.player(session);
-                    self.on_session(event.at, session, change.state);
+                    self.on_session(event.at, session, change);
                 }
                 None
             }
@@ -62,8 +62,8 @@ impl Decoder {
             What::Answer(_) => None,
         };
         let matches = self.matches() - before;
-        let messages = reading.iter().flat_map(|reading| &reading.messages);
-        let subscribers = self.selected_by(messages.fold(0, |slots, message| slots | message.subscribers));
+        let slots = reading.as_ref().map_or(0, Reading::subscribers);
+        let subscribers = self.selected_by(slots);
         DecodedEvent {
             event,
             reading,

@@ -56,7 +56,7 @@ pub enum About {
     Message {
         /// The index in the reading.
         index: usize,
-        /// The notes of the datagram stand on it.
+        /// The notes of the datagram stand on it: on the first message that is shown, and on those whose filter reads notes.
         with_datagram: bool,
     },
     /// The changed items of the snapshot that this message of the reading completes.
@@ -122,9 +122,7 @@ impl<'e> EventLines<'e> {
 
     fn add_datagram(&mut self, datagram: &Datagram, reading: &Reading, style: Style) {
         let broken = reading.error.is_some();
-        // Without messages the notes would have no line to stand on.
-        let bare = reading.messages.is_empty() && (!reading.notes.is_empty() || broken);
-        let has_own = bare || style.verbosity >= Verbosity::Datagrams;
+        let has_own = reading.is_bare() || style.verbosity >= Verbosity::Datagrams;
         if has_own {
             let kind = if broken {
                 Kind::Warning
@@ -136,17 +134,18 @@ impl<'e> EventLines<'e> {
         if style.verbosity >= Verbosity::Bytes && !style.json {
             self.add_bytes(datagram, style);
         }
-        let mut with_datagram = !has_own;
+        let mut is_first = true;
         for (index, message) in reading.messages.iter().enumerate() {
             if !style.viewer.shows(message) {
                 continue;
             }
+            let with_datagram = !has_own && (is_first || style.viewer.repeats_notes(message));
             let kind = match weight(&message.notes) {
                 Kind::Traffic if with_datagram => weight(&reading.notes),
                 kind => kind,
             };
             self.push(style, kind, About::Message { index, with_datagram });
-            with_datagram = false;
+            is_first = false;
             if style.items && !style.json && message.snapshot().is_some() {
                 self.push(style, Kind::Traffic, About::Items(index));
             }

@@ -70,9 +70,15 @@ impl Matcher {
         self.filter.needs_players()
     }
 
-    /// Returns true if no message of this direction can match, nor change what it remembers.
+    /// Returns true if notes matter to it.
+    pub(crate) fn reads_notes(&self) -> bool {
+        self.filter.needs_notes()
+    }
+
+    /// Returns true if nothing of this direction can match, nor change what it remembers.
     pub(crate) fn is_beyond(&self, proto: Proto, dir: Dir) -> bool {
-        !self.follows && !self.filter.reach().dir(proto, dir)
+        let reach = self.filter.reach();
+        !self.follows && !reach.dir(proto, dir) && !reach.datagrams(proto, dir)
     }
 
     /// Returns true if a message cannot match, nor change what it remembers.

@@ -36,7 +36,8 @@ impl Stage {
 
     fn on_session(&mut self, at: u64, session: u32, state: State) {
         self.matcher.on_session(SessionId(session), state);
-        self.contexts.on_session(at, session, state.into());
+        let client = ([127, 0, 0, 1], 52000).into();
+        self.contexts.on_session(at, session, state.into(), client);
     }
 }
 
@@ -49,7 +50,7 @@ fn view(at: u64, session: u32, dir: Dir, data: &[u8]) -> MessageView<'_> {
         session: Some(session),
         proto: Proto::V7,
         dir,
-        class: id.layer.into(),
+        class: Some(id.layer.into()),
         id: Identity::Number(id.id),
         def: found.map(|found| found.def),
         body: found.map_or(0, |found| found.body),
@@ -60,6 +61,7 @@ fn view(at: u64, session: u32, dir: Dir, data: &[u8]) -> MessageView<'_> {
         delivered: true,
         first: false,
         leg: None,
+        client: None,
         packet: PacketView::default(),
     }
 }

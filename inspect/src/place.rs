@@ -6,7 +6,7 @@ use teetap_rules::{
     eval::Identity,
 };
 use teetap_wire::{
-    Dir, Proto, Seq,
+    Dir, Proto, Seq, Side,
     def::{Class, Def},
     message,
 };
@@ -20,6 +20,7 @@ pub(crate) struct Place<'a> {
     pub(crate) session: Option<SessionId>,
     pub(crate) proto: Proto,
     pub(crate) dir: Dir,
+    pub(crate) leg: Option<Side>,
     pub(crate) packet: PacketView<'a>,
 }
 
@@ -36,6 +37,15 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl<'a> Place<'a> {
+    /// Returns the view of a datagram without a readable message.
+    pub(crate) fn whole(self) -> MessageView<'a> {
+        MessageView {
+            class: None,
+            leg: self.leg,
+            ..self.view(Class::Control, None, &[])
+        }
+    }
+
     /// Returns the view of a message that is not a chunk, in this place.
     pub(crate) fn view(self, class: Class, def: Option<&'a Def>, data: &'a [u8]) -> MessageView<'a> {
         MessageView {
@@ -43,7 +53,7 @@ impl<'a> Place<'a> {
             session: self.session.map(|session| session.0),
             proto: self.proto,
             dir: self.dir,
-            class,
+            class: Some(class),
             id: Identity::Other,
             def,
             body: 0,
@@ -54,6 +64,7 @@ impl<'a> Place<'a> {
             delivered: false,
             first: false,
             leg: None,
+            client: None,
             packet: self.packet,
         }
     }

@@ -108,6 +108,114 @@ fn discarded_messages_and_notes_are_marked() {
     );
 }
 
+/// Returns the lines that a filter shows.
+fn filtered(event: &Event, filter: &str, verbosity: Verbosity) -> Vec<String> {
+    let registry = Registry::builtin();
+    let mut decoder = Decoder::new(registry);
+    decoder.show_only(teetap_rules::Filter::parse(filter, registry).unwrap().0);
+    let style = Style {
+        verbosity,
+        ..Style::default()
+    };
+    let rows = super::rows(&decoder.decode(event.clone()), style);
+    rows.into_iter().map(|row| row.text).collect()
+}
+
+#[test]
+fn filters_see_datagrams_without_a_message() {
+    let empty = packet(Flags::empty(), 1, 0, b"");
+    let truncated = packet(Flags::RESEND, 1, 1, b"\x40\x30\x01x");
+    let mut garbage = packet(Flags::empty(), 5, 1, &[0xff; 9]);
+    garbage[0] |= Proto::V7.layout().compression;
+    for (bytes, yes, no) in [
+        (&empty, "lint.empty_without_resend", "malformed"),
+        (
+            &truncated,
+            "lint.chunk_truncated and pkt.resend",
+            "lint.bad_huffman",
+        ),
+        (
+            &garbage,
+            "lint.bad_huffman and compressed and pkt.ack == 5",
+            "not s2c",
+        ),
+        (
+            &garbage,
+            "malformed and pkt.size == 16 and pkt.chunks == 1",
+            "sys or game",
+        ),
+        (&garbage, "not input", "lint.wrong_token"),
+    ] {
+        let event = event(bytes, &[], |datagram| {
+            if let Some(Err(error)) = datagram.packet(&mut teetap_wire::Scratch::default()) {
+                let (code, at, len) = (error.code(), 0, bytes.len());
+                datagram.notes.push(Note { code, at, len });
+            }
+        });
+        for verbosity in [Verbosity::Messages, Verbosity::Datagrams] {
+            let all = texts(&event, verbosity);
+            assert_eq!(filtered(&event, yes, verbosity), all, "{yes}");
+            assert_eq!(filtered(&event, "lint", verbosity), all);
+        }
+        assert_eq!(filtered(&event, no, Verbosity::Bytes), [""; 0], "{no}");
+    }
+}
+
+/// The first message that is shown has the notes of its datagram; where a filter asks for notes, each has them.
+#[test]
+fn messages_that_match_by_a_note_of_their_datagram_show_it() {
+    let mut payload = Vec::new();
+    for (seq, text) in [(1, b"\x02a\0"), (2, b"\x02b\0"), (3, b"\x02c\0")] {
+        teetap_wire::write_chunk(Proto::V7, Some(Seq::new(seq)), false, text, &mut payload).unwrap();
+    }
+    payload.extend(b"..");
+    let event = event(&packet(Flags::empty(), 1, 3, &payload), &[], |_| {});
+    let marked = |filter, verbosity| {
+        let lines = filtered(&event, filter, verbosity);
+        let marked = lines.iter().filter(|line| line.contains("!trailing-bytes"));
+        (lines.len(), marked.count())
+    };
+    assert_eq!(marked("s2c", Verbosity::Messages), (3, 1));
+    assert_eq!(marked("lint", Verbosity::Messages), (3, 3));
+    assert_eq!(
+        marked(r#"lint.trailing_bytes and not "b""#, Verbosity::Messages),
+        (2, 2)
+    );
+    // The line of the datagram has them.
+    assert_eq!(marked("lint", Verbosity::Datagrams), (4, 1));
+}
+
+#[test]
+fn filters_see_browser_messages_and_their_client() {
+    let raw = |bytes| Event {
+        at: Time(1_000),
+        session: None,
+        what: What::Connless(connless(Dir::C2s, bytes, None)),
+    };
+    for filter in [
+        "connless",
+        r#"sess.client == "127.0.0.1:4""#,
+        "unknown",
+        "lint.unknown_message",
+    ] {
+        let shown = filtered(&raw(b"\xff\xff"), filter, Verbosity::Messages);
+        assert_eq!(
+            shown,
+            [
+                "   0.001 -   c→s -      connless.raw        2 bytes client 127.0.0.1:4 discard !unknown-message"
+            ],
+            "{filter}"
+        );
+    }
+    for filter in ["s2c", "sess.client contains \"[\"", "pkt.resend", "request_info"] {
+        assert_eq!(
+            filtered(&raw(b"\xff\xff"), filter, Verbosity::Messages),
+            [""; 0],
+            "{filter}"
+        );
+    }
+}
+
 #[test]
 fn sessions_notices_connless_and_gaps() {
     let at = |what| Event {

@@ -145,6 +145,13 @@ impl Select {
         shown
     }
 
+    /// Returns true if the filter of the run, or that of one of these subscribers, reads notes.
+    pub(crate) fn reads_notes(&self, slots: u64) -> bool {
+        let subscribers = self.subscribers.iter().filter(|one| slots & one.slot.bit() != 0);
+        let wanted = subscribers.filter_map(|one| one.wanted.as_ref());
+        self.filter.iter().chain(wanted).any(Matcher::reads_notes)
+    }
+
     /// Returns true if a message can neither be shown nor end the run, whatever its fields are.
     pub(crate) fn is_out_of_reach(&self, view: &MessageView<'_>) -> bool {
         !self.shows_all() && self.all().all(|matcher| matcher.is_out_of_reach(view))

@@ -28,13 +28,14 @@ impl Sieve {
         Self { decoder }
     }
 
-    /// Takes the next event. Returns for each of its messages, in the order of a reading, if it passes; nothing if none does.
+    /// Takes the next event. Returns for each of its messages, in the order of a reading, if it passes; for a datagram without
+    /// messages, if that does. Returns nothing if none does.
     pub fn pass(&mut self, event: &Event) -> Vec<bool> {
         let decoder = &mut self.decoder;
         let reading = match &event.what {
             What::Session(change) => {
                 if let Some(session) = event.session {
-                    decoder.on_session(event.at, session, change.state);
+                    decoder.on_session(event.at, session, change);
                 }
                 None
             }
@@ -45,7 +46,10 @@ impl Sieve {
         let Some(reading) = reading else {
             return Vec::new();
         };
-        let passes = reading.messages.iter().map(|message| message.shown).collect();
+        let mut passes: Vec<bool> = reading.messages.iter().map(|message| message.shown).collect();
+        if passes.is_empty() {
+            passes.push(reading.shown);
+        }
         decoder.recycle(reading);
         passes
     }

@@ -39,6 +39,15 @@ impl Viewer {
         }
     }
 
+    /// Returns true if the notes of its datagram stand on the line of a message that is not the first.
+    #[must_use]
+    pub const fn repeats_notes(self, message: &Message) -> bool {
+        match self {
+            Self::Run | Self::Subscriber(_) => message.repeats_notes,
+            Self::Everything => false,
+        }
+    }
+
     /// Returns true if a message is shown, of an event that is.
     #[must_use]
     pub const fn shows(self, message: &Message) -> bool {

@@ -3,7 +3,7 @@
 //! Law: each session has the rules' memory from its beginning, and a message is decided once, as in a live run. What
 //! was recorded stays as it was: a message that a rule would have dropped is still followed by its consequences.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, net::SocketAddr};
 
 use teetap_proxy::session::{Datagram, Event, Origin, SessionId, State, Time, What};
 use teetap_rules::{
@@ -109,11 +109,11 @@ impl Trial {
         let mut attempts = self.on_time(session, event.at);
         match &event.what {
             What::Session(change) => match change.state {
-                State::Opening => {
-                    self.open(session, event.at, true);
-                }
                 State::Closed => attempts.extend(self.close(session, event.at)),
-                State::Online | State::Closing => {}
+                State::Opening | State::Online | State::Closing => {
+                    let is_new = change.state == State::Opening;
+                    self.open(session, event.at, is_new, Some(change.client));
+                }
             },
             What::Datagram(datagram) if is_tried(datagram) => {
                 attempts.extend(self.datagram(session, event.at, datagram));
@@ -137,19 +137,20 @@ impl Trial {
         })
     }
 
-    fn open(&mut self, session: SessionId, at: Time, is_new: bool) -> &mut Tried {
+    fn open(&mut self, session: SessionId, at: Time, is_new: bool, client: Option<SocketAddr>) {
         let opening = Opening {
             seed: self.seed,
             session: session.0,
             at: at.0,
             is_new,
+            client,
         };
         let program = &self.program;
         self.sessions.entry(session).or_insert_with(|| Tried {
             rules: program.open(opening, None),
             seen: [None, None],
             proto: None,
-        })
+        });
     }
 
     /// Lets rules act whose time has come.
@@ -180,7 +181,7 @@ impl Trial {
     }
 
     fn datagram(&mut self, session: SessionId, at: Time, datagram: &Datagram) -> Vec<Attempt> {
-        self.open(session, at, false);
+        self.open(session, at, false, None);
         let mut attempts = Vec::new();
         let Some(Ok(packet)) = datagram.packet(&mut self.scratch) else {
             return attempts;

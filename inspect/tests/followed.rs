@@ -88,7 +88,7 @@ fn nothing_is_missed_by_following_less() {
                 match &event.what {
                     What::Session(change) => {
                         for decoder in [&mut slow, &mut fast] {
-                            decoder.on_session(at, session.unwrap(), change.state);
+                            decoder.on_session(at, session.unwrap(), change);
                         }
                     }
                     What::Datagram(datagram) => {

@@ -90,7 +90,7 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
         let datagram = match (event.what, id) {
             (What::Datagram(datagram), Some(_)) => datagram,
             (What::Session(change), Some(id)) => {
-                contexts.on_session(event.at.0, id, change.state.into());
+                contexts.on_session(event.at.0, id, change.state.into(), change.client);
                 continue;
             }
             _ => continue,
@@ -104,7 +104,7 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
                 session: id,
                 proto: datagram.proto,
                 dir: datagram.dir,
-                class: Class::System,
+                class: Some(Class::System),
                 id: Identity::Other,
                 def: found.map(|found| found.def),
                 body: found.map_or(0, |found| found.body),
@@ -115,6 +115,7 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
                 delivered: true,
                 first: false,
                 leg: None,
+                client: None,
                 packet: PacketView::default(),
             };
             seen.message(&mut contexts, &view);

@@ -161,7 +161,8 @@ impl Filter {
     }
 
     /// Returns true if it reads notes (`lint`, `malformed`).
-    pub(crate) fn needs_notes(&self) -> bool {
+    #[must_use]
+    pub fn needs_notes(&self) -> bool {
         let is_note = |path: &Path| path.starts("lint") || path.starts("malformed");
         self.mentions(&is_note)
     }
@@ -171,7 +172,7 @@ impl Filter {
         places().any(|(proto, dir)| {
             registry.defs(proto.into()).any(|def| {
                 let subject = Subject {
-                    class: def.class,
+                    class: Some(def.class),
                     id: Identity::Other,
                     def: Some(def),
                 };
@@ -214,7 +215,8 @@ impl Filter {
     /// Returns true if a message may match, or may change what is remembered.
     pub(crate) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
         let key = def.map(|def| Key::new(proto.into(), def));
-        self.reach.holds(proto, dir, class, key.as_ref()) || self.program.remembers(key.as_ref(), def, class)
+        self.reach.holds(proto, dir, Some(class), key.as_ref())
+            || self.program.remembers(key.as_ref(), def, class)
     }
 
     /// Returns true if messages of a class may match, or may change what is remembered.

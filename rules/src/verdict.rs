@@ -124,8 +124,8 @@ pub struct PacketFacts<'a> {
     pub ack: Seq,
     /// The number of chunks in the header.
     pub chunks: u8,
-    /// True if the payload is compressed.
-    pub compressed: bool,
+    /// The flags in the header.
+    pub flags: Flags,
     /// The oddities of the datagram; those of its chunks only if a rule needs them.
     pub notes: &'a [Note],
 }
@@ -138,7 +138,7 @@ impl<'a> PacketFacts<'a> {
             size,
             ack: packet.header.ack,
             chunks: packet.header.num_chunks,
-            compressed: packet.header.flags.contains(Flags::COMPRESSION),
+            flags: packet.header.flags,
             notes,
         }
     }
@@ -150,7 +150,7 @@ impl<'a> PacketFacts<'a> {
             size,
             ack,
             chunks: 0,
-            compressed: false,
+            flags: Flags::empty(),
             notes: &[],
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use teetap_inspect::{
-    DecodedEvent, EventLines, Style, jsonl,
+    DecodedEvent, EventLines, Reading, Style, jsonl,
     lines::{About, Line},
     row,
 };
@@ -122,7 +122,7 @@ impl Around {
 }
 
 /// Renders the messages of an event. Lines of a datagram belong to its first message, items of a snapshot to the message
-/// that completes it.
+/// that completes it. A datagram without messages stands for one.
 fn units(decoded: &DecodedEvent, style: Style) -> Vec<Unit> {
     let lines = EventLines::of(decoded, style);
     let mut units: Vec<Unit> = Vec::new();
@@ -132,6 +132,20 @@ fn units(decoded: &DecodedEvent, style: Style) -> Vec<Unit> {
             About::Message { index, .. } => lines.message(index).is_some_and(|message| message.shown),
             About::Connless => lines.message(0).is_some_and(|message| message.shown),
             About::Items(_) => {
+                if let Some(unit) = units.last_mut() {
+                    render(&lines, line, style, &mut unit.text);
+                }
+                continue;
+            }
+            About::Datagram => {
+                let reading = lines.reading.filter(|reading| reading.is_bare());
+                let Some(reading) = reading else {
+                    render(&lines, line, style, &mut start);
+                    continue;
+                };
+                reading.shown
+            }
+            About::Bytes(_) if lines.reading.is_some_and(Reading::is_bare) => {
                 if let Some(unit) = units.last_mut() {
                     render(&lines, line, style, &mut unit.text);
                 }

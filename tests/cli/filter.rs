@@ -239,3 +239,64 @@ fn a_part_of_a_recording_is_printed_with_all_that_is_known() {
     assert!(!part.contains("snap-no-base"), "{part}");
     run(&[&args("grep", "90s", "91s")[..], &["sv_chat", RICH]].concat(), 1);
 }
+
+/// Returns a recorded session of 0.7, in which three datagrams of the server cannot be read: one announces no chunk, one has a
+/// chunk that is cut, and one cannot be decompressed.
+fn damaged() -> Vec<u8> {
+    const FRAME: usize = 16 + 42;
+    let path = teetap_kit::capture::path("rich-tw07.pcap");
+    let mut bytes = std::fs::read(path).unwrap();
+    let mut records = Vec::new();
+    let mut at = 24;
+    while let Some(header) = bytes.get(at..at + 16) {
+        records.push(at);
+        at += 16 + u32::from_le_bytes(header[8..12].try_into().unwrap()) as usize;
+    }
+    // Neither control packets nor compressed ones, from the port of the server, with chunks.
+    let is_plain = |at: &usize| {
+        let frame = &bytes[*at..];
+        frame[16 + 34..16 + 36] == 21001u16.to_be_bytes() && frame[FRAME] & 0xfc == 0 && frame[FRAME + 2] > 0
+    };
+    let [.., empty, truncated, garbage] = *records.iter().copied().filter(is_plain).collect::<Vec<_>>()
+    else {
+        panic!("the recording has too few plain datagrams");
+    };
+    bytes[empty + FRAME + 2] = 0;
+    bytes[truncated + FRAME + 7] |= 0x3f;
+    bytes[garbage + FRAME] |= 0x10;
+    bytes
+}
+
+#[test]
+fn filters_find_datagrams_without_a_readable_message() {
+    let (_dir, path) = binary::place("damaged.pcap");
+    std::fs::write(&path, damaged()).unwrap();
+    let path = path.to_str().unwrap();
+    for (filter, found) in [
+        ("lint.empty_without_resend", "!empty-without-resend"),
+        ("lint.chunk_truncated", "!chunk-truncated"),
+        ("lint.bad_huffman", "!bad-huffman"),
+    ] {
+        let (grep, _) = run(&["grep", filter, path], 0);
+        let (open, _) = run(&["open", "-f", filter, path], 0);
+        let (count, _) = run(&["grep", "-c", filter, path], 0);
+        assert_eq!(count.trim(), grep.lines().count().to_string(), "{filter}");
+        for line in grep.lines() {
+            assert!(line.contains(found), "{filter}: {line}");
+            assert!(open.contains(line), "{filter}: {line} is not in {open}");
+        }
+        let (around, _) = run(&["grep", "-B1", "-m1", filter, path], 0);
+        assert_eq!(around.lines().count(), 2, "{filter}: {around}");
+        let (json, _) = run(&["grep", "--json", filter, path], 0);
+        let objects = binary::objects(&json);
+        assert!(
+            objects.iter().any(|line| line["event"] == "datagram"),
+            "{filter}: {json}"
+        );
+        let (_, stderr) = run(&["open", "-q", "--until", filter, path], 0);
+        assert!(stderr.contains("exit 0"), "{filter}: {stderr}");
+    }
+    let (malformed, _) = run(&["grep", "malformed", path], 0);
+    assert!(malformed.contains("!bad-huffman") && malformed.contains("!chunk-truncated"));
+    let (_, _) = run(&["grep", "lint.bad_huffman and c2s", path], 1);
+}

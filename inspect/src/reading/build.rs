@@ -5,7 +5,7 @@ use std::ops::Range;
 use teetap_proxy::session::{Action, Connless, Datagram, Origin, Placed, SessionId, Time};
 use teetap_rules::context::PacketView;
 use teetap_wire::{
-    Code, Control, Flags, Note, Notes, Packet, PacketError, Place, Scratch, Seq, chunk,
+    Code, Control, HeaderView, Note, Notes, Packet, PacketError, Place, Scratch, Seq, chunk,
     connless::Connless as Parsed,
 };
 
@@ -45,6 +45,17 @@ impl<'a> Build<'a> {
 
     pub(super) fn read(mut self, scratch: &mut Scratch) -> Reading {
         let datagram = self.datagram;
+        self.take(scratch);
+        if self.reading.is_bare() {
+            let place = whole(self.at, self.session, datagram, &self.reading);
+            let (shown, subscribers) = self.decoder.whole(place);
+            (self.reading.shown, self.reading.subscribers) = (shown, subscribers);
+        }
+        self.reading
+    }
+
+    fn take(&mut self, scratch: &mut Scratch) {
+        let datagram = self.datagram;
         match datagram.packet(scratch) {
             Some(Ok(packet)) => self.take_received(&packet),
             Some(Err(error)) => self.fail(error),
@@ -52,7 +63,7 @@ impl<'a> Build<'a> {
         }
         if datagram.is_unchanged() && datagram.received().is_some() {
             self.reading.ack_out = self.reading.ack;
-            return self.reading;
+            return;
         }
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, scratch) {
@@ -60,7 +71,6 @@ impl<'a> Build<'a> {
                 Err(error) => self.fail(error),
             }
         }
-        self.reading
     }
 
     fn fail(&mut self, error: PacketError) {
@@ -246,12 +256,38 @@ fn place<'n>(
         session,
         proto: datagram.proto,
         dir: datagram.dir,
+        leg: datagram.leg,
         packet: PacketView {
             size: datagram.received().map(<[u8]>::len),
             ack: Some(packet.header.ack),
             chunks: Some(packet.header.num_chunks),
-            compressed: packet.header.flags.contains(Flags::COMPRESSION),
+            flags: packet.header.flags,
             notes,
+        },
+    }
+}
+
+/// The place of a datagram without messages. Its header is read even where its payload cannot be.
+fn whole<'n>(
+    at: Time,
+    session: Option<SessionId>,
+    datagram: &Datagram,
+    reading: &'n Reading,
+) -> place::Place<'n> {
+    let bytes = datagram.received().or_else(|| datagram.sent().next());
+    let header = HeaderView::new(datagram.proto, bytes.unwrap_or_default());
+    place::Place {
+        at,
+        session,
+        proto: datagram.proto,
+        dir: datagram.dir,
+        leg: datagram.leg,
+        packet: PacketView {
+            size: reading.size,
+            ack: header.ack(),
+            chunks: header.num_chunks(),
+            flags: header.flags(),
+            notes: &reading.notes,
         },
     }
 }

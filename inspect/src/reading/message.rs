@@ -66,6 +66,8 @@ pub struct Message {
     pub notes: Vec<Note>,
     /// The message passes the filter.
     pub shown: bool,
+    /// A filter that it passes reads notes, so the notes of its datagram stand on its line too.
+    pub repeats_notes: bool,
     /// The subscriptions whose filters it passes, a bit for each.
     pub(crate) subscribers: u64,
     /// The fields are decoded: the message is shown, or another watcher shows everything.
@@ -142,6 +144,7 @@ impl Message {
             at: 0,
             notes: Vec::new(),
             shown: false,
+            repeats_notes: false,
             subscribers: 0,
             decoded: false,
             data: 0..0,

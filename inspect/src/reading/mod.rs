@@ -46,6 +46,10 @@ pub struct Reading {
     pub is_cut: bool,
     /// The reason why its bytes could not be read; `None` when they could.
     pub error: Option<Unreadable>,
+    /// The datagram has no messages and passes the filter.
+    pub shown: bool,
+    /// The subscriptions whose filters it passes as a datagram without messages, a bit for each.
+    subscribers: u64,
     /// The inflated payload as received, then the data of messages that only left.
     bytes: Vec<u8>,
     /// The fields of all messages that are shown.
@@ -95,6 +99,18 @@ impl Reading {
     pub fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
         let reading = build::connless(at, connless, decoder);
         decoder.keep_shown(reading)
+    }
+
+    /// Returns true for a datagram that has a line of its own: without messages its notes would stand on none.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.messages.is_empty() && (!self.notes.is_empty() || self.error.is_some())
+    }
+
+    /// Returns the subscriptions that it or one of its messages is for.
+    pub(crate) fn subscribers(&self) -> u64 {
+        let messages = self.messages.iter();
+        messages.fold(self.subscribers, |slots, message| slots | message.subscribers)
     }
 
     /// Returns true unless the token of what was received was wrong, or missing where this leg has one.

@@ -260,6 +260,7 @@ mod tests {
             session: 1,
             at: 0,
             is_new: true,
+            client: None,
         };
         let mut line = Line::new(Dirs::C2s);
         line.delay = Some(Duration::from_millis(5));

@@ -7,7 +7,7 @@ use super::literal;
 use super::value::Operand;
 use super::words::{Atom, atom};
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::eval::{Cond, Number, Source, Target, Text};
+use crate::eval::{Cond, Number, Source, Target};
 use crate::span::Span;
 use crate::syntax::{Call, Expr, Kind, Quantity};
 
@@ -169,10 +169,7 @@ impl Checker<'_> {
             |what: &str| Diagnostic::new(Code::Arguments, argument.span, format!("{what} has no length"));
         match &operand {
             Operand::Failed => Operand::Failed,
-            Operand::Text(Text::Variable(at), _) => {
-                Operand::Number(Number::VariableLength(*at), Quantity::Plain)
-            }
-            Operand::Text(..) => Operand::Number(Number::PlayerLength, Quantity::Plain),
+            Operand::Text(text, _) => Operand::Number(Number::TextLength(*text), Quantity::Plain),
             Operand::Field(at, what) => {
                 let entries = self
                     .program

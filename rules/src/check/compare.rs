@@ -87,6 +87,14 @@ impl Checker<'_> {
                 (Some(_), _) => self.operator(op, left, "a name", right.span),
                 (None, _) => Cond::Unknown,
             },
+            Operand::Flags(number, names) => match (self.named_value(left, names, right), op) {
+                (Some(bits), Compare::Contains) => Cond::Number(number.clone(), IntTest::Bits(bits)),
+                (Some(bits), Compare::Equal | Compare::Unequal) => {
+                    Cond::Number(number.clone(), IntTest::Op(op, bits))
+                }
+                (Some(_), _) => self.operator(op, left, "a set of flags", right.span),
+                (None, _) => Cond::Unknown,
+            },
             Operand::Text(text, what) => match self.text_test(what, op, right) {
                 Some(test) => Cond::Text(*text, test),
                 None => Cond::Unknown,

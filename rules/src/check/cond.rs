@@ -160,6 +160,7 @@ impl Checker<'_> {
             }
             Operand::Number(_, quantity) => self.not_condition(span, quantity.name()),
             Operand::Named(..) => self.not_condition(span, "a name"),
+            Operand::Flags(..) => self.not_condition(span, "a set of flags"),
             Operand::Text(_, what) => {
                 let kind = if what == "sess.name" { "a name" } else { "text" };
                 self.not_condition(span, kind)

@@ -101,6 +101,8 @@ pub(crate) enum LogPart {
     Number(Number, Quantity),
     /// A number with names for its values.
     Named(Number, Names),
+    /// A number whose bits have names.
+    Flags(Number, Names),
     Value(Text),
 }
 
@@ -272,6 +274,9 @@ impl Checker<'static> {
         let operand = self.operand(expr);
         if let Operand::Named(number, names) = operand {
             return Some(LogPart::Named(number, names));
+        }
+        if let Operand::Flags(number, names) = operand {
+            return Some(LogPart::Flags(number, names));
         }
         if let Some((number, quantity)) = self.as_number(&operand) {
             return Some(LogPart::Number(number, quantity));

@@ -1,7 +1,7 @@
 //! Facts, which are not fields: about the packet, the session, the snapshot, and time.
 
 use teetap_wire::def::suggest;
-use teetap_wire::{Proto, Side};
+use teetap_wire::{Flags, Proto, Side};
 
 use super::checker::Checker;
 use super::value::{Names, Operand};
@@ -18,6 +18,12 @@ const STATES: Names = &[
 
 pub(super) const LEGS: Names = &[("client", Side::Client as i64), ("server", Side::Server as i64)];
 
+const FLAGS: Names = &[
+    ("control", Flags::CONTROL.bits() as i64),
+    ("resend", Flags::RESEND.bits() as i64),
+    ("compression", Flags::COMPRESSION.bits() as i64),
+];
+
 const PROTOS: Names = &[
     ("0.6", Proto::V6 as i64),
     ("0.6.5", Proto::V65 as i64),
@@ -26,7 +32,7 @@ const PROTOS: Names = &[
 ];
 
 /// Returns the table of facts.
-fn facts() -> [(&'static str, Operand); 12] {
+fn facts() -> [(&'static str, Operand); 15] {
     use Operand::{Named, Truth};
     let number = |number, quantity| Operand::Number(number, quantity);
     [
@@ -47,10 +53,19 @@ fn facts() -> [(&'static str, Operand); 12] {
             number(Number::Packet(PacketFact::Seq), Quantity::Plain),
         ),
         (
+            "pkt.flags",
+            Operand::Flags(Number::Packet(PacketFact::Flags), FLAGS),
+        ),
+        ("pkt.resend", Truth(Number::Packet(PacketFact::Resend))),
+        (
             "sess.id",
             number(Number::Session(SessionFact::Id), Quantity::Plain),
         ),
         ("sess.name", Operand::Text(Text::Player, "sess.name".to_owned())),
+        (
+            "sess.client",
+            Operand::Text(Text::Client, "sess.client".to_owned()),
+        ),
         ("sess.proto", Named(Number::Proto, PROTOS)),
         ("sess.state", Named(Number::State, STATES)),
         (

@@ -22,7 +22,9 @@ impl Checker<'_> {
                 cond
             }
             Operand::Number(number, quantity) => self.number_in(number.clone(), *quantity, value, choices),
-            Operand::Named(number, names) => self.name_in(number.clone(), names, value, choices),
+            Operand::Named(number, names) | Operand::Flags(number, names) => {
+                self.name_in(number.clone(), names, value, choices)
+            }
             Operand::Text(text, what) => self.text_in(*text, what, choices),
             Operand::Truth(_) => {
                 let what = format!("`{value}` is true or false");

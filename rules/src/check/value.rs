@@ -23,6 +23,8 @@ pub(super) enum Operand {
     Truth(Number),
     /// A number with names for its values.
     Named(Number, Names),
+    /// A number whose bits have names.
+    Flags(Number, Names),
     /// A text and its label for messages.
     Text(Text, String),
     /// A field and its label for messages.
@@ -151,7 +153,7 @@ impl Checker<'_> {
                 let number = kinds.iter().flatten().any(|field| field.is_number());
                 number.then_some((Number::Field(*at), Quantity::Plain))
             }
-            Operand::Named(..) | Operand::Text(..) | Operand::Failed => None,
+            Operand::Named(..) | Operand::Flags(..) | Operand::Text(..) | Operand::Failed => None,
         }
     }
 

@@ -4,11 +4,12 @@
 
 use std::{
     cell::{Cell, RefCell},
+    net::SocketAddr,
     ops::ControlFlow,
 };
 
 use teetap_wire::{
-    Code, Dir, Notes, Proto, Severity, Side,
+    Code, Dir, Flags, Notes, Proto, Severity, Side,
     def::{Class, Decoded, Def, Id, Source},
     snap::{Change, Completed},
 };
@@ -72,12 +73,22 @@ impl<'a> MessageFacts<'a> {
     /// Returns the oddities of its framing.
     fn of_framing(&self, def: &Def) -> impl Iterator<Item = Code> + use<> {
         let MessageView { class, dir, seq, .. } = *self.view;
-        let wrong_way = class != Class::Connless && !def.way.allows(dir);
+        let wrong_way = class != Some(Class::Connless) && !def.way.allows(dir);
         let vitality = def.odd_vitality(seq.is_some()).filter(|_| self.view.is_chunk());
         wrong_way
             .then_some(Code::WrongDirection)
             .into_iter()
             .chain(vitality)
+    }
+
+    /// Returns true for a message without a definition.
+    fn is_unknown(&self) -> bool {
+        self.view.def.is_none() && self.view.class.is_some()
+    }
+
+    /// Returns true if the recording lacks its end, and what there is does not show which message it is.
+    fn is_cut_before_fields(&self) -> bool {
+        self.view.is_cut() && self.view.body == 0
     }
 
     /// Returns true if a note of the datagram or of the message is `wanted`.
@@ -97,7 +108,7 @@ impl<'a> MessageFacts<'a> {
         self.view.packet.notes.iter().any(|note| wanted(note.code))
             || self.notes.iter().any(|note| wanted(note.code))
             || of_snapshot().unwrap_or(false)
-            || def.is_none() && wanted(Code::UnknownMessage)
+            || self.is_unknown() && !self.is_cut_before_fields() && wanted(Code::UnknownMessage)
             || def.is_some_and(|def| self.of_framing(def).any(wanted_too))
             || of_message().unwrap_or(false)
     }
@@ -128,8 +139,8 @@ impl Facts for MessageFacts<'_> {
         match flag {
             Flag::Vital => self.view.seq.is_some(),
             Flag::Resend => self.view.resend,
-            Flag::Compressed => self.view.packet.compressed,
-            Flag::Unknown => self.view.def.is_none(),
+            Flag::Compressed => self.view.packet.flags.contains(Flags::COMPRESSION),
+            Flag::Unknown => self.is_unknown(),
             Flag::Malformed => self.any_note(|code| code.severity() == Severity::Error),
         }
     }
@@ -148,6 +159,8 @@ impl Facts for MessageFacts<'_> {
             PacketFact::Ack => packet.ack.map(|ack| ack.get().into()),
             PacketFact::Chunks => packet.chunks.map(i64::from),
             PacketFact::Seq => self.view.seq.map(|seq| seq.get().into()),
+            PacketFact::Flags => Some(packet.flags.bits().into()),
+            PacketFact::Resend => Some(packet.flags.contains(Flags::RESEND).into()),
         }
     }
 
@@ -179,6 +192,10 @@ impl Facts for MessageFacts<'_> {
 
     fn leg(&self) -> Option<Side> {
         self.view.leg
+    }
+
+    fn client(&self) -> Option<SocketAddr> {
+        self.view.client.or(self.known.client)
     }
 
     fn player(&self) -> Option<&[u8]> {

@@ -18,7 +18,7 @@ mod snapshots;
 mod trip;
 mod view;
 
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, net::SocketAddr, sync::Arc};
 
 use teetap_wire::{
     Notes, Seq,
@@ -55,6 +55,8 @@ pub struct Known {
     pub state: SessionState,
     /// The microseconds from the last vital message to the client until its ack; `None` until one was measured.
     pub rtt: Option<u64>,
+    /// The address of the client; `None` until it is known.
+    pub client: Option<SocketAddr>,
     /// The players.
     pub players: Arc<Players>,
 }
@@ -69,6 +71,7 @@ impl Context {
                 since,
                 state: SessionState::Opening,
                 rtt: None,
+                client: None,
                 players: Arc::default(),
             },
             trip: Trip::default(),
@@ -91,9 +94,16 @@ impl Context {
         self.known.state = state;
     }
 
+    /// Sets the address of the client.
+    pub const fn set_client(&mut self, client: Option<SocketAddr>) {
+        self.known.client = client;
+    }
+
     /// Observes a message, before anything is decided about it. Snapshots are followed if they are needed.
     pub fn observe(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, needs: Needs, stores: &Stores) {
-        if let Some(trip) = self.trip.observe(view) {
+        if view.class.is_some()
+            && let Some(trip) = self.trip.observe(view)
+        {
             self.known.rtt = Some(trip);
         }
         let follows = view.session.is_some() && needs.follows(view.proto);

@@ -1,6 +1,9 @@
 //! The contexts of all sessions, for watchers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    net::SocketAddr,
+};
 
 use teetap_wire::def::Registry;
 
@@ -103,15 +106,16 @@ impl Contexts {
 
     /// A session has changed its state, at this time in microseconds. One that opens is another one than the session of that
     /// number before. One that is closed is forgotten if it was closing before; else, in a recording, datagrams may follow.
-    pub fn on_session(&mut self, at: u64, id: u32, state: SessionState) {
+    pub fn on_session(&mut self, at: u64, id: u32, state: SessionState, client: SocketAddr) {
         match state {
             SessionState::Opening => {
                 self.forget(id);
                 self.entry(at, id).context = Context::opening(at);
             }
-            SessionState::Closed => self.close(id),
+            SessionState::Closed => return self.close(id),
             SessionState::Online | SessionState::Closing => self.entry(at, id).context.set_state(state),
         }
+        self.entry(at, id).context.set_client(Some(client));
     }
 
     /// Another run begins, with sessions of its own.

@@ -11,6 +11,10 @@ use teetap_wire::{
 use super::*;
 use crate::eval::Identity;
 
+fn client() -> std::net::SocketAddr {
+    ([127, 0, 0, 1], 52000).into()
+}
+
 /// A client calls itself "me".
 fn start_info(session: u32) -> MessageView<'static> {
     let data = b"\x36me\0";
@@ -20,7 +24,7 @@ fn start_info(session: u32) -> MessageView<'static> {
         session: Some(session),
         proto: Proto::V7,
         dir: Dir::C2s,
-        class: Class::Game,
+        class: Some(Class::Game),
         id: Identity::Number(27),
         def: found.map(|found| found.def),
         body: found.map_or(0, |found| found.body),
@@ -31,6 +35,7 @@ fn start_info(session: u32) -> MessageView<'static> {
         delivered: true,
         first: false,
         leg: None,
+        client: None,
         packet: PacketView::default(),
     }
 }
@@ -65,14 +70,14 @@ fn a_session_that_ends_or_opens_is_forgotten() {
     let mut contexts = Contexts::new(Registry::builtin());
     take(&mut contexts, &start_info(1));
     assert_eq!(name(&contexts, 1), Some(&b"me"[..]));
-    contexts.on_session(6, 1, SessionState::Online);
+    contexts.on_session(6, 1, SessionState::Online, client());
     assert_eq!(contexts.of(Some(1)).known().state, SessionState::Online);
     assert!(name(&contexts, 1).is_some());
-    contexts.on_session(7, 1, SessionState::Closing);
-    contexts.on_session(7, 1, SessionState::Closed);
+    contexts.on_session(7, 1, SessionState::Closing, client());
+    contexts.on_session(7, 1, SessionState::Closed, client());
     assert!(contexts.is_empty());
     take(&mut contexts, &start_info(1));
-    contexts.on_session(8, 1, SessionState::Opening);
+    contexts.on_session(8, 1, SessionState::Opening, client());
     assert_eq!(name(&contexts, 1), None);
     assert_eq!(contexts.of(Some(1)).known().since, 8);
 }
@@ -139,7 +144,7 @@ fn view_of_server(session: u32, data: &[u8]) -> MessageView<'_> {
     MessageView {
         proto: Proto::Ddnet,
         dir: Dir::S2c,
-        class: Class::System,
+        class: Some(Class::System),
         id: Identity::Other,
         def: found.map(|found| found.def),
         body: found.map_or(0, |found| found.body),
@@ -173,7 +178,7 @@ fn snapshots_of_silent_sessions_give_way() {
     let mut contexts = Contexts::new(Registry::builtin()).with_limit(200 << 10);
     let mut most = 0;
     for session in 1..=64 {
-        contexts.on_session(1, session, SessionState::Opening);
+        contexts.on_session(1, session, SessionState::Opening, client());
         for tick in 100..140 {
             take(&mut contexts, &view_of_server(session, &snapshot(tick, 10)));
             most = most.max(contexts.held());
@@ -201,7 +206,7 @@ fn a_repeat_is_not_followed_and_the_end_of_a_session_frees_its_snapshots() {
         resend,
         ..view_of_server(1, &map)
     };
-    contexts.on_session(1, 1, SessionState::Opening);
+    contexts.on_session(1, 1, SessionState::Opening, client());
     take(&mut contexts, &change(false));
     take(&mut contexts, &view_of_server(1, &snapshot(100, 4)));
     take(&mut contexts, &change(true));
@@ -211,6 +216,6 @@ fn a_repeat_is_not_followed_and_the_end_of_a_session_frees_its_snapshots() {
     assert_eq!(kept(&contexts), 0);
     take(&mut contexts, &view_of_server(1, &snapshot(100, 4)));
     assert!(contexts.held() > 0);
-    contexts.on_session(2, 1, SessionState::Closed);
+    contexts.on_session(2, 1, SessionState::Closed, client());
     assert_eq!(contexts.held(), 0);
 }

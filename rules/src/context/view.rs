@@ -1,13 +1,15 @@
 //! A message in its session.
 
+use std::net::SocketAddr;
+
 use teetap_wire::{
-    Code, Dir, Note, Proto, Seq, Side,
+    Code, Dir, Flags, Note, Proto, Seq, Side,
     def::{Class, Def},
 };
 
 use crate::eval::{Identity, Subject};
 
-/// A message in its session, not decoded yet.
+/// A message in its session, or a datagram without a readable one, not decoded yet.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageView<'a> {
     /// The time in microseconds since the start of the run.
@@ -18,8 +20,8 @@ pub struct MessageView<'a> {
     pub proto: Proto,
     /// The direction.
     pub dir: Dir,
-    /// The class of the id; not [`Class::Object`].
-    pub class: Class,
+    /// The class of the id; not [`Class::Object`]. `None` for a datagram without a readable message.
+    pub class: Option<Class>,
     /// The id.
     pub id: Identity,
     /// The definition; `None` if the id is unknown.
@@ -40,6 +42,8 @@ pub struct MessageView<'a> {
     pub first: bool,
     /// The one leg of a control message; `None` if it went from leg to leg.
     pub leg: Option<Side>,
+    /// The client of a connless message; that of others is known from their session.
+    pub client: Option<SocketAddr>,
     /// The packet that contains it.
     pub packet: PacketView<'a>,
 }
@@ -53,8 +57,8 @@ pub struct PacketView<'a> {
     pub ack: Option<Seq>,
     /// The number of chunks that the header announces.
     pub chunks: Option<u8>,
-    /// True if the payload is compressed.
-    pub compressed: bool,
+    /// The flags in the header.
+    pub flags: Flags,
     /// The oddities of the datagram.
     pub notes: &'a [Note],
 }
@@ -73,7 +77,7 @@ impl MessageView<'_> {
     /// Returns true if it is a chunk: neither a control nor a connless message.
     #[must_use]
     pub const fn is_chunk(&self) -> bool {
-        matches!(self.class, Class::System | Class::Game)
+        matches!(self.class, Some(Class::System | Class::Game))
     }
 
     /// Returns true if the recording lacks its end. Chunks are recorded completely, or not at all.

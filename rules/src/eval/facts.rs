@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
 use teetap_wire::def::{Class, Decoded, Def, Id, Record, Source, Value};
@@ -20,11 +21,11 @@ pub enum Identity {
     Other,
 }
 
-/// The message in question.
+/// The message in question, or the datagram without one.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'r> {
-    /// The class; never [`Class::Object`].
-    pub class: Class,
+    /// The class; never [`Class::Object`]. `None` for a datagram without a readable message.
+    pub class: Option<Class>,
     /// The id on the wire.
     pub id: Identity,
     /// The definition from the registry. `None` if it is unknown.
@@ -57,6 +58,10 @@ pub enum PacketFact {
     Chunks,
     /// `pkt.seq`: the sequence number of the chunk, as sent. Only vital chunks have one.
     Seq,
+    /// `pkt.flags`: the bits of [`Flags`](teetap_wire::Flags).
+    Flags,
+    /// `pkt.resend`: 1 if the header requests a resend, or 0.
+    Resend,
 }
 
 /// A number of the session.
@@ -156,6 +161,11 @@ pub trait Facts {
 
     /// Returns the leg of a control message; `None` for other messages, and for one that went from leg to leg.
     fn leg(&self) -> Option<Side> {
+        None
+    }
+
+    /// Returns the address of the client. `None` if it is not known.
+    fn client(&self) -> Option<SocketAddr> {
         None
     }
 

@@ -35,7 +35,8 @@ impl Cond {
 impl Number {
     fn needs_history(&self) -> bool {
         match self {
-            Self::Time | Self::PlayerLength | Self::Session(SessionFact::Rtt) => true,
+            Self::Time | Self::Session(SessionFact::Rtt) => true,
+            Self::TextLength(text) => text.is_player(),
             Self::Negate(inner) => inner.needs_history(),
             Self::Arith(_, sides) => sides.0.needs_history() || sides.1.needs_history(),
             Self::Fixed(_)
@@ -50,8 +51,7 @@ impl Number {
             | Self::Ordinal
             | Self::Count(_)
             | Self::Since(_)
-            | Self::Variable(_)
-            | Self::VariableLength(_) => false,
+            | Self::Variable(_) => false,
         }
     }
 }

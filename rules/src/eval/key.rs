@@ -67,31 +67,38 @@ impl Target {
     pub(super) fn holds(&self, key: Option<&Key>, subject: &Subject<'_>) -> bool {
         match self {
             Self::Defs(keys) => key.is_some_and(|key| keys.contains(key)),
-            Self::Number(class, number) => subject.class == *class && subject.id == Identity::Number(*number),
-            Self::Uuid(class, uuid) => subject.class == *class && subject.id == Identity::Uuid(*uuid),
-            Self::Class(class) => subject.class == *class,
+            Self::Number(class, number) => {
+                subject.class == Some(*class) && subject.id == Identity::Number(*number)
+            }
+            Self::Uuid(class, uuid) => subject.class == Some(*class) && subject.id == Identity::Uuid(*uuid),
+            Self::Class(class) => subject.class == Some(*class),
         }
     }
 
     /// Returns the same for a message of which only the definition is known. `None` if it depends on more.
-    pub(super) fn may_hold(&self, key: Option<&Key>, def: Option<&Def>, class: Class) -> Option<bool> {
+    pub(super) fn may_hold(
+        &self,
+        key: Option<&Key>,
+        def: Option<&Def>,
+        class: Option<Class>,
+    ) -> Option<bool> {
         match (self, def) {
             (Self::Defs(keys), _) => Some(key.is_some_and(|key| keys.contains(key))),
-            (Self::Class(wanted), _) => Some(*wanted == class),
+            (Self::Class(wanted), _) => Some(Some(*wanted) == class),
             (Self::Number(wanted, number), Some(def)) => match def.id {
                 // It is also the definition of unknown UUIDs.
-                Id::Number(0) if *number == 0 && *wanted == class => None,
-                Id::Number(id) => Some(*wanted == class && id == *number),
+                Id::Number(0) if *number == 0 && Some(*wanted) == class => None,
+                Id::Number(id) => Some(Some(*wanted) == class && id == *number),
                 _ => Some(false),
             },
             (Self::Uuid(wanted, uuid), Some(def)) => match &def.id {
-                Id::Uuid { uuid: id, .. } => Some(*wanted == class && id == uuid),
+                Id::Uuid { uuid: id, .. } => Some(Some(*wanted) == class && id == uuid),
                 // An unknown UUID has the definition of the envelope, whose number is 0.
-                Id::Number(0) if *wanted == class => None,
+                Id::Number(0) if Some(*wanted) == class => None,
                 _ => Some(false),
             },
             (Self::Number(wanted, _) | Self::Uuid(wanted, _), None) => {
-                if *wanted == class {
+                if Some(*wanted) == class {
                     None
                 } else {
                     Some(false)

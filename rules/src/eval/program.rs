@@ -63,10 +63,10 @@ pub(crate) enum Number {
     Field(u16),
     /// The length of a field: bytes of text, elements of a list.
     Length(u16),
-    PlayerLength,
+    /// The bytes of a text that is not a field.
+    TextLength(Text),
     /// A variable of rules, by its index.
     Variable(u16),
-    VariableLength(u16),
     Packet(PacketFact),
     Session(SessionFact),
     State,
@@ -87,6 +87,8 @@ pub(crate) enum Number {
 pub(crate) enum Text {
     Field(u16),
     Player,
+    /// The address of the client.
+    Client,
     /// A variable of rules, by its index.
     Variable(u16),
 }

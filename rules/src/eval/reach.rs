@@ -26,6 +26,8 @@ struct Messages {
     other: Box<[Key]>,
     /// The messages without a definition, by class.
     unknown: [bool; Class::ALL.len()],
+    /// The datagrams without a readable message.
+    datagrams: bool,
 }
 
 impl Reach {
@@ -39,7 +41,7 @@ impl Reach {
                     program,
                     dialect,
                     dir,
-                    class: Class::Control,
+                    class: Some(Class::Control),
                     def: None,
                     key: None,
                 };
@@ -49,16 +51,19 @@ impl Reach {
         reach
     }
 
-    /// Returns true if a message may match.
+    /// Returns true if a message, or a datagram without one, may match.
     #[must_use]
     pub fn message(&self, proto: Proto, dir: Dir, subject: &Subject<'_>) -> bool {
         let key = subject.def.map(|def| Key::new(proto.into(), def));
         self.holds(proto, dir, subject.class, key.as_ref())
     }
 
-    pub(crate) fn holds(&self, proto: Proto, dir: Dir, class: Class, key: Option<&Key>) -> bool {
+    pub(crate) fn holds(&self, proto: Proto, dir: Dir, class: Option<Class>, key: Option<&Key>) -> bool {
         let Some(set) = self.set(proto, dir) else {
             return true;
+        };
+        let Some(class) = class else {
+            return set.datagrams;
         };
         let Some(key) = key else {
             return set.unknown.get(class as usize).is_none_or(|may| *may);
@@ -76,6 +81,12 @@ impl Reach {
     #[must_use]
     pub fn dir(&self, proto: Proto, dir: Dir) -> bool {
         self.set(proto, dir).is_none_or(|set| !set.is_empty())
+    }
+
+    /// Returns true if a datagram of this direction without a readable message may match.
+    #[must_use]
+    pub fn datagrams(&self, proto: Proto, dir: Dir) -> bool {
+        self.set(proto, dir).is_none_or(|set| set.datagrams)
     }
 
     /// Returns true if a message of a class and this direction may match.
@@ -107,7 +118,7 @@ impl Messages {
         let wanted = |def: &&Def| def.class != Class::Object && (odd || def.way.allows(dir));
         for def in registry.defs(may.dialect).filter(wanted) {
             let key = Key::new(may.dialect, def);
-            (may.class, may.def, may.key) = (def.class, Some(def), Some(key));
+            (may.class, may.def, may.key) = (Some(def.class), Some(def), Some(key));
             if !may.cond(&may.program.root).yes {
                 continue;
             }
@@ -124,9 +135,11 @@ impl Messages {
         self.other = other.into();
         (may.def, may.key) = (None, None);
         for (class, unknown) in Class::ALL.into_iter().zip(&mut self.unknown) {
-            may.class = class;
+            may.class = Some(class);
             *unknown = class != Class::Object && may.cond(&may.program.root).yes;
         }
+        may.class = None;
+        self.datagrams = may.cond(&may.program.root).yes;
     }
 
     fn is_empty(&self) -> bool {
@@ -191,12 +204,12 @@ impl Outcomes {
     }
 }
 
-/// A message of which only the definition and the direction are known.
+/// A message of which only the definition and the direction are known, or a datagram without one.
 struct May<'a> {
     program: &'a Program,
     dialect: Dialect,
     dir: Dir,
-    class: Class,
+    class: Option<Class>,
     def: Option<&'a Def>,
     key: Option<Key>,
 }
@@ -223,9 +236,14 @@ impl May<'_> {
                 }
                 None => Outcomes::ANY,
             },
+            Cond::Flag(Flag::Unknown | Flag::Vital | Flag::Resend) | Cond::Search(_)
+                if self.class.is_none() =>
+            {
+                Outcomes::known(false)
+            }
             Cond::Flag(Flag::Unknown) if !self.envelope() => Outcomes::known(self.def.is_none()),
             Cond::Flag(Flag::Vital | Flag::Resend)
-                if matches!(self.class, Class::Control | Class::Connless) =>
+                if matches!(self.class, Some(Class::Control | Class::Connless)) =>
             {
                 Outcomes::known(false)
             }
@@ -259,7 +277,7 @@ impl May<'_> {
 
     /// Returns true if the message may complete a snapshot: those of the engine to the client.
     const fn snap(&self) -> bool {
-        matches!((self.class, self.dir), (Class::System, Dir::S2c))
+        matches!((self.class, self.dir), (Some(Class::System), Dir::S2c))
     }
 
     /// Returns true if a field may have a value, of a kind that one of the tests accepts.
@@ -281,6 +299,7 @@ impl May<'_> {
     fn number(&self, number: &Number) -> bool {
         match number {
             Number::Field(field) | Number::Length(field) => self.field(*field, None),
+            Number::TextLength(text) => self.text(*text),
             Number::Snap(_) => self.snap(),
             Number::Negate(inner) => self.number(inner),
             Number::Arith(_, sides) => self.number(&sides.0) && self.number(&sides.1),
@@ -291,7 +310,7 @@ impl May<'_> {
     fn text(&self, text: Text) -> bool {
         match text {
             Text::Field(field) => self.field(field, None),
-            Text::Player | Text::Variable(_) => true,
+            Text::Player | Text::Client | Text::Variable(_) => true,
         }
     }
 }

@@ -34,7 +34,7 @@ impl Program {
 
     /// Returns true if a message of this definition may change what is remembered.
     pub(crate) fn remembers(&self, key: Option<&Key>, def: Option<&Def>, class: Class) -> bool {
-        let counts = |target: &Target| target.may_hold(key, def, class) != Some(false);
+        let counts = |target: &Target| target.may_hold(key, def, Some(class)) != Some(false);
         let keeps = |field: &Field| field.entries.iter().any(|entry| Some(&entry.key) == key);
         let targets = self.counted.iter().map(|at| self.targets.get(usize::from(*at)));
         let fields = self.kept.iter().map(|at| self.fields.get(usize::from(*at)));

@@ -129,8 +129,9 @@ impl<'a, F: Facts> Run<'a, F> {
 
     fn search(&self, test: &TextTest) -> bool {
         let data = self.facts.data();
-        let Some(def) = self.facts.subject().def else {
-            return test.holds(data);
+        let subject = self.facts.subject();
+        let Some(def) = subject.def else {
+            return subject.class.is_some() && test.holds(data);
         };
         // A search in the raw bytes suffices unless text is packed into ints, so most messages need not be decoded.
         if let TextTest::Contains(finder) = test
@@ -281,6 +282,7 @@ impl<'a, F: Facts> Run<'a, F> {
                 result
             }
             Text::Player => self.facts.player().map(read),
+            Text::Client => Some(read(self.facts.client()?.to_string().as_bytes())),
             Text::Field(field) => self.field(field, |_, value| match value {
                 Found::Bytes(bytes) => Some(read(bytes)),
                 _ => None,
@@ -312,12 +314,8 @@ impl<'a, F: Facts> Run<'a, F> {
                 Found::List(len) => Some(len.into()),
                 _ => None,
             })?,
-            Number::PlayerLength => i64::try_from(self.facts.player()?.len()).ok(),
+            Number::TextLength(text) => i64::try_from(self.text(*text, <[u8]>::len)?).ok(),
             Number::Variable(at) => self.facts.variable(*at),
-            Number::VariableLength(at) => {
-                let len = self.text(Text::Variable(*at), <[u8]>::len)?;
-                i64::try_from(len).ok()
-            }
             Number::Packet(fact) => self.facts.packet(*fact),
             Number::Session(fact) => self.facts.session(*fact),
             Number::State => Some(self.facts.state() as i64),

@@ -15,7 +15,7 @@ const WORDS: [(&str, &str, &str); 13] = [
     ("resend", "is marked as resent", "is not marked as resent"),
     ("compressed", "came compressed", "did not come compressed"),
     ("unknown", "has no definition", "has a definition"),
-    ("malformed", "does not fit its definition", "fits its definition"),
+    ("malformed", "has a note of an error", "has no note of an error"),
     (
         "lint",
         "has a note of a warning or an error",
@@ -97,6 +97,10 @@ impl Writer {
             let has = if holds { "has" } else { "does not have" };
             return format!("{} {has} the note `{code}`", self.subject());
         }
+        if text.eq_ignore_ascii_case("pkt.resend") {
+            let does = if holds { "requests" } else { "does not request" };
+            return format!("the datagram {does} a resend");
+        }
         if text.eq_ignore_ascii_case("snap.crc_ok") {
             let is = if holds { "right" } else { "wrong" };
             return format!("the checksum of the snapshot is {is}");
@@ -162,9 +166,11 @@ fn fact(path: &Path) -> String {
         "pkt.ack" => "the ack of the datagram",
         "pkt.chunks" => "the number of chunks in the datagram",
         "pkt.seq" => "the sequence number",
+        "pkt.flags" => "the set of flags of the datagram",
         "leg" => "the leg",
         "sess.id" => "the number of the session",
         "sess.name" => "the name of the player",
+        "sess.client" => "the address of the client",
         "sess.proto" => "the protocol of the session",
         "sess.state" => "the state of the session",
         "sess.rtt" => "the round trip to the client",

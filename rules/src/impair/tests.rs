@@ -10,6 +10,7 @@ const SESSION: Opening = Opening {
     session: 1,
     at: 0,
     is_new: true,
+    client: None,
 };
 const MANY: u64 = 100_000;
 

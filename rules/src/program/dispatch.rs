@@ -132,7 +132,7 @@ impl Table {
         };
         let at = match subject.def {
             Some(def) => of_number(def).or_else(|| of_known(def)),
-            None => self.unknown.get(subject.class as usize).copied(),
+            None => self.unknown.get(subject.class? as usize).copied(),
         };
         self.lists.get(at?)
     }
@@ -184,6 +184,7 @@ mod tests {
                 session: 1,
                 at: 0,
                 is_new: true,
+                client: None,
             };
             (rules.open(opening, None), shared)
         });
@@ -239,7 +240,7 @@ mod tests {
         let mut visited = |dir, name: &str| {
             let def = registry.named(Proto::V7, None, name).next().unwrap();
             let subject = Subject {
-                class: def.class,
+                class: Some(def.class),
                 id: crate::eval::Identity::Other,
                 def: Some(def),
             };

@@ -136,6 +136,10 @@ impl<F: Facts> Facts for OfItem<'_, F> {
         self.facts.state()
     }
 
+    fn client(&self) -> Option<std::net::SocketAddr> {
+        self.facts.client()
+    }
+
     fn leg(&self) -> Option<Side> {
         self.facts.leg()
     }

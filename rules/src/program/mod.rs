@@ -46,7 +46,7 @@ mod warnings;
 mod window;
 mod write;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, net::SocketAddr, sync::Arc};
 
 use teetap_wire::def::Registry;
 use teetap_wire::{Dir, Proto};
@@ -82,6 +82,8 @@ pub struct Opening {
     pub at: u64,
     /// True if no message of the session was missed.
     pub is_new: bool,
+    /// The address of the client; `None` outside of sessions.
+    pub client: Option<SocketAddr>,
 }
 
 /// The meaning of a program.

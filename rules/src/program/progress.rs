@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use teetap_wire::Dir;
+use teetap_wire::{Dir, def::Class};
 
 use crate::dice::{Dice, Key, hash};
 use crate::eval::{Facts, Memory};
@@ -274,10 +274,13 @@ fn is_in_time(rule: &Rule, time: u64) -> bool {
     rule.limits.from.is_none_or(|from| from <= time) && rule.limits.to.is_none_or(|to| time < to)
 }
 
-/// Returns the name of a message; that of its class if it has no definition, because its sender chooses its id.
+/// Returns the name of a message; that of its class if it has no definition, because its sender chooses its id. Empty for a
+/// datagram without a message, which rules do not see.
 pub(super) fn name(facts: &impl Facts) -> &str {
     let subject = facts.subject();
-    subject.def.map_or(subject.class.name(), |def| &def.name)
+    subject
+        .def
+        .map_or(subject.class.map_or("", Class::name), |def| &def.name)
 }
 
 /// Returns the hash of the name of a message.

@@ -64,6 +64,7 @@ impl Logic for Rules {
         };
         // Rules decide about messages of sessions that are online.
         context.set_state(SessionState::Online);
+        context.set_client(session.client);
         Box::new(State {
             seed: session.seed,
             session: session.session,
@@ -413,7 +414,7 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
         session: Some(message.session),
         proto: message.proto,
         dir: message.dir,
-        class,
+        class: Some(class),
         id,
         def,
         body,
@@ -427,12 +428,13 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
             Form::Control(leg) => Some(leg),
             Form::Chunk | Form::Connless => None,
         },
+        client: None,
         packet: PacketView {
             size: Some(packet.size),
             // The one to the server counts other numbers than those that the client was sent.
             ack: Some(packet.ack).filter(|_| message.form != Form::Control(Side::Server)),
             chunks: Some(packet.chunks),
-            compressed: packet.compressed,
+            flags: packet.flags,
             notes: packet.notes,
         },
     }

@@ -189,6 +189,15 @@ impl<F: Facts> Act<'_, F> {
                     let name = names.iter().find(|(_, of)| Some(*of) == value);
                     out.push_str(name.map_or("?", |(name, _)| name));
                 }
+                LogPart::Flags(value, names) => {
+                    let bits = number(value).unwrap_or_default();
+                    let set = names.iter().filter(|(_, of)| bits & of != 0);
+                    let set: Vec<_> = set.map(|(name, _)| *name).collect();
+                    match &*set {
+                        [] => out.push_str("none"),
+                        set => out.push_str(&set.join("+")),
+                    }
+                }
                 LogPart::Value(text) => {
                     let bytes = self.rule.when.text(*text, self.facts, key.as_ref(), self.memory);
                     match bytes {

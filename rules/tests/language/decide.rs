@@ -147,6 +147,52 @@ fn packet_and_session() {
 }
 
 #[test]
+fn flags_of_the_header_and_the_address_of_the_client() {
+    check(
+        &chat("x"),
+        &[
+            (
+                "pkt.flags contains resend and pkt.flags contains compression",
+                YES,
+            ),
+            ("pkt.flags contains control or pkt.flags == resend", NO),
+            ("pkt.flags != control and not pkt.flags in {control resend}", YES),
+            ("pkt.resend", YES),
+            ("pkt.resend == no", NO),
+            (
+                r#"sess.client == "127.0.0.1:52000" and sess.client contains ":52""#,
+                YES,
+            ),
+            ("sess.client matches /^10\\./", NO),
+            ("len(sess.client) == 15 and len(sess.name) == 12", YES),
+        ],
+    );
+}
+
+#[test]
+fn a_datagram_without_a_message_has_a_direction_a_packet_a_session_and_notes() {
+    let mut case = chat("x");
+    (case.def, case.class, case.id) = (None, None, Identity::Other);
+    (case.data, case.flags, case.seq) = (Vec::new(), vec![Flag::Malformed, Flag::Compressed], None);
+    case.lints = vec![Code::BadHuffman];
+    check(
+        &case,
+        &[
+            ("lint and lint.bad_huffman and malformed and compressed", YES),
+            ("s2c and pkt.size == 100 and sess.id == 2 and pkt.resend", YES),
+            ("ctrl or sys or game or connless or any_snap", NO),
+            ("sv_chat or game.3 or sys.4 or unknown or vital or resend", NO),
+            ("\"x\" or /./", NO),
+            ("not sv_chat and not input", YES),
+            ("sv_chat.message == \"x\"", None),
+            ("pkt.seq == 1", None),
+            ("seen(sv_chat) or count(sv_chat) > 0", NO),
+            ("n == 1", YES),
+        ],
+    );
+}
+
+#[test]
 fn messages_without_a_definition() {
     let mut case = chat("x");
     (case.def, case.id, case.data) = (None, Identity::Number(99), b"\xc7\x01some foo\0".to_vec());
@@ -164,7 +210,7 @@ fn messages_without_a_definition() {
     );
     let uuid = "12810e1f-a1db-3378-b4fb-164ed6505926";
     case.id = Identity::Uuid(0x1281_0e1f_a1db_3378_b4fb_164e_d650_5926u128.to_be_bytes());
-    case.class = Class::System;
+    case.class = Some(Class::System);
     check(
         &case,
         &[

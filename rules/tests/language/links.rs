@@ -292,6 +292,7 @@ fn opening(session: u32) -> Opening {
         session,
         at: 0,
         is_new: true,
+        client: None,
     }
 }
 

@@ -1,14 +1,20 @@
 //! A session for programs: its messages, and what a program decides about them.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use teetap_rules::{Decide, Diagnostic, Effect, Message, Opening, Program, Shared, Style, Verdict};
 use teetap_wire::def::{Datum, Registry};
 use teetap_wire::{Dir, Proto, Seq};
+
+/// The client of [`OPENING`].
+const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 52000);
 
 pub(crate) const OPENING: Opening = Opening {
     seed: 1,
     session: 3,
     at: 2_000_000,
     is_new: true,
+    client: Some(CLIENT),
 };
 
 pub(crate) fn program(source: &str) -> Program {

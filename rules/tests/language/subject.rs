@@ -1,5 +1,6 @@
 //! Messages for tests.
 
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
 use teetap_rules::eval::{Flag, Identity, Lazy, PacketFact, SessionFact, SessionState, SnapFact};
@@ -12,7 +13,7 @@ pub(crate) struct Case {
     pub(crate) proto: Proto,
     pub(crate) dir: Dir,
     pub(crate) def: Option<&'static Def>,
-    pub(crate) class: Class,
+    pub(crate) class: Option<Class>,
     pub(crate) id: Identity,
     pub(crate) data: Vec<u8>,
     pub(crate) body: usize,
@@ -53,7 +54,7 @@ impl Case {
             proto,
             dir,
             def: Some(def),
-            class: def.class,
+            class: Some(def.class),
             id: match def.id {
                 Id::Number(number) => Identity::Number(number),
                 Id::Uuid { uuid, .. } => Identity::Uuid(uuid),
@@ -128,7 +129,8 @@ impl Facts for Evaluated<'_> {
     }
 
     fn flag(&self, flag: Flag) -> bool {
-        self.case.flags.contains(&flag) || flag == Flag::Unknown && self.case.def.is_none()
+        self.case.flags.contains(&flag)
+            || flag == Flag::Unknown && self.case.class.is_some() && self.case.def.is_none()
     }
 
     fn lint(&self, code: Option<Code>) -> bool {
@@ -143,6 +145,8 @@ impl Facts for Evaluated<'_> {
             PacketFact::Seq => self.case.seq,
             PacketFact::Ack => Some(7),
             PacketFact::Chunks => Some(1),
+            PacketFact::Flags => Some(6),
+            PacketFact::Resend => Some(1),
         }
     }
 
@@ -155,6 +159,10 @@ impl Facts for Evaluated<'_> {
 
     fn state(&self) -> SessionState {
         SessionState::Online
+    }
+
+    fn client(&self) -> Option<SocketAddr> {
+        Some(([127, 0, 0, 1], 52000).into())
     }
 
     fn player(&self) -> Option<&[u8]> {

@@ -80,6 +80,7 @@ fn runs(program: &Program) {
             session: 1,
             at: 0,
             is_new: true,
+            client: None,
         };
         let mut session = program.open(opening, None);
         let mut decisions = Vec::new();

@@ -209,6 +209,18 @@ impl Row {
         )
     }
 
+    /// Returns true for the line of a datagram without messages.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        match self {
+            Self::Line(decoded, line) => {
+                let reading = decoded.reading.as_ref();
+                line.about == About::Datagram && reading.is_some_and(Reading::is_bare)
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the place of the message in its reading.
     #[must_use]
     pub fn index(&self) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! The environment that all sessions share.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use teetap_rules::{
     Decide, Effect, Hit, Made, Opening, Program, RuleId, Shared, Verdict,
@@ -8,6 +8,7 @@ use teetap_rules::{
 };
 use teetap_wire::{Dir, Note, Packet, Proto};
 
+use super::Opened;
 use crate::session::{
     Notice, What,
     compose::Composer,
@@ -93,7 +94,7 @@ impl Env {
         let before = self.outside.take();
         let program = self.program.as_ref().filter(needs);
         self.outside =
-            program.map(|program| program.open(self.opening(SessionId(0), self.now, true), before));
+            program.map(|program| program.open(self.opening(SessionId(0), self.now, true, None), before));
         for dir in DIRS {
             let before = self.browsing.lane(dir).channel.take();
             let is_ruled = self
@@ -201,16 +202,14 @@ impl Env {
         notes
     }
 
-    /// The state of the program for a session that opened at `at`; `is_new`: none of its messages was missed;
-    /// `before`: the state that it had so far.
+    /// The state of the program for a session; `is_new`: none of its messages was missed; `before`: the state that it had so far.
     pub(crate) fn open_rules(
         &self,
-        session: SessionId,
-        at: Time,
+        opened: &Opened,
         is_new: bool,
         before: Option<Box<dyn Decide>>,
     ) -> Option<Box<dyn Decide>> {
-        let opening = self.opening(session, at, is_new);
+        let opening = self.opening(opened.id, opened.at, is_new, Some(opened.client.addr));
         let program = self.program.as_ref()?;
         Some(program.open(opening, before))
     }
@@ -223,16 +222,17 @@ impl Env {
         dir: Dir,
         before: Option<Channel>,
     ) -> Option<Channel> {
-        let opening = self.opening(session, at, true);
+        let opening = self.opening(session, at, true, None);
         self.program.as_ref()?.open_link(&opening, dir, before)
     }
 
-    fn opening(&self, session: SessionId, at: Time, is_new: bool) -> Opening {
+    fn opening(&self, session: SessionId, at: Time, is_new: bool, client: Option<SocketAddr>) -> Opening {
         Opening {
             seed: self.config.seed,
             session: session.0,
             at: at.0,
             is_new,
+            client,
         }
     }
 }

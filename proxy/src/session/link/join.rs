@@ -83,13 +83,14 @@ impl Link {
             tried: Tried::default(),
             may_take_over: false,
             is_ddnet: false,
-            rules: env.open_rules(opened.id, now, true, None),
+            rules: None,
             snapshots: Snapshots::default(),
             unreachable_reported: None,
             later: Later::default(),
             waiting: Waiting::default(),
             alarm: Alarm::default(),
         };
+        link.rules = env.open_rules(&link.opened, true, None);
         link.open_links(env);
         env.out.open(opened.upstream, opened.server.port());
         link.report_state(State::Opening, None, None, env);
@@ -525,7 +526,7 @@ impl Link {
     /// Another program was set, or none. What the rules of the old one remember may be carried over.
     pub(crate) fn on_program(&mut self, env: &mut Env) {
         let is_new = matches!(self.phase, Phase::Opening(_));
-        self.rules = env.open_rules(self.id(), self.opened.at, is_new, self.rules.take());
+        self.rules = env.open_rules(&self.opened, is_new, self.rules.take());
         self.open_links(env);
         if self.is_online() {
             self.arm_for_rules(env);

@@ -42,7 +42,7 @@ impl Messages {
                         self.verdict = Some((Arc::clone(decoded), sieve.pass(&decoded.event)));
                     }
                     let passed = self.verdict.as_ref().map_or(&[][..], |(_, passed)| passed);
-                    let index = row.index();
+                    let index = row.index().or_else(|| row.is_bare().then_some(0));
                     index.is_none_or(|index| passed.get(index).copied().unwrap_or(false))
                 }
             };
