@@ -78,7 +78,12 @@ impl Scrubber {
                 self.blank((known..start, Form::UnknownInts), data, false, holes);
             }
             known = known.max(end);
+            // What follows a secret in a text is replaced too: it may contain addresses.
             let secret = decoded.view().secret(def, record, source);
+            let secret = secret.map(|secret| match record.value {
+                Value::Text(len) => secret.start..start + len as usize,
+                _ => secret,
+            });
             holes.extend(open(def, field, record, secret.as_ref(), self.keep.text));
             holes.extend(secret.map(|range| Hole {
                 form: hidden(field, self.keep.text && range.start > start),

@@ -47,12 +47,13 @@ impl Records<'_> {
         let secret = self
             .secret(def, record, source)
             .filter(|_| secrets == Secrets::Hide);
-        let hidden = secret.map(|secret| secret.start - record.at as usize);
+        let hidden = secret.map(|secret| secret.start - record.at as usize..secret.end - record.at as usize);
         match (record.value, hidden) {
-            (Value::Text(_), Some(shown)) if shown > 0 => {
+            (Value::Text(_), Some(hidden)) if hidden.start > 0 => {
                 let bytes = def.bytes(record, source);
-                let shown = String::from_utf8_lossy(bytes.get(..shown).unwrap_or_default());
-                string(&format!("{} {HIDDEN}", shown.trim_end()), out);
+                let part = |range| String::from_utf8_lossy(bytes.get(range).unwrap_or_default());
+                let (before, after) = (part(0..hidden.start), part(hidden.end..bytes.len()));
+                string(&format!("{} {HIDDEN}{after}", before.trim_end()), out);
             }
             (_, Some(_)) => string(HIDDEN, out),
             (Value::Group, None) => self.members(def, Some(record), source, secrets, out),

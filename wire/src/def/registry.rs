@@ -14,11 +14,12 @@ use crate::message::identify;
 use crate::{Dir, MessageId, Proto};
 
 /// The built-in files in reading order.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("v06.tw", include_str!("../../defs/v06.tw")),
     ("ddnet.tw", include_str!("../../defs/ddnet.tw")),
     ("v07.tw", include_str!("../../defs/v07.tw")),
     ("extended.tw", include_str!("../../defs/extended.tw")),
+    ("others.tw", include_str!("../../defs/others.tw")),
     ("connless.tw", include_str!("../../defs/connless.tw")),
     ("control.tw", include_str!("../../defs/control.tw")),
 ];

@@ -22,7 +22,7 @@ pub enum Secrets {
 
 impl Records<'_> {
     /// Returns the bytes (of an object: ints) of a record that hold a secret. For text the NUL is not counted, and
-    /// bytes before the secret may be shown.
+    /// bytes before and after the secret may be shown.
     #[must_use]
     pub fn secret(self, def: &Def, record: &Record, source: Source<'_>) -> Option<Range<usize>> {
         let mut field = def.field(record.field)?;
@@ -30,8 +30,8 @@ impl Records<'_> {
         if let (Value::Text(len), Source::Bytes(_), false) = (record.value, source, packed(field)) {
             end = start + len as usize;
         }
-        let visible = match self.visible(def, field, record, source) {
-            Some(visible) => Some(visible),
+        let hidden = match self.hidden(def, field, record, source) {
+            Some(hidden) => Some(hidden),
             // The record is a part of a secret group.
             None => loop {
                 let Some(parent) = field.parent.and_then(|parent| def.field(parent)) else {
@@ -39,24 +39,26 @@ impl Records<'_> {
                 };
                 field = parent;
                 if field.secrecy == Secrecy::Secret {
-                    break Some(0);
+                    break Some(0..usize::MAX);
                 }
             },
         };
         // Empty values are not secrets.
-        visible
-            .map(|visible| start + visible..end)
+        hidden
+            .map(|hidden| start + hidden.start..start.saturating_add(hidden.end).min(end))
             .filter(|secret| !secret.is_empty())
     }
 
-    /// Returns the number of bytes of a field that may be shown, if it holds a secret.
-    fn visible(self, def: &Def, field: &Field, record: &Record, source: Source<'_>) -> Option<usize> {
+    /// Returns the bytes of a field that may not be shown, counted from its start, if it holds a secret. The end may be beyond
+    /// that of the field.
+    fn hidden(self, def: &Def, field: &Field, record: &Record, source: Source<'_>) -> Option<Range<usize>> {
+        let rest = |start| start..usize::MAX;
         // The parts of groups and lists are checked on their own.
         let leaf = !matches!(record.value, Value::Group | Value::List(_));
         match &field.secrecy {
-            Secrecy::Secret => Some(0),
+            Secrecy::Secret => Some(rest(0)),
             Secrecy::After(words) if leaf => after(words, &def.bytes(record, source)),
-            Secrecy::Command(words) if leaf => command(words, &def.bytes(record, source)),
+            Secrecy::Command(words) if leaf => command(words, &def.bytes(record, source)).map(rest),
             Secrecy::With(other, words) => {
                 let other = self.all().iter().find(|record| record.field == *other)?;
                 let text = def.bytes(other, source);
@@ -65,7 +67,7 @@ impl Records<'_> {
                     .words
                     .iter()
                     .any(|word| word.as_bytes().eq_ignore_ascii_case(name));
-                listed.then_some(0)
+                listed.then(|| rest(0))
             }
             _ => None,
         }
@@ -76,19 +78,40 @@ const fn packed(field: &Field) -> bool {
     matches!(field.ty, super::model::Type::Packed(_))
 }
 
-/// Returns the end of the first of the words in the text, if something follows it.
-fn after(words: &Words, text: &[u8]) -> Option<usize> {
-    let ends = words.words.iter().filter_map(|word| {
+/// Returns what follows the words in the text: from the end of the first to the end of the text. A word that ends with `=` is
+/// followed by its value only.
+fn after(words: &Words, text: &[u8]) -> Option<Range<usize>> {
+    let mut hidden: Option<Range<usize>> = None;
+    for word in &words.words {
         let word = word.as_bytes();
-        let at = text
-            .windows(word.len())
-            .position(|part| part.eq_ignore_ascii_case(word))?;
-        Some(at + word.len())
-    });
-    ends.min().filter(|end| *end < text.len())
+        let places = text.windows(word.len()).enumerate();
+        let places = places.filter(|(_, part)| part.eq_ignore_ascii_case(word));
+        for (at, _) in places {
+            let start = at + word.len();
+            let end = if word.ends_with(b"=") {
+                start + value(text.get(start..)?)
+            } else {
+                text.len()
+            };
+            let before = hidden.unwrap_or(start..end);
+            hidden = Some(before.start.min(start)..before.end.max(end));
+        }
+    }
+    hidden.filter(|hidden| !hidden.is_empty())
 }
 
-/// Returns the same for chat commands: `/word`, and `/mc;word;word`, with which DDNet sends several.
+/// Returns the length of a value: up to the next space, or to the quote that ends it.
+fn value(text: &[u8]) -> usize {
+    match text.split_first() {
+        Some((quote @ (b'\'' | b'"'), rest)) => {
+            let end = rest.iter().position(|byte| byte == quote);
+            end.map_or(text.len(), |end| end + 2)
+        }
+        _ => text.iter().position(|byte| *byte == b' ').unwrap_or(text.len()),
+    }
+}
+
+/// Returns the end of the word for chat commands: `/word`, and `/mc;word;word`, with which DDNet sends several.
 fn command(words: &Words, text: &[u8]) -> Option<usize> {
     let start = blanks(text);
     let commands = text.get(start..)?.strip_prefix(b"/")?;
@@ -184,7 +207,28 @@ mod tests {
             ("no password", None),
             ("load", None),
         ] {
-            assert_eq!(after(&words, text.as_bytes()), shown.map(str::len), "{text}");
+            let hidden = shown.map(|shown| shown.len()..text.len());
+            assert_eq!(after(&words, text.as_bytes()), hidden, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_a_value_only_the_value_is_secret() {
+        let words = words(&["addr=", "rcon=", "password"]);
+        for (text, hidden) in [
+            ("id=0 addr=<{10.0.0.1:5}> name='me'", Some("<{10.0.0.1:5}>")),
+            (
+                "addr=10.0.0.1:5 id=0 Addr=10.0.0.2:6 x",
+                Some("10.0.0.1:5 id=0 Addr=10.0.0.2:6"),
+            ),
+            ("rcon='a b' x", Some("'a b'")),
+            ("rcon='a b x", Some("'a b x")),
+            ("addr=10.0.0.1:5 password a b", Some("10.0.0.1:5 password a b")),
+            ("password a addr=10.0.0.1:5 x", Some(" a addr=10.0.0.1:5 x")),
+            ("addr=", None),
+        ] {
+            let found = after(&words, text.as_bytes()).map(|range| &text[range]);
+            assert_eq!(found, hidden, "{text}");
         }
     }
 }

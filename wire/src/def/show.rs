@@ -59,15 +59,16 @@ impl<'d> Records<'d> {
         let secret = self
             .secret(def, record, source)
             .filter(|_| secrets == Secrets::Hide);
-        let hidden = secret.map(|secret| secret.start - record.at as usize);
+        let hidden = secret.map(|secret| secret.start - record.at as usize..secret.end - record.at as usize);
         match (record.value, hidden) {
             (Value::Group, _) => String::new(),
             (Value::List(count), _) => format!("[{count}]"),
             (Value::Int(value), None) => number(field, value),
-            (Value::Text(_), Some(shown)) if shown > 0 => {
+            (Value::Text(_), Some(hidden)) if hidden.start > 0 => {
                 let bytes = def.bytes(record, source);
-                let shown = bytes.get(..shown).unwrap_or_default();
-                format!("\"{} {HIDDEN}\"", printable(shown).trim_end())
+                let part = |range| printable(bytes.get(range).unwrap_or_default());
+                let (before, after) = (part(0..hidden.start), part(hidden.end..bytes.len()));
+                format!("\"{} {HIDDEN}{after}\"", before.trim_end())
             }
             (_, Some(_)) => HIDDEN.to_owned(),
             (Value::Text(_), None) => format!("\"{}\"", printable(&def.bytes(record, source))),

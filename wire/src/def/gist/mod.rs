@@ -16,6 +16,9 @@
 
 mod line;
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use super::model::{Compare, Def, Field, Form, Part, Path, Section, Test, Type, When};
 use super::record::{Record, Records, Source, Value};
 use super::secret::{HIDDEN, Secrets};
@@ -136,6 +139,9 @@ impl Render<'_, '_> {
     /// Appends all values at a path, separated by commas.
     fn values(&mut self, path: &Path, form: Form) {
         let Self { decoded, .. } = *self;
+        if form == Form::Teams {
+            return self.teams(path);
+        }
         let mut first = true;
         let mut each = |record: &Record| {
             let listed = record.index.is_some() || !first;
@@ -151,6 +157,25 @@ impl Render<'_, '_> {
             Value::List(_) if form != Form::Count => decoded.parts(Some(record)).find_map(&mut each),
             _ => each(record),
         });
+    }
+
+    /// Appends the players of each team but 0, in which everyone is who joined none.
+    fn teams(&mut self, path: &Path) {
+        let mut teams: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+        let list = self.decoded.find(path);
+        for record in list.iter().flat_map(|list| self.decoded.parts(Some(list))) {
+            if let (Some(player), Some(team)) = (record.index, record.int().filter(|team| *team != 0)) {
+                teams.entry(team).or_default().push(player.to_string());
+            }
+        }
+        if teams.is_empty() {
+            return self.out.value("no teams");
+        }
+        for (at, (team, players)) in teams.iter().enumerate() {
+            let lead = if at == 0 { "" } else { "; " };
+            self.out
+                .value(&format!("{lead}team {team}: {}", players.join(", ")));
+        }
     }
 
     fn value(&mut self, record: &Record, form: Form) {
@@ -172,21 +197,29 @@ impl Render<'_, '_> {
 
     fn text(&mut self, record: &Record, form: Form) {
         let bytes = self.def.bytes(record, self.source);
-        let hidden = self.hidden(record);
-        let shown = bytes
-            .get(..hidden.unwrap_or(bytes.len()))
-            .unwrap_or_default()
-            .trim_ascii_end();
-        let shown = if hidden.is_some() { shown } else { &bytes };
-        if hidden != Some(0) {
-            let text = match form {
-                Form::Raw => raw(shown, self.out.left()),
-                _ => quoted(shown, self.room()),
-            };
-            self.out.value(&text);
-            self.out.value(if hidden.is_some() { " " } else { "" });
+        let Some(hidden) = self.hidden(record) else {
+            return self.part(&bytes, form);
+        };
+        let before = bytes.get(..hidden.start).unwrap_or_default().trim_ascii_end();
+        let after = bytes.get(hidden.end..).unwrap_or_default().trim_ascii();
+        if hidden.start > 0 {
+            self.part(before, form);
+            self.out.value(" ");
         }
-        self.out.value(if hidden.is_some() { HIDDEN } else { "" });
+        self.out.value(HIDDEN);
+        if !after.is_empty() {
+            self.out.value(" ");
+            self.part(after, form);
+        }
+    }
+
+    /// Appends a text, or the part of one beside a secret.
+    fn part(&mut self, text: &[u8], form: Form) {
+        let text = match form {
+            Form::Raw => raw(text, self.out.left()),
+            _ => quoted(text, self.room()),
+        };
+        self.out.value(&text);
     }
 
     fn player(&mut self, field: &Field, id: i64) {
@@ -210,11 +243,11 @@ impl Render<'_, '_> {
         }
     }
 
-    /// Returns the number of bytes of a text that may be shown before its secret; 0 for other secret values. `None`
-    /// if nothing is hidden.
-    fn hidden(&self, record: &Record) -> Option<usize> {
+    /// Returns the bytes of a value that are hidden, counted from its start. `None` if nothing is.
+    fn hidden(&self, record: &Record) -> Option<Range<usize>> {
         let secret = self.decoded.secret(self.def, record, self.source)?;
-        (self.look.secrets == Secrets::Hide).then(|| secret.start - record.at as usize)
+        let start = record.at as usize;
+        (self.look.secrets == Secrets::Hide).then(|| secret.start - start..secret.end - start)
     }
 }
 
@@ -237,7 +270,7 @@ fn int(field: &Field, value: i64, form: Form) -> String {
         Form::SignedCentis => clock(value, 100, true),
         Form::Millis => clock(value, 1000, false),
         Form::SignedMillis => clock(value, 1000, true),
-        Form::Usual | Form::Player | Form::Raw => match &field.ty {
+        Form::Usual | Form::Player | Form::Raw | Form::Teams => match &field.ty {
             Type::Enum(_) => label(field, value).map_or_else(|| value.to_string(), str::to_owned),
             Type::Flags(set) => flag_names(set, value).unwrap_or_else(|| value.to_string()),
             _ => number(field, value),

@@ -83,6 +83,8 @@ pub(in crate::def) enum Form {
     Player,
     /// Text without quotes, at the end of the line.
     Raw,
+    /// The elements of a list that are not 0, by their value: "2: 0, 3; 5: 1".
+    Teams,
     /// The number of elements of a list.
     Count,
     /// The number of bytes of raw data.
@@ -99,9 +101,10 @@ pub(in crate::def) enum Form {
 }
 
 impl Form {
-    pub(in crate::def) const NAMES: [(&'static str, Self); 10] = [
+    pub(in crate::def) const NAMES: [(&'static str, Self); 11] = [
         ("player", Self::Player),
         ("raw", Self::Raw),
+        ("teams", Self::Teams),
         ("count", Self::Count),
         ("size", Self::Size),
         ("number", Self::Number),

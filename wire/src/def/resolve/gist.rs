@@ -163,7 +163,7 @@ impl<'t> Template<'t> {
     fn check(&self, at: usize, path: &Path, field: &Field, form: Form) -> Result<(), Wrong> {
         let is_bytes = !field.is_number() && !field.is_text() && !matches!(field.ty, Type::Group { .. });
         let wanted = match form {
-            Form::Count => (!path.is_list()).then_some("a list"),
+            Form::Count | Form::Teams => (!path.is_list()).then_some("a list"),
             _ if matches!(field.ty, Type::Group { .. }) => {
                 return Err(self.wrong(
                     at - 1,
