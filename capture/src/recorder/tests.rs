@@ -10,7 +10,9 @@ use super::*;
 use crate::{Encoder, Item, Playback, ReadError, Run};
 use teetap_proxy::{
     io::Bus,
-    session::{Action, Connless, Datagram, Ends, Origin, Placed, SessionChange, SessionId, State, Transit},
+    session::{
+        Action, Connless, Datagram, Ends, Origin, Placed, SessionChange, SessionId, State, Stranger, Transit,
+    },
 };
 
 fn run() -> Run {
@@ -111,6 +113,7 @@ fn events() -> Vec<Event> {
             What::Notice(Notice::UnknownSender {
                 client: "127.0.0.1:4445".parse().unwrap(),
                 len: 4,
+                what: Stranger::Close,
                 bytes: b"lost"[..].into(),
             }),
         ),

@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use teetap_wire::{Dir, Proto, Side};
 
-use super::event::Gone;
+use super::{event::Gone, stranger::Stranger};
 use crate::words::{Word, Words};
 
 /// The level of a notice.
@@ -131,10 +131,13 @@ notices! {
         client: SocketAddr,
         /// Bytes received.
         len: usize,
+        /// The kind of datagram.
+        #[cfg_attr(feature = "io", serde(default, with = "crate::words"))]
+        what: Stranger,
         /// The bytes that receivers would read; empty where a recording lacks them.
         #[cfg_attr(feature = "io", serde(skip))]
         bytes: Box<[u8]>,
-    } => "{client} sent {len} bytes that belong to no session and open none (a session from before the proxy started?)";
+    } => "{client} sent {len} bytes {sentence}", sentence = what.sentence();
 
     /// A client requested a protocol that `--proto` refuses.
     ProtocolRefused "protocol_refused" Warning {

@@ -37,7 +37,10 @@ const NOTICES: &[(&str, &str)] = &[
     ("upstream_silent", r#"{"for_s":2.5}"#),
     ("upstream_unreachable", r#"{"error":"Connection refused"}"#),
     ("upstream_failed", r#"{"error":"too many open files"}"#),
-    ("unknown_sender", r#"{"client":"[::1]:5000","len":3}"#),
+    (
+        "unknown_sender",
+        r#"{"client":"[::1]:5000","len":3,"what":"foreign_token"}"#,
+    ),
     (
         "protocol_refused",
         r#"{"client":"127.0.0.1:5000","proto":"0.6.5"}"#,

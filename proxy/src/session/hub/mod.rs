@@ -29,7 +29,7 @@ use self::{
 };
 use super::{
     Answer, ClientAddr, Command, Config, Held, Input, ListenerId, Notice, Origin, Output, Route, SessionId,
-    Time, UpstreamId, Waiting, What, WhichRule,
+    Stranger, Time, UpstreamId, Waiting, What, WhichRule,
     datagram::readable,
     link::{Browsing, Env, Link, Standing, Taken, Work},
     outbox::{Destination, Outbox},
@@ -529,6 +529,7 @@ impl Hub {
         self.notice_stranger(Kind::UnknownSender, None, || Notice::UnknownSender {
             client: addr.addr,
             len: bytes.len(),
+            what: Stranger::of(bytes),
             bytes: readable(bytes).into(),
         });
     }
