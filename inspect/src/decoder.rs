@@ -6,14 +6,14 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use teetap_proxy::session::{self, Event, SessionChange, SessionId, Time};
+use teetap_proxy::session::{self, Event, SessionChange, SessionId, State, Time};
 use teetap_rules::{
     Filter, RuleId,
     context::{Contexts, MessageView, Names, Needs, PacketView},
     eval::{Identity, Lazy, SessionState},
 };
 use teetap_wire::{
-    Code, Control, Dir, Note, Notes, Proto, Scratch,
+    Code, Control, Dir, Note, Notes, Packet, Proto, Scratch, Seq,
     connless::Connless,
     def::{Class, Decoded, Def, Gist, Record, Registry},
     identify, printable,
@@ -22,8 +22,9 @@ use teetap_wire::{
 
 use crate::{
     Ending, EndingBy, Snapshots, Subscribers,
+    habits::Habits,
     place::{Chunk, Place},
-    reading::{Layer, Message, Reading},
+    reading::{Expected, Layer, Message, Reading},
     select::Select,
     snapshot,
     subscribers::Selected,
@@ -58,6 +59,7 @@ pub struct Decoder {
     ends_by_rules: bool,
     /// The cause of the end of the run.
     ending: Option<Arc<Ending>>,
+    habits: Habits,
     subscribers: Option<Subscribers>,
     /// The number of changes of subscriptions that are known.
     changes: u64,
@@ -86,6 +88,7 @@ impl Decoder {
             rules: Vec::new(),
             ends_by_rules: false,
             ending: None,
+            habits: Habits::default(),
             subscribers: None,
             changes: 0,
             blind: false,
@@ -240,6 +243,9 @@ impl Decoder {
         if state != State::Closed || !was_online {
             self.select.on_session(session, state);
         }
+        if matches!(state, State::Opening | State::Closed) {
+            self.habits.forget(session);
+        }
         self.contexts
             .on_session(at.0, session.0, state.into(), change.client);
     }
@@ -258,6 +264,7 @@ impl Decoder {
     /// Another run begins, with sessions of its own.
     pub fn restart(&mut self) {
         self.select.restart();
+        self.habits.restart();
         self.contexts.restart();
         self.rules.clear();
     }
@@ -301,6 +308,23 @@ impl Decoder {
     fn needs_all(&self) -> bool {
         let needs = self.contexts.needs();
         self.everything || needs.follows_any() || needs.names > Names::None
+    }
+
+    /// Takes a datagram with its notes, and returns what was expected where it is wrong.
+    pub(crate) fn expect(
+        &mut self,
+        session: Option<SessionId>,
+        dir: Dir,
+        packet: &Packet<'_>,
+        notes: &[Note],
+    ) -> Expected {
+        let session = session.map(|session| self.habits.expect(session, dir, packet, notes));
+        session.unwrap_or_default()
+    }
+
+    /// Takes the number under which a vital message was sent on.
+    pub(crate) fn sent(&mut self, session: SessionId, dir: Dir, seq: Seq) {
+        self.habits.sent(session, dir, seq);
     }
 
     /// Lends a buffer to inflate into, until [`Self::give_back`].
@@ -500,7 +524,7 @@ impl Decoder {
             self.ending = Some(Arc::new(ending(by.clone(), message.label(view.data), view)));
         }
         message.subscribers = self.select.subscribed(view, &fields, context);
-        message.repeats_notes = !view.packet.notes.is_empty() && self.select.reads_notes(message.subscribers);
+        message.reads_notes = self.select.reads_notes(message.subscribers);
         message.decoded = message.shown || message.subscribers != 0 || self.everything;
         if message.decoded {
             let start = records.len();

@@ -6,7 +6,7 @@
 //!
 //! Events hold bytes. [`decoder`] reads messages through the definitions and asks the filters about them; a [`reading`] is
 //! the typed result. [`feed`] does so once for all watchers; [`subscribers`] are those with filters of their own. [`lines`]
-//! decides which lines an event has, [`row`] and [`jsonl`] render those that are shown.
+//! decides which lines an event has, [`row`] and [`jsonl`] render those that are shown, [`sentence`] explains their notes.
 //!
 //! Law: no text of a peer leaves here with control characters.
 //!
@@ -16,11 +16,13 @@ mod after;
 pub mod crossing;
 pub mod decoder;
 mod ending;
+pub mod expect;
 pub mod explain;
 pub mod feed;
 pub mod follow;
 pub mod frame;
 mod gist;
+mod habits;
 mod held;
 pub mod jsonl;
 pub mod lines;
@@ -30,6 +32,7 @@ pub mod reading;
 pub mod recording;
 pub mod row;
 mod select;
+pub mod sentence;
 mod sieve;
 mod snapshot;
 pub mod snapshots;
@@ -50,6 +53,7 @@ pub use held::HeldMessage;
 pub use lines::EventLines;
 pub use reading::{Layer, Message, Reading};
 pub use row::{Row, rows};
+pub use sentence::Sentences;
 pub use sieve::Sieve;
 pub use snapshot::{ItemBytes, ItemRow, item_rows};
 pub use snapshots::Snapshots;

@@ -139,7 +139,7 @@ impl<'e> EventLines<'e> {
             if !style.viewer.shows(message) {
                 continue;
             }
-            let with_datagram = !has_own && (is_first || style.viewer.repeats_notes(message));
+            let with_datagram = !has_own && (is_first || style.viewer.reads_notes(message));
             let kind = match weight(&message.notes) {
                 Kind::Traffic if with_datagram => weight(&reading.notes),
                 kind => kind,
@@ -174,6 +174,16 @@ impl<'e> EventLines<'e> {
     #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
         self.reading?.messages.get(index)
+    }
+
+    /// The notes that the line of a message has marks for. Harmless ones are shown with `-v`, and where a filter reads notes.
+    #[must_use]
+    pub fn marks(&self, message: &Message, with_datagram: bool, style: Style) -> Vec<Note> {
+        let mut notes = self.notes(message, with_datagram);
+        if style.verbosity < Verbosity::Datagrams && !message.reads_notes {
+            notes.retain(|note| note.code.severity() >= Severity::Warning);
+        }
+        notes
     }
 
     /// The notes on the line of a message.

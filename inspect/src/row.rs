@@ -12,7 +12,7 @@
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{
-    Connless, Datagram, Level, Notice, Origin, SessionChange, SessionId, Time, What,
+    Connless, Datagram, Event, Level, Notice, Origin, SessionChange, SessionId, Time, What,
 };
 use teetap_wire::{Dir, Flags, Note, Side, def::Secrets, printable};
 
@@ -73,16 +73,16 @@ pub fn comment(decoded: &DecodedEvent) -> String {
 /// Renders a line; changed items take a row each.
 fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
     let event = lines.event;
-    let start = Start {
-        at: event.at,
-        session: event.session,
-    };
+    let start = Start::of(event);
     let mut row = |text: String| rows.push(Row::new(line.kind, text));
     match (&line.about, &event.what, lines.reading) {
         (About::Session { .. }, What::Session(change), _) => row(format!("{start} {}", Session(change))),
         (About::Notice, What::Notice(notice), _) => row(notice_text(start, notice)),
         (About::Connless, What::Connless(connless), Some(reading)) => {
-            row(connless_text(start, connless, reading, style));
+            if let Some(message) = lines.message(0) {
+                let notes = lines.marks(message, false, style);
+                row(connless_text(start, connless, (reading, message), &notes, style));
+            }
         }
         (About::Datagram, What::Datagram(datagram), Some(reading)) => {
             let arrow = arrow(datagram.dir, datagram.leg);
@@ -92,7 +92,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
         (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
             if let Some(message) = lines.message(*index) {
                 let arrow = arrow(datagram.dir, datagram.leg);
-                let notes = lines.notes(message, *with_datagram);
+                let notes = lines.marks(message, *with_datagram, style);
                 let text = MessageText {
                     message,
                     reading,
@@ -122,7 +122,7 @@ pub fn gap(lost: u64) -> Row {
 }
 
 impl Row {
-    fn new(kind: Kind, text: String) -> Self {
+    pub(crate) fn new(kind: Kind, text: String) -> Self {
         // The parts are clean already; this keeps a mistake in one of them from reaching the terminal.
         let clean = !text.chars().any(char::is_control);
         Self {
@@ -134,9 +134,19 @@ impl Row {
 
 /// Time and session.
 #[derive(Clone, Copy)]
-struct Start {
+pub(crate) struct Start {
     at: Time,
     session: Option<SessionId>,
+}
+
+impl Start {
+    /// Returns those of an event.
+    pub(crate) const fn of(event: &Event) -> Self {
+        Self {
+            at: event.at,
+            session: event.session,
+        }
+    }
 }
 
 impl fmt::Display for Start {
@@ -186,7 +196,13 @@ fn notice_text(start: Start, notice: &Notice) -> String {
     }
 }
 
-fn connless_text(start: Start, connless: &Connless, reading: &Reading, style: Style) -> String {
+fn connless_text(
+    start: Start,
+    connless: &Connless,
+    (reading, message): (&Reading, &Message),
+    notes: &[Note],
+    style: Style,
+) -> String {
     let Connless {
         dir,
         client,
@@ -195,9 +211,6 @@ fn connless_text(start: Start, connless: &Connless, reading: &Reading, style: St
         ..
     } = connless;
     let arrow = arrow(*dir, None);
-    let Some(message) = reading.messages.first() else {
-        return String::new();
-    };
     let (name, size) = (reading.label(message), Size(bytes.len()));
     let mut text = format!("{start} {arrow} -      {name:<15} {size} client {client}");
     if !forwarded {
@@ -207,12 +220,7 @@ fn connless_text(start: Start, connless: &Connless, reading: &Reading, style: St
     if !gist.is_empty() {
         let _never_fails = write!(text, " {gist}");
     }
-    let _never_fails = write!(
-        text,
-        "{}{}",
-        Transits::of_connless(connless),
-        Marks(&message.notes)
-    );
+    let _never_fails = write!(text, "{}{}", Transits::of_connless(connless), Marks(notes));
     if style.verbosity >= Verbosity::Bytes {
         let _never_fails = write!(text, " hex {}", hex(bytes));
     }
@@ -258,6 +266,9 @@ impl fmt::Display for Whole<'_> {
         }
         if reading.size.is_some() && out.is_empty() && datagram.leg.is_none() {
             f.write_str(", not sent on")?;
+        }
+        if reading.is_refused {
+            f.write_str(", refused")?;
         }
         let [seqs, seqs_out] = reading.seqs().map(|ends| ends.map(Range));
         write_pair(f, ", seq ", seqs, seqs_out)?;

@@ -186,6 +186,51 @@ fn messages_that_match_by_a_note_of_their_datagram_show_it() {
 }
 
 #[test]
+fn harmless_notes_are_shown_with_the_datagrams_and_on_request() {
+    // sv_ready_to_enter has no fields.
+    let event = event(&one_chunk(1, 2, b"\x10\x01"), &[], |_| {});
+    let has_mark = |lines: &[String]| lines.iter().any(|line| line.contains("!surplus-bytes"));
+    assert!(!has_mark(&texts(&event, Verbosity::Messages)));
+    assert!(has_mark(&texts(&event, Verbosity::Datagrams)));
+    assert!(!has_mark(&filtered(&event, "s2c", Verbosity::Messages)));
+    assert!(has_mark(&filtered(
+        &event,
+        "lint.surplus_bytes",
+        Verbosity::Messages
+    )));
+    assert!(has_mark(&filtered(
+        &event,
+        "s2c and not malformed",
+        Verbosity::Messages
+    )));
+}
+
+#[test]
+fn an_oversized_payload_is_a_note_of_the_datagram() {
+    let mut payload = Vec::new();
+    for seq in [1, 2] {
+        let mut motd = vec![b'x'; 690];
+        (motd[0], motd[689]) = (2, 0);
+        teetap_wire::write_chunk(Proto::V7, Some(Seq::new(seq)), false, &motd, &mut payload).unwrap();
+    }
+    payload.resize(1393, 0);
+    let event = event(&packet(Flags::empty(), 1, 2, &payload), &[], |_| {});
+    let marked = |lines: Vec<String>| {
+        lines
+            .iter()
+            .filter(|line| line.contains("!payload-oversized"))
+            .count()
+    };
+    assert_eq!(marked(texts(&event, Verbosity::Messages)), 1);
+    assert_eq!(
+        marked(filtered(&event, "lint.payload_oversized", Verbosity::Messages)),
+        2
+    );
+    let datagrams = texts(&event, Verbosity::Datagrams);
+    assert!(datagrams[0].contains("!payload-oversized") && marked(datagrams) == 1);
+}
+
+#[test]
 fn filters_see_browser_messages_and_their_client() {
     let raw = |bytes| Event {
         at: Time(1_000),

@@ -39,11 +39,11 @@ impl Viewer {
         }
     }
 
-    /// Returns true if the notes of its datagram stand on the line of a message that is not the first.
+    /// Returns true if a message is shown because of a filter that reads notes.
     #[must_use]
-    pub const fn repeats_notes(self, message: &Message) -> bool {
+    pub const fn reads_notes(self, message: &Message) -> bool {
         match self {
-            Self::Run | Self::Subscriber(_) => message.repeats_notes,
+            Self::Run | Self::Subscriber(_) => message.reads_notes,
             Self::Everything => false,
         }
     }

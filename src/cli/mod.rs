@@ -172,17 +172,18 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "name")]
         form: bool,
     },
-    /// Explain the bytes of one datagram down to bits
+    /// Explain the bytes of one datagram down to bits, or a note code
     ///
-    /// Reads it in every protocol that it may belong to, or only in that of --proto.
+    /// Reads a datagram in every protocol that it may belong to, or only in that of --proto. Of a note code, such as wrong-token,
+    /// prints the page: what was seen, what the receiver does, the likely cause and what to do.
     Explain {
         #[command(flatten)]
         options: ExplainOptions,
-        /// Hex, a file or stdin
+        /// Hex, a file, stdin or a note code
         ///
         /// Hex, a string or list of code (b"\x10", {0x10}), or a file with these, with a dump of xxd, hexdump -C,
         /// tcpdump -x or tshark -x, or with the bytes themselves; - is stdin.
-        #[arg(value_name = "HEX|FILE|-", required = true)]
+        #[arg(value_name = "HEX|FILE|-|CODE", required = true)]
         words: Vec<String>,
     },
     /// Check files of rules for errors

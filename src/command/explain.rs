@@ -1,4 +1,4 @@
-//! `teetap explain HEX|FILE|-`: the bytes of one datagram, annotated.
+//! `teetap explain HEX|FILE|-|CODE`: the bytes of one datagram, annotated, or the page of a note code.
 
 use std::{
     fs::File,
@@ -15,7 +15,7 @@ use teetap_inspect::{
     },
     jsonl::VERSION,
 };
-use teetap_wire::printable_path;
+use teetap_wire::{printable, printable_path};
 
 use crate::{
     cli::ExplainOptions,
@@ -23,8 +23,20 @@ use crate::{
     output, progress,
 };
 
-/// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin.
+use super::notes;
+
+/// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin. A note code has its page printed.
 pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
+    if let [word] = words
+        && let Some(page) = notes::page(word)
+    {
+        if options.json.json {
+            let text = format!("cannot print the page of {word} as JSON; leave out --json");
+            return Err(Failure::usage(text).into());
+        }
+        output::write_out(page.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
     let wanted = Options {
         registry: options.definitions.registry()?,
         secrets: options.secrets.secrets(),
@@ -62,6 +74,13 @@ fn find(words: &[String]) -> Result<Found, Failure> {
             let file = File::open(path)
                 .map_err(|error| Failure::usage(format!("cannot read {}: {error}", printable_path(path))))?;
             contents(file, word)
+        }
+        Err(InputError::NoHex { .. }) if notes::meant(word).is_some() => {
+            let meant = notes::meant(word).unwrap_or_default();
+            let word = printable(word.as_bytes());
+            Err(Failure::usage(format!(
+                "cannot explain '{word}': neither bytes nor a file nor a note code; did you mean '{meant}'?"
+            )))
         }
         Err(InputError::NoHex { place, found }) => Err(Failure::usage(format!(
             "cannot read the bytes: not a file, and {found} at {place} is not a hex digit; use xxd, hexdump -C or plain hex"

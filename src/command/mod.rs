@@ -9,6 +9,7 @@ mod explain;
 mod file;
 mod fmt;
 mod messages;
+mod notes;
 mod open;
 mod proxy;
 mod replay;

@@ -5,10 +5,11 @@
 use std::collections::VecDeque;
 
 use teetap_inspect::{
-    DecodedEvent, EventLines, Reading, Style, jsonl,
+    DecodedEvent, EventLines, Reading, Sentences, Style, jsonl,
     lines::{About, Line},
-    row,
 };
+
+use super::plain;
 
 /// The amount of a search that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,13 +84,19 @@ impl Around {
     }
 
     /// Takes an event, and prints what is to be printed by now.
-    pub(crate) fn event(&mut self, decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
+    pub(crate) fn event(
+        &mut self,
+        decoded: &DecodedEvent,
+        style: Style,
+        sentences: &mut Sentences,
+        out: &mut Vec<u8>,
+    ) {
         if self.extent.count {
             let found = self.found + decoded.matches;
             self.found = self.extent.max.map_or(found, |max| max.min(found));
             return;
         }
-        for unit in units(decoded, style) {
+        for unit in units(decoded, style, sentences) {
             if self.is_done() {
                 return;
             }
@@ -123,8 +130,13 @@ impl Around {
 
 /// Renders the messages of an event. Lines of a datagram belong to its first message, items of a snapshot to the message
 /// that completes it. A datagram without messages stands for one.
-fn units(decoded: &DecodedEvent, style: Style) -> Vec<Unit> {
+fn units(decoded: &DecodedEvent, style: Style, sentences: &mut Sentences) -> Vec<Unit> {
     let lines = EventLines::of(decoded, style);
+    // Messages around the matches may not be printed, and then their sentences are not either.
+    let mut render = |line: &Line, matches: bool, out: &mut Vec<u8>| match style.json {
+        true => jsonl::line(&lines, line, style, out),
+        false => plain::line(&lines, line, style, matches.then_some(&mut *sentences), out),
+    };
     let mut units: Vec<Unit> = Vec::new();
     let mut start = Vec::new();
     for line in &lines.list {
@@ -133,31 +145,31 @@ fn units(decoded: &DecodedEvent, style: Style) -> Vec<Unit> {
             About::Connless => lines.message(0).is_some_and(|message| message.shown),
             About::Items(_) => {
                 if let Some(unit) = units.last_mut() {
-                    render(&lines, line, style, &mut unit.text);
+                    render(line, false, &mut unit.text);
                 }
                 continue;
             }
             About::Datagram => {
                 let reading = lines.reading.filter(|reading| reading.is_bare());
                 let Some(reading) = reading else {
-                    render(&lines, line, style, &mut start);
+                    render(line, false, &mut start);
                     continue;
                 };
                 reading.shown
             }
             About::Bytes(_) if lines.reading.is_some_and(Reading::is_bare) => {
                 if let Some(unit) = units.last_mut() {
-                    render(&lines, line, style, &mut unit.text);
+                    render(line, false, &mut unit.text);
                 }
                 continue;
             }
             _ => {
-                render(&lines, line, style, &mut start);
+                render(line, false, &mut start);
                 continue;
             }
         };
         let mut text = std::mem::take(&mut start);
-        render(&lines, line, style, &mut text);
+        render(line, matches, &mut text);
         units.push(Unit { text, matches });
     }
     if !start.is_empty() {
@@ -167,16 +179,6 @@ fn units(decoded: &DecodedEvent, style: Style) -> Vec<Unit> {
         });
     }
     units
-}
-
-fn render(lines: &EventLines<'_>, line: &Line, style: Style, out: &mut Vec<u8>) {
-    if style.json {
-        return jsonl::line(lines, line, style, out);
-    }
-    for row in row::of_line(lines, line, style) {
-        out.extend_from_slice(row.text.as_bytes());
-        out.push(b'\n');
-    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::{
 
 use teetap_capture::Tally;
 use teetap_inspect::{
-    DecodedEvent, Decoder, Ending, Style, Viewer,
+    DecodedEvent, Decoder, Ending, Sentences, Style, Viewer,
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
@@ -57,6 +57,8 @@ pub(crate) struct Output {
     closed: bool,
     /// The error of stdout, and its effect.
     fault: Fault,
+    /// The notes that had a sentence.
+    sentences: Sentences,
     recording: Option<Running>,
     /// A line that is drawn on stderr, and true if stdout is on the same terminal.
     progress: Option<(Progress, bool)>,
@@ -133,6 +135,7 @@ impl Output {
             stdout: Vec::new(),
             closed: false,
             fault: Fault::Ends,
+            sentences: Sentences::default(),
             recording: None,
             progress: None,
             around: None,
@@ -282,12 +285,13 @@ impl Output {
                 return;
             }
         }
+        self.sentences.begin(decoded);
         if let Some(around) = &mut self.around {
-            around.event(decoded, self.style, &mut self.stdout);
+            around.event(decoded, self.style, &mut self.sentences, &mut self.stdout);
         } else if self.style.json {
             jsonl::event(decoded, self.style, &mut self.stdout);
         } else if !self.had_screen {
-            plain::event(decoded, self.style, &mut self.stdout);
+            plain::event(decoded, self.style, &mut self.sentences, &mut self.stdout);
         }
     }
 
@@ -377,6 +381,7 @@ impl Output {
 
     /// Prints the start of a recording.
     pub(crate) fn opened(&mut self, opened: &Opened<'_>) {
+        self.sentences.restart();
         if self.style.json {
             jsonl::opened(opened.file, opened.wall, opened.run, &mut self.stdout);
         }

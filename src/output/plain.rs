@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use teetap_capture::{Recorded, Tally};
-use teetap_inspect::{DecodedEvent, Style, jsonl::rfc3339, row};
+use teetap_inspect::{DecodedEvent, EventLines, Sentences, Style, jsonl::rfc3339, lines::Line, row};
 use teetap_proxy::{io::input_log::Checked, session::Traffic};
 use teetap_wire::{printable, printable_path};
 
@@ -101,9 +101,25 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     }
 }
 
-/// Appends the rows of an event that this style shows.
-pub(super) fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
-    for row in row::rows(decoded, style) {
+/// Appends the rows of an event that this style shows, with sentences about notes.
+pub(super) fn event(decoded: &DecodedEvent, style: Style, sentences: &mut Sentences, out: &mut Vec<u8>) {
+    let lines = EventLines::of(decoded, style);
+    for one in &lines.list {
+        line(&lines, one, style, Some(sentences), out);
+    }
+}
+
+/// Appends one of these lines as rows, and the sentences under it.
+pub(super) fn line(
+    lines: &EventLines<'_>,
+    line: &Line,
+    style: Style,
+    sentences: Option<&mut Sentences>,
+    out: &mut Vec<u8>,
+) {
+    let rows = row::of_line(lines, line, style).into_iter();
+    let under = sentences.map(|sentences| sentences.under(lines, line, style));
+    for row in rows.chain(under.into_iter().flatten()) {
         out.extend_from_slice(row.text.as_bytes());
         out.push(b'\n');
     }

@@ -284,3 +284,18 @@ fn input_without_a_packet_is_refused_in_one_line() {
         refused(args, input, fragment);
     }
 }
+
+#[test]
+fn a_note_code_has_its_page() {
+    let page = explained(&["wrong-token"]);
+    assert!(page.starts_with("wrong-token\n\nSeverity: error."), "{page}");
+    assert!(
+        page.contains("\nWhat the receiver does\n") && !page.contains("]("),
+        "{page}"
+    );
+    for word in ["lint.wrong_token", "!wrong-token"] {
+        assert_eq!(explained(&[word]), page);
+    }
+    crate::refused(&["explain", "wrong-tokn"], 2, "did you mean 'wrong-token'?");
+    crate::refused(&["explain", "--json", "wrong-token"], 2, "leave out --json");
+}

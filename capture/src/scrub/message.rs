@@ -78,10 +78,10 @@ impl Scrubber {
                 self.blank((known..start, Form::UnknownInts), data, false, holes);
             }
             known = known.max(end);
-            // What follows a secret in a text is replaced too: it may contain addresses.
             let secret = decoded.view().secret(def, record, source);
             let secret = secret.map(|secret| match record.value {
-                Value::Text(len) => secret.start..start + len as usize,
+                // Its rest is text like any other.
+                Value::Text(len) if !self.keep.text => secret.start..start + len as usize,
                 _ => secret,
             });
             holes.extend(open(def, field, record, secret.as_ref(), self.keep.text));

@@ -1,12 +1,12 @@
 //! Messages through the definitions: control, chunk, connless.
 
-use std::collections::BTreeSet;
-
 use teetap_wire::{
     Code, Control, Note, Proto, connless,
     def::{Class, Decoded, Def, Id, Record, Secrecy, Source, Value},
     identify,
 };
+
+use crate::expect::missing;
 
 use super::{
     Span,
@@ -197,7 +197,7 @@ impl Walk {
             let label = if surplus { "surplus" } else { "not read" };
             self.gap(depth, at(pos, data.len() - pos), label, guarded && !surplus);
         } else if decoded.notes().contains(Code::MissingField) {
-            let name = missing(def, decoded);
+            let name = missing(def, decoded.records());
             self.tree.bytes(depth, at(data.len(), 0), name, "missing");
         }
     }
@@ -224,13 +224,6 @@ fn label(def: &Def, record: &Record) -> String {
         Some(index) => format!("{name}[{index}]"),
         None => name.to_owned(),
     }
-}
-
-/// Returns the first field that was not read.
-fn missing<'d>(def: &'d Def, decoded: &Decoded) -> &'d str {
-    let read: BTreeSet<u16> = decoded.records().iter().map(|record| record.field).collect();
-    let mut parts = def.parts(None).filter(|(at, _)| !read.contains(at));
-    parts.next().map_or("a field", |(_, field)| &*field.name)
 }
 
 /// Returns the text shown instead of the name of an unknown message.

@@ -29,6 +29,7 @@ impl<'a> Build<'a> {
         decoder: &'a mut Decoder,
     ) -> Self {
         let mut reading = decoder.lend_reading();
+        reading.is_refused = Done::whole(datagram) == Done::Refused;
         reading.size = datagram.received().map(<[u8]>::len);
         reading.sizes_out.extend(datagram.sent().map(<[u8]>::len));
         reading.notes.extend(datagram.notes.iter());
@@ -58,7 +59,10 @@ impl<'a> Build<'a> {
         let datagram = self.datagram;
         match datagram.packet(scratch) {
             Some(Ok(packet)) => self.take_received(&packet),
-            Some(Err(error)) => self.fail(error),
+            Some(Err(error)) => {
+                self.fail(error);
+                self.note_failure(error);
+            }
             None => {}
         }
         if datagram.is_unchanged() && datagram.received().is_some() {
@@ -81,12 +85,28 @@ impl<'a> Build<'a> {
         });
     }
 
+    /// Adds the note of a datagram that cannot be read, which those of a run have and those of other captures lack.
+    fn note_failure(&mut self, error: PacketError) {
+        let Reading {
+            notes, is_cut, size, ..
+        } = &mut self.reading;
+        let code = error.code();
+        if !*is_cut && notes.iter().all(|note| note.code != code) {
+            let len = size.unwrap_or_default();
+            notes.push(Note { code, at: 0, len });
+        }
+    }
+
     fn take_received(&mut self, packet: &Packet<'_>) {
         let datagram = self.datagram;
         self.reading.flags = packet.header.flags;
         self.reading.num_chunks = packet.header.num_chunks;
         self.reading.ack = Some(packet.header.ack);
+        self.reading.token = packet.header.token;
         self.add_notes(&packet.notes);
+        self.reading.expected = self
+            .decoder
+            .expect(self.session, datagram.dir, packet, &self.reading.notes);
         // Messages refer to their place in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
         self.reading.payload = packet.payload.len();
@@ -121,6 +141,9 @@ impl<'a> Build<'a> {
             {
                 message.rules = self.decoder.rule_names(&placed.rules);
                 message.marks.clone_from(&placed.marks);
+            }
+            if let (Some(session), Some(seq)) = (self.session, seq_out) {
+                self.decoder.sent(session, datagram.dir, seq);
             }
             message.at = chunk.end() - chunk.data.len();
             message.data = message.at..chunk.end();
@@ -208,7 +231,9 @@ impl<'a> Build<'a> {
     /// Moves the notes about this range of the payload to the message that is there.
     fn claim_notes(&mut self, range: Range<usize>) -> impl Iterator<Item = Note> {
         self.reading.notes.extract_if(.., move |note| {
-            note.code.place() == Place::Payload && range.contains(&note.at)
+            // An oversized payload concerns all of its messages.
+            let is_whole = note.code == Code::PayloadOversized;
+            !is_whole && note.code.place() == Place::Payload && range.contains(&note.at)
         })
     }
 

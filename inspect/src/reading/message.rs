@@ -7,7 +7,7 @@ use std::{borrow::Cow, ops::Range, sync::Arc};
 use teetap_proxy::session::{Action, Datagram, Origin};
 use teetap_rules::context::Players;
 use teetap_wire::{
-    MessageId, Note, Seq, connless,
+    MessageId, Note, Seq, Severity, connless,
     def::{Def, Records, Row, Secrets, Source},
     message, printable,
     snap::{Completed, Retained},
@@ -66,8 +66,8 @@ pub struct Message {
     pub notes: Vec<Note>,
     /// The message passes the filter.
     pub shown: bool,
-    /// A filter that it passes reads notes, so the notes of its datagram stand on its line too.
-    pub repeats_notes: bool,
+    /// A filter that it passes reads notes: harmless ones, and those of its datagram, stand on its line too.
+    pub reads_notes: bool,
     /// The subscriptions whose filters it passes, a bit for each.
     pub(crate) subscribers: u64,
     /// The fields are decoded: the message is shown, or another watcher shows everything.
@@ -91,6 +91,8 @@ pub enum Done {
     Placed(Action),
     /// The whole datagram was not sent on.
     Discarded,
+    /// The whole datagram was refused: its note says why its receiver would drop it.
+    Refused,
     /// The message is between the proxy and one peer, and goes no further.
     Ended,
 }
@@ -98,7 +100,9 @@ pub enum Done {
 impl Done {
     /// Returns the outcome of a message that the core did not decide about.
     pub(super) fn whole(datagram: &Datagram) -> Self {
+        let is_error = |note: Note| note.code.severity() == Severity::Error;
         match (datagram.leg, datagram.sent().next()) {
+            (Some(_), None) if datagram.notes.iter().any(is_error) => Self::Refused,
             (Some(_), _) => Self::Ended,
             (None, None) => Self::Discarded,
             (None, Some(_)) => Self::Placed(Action::Pass),
@@ -112,6 +116,7 @@ impl Done {
             Self::Placed(Action::Pass) | Self::Ended => None,
             Self::Placed(action) => Some(action.to_string()),
             Self::Discarded => Some("discard".to_owned()),
+            Self::Refused => Some("refused".to_owned()),
         }
     }
 }
@@ -144,7 +149,7 @@ impl Message {
             at: 0,
             notes: Vec::new(),
             shown: false,
-            repeats_notes: false,
+            reads_notes: false,
             subscribers: 0,
             decoded: false,
             data: 0..0,

@@ -12,7 +12,7 @@ mod message;
 use std::fmt;
 
 use teetap_proxy::session::{Connless, Datagram, SessionId, Time};
-use teetap_wire::{Code, Flags, Note, PacketError, Seq, def::Record};
+use teetap_wire::{Code, Flags, Note, PacketError, Seq, Token, def::Record};
 
 pub use message::{Done, Layer, Message};
 
@@ -32,6 +32,10 @@ pub struct Reading {
     pub flags: Flags,
     /// Chunks that the header announces.
     pub num_chunks: u8,
+    /// Token as received; `None` where there is none.
+    pub token: Option<Token>,
+    /// The values that were expected where some have a note.
+    pub expected: Expected,
     /// Ack as received.
     pub ack: Option<Seq>,
     /// Ack as sent on (of the first datagram that left).
@@ -46,6 +50,8 @@ pub struct Reading {
     pub is_cut: bool,
     /// The reason why its bytes could not be read; `None` when they could.
     pub error: Option<Unreadable>,
+    /// True if it was refused: a note says why its receiver would drop it.
+    pub is_refused: bool,
     /// The datagram has no messages and passes the filter.
     pub shown: bool,
     /// The subscriptions whose filters it passes as a datagram without messages, a bit for each.
@@ -54,6 +60,15 @@ pub struct Reading {
     bytes: Vec<u8>,
     /// The fields of all messages that are shown.
     records: Vec<Record>,
+}
+
+/// The values that were expected in a datagram, as far as the ones before it show them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// The token, of a datagram with a wrong one.
+    pub token: Option<Token>,
+    /// The highest ack possible, of a datagram that acks more; the lowest, of one that acks less.
+    pub ack: Option<Seq>,
 }
 
 /// The reason why a datagram could not be read.

@@ -87,10 +87,10 @@ fn a_session_that_ends_or_opens_is_forgotten() {
 fn a_session_that_was_online_survives_its_close() {
     let mut contexts = Contexts::new(Registry::builtin());
     let close = |contexts: &mut Contexts, session| {
-        contexts.on_session(5, session, SessionState::Opening);
-        contexts.on_session(6, session, SessionState::Online);
+        contexts.on_session(5, session, SessionState::Opening, client());
+        contexts.on_session(6, session, SessionState::Online, client());
         take(contexts, &start_info(session));
-        contexts.on_session(7, session, SessionState::Closed);
+        contexts.on_session(7, session, SessionState::Closed, client());
     };
     close(&mut contexts, 1);
     assert_eq!(name(&contexts, 1), Some(&b"me"[..]));
@@ -100,7 +100,7 @@ fn a_session_that_was_online_survives_its_close() {
     close(&mut contexts, 257);
     assert_eq!((name(&contexts, 1), contexts.len()), (None, 256));
     // Another one with its number.
-    contexts.on_session(8, 2, SessionState::Opening);
+    contexts.on_session(8, 2, SessionState::Opening, client());
     close(&mut contexts, 258);
     assert_eq!(name(&contexts, 2), None);
     assert_eq!(contexts.of(Some(2)).known().state, SessionState::Opening);

@@ -294,11 +294,18 @@ fn a_scrubbed_recording_of_teetap_is_still_a_capture_of_both_legs() {
 
 #[test]
 fn keep_unknown_keeps_unknown_messages() {
-    let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/npm-to-dd16.pcap");
+    let npm = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures/npm-to-dd16.pcap");
     let (_folder, path) = place("out.pcap");
+    // The first message of the library, with another UUID.
+    let given = path.with_file_name("given.pcap");
+    let mut bytes = fs::read(npm).unwrap();
+    let known = b"\x5f\x55\xa0\x86https://www.npmjs.com";
+    let at = bytes.windows(known.len()).position(|part| part == known).unwrap();
+    bytes[at + 3] = 0x87;
+    fs::write(&given, bytes).unwrap();
     let kept = path.with_file_name("kept.pcap");
     // Behind a UUID that is not known; elsewhere it stands in a field.
-    let url = b"\xa0\x86https://www.npmjs.com";
+    let url = b"\xa0\x87https://www.npmjs.com";
     assert!(scrub(&given, &path, &[], 0).contains("1 message that is not fully known"));
     assert!(!scrub(&given, &kept, &["--keep-unknown"], 0).contains("known"));
     assert!(holds(&everything(&given), url) && holds(&everything(&kept), url));

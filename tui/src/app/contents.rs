@@ -4,11 +4,11 @@
 
 use std::ops::Range;
 
-use teetap_inspect::{After, DecodedEvent, EventLines, Message, Reading, Style, row};
+use teetap_inspect::{After, DecodedEvent, EventLines, Message, Reading, Style, expect::expectation, row};
 use teetap_proxy::session::{Origin, What};
 use teetap_wire::{
     Note, Place, Severity,
-    def::{Def, Field, Record, Records, Registry, Secrets, Source, Type},
+    def::{Def, Record, Records, Registry, Secrets, Source},
 };
 
 use super::history::Row;
@@ -268,7 +268,7 @@ impl Contents {
                 range: range.clone(),
                 depth: 0,
             });
-            let expected = range.and_then(|range| expectation(reading, message, &range, style));
+            let expected = range.and_then(|range| expectation(reading, message, &range, style.secrets));
             if let Some(value) = expected {
                 self.lines.push(TreeLine {
                     weight: if is_heavy { Weight::Warning } else { Weight::Note },
@@ -333,44 +333,4 @@ fn place(note: &Note, message: &Message, len: usize) -> Option<Range<usize>> {
         Place::Datagram => return None,
     };
     (at <= len).then(|| at..(at + note.len).min(len))
-}
-
-/// Returns the value of the field at these bytes, and the values that receivers expect.
-fn expectation(reading: &Reading, message: &Message, range: &Range<usize>, style: Style) -> Option<String> {
-    let def = message.def?;
-    let records = reading.records(message);
-    let source = Source::Bytes(reading.data(message));
-    let is_there = |record: &&Record| record.at as usize == range.start && record.len as usize >= range.len();
-    // The innermost one comes last.
-    let record = records.all().iter().rfind(is_there)?;
-    let field = def.field(record.field)?;
-    let got = records.value_text(def, record, source, style.secrets);
-    Some(format!(
-        "{}: got {got}, expected {}",
-        field.name,
-        expected(field)?
-    ))
-}
-
-/// Returns the values that a field may have; `None` if it may have any.
-#[must_use]
-pub fn expected(field: &Field) -> Option<String> {
-    let whole = (i64::from(i32::MIN), i64::from(i32::MAX));
-    match &field.ty {
-        Type::Bool => Some("no or yes".to_owned()),
-        Type::Enum(set) | Type::Flags(set) => {
-            let names: Vec<String> = set
-                .labels
-                .iter()
-                .map(|label| format!("{} ({})", label.value, label.name))
-                .collect();
-            let any = if set.flags { "any of " } else { "" };
-            Some(format!("{any}{}", names.join(", ")))
-        }
-        Type::Text(_) | Type::Packed(_) => field.limit.map(|limit| format!("at most {limit} bytes")),
-        _ if field.is_number() && (field.min, field.max) != whole && field.min < field.max => {
-            Some(format!("{} to {}", field.min, field.max))
-        }
-        _ => None,
-    }
 }

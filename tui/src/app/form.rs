@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use teetap_inspect::HeldMessage;
+use teetap_inspect::{HeldMessage, expect::expected};
 use teetap_proxy::session::{SessionId, Waiting};
 use teetap_rules::{
     Draft, Span,
@@ -15,7 +15,7 @@ use teetap_wire::{
     def::{self, Def, Record, Records, Registry, Secrets, Source, Value},
 };
 
-use super::{contents::expected, cursor::Cursor, editor::Editor, filter::first_error};
+use super::{cursor::Cursor, editor::Editor, filter::first_error};
 
 /// The text in place of a secret that is not typed anew.
 const HIDDEN: &str = "•••";

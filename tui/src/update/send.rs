@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_inspect::{Layer, Message, Reading, row};
+use teetap_inspect::{Layer, Message, Reading, expect::expected, row};
 use teetap_proxy::session::{SessionId, State, What};
 use teetap_rules::{Made, class_of, is_word};
 use teetap_wire::{
@@ -14,7 +14,7 @@ use super::{command::shown, open};
 use crate::{
     app::{
         App, Overlay, Pane,
-        contents::{Weight, expected},
+        contents::Weight,
         form::{Form, message_text, quoted},
         history::Row,
         menu::{Choice, Menu, Saved},

@@ -183,7 +183,7 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
         spans.push(Span::styled(format!("#{mark} "), theme.done()));
     }
     spans.push(Span::raw(reading.gist(message, app.style.secrets)));
-    let notes = EventLines::of(decoded, app.style).notes(message, row.with_datagram());
+    let notes = EventLines::of(decoded, app.style).marks(message, row.with_datagram(), app.style);
     for note in &notes {
         let is_lint = note.code.severity() >= Severity::Warning;
         let style = if is_lint { theme.warning() } else { theme.quiet() };
@@ -253,7 +253,7 @@ fn letter(message: &Message) -> Option<char> {
     }
     let letter = match message.done {
         Done::Ended => None,
-        Done::Discarded => Some('X'),
+        Done::Discarded | Done::Refused => Some('X'),
         Done::Placed(action) => match action {
             Action::Pass => None,
             Action::Edit => Some('E'),

@@ -154,7 +154,7 @@ fn with_the_texts_stays_what_may_be_shown_of_a_secret() {
         (say, "/timeout ab cd", "/timeout *****"),
         (say, "timeout ab", "timeout ab"),
         (line, "sv_Password hunter2", "sv_Password *******"),
-        (line, "id=0 addr=84.1.2.3:5 x", "id=0 addr=************"),
+        (line, "id=0 addr=84.1.2.3:5 x", "id=0 addr=********** x"),
         (line, "banned for 5", "banned for 5"),
     ] {
         let given = message(Proto::Ddnet, name, &[(field, given)]);

@@ -1,0 +1,61 @@
+//! The values that receivers expect of fields.
+
+use std::ops::Range;
+
+use teetap_wire::def::{Def, Field, Record, Secrets, Source, Type};
+
+use crate::{Message, Reading};
+
+/// Returns the value of the field at these bytes, and the values that receivers expect: "target: got 7, expected 0 to 3".
+#[must_use]
+pub fn expectation(
+    reading: &Reading,
+    message: &Message,
+    range: &Range<usize>,
+    secrets: Secrets,
+) -> Option<String> {
+    let def = message.def?;
+    let records = reading.records(message);
+    let source = Source::Bytes(reading.data(message));
+    let is_there = |record: &&Record| record.at as usize == range.start && record.len as usize >= range.len();
+    // The innermost one comes last.
+    let record = records.all().iter().rfind(is_there)?;
+    let field = def.field(record.field)?;
+    let got = records.value_text(def, record, source, secrets);
+    Some(format!(
+        "{}: got {got}, expected {}",
+        field.name,
+        expected(field)?
+    ))
+}
+
+/// Returns the name of the first field that is not among these records.
+#[must_use]
+pub fn missing<'d>(def: &'d Def, records: &[Record]) -> &'d str {
+    let is_read = |at: u16| records.iter().any(|record| record.field == at);
+    let mut parts = def.parts(None).filter(|(at, _)| !is_read(*at));
+    parts.next().map_or("a field", |(_, field)| &*field.name)
+}
+
+/// Returns the values that a field may have; `None` if it may have any.
+#[must_use]
+pub fn expected(field: &Field) -> Option<String> {
+    let whole = (i64::from(i32::MIN), i64::from(i32::MAX));
+    match &field.ty {
+        Type::Bool => Some("no or yes".to_owned()),
+        Type::Enum(set) | Type::Flags(set) => {
+            let names: Vec<String> = set
+                .labels
+                .iter()
+                .map(|label| format!("{} ({})", label.value, label.name))
+                .collect();
+            let any = if set.flags { "any of " } else { "" };
+            Some(format!("{any}{}", names.join(", ")))
+        }
+        Type::Text(_) | Type::Packed(_) => field.limit.map(|limit| format!("at most {limit} bytes")),
+        _ if field.is_number() && (field.min, field.max) != whole && field.min < field.max => {
+            Some(format!("{} to {}", field.min, field.max))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,190 @@
+//! Sentences about notes: what is odd, what was received and expected, and what the receiver does.
+//!
+//! ```text
+//!    0.660 #1  c→s V    7 cl_say              6 bytes all: hi !out-of-range
+//!    0.660 #1      ! out-of-range: a value outside its range: receivers drop or clamp it; target: got 7 (7), expected 0 to 3
+//! ```
+//!
+//! Law: each session has one sentence for each code, under the first line with its mark; later lines have the mark only.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use teetap_proxy::session::{Datagram, State, What};
+use teetap_rules::context::SESSIONS;
+use teetap_wire::{
+    Code, Note, Place, Severity,
+    def::{Def, Secrecy},
+};
+
+use crate::{
+    DecodedEvent, EventLines, Message, Reading, Row, Style,
+    expect::{expectation, missing},
+    lines::{About, Line},
+    row::{Start, hex},
+};
+
+/// The codes that had a sentence, for each session; datagrams outside of sessions share theirs.
+#[derive(Clone, Debug, Default)]
+pub struct Sentences(BTreeMap<Option<u32>, Vec<Code>>);
+
+impl Sentences {
+    /// Forgets all sessions: another run begins.
+    pub fn restart(&mut self) {
+        self.0.clear();
+    }
+
+    /// Takes note of an event whose lines are about to be shown.
+    pub fn begin(&mut self, decoded: &DecodedEvent) {
+        if let (Some(session), What::Session(change)) = (decoded.event.session, &decoded.event.what)
+            && matches!(change.state, State::Opening | State::Closed)
+        {
+            self.0.remove(&Some(session.0));
+        }
+    }
+
+    /// Returns the sentences that belong under a line, one row each.
+    pub fn under(&mut self, lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
+        let start = Start::of(lines.event);
+        let noted = Noted::of(lines, line, style);
+        let notes = noted
+            .iter()
+            .flat_map(|noted| noted.notes.iter().map(move |note| (noted, note)));
+        let mut rows = Vec::new();
+        for (noted, note) in notes {
+            if self.is_new(lines.event.session.map(|session| session.0), note.code) {
+                rows.push(Row::new(
+                    line.kind,
+                    format!("{start}     {}", noted.sentence(note, style)),
+                ));
+            }
+        }
+        rows
+    }
+
+    fn is_new(&mut self, session: Option<u32>, code: Code) -> bool {
+        if self.0.len() >= SESSIONS && !self.0.contains_key(&session) {
+            // The oldest session; datagrams outside of sessions come first.
+            let oldest = self.0.keys().find(|id| id.is_some()).copied();
+            oldest.map(|id| self.0.remove(&id));
+        }
+        let codes = self.0.entry(session).or_default();
+        let is_new = !codes.contains(&code);
+        if is_new {
+            codes.push(code);
+        }
+        is_new
+    }
+}
+
+/// A line with notes.
+struct Noted<'a> {
+    reading: &'a Reading,
+    /// The message; `None` for the line of a datagram.
+    message: Option<&'a Message>,
+    /// The datagram; `None` outside a connection.
+    datagram: Option<&'a Datagram>,
+    notes: Vec<Note>,
+}
+
+impl<'a> Noted<'a> {
+    fn of(lines: &'a EventLines<'_>, line: &Line, style: Style) -> Option<Self> {
+        let reading = lines.reading?;
+        let datagram = match &lines.event.what {
+            What::Datagram(datagram) => Some(datagram),
+            _ => None,
+        };
+        let (message, notes) = match line.about {
+            About::Message { index, with_datagram } => {
+                let message = lines.message(index)?;
+                (Some(message), lines.marks(message, with_datagram, style))
+            }
+            About::Connless => {
+                let message = lines.message(0)?;
+                (Some(message), lines.marks(message, false, style))
+            }
+            About::Datagram => (None, reading.notes.clone()),
+            _ => return None,
+        };
+        Some(Self {
+            reading,
+            message,
+            datagram,
+            notes,
+        })
+    }
+
+    fn sentence(&self, note: &Note, style: Style) -> String {
+        let (mark, code, text) = (mark(note.code), note.code.name(), note.code.text());
+        match self.detail(note, style) {
+            Some(detail) => format!("{mark} {code}: {text}; {detail}"),
+            None => format!("{mark} {code}: {text}"),
+        }
+    }
+
+    /// Returns what was received, and what was expected where that is known.
+    fn detail(&self, note: &Note, style: Style) -> Option<String> {
+        let reading = self.reading;
+        let with = |got: String, expected: Option<String>| match expected {
+            Some(expected) => format!("got {got}, expected {expected}"),
+            None => format!("got {got}"),
+        };
+        match note.code {
+            Code::WrongToken => {
+                let expected = reading.expected.token.map(|token| token.to_string());
+                Some(with(reading.token?.to_string(), expected))
+            }
+            Code::AckAhead | Code::AckBehind => {
+                let bound = if note.code == Code::AckAhead {
+                    "at most"
+                } else {
+                    "at least"
+                };
+                let expected = reading.expected.ack.map(|ack| format!("{bound} {}", ack.get()));
+                Some(with(reading.ack?.get().to_string(), expected))
+            }
+            Code::MissingField => {
+                let message = self.message?;
+                let name = missing(message.def?, reading.records(message).all());
+                Some(format!("the first is {name}"))
+            }
+            _ if note.code.place() == Place::Message => {
+                let message = self.message?;
+                let range = note.at..note.at + note.len;
+                expectation(reading, message, &range, style.secrets).or_else(|| self.bytes(note, message))
+            }
+            _ => {
+                let received = self.datagram?.received()?;
+                let is_short = note.len > 0 && note.len <= MOST && note.code.place() == Place::Datagram;
+                let bytes = received.get(note.at..note.at + note.len).filter(|_| is_short)?;
+                Some(with(hex(bytes), None))
+            }
+        }
+    }
+
+    /// Returns the bytes that a note of a message without such a field is about. A message that may hold secrets shows none: a
+    /// field that cannot be read may be one.
+    fn bytes(&self, note: &Note, message: &Message) -> Option<String> {
+        let has_secrets = |def: &Def| def.fields.iter().any(|field| field.secrecy != Secrecy::Open);
+        let range: Range<usize> = note.at..note.at + note.len;
+        let bytes = self.reading.data(message).get(range)?;
+        let is_shown = !bytes.is_empty() && bytes.len() <= MOST && !message.def.is_some_and(has_secrets);
+        is_shown.then(|| format!("got {}", hex(bytes)))
+    }
+}
+
+/// The most bytes of a note that are shown.
+const MOST: usize = 8;
+
+/// Returns the mark of a code by its severity.
+#[must_use]
+pub const fn mark(code: Code) -> char {
+    match code.severity() {
+        Severity::Error => '✗',
+        Severity::Warning => '!',
+        Severity::Info => '·',
+    }
+}
+
+#[cfg(test)]
+#[path = "sentence_tests.rs"]
+mod tests;

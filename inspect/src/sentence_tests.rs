@@ -1,0 +1,189 @@
+//! Tests of the sentences about notes.
+
+use teetap_proxy::session::{Event, Notice, Origin, SessionId, Time};
+use teetap_wire::{Dir, Flags, Proto, Side, def::Registry};
+
+use super::*;
+use crate::{
+    Decoder, Verbosity,
+    testing::{chunks, packet, session},
+};
+
+/// A terminal that shows a run.
+struct Shown {
+    decoder: Decoder,
+    sentences: Sentences,
+    verbosity: Verbosity,
+}
+
+impl Shown {
+    fn new() -> Self {
+        Self {
+            decoder: Decoder::new(Registry::builtin()),
+            sentences: Sentences::default(),
+            verbosity: Verbosity::Messages,
+        }
+    }
+
+    /// Returns the sentences under the lines of an event.
+    fn event(&mut self, session: u32, what: What) -> Vec<String> {
+        let event = Event {
+            at: Time(660_000),
+            session: Some(SessionId(session)),
+            what,
+        };
+        let decoded = self.decoder.decode(event);
+        let style = Style {
+            verbosity: self.verbosity,
+            ..Style::default()
+        };
+        self.sentences.begin(&decoded);
+        let lines = EventLines::of(&decoded, style);
+        let rows = lines
+            .list
+            .iter()
+            .flat_map(|line| self.sentences.under(&lines, line, style));
+        let rows = rows.map(|row| {
+            let start = format!("   0.660 #{session:<2}     ");
+            row.text.strip_prefix(&start).unwrap().to_owned()
+        });
+        rows.collect()
+    }
+
+    fn datagram(
+        &mut self,
+        session: u32,
+        dir: Dir,
+        bytes: &[u8],
+        change: impl FnOnce(&mut Datagram),
+    ) -> Vec<String> {
+        let bytes: &'static [u8] = bytes.to_vec().leak();
+        let mut datagram = Datagram::new(dir, Proto::V7, Origin::Peer, bytes, [bytes].into_iter());
+        change(&mut datagram);
+        self.event(session, What::Datagram(datagram))
+    }
+
+    fn chunk(&mut self, session: u32, dir: Dir, data: &[u8]) -> Vec<String> {
+        self.datagram(session, dir, &chunks(1, false, &[(Some(1), data)]), |_| {})
+    }
+}
+
+fn note(code: Code, at: usize, len: usize) -> impl FnOnce(&mut Datagram) {
+    move |datagram| datagram.notes.push(Note { code, at, len })
+}
+
+/// 0.7's sv_emoticon of a client that cannot be.
+const EMOTICON: &[u8] = b"\x14\x80\x02\x02";
+
+#[test]
+fn a_code_has_one_sentence_in_each_session() {
+    let mut shown = Shown::new();
+    let expected = [
+        "! out-of-range: a value outside its range: receivers drop or clamp it; client_id: got 128, expected 0 to 63",
+    ];
+    assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), expected);
+    assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), [""; 0]);
+    assert_eq!(shown.chunk(2, Dir::S2c, EMOTICON), expected);
+    // A session that opens is another one.
+    shown.event(1, What::Session(session(State::Opening, Proto::V7)));
+    assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), expected);
+    shown.sentences.restart();
+    assert_eq!(shown.chunk(2, Dir::S2c, EMOTICON), expected);
+    assert_eq!(shown.event(2, What::Notice(Notice::Candidate)), [""; 0]);
+}
+
+#[test]
+fn the_mark_is_that_of_the_severity_and_harmless_notes_need_v() {
+    let mut shown = Shown::new();
+    assert_eq!(
+        shown.chunk(1, Dir::C2s, b"\x36no end"),
+        [
+            "✗ unterminated-text: text without a NUL: the receiver drops the message; got 6e6f20656e64",
+            "✗ missing-field: the message ends before this field: most receivers drop it; the first is clan"
+        ]
+    );
+    let surplus = b"\x10\x01";
+    assert_eq!(shown.chunk(1, Dir::S2c, surplus), [""; 0]);
+    shown.verbosity = Verbosity::Datagrams;
+    assert_eq!(
+        shown.chunk(1, Dir::S2c, surplus),
+        ["· surplus-bytes: bytes after the last known field: receivers ignore them; got 01"]
+    );
+}
+
+#[test]
+fn a_wrong_token_is_named_with_the_right_one() {
+    let mut shown = Shown::new();
+    let good = chunks(1, false, &[(Some(1), b"\x02a\0")]);
+    let mut bad = good.clone();
+    bad[3..7].copy_from_slice(b"evil");
+    let wrong = |datagram: &mut Datagram| {
+        note(Code::WrongToken, 3, 4)(datagram);
+        datagram.leg = Some(Side::Server);
+    };
+    let text =
+        "✗ wrong-token: the token does not belong to this leg: the receiver drops the datagram; got 6576696c";
+    assert_eq!(shown.datagram(1, Dir::S2c, &bad, wrong), [text]);
+    // The right one is known once there was a good datagram of that direction.
+    shown.datagram(2, Dir::C2s, &good, |_| {});
+    assert_eq!(shown.datagram(2, Dir::S2c, &bad, wrong), [text]);
+    shown.datagram(3, Dir::S2c, &good, |_| {});
+    shown.datagram(3, Dir::S2c, &bad, wrong);
+    shown.event(3, What::Session(session(State::Opening, Proto::V7)));
+    shown.datagram(3, Dir::S2c, &good, |_| {});
+    assert_eq!(
+        shown.datagram(3, Dir::S2c, &bad, wrong),
+        [format!("{text}, expected 746f6b6e")]
+    );
+}
+
+#[test]
+fn a_wrong_ack_is_named_with_its_bound() {
+    let mut shown = Shown::new();
+    let with_ack = |ack| chunks(ack, false, &[(None, b"\x38")]);
+    shown.chunk(1, Dir::S2c, b"\x02a\0");
+    shown.datagram(1, Dir::C2s, &with_ack(1), |_| {});
+    let ahead = shown.datagram(1, Dir::C2s, &with_ack(9), note(Code::AckAhead, 0, 2));
+    assert_eq!(
+        ahead[0],
+        "✗ ack-ahead: acks a chunk that was never sent: the receiver drops the datagram; got 9, expected at most 1"
+    );
+    let behind = shown.datagram(1, Dir::C2s, &with_ack(0), note(Code::AckBehind, 0, 2));
+    assert_eq!(
+        behind[0],
+        "✗ ack-behind: acks less than before: the receiver drops the datagram; got 0, expected at least 1"
+    );
+}
+
+#[test]
+fn a_datagram_without_messages_has_its_sentence_too() {
+    let mut shown = Shown::new();
+    let empty = packet(Flags::empty(), 1, 0, b"");
+    assert_eq!(
+        shown.datagram(1, Dir::C2s, &empty, |_| {}),
+        ["! empty-without-resend: announces no chunks and requests no resend: DDNet drops it; got 000100"]
+    );
+}
+
+#[test]
+fn sentences_show_no_secrets() {
+    let mut shown = Shown::new();
+    // 0.7's info without the end of its password.
+    let shown = shown.chunk(1, Dir::C2s, b"\x030.7\0hunter2");
+    assert!(!shown.is_empty());
+    for text in shown {
+        assert!(
+            !text.contains("hunter2") && !text.contains("68756e746572"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_number_of_sessions_is_bounded() {
+    let mut shown = Shown::new();
+    for id in (1..u32::MAX).take(SESSIONS + 50) {
+        shown.chunk(id, Dir::S2c, EMOTICON);
+    }
+    assert!(shown.sentences.0.len() <= SESSIONS);
+}

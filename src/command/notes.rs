@@ -1,0 +1,176 @@
+//! `teetap explain CODE`: the page of the book about a note code.
+
+use std::fmt::Write as _;
+
+use teetap_wire::{Code, def::suggest};
+
+macro_rules! pages {
+    ($($code:literal)*) => {
+        /// The page of each code.
+        const PAGES: &[(&str, &str)] = &[
+            $(($code, include_str!(concat!("../../docs/src/notes/", $code, ".md"))),)*
+        ];
+    };
+}
+
+pages! {
+    "too-short"
+    "bad-huffman"
+    "not-connected"
+    "overlong-int"
+    "int-padding"
+    "unknown-flags"
+    "oversized"
+    "payload-oversized"
+    "huffman-surplus"
+    "control-compressed"
+    "control-with-chunks"
+    "control-empty"
+    "unknown-control"
+    "empty-without-resend"
+    "chunk-truncated"
+    "chunk-count-too-high"
+    "trailing-bytes"
+    "missing-token"
+    "wrong-token"
+    "ack-ahead"
+    "ack-behind"
+    "cut-by-capture"
+    "unknown-message"
+    "wrong-direction"
+    "not-vital"
+    "unexpected-vital"
+    "missing-field"
+    "surplus-bytes"
+    "unterminated-text"
+    "invalid-utf8"
+    "text-cleaned"
+    "text-too-long"
+    "out-of-range"
+    "unknown-value"
+    "unknown-bits"
+    "bad-decimal"
+    "unexpected-bytes"
+    "object-short"
+    "object-long"
+    "too-many-fields"
+    "snap-ignored"
+    "snap-part-again"
+    "snap-part-short"
+    "snap-parts-differ"
+    "snap-parts-missing"
+    "snap-late"
+    "snap-again"
+    "snap-no-base"
+    "snap-bad-crc"
+    "snap-truncated"
+    "snap-too-large"
+    "snap-bad-item"
+    "snap-item-again"
+    "snap-not-there"
+    "snap-item-resized"
+    "unknown-object"
+}
+
+/// Returns the name of the code that a word stands for: `wrong-token`, `lint.wrong_token`, `!wrong-token`.
+fn name(word: &str) -> String {
+    let word = word.trim_start_matches('!').to_ascii_lowercase();
+    let word = word.strip_prefix("lint.").unwrap_or(&word);
+    word.replace('_', "-")
+}
+
+/// Returns the page of a code as plain text; `None` if the word is not a code.
+pub(super) fn page(word: &str) -> Option<String> {
+    let name = name(word);
+    let (_, page) = PAGES.iter().find(|(code, _)| *code == name)?;
+    Some(plain(page))
+}
+
+/// Returns the code that a word may be meant to be.
+pub(super) fn meant(word: &str) -> Option<&'static str> {
+    suggest(&name(word), Code::ALL.iter().map(|code| code.name()))
+}
+
+/// Returns a page without the marks of Markdown.
+fn plain(page: &str) -> String {
+    let mut out = String::new();
+    let mut is_code = false;
+    for line in page.lines() {
+        if line.starts_with("```") {
+            is_code = !is_code;
+            continue;
+        }
+        let line = match line.trim_start_matches('#').strip_prefix(' ') {
+            Some(heading) if line.starts_with('#') => heading,
+            _ => line,
+        };
+        let indent = if is_code { "    " } else { "" };
+        let text = if is_code {
+            line.to_owned()
+        } else {
+            without_links(line)
+        };
+        let _infallible = writeln!(out, "{indent}{text}");
+    }
+    out
+}
+
+/// Returns a line with the texts of its links alone.
+fn without_links(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once('[') {
+        let link = after
+            .split_once("](")
+            .and_then(|(text, after)| Some((text, after.split_once(')')?.1)));
+        let Some((text, after)) = link else {
+            out.push_str(before);
+            out.push('[');
+            rest = after;
+            continue;
+        };
+        out.push_str(before);
+        out.push_str(text);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_its_page() {
+        for code in Code::ALL {
+            let page = page(code.name()).unwrap();
+            assert!(
+                page.starts_with(&format!("{}\n\nSeverity: ", code.name())),
+                "{page}"
+            );
+            for mark in ["```", "](", "\n#"] {
+                assert!(!page.contains(mark), "{mark} in {page}");
+            }
+        }
+        assert_eq!(PAGES.len(), Code::ALL.len());
+    }
+
+    #[test]
+    fn a_code_is_found_as_lines_and_filters_write_it() {
+        for word in ["wrong-token", "WRONG_TOKEN", "lint.wrong_token", "!wrong-token"] {
+            assert_eq!(page(word), page("wrong-token"), "{word}");
+            assert!(page(word).is_some());
+        }
+        assert_eq!((page("10"), page("wrong")), (None, None));
+        assert_eq!(meant("wrong-tokn"), Some("wrong-token"));
+    }
+
+    #[test]
+    fn links_are_their_texts() {
+        assert_eq!(
+            without_links("see [`a`](../b.md) and [c](d), x[1]"),
+            "see `a` and c, x[1]"
+        );
+    }
+}
