@@ -51,7 +51,7 @@ fn a_demo_replays_equal() {
     let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
     assert_eq!(
         (&first["input_log"], &first["version"], &first["seed"]),
-        (&5.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
+        (&6.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
     );
     let inputs = lines.len() - 2;
     assert_eq!(
@@ -283,8 +283,8 @@ fn other_files_and_damaged_logs_are_refused() {
     check("{\"v\":1,\"t\":0,\"event\":\"start\"}\n", "not an input log");
     check(&log[..100], "not an input log");
     check(
-        &log.replacen("\"input_log\":5", "\"input_log\":1", 1),
-        "cannot read an input log of version 1: this teetap reads 3 to 5",
+        &log.replacen("\"input_log\":6", "\"input_log\":1", 1),
+        "cannot read an input log of version 1: this teetap reads 3 to 6",
     );
     let second = log.find('\n').unwrap() + 1;
     check(

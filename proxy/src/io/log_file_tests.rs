@@ -67,7 +67,7 @@ fn a_full_queue_ends_the_log_and_not_the_run() {
     push(&mut sender, 25);
     assert!(!sender.is_open());
     let faults = sender.faults();
-    assert!(faults.news().unwrap().contains("more came"));
+    assert!(faults.news().unwrap().contains("came faster"));
     assert_eq!(faults.news(), None);
     let mut writer = Writer::new(file.reopen().unwrap());
     writer.line(&header(), false).unwrap();

@@ -144,8 +144,9 @@ impl Tally {
             return;
         }
         let other = known::our_name(text(theirs, "name"), dialect, layer);
-        if unknown {
-            count(&mut self.only_theirs, &format!("{label} {other}"));
+        let both = format!("{label} {other}");
+        if unknown || known::ONLY_THEIRS.iter().any(|(known, _)| *known == both) {
+            count(&mut self.only_theirs, &both);
             return;
         }
         self.messages += 1;

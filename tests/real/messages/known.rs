@@ -55,7 +55,7 @@ const fn field(
 }
 
 /// Every field that it reads wrongly.
-pub(crate) const EXCEPTIONS: [Exception; 15] = [
+pub(crate) const EXCEPTIONS: [Exception; 16] = [
     field(
         "sv_game_msg",
         "*",
@@ -69,8 +69,16 @@ pub(crate) const EXCEPTIONS: [Exception; 15] = [
         "*",
         "0.6",
         How::NotRead,
-        498,
+        540,
         "it has only the tunings of 0.6.5, not DDNet's own",
+    ),
+    field(
+        "sv_tune_params",
+        "*",
+        "0.7",
+        How::NotRead,
+        50,
+        "it has only the tunings of 0.7, not DDNet's own",
     ),
     field(
         "sv_vote_option_list_add",
@@ -211,11 +219,8 @@ pub(crate) const ONLY_OURS: [(&str, usize); 5] = [
     ("0.6 game sv_map_info", 2),
     ("0.6 game sv_record_legacy", 1),
 ];
-/// Messages that only the oracle knows: the npm client's mistake, a UUID of the other id space.
-pub(crate) const ONLY_THEIRS: [(&str, usize); 1] = [(
-    "0.6 system ee610b6f-909f-311e-93f7-11a95f55a086 sv_kill_msg_team",
-    1,
-)];
+/// Messages that the oracle takes for others: the npm client's mistake, a UUID of the other id space.
+pub(crate) const ONLY_THEIRS: [(&str, usize); 1] = [("0.6 system i_am_npm sv_kill_msg_team", 1)];
 
 /// Names of messages: the oracle's and ours.
 const NAMES: [(&str, &str, &str); 3] = [

@@ -9,12 +9,7 @@ use teetap_wire::{Connless, Flags, Proto, is_connless};
 use crate::{each_packet, recordings};
 
 /// All oddities in the recordings: the count, the kind, and the reason.
-const ODD: [(usize, &str, &str); 6] = [
-    (
-        1,
-        "npm-to-dd16 ddnet c2s ex: unknown-message",
-        "the npm client sends the UUID of the game message sv_kill_msg_team as one of the engine, with its web address",
-    ),
+const ODD: [(usize, &str, &str); 5] = [
     (
         8,
         "rich-tw07 0.7 c2s enter_game: surplus-bytes",
