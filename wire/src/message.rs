@@ -49,6 +49,12 @@ pub fn identify(data: &[u8]) -> Option<(MessageId, usize)> {
     Some((MessageId { layer, id, uuid }, len))
 }
 
+/// Returns true if a message that starts with this byte can have a UUID: its id is 0, or is written with more bytes
+/// than it needs.
+pub(crate) const fn may_have_uuid(first: u8) -> bool {
+    first & 0x7e == 0
+}
+
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -32,7 +32,8 @@ pub struct Config {
 pub enum Events {
     /// No events: there are no watchers.
     Nothing,
-    /// States of sessions, notices, and of the traffic only what is odd about it.
+    /// States of sessions, notices, and of the traffic only what is odd about the part that the session reads: of a
+    /// large 0.7 payload often just the headers.
     Odd,
     /// All.
     All,

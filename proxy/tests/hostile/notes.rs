@@ -1,8 +1,9 @@
 //! The core says what it refused, and nothing refused goes on.
 
 use teetap_kit::{
-    codec::{Chunk, Datagram, Variant, control},
+    codec::{Chunk, Datagram, Packing, Variant, control},
     hostile::{self, LARGEST},
+    huffman::Ending,
 };
 use teetap_wire::{Code, Side};
 
@@ -81,6 +82,39 @@ fn bombs_are_named() {
             [Code::BadHuffman],
             "{case}"
         );
+    });
+}
+
+/// Where numbers pass untouched, the end of a 0.7 payload is not read if no number depends on it: a damaged one crosses,
+/// as it would without a proxy. Everything else that is damaged is refused.
+#[test]
+fn an_end_that_no_number_depends_on_is_left_to_its_receiver() {
+    online(|stage, from, case| {
+        let shown = stage.shown(from);
+        let is_untouched = case.contains("Online") && shown.format.is_seven();
+        for (vital, message, crosses) in [
+            (None, 7, is_untouched),
+            (Some(shown.next), 7, false),
+            // The id of messages with a UUID.
+            (None, 0, false),
+        ] {
+            let mut data = vec![0x55; 300];
+            data[0] = message << 1;
+            let chunks = vec![Chunk::new(vital, data)];
+            let whole = Datagram::of_chunks(shown.format, shown.ack, shown.token, chunks)
+                .pack(Packing::Always(Ending::Padded));
+            let cut = &whole[..whole.len() - 20];
+            let report = stage.report(from, cut);
+            let expected = match crosses {
+                true => (vec![], 1),
+                false => (vec![Code::BadHuffman], 0),
+            };
+            assert_eq!(
+                (report.codes, report.sent),
+                expected,
+                "{case} {vital:?} {message}"
+            );
+        }
     });
 }
 

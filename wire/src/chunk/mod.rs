@@ -108,6 +108,7 @@ pub struct Chunks<'a> {
     at: usize,
     left: u8,
     broken: bool,
+    is_cut: bool,
 }
 
 impl<'a> Chunks<'a> {
@@ -121,7 +122,13 @@ impl<'a> Chunks<'a> {
             at: 0,
             left: num_chunks,
             broken: false,
+            is_cut: false,
         }
+    }
+
+    /// Returns the chunks of a payload that ends in the message of the last one.
+    pub(crate) const fn cut(self) -> Self {
+        Self { is_cut: true, ..self }
     }
 
     /// Returns the bytes not yet read; at the end, those that no chunk covers.
@@ -173,7 +180,13 @@ impl<'a> Iterator for Chunks<'a> {
             return None;
         }
         let found = ChunkHeader::decode(self.proto, self.rest).and_then(|(header, len)| {
-            let (data, rest) = self.rest.get(len..)?.split_at_checked(usize::from(header.size))?;
+            let behind = self.rest.get(len..)?;
+            let size = usize::from(header.size);
+            let (data, rest) = if self.is_cut && self.left == 1 {
+                (behind.get(..size).unwrap_or(behind), Default::default())
+            } else {
+                behind.split_at_checked(size)?
+            };
             Some((
                 Chunk {
                     header,

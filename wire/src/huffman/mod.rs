@@ -66,27 +66,62 @@ pub(crate) fn compress_parts(parts: &[&[u8]], trailing: Trailing, out: &mut Vec<
 /// Returns [`HuffmanError::OutputFull`] if there are more clear bytes than `out` holds, and
 /// [`HuffmanError::EndOfInput`] if the end-of-stream code is missing.
 pub fn decompress(input: &[u8], out: &mut [u8]) -> Result<Inflated, HuffmanError> {
-    let mut reader = Reader {
-        input,
-        at: 0,
-        bits: 0,
-        have: 0,
-    };
-    let len = inflate(&mut reader, out).map_err(|(error, _)| error)?;
-    let bits = reader.position();
-    let used = bits / 8;
-    let (trailing, end) = match (bits % 8, input.get(used)) {
-        (0, None) => (Some(Trailing::WhenPartial), used),
-        (0, Some(0)) => (Some(Trailing::Always), used + 1),
-        (0, Some(_)) => (None, used),
-        _ => (None, used + 1),
-    };
-    Ok(Inflated {
-        len,
-        bits,
-        trailing,
-        surplus: input.len().saturating_sub(end),
-    })
+    Stream::new(input).finish(out)
+}
+
+/// A compressed input that is inflated only as far as it is read.
+#[derive(Debug)]
+pub(crate) struct Stream<'a> {
+    reader: Reader<'a>,
+    len: usize,
+    has_ended: bool,
+}
+
+impl<'a> Stream<'a> {
+    pub(crate) fn new(input: &'a [u8]) -> Self {
+        Self {
+            reader: Reader::new(input),
+            len: 0,
+            has_ended: false,
+        }
+    }
+
+    /// Inflates until `out` holds at least `goal` clear bytes, or the stream ends. Returns their number, and true at
+    /// the end of the stream. Every call for a stream gets the same `out`.
+    ///
+    /// # Errors
+    /// As [`decompress`], for the part that was inflated.
+    pub(crate) fn inflate(&mut self, goal: usize, out: &mut [u8]) -> Result<(usize, bool), HuffmanError> {
+        if !self.has_ended && self.len < goal {
+            let (len, has_ended) =
+                inflate(&mut self.reader, out, self.len, goal).map_err(|(error, _)| error)?;
+            (self.len, self.has_ended) = (len, has_ended);
+        }
+        Ok((self.len, self.has_ended))
+    }
+
+    /// Inflates the rest.
+    ///
+    /// # Errors
+    /// As [`decompress`].
+    pub(crate) fn finish(mut self, out: &mut [u8]) -> Result<Inflated, HuffmanError> {
+        let (len, _) = self.inflate(usize::MAX, out)?;
+        let input = self.reader.input;
+        let bits = self.reader.position();
+        let used = bits / 8;
+        let (trailing, end) = match (bits % 8, input.get(used)) {
+            (0, None) => (Some(Trailing::WhenPartial), used),
+            (0, Some(0)) => (Some(Trailing::Always), used + 1),
+            (0, Some(_)) => (None, used),
+            _ => (None, used + 1),
+        };
+        Ok(Inflated {
+            len,
+            bits,
+            trailing,
+            surplus: input.len().saturating_sub(end),
+        })
+    }
 }
 
 /// The part of an input that can be inflated.
@@ -103,14 +138,9 @@ pub struct Prefix {
 /// Inflates as much of `input` as possible into the start of `out`, to show people what receivers drop.
 #[must_use]
 pub fn prefix(input: &[u8], out: &mut [u8]) -> Prefix {
-    let mut reader = Reader {
-        input,
-        at: 0,
-        bits: 0,
-        have: 0,
-    };
-    let (len, error) = match inflate(&mut reader, out) {
-        Ok(len) => (len, None),
+    let mut reader = Reader::new(input);
+    let (len, error) = match inflate(&mut reader, out, 0, usize::MAX) {
+        Ok((len, _)) => (len, None),
         Err((error, len)) => (len, Some(error)),
     };
     let bits = reader.position();
@@ -150,11 +180,16 @@ fn code(byte: u8) -> Code {
     CODES.get(usize::from(byte)).copied().unwrap_or(CODES[EOF])
 }
 
-/// Inflates up to the end-of-stream code. Returns the number of clear bytes written, also with an error.
-fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanError, usize)> {
-    let mut len = 0;
-    loop {
-        len += inflate_rounds(reader, out.get_mut(len..).unwrap_or_default());
+/// Inflates behind the `len` clear bytes that `out` starts with, until there are at least `goal`, or to the
+/// end-of-stream code. Returns the number of clear bytes in `out`, also with an error, and true at the end.
+fn inflate(
+    reader: &mut Reader<'_>,
+    out: &mut [u8],
+    mut len: usize,
+    goal: usize,
+) -> Result<(usize, bool), (HuffmanError, usize)> {
+    while len < goal {
+        len += inflate_rounds(reader, out.get_mut(len..).unwrap_or_default(), goal - len);
         if reader.have < LONGEST {
             reader.refill();
         }
@@ -177,22 +212,24 @@ fn inflate(reader: &mut Reader<'_>, out: &mut [u8]) -> Result<usize, (HuffmanErr
         }
         reader.skip(bits);
         let Ok(byte) = u8::try_from(symbol) else {
-            return Ok(len);
+            return Ok((len, true));
         };
         *out.get_mut(len).ok_or((HuffmanError::OutputFull, len))? = byte;
         len += 1;
     }
+    Ok((len, false))
 }
 
 /// The number of steps between two refills.
 const ROUND: usize = (56 / WINDOW) as usize;
 
 /// Inflates as long as input and output have room for a whole round and no code is longer than a window. A step is then
-/// one look-up without a check of either. Returns the number of clear bytes written.
-fn inflate_rounds(reader: &mut Reader<'_>, out: &mut [u8]) -> usize {
+/// one look-up without a check of either. Begins no round once there are `goal` clear bytes. Returns their number.
+fn inflate_rounds(reader: &mut Reader<'_>, out: &mut [u8], goal: usize) -> usize {
     let (mut bits, mut have, mut at) = (reader.bits, reader.have, reader.at);
     let mut len = 0;
-    'rounds: while let Some(word) = reader.input.get(at..).and_then(<[u8]>::first_chunk)
+    'rounds: while len < goal
+        && let Some(word) = reader.input.get(at..).and_then(<[u8]>::first_chunk)
         && let Some(room) = out
             .get_mut(len..)
             .and_then(<[u8]>::first_chunk_mut::<{ ROUND * BATCH }>)
@@ -232,6 +269,7 @@ fn long_code(mut node: u16, mut used: u32, bits: u64) -> (u16, u32) {
 
 /// A bit stream: `have` valid bits in `bits`, next bit lowest; `at` = next input byte. Bits above `have` are either
 /// the input that follows or zeros.
+#[derive(Debug)]
 struct Reader<'a> {
     input: &'a [u8],
     at: usize,
@@ -239,7 +277,16 @@ struct Reader<'a> {
     have: u32,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(input: &'a [u8]) -> Self {
+        Self {
+            input,
+            at: 0,
+            bits: 0,
+            have: 0,
+        }
+    }
+
     /// Takes input until 56 bits or more are available, or the input ends.
     fn refill(&mut self) {
         let rest = self.input.get(self.at..).unwrap_or(&[]);

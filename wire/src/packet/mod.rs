@@ -18,10 +18,11 @@ pub use write::{Rewrite, rewrite, write};
 
 use crate::connless::is_connless;
 use crate::control::{self, Control};
-use crate::huffman::{self, HuffmanError, Inflated};
+use crate::huffman::{self, HuffmanError, Inflated, Stream};
+use crate::message::may_have_uuid;
 use crate::note::{Code, Note, Notes};
 use crate::proto::{Layout, TokenPlace};
-use crate::{Chunks, Proto, Token};
+use crate::{ChunkHeader, Chunks, Proto, Token};
 use header::BASE;
 
 /// The maximum length in bytes of a datagram that receivers read. They see only the start of a longer one (`recvfrom`
@@ -43,10 +44,12 @@ pub struct Packet<'a> {
     pub proto: Proto,
     /// The header.
     pub header: Header,
-    /// The clear payload, without a payload-tail token.
+    /// The clear payload, without a payload-tail token; its start if `is_cut`.
     pub payload: &'a [u8],
-    /// The result of decompression; `None` if the payload was not compressed. Its `len` includes a payload-tail
-    /// token.
+    /// True if [`Packet::skim`] inflated no further than the start of the last chunk, which is not vital.
+    pub is_cut: bool,
+    /// The result of decompression; `None` if the payload was not compressed, or `is_cut`. Its `len` includes a
+    /// payload-tail token.
     pub inflated: Option<Inflated>,
     /// The oddities of the packet itself; [`Packet::chunk_notes`] has those of its chunks.
     pub notes: Notes,
@@ -67,6 +70,13 @@ impl Scratch {
     #[must_use]
     pub fn inflated(&self, inflated: &Inflated) -> &[u8] {
         self.0.get(..inflated.len).unwrap_or(&self.0)
+    }
+}
+
+impl Scratch {
+    fn room(&mut self, layout: &Layout) -> Result<&mut [u8], HuffmanError> {
+        let room = self.0.get_mut(..layout.max_inflated);
+        room.ok_or(HuffmanError::OutputFull)
     }
 }
 
@@ -113,7 +123,25 @@ impl<'a> Packet<'a> {
     /// # Errors
     /// Returns a [`PacketError`] if the datagram cannot be read. The checks have the order of the receivers.
     pub fn parse(proto: Proto, datagram: &'a [u8], scratch: &'a mut Scratch) -> Result<Self, PacketError> {
-        Self::parse_with(proto, datagram, |layout, rest| inflate(layout, rest, scratch))
+        Self::parse_with(proto, datagram, |layout, _, rest| inflate(layout, rest, scratch))
+    }
+
+    /// Reads a datagram as [`Packet::parse`] does, but leaves the end of a 0.7 payload compressed where it can: up to
+    /// the first byte of the last chunk's message, if that chunk is not vital, as of a snapshot or an input. A payload
+    /// with a message that can have a UUID is inflated whole.
+    ///
+    /// What is wrong with the rest of such a payload is not noticed.
+    ///
+    /// # Errors
+    /// As [`Packet::parse`].
+    pub fn skim(proto: Proto, datagram: &'a [u8], scratch: &'a mut Scratch) -> Result<Self, PacketError> {
+        Self::parse_with(proto, datagram, |layout, (flags, num_chunks), rest| {
+            if proto == Proto::V7 && !flags.contains(Flags::CONTROL) {
+                skim(layout, num_chunks, rest, scratch)
+            } else {
+                inflate(layout, rest, scratch)
+            }
+        })
     }
 
     /// Reads a datagram whose payload is inflated already. `clear` is the inflated payload ([`Scratch::inflated`]),
@@ -127,13 +155,13 @@ impl<'a> Packet<'a> {
         clear: &'a [u8],
         inflated: Inflated,
     ) -> Result<Self, PacketError> {
-        Self::parse_with(proto, datagram, |_, _| Ok((clear, inflated)))
+        Self::parse_with(proto, datagram, |_, _, _| Ok((clear, Some(inflated))))
     }
 
     fn parse_with(
         proto: Proto,
         datagram: &'a [u8],
-        inflate: impl FnOnce(&Layout, &[u8]) -> Result<(&'a [u8], Inflated), HuffmanError>,
+        inflate: impl FnOnce(&Layout, (Flags, u8), &[u8]) -> Result<Clear<'a>, HuffmanError>,
     ) -> Result<Self, PacketError> {
         let layout = proto.layout();
         let mut notes = Notes::new();
@@ -163,13 +191,15 @@ impl<'a> Packet<'a> {
                 len: 1,
             });
         }
-        let (clear, inflated) = if flags.contains(Flags::COMPRESSION) {
-            let (clear, inflated) = inflate(layout, rest)?;
-            note_surplus(&inflated, datagram.len(), &mut notes);
-            (clear, Some(inflated))
+        let is_compressed = flags.contains(Flags::COMPRESSION);
+        let (clear, inflated) = if is_compressed {
+            inflate(layout, (flags, num_chunks), rest)?
         } else {
             (rest, None)
         };
+        if let Some(inflated) = &inflated {
+            note_surplus(inflated, datagram.len(), &mut notes);
+        }
         if clear.len() > layout.max_payload {
             let len = clear.len() - layout.max_payload;
             notes.push(Note {
@@ -193,22 +223,26 @@ impl<'a> Packet<'a> {
             proto,
             header,
             payload,
+            is_cut: is_compressed && inflated.is_none(),
             inflated,
             notes,
         })
     }
 
-    /// Returns the chunks of the payload. A control packet has none, even if it announces some.
+    /// Returns the chunks of the payload. A control packet has none, even if it announces some. The last one of a
+    /// packet that `is_cut` has only the start of its message.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
         let control = self.header.flags.contains(Flags::CONTROL);
         if control {
             return Chunks::new(self.proto, &[], 0);
         }
-        Chunks::new(self.proto, self.payload, self.header.num_chunks)
+        let chunks = Chunks::new(self.proto, self.payload, self.header.num_chunks);
+        if self.is_cut { chunks.cut() } else { chunks }
     }
 
-    /// Returns the oddities of the chunks as a whole: a wrong count, or bytes after the last one.
+    /// Returns the oddities of the chunks as a whole: a wrong count, or bytes after the last one. Those of a packet that
+    /// `is_cut` are not known.
     #[must_use]
     pub fn chunk_notes(&self) -> Notes {
         let mut chunks = self.chunks();
@@ -231,17 +265,40 @@ fn seen(datagram: &[u8]) -> &[u8] {
     datagram.get(..MAX_DATAGRAM).unwrap_or(datagram)
 }
 
-fn inflate<'a>(
+/// A clear payload, and the result of its decompression unless that stopped on the way.
+type Clear<'a> = (&'a [u8], Option<Inflated>);
+
+fn inflate<'a>(layout: &Layout, rest: &[u8], scratch: &'a mut Scratch) -> Result<Clear<'a>, HuffmanError> {
+    let inflated = huffman::decompress(rest, scratch.room(layout)?)?;
+    Ok((scratch.inflated(&inflated), Some(inflated)))
+}
+
+/// Inflates the chunks of a payload up to the message of the last one, or whole: see [`Packet::skim`].
+fn skim<'a>(
     layout: &Layout,
+    num_chunks: u8,
     rest: &[u8],
     scratch: &'a mut Scratch,
-) -> Result<(&'a [u8], Inflated), HuffmanError> {
-    let room = scratch
-        .0
-        .get_mut(..layout.max_inflated)
-        .ok_or(HuffmanError::OutputFull)?;
-    let inflated = huffman::decompress(rest, room)?;
-    Ok((scratch.inflated(&inflated), inflated))
+) -> Result<Clear<'a>, HuffmanError> {
+    let mut stream = Stream::new(rest);
+    let room = scratch.room(layout)?;
+    let mut at = 0;
+    for left in (0..num_chunks).rev() {
+        let (len, has_ended) = stream.inflate(at + ChunkHeader::header_len(true) + 1, room)?;
+        let clear = room.get(at..len).unwrap_or_default();
+        let Some((header, head)) = ChunkHeader::decode(Proto::V7, clear).filter(|_| !has_ended) else {
+            break;
+        };
+        if clear.get(head).is_none_or(|first| may_have_uuid(*first)) {
+            break;
+        }
+        if left == 0 && header.vital.is_none() {
+            return Ok((scratch.0.get(..len).unwrap_or_default(), None));
+        }
+        at += head + usize::from(header.size);
+    }
+    let inflated = stream.finish(room)?;
+    Ok((scratch.inflated(&inflated), Some(inflated)))
 }
 
 /// Notes bytes after the compressed payload, in a datagram of `end` bytes.

@@ -1,9 +1,9 @@
 //! Properties of all packets, and of all bytes.
 
 use super::*;
-use crate::Seq;
 use crate::huffman::Trailing;
 use crate::message::identify;
+use crate::{Seq, write_chunk};
 use proptest::prelude::*;
 
 fn protos() -> impl Strategy<Value = Proto> {
@@ -160,6 +160,50 @@ proptest! {
             prop_assert_eq!(again.header.token, packet.header.token.map(|_| Token(new)));
             prop_assert_eq!(again.header.num_chunks, packet.header.num_chunks);
             prop_assert!(again.header.flags.contains(Flags::RESEND));
+        }
+    }
+
+    #[test]
+    fn skimming_reads_the_start_of_what_parsing_reads(
+        proto in protos(), header in headers(), chunks in prop::collection::vec(
+            (prop::option::weighted(0.3, 0u16..1024), prop::collection::vec(0u8..40, 0..150)), 0..5,
+        ),
+        compress in forms(), extra in -1i8..2, damage in prop::option::weighted(0.3, any::<(usize, u8)>()),
+    ) {
+        let mut payload = Vec::new();
+        for (vital, data) in &chunks {
+            write_chunk(proto, vital.map(Seq::new), false, data, &mut payload).unwrap();
+        }
+        let header = Header {
+            num_chunks: u8::try_from(chunks.len()).unwrap().saturating_add_signed(extra),
+            ..readable(proto, header)
+        };
+        let mut datagram = Vec::new();
+        write(proto, &header, &payload, compress, &mut datagram);
+        if let Some((at, byte)) = damage {
+            let at = at % datagram.len();
+            datagram[at] ^= byte;
+        }
+        let (mut one, mut two) = (Scratch::new(), Scratch::new());
+        let parsed = Packet::parse(proto, &datagram, &mut one);
+        let skimmed = Packet::skim(proto, &datagram, &mut two);
+        match (parsed, skimmed) {
+            (parsed, Ok(packet)) if packet.is_cut => {
+                prop_assert!(proto == Proto::V7 && packet.inflated.is_none());
+                prop_assert!(!packet.header.flags.contains(Flags::CONTROL));
+                let last = packet.chunks().last().unwrap();
+                prop_assert!(last.header.vital.is_none());
+                prop_assert!(packet.chunks().all(|chunk| chunk.data.first().is_none_or(|first| first & 0x7e != 0)));
+                let Ok(parsed) = parsed else { return Ok(()) };
+                prop_assert_eq!(parsed.header, packet.header);
+                prop_assert!(parsed.payload.starts_with(packet.payload));
+                for (whole, cut) in parsed.chunks().zip(packet.chunks()) {
+                    prop_assert_eq!((whole.header, whole.at), (cut.header, cut.at));
+                    prop_assert!(whole.data.starts_with(cut.data));
+                    prop_assert!(whole.data == cut.data || cut == last);
+                }
+            }
+            (parsed, skimmed) => prop_assert_eq!(format!("{parsed:?}"), format!("{skimmed:?}")),
         }
     }
 }

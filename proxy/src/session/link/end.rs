@@ -72,9 +72,11 @@ impl Link {
 
     /// Takes the effects of rules and begins stalls, which include the message that they are about.
     pub(super) fn begin_stalls(&mut self, env: &mut Env) {
-        let effects = self.rules.as_mut().map(|rules| rules.effects());
+        let Some(rules) = &mut self.rules else {
+            return;
+        };
         let before = env.work.effects.len();
-        env.work.effects.extend(effects.unwrap_or_default());
+        env.work.effects.extend(rules.effects());
         for effect in env.work.effects.get(before..).unwrap_or_default() {
             let Effect::Stall { dir, for_ } = effect else {
                 continue;

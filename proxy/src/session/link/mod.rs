@@ -1,8 +1,8 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
 //! `join` brings both legs online, `relay` carries datagrams across, `made` sends messages of the proxy itself, `end`
-//! closes. Every datagram leaves through `transmit`. The order of steps for a datagram is in `relay`. A `phase` owns the
-//! state that exists in that phase only.
+//! closes. Every datagram is read by `skim` and leaves through `transmit`. The order of steps for a datagram is in
+//! `relay`. A `phase` owns the state that exists in that phase only.
 
 mod end;
 mod env;
@@ -12,6 +12,7 @@ mod phase;
 mod relay;
 mod report;
 mod ruled;
+mod skim;
 mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
@@ -274,7 +275,7 @@ impl Link {
 
     /// Handles a client's datagram other than a CONNECT or TOKEN request.
     pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> Taken {
-        let packet = match Packet::parse(self.client.proto, datagram, scratch) {
+        let packet = match self.read(Side::Client, datagram, scratch, env) {
             Ok(packet) => packet,
             Err(error) => return Taken::No(error.code()),
         };
@@ -316,7 +317,7 @@ impl Link {
             self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
             return;
         }
-        let refused = match Packet::parse(self.server.proto, datagram, scratch) {
+        let refused = match self.read(Side::Server, datagram, scratch, env) {
             Ok(packet) => match self
                 .server
                 .check(&packet)
