@@ -110,7 +110,7 @@ fn main() -> Result<ExitCode> {
         None => build()?,
     };
     seclude(&teetap)?;
-    // A thousand clients for each of three subjects.
+    // A thousand clients for each subject.
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
     let mut report = Report::default();

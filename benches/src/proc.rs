@@ -19,6 +19,18 @@ pub(crate) fn cpu_time(pid: u32) -> Result<u64> {
     Ok(sum)
 }
 
+/// Nanoseconds that a process has run outside the kernel, in steps of 10 ms. The kernel samples it: only the sum over
+/// some seconds is worth something.
+pub(crate) fn user_time(pid: u32) -> Result<u64> {
+    /// The unit of the kernel's figures, the same on all machines of today.
+    const TICK: u64 = 10_000_000;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name of the program can hold anything, so the fields are counted from its closing parenthesis.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = fields.split_whitespace().nth(11);
+    Ok(ticks.context("no user time in the stat")?.parse::<u64>()? * TICK)
+}
+
 /// Resident memory in bytes: now, and at its highest.
 pub(crate) fn memory(pid: u32) -> Result<(u64, u64)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;

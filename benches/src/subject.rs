@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) enum Which {
     /// The minimal forwarder.
     Minimal,
+    /// The batching forwarder.
+    Batching,
     /// The naive tokio forwarder.
     Naive,
     /// The built binary.
@@ -33,7 +35,7 @@ pub(crate) enum Which {
 
 impl Which {
     /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Minimal, Self::Naive, Self::Teetap];
+    pub(crate) const ALL: [Self; 4] = [Self::Minimal, Self::Batching, Self::Naive, Self::Teetap];
 }
 
 /// A running process.
@@ -51,6 +53,7 @@ impl Subject {
         match which {
             Which::Teetap => Self::start_watched(teetap, &["-q"], target, cores),
             Which::Minimal => Self::start_forwarder("minimal", target, cores),
+            Which::Batching => Self::start_forwarder("batching", target, cores),
             Which::Naive => Self::start_forwarder("naive", target, cores),
         }
     }
@@ -106,6 +109,11 @@ impl Subject {
     /// Nanoseconds that it has run.
     pub(crate) fn cpu_time(&self) -> Result<u64> {
         proc::cpu_time(self.pid())
+    }
+
+    /// Nanoseconds that it has run outside the kernel.
+    pub(crate) fn user_time(&self) -> Result<u64> {
+        proc::user_time(self.pid())
     }
 
     /// Returns its memory in bytes: now, and at its highest.

@@ -1,7 +1,4 @@
 //! The minimal forwarder: epoll, plain receives and sends, nothing allocated per datagram.
-//!
-//! A batch of receives and sends in one system call (`recvmmsg`, `sendmmsg`) was measured to cost the same per
-//! datagram, so there is none here.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;

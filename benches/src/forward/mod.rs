@@ -1,8 +1,9 @@
-//! The two plain forwarders that teetap is measured beside. Each runs as a process of its own.
+//! The plain forwarders that teetap is measured beside. Each runs as a process of its own.
 //!
 //! Law: they know addresses and nothing of the protocol, and give every client an upstream socket of its own, as a
 //! proxy has to.
 
+mod batching;
 mod minimal;
 mod naive;
 
@@ -14,8 +15,10 @@ use clap::ValueEnum;
 /// The kind of forwarder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
-    /// As little work as can be done: the practical limit.
+    /// As little work as can be done with a system call for each datagram.
     Minimal,
+    /// The same with many datagrams for each system call: the practical limit.
+    Batching,
     /// The first version most people would write with tokio.
     Naive,
 }
@@ -24,6 +27,7 @@ pub(crate) enum Kind {
 pub(crate) fn run(kind: Kind, listen: SocketAddr, target: SocketAddr) -> Result<()> {
     match kind {
         Kind::Minimal => minimal::run(listen, target),
+        Kind::Batching => batching::run(listen, target),
         Kind::Naive => naive::run(listen, target),
     }
 }

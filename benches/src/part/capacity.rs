@@ -1,4 +1,5 @@
-//! Capacity: 1 / CPU time per datagram, against the minimal forwarder.
+//! Capacity: 1 / CPU time per datagram, against the minimal and the batching forwarder; and the part of that time
+//! outside the kernel.
 //!
 //! The traffic is the game's, with the time between the ticks left out: the proxy is busy all the while, and what a
 //! datagram costs is work, not waking up.
@@ -7,60 +8,122 @@ use anyhow::Result;
 
 use super::{DIALECTS, Run};
 use crate::load::Plan;
-use crate::stats::{Report, least, median, most};
+use crate::stats::{Report, least, median, most, number};
 use crate::traffic::Traffic;
 
-/// Sessions, and the capacity against the minimal forwarder that is to be reached with 0.7 and with DDNet.
-const GOALS: [(usize, [f64; 2]); 3] = [(1, [0.80, 0.80]), (16, [0.85, 0.80]), (256, [0.85, 0.80])];
+/// The figures to be reached with some number of sessions, by dialect as in [`DIALECTS`].
+struct Goal {
+    sessions: usize,
+    /// The capacity against the minimal forwarder.
+    minimal: [f64; 2],
+    /// The capacity against the batching forwarder, and the time outside the kernel for a datagram in microseconds.
+    batching: Option<[(f64, f64); 2]>,
+}
+
+const GOALS: [Goal; 3] = [
+    Goal {
+        sessions: 1,
+        minimal: [0.80, 0.80],
+        batching: None,
+    },
+    Goal {
+        sessions: 16,
+        minimal: [0.85, 0.80],
+        batching: Some([(0.90, 0.75), (0.85, 1.1)]),
+    },
+    Goal {
+        sessions: 256,
+        minimal: [0.85, 0.80],
+        batching: Some([(0.90, 0.75), (0.85, 1.1)]),
+    },
+];
 
 /// Datagrams on their way at once.
 pub(super) const WINDOW: usize = 64;
+
+/// What a datagram cost one subject.
+#[derive(Debug, Default)]
+pub(super) struct Costs {
+    /// Nanoseconds of CPU time in each run.
+    pub(super) total: Vec<f64>,
+    /// Nanoseconds outside the kernel, over all runs.
+    user: f64,
+}
 
 /// Measures and prints.
 pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
     let (runs, datagrams) = (run.either(9, 3), run.either(60_000, 10_000));
     report.line(&format!(
-        "\nCapacity: CPU time per datagram, median of {runs} interleaved runs of {datagrams} datagrams [least-most]"
+        "\nCapacity: CPU time per datagram, median of {runs} interleaved runs of {datagrams} datagrams [least-most], \
+         and its part outside the kernel"
     ));
     for (dialect, (variant, name)) in DIALECTS.into_iter().enumerate() {
         let traffic = Traffic::new(variant);
         report.line(&format!("{name}: {}", traffic.summary()));
-        report.line("| sessions | minimal | naive tokio | teetap | naive/minimal | teetap/minimal | goal |");
-        report.line("|---|---|---|---|---|---|---|");
-        for (sessions, goals) in GOALS {
-            let plan = Plan::new(&traffic, sessions);
+        report.line(
+            "| sessions | minimal | batching | naive tokio | teetap | naive/minimal | teetap/minimal | goal | \
+             teetap/batching | goal | us outside the kernel | goal |",
+        );
+        report.line("|---|---|---|---|---|---|---|---|---|---|---|---|");
+        for goal in &GOALS {
+            let plan = Plan::new(&traffic, goal.sessions);
             let costs = interleaved(run, &plan, runs, datagrams)?;
-            let [minimal, naive, teetap] = &costs;
-            let (naive_ratio, ratio) = (capacity(minimal, naive), capacity(minimal, teetap));
-            let goal = goals.get(dialect).copied().unwrap_or(1.0);
-            let word = report.at_least(&format!("capacity, {name}, {sessions} sessions"), ratio, goal);
-            report.line(&format!(
-                "| {sessions} | {} | {} | {} | {naive_ratio:.2} | **{ratio:.2}** | {word} |",
-                figure(minimal),
-                figure(naive),
-                figure(teetap),
-            ));
+            print(name, dialect, goal, &costs, report);
         }
     }
     Ok(())
 }
 
-/// Nanoseconds per datagram of each run: minimal, naive, teetap.
-pub(super) fn interleaved(
-    run: &Run,
-    plan: &Plan<'_>,
-    runs: usize,
-    datagrams: usize,
-) -> Result<[Vec<f64>; 3]> {
+fn print(
+    name: &str,
+    dialect: usize,
+    goal: &Goal,
+    [minimal, batching, naive, teetap]: &[Costs; 4],
+    report: &mut Report,
+) {
+    let sessions = goal.sessions;
+    let ratio = |against: &Costs, of: &Costs| capacity(&against.total, &of.total);
+    let (of_minimal, of_batching) = (ratio(minimal, teetap), ratio(batching, teetap));
+    let user = teetap.user / 1000.0;
+    let wanted = goal.minimal.get(dialect).copied().unwrap_or(1.0);
+    let minimal_word = report.at_least(
+        &format!("capacity, {name}, {sessions} sessions"),
+        of_minimal,
+        wanted,
+    );
+    let [mut batching_word, mut user_word] = [String::new(), String::new()];
+    if let Some((capacity, most)) = goal.batching.and_then(|goals| goals.get(dialect).copied()) {
+        let what = format!("capacity of the batching forwarder, {name}, {sessions} sessions");
+        batching_word = report.at_least(&what, of_batching, capacity);
+        let what = format!("microseconds outside the kernel, {name}, {sessions} sessions");
+        user_word = report.at_most(&what, user, most);
+    }
+    let shown = [minimal, batching, naive, teetap]
+        .map(|costs| format!("{}, {:.2}", figure(&costs.total), costs.user / 1000.0));
+    report.line(&format!(
+        "| {sessions} | {} | {:.2} | **{of_minimal:.2}** | {minimal_word} | **{of_batching:.2}** | {batching_word} | \
+         **{user:.2}** | {user_word} |",
+        shown.join(" | "),
+        ratio(minimal, naive),
+    ));
+}
+
+/// The costs of each subject, in the order of [`Which::ALL`](crate::subject::Which::ALL).
+pub(super) fn interleaved(run: &Run, plan: &Plan<'_>, runs: usize, datagrams: usize) -> Result<[Costs; 4]> {
     let mut benches = run.all(plan)?;
-    let mut costs: [Vec<f64>; 3] = Default::default();
-    for bench in &mut benches {
+    let mut costs: [Costs; 4] = Default::default();
+    for (bench, costs) in benches.iter_mut().zip(&mut costs) {
         bench.cost(datagrams / 4, WINDOW)?;
+        costs.user = -number(bench.subject.user_time()?);
     }
     for _ in 0..runs {
         for (bench, costs) in benches.iter_mut().zip(&mut costs) {
-            costs.push(bench.cost(datagrams, WINDOW)?);
+            costs.total.push(bench.cost(datagrams, WINDOW)?);
         }
+    }
+    let played = number(u64::try_from(runs * datagrams)?);
+    for (bench, costs) in benches.iter().zip(&mut costs) {
+        costs.user = (costs.user + number(bench.subject.user_time()?)) / played;
     }
     Ok(costs)
 }

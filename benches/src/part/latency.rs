@@ -33,9 +33,9 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
          interleaved rounds of {time:?}"
     ));
     report.line(
-        "| traffic | direct | minimal | naive tokio | teetap | p50 teetap/naive | p99 teetap/naive | goals |",
+        "| traffic | direct | minimal | batching | naive tokio | teetap | p50 teetap/naive | p99 teetap/naive | CPU us | goals |",
     );
-    report.line("|---|---|---|---|---|---|---|---|---|");
+    report.line("|---|---|---|---|---|---|---|---|---|---|");
     for (variant, name) in DIALECTS {
         let traffic = Traffic::new(variant);
         let plan = Plan {
@@ -45,7 +45,7 @@ pub(crate) fn measure(run: &Run, report: &mut Report) -> Result<()> {
         let mut direct = straight(&plan)?;
         let mut benches = run.all(&plan)?;
         for spread in [Spread::Even, Spread::Burst] {
-            let mut figures: [Figures; 4] = Default::default();
+            let mut figures: [Figures; 5] = Default::default();
             for _ in 0..rounds {
                 let [straight, between @ ..] = &mut figures;
                 straight.play(&mut direct, time, spread)?;
@@ -69,7 +69,7 @@ fn straight(plan: &Plan<'_>) -> Result<Load> {
     join(plan, server, addr)
 }
 
-fn print(name: &str, spread: Spread, [direct, rest @ ..]: &[Figures; 4], report: &mut Report) {
+fn print(name: &str, spread: Spread, [direct, rest @ ..]: &[Figures; 5], report: &mut Report) {
     let base = median(&direct.p50);
     let added: Vec<(f64, f64)> = rest
         .iter()
@@ -82,7 +82,7 @@ fn print(name: &str, spread: Spread, [direct, rest @ ..]: &[Figures; 4], report:
             .copied()
             .unwrap_or_default()
     };
-    let [minimal, naive, teetap] = [of(Which::Minimal), of(Which::Naive), of(Which::Teetap)];
+    let [minimal, batching, naive, teetap] = Which::ALL.map(of);
     let ratios = (teetap.0 / naive.0, teetap.1 / naive.1);
     let (what, goals) = match spread {
         Spread::Even => {
@@ -103,9 +103,10 @@ fn print(name: &str, spread: Spread, [direct, rest @ ..]: &[Figures; 4], report:
         .collect();
     let pair = |(p50, p99): (f64, f64)| format!("{p50:.1} / {p99:.1}");
     report.line(&format!(
-        "| {what} | {} | {} | {} | {} | **{:.2}** | **{:.2}** | {} | {goals} |",
+        "| {what} | {} | {} | {} | {} | {} | **{:.2}** | **{:.2}** | {} | {goals} |",
         pair((base, least(&direct.p99))),
         pair(minimal),
+        pair(batching),
         pair(naive),
         pair(teetap),
         ratios.0,

@@ -69,7 +69,7 @@ impl Run {
         Ok(Bench { load, subject })
     }
 
-    /// All three, in the order of [`Which::ALL`].
+    /// All of them, in the order of [`Which::ALL`].
     fn all(&self, plan: &Plan<'_>) -> Result<Vec<Bench>> {
         Which::ALL
             .into_iter()

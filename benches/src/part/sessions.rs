@@ -92,6 +92,7 @@ fn flat(
     };
     let (few, many) = (costs(FEW)?, costs(MANY)?);
     for (which, (few, many)) in Which::ALL.into_iter().zip(few.iter().zip(&many)) {
+        let (few, many) = (&few.total, &many.total);
         let growth = median(many) / median(few);
         let word = if which == Which::Teetap {
             format!(

@@ -1,0 +1,142 @@
+//! The batching forwarder: as the minimal one, with many datagrams for each system call (`recvmmsg`, `sendmmsg`).
+//!
+//! What clients send is received in batches, and leaves by an upstream socket for each client. What the server sends
+//! comes by these sockets, and leaves in batches.
+
+use std::collections::HashMap;
+use std::io::{IoSlice, IoSliceMut};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd as _;
+
+use anyhow::Result;
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::socket::{ControlMessage, MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg};
+
+use crate::net::{LARGEST, plain};
+
+/// The largest number of datagrams for one call.
+const BATCH: usize = 64;
+
+/// The value by which epoll reports the listen socket; an upstream socket is reported by its index.
+const LISTEN: u64 = u64::MAX;
+
+struct Forwarder {
+    target: SocketAddr,
+    epoll: Epoll,
+    listen: UdpSocket,
+    upstreams: Vec<(SockaddrIn, UdpSocket)>,
+    indices: HashMap<SockaddrIn, usize>,
+    buffers: Vec<Vec<u8>>,
+    /// Those to send with point to addresses that are gone after the call, so receiving has headers of its own.
+    received: MultiHeaders<SockaddrIn>,
+    sent: MultiHeaders<SockaddrIn>,
+}
+
+pub(super) fn run(listen: SocketAddr, target: SocketAddr) -> Result<()> {
+    let mut forwarder = Forwarder {
+        target,
+        epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
+        listen: plain(listen)?,
+        upstreams: Vec::new(),
+        indices: HashMap::new(),
+        buffers: vec![vec![0; LARGEST]; BATCH],
+        received: MultiHeaders::preallocate(BATCH, None),
+        sent: MultiHeaders::preallocate(BATCH, None),
+    };
+    let readable = EpollEvent::new(EpollFlags::EPOLLIN, LISTEN);
+    forwarder.epoll.add(&forwarder.listen, readable)?;
+    let mut events = [EpollEvent::empty(); BATCH];
+    loop {
+        let count = match forwarder.epoll.wait(&mut events, EpollTimeout::NONE) {
+            Ok(count) => count,
+            Err(Errno::EINTR) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        let events = events.get(..count).unwrap_or_default();
+        if events.iter().any(|event| event.data() == LISTEN) {
+            forwarder.receive_from_clients()?;
+        }
+        forwarder.receive_from_server(events)?;
+    }
+}
+
+impl Forwarder {
+    fn receive_from_clients(&mut self) -> Result<()> {
+        let mut arrived = Vec::with_capacity(BATCH);
+        {
+            let mut slices: Vec<_> = self
+                .buffers
+                .iter_mut()
+                .map(|buffer| [IoSliceMut::new(buffer)])
+                .collect();
+            let fd = self.listen.as_raw_fd();
+            match recvmmsg(fd, &mut self.received, &mut slices, MsgFlags::MSG_DONTWAIT, None) {
+                Ok(received) => arrived.extend(received.map(|datagram| (datagram.address, datagram.bytes))),
+                // None, or an ICMP error of a client that has left.
+                Err(_) => return Ok(()),
+            }
+        }
+        for (slot, (client, len)) in arrived.into_iter().enumerate() {
+            let Some(client) = client else {
+                continue;
+            };
+            let index = match self.indices.get(&client) {
+                Some(index) => *index,
+                None => self.open(client)?,
+            };
+            let bytes = self.buffers.get(slot).and_then(|buffer| buffer.get(..len));
+            if let (Some((_, upstream)), Some(bytes)) = (self.upstreams.get(index), bytes) {
+                // Like the network, it may drop.
+                let _dropped = upstream.send(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one datagram of each upstream socket that has some: epoll names it again when there are more.
+    fn receive_from_server(&mut self, events: &[EpollEvent]) -> Result<()> {
+        let (mut clients, mut lens) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+        for event in events.iter().filter(|event| event.data() != LISTEN) {
+            let upstream = self.upstreams.get(usize::try_from(event.data())?);
+            if let (Some((client, upstream)), Some(buffer)) = (upstream, self.buffers.get_mut(lens.len())) {
+                // An error: nothing is there, or the server has closed its socket.
+                if let Ok(len) = upstream.recv(buffer) {
+                    clients.push(Some(*client));
+                    lens.push(len);
+                }
+            }
+        }
+        if lens.is_empty() {
+            return Ok(());
+        }
+        let slices: Vec<_> = self
+            .buffers
+            .iter()
+            .zip(lens)
+            .map(|(buffer, len)| [IoSlice::new(buffer.get(..len).unwrap_or_default())])
+            .collect();
+        let (fd, none) = (self.listen.as_raw_fd(), [] as [ControlMessage<'_>; 0]);
+        // Like the network, it may drop.
+        let _dropped = sendmmsg(
+            fd,
+            &mut self.sent,
+            &slices,
+            &clients,
+            none,
+            MsgFlags::MSG_DONTWAIT,
+        );
+        Ok(())
+    }
+
+    fn open(&mut self, client: SockaddrIn) -> Result<usize> {
+        let upstream = plain((Ipv4Addr::UNSPECIFIED, 0).into())?;
+        upstream.connect(self.target)?;
+        let index = self.upstreams.len();
+        let readable = EpollEvent::new(EpollFlags::EPOLLIN, u64::try_from(index)?);
+        self.epoll.add(&upstream, readable)?;
+        self.upstreams.push((client, upstream));
+        self.indices.insert(client, index);
+        Ok(index)
+    }
+}
