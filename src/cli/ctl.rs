@@ -127,6 +127,15 @@ pub(crate) enum CtlRules {
         #[arg(value_name = "TEXT")]
         text: String,
     },
+    /// Let two rules that were not read from a file change places
+    Swap {
+        /// The name of the rule as in the list
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The name of the other one
+        #[arg(value_name = "WITH")]
+        with: String,
+    },
     /// Remove a rule that was not read from a file
     Remove {
         /// The name of the rule as in the list

@@ -178,6 +178,9 @@ fn request(command: &Ctl) -> Value {
             Some(CtlRules::Replace { name, text }) => {
                 json!({"cmd": "rule_replace", "name": name, "text": text})
             }
+            Some(CtlRules::Swap { name, with }) => {
+                json!({"cmd": "rule_swap", "name": name, "with": with})
+            }
             Some(CtlRules::Remove { name }) => json!({"cmd": "rule_remove", "name": name}),
             Some(CtlRules::On { name }) => json!({"cmd": "rule_on", "name": name}),
             Some(CtlRules::Off { name }) => json!({"cmd": "rule_off", "name": name}),

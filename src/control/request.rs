@@ -26,13 +26,14 @@ pub(super) enum Command {
     Rules,
     RuleAdd(Text),
     RuleReplace(Replace),
+    RuleSwap(Swap),
     RuleRemove(Named),
     RuleOn(Named),
     RuleOff(Named),
 }
 
 /// The names of all commands.
-pub(super) const COMMANDS: [&str; 17] = [
+pub(super) const COMMANDS: [&str; 18] = [
     "subscribe",
     "unsubscribe",
     "sessions",
@@ -47,6 +48,7 @@ pub(super) const COMMANDS: [&str; 17] = [
     "rules",
     "rule_add",
     "rule_replace",
+    "rule_swap",
     "rule_remove",
     "rule_on",
     "rule_off",
@@ -155,6 +157,13 @@ pub(super) struct Replace {
     pub(super) text: String,
 }
 
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Swap {
+    pub(super) name: String,
+    pub(super) with: String,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
@@ -202,6 +211,7 @@ fn command(mut object: Map<String, Value>) -> Result<Command, String> {
         "rules" => fields(&name, rest).map(|Nothing {}| Command::Rules)?,
         "rule_add" => Command::RuleAdd(fields(&name, rest)?),
         "rule_replace" => Command::RuleReplace(fields(&name, rest)?),
+        "rule_swap" => Command::RuleSwap(fields(&name, rest)?),
         "rule_remove" => Command::RuleRemove(fields(&name, rest)?),
         "rule_on" => Command::RuleOn(fields(&name, rest)?),
         "rule_off" => Command::RuleOff(fields(&name, rest)?),

@@ -373,6 +373,11 @@ fn a_shell_gets_text_and_exit_codes() -> Result<()> {
     let (text, _) = demo.ctl(&["rules"], 0);
     let lines = "a: drop when sv_motd  (control:1, hits 0)\nlink both delay 1ms  (control:1)\n";
     ensure!(text == lines, "{text}");
+    demo.ctl(&["rules", "swap", "a", "link both delay 1ms"], 0);
+    let (text, _) = demo.ctl(&["rules"], 0);
+    let lines = "link both delay 1ms  (control:1)\na: drop when sv_motd  (control:1, hits 0)\n";
+    ensure!(text == lines, "{text}");
+    demo.ctl(&["rules", "swap", "a", "link both delay 1ms"], 0);
     demo.ctl(&["rules", "off", "a"], 0);
     let (text, _) = demo.ctl(&["rules", "list"], 0);
     ensure!(

@@ -67,6 +67,7 @@ pub(super) fn carry_out(command: Command, shared: &Shared) -> Reply {
         }),
         Command::RuleAdd(wanted) => change(shared, |rules| rules.add("control", &wanted.text)),
         Command::RuleReplace(wanted) => change(shared, |rules| rules.replace(&wanted.name, &wanted.text)),
+        Command::RuleSwap(wanted) => change(shared, |rules| rules.swap(&wanted.name, &wanted.with)),
         Command::RuleRemove(wanted) => change(shared, |rules| rules.remove(&wanted.name)),
         Command::RuleOn(wanted) => done(orders.switch(&wanted.name, true)),
         Command::RuleOff(wanted) => done(orders.switch(&wanted.name, false)),
