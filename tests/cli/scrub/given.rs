@@ -120,11 +120,6 @@ pub(crate) fn everything(path: &Path) -> Vec<Vec<u8>> {
     all
 }
 
-pub(crate) fn holds(all: &[Vec<u8>], part: &[u8]) -> bool {
-    all.iter()
-        .any(|bytes| bytes.windows(part.len()).any(|found| found == part))
-}
-
 /// The part of a line of `open` that must not change.
 pub(crate) fn essence(objects: &[Value]) -> Vec<Value> {
     let mut objects: Vec<Value> = objects.to_vec();

@@ -108,6 +108,18 @@ pub fn read(path: &Path) -> Result<Vec<Packet>, CaptureError> {
     Ok(packets)
 }
 
+/// Returns true if some of `all` has `part` in it; an empty one is everywhere.
+#[must_use]
+pub fn holds(all: &[Vec<u8>], part: &[u8]) -> bool {
+    let Some((first, rest)) = part.split_first() else {
+        return true;
+    };
+    all.iter().any(|bytes| {
+        let mut places = bytes.iter().enumerate().filter(|(_, byte)| *byte == first);
+        places.any(|(at, _)| bytes.get(at + 1..).is_some_and(|behind| behind.starts_with(rest)))
+    })
+}
+
 /// The names of the recorded sessions that the tests of the project share, in order.
 pub fn names() -> io::Result<Vec<String>> {
     let mut names = Vec::new();
