@@ -16,6 +16,7 @@
 //! | [`mod@detect`] | the kind of the first datagram from an unknown address |
 //! | [`message`] | the id at the start of a chunk |
 //! | [`def`] | the messages themselves: definitions, decoding, encoding |
+//! | [`receiver`] | what each release of the game does with a datagram that it receives |
 //! | [`snap`] | snapshots and the deltas between them |
 //! | [`huffman`], [`varint`] | the compression and the integer encoding |
 //! | [`proto`], [`token`], [`seq`], [`note`] | types that all modules share |
@@ -36,6 +37,7 @@ pub mod note;
 pub mod packet;
 mod printable;
 pub mod proto;
+pub mod receiver;
 pub mod seq;
 pub mod snap;
 #[cfg(test)]

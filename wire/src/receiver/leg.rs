@@ -1,0 +1,122 @@
+//! The facts about a leg that decide what its receiver does.
+
+use crate::{Proto, Seq, Token};
+
+/// The place of a connection in its course, as the receiver sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// A server without a slot for the address; a client without a connection to it.
+    NoSlot,
+    /// A client of 0.7 that waits for the token of the server.
+    WantsToken,
+    /// A client that has sent CONNECT and waits for the answer.
+    Connecting,
+    /// A server that has answered CONNECT and waits for the first data (0.6.4, 0.7.5).
+    Pending,
+    /// Both sides may send messages.
+    Online,
+    /// A connection that a CLOSE has ended.
+    Ended,
+}
+
+/// The decision of a server about one more client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Admission {
+    /// The client is taken.
+    Open,
+    /// The address is banned.
+    Banned,
+    /// All slots are taken.
+    Full,
+    /// Too many clients have the same address.
+    PerAddress,
+    /// Too many connections came from the address in a short time (DDNet).
+    TooFast,
+    /// A DDNet server that takes no clients of 0.7.
+    NoSeven,
+}
+
+/// The facts about one leg, as its receiver knows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// The protocol that the two agreed upon. Without a slot it is not looked at.
+    pub proto: Proto,
+    /// The place in the course of the connection.
+    pub phase: Phase,
+    /// The token that the receiver wants to see, or, without a slot, the token that the server gives to the address. `None` = it
+    /// wants none.
+    pub token_in: Option<Token>,
+    /// The token that the receiver writes into its own datagrams.
+    pub token_out: Option<Token>,
+    /// The last vital chunk that the receiver got in order.
+    pub ack: Seq,
+    /// True if the next vital chunk counts as in order whatever its number (after a handshake without tokens).
+    pub ack_unknown: bool,
+    /// The last ack that the receiver took, 0 to 1023. Teeworlds 0.6.4 keeps larger ones too.
+    pub peer_ack: u16,
+    /// The last vital chunk that the receiver sent.
+    pub sequence: Seq,
+    /// The decision of the server about one more client.
+    pub admission: Admission,
+    /// True if the server proves addresses by a challenge in snapshots: `sv_vanilla_antispoof` of DDNet, `sv_allow_old_clients` of
+    /// 0.6.5.
+    pub challenges: bool,
+    /// The first byte of the payload that the receiver read before this one, which releases before DDNet 19.4 take for the id of an
+    /// empty control packet. `None` = not known.
+    pub leftover: Option<u8>,
+}
+
+impl Leg {
+    /// Returns a leg at the start of its numbering.
+    #[must_use]
+    pub const fn new(proto: Proto, phase: Phase, token_in: Option<Token>) -> Self {
+        Self {
+            proto,
+            phase,
+            token_in,
+            token_out: None,
+            ack: Seq::ZERO,
+            ack_unknown: false,
+            peer_ack: 0,
+            sequence: Seq::ZERO,
+            admission: Admission::Open,
+            challenges: false,
+            leftover: None,
+        }
+    }
+
+    /// Returns true if the receiver has a connection with the address.
+    #[must_use]
+    pub const fn has_slot(&self) -> bool {
+        !matches!(self.phase, Phase::NoSlot | Phase::Ended)
+    }
+
+    /// Returns the leg at the start of a new numbering.
+    pub(super) const fn renumbered(self) -> Self {
+        Self {
+            ack: Seq::ZERO,
+            ack_unknown: false,
+            peer_ack: 0,
+            sequence: Seq::ZERO,
+            ..self
+        }
+    }
+}
+
+/// Returns true if a receiver takes an ack: it lies in the cyclic range from the last ack that it took to the last number that it
+/// sent (`CNetConnection::Feed` of all releases from 0.6.4 on).
+#[must_use]
+pub const fn in_window(ack: u16, peer_ack: u16, sequence: Seq) -> bool {
+    let last = sequence.get();
+    if last >= peer_ack {
+        ack >= peer_ack && ack <= last
+    } else {
+        ack >= peer_ack || ack <= last
+    }
+}
+
+/// Returns true if a receiver that wants the token `wanted` takes a datagram that shows `shown`.
+#[must_use]
+pub fn token_fits(wanted: Option<Token>, shown: Option<Token>) -> bool {
+    wanted.is_none_or(|wanted| shown == Some(wanted))
+}

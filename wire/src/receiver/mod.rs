@@ -1,0 +1,142 @@
+//! The checks that each release of the game makes on a datagram, a control message and a chunk.
+//!
+//! Law: one table. Each release has, as client and as server, a list of checks ([`Row`]) in the order of its own code; each row
+//! names the function that it was read from. [`Receiver::judge`] walks the list and reports the rows that apply. It is a pure
+//! function of the release, of what is known of the leg ([`Leg`]) and of the datagram: no clock, no state, no allocation.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `release.rs` | the releases, and which one a peer is |
+//! | `leg.rs` | what has to be known of a leg, the checks of ack and token |
+//! | `verdict.rs` | what a receiver can do with a datagram |
+//! | `reading.rs` | the datagram as the release reads it |
+//! | `rows/` | the checks, by topic |
+//! | `table.rs` | the checks of each release and side, in order |
+//! | `message.rs` | which messages each release takes, and when |
+//!
+//! Out of scope: the contents of messages, floods and timeouts.
+
+mod leg;
+mod message;
+mod reading;
+mod release;
+mod rows;
+mod table;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use leg::{Admission, Leg, Phase, in_window, token_fits};
+pub use message::{MessageRow, MessageVerdict, Stage, message, messages};
+pub use release::{Identified, Release, Signs, identify};
+pub use rows::Row;
+pub use verdict::{Answer, ChunkPlace, Finding, Refusal, Verdict};
+
+use crate::{Chunks, Side};
+use reading::{Case, End, ROOM, Reading};
+use table::Table;
+
+/// One release of the game as client or as server.
+#[derive(Debug, Clone, Copy)]
+pub struct Receiver {
+    /// The release.
+    pub release: Release,
+    /// The side on which it receives.
+    pub side: Side,
+    without: Option<&'static str>,
+}
+
+impl Receiver {
+    /// Returns the receiver of this release on this side.
+    #[must_use]
+    pub const fn new(release: Release, side: Side) -> Self {
+        Self {
+            release,
+            side,
+            without: None,
+        }
+    }
+
+    /// Returns the same receiver without the rows of this name. Tests use it to show that a row is needed.
+    #[must_use]
+    pub const fn without(self, name: &'static str) -> Self {
+        Self {
+            without: Some(name),
+            ..self
+        }
+    }
+
+    /// Returns all rows in the order of the release: about a datagram, about a control message, about a chunk.
+    pub fn rows(self) -> impl Iterator<Item = &'static Row> {
+        let Table {
+            datagram,
+            control,
+            chunk,
+        } = table::of(self.release, self.side);
+        let all = datagram.iter().chain(control).chain(chunk);
+        all.filter(move |row| Some(row.name) != self.without)
+    }
+
+    /// Reports in order what the receiver does with a datagram, and returns the leg as it is afterwards.
+    ///
+    /// There is at least one finding for any datagram and leg. Messages change the leg no further here, see [`message()`].
+    #[must_use]
+    pub fn judge(self, leg: &Leg, datagram: &[u8], mut each: impl FnMut(Finding)) -> Leg {
+        let mut room = [0; ROOM];
+        let reading = Reading::new(self.release, leg, datagram, &mut room);
+        let mut case = Case::new(self, *leg, reading);
+        let table = table::of(self.release, self.side);
+        if self.walk(table.datagram, &mut case, &mut each) {
+            return case.leg;
+        }
+        if case.reading.control && self.walk(table.control, &mut case, &mut each) {
+            return case.leg;
+        }
+        self.chunks(table.chunk, &mut case, &mut each);
+        case.leg
+    }
+
+    /// Walks the rows about a datagram or a control message. Returns true if the datagram ends with one of them.
+    fn walk(self, rows: &'static [Row], case: &mut Case<'_>, each: &mut impl FnMut(Finding)) -> bool {
+        case.acted = false;
+        for row in rows {
+            if Some(row.name) == self.without || !(row.trips)(case) {
+                continue;
+            }
+            each(case.finding(row));
+            case.apply(row.verdict);
+            case.acted = true;
+            if row.stops {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Applies the first row that fits to each chunk, and then to the bytes after the chunks.
+    fn chunks(self, rows: &'static [Row], case: &mut Case<'_>, each: &mut impl FnMut(Finding)) {
+        let payload = case.payload();
+        let mut chunks = Chunks::new(case.chunk_proto(), payload, case.reading.count);
+        loop {
+            case.chunk = chunks.next();
+            case.end = match case.chunk {
+                Some(_) => None,
+                None if chunks.missing() > 0 => Some(End::Broken),
+                None if !chunks.rest().is_empty() && !case.reading.control => Some(End::Trailing),
+                None => return,
+            };
+            let fits = |row: &&'static Row| Some(row.name) != self.without && (row.trips)(case);
+            if let Some(row) = rows.iter().find(fits) {
+                each(case.finding(row));
+                case.apply(row.verdict);
+                if row.stops {
+                    return;
+                }
+            }
+            if case.end.is_some() {
+                return;
+            }
+            case.index = case.index.saturating_add(1);
+        }
+    }
+}

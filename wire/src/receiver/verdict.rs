@@ -1,0 +1,151 @@
+//! The things that a receiver can do with a datagram, a control message or a chunk.
+
+use crate::Seq;
+
+use super::Row;
+
+/// One thing that a receiver does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Drops the datagram silently, or what is left of it.
+    Drops,
+    /// Takes the ack of the header and releases what it covers.
+    TakesAck,
+    /// Sends all its unacked vital chunks again.
+    Resends,
+    /// Hands a datagram outside a connection to the server browser.
+    HandsOver,
+    /// Sends an answer.
+    Answers(Answer),
+    /// Sends a CLOSE with this reason and keeps no connection.
+    Refuses(Refusal),
+    /// Gives the client a slot.
+    Opens,
+    /// Takes the connection for established.
+    GoesOnline,
+    /// Starts its numbering and the join anew.
+    Restarts,
+    /// Writes another token into its datagrams from now on.
+    TakesToken,
+    /// Ends the connection, without an answer.
+    Ends,
+    /// Does nothing with a control message; the datagram counts as a sign of life.
+    Ignores,
+    /// Reads a byte of an earlier datagram as the id of an empty control packet.
+    ReadsLeftover,
+    /// May end the program.
+    Crashes,
+    /// Accepts a chunk; a vital one is acked from now on.
+    Accepts,
+    /// Drops a vital chunk that it has already.
+    DropsRepeat,
+    /// Drops a vital chunk after a gap, and asks for a resend with its next datagram.
+    AsksResend,
+    /// Ignores the rest of the datagram.
+    IgnoresRest,
+}
+
+impl Verdict {
+    /// Returns the words for it, such as `drops the datagram`.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Drops => "drops the datagram",
+            Self::TakesAck => "takes the ack",
+            Self::Resends => "sends all unacked chunks again",
+            Self::HandsOver => "hands it to the server browser",
+            Self::Answers(answer) => answer.text(),
+            Self::Refuses(refusal) => refusal.text(),
+            Self::Opens => "gives the client a slot",
+            Self::GoesOnline => "is online from now on",
+            Self::Restarts => "starts the join and the numbering anew",
+            Self::TakesToken => "uses the token of the message from now on",
+            Self::Ends => "ends the connection silently",
+            Self::Ignores => "ignores the message",
+            Self::ReadsLeftover => "reads a leftover byte as the id",
+            Self::Crashes => "may crash",
+            Self::Accepts => "accepts the chunk",
+            Self::DropsRepeat => "drops the chunk: it has it already",
+            Self::AsksResend => "drops the chunk and asks for a resend",
+            Self::IgnoresRest => "ignores the rest",
+        }
+    }
+}
+
+/// An answer of a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// CONNECTACCEPT; 0.7 calls it ACCEPT.
+    ConnectAccept,
+    /// ACCEPT of a client of 0.6.
+    Accept,
+    /// CONNECT of a client of 0.7 that has got its token.
+    Connect,
+    /// TOKEN of a server of 0.7.
+    Token,
+    /// CONNECTACCEPT without a token, and a datagram with a map and three empty snapshots whose tick is a secret.
+    Challenge,
+}
+
+impl Answer {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::ConnectAccept => "answers with CONNECTACCEPT",
+            Self::Accept => "answers with ACCEPT",
+            Self::Connect => "answers with CONNECT",
+            Self::Token => "answers with TOKEN",
+            Self::Challenge => "answers with a challenge in empty snapshots",
+        }
+    }
+}
+
+/// The reason of a CLOSE with which a server answers a client that it does not take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// The address is banned. The text names the reason and the time.
+    Banned,
+    /// All slots are taken.
+    Full,
+    /// Too many clients have the same address.
+    PerAddress,
+    /// Too many connections in a short time.
+    TooFast,
+    /// The server takes no clients of 0.7.
+    NoSeven,
+}
+
+impl Refusal {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Banned => "answers with CLOSE and the ban",
+            Self::Full => "answers with CLOSE \"This server is full\"",
+            Self::PerAddress => "answers with CLOSE \"Only N players with the same IP are allowed\"",
+            Self::TooFast => "answers with CLOSE \"Too many connections in a short time\"",
+            Self::NoSeven => "answers with CLOSE \"0.7 connections are not accepted at this time\"",
+        }
+    }
+}
+
+/// The chunk that a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkPlace {
+    /// The number of the chunk in the datagram, from 0.
+    pub index: u8,
+    /// The offset of its header in the clear payload.
+    pub at: usize,
+    /// The sequence number; `None` if it is not vital.
+    pub seq: Option<Seq>,
+    /// The sequence number that the receiver expected.
+    pub expected: Seq,
+}
+
+/// A row of the table that applies to a datagram.
+#[derive(Debug, Clone, Copy)]
+pub struct Finding {
+    /// The row.
+    pub row: &'static Row,
+    /// The action of the receiver.
+    pub verdict: Verdict,
+    /// The chunk that it is about; `None` if it is about the datagram.
+    pub chunk: Option<ChunkPlace>,
+}
