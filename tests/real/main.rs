@@ -18,6 +18,7 @@ mod journal;
 mod link;
 mod map;
 mod messages;
+mod receiver;
 mod resync;
 mod screen;
 mod snapshots;
