@@ -170,6 +170,12 @@ pub trait Decide: Any + Send {
         Verdict::PASS
     }
 
+    /// Returns true unless the id is all that matters of a message, so that the rest of it need not be known to decide
+    /// about it or to observe it. `start` begins with an id without a UUID.
+    fn reads(&self, _of: (Proto, Dir), _start: &[u8], _shared: &mut Shared) -> bool {
+        true
+    }
+
     /// Handles another copy of a message that was decided or observed before: its sender sends it again. The verdict
     /// passes it as it was; it has the rules that took part, and marks. See [`Logic::repeats`](crate::Logic::repeats).
     fn repeat(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {

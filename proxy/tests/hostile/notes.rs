@@ -4,7 +4,9 @@ use teetap_kit::{
     codec::{Chunk, Datagram, Packing, Variant, control},
     hostile::{self, LARGEST},
     huffman::Ending,
+    rules::compiled,
 };
+use teetap_proxy::session::Input;
 use teetap_wire::{Code, Side};
 
 use crate::stage::{PAIRS, Phase, Stage};
@@ -85,8 +87,8 @@ fn bombs_are_named() {
     });
 }
 
-/// Where numbers pass untouched, the end of a 0.7 payload is not read if no number depends on it: a damaged one crosses,
-/// as it would without a proxy. Everything else that is damaged is refused.
+/// The end of a 0.7 payload is not read if neither a number nor a rule depends on it: a damaged one crosses, as it would
+/// without a proxy. Everything else that is damaged is refused. The rules of a renumbered session here want all messages.
 #[test]
 fn an_end_that_no_number_depends_on_is_left_to_its_receiver() {
     online(|stage, from, case| {
@@ -116,6 +118,31 @@ fn an_end_that_no_number_depends_on_is_left_to_its_receiver() {
             );
         }
     });
+}
+
+/// The same under rules: only the messages that they are about are read whole.
+#[test]
+fn rules_read_only_their_own_messages_whole() {
+    const CHAT: u8 = 3;
+    for rule in [
+        "drop when sv_chat.message == \"other\"",
+        "log when s2c and sv_chat",
+    ] {
+        let mut stage = Stage::at((Variant::V7, Variant::V7), Phase::Online);
+        stage.world.input(Input::Program(Some(compiled(rule).unwrap())));
+        stage.assert_talks();
+        let shown = stage.shown(Side::Server);
+        for (message, crosses) in [(CHAT, false), (CHAT + 1, true)] {
+            let mut data = vec![0x55; 300];
+            data[0] = message << 1;
+            let chunks = vec![Chunk::new(None, data)];
+            let whole = Datagram::of_chunks(shown.format, shown.ack, shown.token, chunks)
+                .pack(Packing::Always(Ending::Padded));
+            let report = stage.report(Side::Server, &whole[..whole.len() - 20]);
+            assert_eq!(report.sent, usize::from(crosses), "{rule} {message}: {report:?}");
+        }
+        stage.recover(Phase::Online);
+    }
 }
 
 /// Of a datagram longer than 1400 bytes the rest goes nowhere, as no receiver would have seen it, and nothing keeps it.

@@ -19,7 +19,7 @@ use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, Needs, PacketView};
 use crate::dice::hash;
-use crate::eval::{Identity, Lazy, SessionState, Variables};
+use crate::eval::{Identity, Lazy, SessionState, Subject, Variables};
 use crate::impair::{LineSet, Links};
 use crate::span::Span;
 use crate::syntax::Action;
@@ -447,6 +447,22 @@ impl Decide for State {
 
     fn observe(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {
         self.on_message(message, shared, false)
+    }
+
+    fn reads(&self, (proto, dir): (Proto, Dir), start: &[u8], shared: &mut Shared) -> bool {
+        if self.rules.measures || self.rules.needs != Needs::NOTHING {
+            return true;
+        }
+        let Some(found) = self.rules.registry.known_message(proto, dir, start) else {
+            return true;
+        };
+        let subject = Subject {
+            class: Some(found.def.class),
+            id: Identity::Other,
+            def: Some(found.def),
+        };
+        let visited = shared.dispatch.visited(&self.rules, (proto, dir), &subject);
+        visited.is_some()
     }
 
     fn repeat(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict {

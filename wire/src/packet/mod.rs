@@ -22,7 +22,7 @@ use crate::huffman::{self, HuffmanError, Inflated, Stream};
 use crate::message::may_have_uuid;
 use crate::note::{Code, Note, Notes};
 use crate::proto::{Layout, TokenPlace};
-use crate::{ChunkHeader, Chunks, Proto, Token};
+use crate::{ChunkHeader, Chunks, Proto, Seq, Token};
 use header::BASE;
 
 /// The maximum length in bytes of a datagram that receivers read. They see only the start of a longer one (`recvfrom`
@@ -128,16 +128,22 @@ impl<'a> Packet<'a> {
 
     /// Reads a datagram as [`Packet::parse`] does, but leaves the end of a 0.7 payload compressed where it can: up to
     /// the first byte of the last chunk's message, if that chunk is not vital, as of a snapshot or an input. A payload
-    /// with a message that can have a UUID is inflated whole.
+    /// with a message that can have a UUID is inflated whole, and so is one with a message of which `is_enough` returns
+    /// false; it gets the number and the start of each.
     ///
     /// What is wrong with the rest of such a payload is not noticed.
     ///
     /// # Errors
     /// As [`Packet::parse`].
-    pub fn skim(proto: Proto, datagram: &'a [u8], scratch: &'a mut Scratch) -> Result<Self, PacketError> {
+    pub fn skim(
+        proto: Proto,
+        datagram: &'a [u8],
+        scratch: &'a mut Scratch,
+        is_enough: impl FnMut(Option<Seq>, &[u8]) -> bool,
+    ) -> Result<Self, PacketError> {
         Self::parse_with(proto, datagram, |layout, (flags, num_chunks), rest| {
             if proto == Proto::V7 && !flags.contains(Flags::CONTROL) {
-                skim(layout, num_chunks, rest, scratch)
+                skim(layout, num_chunks, rest, scratch, is_enough)
             } else {
                 inflate(layout, rest, scratch)
             }
@@ -279,6 +285,7 @@ fn skim<'a>(
     num_chunks: u8,
     rest: &[u8],
     scratch: &'a mut Scratch,
+    mut is_enough: impl FnMut(Option<Seq>, &[u8]) -> bool,
 ) -> Result<Clear<'a>, HuffmanError> {
     let mut stream = Stream::new(rest);
     let room = scratch.room(layout)?;
@@ -289,7 +296,8 @@ fn skim<'a>(
         let Some((header, head)) = ChunkHeader::decode(Proto::V7, clear).filter(|_| !has_ended) else {
             break;
         };
-        if clear.get(head).is_none_or(|first| may_have_uuid(*first)) {
+        let start = clear.get(head..).unwrap_or_default();
+        if start.first().is_none_or(|first| may_have_uuid(*first)) || !is_enough(header.vital, start) {
             break;
         }
         if left == 0 && header.vital.is_none() {

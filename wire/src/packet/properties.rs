@@ -168,7 +168,7 @@ proptest! {
         proto in protos(), header in headers(), chunks in prop::collection::vec(
             (prop::option::weighted(0.3, 0u16..1024), prop::collection::vec(0u8..40, 0..150)), 0..5,
         ),
-        compress in forms(), extra in -1i8..2, damage in prop::option::weighted(0.3, any::<(usize, u8)>()),
+        compress in forms(), extra in -1i8..2, whole in prop::option::weighted(0.2, 0u8..40), damage in prop::option::weighted(0.3, any::<(usize, u8)>()),
     ) {
         let mut payload = Vec::new();
         for (vital, data) in &chunks {
@@ -186,7 +186,7 @@ proptest! {
         }
         let (mut one, mut two) = (Scratch::new(), Scratch::new());
         let parsed = Packet::parse(proto, &datagram, &mut one);
-        let skimmed = Packet::skim(proto, &datagram, &mut two);
+        let skimmed = Packet::skim(proto, &datagram, &mut two, |_, start| start.first() != whole.as_ref());
         match (parsed, skimmed) {
             (parsed, Ok(packet)) if packet.is_cut => {
                 prop_assert!(proto == Proto::V7 && packet.inflated.is_none());
@@ -194,6 +194,7 @@ proptest! {
                 let last = packet.chunks().last().unwrap();
                 prop_assert!(last.header.vital.is_none());
                 prop_assert!(packet.chunks().all(|chunk| chunk.data.first().is_none_or(|first| first & 0x7e != 0)));
+                prop_assert!(packet.chunks().all(|chunk| whole.is_none() || chunk.data.first() != whole.as_ref()));
                 let Ok(parsed) = parsed else { return Ok(()) };
                 prop_assert_eq!(parsed.header, packet.header);
                 prop_assert!(parsed.payload.starts_with(packet.payload));

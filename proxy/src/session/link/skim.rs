@@ -1,9 +1,9 @@
 //! Reading a datagram no further than its session needs.
 //!
-//! Law: what is decided does not depend on the watchers. Where numbers pass untouched and no rule looks at a
-//! direction, the session needs the headers of the chunks and nothing else. A payload that is damaged behind them
-//! crosses, as it would without a proxy, and its receiver drops it. Watchers that see every datagram read it whole
-//! themselves.
+//! Law: what is decided does not depend on the watchers. Of messages outside the numbering that no rule is about, and
+//! of all where numbers pass untouched, the session needs the headers of the chunks and nothing else. A payload that is
+//! damaged behind them crosses, as it would without a proxy, and its receiver drops it. Watchers that see every datagram
+//! read it whole themselves.
 
 use teetap_wire::{Dir, Packet, PacketError, Scratch, Side};
 
@@ -16,27 +16,32 @@ impl Link {
         from: Side,
         datagram: &'a [u8],
         scratch: &'a mut Scratch,
-        env: &Env,
+        env: &mut Env,
     ) -> Result<Packet<'a>, PacketError> {
-        let proto = match from {
-            Side::Client => self.client.proto,
-            Side::Server => self.server.proto,
+        let (proto, splice) = match from {
+            Side::Client => (self.client.proto, &self.c2s),
+            Side::Server => (self.server.proto, &self.s2c),
         };
-        if self.needs_headers_only(from, env) {
-            Packet::skim(proto, datagram, scratch)
-        } else {
-            Packet::parse(proto, datagram, scratch)
+        if !self.may_skim(env) {
+            return Packet::parse(proto, datagram, scratch);
         }
+        let dir = Dir::from_sender(from);
+        let is_ruled = env.observes(proto, dir) || env.repeats(proto, dir);
+        let rules = self.rules.as_ref().filter(|_| is_ruled);
+        let is_untouched = splice.is_identity();
+        // What is renumbered may be composed anew.
+        Packet::skim(proto, datagram, scratch, |vital, start| {
+            (is_untouched || vital.is_none())
+                && rules.is_none_or(|rules| !rules.reads((proto, dir), start, &mut env.shared))
+        })
     }
 
-    fn needs_headers_only(&self, from: Side, env: &Env) -> bool {
+    /// Returns true if the session itself needs no message whole.
+    fn may_skim(&self, env: &Env) -> bool {
         let Phase::Online(online) = &self.phase else {
             return false;
         };
-        let (proto, dir) = (self.client.proto, Dir::from_sender(from));
-        let is_ruled = env.observes(proto, dir) || env.repeats(proto, dir) || env.measures();
-        // An ack has a meaning in the other direction, and a cut payload cannot be composed anew.
-        let is_untouched = self.c2s.is_identity() && self.s2c.is_identity();
-        is_untouched && !is_ruled && !online.arm_pending && !online.resync.is_wanted()
+        let is_waiting = online.arm_pending || online.resync.is_wanted();
+        !is_waiting && !env.measures() && !env.changes_snapshots(self.client.proto)
     }
 }
