@@ -113,10 +113,11 @@ impl Live {
             self.output.seen(&seen, self.clock.now());
         }
         warn_of(&mut self.output, self.clock, &logs);
-        check_log(self.log.as_mut(), &mut self.output, self.clock);
+        check_log(self.log.as_mut(), &mut self.output, self.clock, true);
         (ended_by, exit) = with_last_messages(ended_by, exit, &self.output);
         let (outcome, finished) = self.output.end_recording(self.clock.now()).unzip();
         // The last lines come before the summary, also where stdout and stderr are one terminal.
+        self.output.end_folds();
         self.output.flush()?;
         self.output.check_stdout(self.clock.now());
         let summary = Summary {
@@ -182,7 +183,7 @@ impl Live {
             self.print_events();
             warn_of(&mut self.output, self.clock, &logs);
             self.output.check_recording(self.clock.now());
-            check_log(self.log.as_mut(), &mut self.output, self.clock);
+            check_log(self.log.as_mut(), &mut self.output, self.clock, false);
             ticks = (ticks + 1) % DROPS_EVERY;
             if ticks % RULES_EVERY == 0 {
                 self.reload_rules();
@@ -311,10 +312,12 @@ fn warn_of(output: &mut Output, clock: Clock, logs: &[Faults]) {
     }
 }
 
-/// Warns once when the program's log is not complete.
-fn check_log(log: Option<&mut Log>, output: &mut Output, clock: Clock) {
-    if let Some(news) = log.and_then(Log::news) {
-        output.log(clock.now(), Level::Warning, &news);
+/// Warns once when the program's log is not complete, and when its file is no longer there.
+fn check_log(log: Option<&mut Log>, output: &mut Output, clock: Clock, is_last: bool) {
+    let Some(log) = log else { return };
+    let news = [log.news(), log.moved(is_last)];
+    for news in news.iter().flatten() {
+        output.log(clock.now(), Level::Warning, news);
     }
 }
 

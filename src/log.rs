@@ -11,9 +11,13 @@ use std::{
     panic,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
+    time::{Duration, Instant},
 };
 
-use teetap_proxy::session::{Level, Notice, SessionChange, SessionId};
+use teetap_proxy::{
+    io::is_moved,
+    session::{Level, Notice, SessionChange, SessionId},
+};
 use teetap_wire::{printable, printable_path};
 use tracing::{error, info, warn};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
@@ -27,10 +31,19 @@ use crate::{
 /// The variable with the filter.
 const FILTER: &str = "TEETAP_LOG";
 
+/// The time between two looks at the path.
+const FILE_EVERY: Duration = Duration::from_millis(500);
+
 /// A log that is written until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
+    /// The file that is written.
+    file: File,
+    /// The time of the last look at the path.
+    looked: Instant,
+    /// The file has been deleted or moved, and that has been reported.
+    is_move_reported: bool,
     dropped: ErrorCounter,
     trouble: Arc<OnceLock<String>>,
     /// The trouble has been reported.
@@ -61,15 +74,17 @@ impl Log {
     /// Appends to the file at `path` from now on, panics included.
     pub(crate) fn start(path: &Path) -> Result<Self, Failure> {
         let filter = filter(env::var_os(FILTER).unwrap_or_default().to_str())?;
+        let failed =
+            |error: io::Error| Failure::network(format!("cannot write {}: {error}", printable_path(path)));
         let file = OpenOptions::new()
             .append(true)
             .create(true)
             .mode(0o600)
             .open(path)
-            .map_err(|error| Failure::network(format!("cannot write {}: {error}", printable_path(path))))?;
+            .map_err(failed)?;
         let trouble = Arc::new(OnceLock::new());
         let sink = Sink {
-            file,
+            file: file.try_clone().map_err(failed)?,
             trouble: Arc::clone(&trouble),
         };
         let (queue, writer) = NonBlockingBuilder::default().thread_name("log").finish(sink);
@@ -87,6 +102,9 @@ impl Log {
         }));
         Ok(Self {
             path: path.to_owned(),
+            file,
+            looked: Instant::now(),
+            is_move_reported: false,
             dropped,
             trouble,
             is_reported: false,
@@ -104,6 +122,22 @@ impl Log {
         };
         let is_reported = std::mem::replace(&mut self.is_reported, true);
         (!is_reported).then(|| format!("the log {} is not complete: {why}", printable_path(&self.path)))
+    }
+
+    /// Returns once that the file is no longer there. Looks at the path now and then, at the end in any case.
+    pub(crate) fn moved(&mut self, is_last: bool) -> Option<String> {
+        let is_due = is_last || self.looked.elapsed() >= FILE_EVERY;
+        if self.is_move_reported || !is_due {
+            return None;
+        }
+        self.looked = Instant::now();
+        self.is_move_reported = is_moved(&self.file, &self.path);
+        self.is_move_reported.then(|| {
+            let path = printable_path(&self.path);
+            format!(
+                "the log {path} was deleted or moved; the run continues and writes to the file that was there"
+            )
+        })
     }
 }
 

@@ -1,8 +1,18 @@
 //! `--log FILE`: the program's own log.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
-use teetap_kit::binary::{place, refused, run};
+use teetap_kit::{
+    binary::{place, refused, run},
+    real::PATIENCE,
+};
 
 use crate::teetap;
 
@@ -96,4 +106,48 @@ fn a_full_disk_ends_the_log_with_a_warning_and_not_the_run() {
         warnings[0].contains("warning: the log /dev/full is not complete: No space left"),
         "{stderr}"
     );
+}
+
+#[test]
+fn files_that_are_deleted_or_moved_during_a_run_are_reported_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let files = [
+        ("--log", "log"),
+        ("--input-log", "inputs"),
+        ("--journal", "journal"),
+    ];
+    let mut command = teetap();
+    command.args(["demo", "-l", "127.0.0.1:0", "--seconds", "4", "--quiet"]);
+    command.args(["--rule", "drop when sv_emoticon"]);
+    for (option, name) in files {
+        command.arg(option).arg(path(name));
+    }
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while files.iter().any(|(_, name)| !path(name).exists()) {
+        assert!(begun.elapsed() < PATIENCE, "the files are not created");
+        thread::sleep(Duration::from_millis(10));
+    }
+    fs::remove_file(path("log")).unwrap();
+    fs::rename(path("inputs"), path("moved")).unwrap();
+    fs::remove_file(path("journal")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    for (name, kind) in [("log", "log"), ("inputs", "input log"), ("journal", "journal")] {
+        let text = format!(
+            "warning: the {kind} {} was deleted or moved;",
+            path(name).display()
+        );
+        assert_eq!(stderr.matches(&text).count(), 1, "{stderr}");
+    }
+    // The rest is in the file that was there.
+    let replayed = teetap()
+        .args(["replay", "--check"])
+        .arg(path("moved"))
+        .output()
+        .unwrap();
+    assert!(replayed.status.success(), "{replayed:?}");
 }

@@ -6,11 +6,12 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufReader, Seek as _, SeekFrom, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{FlockOperation, flock};
+use teetap_proxy::io::is_moved;
 use teetap_wire::printable_path;
 
 use crate::{
@@ -150,11 +151,7 @@ impl RecordingFile {
     /// Returns true if the path no longer leads to the file: it was deleted or moved, or another file has its name.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        match (fs::metadata(&self.path), self.file.metadata()) {
-            (Ok(there), Ok(own)) => (there.dev(), there.ino()) != (own.dev(), own.ino()),
-            (Err(error), _) => error.kind() == io::ErrorKind::NotFound,
-            (Ok(_), Err(_)) => false,
-        }
+        is_moved(&self.file, &self.path)
     }
 
     /// Writes bytes; `ends` are the ends of whole events in them. On an error, returns the number of events in the

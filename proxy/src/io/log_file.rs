@@ -24,11 +24,16 @@ use std::{
 use serde::Serialize;
 use teetap_wire::printable_path;
 
+use super::moved::is_moved;
+
 /// Bytes of entries that may wait for the writer: a second of a flood, minutes of a game.
 const QUEUE: usize = 64 << 20;
 
 /// The interval at which the writer looks for entries.
 const TICK: Duration = Duration::from_millis(10);
+
+/// The number of looks at the entries between two looks at the file.
+const FILE_EVERY: u32 = 50;
 
 /// Bytes of lines that are written at once.
 const BLOCK: usize = 256 << 10;
@@ -125,6 +130,9 @@ struct Shared {
     /// The first fault; later ones follow from it.
     fault: OnceLock<Fault>,
     is_reported: AtomicBool,
+    /// The path, once the file is no longer there.
+    moved: OnceLock<PathBuf>,
+    is_move_reported: AtomicBool,
 }
 
 /// The reason why a log ends before the run.
@@ -162,7 +170,7 @@ pub(in crate::io) fn start<E: LogEntry>(
         .mode(0o600)
         .open(path)
         .map_err(failed)?;
-    let mut writer = Writer::new(file);
+    let mut writer = Writer::new(file, path);
     writer
         .line(header, false)
         .and_then(|()| writer.write())
@@ -260,13 +268,21 @@ impl Writing {
 }
 
 impl Faults {
-    /// Returns why the log has ended before the run, once.
+    /// Returns why the log has ended before the run, or that its file is no longer there, each once.
     #[must_use]
     pub fn news(&self) -> Option<String> {
         let Self(log, shared) = self;
-        let fault = shared.fault.get()?;
-        let is_reported = shared.is_reported.swap(true, Ordering::Relaxed);
-        (!is_reported).then(|| format!("the {log} ends before the run: {fault}"))
+        let is_new = |is_reported: &AtomicBool| !is_reported.swap(true, Ordering::Relaxed);
+        if let Some(fault) = shared.fault.get()
+            && is_new(&shared.is_reported)
+        {
+            return Some(format!("the {log} ends before the run: {fault}"));
+        }
+        let path = shared.moved.get().filter(|_| is_new(&shared.is_move_reported))?;
+        let path = printable_path(path);
+        Some(format!(
+            "the {log} {path} was deleted or moved; the run continues and writes to the file that was there"
+        ))
     }
 }
 
@@ -289,6 +305,7 @@ impl fmt::Display for Fault {
 /// The state of the writer's thread.
 struct Writer {
     file: File,
+    path: PathBuf,
     /// Bytes in the file.
     written: u64,
     /// Lines that are not in the file yet.
@@ -306,9 +323,10 @@ struct Line {
 }
 
 impl Writer {
-    fn new(file: File) -> Self {
+    fn new(file: File, path: &Path) -> Self {
         Self {
             file,
+            path: path.to_owned(),
             written: 0,
             block: Vec::new(),
             count: 0,
@@ -332,6 +350,7 @@ impl Writer {
     }
 
     fn drain<E: LogEntry>(&mut self, receiver: &Receiver<E>, shared: &Shared) -> io::Result<()> {
+        let mut looks = 0;
         loop {
             let missing = loop {
                 if self.block.len() >= BLOCK {
@@ -346,6 +365,11 @@ impl Writer {
                 }
             };
             self.write()?;
+            looks = (looks + 1) % FILE_EVERY;
+            let is_last = missing == Some(TryRecvError::Disconnected);
+            if (looks == 0 || is_last) && shared.moved.get().is_none() && is_moved(&self.file, &self.path) {
+                let _only_here = shared.moved.set(self.path.clone());
+            }
             match missing {
                 None => {}
                 Some(TryRecvError::Empty) => thread::sleep(TICK),

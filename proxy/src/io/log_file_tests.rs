@@ -69,7 +69,7 @@ fn a_full_queue_ends_the_log_and_not_the_run() {
     let faults = sender.faults();
     assert!(faults.news().unwrap().contains("came faster"));
     assert_eq!(faults.news(), None);
-    let mut writer = Writer::new(file.reopen().unwrap());
+    let mut writer = Writer::new(file.reopen().unwrap(), file.path());
     writer.line(&header(), false).unwrap();
     writer.run(receiver, &shared);
     let mut text = Vec::new();
@@ -90,7 +90,7 @@ fn the_queue_has_room_again_when_it_is_written() {
     push(&mut sender, 100);
     assert!(shared.queued.load(Ordering::Relaxed) > 0);
     drop(sender);
-    Writer::new(file.reopen().unwrap()).run(receiver, &shared);
+    Writer::new(file.reopen().unwrap(), file.path()).run(receiver, &shared);
     assert_eq!(shared.queued.load(Ordering::Relaxed), 0);
     assert!(shared.fault.get().is_none());
 }
@@ -101,7 +101,7 @@ fn a_file_that_cannot_be_written_ends_the_log_and_not_the_run() {
     let (mut sender, receiver) = LogSender::new(QUEUE);
     push(&mut sender, 3);
     let read_only = File::open(file.path()).unwrap();
-    Writer::new(read_only).run(receiver, &Arc::clone(&sender.shared));
+    Writer::new(read_only, file.path()).run(receiver, &Arc::clone(&sender.shared));
     let news = sender.faults().news().unwrap();
     assert!(
         news.starts_with("the input log ends before the run: it could not be written"),
@@ -132,4 +132,51 @@ fn a_crash_of_the_data_thread_is_the_last_line() {
             ..
         }))
     ));
+}
+
+/// Lines go to the file that was there, and that is reported once.
+#[test]
+fn a_log_that_is_no_longer_at_its_path_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    type Change = fn(&Path);
+    let changes: [(Change, bool); 3] = [
+        (|_| (), false),
+        (|path| fs::remove_file(path).unwrap(), true),
+        (
+            |path| {
+                fs::rename(path, path.with_extension("old")).unwrap();
+                fs::write(path, b"").unwrap();
+            },
+            true,
+        ),
+    ];
+    for (change, is_moved) in changes {
+        let (mut sender, writing) = start::<Entry>(&path, &header()).unwrap();
+        let faults = writing.faults();
+        push(&mut sender, 3);
+        change(&path);
+        let looks = if is_moved { 500 } else { 80 };
+        let news = (0..looks).find_map(|_| {
+            thread::sleep(TICK);
+            faults.news()
+        });
+        let expected = format!(
+            "the input log {} was deleted or moved; the run continues and writes to the file that was there",
+            path.display()
+        );
+        assert_eq!(news, is_moved.then_some(expected));
+        push(&mut sender, 3);
+        drop(sender);
+        writing.finish();
+        assert_eq!(faults.news(), None);
+        let _not_there = fs::remove_file(&path);
+    }
+    // At the end of a run, too.
+    let (sender, writing) = start::<Entry>(&path, &header()).unwrap();
+    let faults = writing.faults();
+    fs::remove_file(&path).unwrap();
+    drop(sender);
+    writing.finish();
+    assert!(faults.news().unwrap().contains("deleted or moved"));
 }
