@@ -29,6 +29,7 @@ const STYLE: Style = Style {
     verbosity: Verbosity::Bytes,
     viewer: Viewer::Everything,
     items: false,
+    since: false,
     secrets: Secrets::Hide,
 };
 

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use teetap_proxy::session::{self, Event, SessionChange, SessionId, State, Time};
+use teetap_proxy::session::{self, Action, Event, SessionChange, SessionId, State, Time};
 use teetap_rules::{
     Filter, RuleId,
     context::{Contexts, MessageView, Names, Needs, PacketView},
@@ -24,6 +24,7 @@ use crate::{
     Ending, EndingBy, Snapshots, Subscribers,
     habits::Habits,
     place::{Chunk, Place},
+    previous::Previous,
     reading::{Expected, Layer, Message, Reading},
     select::Select,
     snapshot,
@@ -51,6 +52,8 @@ pub struct Decoder {
     measures: bool,
     /// The place of the newest snapshots.
     shared: Option<Snapshots>,
+    /// The snapshots that the next ones are compared with; `None` where changes since them are not shown.
+    previous: Option<Previous>,
     scratch: Option<Box<Scratch>>,
     reading: Option<Reading>,
     /// The names of the rules that are set.
@@ -83,6 +86,7 @@ impl Decoder {
             items: true,
             measures: false,
             shared: None,
+            previous: None,
             scratch: None,
             reading: None,
             rules: Vec::new(),
@@ -154,6 +158,11 @@ impl Decoder {
     /// Shares the newest snapshot of each session, with its items.
     pub fn share_snapshots(&mut self, snapshots: Snapshots) {
         self.shared = Some(snapshots);
+    }
+
+    /// Compares each snapshot with the one before it, too.
+    pub fn follow_changes(&mut self) {
+        self.previous = Some(Previous::default());
     }
 
     /// Measures the items of snapshots, by their types.
@@ -245,6 +254,9 @@ impl Decoder {
         }
         if matches!(state, State::Opening | State::Closed) {
             self.habits.forget(session);
+            if let Some(previous) = &mut self.previous {
+                previous.forget(session.0);
+            }
         }
         self.contexts
             .on_session(at.0, session.0, state.into(), change.client);
@@ -265,6 +277,7 @@ impl Decoder {
     pub fn restart(&mut self) {
         self.select.restart();
         self.habits.restart();
+        self.previous = self.previous.take().map(|_| Previous::default());
         self.contexts.restart();
         self.rules.clear();
     }
@@ -280,6 +293,12 @@ impl Decoder {
     pub fn player(&self, session: SessionId) -> Option<String> {
         let players = &self.contexts.get(session.0)?.known().players;
         players.own_name().map(printable)
+    }
+
+    /// Returns the time at which a session began, as filters count it.
+    pub(crate) fn began(&self, session: Option<SessionId>) -> Option<Time> {
+        let context = self.contexts.get(session?.0)?;
+        Some(Time(context.known().since))
     }
 
     /// Events were missed.
@@ -325,6 +344,11 @@ impl Decoder {
     /// Takes the number under which a vital message was sent on.
     pub(crate) fn sent(&mut self, session: SessionId, dir: Dir, seq: Seq) {
         self.habits.sent(session, dir, seq);
+    }
+
+    /// Takes the number of a vital message as it came. Returns the one that was expected of a message ahead of a gap.
+    pub(crate) fn came(&mut self, session: SessionId, dir: Dir, seq: Seq, action: Action) -> Option<Seq> {
+        self.habits.came(session, dir, seq, action)
     }
 
     /// Lends a buffer to inflate into, until [`Self::give_back`].
@@ -549,6 +573,11 @@ impl Decoder {
                 let items = self.items;
                 if let (Some(shared), Some(session)) = (&self.shared, view.session) {
                     shared.put(session, snapshot.clone());
+                }
+                if let (Some(previous), Some(session)) = (&mut self.previous, view.session)
+                    && let Some(since) = previous.compare(session, &snapshot)
+                {
+                    message.since = Some(Box::new(if items { since } else { since.without_items() }));
                 }
                 if self.measures {
                     message.items = snapshot::measure(&snapshot.view(), self.registry, view.proto);

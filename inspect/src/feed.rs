@@ -7,7 +7,7 @@ use std::{fmt, sync::Arc};
 
 use teetap_proxy::{
     io::Stage,
-    session::{Event, Notice, What},
+    session::{Event, Notice, State, Time, What},
 };
 
 use crate::{Decoder, Ending, Reading, subscribers::Selected};
@@ -18,6 +18,8 @@ pub struct DecodedEvent {
     pub event: Event,
     /// The decoded datagram; `None` if there is none, or no watcher shows any of it.
     pub reading: Option<Reading>,
+    /// The time at which its session began, from which filters count `t`; `None` outside of sessions.
+    pub since: Option<Time>,
     /// The name of the session's own player, if the state of the session changes and the name is known.
     pub player: Option<String>,
     /// True if a message of the event, or its datagram, passes the filter, or there is no filter.
@@ -36,6 +38,7 @@ impl Decoder {
     pub fn decode(&mut self, event: Event) -> DecodedEvent {
         self.look_for_subscribers();
         let before = self.matches();
+        let began = self.began(event.session);
         let mut player = None;
         let reading = match &event.what {
             What::Session(change) => {
@@ -62,11 +65,16 @@ impl Decoder {
             What::Answer(_) => None,
         };
         let matches = self.matches() - before;
+        let is_opening = matches!(&event.what, What::Session(change) if change.state == State::Opening);
+        let since = began
+            .filter(|_| !is_opening)
+            .or_else(|| self.began(event.session));
         let slots = reading.as_ref().map_or(0, Reading::subscribers);
         let subscribers = self.selected_by(slots);
         DecodedEvent {
             event,
             reading,
+            since,
             player,
             selected: matches > 0 || !self.is_choosy(),
             subscribers,

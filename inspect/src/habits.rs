@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use teetap_proxy::session::SessionId;
+use teetap_proxy::session::{Action, SessionId};
 use teetap_rules::context::SESSIONS;
 use teetap_wire::{Code, Dir, Note, Packet, Seq, Token};
 
@@ -19,6 +19,8 @@ struct Habit {
     ack: Option<Seq>,
     /// The number of the last vital message that was sent on.
     seq: Option<Seq>,
+    /// The number that its sender gave to the last one in order.
+    came: Option<Seq>,
 }
 
 impl Habits {
@@ -60,6 +62,19 @@ impl Habits {
             let is_old = habit.seq.is_some_and(|last| seq.is_behind(last));
             habit.seq = if is_old { habit.seq } else { Some(seq) };
         }
+    }
+
+    /// Takes the number that its sender gave to a vital message, and the decision about it. Returns the number that was expected of
+    /// one that is ahead of a gap.
+    pub(crate) fn came(&mut self, session: SessionId, dir: Dir, seq: Seq, action: Action) -> Option<Seq> {
+        let habit = self.of(session).get_mut(dir as usize)?;
+        if action == Action::Gap {
+            return habit.came.map(Seq::next);
+        }
+        if action.is_delivered() {
+            habit.came = Some(seq);
+        }
+        None
     }
 
     /// Forgets a session that opens or ends.

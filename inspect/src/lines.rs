@@ -61,6 +61,8 @@ pub enum About {
     },
     /// The changed items of the snapshot that this message of the reading completes.
     Items(usize),
+    /// The fields and the bytes of this message of the reading.
+    Whole(usize),
     /// A datagram outside a connection.
     Connless,
 }
@@ -109,6 +111,9 @@ impl<'e> EventLines<'e> {
                 if let Some(message) = lines.message(0) {
                     let kind = weight(&message.notes);
                     lines.push(style, kind, About::Connless);
+                    if style.verbosity >= Verbosity::Bytes && !style.json {
+                        lines.push(style, kind, About::Whole(0));
+                    }
                 }
             }
             What::Datagram(datagram) => {
@@ -146,6 +151,9 @@ impl<'e> EventLines<'e> {
             };
             self.push(style, kind, About::Message { index, with_datagram });
             is_first = false;
+            if style.verbosity >= Verbosity::Bytes && !style.json {
+                self.push(style, kind, About::Whole(index));
+            }
             if style.items && !style.json && message.snapshot().is_some() {
                 self.push(style, Kind::Traffic, About::Items(index));
             }

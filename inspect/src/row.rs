@@ -11,27 +11,18 @@
 
 use std::fmt::{self, Write as _};
 
-use teetap_proxy::session::{
-    Connless, Datagram, Event, Level, Notice, Origin, SessionChange, SessionId, Time, What,
-};
-use teetap_wire::{Dir, Flags, Note, Side, def::Secrets, printable};
+use teetap_proxy::session::{Connless, Datagram, Level, Notice, Origin, SessionChange, What};
+use teetap_wire::{Flags, Note, printable};
 
 use crate::{
-    DecodedEvent, EventLines, Kind, Style, Verbosity, Viewer,
+    DecodedEvent, EventLines, Kind, Style, Viewer,
     lines::{About, Bytes, Line},
     reading::{Message, Reading},
     snapshot,
     transit::Transits,
 };
 
-/// A line of text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The weight of the row.
-    pub kind: Kind,
-    /// The line, without its end. No control characters.
-    pub text: String,
-}
+pub use crate::layout::{Draft, Layout, Row, Seconds, Start, arrow};
 
 /// Returns the rows of an event that a style shows.
 #[must_use]
@@ -70,13 +61,15 @@ pub fn comment(decoded: &DecodedEvent) -> String {
     lines.join("\n")
 }
 
-/// Renders a line; changed items take a row each.
+/// Renders a line; changed items, and the fields of a whole message, take a row each.
 fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
     let event = lines.event;
     let start = Start::of(event);
-    let mut row = |text: String| rows.push(Row::new(line.kind, text));
+    let mut row = |draft: Draft| rows.push(draft.row(line.kind));
     match (&line.about, &event.what, lines.reading) {
-        (About::Session { .. }, What::Session(change), _) => row(format!("{start} {}", Session(change))),
+        (About::Session { .. }, What::Session(change), _) => {
+            row(start.draft().push(' ').wrapped().push(Session(change)));
+        }
         (About::Notice, What::Notice(notice), _) => row(notice_text(start, notice)),
         (About::Connless, What::Connless(connless), Some(reading)) => {
             if let Some(message) = lines.message(0) {
@@ -85,28 +78,33 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
             }
         }
         (About::Datagram, What::Datagram(datagram), Some(reading)) => {
-            let arrow = arrow(datagram.dir, datagram.leg);
-            row(format!("{start} {arrow} {}", Whole { datagram, reading }));
+            let draft = start.draft().arrow(datagram.dir, datagram.leg).push(' ');
+            let draft = draft.push(Whole { datagram, reading });
+            row(draft.notes(Marks(&reading.notes)));
         }
         (About::Bytes(bytes), What::Datagram(datagram), _) => row(bytes_text(start, *bytes, datagram)),
         (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
             if let Some(message) = lines.message(*index) {
-                let arrow = arrow(datagram.dir, datagram.leg);
                 let notes = lines.marks(message, *with_datagram, style);
-                let text = MessageText {
-                    message,
-                    reading,
-                    secrets: style.secrets,
-                };
+                let draft = start.draft().arrow(datagram.dir, datagram.leg).push(' ');
+                let draft = message_text(draft, message, reading, style);
                 let link = with_datagram.then(|| Transits::of(datagram).to_string());
-                let link = link.unwrap_or_default();
-                row(format!("{start} {arrow} {text}{link}{}", Marks(&notes)));
+                row(draft.push(link.unwrap_or_default()).notes(Marks(&notes)));
             }
         }
         (About::Items(index), _, _) => {
-            if let Some(completed) = lines.message(*index).and_then(Message::snapshot) {
+            let snapshot = lines.message(*index).and_then(|message| message.changes(style));
+            if let Some(completed) = snapshot {
                 let items = snapshot::lines(&completed, style.secrets);
-                items.iter().for_each(|item| row(format!("{start}     {item}")));
+                items
+                    .iter()
+                    .for_each(|item| row(start.draft().push("     ").push(item)));
+            }
+        }
+        (About::Whole(index), what, Some(reading)) => {
+            if let Some(message) = lines.message(*index) {
+                fields(start, message, reading, style).for_each(&mut row);
+                whole_bytes(start, message, (reading, what)).for_each(row);
             }
         }
         _ => {}
@@ -118,45 +116,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
 pub fn gap(lost: u64) -> Row {
     let s = if lost == 1 { "" } else { "s" };
     let text = format!("-- {lost} event{s} missed: this output is slower than the traffic --");
-    Row::new(Kind::Warning, text)
-}
-
-impl Row {
-    pub(crate) fn new(kind: Kind, text: String) -> Self {
-        // The parts are clean already; this keeps a mistake in one of them from reaching the terminal.
-        let clean = !text.chars().any(char::is_control);
-        Self {
-            kind,
-            text: if clean { text } else { printable(text.as_bytes()) },
-        }
-    }
-}
-
-/// Time and session.
-#[derive(Clone, Copy)]
-pub(crate) struct Start {
-    at: Time,
-    session: Option<SessionId>,
-}
-
-impl Start {
-    /// Returns those of an event.
-    pub(crate) const fn of(event: &Event) -> Self {
-        Self {
-            at: event.at,
-            session: event.session,
-        }
-    }
-}
-
-impl fmt::Display for Start {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ms = self.at.0 / 1000;
-        let session = self
-            .session
-            .map_or("-".to_owned(), |session| format!("#{}", session.0));
-        write!(f, "{:>4}.{:03} {session:<3}", ms / 1000, ms % 1000)
-    }
+    Row::plain(Kind::Warning, text)
 }
 
 struct Session<'a>(&'a SessionChange);
@@ -189,11 +149,13 @@ impl fmt::Display for Session<'_> {
     }
 }
 
-fn notice_text(start: Start, notice: &Notice) -> String {
-    match notice.level() {
-        Level::Warning => format!("{start} warning: {notice}"),
-        Level::Info => format!("{start} note: {notice}"),
-    }
+fn notice_text(start: Start, notice: &Notice) -> Draft {
+    let word = match notice.level() {
+        Level::Warning => "warning",
+        Level::Info => "note",
+    };
+    let draft = start.draft().push(' ').wrapped();
+    draft.push(format_args!("{word}: {notice}"))
 }
 
 fn connless_text(
@@ -202,7 +164,7 @@ fn connless_text(
     (reading, message): (&Reading, &Message),
     notes: &[Note],
     style: Style,
-) -> String {
+) -> Draft {
     let Connless {
         dir,
         client,
@@ -210,30 +172,69 @@ fn connless_text(
         forwarded,
         ..
     } = connless;
-    let arrow = arrow(*dir, None);
-    let (name, size) = (reading.label(message), Size(bytes.len()));
-    let mut text = format!("{start} {arrow} -      {name:<15} {size} client {client}");
+    let draft = start.draft().arrow(*dir, None).push(" -      ");
+    let draft = draft.name(&reading.label(message), NAME);
+    let mut draft = draft.push(format_args!(" {} client {client}", Size(bytes.len())));
     if !forwarded {
-        text.push_str(" discard");
+        draft = draft.push(" discard");
     }
     let gist = reading.gist(message, style.secrets);
     if !gist.is_empty() {
-        let _never_fails = write!(text, " {gist}");
+        draft = draft.push(' ').push(gist);
     }
-    let _never_fails = write!(text, "{}{}", Transits::of_connless(connless), Marks(notes));
-    if style.verbosity >= Verbosity::Bytes {
-        let _never_fails = write!(text, " hex {}", hex(bytes));
-    }
-    text
+    draft.push(Transits::of_connless(connless)).notes(Marks(notes))
 }
 
-fn bytes_text(start: Start, bytes: Bytes, datagram: &Datagram) -> String {
+fn bytes_text(start: Start, bytes: Bytes, datagram: &Datagram) -> Draft {
     let (word, bytes) = match bytes {
         Bytes::Passed => ("in=out", datagram.received()),
         Bytes::Received => ("in", datagram.received()),
         Bytes::Sent(index) => ("out", datagram.sent().nth(index)),
     };
-    format!("{start}     {word} {}", hex(bytes.unwrap_or_default()))
+    hex_text(start, word, bytes.unwrap_or_default())
+}
+
+fn hex_text(start: Start, word: &str, bytes: &[u8]) -> Draft {
+    let draft = start.draft().push("     ").wrapped();
+    draft.push(word).push(' ').push(hex(bytes))
+}
+
+/// Returns a row for each field of a message.
+fn fields<'a>(
+    start: Start,
+    message: &'a Message,
+    reading: &'a Reading,
+    style: Style,
+) -> impl Iterator<Item = Draft> + 'a {
+    reading.tree(message, style.secrets).map(move |field| {
+        let indent = " ".repeat(5 + 2 * usize::from(field.depth));
+        let draft = start.draft().push(indent).wrapped().push(field.name);
+        let draft = match field.index {
+            Some(index) => draft.push(format_args!("[{index}]")),
+            None => draft,
+        };
+        match &*field.value {
+            "" => draft,
+            value => draft.push(format_args!(": {value}")),
+        }
+    })
+}
+
+/// Returns the rows of the bytes of a message, inflated; outside a connection those of the datagram.
+fn whole_bytes<'a>(
+    start: Start,
+    message: &'a Message,
+    (reading, what): (&'a Reading, &'a What),
+) -> impl Iterator<Item = Draft> + 'a {
+    let words = match what {
+        What::Connless(connless) => match connless.sent.as_deref() {
+            Some(sent) if sent == &*connless.bytes => [Some(("in=out", sent)), None],
+            sent => [Some(("in", &*connless.bytes)), sent.map(|sent| ("out", sent))],
+        },
+        _ => [Some(("bytes", reading.data(message))), None],
+    };
+    let words = words.into_iter().flatten().filter(|(_, bytes)| !bytes.is_empty());
+    words.map(move |(word, bytes)| hex_text(start, word, bytes))
 }
 
 /// The line of a datagram.
@@ -287,7 +288,7 @@ impl fmt::Display for Whole<'_> {
             1 => f.write_str(", 1 chunk")?,
             chunks => write!(f, ", {chunks} chunks")?,
         }
-        write!(f, "{}{}", Transits::of(datagram), Marks(&reading.notes))
+        write!(f, "{}", Transits::of(datagram))
     }
 }
 
@@ -341,45 +342,36 @@ pub fn seq(message: &Message) -> String {
     }
 }
 
-/// The line of a message, after the direction.
-struct MessageText<'a> {
-    message: &'a Message,
-    reading: &'a Reading,
-    secrets: Secrets,
-}
+/// The width of the column of names.
+const NAME: usize = 15;
 
-impl fmt::Display for MessageText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            message,
-            reading,
-            secrets,
-        } = *self;
-        let (flag, seq) = (flag(message), seq(message));
-        // A long number shortens the padding of the name, so that sizes stay in their column.
-        let spare = 15_usize.saturating_sub(seq.chars().count().saturating_sub(4));
-        write!(
-            f,
-            "{flag} {seq:>4} {:<spare$} {}",
-            reading.label(message),
-            Size(message.range().len())
-        )?;
-        if let Some(word) = message.outcome() {
-            write!(f, " {word}")?;
-        }
-        for mark in &message.marks {
-            write!(f, " #{mark}")?;
-        }
-        match message.origin {
-            // The direction shows messages between the proxy and one peer already.
-            Origin::Peer | Origin::Proxy => {}
-            origin => write!(f, " by the {origin}")?,
-        }
-        let gist = reading.gist(message, secrets);
-        if gist.is_empty() {
-            return Ok(());
-        }
-        write!(f, " {gist}")
+/// Appends a message, after its direction.
+fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style) -> Draft {
+    let (flag, seq) = (flag(message), seq(message));
+    // A long number shortens the padding of the name, so that sizes stay in their column.
+    let spare = NAME.saturating_sub(seq.chars().count().saturating_sub(4));
+    let draft = draft.push(format_args!("{flag} {seq:>4} "));
+    let draft = draft.name(&reading.label(message), spare);
+    let mut draft = draft.push(' ').push(Size(message.range().len()));
+    if let Some(word) = message.outcome() {
+        draft = draft.push(' ').push(word);
+    }
+    for mark in &message.marks {
+        draft = draft.push(" #").push(mark);
+    }
+    draft = match message.origin {
+        // The direction shows messages between the proxy and one peer already.
+        Origin::Peer | Origin::Proxy => draft,
+        origin => draft.push(format_args!(" by the {origin}")),
+    };
+    let gist = match message.changes(style) {
+        Some(snapshot) => snapshot.to_string(),
+        None => reading.gist(message, style.secrets),
+    };
+    if gist.is_empty() {
+        draft
+    } else {
+        draft.push(' ').push(gist)
     }
 }
 
@@ -401,19 +393,6 @@ impl fmt::Display for Marks<'_> {
         self.0
             .iter()
             .try_for_each(|note| write!(f, " !{}", note.code.name()))
-    }
-}
-
-/// Returns the arrow from sender to receiver; on a single leg, `p` is the proxy.
-#[must_use]
-pub fn arrow(dir: Dir, leg: Option<Side>) -> &'static str {
-    match (dir, leg) {
-        (Dir::C2s, None) => "c→s",
-        (Dir::S2c, None) => "s→c",
-        (Dir::C2s, Some(Side::Client)) => "c→p",
-        (Dir::C2s, Some(Side::Server)) => "p→s",
-        (Dir::S2c, Some(Side::Client)) => "p→c",
-        (Dir::S2c, Some(Side::Server)) => "s→p",
     }
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use teetap_proxy::session::{Action, Event, Placed, State, Transit};
-use teetap_wire::{Proto, Seq, control, def::Registry};
+use teetap_proxy::session::{Action, Event, Placed, SessionId, State, Time, Transit};
+use teetap_wire::{Dir, Proto, Seq, Side, control, def::Registry};
 
 use super::*;
 use crate::{
-    Decoder,
+    Decoder, Verbosity,
     testing::{chunks, connless, packet, session},
 };
 
@@ -62,11 +62,50 @@ fn a_message_is_one_line_with_columns() {
             format!("  12.418 #2      in {}", hex(&came)),
             format!("  12.418 #2      out {}", hex(&left)),
             "  12.418 #2  s→c V 217→218 sv_motd         23 bytes \"welcome, and have fun\"".to_owned(),
+            "  12.418 #2      message: \"welcome, and have fun\"".to_owned(),
+            format!("  12.418 #2      bytes {}", hex(MOTD)),
         ]
     );
     assert_eq!(
         texts(&same, Verbosity::Bytes)[1],
         format!("  12.418 #2      in=out {}", hex(&came))
+    );
+}
+
+#[test]
+fn a_message_ahead_of_a_gap_names_the_number_that_was_expected() {
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut line = |seq, action| {
+        let came = one_chunk(12, seq, MOTD);
+        let event = event(&came, &[], |datagram| {
+            datagram.placed = [Placed::new(None, action)].into();
+        });
+        let rows = super::rows(&decoder.decode(event), Style::default());
+        rows[0].text.clone()
+    };
+    assert!(!line(1023, Action::Gap).contains("expected"));
+    assert!(!line(1023, Action::Pass).contains("expected"));
+    let gap = line(1, Action::Gap);
+    assert!(gap.contains("23 bytes gap: expected number 0 \"welcome"), "{gap}");
+    line(0, Action::Drop);
+    assert!(line(2, Action::Gap).contains("expected number 1 "));
+}
+
+#[test]
+fn a_whole_message_has_a_row_for_each_field_and_its_bytes() {
+    // 0.7's sv_chat.
+    let came = one_chunk(12, 217, b"\x06\x01\x02\x40hi\0");
+    let same = event(&came, &[&came], |_| {});
+    let texts = texts(&same, Verbosity::Bytes);
+    assert_eq!(
+        texts[3..],
+        [
+            "  12.418 #2      mode: 1 (all)",
+            "  12.418 #2      client_id: 2",
+            "  12.418 #2      target_id: -1",
+            "  12.418 #2      message: \"hi\"",
+            "  12.418 #2      bytes 06010240686900",
+        ]
     );
 }
 

@@ -52,10 +52,8 @@ impl Sentences {
         let mut rows = Vec::new();
         for (noted, note) in notes {
             if self.is_new(lines.event.session.map(|session| session.0), note.code) {
-                rows.push(Row::new(
-                    line.kind,
-                    format!("{start}     {}", noted.sentence(note, style)),
-                ));
+                let draft = start.draft().push("     ").wrapped();
+                rows.push(draft.push(noted.sentence(note, style)).row(line.kind));
             }
         }
         rows

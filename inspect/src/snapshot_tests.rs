@@ -3,39 +3,49 @@
 use teetap_wire::{
     Dir, Proto,
     def::{Class, Datum, Registry},
-    snap::{Key, Sizes, Snapshot, Store},
+    snap::{Key, Retained, Sizes, Snapshot, Store},
 };
 
 use super::*;
+use crate::previous::Previous;
 
 /// Follows 0.7 messages with the snapshots `from` and then `to`, and shows the second one.
 fn shown<T>(from: &Snapshot, to: &Snapshot, show: impl FnOnce(&Completed<'_>) -> T) -> T {
     let registry = Registry::builtin();
     let mut store = Store::new(registry, Proto::V7);
-    let mut decoded = Decoded::new();
-    let nothing = Snapshot::new();
-    for (tick, base, before, after) in [(10, -1, &nothing, from), (12, 10, from, to)] {
-        let mut data = Vec::new();
-        after
-            .delta(before, &Sizes::new(registry, Proto::V7), &mut data)
-            .unwrap();
-        let fields = [
-            ("tick", Datum::Int(tick)),
-            ("delta_tick", Datum::Int(tick - base)),
-            ("crc", Datum::Int(after.crc().into())),
-            ("part_size", Datum::Int(i64::try_from(data.len()).unwrap())),
-            ("data", Datum::Bytes(data)),
-        ];
-        let def = registry
-            .named(Proto::V7, Some(Class::System), "snap_single")
-            .next()
-            .unwrap();
-        let mut message = Vec::new();
-        def.encode(&Datum::group(fields), &mut message).unwrap();
-        let def = decoded.message(registry, Proto::V7, Dir::S2c, &message).unwrap();
-        assert!(store.on_message(Dir::S2c, def, &decoded, &message).is_some());
-    }
+    follow(&mut store, registry, (10, -1), &Snapshot::new(), from);
+    follow(&mut store, registry, (12, 10), from, to);
     show(&store.retained().unwrap().view())
+}
+
+/// Follows the message of one snapshot: tick and base.
+fn follow(
+    store: &mut Store<'static>,
+    registry: &'static Registry,
+    (tick, base): (i64, i64),
+    before: &Snapshot,
+    after: &Snapshot,
+) {
+    let mut decoded = Decoded::new();
+    let mut data = Vec::new();
+    after
+        .delta(before, &Sizes::new(registry, Proto::V7), &mut data)
+        .unwrap();
+    let fields = [
+        ("tick", Datum::Int(tick)),
+        ("delta_tick", Datum::Int(tick - base)),
+        ("crc", Datum::Int(after.crc().into())),
+        ("part_size", Datum::Int(i64::try_from(data.len()).unwrap())),
+        ("data", Datum::Bytes(data)),
+    ];
+    let def = registry
+        .named(Proto::V7, Some(Class::System), "snap_single")
+        .next()
+        .unwrap();
+    let mut message = Vec::new();
+    def.encode(&Datum::group(fields), &mut message).unwrap();
+    let def = decoded.message(registry, Proto::V7, Dir::S2c, &message).unwrap();
+    assert!(store.on_message(Dir::S2c, def, &decoded, &message).is_some());
 }
 
 fn world(items: &[(u16, u16, &[i32])]) -> Snapshot {
@@ -129,4 +139,42 @@ fn items_are_measured_as_a_difference_has_them() {
     ] {
         assert_eq!(len(int), bytes, "{int}");
     }
+}
+
+#[test]
+fn changes_are_counted_since_the_snapshot_before() {
+    let registry = Registry::builtin();
+    let [from, to] = worlds();
+    let mut store = Store::new(registry, Proto::V7);
+    let mut shots = Vec::new();
+    let messages = [
+        ((10, -1), &Snapshot::new(), &from),
+        ((12, 10), &from, &to),
+        ((14, 10), &from, &to),
+        ((16, 10), &from, &from),
+    ];
+    for (ticks, before, after) in messages {
+        follow(&mut store, registry, ticks, before, after);
+        shots.push(store.retained().unwrap());
+    }
+    let mut previous = Previous::default();
+    let mut since = |shot: &Retained<'static>| {
+        let since = previous.compare(1, shot);
+        since.map(|since| since.view().to_string())
+    };
+    let shown: Vec<_> = shots.iter().map(&mut since).collect();
+    let shown: Vec<_> = shown.iter().map(Option::as_deref).collect();
+    assert_eq!(
+        shown,
+        [
+            None,
+            Some("tick 12 base 10, 4 items, 1 new, 2 changed, 1 deleted, crc ok"),
+            Some("tick 14 base 10, 4 items, the same as 12, crc ok"),
+            Some("tick 16 base 10, 4 items, 1 new, 2 changed, 1 deleted since 14, crc ok"),
+        ]
+    );
+    // One that is not newer is compared with its base.
+    assert_eq!(since(&shots[1]), None);
+    previous.forget(1);
+    assert!(previous.compare(1, &shots[3]).is_none());
 }

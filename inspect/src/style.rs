@@ -87,6 +87,8 @@ pub struct Style {
     pub viewer: Viewer,
     /// The items of snapshots are shown.
     pub items: bool,
+    /// The changes of a snapshot are those since the one before it, not those to its base.
+    pub since: bool,
     /// The form in which secret fields are shown.
     pub secrets: Secrets,
 }

@@ -145,6 +145,9 @@ impl<'a> Build<'a> {
             if let (Some(session), Some(seq)) = (self.session, seq_out) {
                 self.decoder.sent(session, datagram.dir, seq);
             }
+            if let (Some(session), Some(seq), Done::Placed(action)) = (self.session, message.seq, done) {
+                message.expected_seq = self.decoder.came(session, datagram.dir, seq, action);
+            }
             message.at = chunk.end() - chunk.data.len();
             message.data = message.at..chunk.end();
             let claimed = self.claim_notes(chunk.at..chunk.end());

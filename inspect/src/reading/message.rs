@@ -14,7 +14,7 @@ use teetap_wire::{
 };
 
 use super::Reading;
-use crate::{gist, snapshot::ItemBytes};
+use crate::{Style, gist, snapshot::ItemBytes};
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct Message {
     pub seq: Option<Seq>,
     /// Sequence number under which it left.
     pub seq_out: Option<Seq>,
+    /// The sequence number that was expected of a message ahead of a missing one.
+    pub expected_seq: Option<Seq>,
     /// The peer, rule, person or proxy that made it.
     pub origin: Origin,
     /// The decision about it.
@@ -80,6 +82,8 @@ pub struct Message {
     pub(crate) players: Option<Arc<Players>>,
     /// The snapshot completed by it.
     pub(crate) snapshot: Option<Box<Retained<'static>>>,
+    /// The same with its changes since the snapshot before it; `None` where these are not followed.
+    pub(crate) since: Option<Box<Retained<'static>>>,
     /// The sizes of its items, by their types.
     pub(crate) items: Box<[ItemBytes]>,
 }
@@ -124,6 +128,7 @@ impl Done {
 impl Message {
     /// Returns the number of bytes of memory that it holds, the snapshot included.
     pub(super) fn held(&self) -> usize {
+        // The snapshot before it has an event of its own.
         let snapshot = self.snapshot.as_ref();
         self.notes.capacity() * size_of::<Note>()
             + size_of_val(&*self.items)
@@ -142,6 +147,7 @@ impl Message {
             resend: false,
             seq: None,
             seq_out: None,
+            expected_seq: None,
             origin: Origin::Peer,
             done: Done::Placed(Action::Pass),
             rules: Vec::new(),
@@ -156,6 +162,7 @@ impl Message {
             records: 0..0,
             players: None,
             snapshot: None,
+            since: None,
             items: Box::default(),
         }
     }
@@ -164,6 +171,13 @@ impl Message {
     #[must_use]
     pub fn snapshot(&self) -> Option<Completed<'_>> {
         self.snapshot.as_deref().map(Retained::view)
+    }
+
+    /// Returns the snapshot completed by it, with the changes that a style shows: since the snapshot before it, or to its base.
+    #[must_use]
+    pub fn changes(&self, style: Style) -> Option<Completed<'_>> {
+        let since = self.since.as_deref().filter(|_| style.since);
+        since.map(Retained::view).or_else(|| self.snapshot())
     }
 
     /// Returns the sizes of the items in the snapshot completed by it, by their types; none unless they are measured.
@@ -176,7 +190,10 @@ impl Message {
     /// without a rule, or ended here.
     #[must_use]
     pub fn outcome(&self) -> Option<String> {
-        let word = self.done.word();
+        let word = match (self.done.word(), self.expected_seq) {
+            (Some(word), Some(seq)) => Some(format!("{word}: expected number {}", seq.get())),
+            (word, _) => word,
+        };
         if self.rules.is_empty() {
             return word;
         }

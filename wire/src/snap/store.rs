@@ -413,6 +413,7 @@ impl<'r> Store<'r> {
             notes: &self.notes,
             data_notes: self.delta.notes(),
             data_at: (parts == 1).then_some(head.places.data.0),
+            since: None,
             snapshot: kept.unwrap_or(&self.fresh),
             before,
             registry: self.registry,

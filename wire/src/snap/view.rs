@@ -61,6 +61,8 @@ pub struct Completed<'s> {
     pub data_notes: &'s Notes,
     /// The offset of the data in the message, if it was sent in one part.
     pub data_at: Option<usize>,
+    /// The tick of the snapshot that it is compared with, if that is not its base.
+    pub since: Option<i32>,
     pub(super) snapshot: &'s Arc<Snapshot>,
     /// `None` stands for an empty snapshot.
     pub(super) before: Option<&'s Arc<Snapshot>>,
@@ -80,6 +82,7 @@ pub struct Retained<'r> {
     notes: Notes,
     data_notes: Notes,
     data_at: Option<usize>,
+    since: Option<i32>,
     snapshot: Arc<Snapshot>,
     before: Option<Arc<Snapshot>>,
     registry: &'r Registry,
@@ -98,6 +101,7 @@ impl<'r> Retained<'r> {
             notes: *completed.notes,
             data_notes: *completed.data_notes,
             data_at: completed.data_at,
+            since: completed.since,
             snapshot: Arc::clone(completed.snapshot),
             before: completed.before.map(Arc::clone),
             registry,
@@ -113,6 +117,30 @@ impl<'r> Retained<'r> {
             before: None,
             ..self
         }
+    }
+
+    /// Returns the snapshot compared with another one in place of its base.
+    #[must_use]
+    pub fn compared_with(&self, other: &Self) -> Self {
+        let mut compared = Self {
+            since: Some(other.tick).filter(|tick| self.base != Some(*tick)),
+            before: Some(Arc::clone(&other.snapshot)),
+            ..self.clone()
+        };
+        compared.counts = compared.view().count();
+        compared
+    }
+
+    /// Returns the tick.
+    #[must_use]
+    pub const fn tick(&self) -> i32 {
+        self.tick
+    }
+
+    /// Returns the outcome at the client.
+    #[must_use]
+    pub const fn fate(&self) -> Fate {
+        self.fate
     }
 
     /// Returns the number of bytes of memory that the items hold, without those of the base.
@@ -134,6 +162,7 @@ impl<'r> Retained<'r> {
             notes: &self.notes,
             data_notes: &self.data_notes,
             data_at: self.data_at,
+            since: self.since,
             snapshot: &self.snapshot,
             before: self.before.as_ref(),
             registry: self.registry,
@@ -193,6 +222,23 @@ impl<'s> Completed<'s> {
     #[must_use]
     pub fn crc_ok(&self) -> Option<bool> {
         self.crc.map(Crc::ok)
+    }
+
+    /// Counts the items by their changes.
+    fn count(&self) -> Counts {
+        let mut counts = Counts {
+            items: self.counts.items,
+            ..Counts::default()
+        };
+        for item in self.items() {
+            match item.change {
+                Change::Same => {}
+                Change::New => counts.new += 1,
+                Change::Changed(_) => counts.changed += 1,
+                Change::Deleted => counts.deleted += 1,
+            }
+        }
+        counts
     }
 
     /// Returns all items, including deleted ones, in the order of their keys.
@@ -298,9 +344,14 @@ impl fmt::Display for Completed<'_> {
             write!(f, ", {items} item{}", if items == 1 { "" } else { "s" })?;
         }
         for (count, what) in [(new, "new"), (changed, "changed"), (deleted, "deleted")] {
-            if count > 0 && (what != "new" || self.base.is_some()) {
+            if count > 0 && (what != "new" || self.base.is_some() || self.since.is_some()) {
                 write!(f, ", {count} {what}")?;
             }
+        }
+        match self.since {
+            Some(since) if (new, changed, deleted) == (0, 0, 0) => write!(f, ", the same as {since}")?,
+            Some(since) => write!(f, " since {since}")?,
+            None => {}
         }
         if self.parts > 1 {
             write!(f, ", {} parts", self.parts)?;
