@@ -3,10 +3,10 @@
 use std::{path::Path, sync::Arc};
 
 use teetap_proxy::io::journal::Journal;
-use teetap_rules::{Program, Style};
+use teetap_rules::Program;
 use teetap_wire::{def::Registry, printable, printable_path};
 
-use crate::{exit::Failure, rules::Rules};
+use crate::{exit::Failure, look::Look, rules::Rules};
 
 /// The rules of a journal, with its decisions instead of their own.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Repeated {
         let program = Program::compile(rules, registry).map_err(|errors| {
             let shown = errors
                 .iter()
-                .map(|error| error.render(&name, rules, Style::Plain));
+                .map(|error| error.render(&name, rules, Look::get().err.diagnostics()));
             let shown: Vec<_> = shown.collect();
             Failure::usage(format!(
                 "invalid rules in the journal {name}\n{}",

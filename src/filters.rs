@@ -1,11 +1,9 @@
 //! Filters of the command line.
 
-use std::io::{IsTerminal as _, stderr};
-
-use teetap_rules::{Diagnostic, Filter, Style};
+use teetap_rules::{Diagnostic, Filter};
 use teetap_wire::def::Registry;
 
-use crate::{exit::Failure, output};
+use crate::{exit::Failure, look::Look, output};
 
 /// Parses the expression `text` of `option`, and prints warnings.
 ///
@@ -17,11 +15,7 @@ pub(crate) fn parse(
     registry: &Registry,
 ) -> Result<Option<Filter>, Failure> {
     let Some(text) = text else { return Ok(None) };
-    let style = if stderr().is_terminal() {
-        Style::Coloured
-    } else {
-        Style::Plain
-    };
+    let style = Look::get().err.diagnostics();
     let show = |diagnostics: &[Diagnostic]| {
         let shown = diagnostics
             .iter()

@@ -15,6 +15,7 @@ mod filters;
 mod junit;
 mod live;
 mod log;
+mod look;
 mod orders;
 mod output;
 mod progress;
@@ -31,6 +32,7 @@ mod verdicts;
 
 use std::{
     env,
+    ffi::OsString,
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
     time::Duration,
@@ -44,10 +46,15 @@ use command::Mode;
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let cli = match cli::parse(env::args_os()) {
+    let args: Vec<OsString> = env::args_os().collect();
+    let cli = match cli::parse(&args) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(cli::refuse(&error).code()),
+        Err(error) => {
+            cli::guessed_look(&args).decide();
+            return ExitCode::from(cli::refuse(&error).code());
+        }
     };
+    cli.look.decide();
     // The panic hook has reported the panic; the exit code marks a bug.
     let exit = match catch_unwind(AssertUnwindSafe(|| dispatch(cli))) {
         Ok(Ok(exit)) => exit,

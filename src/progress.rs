@@ -7,12 +7,13 @@ use std::{
     cell::Cell,
     fs::File,
     io::{self, IsTerminal as _, Read},
-    os::fd::AsFd,
     rc::Rc,
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+
+use crate::look::Look;
 
 /// The time before anything is drawn.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -37,7 +38,8 @@ pub(crate) struct Watched<R> {
 impl Progress {
     /// Returns the line for a file that is going to be read; `None` where stderr is not a terminal.
     pub(crate) fn of(file: &File) -> Option<Self> {
-        if !io::stderr().is_terminal() {
+        // It is drawn with control sequences.
+        if !io::stderr().is_terminal() || Look::get().is_dumb {
             return None;
         }
         let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
@@ -96,10 +98,4 @@ impl<R: Read> Read for Watched<R> {
         }
         Ok(read)
     }
-}
-
-/// Returns the columns of a terminal; `None` if it is not one, or has no size.
-pub(crate) fn columns(terminal: impl AsFd) -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }

@@ -2,6 +2,8 @@
 
 mod ctl;
 mod examples;
+mod lines;
+mod look;
 mod options;
 mod scope;
 mod tools;
@@ -9,6 +11,8 @@ mod values;
 
 pub(crate) use ctl::{Ctl, CtlRules, CtlSide, HeldPlace};
 pub(crate) use examples::EXAMPLES;
+pub(crate) use lines::{Clock, LineOptions};
+pub(crate) use look::LookOptions;
 pub(crate) use options::{
     Definitions, FilterOption, Json, ProxyOptions, Quiet, Range, RunOptions, ScreenOptions, Search, Show,
 };
@@ -26,6 +30,7 @@ use teetap_wire::def::suggest;
 
 use crate::{
     exit::{self, Exit},
+    look::Look,
     output,
     settings::{self, Settings},
 };
@@ -48,6 +53,9 @@ pub(crate) struct Cli {
 
     #[command(flatten)]
     pub(crate) screen: ScreenOptions,
+
+    #[command(flatten)]
+    pub(crate) look: LookOptions,
 
     /// The game server; the port is 8303 when none is given
     #[arg(value_name = "HOST[:PORT]", required = true)]
@@ -310,7 +318,8 @@ pub(crate) fn definition() -> clap::Command {
         .before_help(examples::of(""));
     COMMANDS.into_iter().fold(root, |root, name| {
         root.mut_subcommand(name, |command| {
-            command.help_template(TEMPLATE).before_help(examples::of(name))
+            let command = command.help_template(TEMPLATE).before_help(examples::of(name));
+            LookOptions::added(command)
         })
     })
 }
@@ -368,25 +377,36 @@ where
         None => (matches, Settings::default()),
     };
     let mut cli = Cli::from_arg_matches(&matches).map_err(&refused)?;
+    cli.look = LookOptions::of(&matches).map_err(&refused)?;
     if let Some(screen) = cli.screen_options() {
         screen.keys = settings.keys();
     }
     Ok(cli)
 }
 
-/// Parses the command line again with the values of configuration files; `None` for a command that takes none of them.
+/// Returns the look of an error in a command line.
+pub(crate) fn guessed_look(args: &[OsString]) -> LookOptions {
+    // Mistakes in files are reported where their other options count.
+    let settings = Settings::read(&definition()).unwrap_or_default();
+    LookOptions::guessed(args, &settings)
+}
+
+/// Parses the command line again with the values of configuration files; `None` for a command that takes none of them. Their
+/// mistakes are reported by commands that take more than the look.
 fn with_settings(args: &[OsString], matches: &ArgMatches) -> Result<Option<(ArgMatches, Settings)>, Refusal> {
     let root = scope::in_environment(definition(), args);
     let (name, own) = matches.subcommand().unzip();
     let command = name.and_then(|name| root.find_subcommand(name)).unwrap_or(&root);
-    let takes = command.get_arguments().any(|arg| {
+    let takes_more = command.get_arguments().any(|arg| {
         let long = arg.get_long();
-        settings::options(&root).any(|(name, _)| long == Some(name))
+        let mut options = settings::options(&root).filter(|(name, _)| !["color", "ascii"].contains(name));
+        options.any(|(name, _)| long == Some(name))
     });
-    if !takes {
-        return Ok(None);
-    }
-    let settings = Settings::read(&root).map_err(Refusal::Settings)?;
+    let settings = match Settings::read(&root) {
+        Ok(settings) => settings,
+        Err(mistakes) if takes_more => return Err(Refusal::Settings(mistakes)),
+        Err(_) => return Ok(None),
+    };
     let root = settings
         .applied(root, name, own.unwrap_or(matches))
         .map_err(Refusal::Settings)?;
@@ -445,8 +465,14 @@ pub(crate) fn refuse(refusal: &Refusal) -> Exit {
         Refusal::Line { error, variable } => (error, variable),
     };
     if !error.use_stderr() {
+        let text = error.render();
+        let text = if Look::get().out.colours {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
         // A closed pipe is success: its reader has read enough.
-        let _closed_pipe = error.print();
+        let _closed_pipe = output::print(&text);
         return Exit::Ok;
     }
     let line = one_line(&error.render().to_string());

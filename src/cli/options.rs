@@ -1,7 +1,6 @@
 //! Options: groups that each command flattens into its own arguments, and what they mean for a run.
 
 use std::{
-    env,
     io::{self, IsTerminal as _},
     net::SocketAddr,
     path::PathBuf,
@@ -21,8 +20,11 @@ use teetap_wire::{
     def::{Registry, Secrets},
 };
 
-use super::values::{duration, listen_address, seed};
-use crate::{definitions, exit::Failure, output::Extent, settings::Bound};
+use super::{
+    lines::LineOptions,
+    values::{duration, listen_address, seed},
+};
+use crate::{definitions, exit::Failure, look::Look, output::Extent, settings::Bound};
 
 /// Options of `teetap HOST` and `teetap run`.
 #[derive(Debug, Args)]
@@ -46,36 +48,10 @@ pub(crate) struct ScreenOptions {
         conflicts_with_all = ["json", "quiet", "verbose"])]
     pub(crate) tui: bool,
 
-    /// Use colours in the terminal UI
-    ///
-    /// With auto they are used unless NO_COLOR is set or TERM is dumb.
-    #[arg(
-        long,
-        value_name = "WHEN",
-        env = "TEETAP_COLOR",
-        default_value = "auto",
-        hide_env_values = true
-    )]
-    color: When,
-
     /// Use a theme in the terminal UI
     #[arg(long, value_name = "NAME", env = "TEETAP_THEME", default_value = "default", hide_env_values = true,
         value_parser = PossibleValuesParser::new(Theme::ALL.map(|(name, _)| name)).map(theme))]
     theme: Theme,
-
-    /// Use only ASCII characters in the terminal UI
-    ///
-    /// They are also used if TERM is dumb or not set.
-    #[arg(long, env = "TEETAP_ASCII", value_parser = BoolishValueParser::new(), hide_env_values = true)]
-    ascii: bool,
-}
-
-/// The times at which colours are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum When {
-    Auto,
-    Always,
-    Never,
 }
 
 /// Returns the theme of a name that was checked.
@@ -84,21 +60,11 @@ fn theme(name: String) -> Theme {
 }
 
 impl ScreenOptions {
-    /// Returns the theme, and true if only characters of ASCII are drawn.
-    fn looks(&self) -> (Theme, bool) {
-        let is_set = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let is_dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let theme = match self.color {
-            When::Never => Theme::Mono,
-            When::Auto if is_set || is_dumb => Theme::Mono,
-            When::Auto | When::Always => self.theme,
-        };
-        (theme, self.ascii || is_dumb)
-    }
-
     /// Sets colours, characters and keys.
     pub(crate) fn prepare(&self, app: &mut App) {
-        (app.theme, app.ascii) = self.looks();
+        let look = Look::get().screen;
+        app.theme = if look.colours { self.theme } else { Theme::Mono };
+        app.ascii = look.ascii;
         for (key, action) in &self.keys {
             app.keymap.bind(*key, *action);
         }
@@ -298,6 +264,9 @@ pub(crate) struct Show {
     pub(crate) until: Option<String>,
 
     #[command(flatten)]
+    pub(crate) lines: LineOptions,
+
+    #[command(flatten)]
     pub(crate) secrets: ShowSecrets,
 
     #[command(flatten)]
@@ -322,11 +291,11 @@ pub(crate) struct FilterOption {
 /// The part of a recording that is printed.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Range {
-    /// Print from this time on, such as 90s: the time of the lines
+    /// Print from this time of the recording on, such as 90s
     #[arg(long, value_name = "DUR", value_parser = duration)]
     from: Option<Duration>,
 
-    /// Print up to this time
+    /// Print up to this time of the recording
     #[arg(long, value_name = "DUR", value_parser = duration)]
     to: Option<Duration>,
 }

@@ -53,14 +53,14 @@ pub(super) fn against(
         }
         read += 1;
         if page.len() >= BATCH {
-            if !output::write_out(page.as_bytes())? {
+            if !output::print(&page)? {
                 return Ok(Exit::Ok);
             }
             page.clear();
         }
     };
     write_hits(&mut page, program, &trial, seed)?;
-    output::write_out(page.as_bytes())?;
+    output::print(&page)?;
     Ok(match damage {
         Some(error) => {
             output::say(&format!("teetap: {}", refused(error)));

@@ -30,7 +30,7 @@ pub(crate) fn check(
     let program = rules.compile()?;
     if is_explained {
         // A closed pipe is success.
-        output::write_out(explained(&rules)?.as_bytes())?;
+        output::print(&explained(&rules)?)?;
     }
     match recording {
         Some(recording) => against(&program, registry, quiet, recording),

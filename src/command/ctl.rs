@@ -15,7 +15,7 @@ use teetap_wire::{printable, printable_path};
 use crate::{
     cli::{Ctl, CtlRules, CtlSide, HeldPlace, Json},
     exit::{Exit, Failure},
-    output::{say, write_out},
+    output::{print, say, write_out},
 };
 
 /// The longest wait for an answer.
@@ -61,7 +61,7 @@ pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Ctl) 
             return follow(peer, json.json);
         }
         if !json.json {
-            write_out(answer(&object).as_bytes())?;
+            print(&answer(&object))?;
         }
         return Ok(Exit::Ok);
     }
@@ -74,8 +74,12 @@ fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
         let line = peer.line()?;
         let object: Value = serde_json::from_str(&line)
             .map_err(|error| Failure::network(format!("cannot read an event: {error}")))?;
-        let shown = if json { line } else { event(&object) };
-        if !write_out(format!("{shown}\n").as_bytes())? || object["event"] == "summary" {
+        let is_open = if json {
+            write_out(format!("{line}\n").as_bytes())?
+        } else {
+            print(&format!("{}\n", event(&object)))?
+        };
+        if !is_open || object["event"] == "summary" {
             return Ok(Exit::Ok);
         }
     }

@@ -20,7 +20,7 @@ use teetap_wire::{printable, printable_path};
 use crate::{
     cli::ExplainOptions,
     exit::{Exit, Failure},
-    output, progress,
+    look, output,
 };
 
 use super::notes;
@@ -34,7 +34,7 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
             let text = format!("cannot print the page of {word} as JSON; leave out --json");
             return Err(Failure::usage(text).into());
         }
-        output::write_out(page.as_bytes())?;
+        output::print(&page)?;
         return Ok(Exit::Ok);
     }
     let wanted = Options {
@@ -51,11 +51,15 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
         let head: Vec<String> = std::iter::once(output::counted(found.datagram.len() as u64, "byte"))
             .chain(found.comments.iter().cloned())
             .collect();
-        let width = progress::columns(io::stdout()).unwrap_or(text::WIDTH);
+        let width = look::columns(io::stdout()).unwrap_or(text::WIDTH);
         format!("{}\n\n{}", head.join("\n"), text::text(&readings, width))
     };
     // A closed pipe is success.
-    output::write_out(text.as_bytes())?;
+    if options.json.json {
+        output::write_out(text.as_bytes())?;
+    } else {
+        output::print(&text)?;
+    }
     Ok(Exit::Ok)
 }
 

@@ -6,6 +6,7 @@ use teetap_rules::syntax;
 
 use crate::{
     exit::{Exit, Failure},
+    look::Look,
     output, rules,
 };
 
@@ -20,9 +21,8 @@ pub(crate) fn fmt(write: bool, check: bool, path: &Path) -> anyhow::Result<Exit>
     let text =
         rules::contents(path).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
     let formatted = syntax::format(&text).map_err(|errors| {
-        let shown = errors
-            .iter()
-            .map(|error| error.render(&name, &text, rules::style()));
+        let style = Look::get().err.diagnostics();
+        let shown = errors.iter().map(|error| error.render(&name, &text, style));
         let shown: Vec<String> = shown.collect();
         Failure::usage(format!("invalid rules\n{}", shown.join("\n\n")))
     })?;

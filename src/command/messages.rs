@@ -21,13 +21,13 @@ pub(crate) fn messages(definitions: &Definitions, name: Option<&str>) -> anyhow:
         Some(name) => described(registry, name).ok_or_else(|| unknown(registry, name))?,
     };
     // A closed pipe is success.
-    output::write_out(text.as_bytes())?;
+    output::print(&text)?;
     Ok(Exit::Ok)
 }
 
 /// Prints how definitions are written.
 pub(crate) fn form() -> anyhow::Result<Exit> {
-    output::write_out(FORM.as_bytes())?;
+    output::print(FORM)?;
     Ok(Exit::Ok)
 }
 

@@ -140,6 +140,7 @@ fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
         fail_on: None,
     };
     let mut output = Output::new(style, &filters);
+    output.form(options.lines, !style.matches_only, input.is_live);
     let mut decoder = decoder(style, registry, &filters);
     if let Some(extent) = search {
         output.search(extent);
@@ -173,6 +174,7 @@ fn show_all(options: &Show, path: &Path, plan: Plan) -> anyhow::Result<Exit> {
         None => Exit::Ok,
     };
     let tally = recording.tally();
+    output.end_folds();
     output.count();
     // The last lines come before the warning.
     output.flush()?;

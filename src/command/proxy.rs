@@ -22,7 +22,7 @@ use teetap_wire::{Proto, def::Registry};
 
 use crate::{
     child,
-    cli::{self, ProxyOptions, RunOptions, ScreenOptions, Show},
+    cli::{self, LineOptions, ProxyOptions, RunOptions, ScreenOptions, Show},
     console::Console,
     control::{Control, Parts, Socket},
     exit::{Exit, Failure},
@@ -141,6 +141,7 @@ pub(super) struct Setup {
     snapshots: Option<Snapshots>,
     config: Config,
     style: Style,
+    lines: LineOptions,
     filters: Filters,
     /// The rules at the start.
     program: Option<Arc<Program>>,
@@ -237,6 +238,7 @@ impl Setup {
                 registry,
             },
             style: style(&options.show),
+            lines: options.show.lines,
             socket: options.control.path.as_deref().map(Socket::bind).transpose()?,
             subscribers: Subscribers::default(),
             start_line: Vec::new(),
@@ -295,6 +297,7 @@ impl Setup {
         server: SocketAddr,
     ) -> anyhow::Result<Output> {
         let mut output = Output::new(self.style, &self.filters);
+        output.form(self.lines, true, true);
         output.outlive_stdout();
         let start = Start {
             seed: self.seed,
@@ -347,6 +350,7 @@ impl Setup {
     /// Decodes all messages: the screen has a filter of its own, which the user changes. Keeps the newest snapshots for it.
     pub(super) fn leave_filter_to_screen(&mut self) {
         self.filters.show = None;
+        self.style.since = false;
         self.snapshots = Some(Snapshots::default());
     }
 
@@ -447,6 +451,7 @@ pub(super) fn style(show: &Show) -> Style {
         viewer: Viewer::Run,
         verbosity: show.verbosity(),
         items: show.verbosity() >= Verbosity::Datagrams,
+        since: !show.json.json && show.verbosity() < Verbosity::Bytes,
         secrets: show.secrets.secrets(),
     }
 }

@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 
 use teetap_inspect::{
-    DecodedEvent, EventLines, Reading, Sentences, Style, jsonl,
+    DecodedEvent, EventLines, Reading, Style, jsonl,
     lines::{About, Line},
 };
 
-use super::plain;
+use super::plain::{Lines, moment};
 
 /// The amount of a search that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Around {
         &mut self,
         decoded: &DecodedEvent,
         style: Style,
-        sentences: &mut Sentences,
+        plain: &mut Lines,
         out: &mut Vec<u8>,
     ) {
         if self.extent.count {
@@ -96,7 +96,7 @@ impl Around {
             self.found = self.extent.max.map_or(found, |max| max.min(found));
             return;
         }
-        for unit in units(decoded, style, sentences) {
+        for unit in units(decoded, style, plain) {
             if self.is_done() {
                 return;
             }
@@ -130,12 +130,13 @@ impl Around {
 
 /// Renders the messages of an event. Lines of a datagram belong to its first message, items of a snapshot to the message
 /// that completes it. A datagram without messages stands for one.
-fn units(decoded: &DecodedEvent, style: Style, sentences: &mut Sentences) -> Vec<Unit> {
+fn units(decoded: &DecodedEvent, style: Style, plain: &mut Lines) -> Vec<Unit> {
     let lines = EventLines::of(decoded, style);
+    let moment = moment(decoded);
     // Messages around the matches may not be printed, and then their sentences are not either.
     let mut render = |line: &Line, matches: bool, out: &mut Vec<u8>| match style.json {
         true => jsonl::line(&lines, line, style, out),
-        false => plain::line(&lines, line, style, matches.then_some(&mut *sentences), out),
+        false => plain.line((&lines, line), moment, style, matches, out),
     };
     let mut units: Vec<Unit> = Vec::new();
     let mut start = Vec::new();
@@ -143,7 +144,7 @@ fn units(decoded: &DecodedEvent, style: Style, sentences: &mut Sentences) -> Vec
         let matches = match line.about {
             About::Message { index, .. } => lines.message(index).is_some_and(|message| message.shown),
             About::Connless => lines.message(0).is_some_and(|message| message.shown),
-            About::Items(_) => {
+            About::Items(_) | About::Whole(_) => {
                 if let Some(unit) = units.last_mut() {
                     render(line, false, &mut unit.text);
                 }

@@ -5,12 +5,15 @@
 
 mod around;
 mod effects;
+mod fit;
+mod fold;
 mod plain;
+mod printer;
 mod streams;
 
 pub(crate) use around::Extent;
 pub(crate) use plain::counted;
-pub(crate) use streams::{say, write_out};
+pub(crate) use streams::{print, say, write_out};
 
 use std::{
     io::{self, IsTerminal as _},
@@ -19,7 +22,7 @@ use std::{
 
 use teetap_capture::Tally;
 use teetap_inspect::{
-    DecodedEvent, Decoder, Ending, Sentences, Style, Viewer,
+    DecodedEvent, Decoder, Ending, Sentences, Style, Verbosity, Viewer,
     jsonl::{self, PerDir, RecordingBody, SummaryBody},
 };
 use teetap_proxy::{
@@ -31,8 +34,12 @@ use teetap_tui::{App, Screen, update::begin_tour};
 use teetap_wire::def::Registry;
 
 use around::Around;
+use fold::{Folds, PATIENCE};
+use plain::Lines;
+use printer::Printer;
 
 use crate::{
+    cli::LineOptions,
     console::Console,
     exit::{Exit, Failure},
     log,
@@ -57,8 +64,8 @@ pub(crate) struct Output {
     closed: bool,
     /// The error of stdout, and its effect.
     fault: Fault,
-    /// The notes that had a sentence.
-    sentences: Sentences,
+    /// The state of plain lines.
+    lines: Lines,
     recording: Option<Running>,
     /// A line that is drawn on stderr, and true if stdout is on the same terminal.
     progress: Option<(Progress, bool)>,
@@ -105,6 +112,9 @@ pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filte
     if !style.items {
         decoder.ignore_items();
     }
+    if style.since {
+        decoder.follow_changes();
+    }
     if style.matches_only {
         decoder.ignore_sessions();
     }
@@ -135,7 +145,11 @@ impl Output {
             stdout: Vec::new(),
             closed: false,
             fault: Fault::Ends,
-            sentences: Sentences::default(),
+            lines: Lines {
+                printer: Printer::default(),
+                sentences: Sentences::default(),
+                folds: None,
+            },
             recording: None,
             progress: None,
             around: None,
@@ -143,6 +157,17 @@ impl Output {
             has_lost_terminal: false,
             had_screen: false,
         }
+    }
+
+    /// Prints lines in this form. `folds` is true if runs of snapshots and inputs are folded by default on a terminal, `is_live` if
+    /// lines are watched while they come.
+    pub(crate) fn form(&mut self, options: LineOptions, folds: bool, is_live: bool) {
+        let is_possible = !self.style.json && self.style.verbosity == Verbosity::Messages;
+        let by_default = || folds && io::stdout().is_terminal();
+        let patience = is_live.then_some(PATIENCE);
+        let is_folded = is_possible && options.folds().unwrap_or_else(by_default);
+        self.lines.folds = is_folded.then(|| Folds::new(patience));
+        self.lines.printer = Printer::new(options);
     }
 
     /// Opens the terminal UI.
@@ -160,8 +185,9 @@ impl Output {
         }
     }
 
-    /// Notes the time of the run for the terminal UI, and carries out its requests.
+    /// Notes the time of the run: ends what was folded for long; in the terminal UI carries out requests.
     pub(crate) fn tick(&mut self, now: Time) {
+        self.lines.end_old_folds(now, &mut self.stdout);
         if let Some((screen, console)) = &mut self.screen {
             screen.app.tick(now);
             console.carry_out(&mut screen.app);
@@ -208,6 +234,7 @@ impl Output {
 
     /// Prints the command to type in the client, and the start line for scripts.
     pub(crate) fn start(&mut self, start: &Start) {
+        self.lines.printer.begin(start.wall);
         if self.style.json {
             jsonl::start(&start.recorded(), &mut self.stdout);
         }
@@ -260,7 +287,7 @@ impl Output {
             }
             Seen::Gap(lost) if self.style.json => jsonl::gap(now, *lost, &mut self.stdout),
             Seen::Gap(_) if self.had_screen => {}
-            Seen::Gap(lost) => plain::gap(*lost, &mut self.stdout),
+            Seen::Gap(lost) => self.lines.gap(now, *lost, &mut self.stdout),
         }
     }
 
@@ -285,14 +312,19 @@ impl Output {
                 return;
             }
         }
-        self.sentences.begin(decoded);
+        self.lines.sentences.begin(decoded);
         if let Some(around) = &mut self.around {
-            around.event(decoded, self.style, &mut self.sentences, &mut self.stdout);
+            around.event(decoded, self.style, &mut self.lines, &mut self.stdout);
         } else if self.style.json {
             jsonl::event(decoded, self.style, &mut self.stdout);
         } else if !self.had_screen {
-            plain::event(decoded, self.style, &mut self.sentences, &mut self.stdout);
+            self.lines.event(decoded, self.style, &mut self.stdout);
         }
+    }
+
+    /// Prints what is folded, at the end of the lines.
+    pub(crate) fn end_folds(&mut self) {
+        self.lines.end_folds(&mut self.stdout);
     }
 
     /// Draws progress on stderr from now on.
@@ -381,7 +413,9 @@ impl Output {
 
     /// Prints the start of a recording.
     pub(crate) fn opened(&mut self, opened: &Opened<'_>) {
-        self.sentences.restart();
+        self.end_folds();
+        self.lines.sentences.restart();
+        self.lines.printer.begin(opened.wall);
         if self.style.json {
             jsonl::opened(opened.file, opened.wall, opened.run, &mut self.stdout);
         }
@@ -433,6 +467,7 @@ impl Output {
             }
         }
         self.stdout.clear();
+        self.lines.printer.look_at_terminal();
         Ok(!self.closed)
     }
 }

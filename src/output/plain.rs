@@ -3,10 +3,17 @@
 use std::net::SocketAddr;
 
 use teetap_capture::{Recorded, Tally};
-use teetap_inspect::{DecodedEvent, EventLines, Sentences, Style, jsonl::rfc3339, lines::Line, row};
-use teetap_proxy::{io::input_log::Checked, session::Traffic};
+use teetap_inspect::{DecodedEvent, EventLines, Row, Sentences, Style, jsonl::rfc3339, lines::Line, row};
+use teetap_proxy::{
+    io::input_log::Checked,
+    session::{Time, Traffic},
+};
 use teetap_wire::{printable, printable_path};
 
+use super::{
+    fold::Folds,
+    printer::{Moment, Printer},
+};
 use crate::{
     exit::Exit,
     run::{Opened, Outcome, Start, Summary},
@@ -101,34 +108,85 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     }
 }
 
-/// Appends the rows of an event that this style shows, with sentences about notes.
-pub(super) fn event(decoded: &DecodedEvent, style: Style, sentences: &mut Sentences, out: &mut Vec<u8>) {
-    let lines = EventLines::of(decoded, style);
-    for one in &lines.list {
-        line(&lines, one, style, Some(sentences), out);
+/// The state of plain lines.
+#[derive(Debug)]
+pub(super) struct Lines {
+    pub(super) printer: Printer,
+    /// The notes that had a sentence.
+    pub(super) sentences: Sentences,
+    /// Runs of snapshots and inputs; `None` where each of them is printed.
+    pub(super) folds: Option<Folds>,
+}
+
+impl Lines {
+    /// Appends the rows of an event that this style shows, with sentences about notes.
+    pub(super) fn event(&mut self, decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
+        let moment = moment(decoded);
+        let lines = EventLines::of(decoded, style);
+        for line in &lines.list {
+            if let Some(folds) = &mut self.folds {
+                if folds.take(&lines, line, moment, style) {
+                    continue;
+                }
+                let ended = folds.end(decoded.event.session);
+                self.rows(ended, out);
+            }
+            self.line((&lines, line), moment, style, true, out);
+        }
+        self.end_old_folds(moment.at, out);
+    }
+
+    /// Appends one of these lines as rows; with the sentences under it where they are wanted.
+    pub(super) fn line(
+        &mut self,
+        (lines, line): (&EventLines<'_>, &Line),
+        moment: Moment,
+        style: Style,
+        with_sentences: bool,
+        out: &mut Vec<u8>,
+    ) {
+        for row in row::of_line(lines, line, style) {
+            self.printer.row(&row, moment, out);
+        }
+        if with_sentences {
+            for row in self.sentences.under(lines, line, style) {
+                self.printer.row(&row, moment, out);
+            }
+        }
+    }
+
+    /// Appends the line about missed events.
+    pub(super) fn gap(&mut self, now: Time, lost: u64, out: &mut Vec<u8>) {
+        self.end_folds(out);
+        let moment = Moment { at: now, since: None };
+        self.printer.row(&row::gap(lost), moment, out);
+    }
+
+    /// Ends the folds that began too long before this time.
+    pub(super) fn end_old_folds(&mut self, now: Time, out: &mut Vec<u8>) {
+        let ended = self.folds.as_mut().map(|folds| folds.end_old(now));
+        self.rows(ended.unwrap_or_default(), out);
+    }
+
+    /// Ends all folds.
+    pub(super) fn end_folds(&mut self, out: &mut Vec<u8>) {
+        let ended = self.folds.as_mut().map(Folds::end_all);
+        self.rows(ended.unwrap_or_default(), out);
+    }
+
+    fn rows(&mut self, rows: Vec<(Row, Moment)>, out: &mut Vec<u8>) {
+        for (row, moment) in rows {
+            self.printer.row(&row, moment, out);
+        }
     }
 }
 
-/// Appends one of these lines as rows, and the sentences under it.
-pub(super) fn line(
-    lines: &EventLines<'_>,
-    line: &Line,
-    style: Style,
-    sentences: Option<&mut Sentences>,
-    out: &mut Vec<u8>,
-) {
-    let rows = row::of_line(lines, line, style).into_iter();
-    let under = sentences.map(|sentences| sentences.under(lines, line, style));
-    for row in rows.chain(under.into_iter().flatten()) {
-        out.extend_from_slice(row.text.as_bytes());
-        out.push(b'\n');
+/// Returns the time of an event.
+pub(super) fn moment(decoded: &DecodedEvent) -> Moment {
+    Moment {
+        at: decoded.event.at,
+        since: decoded.since,
     }
-}
-
-/// Appends the line about missed events.
-pub(super) fn gap(lost: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(row::gap(lost).text.as_bytes());
-    out.push(b'\n');
 }
 
 /// Appends the result of a replay.

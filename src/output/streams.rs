@@ -7,7 +7,10 @@ use std::{
 
 use teetap_wire::{is_deceptive, is_invisible};
 
-use crate::exit::Failure;
+use crate::{
+    exit::Failure,
+    look::{Ink, Look},
+};
 
 /// Writes to stdout at once; false when stdout is closed.
 pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
@@ -19,16 +22,40 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// Prints one line on stderr. Names of files and hosts may hold control sequences: only colours pass.
-pub(crate) fn say(line: &str) {
-    // Where even stderr is closed nothing can be reported.
-    let _unread = writeln!(io::stderr().lock(), "{}", without_controls(line));
+/// Writes a text for people to stdout at once; false when stdout is closed.
+pub(crate) fn print(text: &str) -> Result<bool, Failure> {
+    write_out(Look::get().out.text(text).as_bytes())
 }
 
-fn without_controls(line: &str) -> Cow<'_, str> {
+/// Prints one line on stderr. Names of files and hosts may hold control sequences: only colours pass, where they are used.
+pub(crate) fn say(line: &str) {
+    let look = Look::get().err;
+    let line = without_controls(line, look.colours);
+    let line = look.text(&line);
+    let mut shown = String::with_capacity(line.len());
+    match line.split_once(WARNING) {
+        Some((start, rest)) if start == NAME => {
+            shown.push_str(start);
+            look.paint(Ink::Warning, WARNING, &mut shown);
+            shown.push_str(rest);
+        }
+        _ => shown.push_str(&line),
+    }
+    // Where even stderr is closed nothing can be reported.
+    let _unread = writeln!(io::stderr().lock(), "{shown}");
+}
+
+/// The start of lines about the program itself.
+const NAME: &str = "teetap: ";
+
+/// The word that follows it in warnings.
+const WARNING: &str = "warning:";
+
+fn without_controls(line: &str, colours: bool) -> Cow<'_, str> {
     let is_bad = |(at, c): (usize, char)| {
         let rest = line.get(at..).unwrap_or_default();
-        (is_deceptive(c) || is_invisible(c)) && !matches!(c, '\n' | '\t') && !is_colour(rest)
+        let is_passed = matches!(c, '\n' | '\t') || colours && is_colour(rest);
+        (is_deceptive(c) || is_invisible(c)) && !is_passed
     };
     if !line.char_indices().any(is_bad) {
         return line.into();
@@ -65,7 +92,9 @@ mod tests {
             ("a\u{202e}b\u{2028}\u{200b}", "a\\u{202e}b\\u{2028}\\u{200b}"),
             ("\u{2764}\u{fe0f}", "\u{2764}\u{fe0f}"),
         ] {
-            assert_eq!(without_controls(line), shown);
+            assert_eq!(without_controls(line, true), shown);
         }
+        let coloured = "\x1b[31mx\x1b[0m";
+        assert_eq!(without_controls(coloured, false), "\\u{1b}[31mx\\u{1b}[0m");
     }
 }

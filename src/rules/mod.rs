@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeMap,
-    io::{IsTerminal as _, stderr},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
@@ -13,7 +12,7 @@ use std::{
 use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::session::Level;
 use teetap_rules::{
-    Diagnostic, Program, Span, Style,
+    Diagnostic, Program, Span,
     syntax::{Outlined, outline},
 };
 use teetap_wire::{
@@ -21,7 +20,7 @@ use teetap_wire::{
     printable,
 };
 
-use crate::{exit::Failure, output};
+use crate::{exit::Failure, look, output};
 
 mod joined;
 mod part;
@@ -129,7 +128,7 @@ impl Rules {
     /// The rules are wrong: the error shows every mistake with its place.
     pub(crate) fn compile(&self) -> Result<Arc<Program>, Failure> {
         let joined = Joined::new(&self.parts);
-        let style = style();
+        let style = look::Look::get().err.diagnostics();
         let show = |diagnostics: &[Diagnostic]| {
             let shown = diagnostics.iter().map(|diagnostic| {
                 let (part, moved) = place(&self.parts, &joined, diagnostic);
@@ -382,15 +381,6 @@ pub(crate) fn one_line(text: &str) -> String {
         line.push_str("...");
     }
     line
-}
-
-/// Returns the style of diagnostics on stderr.
-pub(crate) fn style() -> Style {
-    if stderr().is_terminal() {
-        Style::Coloured
-    } else {
-        Style::Plain
-    }
 }
 
 #[cfg(test)]

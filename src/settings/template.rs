@@ -11,7 +11,7 @@ use super::{USER_ONLY, file::KEYS, options};
 const WIDTH: usize = 100;
 
 /// Values of options that have no default, as examples.
-const EXAMPLES: [(&str, &str); 22] = [
+const EXAMPLES: [(&str, &str); 23] = [
     ("listen", "\"127.0.0.1:8303\""),
     ("seed", "1"),
     ("rule", "[\"drop when sv_emoticon\"]"),
@@ -33,6 +33,7 @@ const EXAMPLES: [(&str, &str); 22] = [
     ("verbose", "0"),
     ("proto", "\"auto\""),
     ("color", "\"auto\""),
+    ("time", "\"session\""),
     ("theme", "\"default\""),
 ];
 

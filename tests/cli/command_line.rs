@@ -13,7 +13,7 @@ use teetap_kit::binary;
 
 use crate::{TEETAP, refused, run, teetap};
 
-pub(crate) const OPTIONS: [&str; 24] = [
+pub(crate) const OPTIONS: [&str; 28] = [
     "NO_HEAL",
     "LISTEN",
     "ALLOW_REMOTE",
@@ -29,6 +29,10 @@ pub(crate) const OPTIONS: [&str; 24] = [
     "JSON",
     "FILTER",
     "UNTIL",
+    "WIDE",
+    "FOLD",
+    "NO_FOLD",
+    "TIME",
     "FAIL_ON",
     "TIMEOUT",
     "SHOW_SECRETS",

@@ -14,6 +14,7 @@ mod explain;
 mod filter;
 mod json;
 mod junit;
+mod look;
 mod messages;
 mod options;
 mod progress;

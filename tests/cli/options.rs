@@ -73,10 +73,25 @@ const VALUES: &[(&str, &str)] = &[
     ("log", "x"),
     ("write", "x.pcapng"),
     ("messages", "x"),
+    ("time", "run"),
 ];
 
 /// Options of the commands that print recordings.
-const SHOWN: [&str; 6] = ["quiet", "verbose", "json", "until", "show-secrets", "messages"];
+const SHOWN: [&str; 10] = [
+    "quiet",
+    "verbose",
+    "json",
+    "until",
+    "wide",
+    "fold",
+    "no-fold",
+    "time",
+    "show-secrets",
+    "messages",
+];
+
+/// Options of every command.
+const LOOK: [&str; 2] = ["color", "ascii"];
 
 #[test]
 fn each_command_takes_only_its_own_options() {
@@ -89,11 +104,7 @@ fn each_command_takes_only_its_own_options() {
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         (
             "open",
-            [
-                &SHOWN[..],
-                &["filter", "from", "to", "tui", "color", "theme", "ascii"],
-            ]
-            .concat(),
+            [&SHOWN[..], &["filter", "from", "to", "tui", "theme"]].concat(),
             &["FILE"],
         ),
         ("grep", [&SHOWN[..], &SEARCHED[..]].concat(), &["c2s", "FILE"]),
@@ -131,6 +142,7 @@ fn each_command_takes_only_its_own_options() {
     for (command, mut wanted, arguments) in cases {
         let mut listed = taken(command);
         listed.sort();
+        wanted.extend(LOOK);
         wanted.sort_unstable();
         assert_eq!(listed, wanted, "{command}");
         for option in all.iter().filter(|option| !wanted.contains(&option.as_str())) {

@@ -25,6 +25,7 @@ fn watch(script: &str, is_enough: impl Fn(&str) -> bool) -> String {
         .args(["--quiet", "--return", "--flush", "--command", script, "/dev/null"])
         .env("TEETAP", TEETAP)
         .env("FIFO", &fifo)
+        .env("TERM", "xterm")
         .env_remove("TEETAP_QUIET")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -127,7 +128,9 @@ fn the_line_comes_and_goes() {
 
 #[test]
 fn lines_on_the_same_terminal_stay_whole() {
-    let shown = watch(r#""$TEETAP" grep s2c "$FIFO""#, |shown| shown.contains("B/s, "));
+    let shown = watch(r#""$TEETAP" grep --color never --wide s2c "$FIFO""#, |shown| {
+        shown.contains("B/s, ")
+    });
     assert!(shown.contains("B/s, "), "{shown:?}");
     let screen = screen(&shown);
     let (ours, lines): (Vec<&String>, Vec<&String>) = screen

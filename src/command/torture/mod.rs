@@ -75,7 +75,7 @@ pub(crate) fn torture(options: &TortureOptions) -> anyhow::Result<Exit> {
     if options.json.json {
         output::write_out(table.json().as_bytes())?;
     } else {
-        output::write_out(table.text().as_bytes())?;
+        output::print(&table.text())?;
     }
     if let Some(report) = report {
         let suite = table.suite(wall, start.elapsed());

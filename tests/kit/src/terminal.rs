@@ -28,6 +28,11 @@ pub fn open(columns: u16, rows: u16) -> io::Result<(File, File)> {
     Ok((File::from(outer), inner))
 }
 
+/// Changes the size of a terminal, which sends SIGWINCH to its programs.
+pub fn resize(outer: &File, columns: NonZero<u16>, rows: NonZero<u16>) -> io::Result<()> {
+    Ok(termios::tcsetwinsize(outer, size(columns.get(), rows.get()))?)
+}
+
 const fn size(columns: u16, rows: u16) -> termios::Winsize {
     termios::Winsize {
         ws_row: rows,
@@ -94,8 +99,7 @@ impl Terminal {
     pub fn resize(&self, columns: NonZero<u16>, rows: NonZero<u16>) -> io::Result<()> {
         let mut model = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
         model.parser.screen_mut().set_size(rows, columns);
-        termios::tcsetwinsize(&self.keys, size(columns.get(), rows.get()))?;
-        Ok(())
+        resize(&self.keys, columns, rows)
     }
 
     /// Returns true while the program shows its alternate screen.

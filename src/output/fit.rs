@@ -1,0 +1,120 @@
+//! Lines of a terminal: the columns of characters, lines that are cut, and lines that continue.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar as _;
+
+use crate::look::Ink;
+
+/// A part of a line, in its colour.
+pub(super) type Part<'t> = (Ink, Cow<'t, str>);
+
+/// The start of a continued line on a terminal without room for more.
+const LEAST_INDENT: usize = 2;
+
+/// Returns the columns of a text.
+pub(super) fn width(text: &str) -> usize {
+    columns_of(text).map(|(_, columns)| columns).sum()
+}
+
+/// Returns each character with the columns that it adds.
+fn columns_of(text: &str) -> impl Iterator<Item = (char, usize)> + '_ {
+    let mut before = 0;
+    text.chars().map(move |c| {
+        let own = match c {
+            // The emoji form of the character before it, which takes two columns.
+            '\u{fe0f}' if before == 1 => 1,
+            c => c.width().unwrap_or(0),
+        };
+        before = own;
+        (c, own)
+    })
+}
+
+/// Returns the start of a line, with an ellipsis at its end.
+pub(super) fn cut<'t>(parts: &[Part<'t>], columns: usize, ascii: bool) -> Vec<Part<'t>> {
+    let ellipsis = if ascii { "..." } else { "…" };
+    let mut left = columns.saturating_sub(width(ellipsis));
+    let mut line: Vec<Part<'t>> = Vec::new();
+    let mut last = Ink::Plain;
+    for (ink, text) in parts {
+        let (start, taken) = start(text, left);
+        left -= taken;
+        last = *ink;
+        line.push((*ink, start.to_owned().into()));
+        if start.len() < text.len() {
+            break;
+        }
+    }
+    let room: String = ellipsis.chars().take(columns).collect();
+    line.push((last, room.into()));
+    line
+}
+
+/// Returns the start of a text that takes at most so many columns, and the columns that it takes.
+fn start(text: &str, most: usize) -> (&str, usize) {
+    let (mut end, mut taken) = (0, 0);
+    for (c, own) in columns_of(text) {
+        if taken + own > most {
+            break;
+        }
+        taken += own;
+        end += c.len_utf8();
+    }
+    (text.get(..end).unwrap_or_default(), taken)
+}
+
+/// Returns a line continued on further ones, which begin at `indent`; broken at spaces where there are some.
+pub(super) fn wrapped<'t>(parts: &[Part<'t>], indent: usize, columns: usize) -> Vec<Vec<Part<'t>>> {
+    let indent = if indent * 2 > columns {
+        LEAST_INDENT
+    } else {
+        indent
+    };
+    let indent = indent.min(columns.saturating_sub(1));
+    let (mut lines, mut line, mut left) = (Vec::new(), Vec::<Part<'t>>::new(), columns);
+    for (ink, text) in parts {
+        let mut rest: &str = text;
+        loop {
+            let (mut fits, mut taken) = start(rest, left);
+            if fits.len() < rest.len() {
+                let is_whole_word = rest.get(fits.len()..).is_some_and(|after| after.starts_with(' '));
+                let last = if is_whole_word {
+                    Some(fits.len())
+                } else {
+                    fits.rfind(' ')
+                };
+                // Not the spaces at the start of a line, nor before a word that fits no line.
+                let end = last.and_then(|last| fits.get(..last)).map(str::trim_end);
+                let fits_a_line = |end: &&str| {
+                    let after = rest.get(end.len()..).unwrap_or_default();
+                    let word = after.trim_start().split(' ').next().unwrap_or_default();
+                    !end.is_empty() && width(word) <= columns - indent
+                };
+                if let Some(end) = end.filter(fits_a_line) {
+                    fits = end;
+                    taken = width(fits);
+                }
+            }
+            line.push((*ink, fits.to_owned().into()));
+            left -= taken;
+            let after = rest.get(fits.len()..).unwrap_or_default();
+            if after.is_empty() {
+                break;
+            }
+            rest = after.trim_start_matches(' ');
+            if fits.is_empty() && left == columns - indent && rest == after {
+                // A character wider than a line.
+                break;
+            }
+            lines.push(std::mem::take(&mut line));
+            line.push((Ink::Plain, " ".repeat(indent).into()));
+            left = columns - indent;
+            if rest.is_empty() {
+                break;
+            }
+        }
+    }
+    lines.push(line);
+    lines
+}

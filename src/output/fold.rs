@@ -1,0 +1,213 @@
+//! Runs of snapshots, inputs and their timing, printed as one line each.
+//!
+//! ```text
+//!   2.417 #1  s→c -      snap_single ×38, snap_empty ×3, ticks 102066…102146
+//! ```
+//!
+//! Law: a fold ends before another line of its session is printed, so that the lines of a session keep their order. A message with
+//! a note, and one that a rule, a link line or a person changed, is a line of its own. A live run folds for [`PATIENCE`] at most.
+
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
+
+use teetap_inspect::{
+    EventLines, Kind, Message, Reading, Row, Style,
+    lines::{About, Line},
+    row::{self, Start},
+};
+use teetap_proxy::session::{Datagram, Origin, SessionId, Time, What};
+use teetap_wire::{Dir, Side, snap::Fate};
+
+use super::printer::Moment;
+
+/// The longest time for which a live run prints nothing about messages that are folded.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The messages that are folded, with the field of their tick.
+const FOLDED: [(&str, Option<&str>); 6] = [
+    ("input", Some("intended_tick")),
+    ("input_timing", None),
+    ("keepalive", None),
+    ("snap", Some("tick")),
+    ("snap_single", Some("tick")),
+    ("snap_empty", Some("tick")),
+];
+
+/// The folds of all sessions.
+#[derive(Debug)]
+pub(super) struct Folds {
+    /// The folds of a session: one for each direction on both legs, or on one of them.
+    open: BTreeMap<u32, Vec<Fold>>,
+    /// The time after which a fold ends, for output that is watched while it is printed.
+    patience: Option<Duration>,
+}
+
+/// Messages of one session and direction.
+#[derive(Debug)]
+struct Fold {
+    way: (Dir, Option<Side>),
+    /// The only message, as long as there is one.
+    row: Row,
+    /// The names in the order of their first messages, with their numbers.
+    names: Vec<(&'static str, u64)>,
+    /// The first tick and the last one.
+    ticks: Option<(i64, i64)>,
+    began: Time,
+    last: Moment,
+}
+
+impl Folds {
+    /// No folds yet.
+    pub(super) const fn new(patience: Option<Duration>) -> Self {
+        Self {
+            open: BTreeMap::new(),
+            patience,
+        }
+    }
+
+    /// Takes a line of an event that is folded. Returns true if it was taken.
+    pub(super) fn take(&mut self, lines: &EventLines<'_>, line: &Line, moment: Moment, style: Style) -> bool {
+        let (Some(session), What::Datagram(datagram)) = (lines.event.session, &lines.event.what) else {
+            return false;
+        };
+        let Some((reading, message)) = lines.reading.zip(plain(lines, line, datagram, style)) else {
+            return false;
+        };
+        let Some((name, tick)) = folded(reading, message) else {
+            return false;
+        };
+        let way = (datagram.dir, datagram.leg);
+        let folds = self.open.entry(session.0).or_default();
+        let Some(fold) = folds.iter_mut().find(|fold| fold.way == way) else {
+            let rows = row::of_line(lines, line, style);
+            let Some(row) = rows.into_iter().next() else {
+                return false;
+            };
+            folds.push(Fold {
+                way,
+                row,
+                names: vec![(name, 1)],
+                ticks: tick.map(|tick| (tick, tick)),
+                began: moment.at,
+                last: moment,
+            });
+            return true;
+        };
+        match fold.names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => fold.names.push((name, 1)),
+        }
+        fold.ticks = match (fold.ticks, tick) {
+            (Some((first, last)), Some(tick)) => Some((first.min(tick), last.max(tick))),
+            (ticks, tick) => ticks.or(tick.map(|tick| (tick, tick))),
+        };
+        fold.last = moment;
+        true
+    }
+
+    /// Ends the folds of a session. Returns their rows, in the order of their last messages.
+    pub(super) fn end(&mut self, session: Option<SessionId>) -> Vec<(Row, Moment)> {
+        let folds = session.and_then(|SessionId(id)| Some((id, self.open.remove(&id)?)));
+        folds.map_or_else(Vec::new, |(id, folds)| rows(vec![(id, folds)]))
+    }
+
+    /// Ends the folds that began too long before this time.
+    pub(super) fn end_old(&mut self, now: Time) -> Vec<(Row, Moment)> {
+        let Some(patience) = self.patience else {
+            return Vec::new();
+        };
+        let is_old = |folds: &Vec<Fold>| folds.iter().any(|fold| fold.began + patience <= now);
+        let old = self.open.extract_if(.., |_, folds| is_old(folds));
+        rows(old.collect())
+    }
+
+    /// Ends all folds.
+    pub(super) fn end_all(&mut self) -> Vec<(Row, Moment)> {
+        rows(std::mem::take(&mut self.open).into_iter().collect())
+    }
+}
+
+/// Returns the message of a line, if nothing about it stands out.
+fn plain<'e>(
+    lines: &'e EventLines<'_>,
+    line: &Line,
+    datagram: &Datagram,
+    style: Style,
+) -> Option<&'e Message> {
+    let About::Message { index, with_datagram } = line.about else {
+        return None;
+    };
+    let message = lines.message(index)?;
+    let is_passed = message.rules.is_empty() && message.marks.is_empty() && message.done.word().is_none();
+    let is_kept = message
+        .snapshot()
+        .is_none_or(|snapshot| snapshot.fate == Fate::Kept);
+    // Delays alone do not stand out.
+    let is_linked = datagram.link.iter().any(|transit| {
+        transit.lost.is_some() || transit.duplicate || transit.reordered || !transit.corrupted.is_empty()
+    });
+    let is_plain = line.kind == Kind::Traffic
+        && is_passed
+        && is_kept
+        && !is_linked
+        && !message.vital
+        && matches!(message.origin, Origin::Peer | Origin::Proxy)
+        && lines.marks(message, with_datagram, style).is_empty();
+    Some(message).filter(|_| is_plain)
+}
+
+/// Returns the name and the tick of a message that is folded.
+fn folded(reading: &Reading, message: &Message) -> Option<(&'static str, Option<i64>)> {
+    let name = message.name?;
+    let (_, field) = FOLDED.iter().find(|(folded, _)| *folded == name)?;
+    Some((name, field.and_then(|field| reading.int(message, field))))
+}
+
+/// Returns the rows of folds that have ended.
+fn rows(ended: Vec<(u32, Vec<Fold>)>) -> Vec<(Row, Moment)> {
+    let folds = ended
+        .into_iter()
+        .flat_map(|(id, folds)| folds.into_iter().map(move |fold| (SessionId(id), fold)));
+    let mut rows: Vec<(Row, Moment)> = folds
+        .map(|(id, fold)| (fold.last, fold.row(id)))
+        .map(|(at, row)| (row, at))
+        .collect();
+    rows.sort_by_key(|(_, last)| last.at);
+    rows
+}
+
+impl Fold {
+    fn row(self, session: SessionId) -> Row {
+        if let [(_, 1)] = *self.names {
+            return self.row;
+        }
+        let start = Start {
+            at: self.last.at,
+            session: Some(session),
+        };
+        let (dir, leg) = self.way;
+        let mut text = String::new();
+        for (at, (name, count)) in self.names.iter().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            let _never_fails = write!(text, "{comma}{name} ×{count}");
+        }
+        match self.ticks {
+            Some((first, last)) if first != last => {
+                let _never_fails = write!(text, ", ticks {first}…{last}");
+            }
+            Some((tick, _)) => {
+                let _never_fails = write!(text, ", tick {tick}");
+            }
+            None => {}
+        }
+        start
+            .draft()
+            .arrow(dir, leg)
+            .push(" -      ")
+            .push(text)
+            .row(Kind::Traffic)
+    }
+}
+
+#[cfg(test)]
+#[path = "fold_tests.rs"]
+mod tests;
