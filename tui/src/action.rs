@@ -110,7 +110,7 @@ actions! {
     PreviousMatch "previous-match" ROWS ["N"]                  ""        "Go to the previous match of the search";
     Follow        "follow"         ROWS ["F"]                  "follow"  "Follow the newest row, or stay";
     Freeze        "freeze"         ROWS ["space"]              ""        "Freeze the view; the traffic is not held";
-    Fold          "fold"           LIST ["z"]                  "fold"    "Fold or unfold messages of this type";
+    Fold          "fold"           LIST ["z"]                  "fold"    "Fold messages of this type, or unfold a type";
     Lint          "lint"           ROWS ["L"]                  ""        "Show only rows with warnings, or all";
     Session       "session"        ROWS ["s"]                  "session" "Pick the session that is shown, or all";
     Earlier       "earlier"        ROWS ["<"]                  ""        "Go to an earlier place of the recording";
@@ -130,7 +130,7 @@ actions! {
     Inject        "inject"         ROWS ["i"]                  "inject"  "Send one more message, once or every so often";
     Again         "send-again"     ROWS ["r"]                  ""        "Send the selected message again";
     StopRepeat    "stop-repeat"    ROWS ["I"]                  ""        "Stop sending a message every so often";
-    Copy          "copy"           ROWS ["y"]                  ""        "Copy the row: hex, JSON, rule, inject command";
+    Copy          "copy"           ROWS ["y"]                  ""        "Copy the row: hex, JSON, rule, command, link";
     Save          "save"           ROWS ["w"]                  ""        "Save the shown rows, or the selected one";
     AddRule       "add-rule"       RULES ["o"]                 "add"     "Add a rule or link line";
     EditRule      "edit-rule"      RULES ["enter" "e"]         "edit"    "Edit the selected rule";

@@ -24,6 +24,8 @@ pub enum Choice {
     Copy(String),
     /// Save rows to a file.
     Save(Saved),
+    /// Fold messages of this type, or unfold them.
+    Fold(&'static str),
 }
 
 /// An entry of a menu.

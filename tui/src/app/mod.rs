@@ -51,7 +51,7 @@ use help::Help;
 use ladder::Ladder;
 use log::Log;
 use menu::Menu;
-use messages::{Item, Messages};
+use messages::Messages;
 use meter::Meter;
 use prompt::{Lines, Prompt};
 use queue::Queue;
@@ -494,7 +494,7 @@ impl App {
     /// Returns the bytes of the recording before the selected row.
     #[must_use]
     pub fn offset(&self) -> u64 {
-        let row = self.messages.item().map(Item::last);
+        let row = self.messages.number();
         let timeline = self.timeline.as_ref();
         timeline.map_or(0, |timeline| {
             row.map_or(timeline.listed.start, |row| timeline.offset_of(row))
@@ -503,7 +503,7 @@ impl App {
 
     /// Takes the selected row into the detail panes.
     pub fn sync(&mut self) {
-        self.detail.show(self.messages.item().map(Item::last));
+        self.detail.show(self.messages.number());
         let row = self.messages.row();
         self.contents = row.map_or_else(Contents::default, |row| {
             Contents::of(row, self.style, self.registry).wrapped(self.detail.width)

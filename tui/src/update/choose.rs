@@ -47,6 +47,7 @@ pub(super) fn choose(app: &mut App, choice: &Choice) {
             }
         }
         Choice::Rule(text) => super::open(app, Purpose::Rule(None), text),
+        Choice::Fold(group) => super::rows::toggle_fold(app, group),
         Choice::Save(saved) => super::send::ask_for_file(app, *saved),
         Choice::Copy(text) => {
             app.clipboard = Some(text.clone());

@@ -1,9 +1,6 @@
 //! Search in the rows.
 
-use crate::{
-    app::{App, messages::Item},
-    view::text_of,
-};
+use crate::{app::App, view::text_of};
 
 /// Selects the next row that has the text of the last search, or the one before.
 pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
@@ -13,11 +10,8 @@ pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
         .get(0)
         .ok_or_else(|| format!("search first: {open}"))?;
     let wanted = text.to_lowercase();
-    let found = app.messages.search(forward, |item, list| {
-        let row = match item {
-            Item::Row(number) => list.history.get(*number),
-            Item::Fold(_) => None,
-        };
+    let found = app.messages.search(forward, |number, list| {
+        let row = list.history.get(number);
         row.is_some_and(|row| text_of(row, app).to_lowercase().contains(&wanted))
     });
     let place = found.ok_or_else(|| format!("no unfolded row has '{text}'"))?;

@@ -1,6 +1,9 @@
 //! Changes of what the list shows.
 
-use crate::app::App;
+use crate::app::{
+    App, Overlay,
+    menu::{Choice, Menu},
+};
 
 /// Keeps new rows back, or shows them.
 pub(super) fn freeze(app: &mut App) {
@@ -9,15 +12,33 @@ pub(super) fn freeze(app: &mut App) {
     }
 }
 
-/// Folds messages of the selected type, or unfolds them.
+/// Opens the menu of types: that of the selected row to fold, and the folded ones to unfold.
 pub(super) fn fold(app: &mut App) -> Result<(), String> {
-    let group = app.messages.group().ok_or("select a message to fold its type")?;
+    let own = app.messages.group().filter(|group| !app.messages.is_folded(group));
+    let count = |group: &str| {
+        let fold = app.messages.folds().find(|fold| fold.group == group);
+        fold.map_or(0, |fold| fold.count())
+    };
+    let fold = own.map(|group| (format!("fold {group}"), Choice::Fold(group)));
+    let unfold = app.messages.folded().map(|group| {
+        let text = format!("unfold {group:<14} {:>6} messages", count(group));
+        (text, Choice::Fold(group))
+    });
+    let entries: Vec<_> = fold.into_iter().chain(unfold).collect();
+    if entries.is_empty() {
+        return Err("select a message to fold its type".to_owned());
+    }
+    app.overlay = Some(Overlay::Menu(Menu::new("fold or unfold messages of a type", entries)));
+    Ok(())
+}
+
+/// Folds messages of a type, or unfolds them.
+pub(super) fn toggle_fold(app: &mut App, group: &'static str) {
     let is_folded = app.messages.toggle_fold(group);
     app.say(format!(
         "{group} is {}",
         if is_folded { "folded" } else { "unfolded" }
     ));
-    Ok(())
 }
 
 /// Shows only rows with warnings, with the counts by code, or all.

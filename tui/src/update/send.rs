@@ -251,6 +251,32 @@ fn has_secret(reading: &Reading, message: &Message) -> bool {
     })
 }
 
+/// The page that decodes the datagram in its address: `d` has the bytes in hex, `v` the protocols, 6 and 7.
+const DECODER: &str = "https://twnet.zillyhuhn.com/";
+
+/// Returns the address at which a page decodes the datagram of a row, as it came or, made by the proxy, as it left; `None`
+/// without a datagram, or if a part of it is a secret that is hidden.
+fn link(row: &Row, secrets: Secrets) -> Option<String> {
+    let decoded = row.event()?;
+    let (versions, bytes) = match &decoded.event.what {
+        What::Datagram(datagram) => {
+            let version = if datagram.proto == Proto::V7 { "7" } else { "6" };
+            (version, datagram.received().or_else(|| datagram.sent().next())?)
+        }
+        What::Connless(connless) => ("67", &*connless.bytes),
+        _ => return None,
+    };
+    let reading = decoded.reading.as_ref();
+    let mut messages = reading.into_iter().flat_map(|reading| {
+        let messages = reading.messages.iter();
+        messages.map(move |message| (reading, message))
+    });
+    if secrets == Secrets::Hide && messages.any(|(reading, message)| has_secret(reading, message)) {
+        return None;
+    }
+    Some(format!("{DECODER}?d={}&v={versions}", row::hex(bytes)))
+}
+
 /// Opens the menu of texts that can be copied.
 pub(super) fn copy(app: &mut App) -> Result<(), String> {
     let row = app.messages.row().ok_or("there is no row to copy")?;
@@ -281,6 +307,7 @@ pub(super) fn copy(app: &mut App) -> Result<(), String> {
             texts.push(("inject command".to_owned(), text));
         }
     }
+    texts.extend(link(row, secrets).map(|link| ("twnet link".to_owned(), link)));
     let entries = texts.into_iter().map(|(name, text)| {
         let shown: String = text.chars().take(60).collect();
         let shown = teetap_wire::printable(shown.as_bytes());

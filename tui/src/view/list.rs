@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use ratatui::{
     buffer::Buffer,
-    layout::Rect,
+    layout::{Constraint, Layout, Rect},
     style::Style,
     text::{Line, Span},
 };
 use teetap_inspect::{DecodedEvent, EventLines, Kind, Message, Reading, lines, reading::Done, row};
-use teetap_proxy::session::{Action, Origin, SessionId, Time, What};
+use teetap_proxy::session::{Action, Origin, Time, What};
 use teetap_wire::Severity;
 
 use super::{empty, padded, put};
@@ -23,7 +23,7 @@ use crate::{
         App, Pane,
         clock::{TimeForm, seconds, wall},
         history::Row,
-        messages::{Fold, Item},
+        messages::Fold,
     },
 };
 
@@ -74,13 +74,14 @@ fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
 /// Draws the visible rows and, until there is traffic, the command that brings some. Returns the area of the rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let area = lints(buffer, area, app);
+    let area = folds(buffer, area, app);
     app.messages.fit(area.height.into());
     let selected = app.messages.selected().filter(|_| !app.messages.follows());
     let mut rest = area.rows();
     let focused = app.focus == Pane::List;
-    for ((place, item), area) in app.messages.visible().zip(rest.by_ref()) {
-        self::item(buffer, area, (place, item), app);
-        if app.messages.is_marked(item)
+    for ((place, number), area) in app.messages.visible().zip(rest.by_ref()) {
+        listed(buffer, area, (place, number), app);
+        if app.messages.is_marked(number)
             && let Some(cell) = buffer.cell_mut((area.x, area.y))
         {
             cell.set_symbol("◆").set_style(app.theme.done());
@@ -90,7 +91,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         }
     }
     let left = rest.count();
-    if app.messages.is_empty() && app.meter.messages > 0 {
+    if app.messages.is_empty() && app.messages.folds().len() == 0 && app.meter.messages > 0 {
         let [filter, lint, session] =
             [Key::FilterOnOff, Key::Lint, Key::Session].map(|action| app.keymap.hint(action));
         let sentence = match app.messages.progress() {
@@ -115,19 +116,32 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     area
 }
 
-/// Draws an item.
-fn item(buffer: &mut Buffer, area: Rect, (place, item): (usize, &Item), app: &App) {
-    let Some(row) = app.messages.history.get(item.last()) else {
-        return;
-    };
-    let start = row.at().map_or(String::new(), |at| {
-        let above = app.messages.above(place).and_then(Row::at);
-        start(at, row.session(), above, app)
-    });
-    match item {
-        Item::Row(_) => self::row(buffer, area, row, &start, app),
-        Item::Fold(fold) => self::fold(buffer, area, (fold, row), &start, app),
+/// Draws a listed row.
+fn listed(buffer: &mut Buffer, area: Rect, (place, number): (usize, u64), app: &App) {
+    if let Some(row) = app.messages.history.get(number) {
+        let above = || app.messages.above(place).and_then(Row::at);
+        let start = start(row, above, app);
+        self::row(buffer, area, row, &start, app);
     }
+}
+
+/// Draws the lines of folded types at the bottom, on a third of the area at most. Returns the area above them.
+fn folds(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
+    let count = app.messages.folds().len();
+    let used = u16::try_from(count).unwrap_or(u16::MAX).min(area.height / 3);
+    let [above, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(used)]).areas(area);
+    let hidden = count.saturating_sub(used.into());
+    for (place, (fold, area)) in app.messages.folds().zip(below.rows()).enumerate() {
+        if hidden > 0 && place + 1 == usize::from(used) {
+            let key = app.keymap.hint(Key::Fold);
+            let more = if place == 0 { "" } else { "more " };
+            let line = format!(" {} {more}folded types: {key} lists them", hidden + 1);
+            put(buffer, area, &Line::styled(line, app.theme.quiet()));
+        } else {
+            self::fold(buffer, area, fold, app);
+        }
+    }
+    above
 }
 
 /// Returns the text of a row that a search looks at.
@@ -269,18 +283,24 @@ fn letter(message: &Message) -> Option<char> {
     letter.or_else(|| (!message.rules.is_empty()).then_some('*'))
 }
 
-/// Draws folded messages: the columns of the last one, with the number of messages and their rate.
-fn fold(buffer: &mut Buffer, area: Rect, (fold, row): (&Fold, &Row), start: &str, app: &App) {
-    let (Row::Line(decoded, _), Some((reading, message))) = (row, row.message()) else {
+/// Draws the line of a folded type: the columns of the newest message, with the number of messages and their rate.
+fn fold(buffer: &mut Buffer, area: Rect, fold: Fold<'_>, app: &App) {
+    let history = &app.messages.history;
+    let Some(row @ Row::Line(decoded, _)) = fold.newest().and_then(|number| history.get(number)) else {
+        return;
+    };
+    let Some((reading, message)) = row.message() else {
         return;
     };
     let theme = app.theme;
-    let mut spans = head(decoded, (reading, message), start, area.width, theme);
+    let start = start(row, || row.at(), app);
+    let mut spans = head(decoded, (reading, message), &start, area.width, theme);
     // The eye is for the other rows.
     spans.iter_mut().for_each(|span| span.style = theme.quiet());
-    let rate = fold.rate().map_or(String::new(), |rate| format!(" {rate:.0}/s"));
+    let now = app.messages.frozen_at().unwrap_or(app.now);
+    let rate = format!("{}/s", fold.rate(history, now));
     spans.push(Span::styled(
-        format!("×{:<5}{rate:<7}", fold.count),
+        format!("×{:<6} {rate:<6} ", fold.count()),
         theme.name_of(Style::new()),
     ));
     let gist = reading.gist(message, app.style.secrets);
@@ -304,13 +324,17 @@ fn other_text(decoded: &DecodedEvent, line: &lines::Line, app: &App) -> String {
     rest.to_owned()
 }
 
-/// Returns the columns of the time and the session.
-fn start(at: Time, session: Option<SessionId>, above: Option<Time>, app: &App) -> String {
+/// Returns the columns of the time and the session; `above`: the time of the row above.
+fn start(row: &Row, above: impl FnOnce() -> Option<Time>, app: &App) -> String {
+    let Some(at) = row.at() else {
+        return String::new();
+    };
+    let session = row.session();
     let begin = session.and_then(|session| app.roster.get(session));
     let time = match app.time {
         TimeForm::Run => seconds(at - Time::ZERO),
         TimeForm::Session => seconds(at - begin.map_or(Time::ZERO, |seen| seen.begin)),
-        TimeForm::Delta => seconds(above.map_or(Duration::ZERO, |above| at - above)),
+        TimeForm::Delta => seconds(above().map_or(Duration::ZERO, |above| at - above)),
         TimeForm::Wall => wall(app.title.start, at),
     };
     let session = session.map_or("-".to_owned(), |session| format!("#{}", session.0));

@@ -10,7 +10,6 @@ use super::put;
 use crate::app::{
     App,
     history::Row,
-    messages::Item,
     timeline::{Reading, Timeline},
 };
 
@@ -50,7 +49,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         rest,
         &Line::styled(format!(" {state}"), app.theme.quiet()),
     );
-    let selected = app.messages.item().map(Item::last);
+    let selected = app.messages.number();
     let at = selected.map_or(timeline.listed.start, |row| timeline.offset_of(row));
     let width = u64::from(timeline.area.width);
     let column = |bytes: u64| (bytes * width / timeline.size.max(1)).min(width.saturating_sub(1));

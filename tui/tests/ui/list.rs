@@ -1,8 +1,13 @@
 //! The message list over a recorded session.
 
-use crate::feed::{SIZES, blank, draw, press, recorded};
-use teetap_proxy::session::{Level, Time};
-use teetap_tui::{App, app::cursor::Moves as _};
+use std::time::Duration;
+
+use crate::feed::{SIZES, blank, draw, events, press, recorded};
+use teetap_proxy::session::{Level, SessionId, Time};
+use teetap_tui::{
+    App,
+    app::{Overlay, cursor::Moves as _},
+};
 
 /// A screen on which no message is folded.
 fn unfolded() -> App {
@@ -23,19 +28,92 @@ fn the_first_screen_of_a_recording_at_each_size() {
 }
 
 #[test]
-fn noise_is_folded_until_z_unfolds_it() {
+fn noise_has_one_live_line_for_each_type_until_z_unfolds_it() {
     let mut app = recorded();
-    insta::assert_snapshot!("folded", draw(&mut app, (80, 24)));
-    let (folded, all) = (app.messages.len(), unfolded().messages.len());
-    assert!(folded * 2 < all, "{folded} of {all}");
+    for size in SIZES {
+        insta::assert_snapshot!(format!("folded-{}x{}", size.0, size.1), draw(&mut app, size));
+    }
+    let screen = draw(&mut app, (80, 24));
+    let groups: Vec<&str> = app.messages.folds().map(|fold| fold.group).collect();
+    assert_eq!(groups, ["input", "input_timing", "keepalive", "snap"]);
+    for fold in app.messages.folds() {
+        let count = format!("×{:<6}", fold.count());
+        let lines = screen
+            .lines()
+            .filter(|line| line.contains(&format!(" {}", fold.group)) && line.contains(&count));
+        assert_eq!(lines.count(), 1, "{}: {screen}", fold.group);
+    }
+    let counted: usize = app.messages.folds().map(|fold| fold.count()).sum();
+    let (listed, all) = (app.messages.len(), unfolded().messages.len());
+    assert_eq!(listed + counted, all);
+    assert!(listed * 2 < all, "{listed} of {all}");
+
+    press(&mut app, "z");
+    insta::assert_snapshot!("fold-menu", draw(&mut app, (80, 24)));
+    choose(&mut app, "unfold input ");
+    assert!(draw(&mut app, (80, 24)).contains("input is unfolded"));
+    assert!(app.messages.len() > listed);
+    assert_eq!(app.messages.folds().len(), 3);
+    // The type of the selected row.
     app.messages.last();
-    press(&mut app, "k k");
-    let group = app.messages.group().unwrap();
+    while app.messages.group() != Some("input") {
+        press(&mut app, "k");
+    }
     press(&mut app, "z");
-    assert_eq!(group, "input");
-    assert!(app.messages.len() > folded);
-    press(&mut app, "z");
-    assert_eq!(app.messages.len(), folded);
+    choose(&mut app, "fold input");
+    assert_eq!((app.messages.len(), app.messages.folds().len()), (listed, 4));
+}
+
+/// Chooses the entry of the open menu that begins with these words, by its key.
+fn choose(app: &mut App, words: &str) {
+    let Some(Overlay::Menu(menu)) = &app.overlay else {
+        panic!("no menu")
+    };
+    let entry = menu.entries.iter().find(|entry| entry.text.starts_with(words));
+    let key = entry.unwrap().key.to_string();
+    press(app, &key);
+}
+
+#[test]
+fn a_line_of_a_folded_type_is_kept_up_to_date_in_its_place() {
+    let mut app = blank();
+    let line = |app: &mut App| {
+        let screen = draw(app, (80, 24));
+        let found = screen.lines().rev().find(|line| line.contains(" input  "));
+        found.map(str::to_owned)
+    };
+    let (mut seen, mut last) = (0, None);
+    for decoded in &events("tw07-session") {
+        app.push(decoded);
+        app.tick(decoded.event.at);
+        let fold = app.messages.folds().find(|fold| fold.group == "input");
+        let count = fold.map_or(0, |fold| fold.count());
+        if count > seen {
+            let shown = line(&mut app);
+            assert!(shown.as_ref().unwrap().contains(&format!("×{count:<6}")), "{shown:?}");
+            assert_ne!(shown, last);
+            (seen, last) = (count, shown);
+        }
+    }
+    assert!(seen > 100, "{seen}");
+    assert!(!line(&mut app).unwrap().contains(" 0/s"));
+    app.tick(app.now + Duration::from_secs(2));
+    assert!(line(&mut app).unwrap().contains(" 0/s"));
+    // It counts what is listed: one session, rows with warnings, the filter.
+    app.messages.pick(Some(SessionId(9)));
+    assert_eq!((app.messages.folds().len(), line(&mut app)), (0, None));
+    app.messages.pick(None);
+    app.set_filter("s2c").unwrap();
+    assert_eq!(line(&mut app), None);
+    app.clear(true);
+    assert_eq!(app.messages.folds().len(), 0);
+}
+
+#[test]
+fn folded_types_without_room_are_counted() {
+    let mut app = recorded();
+    let screen = draw(&mut app, (80, 11));
+    assert!(screen.contains(" 2 more folded types: z lists them"), "{screen}");
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! Rules, the intercept queue, forms, and the requests that they make.
 
-use teetap_proxy::session::{HeldId, SessionId, Time, Waiting};
+use teetap_proxy::session::{HeldId, Level, SessionId, Time, Waiting};
 use teetap_rules::Draft;
 use teetap_tui::{
     App,
     app::{Overlay, Pane, cursor::Moves as _},
     request::{Reply, Request, Rule},
 };
-use teetap_wire::{Dir, Proto, def::Registry};
+use teetap_wire::{
+    Dir, Proto,
+    def::{Registry, Secrets},
+};
 
 use crate::feed::{SIZES, blank, draw, press, recorded, type_text};
 
@@ -530,6 +533,51 @@ fn a_row_becomes_a_rule_and_a_text_and_is_sent_again() {
     press(&mut app, "w 1 enter");
     let found = requests(&mut app);
     assert!(found[0].starts_with("Save { path: \"rows.pcapng\""), "{found:?}");
+}
+
+#[test]
+fn a_link_has_the_datagram_unless_a_secret_is_in_it() {
+    let link = |app: &mut App| {
+        press(app, "y");
+        let Some(Overlay::Menu(menu)) = app.overlay.take() else {
+            panic!("no menu")
+        };
+        let links = menu
+            .entries
+            .into_iter()
+            .find(|entry| entry.text.starts_with("twnet link"));
+        links.map(|entry| format!("{:?}", entry.choice))
+    };
+    // The datagram of a chat line, as tcpdump has it.
+    let mut app = live();
+    draw(&mut app, (80, 24));
+    press(&mut app, "g ctrl-f");
+    type_text(&mut app, "hello team");
+    press(&mut app, "enter");
+    let found = link(&mut app).unwrap();
+    assert!(
+        found.starts_with("Copy(\"https://twnet.zillyhuhn.com/?d=") && found.ends_with("&v=7\")"),
+        "{found}"
+    );
+    let hex = found.split(['=', '&']).nth(1).unwrap();
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/captures/tw07-session.pcap");
+    let capture = std::fs::read(capture).unwrap();
+    let bytes: Vec<u8> = (0..hex.len() / 2)
+        .map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap())
+        .collect();
+    assert!(capture.windows(bytes.len()).any(|window| window == bytes), "{hex}");
+    assert!(bytes.len() > 7 && bytes.ends_with(b"hello team\0") || bytes[0] & 0x10 != 0, "{hex}");
+    // A password, and nothing to link to.
+    press(&mut app, "g ctrl-f");
+    type_text(&mut app, "rcon_auth");
+    press(&mut app, "enter");
+    assert_eq!(app.messages.group(), Some("rcon_auth"));
+    assert_eq!(link(&mut app), None);
+    app.style.secrets = Secrets::Show;
+    assert!(link(&mut app).is_some());
+    let mut app = blank();
+    app.log(Time(1), Level::Info, "x");
+    assert_eq!(link(&mut app), None);
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Messages {
         let start = self.history.numbers().start;
         (self.unfiltered, self.verdict) = (start, None);
         self.items.clear();
-        self.open.clear();
+        self.folds.clear();
         self.next = start;
         self.admit();
         if let Some(number) = self.selected {

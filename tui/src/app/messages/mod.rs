@@ -1,10 +1,11 @@
-//! The list of messages: the rows that are shown, the folded ones, the selection and the visible part.
+//! The list of messages: the rows that are shown, the folded types, the selection and the visible part.
 //!
-//! Law: rows are admitted to the list in their order, each once. The list can be made again from the history at any time.
+//! Law: rows are admitted to the list in their order, each once, or to the line of their type. The list can be made again
+//! from the history at any time.
 
 mod filtering;
 mod find;
-mod item;
+mod fold;
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -14,7 +15,8 @@ use std::{
 use teetap_inspect::{DecodedEvent, EventLines, Kind, Style};
 use teetap_proxy::session::{Level, Origin, SessionId, Time};
 
-pub use item::{Fold, Item};
+pub use fold::Fold;
+use fold::Folds;
 
 use super::{
     cursor::Moves,
@@ -30,15 +32,16 @@ const NOISE: [&str; 4] = ["input", "input_timing", "snap", "keepalive"];
 pub struct Messages {
     /// The rows that are kept.
     pub history: History,
-    items: VecDeque<Item>,
+    /// The numbers of the rows that are listed.
+    items: VecDeque<u64>,
     /// The number of the next row to admit.
     next: u64,
-    /// The folds that further rows are added to: the numbers of their first rows.
-    open: Vec<(&'static str, u64)>,
+    folds: Folds,
+    /// The types that are folded.
     folded: BTreeSet<&'static str>,
-    /// The number of the selected item; `None` follows the newest.
+    /// The number of the selected row; `None` follows the newest.
     selected: Option<u64>,
-    /// The first visible item.
+    /// The place of the first visible row.
     top: usize,
     /// Rows that fit on the screen when it was drawn last.
     height: usize,
@@ -63,7 +66,7 @@ impl Default for Messages {
             history: History::default(),
             items: VecDeque::new(),
             next: 0,
-            open: Vec::new(),
+            folds: Folds::default(),
             folded: NOISE.into(),
             selected: None,
             top: 0,
@@ -103,7 +106,7 @@ impl Messages {
     pub fn clear(&mut self) {
         self.history.clear();
         self.items.clear();
-        self.open.clear();
+        self.folds.clear();
         self.marks.clear();
         (self.next, self.unfiltered, self.verdict) = (0, 0, None);
         (self.selected, self.top) = (None, 0);
@@ -127,7 +130,7 @@ impl Messages {
     fn rebuild(&mut self) {
         let place = self.selected;
         self.items.clear();
-        self.open.clear();
+        self.folds.clear();
         let end = self.next;
         self.next = self.history.numbers().start;
         self.admit_until(end);
@@ -143,14 +146,13 @@ impl Messages {
         let end = self.frozen.unwrap_or(u64::MAX);
         self.admit_until(self.unfiltered.min(end));
         let kept = rows.start;
-        while self.items.front().is_some_and(|item| item.last() < kept) {
+        while self.items.front().is_some_and(|number| *number < kept) {
             self.items.pop_front();
             self.top = self.top.saturating_sub(1);
         }
-        // A fold stays selected while it has a row that is kept.
-        let is_gone = |number| number < kept && self.place(number).is_none();
-        if self.selected.is_some_and(is_gone) {
-            self.selected = self.items.front().map(Item::number);
+        self.folds.drop_before(kept);
+        if self.selected.is_some_and(|number| number < kept) {
+            self.selected = self.items.front().copied();
         }
         is_left
     }
@@ -162,9 +164,9 @@ impl Messages {
         }
     }
 
-    /// Selects the item of a row, or the one before it.
+    /// Selects a row, or the listed one before it.
     fn select_near(&mut self, number: u64) {
-        let at = self.items.partition_point(|item| item.number() <= number);
+        let at = self.items.partition_point(|item| *item <= number);
         self.select(at.saturating_sub(1));
     }
 
@@ -180,11 +182,8 @@ impl Messages {
                 continue;
             }
             match self.fold_of(row) {
-                Some((group, at)) => self.fold(group, at, number),
-                None => {
-                    self.open.clear();
-                    self.items.push_back(Item::Row(number));
-                }
+                Some(group) => self.folds.add(group, number),
+                None => self.items.push_back(number),
             }
         }
     }
@@ -201,9 +200,9 @@ impl Messages {
             && (!is_filtered || self.history.passes(number))
     }
 
-    /// Returns the type under which a row is folded, and its time. Messages with a warning, and those that a rule or a
+    /// Returns the type under which a row is folded. Messages with a warning, and those that a rule or a
     /// person made or touched, are never folded.
-    fn fold_of(&self, row: &Row) -> Option<(&'static str, Time)> {
+    fn fold_of(&self, row: &Row) -> Option<&'static str> {
         let (_, message) = row.message()?;
         let group = group(message.name?);
         let is_passed = message.rules.is_empty() && message.done.word().is_none();
@@ -211,39 +210,32 @@ impl Messages {
             && is_passed
             && matches!(message.origin, Origin::Peer | Origin::Proxy);
         let is_named = self.filter.as_ref().is_some_and(|filter| filter.names(group));
-        (plain && !is_named && self.folded.contains(group)).then_some((group, row.at()?))
+        (plain && !is_named && self.folded.contains(group)).then_some(group)
     }
 
-    fn fold(&mut self, group: &'static str, at: Time, number: u64) {
-        let open = self.open.iter().find(|(open, _)| *open == group);
-        let place = open.and_then(|(_, first)| self.place(*first));
-        if let Some(Item::Fold(fold)) = place.and_then(|place| self.items.get_mut(place)) {
-            (fold.last, fold.to, fold.count) = (number, at, fold.count + 1);
-            return;
-        }
-        self.open.retain(|(open, _)| *open != group);
-        self.open.push((group, number));
-        self.items.push_back(Item::Fold(Fold {
-            group,
-            first: number,
-            last: number,
-            count: 1,
-            from: at,
-            to: at,
-        }));
+    /// Returns the lines of folded types that have messages, in the order of their names.
+    pub fn folds(&self) -> impl ExactSizeIterator<Item = Fold<'_>> {
+        self.folds.lines()
     }
 
-    fn place(&self, number: u64) -> Option<usize> {
-        self.items.binary_search_by_key(&number, Item::number).ok()
+    /// Returns the types whose messages are folded when they come, in the order of their names.
+    pub fn folded(&self) -> impl Iterator<Item = &'static str> {
+        self.folded.iter().copied()
     }
 
-    /// Returns the number of items.
+    /// Returns the time at which the list was frozen; `None` while it is not.
+    #[must_use]
+    pub fn frozen_at(&self) -> Option<Time> {
+        self.history.get(self.frozen?.checked_sub(1)?)?.at()
+    }
+
+    /// Returns the number of listed rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Returns true if nothing is shown.
+    /// Returns true if no row is listed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -261,39 +253,40 @@ impl Messages {
         self.frozen.is_some()
     }
 
-    /// Returns the place of the selected item; `None` when there is none.
+    /// Returns the place of the selected row; `None` when there is none.
     #[must_use]
     pub fn selected(&self) -> Option<usize> {
         let last = self.items.len().checked_sub(1)?;
         let Some(number) = self.selected else {
             return Some(last);
         };
-        let place = self.items.partition_point(|item| item.number() < number);
+        let place = self.items.partition_point(|item| *item < number);
         Some(place.min(last))
     }
 
-    /// Returns the selected item.
+    /// Returns the number of the selected row.
     #[must_use]
-    pub fn item(&self) -> Option<&Item> {
-        self.items.get(self.selected()?)
+    pub fn number(&self) -> Option<u64> {
+        self.items.get(self.selected()?).copied()
     }
 
-    /// Returns the selected row; of a fold, the last one.
+    /// Returns the selected row.
     #[must_use]
     pub fn row(&self) -> Option<&Row> {
-        self.history.get(self.item()?.last())
+        self.history.get(self.number()?)
     }
 
     /// Returns the type of the selected message.
     #[must_use]
     pub fn group(&self) -> Option<&'static str> {
-        match self.item()? {
-            Item::Fold(fold) => Some(fold.group),
-            Item::Row(number) => {
-                let (_, message) = self.history.get(*number)?.message()?;
-                message.name.map(group)
-            }
-        }
+        let (_, message) = self.row()?.message()?;
+        message.name.map(group)
+    }
+
+    /// Returns true if the messages of a type are folded when they come.
+    #[must_use]
+    pub fn is_folded(&self, group: &str) -> bool {
+        self.folded.contains(group)
     }
 
     /// Folds the messages of a type, or unfolds them. Returns true if they are folded now.
@@ -338,7 +331,7 @@ impl Messages {
         self.session
     }
 
-    /// Selects the item at a place.
+    /// Selects the row at a place.
     pub fn go_to(&mut self, place: usize) {
         self.select(place);
     }
@@ -360,11 +353,10 @@ impl Messages {
         events
     }
 
-    /// Returns the item above a place.
+    /// Returns the row above a place.
     #[must_use]
     pub fn above(&self, place: usize) -> Option<&Row> {
-        let item = self.items.get(place.checked_sub(1)?)?;
-        self.history.get(item.last())
+        self.history.get(*self.items.get(place.checked_sub(1)?)?)
     }
 
     /// Returns true if only rows with warnings are shown.
@@ -383,17 +375,17 @@ impl Messages {
     }
 
     fn stay(&mut self) {
-        self.selected = self.item().map(Item::number);
+        self.selected = self.number();
     }
 
     fn select(&mut self, place: usize) {
-        self.selected = self.items.get(place).map(Item::number);
+        self.selected = self.items.get(place).copied();
     }
 
-    /// Selects the first item of this time or a later one. Returns false if there is none so far.
+    /// Selects the first row of this time or a later one. Returns false if there is none so far.
     pub fn select_time(&mut self, time: Time) -> bool {
-        let is_before = |item: &Item| {
-            let at = self.history.get(item.last()).and_then(Row::at);
+        let is_before = |number: &u64| {
+            let at = self.history.get(*number).and_then(Row::at);
             at.is_none_or(|at| at < time)
         };
         let place = self.items.partition_point(is_before);
@@ -413,9 +405,9 @@ impl Messages {
         self.top = self.top.clamp(lowest, selected).min(highest.max(lowest));
     }
 
-    /// Returns the visible items with their places.
-    pub fn visible(&self) -> impl Iterator<Item = (usize, &Item)> {
-        let items = self.items.iter().enumerate();
+    /// Returns the numbers of the visible rows with their places.
+    pub fn visible(&self) -> impl Iterator<Item = (usize, u64)> {
+        let items = self.items.iter().copied().enumerate();
         items.skip(self.top).take(self.height)
     }
 }

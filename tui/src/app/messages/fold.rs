@@ -1,0 +1,104 @@
+//! Folded types of messages: a line for each, with the number of its messages and their rate.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use teetap_proxy::session::Time;
+
+use super::{History, Row};
+
+/// The time over which messages are counted for a rate, in microseconds.
+const SECOND: u64 = 1_000_000;
+
+/// The folded rows by type, in the order of the types' names: a line never moves because of the traffic.
+#[derive(Debug, Default)]
+pub(super) struct Folds(BTreeMap<&'static str, VecDeque<u64>>);
+
+/// The line of a folded type.
+#[derive(Clone, Copy, Debug)]
+pub struct Fold<'a> {
+    /// The type.
+    pub group: &'static str,
+    rows: &'a VecDeque<u64>,
+}
+
+impl Folds {
+    /// Adds the row of this number.
+    pub(super) fn add(&mut self, group: &'static str, number: u64) {
+        self.0.entry(group).or_default().push_back(number);
+    }
+
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets rows before this one, and types that have none left.
+    pub(super) fn drop_before(&mut self, first: u64) {
+        self.0.retain(|_, rows| {
+            while rows.front().is_some_and(|number| *number < first) {
+                rows.pop_front();
+            }
+            !rows.is_empty()
+        });
+    }
+
+    /// Returns the lines.
+    pub(super) fn lines(&self) -> impl ExactSizeIterator<Item = Fold<'_>> {
+        self.0.iter().map(|(group, rows)| Fold { group, rows })
+    }
+}
+
+impl Fold<'_> {
+    /// Returns the number of messages.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns the number of the newest row.
+    #[must_use]
+    pub fn newest(&self) -> Option<u64> {
+        self.rows.back().copied()
+    }
+
+    /// Returns the number of messages in the second before this time.
+    #[must_use]
+    pub fn rate(&self, history: &History, now: Time) -> usize {
+        let since = Time(now.0.saturating_sub(SECOND));
+        let at = |number: u64| history.get(number).and_then(Row::at);
+        let is_before = |number: &u64| at(*number).is_none_or(|at| at <= since && now.0 >= SECOND);
+        self.count() - self.rows.partition_point(is_before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teetap_proxy::session::Level;
+
+    use super::*;
+
+    #[test]
+    fn the_rate_counts_the_last_second_and_the_count_what_is_kept() {
+        let mut history = History::default();
+        let mut folds = Folds::default();
+        for (number, ms) in (0..).zip([100, 200, 900, 1000, 1100]) {
+            history.push(Row::Log(Time(ms * 1000), Level::Info, "".into()), 0);
+            folds.add("input", number);
+        }
+        folds.add("snap", 3);
+        let rate = |folds: &Folds, ms: u64| {
+            let fold = folds.lines().next().unwrap();
+            fold.rate(&history, Time(ms * 1000))
+        };
+        assert_eq!(
+            [500, 1100, 1150, 1950, 2100].map(|ms| rate(&folds, ms)),
+            [5, 4, 4, 2, 0]
+        );
+        folds.drop_before(4);
+        let lines: Vec<_> = folds
+            .lines()
+            .map(|fold| (fold.group, fold.count(), fold.newest()))
+            .collect();
+        assert_eq!(lines, [("input", 1, Some(4))]);
+    }
+}
