@@ -316,6 +316,10 @@ pub(crate) fn definition() -> clap::Command {
     let root = Cli::command()
         .help_template(TEMPLATE)
         .before_help(examples::of(""));
+    // A recording on the screen is shown whole: the screen goes to places, and filters.
+    let root = root.mut_subcommand("open", |open| {
+        open.mut_arg("tui", |tui| tui.conflicts_with_all(["from", "to", "until"]))
+    });
     COMMANDS.into_iter().fold(root, |root, name| {
         root.mut_subcommand(name, |command| {
             let command = command.help_template(TEMPLATE).before_help(examples::of(name));

@@ -407,11 +407,6 @@ impl RunOptions {
 }
 
 impl Range {
-    /// Returns true if all of the recording is printed.
-    pub(crate) const fn is_whole(self) -> bool {
-        self.from.is_none() && self.to.is_none()
-    }
-
     /// Returns true if an event of this time is printed.
     pub(crate) fn contains(self, at: Time) -> bool {
         let at = at - Time::ZERO;

@@ -38,7 +38,9 @@ pub(crate) fn open(
     path: &Path,
 ) -> anyhow::Result<Exit> {
     if screen.tui {
-        return self::screen(filter, range, show, screen, path);
+        let registry = show.definitions.registry()?;
+        filters::parse("--filter", filter.filter.as_deref(), registry)?;
+        return review(screen, style(show), filter.filter.as_deref(), registry, path);
     }
     let registry = show.definitions.registry()?;
     let plan = Plan {
@@ -49,31 +51,6 @@ pub(crate) fn open(
         nothing: Exit::Ok,
     };
     show_all(show, path, plan)
-}
-
-/// Shows the recording on the screen.
-///
-/// # Errors
-/// Same as [`open`]; options are refused that have no meaning on a screen.
-fn screen(
-    filter: &FilterOption,
-    range: Range,
-    show: &Show,
-    screen: &ScreenOptions,
-    path: &Path,
-) -> anyhow::Result<Exit> {
-    let refused = [
-        (!range.is_whole(), "--from and --to"),
-        (show.until.is_some(), "--until"),
-    ];
-    if let Some((_, options)) = refused.into_iter().find(|(is_set, _)| *is_set) {
-        let text =
-            format!("{options} cannot be used with --tui; on the screen type :goto TIME, or / and a filter");
-        return Err(Failure::usage(text).into());
-    }
-    let registry = show.definitions.registry()?;
-    filters::parse("--filter", filter.filter.as_deref(), registry)?;
-    review(screen, style(show), filter.filter.as_deref(), registry, path)
 }
 
 /// Runs `teetap grep`; like grep it ends with 1 when nothing matches.

@@ -2,7 +2,7 @@
 //!
 //! Law: a file has the options of `teetap HOST` under their long names, and they are read by the parsers of the command line. A
 //! value becomes the default of its option, so that a command ignores options that it does not take. An option that excludes a
-//! set one is left out.
+//! set one is left out, and so is one of a file that a command cannot use with an earlier one of it.
 
 mod file;
 mod template;
@@ -102,44 +102,42 @@ impl Settings {
         }
     }
 
-    /// Returns the settings that hold for a command whose given options are in `matches`, each with its file.
+    /// Returns the settings that hold for `teetap HOST` or for a command of it, each with its file. The given options are in
+    /// `matches`.
     ///
     /// # Errors
-    /// Returns a line for each option that excludes another one of the same file.
+    /// Returns a line for each option that `teetap HOST` cannot use with another one of the same file.
     pub(crate) fn of<'s>(
         &'s self,
-        command: &Command,
+        root: &Command,
+        name: Option<&str>,
         matches: &ArgMatches,
     ) -> Result<Vec<(&'s File, &'s Setting)>, Vec<String>> {
-        let arg = |name: &str| command.get_arguments().find(|arg| arg.get_long() == Some(name));
-        let given: Vec<&Arg> = command
-            .get_arguments()
-            .filter(|arg| is_given(matches, arg))
-            .collect();
+        let command = name.and_then(|name| root.find_subcommand(name)).unwrap_or(root);
+        let given = command.get_arguments().filter(|arg| is_given(matches, arg));
+        let given: Vec<&str> = given.filter_map(Arg::get_long).collect();
         let (mut taken, mut mistakes): (Vec<(&File, &Setting)>, _) = (Vec::new(), Vec::new());
         for file in &self.files {
             for setting in file.settings.iter().filter(|setting| !setting.is_off()) {
-                let Some(own) = arg(&setting.name) else { continue };
-                let excluded = |other: &Arg| is_excluded(command, own, other);
-                let is_set = taken.iter().any(|(_, other)| other.name == setting.name);
-                if is_set
-                    || given
-                        .iter()
-                        .any(|other| other.get_id() == own.get_id() || excluded(other))
-                {
+                let own = &*setting.name;
+                let is_taken = taken.iter().any(|(_, other)| other.name == own);
+                let is_beaten = given
+                    .iter()
+                    .any(|other| *other == own || is_excluded(command, own, other));
+                if option(command, own).is_none() || is_taken || is_beaten {
                     continue;
                 }
                 let rival = taken
                     .iter()
-                    .find(|(_, other)| arg(&other.name).is_some_and(excluded));
+                    .find(|(_, other)| is_excluded(command, own, &other.name));
                 match rival {
-                    Some((of, other)) if std::ptr::eq(*of, file) => mistakes.push(format!(
-                        "{}: '{}' cannot be used with '{}' of line {}",
-                        file.place(setting.line),
-                        setting.name,
-                        other.name,
-                        other.line
-                    )),
+                    Some((of, other)) if std::ptr::eq(*of, file) && is_excluded(root, own, &other.name) => {
+                        let place = file.place(setting.line);
+                        let (name, line) = (&other.name, other.line);
+                        mistakes.push(format!(
+                            "{place}: '{own}' cannot be used with '{name}' of line {line}"
+                        ));
+                    }
                     Some(_) => {}
                     None => taken.push((file, setting)),
                 }
@@ -162,8 +160,7 @@ impl Settings {
         name: Option<&str>,
         matches: &ArgMatches,
     ) -> Result<Command, Vec<String>> {
-        let command = name.and_then(|name| definition.find_subcommand(name));
-        let taken = self.of(command.unwrap_or(&definition), matches)?;
+        let taken = self.of(&definition, name, matches)?;
         let set = |command: Command| {
             command.mut_args(|arg| {
                 let setting = taken.iter().find(|(_, own)| arg.get_long() == Some(&own.name));
@@ -197,11 +194,17 @@ impl Setting {
     }
 }
 
-/// Returns true if one of two options excludes the other.
-fn is_excluded(command: &Command, one: &Arg, other: &Arg) -> bool {
+/// Returns the option of a command with this long name.
+fn option<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
+    command.get_arguments().find(|arg| arg.get_long() == Some(name))
+}
+
+/// Returns true if one of two options of a command excludes the other.
+fn is_excluded(command: &Command, one: &str, other: &str) -> bool {
     let has = |of: &Arg, arg: &Arg| {
         let excluded = command.get_arg_conflicts_with(of);
         excluded.iter().any(|excluded| excluded.get_id() == arg.get_id())
     };
-    has(one, other) || has(other, one)
+    let both = option(command, one).zip(option(command, other));
+    both.is_some_and(|(one, other)| has(one, other) || has(other, one))
 }

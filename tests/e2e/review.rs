@@ -47,8 +47,11 @@ fn repeat(path: &Path, size: u64) -> u32 {
     times
 }
 
+fn size(cells: u16) -> NonZero<u16> {
+    NonZero::new(cells).unwrap()
+}
+
 fn open(path: &Path, options: &[&str]) -> (Terminal, Child) {
-    let size = |cells: u16| NonZero::new(cells).unwrap();
     let (terminal, inner) = Terminal::open(size(100), size(30)).unwrap();
     let mut command = teetap();
     command.args(["open", "--tui"]).args(options).arg(path);
@@ -129,8 +132,15 @@ fn only_files_of_recordings_are_shown() {
     assert_eq!(end(&mut child), Some(5));
     terminal.wait_for("this is not a recording", PATIENCE).unwrap();
     for (options, reason) in [
-        (&["--from", "1s"][..], "--from and --to cannot be used with --tui"),
-        (&["--until", "sv_chat"], "--until cannot be used with --tui"),
+        (
+            &["--from", "1s"][..],
+            "'--tui' cannot be used with '--from <DUR>'",
+        ),
+        (&["--to", "1s"], "'--tui' cannot be used with '--to <DUR>'"),
+        (
+            &["--until", "sv_chat"],
+            "'--tui' cannot be used with '--until <EXPR>'",
+        ),
     ] {
         let (terminal, mut child) = open(&path, options);
         assert_eq!(end(&mut child), Some(2));
@@ -139,6 +149,55 @@ fn only_files_of_recordings_are_shown() {
     let (terminal, mut child) = open(Path::new("/dev/null"), &[]);
     assert_eq!(end(&mut child), Some(2));
     terminal.wait_for("it is not a file", PATIENCE).unwrap();
+}
+
+/// Opens a recording in a terminal with a configuration file of the user.
+fn open_with(config: &str, options: &[&str]) -> (Terminal, Child) {
+    let (folder, path) = binary::place("config");
+    fs::create_dir_all(path.join("teetap")).unwrap();
+    fs::write(path.join("teetap/config.toml"), config).unwrap();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/tw07-session.pcap");
+    let (terminal, inner) = Terminal::open(size(100), size(30)).unwrap();
+    let mut command = teetap();
+    command.arg("open").args(options).arg(recording);
+    command
+        .env("TERM", "xterm-256color")
+        .env("XDG_CONFIG_HOME", &path)
+        .stdin(inner.try_clone().unwrap())
+        .stdout(inner.try_clone().unwrap())
+        .stderr(inner);
+    let child = command.spawn().unwrap();
+    // The files are read at the start.
+    terminal.wait_for("#1", PATIENCE).unwrap();
+    drop(folder);
+    (terminal, child)
+}
+
+#[test]
+fn options_of_printed_lines_win_over_a_screen_that_a_file_sets() {
+    for options in [
+        &["-f", "sv_chat", "--from", "2900ms", "--to", "4s"][..],
+        &["--until", "sv_chat"],
+        &["-f", "sv_chat", "--until", "cl_emoticon"],
+    ] {
+        for config in ["tui = true\n", "until = \"sv_motd\"\ntui = true\n"] {
+            let (terminal, mut child) = open_with(config, options);
+            assert!(matches!(end(&mut child), Some(0 | 4)), "{options:?}");
+            let screen = terminal.wait_for("sv_chat", PATIENCE).unwrap();
+            assert!(
+                !terminal.is_alternate() && !screen.contains("following"),
+                "{screen}"
+            );
+        }
+    }
+    // Without them the screen opens; what stops printed lines in a file does not matter to it.
+    for config in ["tui = true\n", "tui = true\nuntil = \"sv_motd\"\n"] {
+        let (mut terminal, mut child) = open_with(config, &[]);
+        terminal.wait_for("at the end", PATIENCE).unwrap();
+        terminal.press("q").unwrap();
+        assert_eq!(end(&mut child), Some(0));
+        assert!(!terminal.is_alternate());
+    }
 }
 
 #[test]
