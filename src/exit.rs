@@ -44,7 +44,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ),
     (
         "3",
-        "network or start error: host not found, port taken, command not found, a file that cannot be written, nothing that listens for ctl",
+        "network or start error: host not found, port taken, command not found, a file that cannot be written, a terminal that cannot be drawn on, nothing that listens for ctl",
     ),
     ("4", "no message matched --until before --timeout or the end"),
     (

@@ -445,14 +445,19 @@ impl Output {
     pub(crate) fn flush(&mut self) -> Result<bool, Failure> {
         self.show_progress();
         if let Some((screen, console)) = &mut self.screen {
-            let Ok(stays) = screen.step() else {
-                // The signal that comes with it ends the run.
-                self.has_lost_terminal = true;
-                self.screen = None;
-                return Ok(false);
-            };
-            console.carry_out(&mut screen.app);
-            return Ok(stays);
+            match screen.step() {
+                Ok(stays) => {
+                    console.carry_out(&mut screen.app);
+                    return Ok(stays);
+                }
+                Err(error) => {
+                    self.screen = None;
+                    screen_failed(&error)?;
+                    // The signal that comes with it ends the run.
+                    self.has_lost_terminal = true;
+                    return Ok(false);
+                }
+            }
         }
         let is_written = matches!(self.fault, Fault::Ends | Fault::None);
         if is_written && !self.closed && !self.stdout.is_empty() {
@@ -470,6 +475,15 @@ impl Output {
         self.lines.printer.look_at_terminal();
         Ok(!self.closed)
     }
+}
+
+/// Returns the error of a screen as a failure; `Ok` if the terminal is gone. That fails with errors of many kinds, so the
+/// terminal is looked at instead.
+pub(crate) fn screen_failed(error: &io::Error) -> Result<(), Failure> {
+    if io::stdout().is_terminal() {
+        return Err(Failure::network(format!("cannot draw on the terminal: {error}")));
+    }
+    Ok(())
 }
 
 impl Summary {

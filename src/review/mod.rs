@@ -113,7 +113,7 @@ pub(crate) fn review(
     let screen = Screen::open(app).map_err(|error| {
         Failure::network(format!("cannot open the terminal UI: {error}; leave out --tui"))
     })?;
-    let exit = review.run(screen, console, &wake);
+    let exit = review.run(screen, console, &wake)?;
     // The screen is closed now.
     Ok(match &review.damage {
         Some(damage) => {
@@ -126,10 +126,15 @@ pub(crate) fn review(
 
 impl Review {
     /// Shows it until the user leaves, or a signal comes.
-    fn run(&mut self, mut screen: Screen, mut console: Console, wake: &mpsc::Receiver<Wake>) -> Exit {
+    fn run(
+        &mut self,
+        mut screen: Screen,
+        mut console: Console,
+        wake: &mpsc::Receiver<Wake>,
+    ) -> Result<Exit, Failure> {
         loop {
             match wake.recv_timeout(TICK) {
-                Ok(Wake::Signal(number)) => return Exit::Signal(number),
+                Ok(Wake::Signal(number)) => return Ok(Exit::Signal(number)),
                 Ok(Wake::Report(level, text)) => screen.app.log(screen.app.now, level, &text),
                 Ok(Wake::Done(..) | Wake::Probe(_)) | Err(_) => {}
             }
@@ -137,9 +142,12 @@ impl Review {
             console.carry_out(&mut screen.app);
             match screen.step() {
                 Ok(true) => {}
-                Ok(false) => return Exit::Ok,
-                // The terminal is gone.
-                Err(_) => return Exit::Signal(SIGHUP),
+                Ok(false) => return Ok(Exit::Ok),
+                Err(error) => {
+                    drop(screen);
+                    output::screen_failed(&error)?;
+                    return Ok(Exit::Signal(SIGHUP));
+                }
             }
         }
     }

@@ -1,8 +1,9 @@
 //! The screen in terminals of any size, suspended and continued, and with texts of hostile peers.
 
 use std::{
+    io::Read as _,
     num::NonZero,
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -12,7 +13,7 @@ use teetap_kit::{
     codec::{Chunk, Datagram, Variant},
     hostile::Shown,
     real::PATIENCE,
-    terminal::Terminal,
+    terminal::{self, Terminal},
 };
 
 use crate::{TEETAP, hostile::Udp, teetap};
@@ -189,6 +190,52 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() -> Result<()> {
     terminal.wait_for("exit 0", PATIENCE)?;
     terminal.press("exit\r")?;
     wait_end(&mut child, PATIENCE)?;
+    Ok(())
+}
+
+#[test]
+fn an_error_of_drawing_is_reported_and_a_lost_terminal_is_not() -> Result<()> {
+    // A terminal that takes no bytes: its other end is not read, and writing does not wait.
+    let (outer, inner) = terminal::open(200, 60)?;
+    let flags = rustix::fs::fcntl_getfl(&inner)? | rustix::fs::OFlags::NONBLOCK;
+    rustix::fs::fcntl_setfl(&inner, flags)?;
+    let mut child = demo()
+        .env("TERM", "xterm-256color")
+        .stdin(inner.try_clone()?)
+        .stdout(inner)
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let ended = wait_end(&mut child, PATIENCE)?;
+    let mut text = String::new();
+    child
+        .stderr
+        .take()
+        .context("no stderr")?
+        .read_to_string(&mut text)?;
+    ensure!(ended == Some(3), "{ended:?}: {text}");
+    ensure!(text.contains("cannot draw on the terminal: "), "{text}");
+    drop(outer);
+
+    let (outer, inner) = terminal::open(200, 60)?;
+    let mut reader = outer.try_clone()?;
+    let mut child = demo()
+        .env("TERM", "xterm-256color")
+        .stdin(inner.try_clone()?)
+        .stdout(inner)
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut block = [0; 4096];
+    ensure!(reader.read(&mut block)? > 0);
+    drop((reader, outer));
+    let ended = wait_end(&mut child, PATIENCE)?;
+    let mut text = String::new();
+    child
+        .stderr
+        .take()
+        .context("no stderr")?
+        .read_to_string(&mut text)?;
+    ensure!(ended == Some(129), "{ended:?}: {text}");
+    ensure!(!text.contains("cannot draw"), "{text}");
     Ok(())
 }
 
