@@ -17,7 +17,6 @@ pub mod meter;
 pub mod prompt;
 pub mod queue;
 pub mod repeat;
-pub mod roster;
 pub mod rules;
 pub mod snapshot;
 pub mod stats;
@@ -56,7 +55,6 @@ use meter::Meter;
 use prompt::{Lines, Prompt};
 use queue::Queue;
 use repeat::Repeat;
-use roster::Roster;
 use rules::Rules;
 use snapshot::CurrentSnapshot;
 use stats::Stats;
@@ -158,8 +156,6 @@ pub struct App {
     pub shape: Shape,
     /// The form of times.
     pub time: TimeForm,
-    /// The sessions that were seen.
-    pub roster: Roster,
     /// The facts about the sessions.
     pub follow: Follow,
     /// The cursor in the table of sessions.
@@ -241,7 +237,6 @@ impl App {
             contents: Contents::default(),
             shape: Shape::default(),
             time: TimeForm::default(),
-            roster: Roster::default(),
             follow: Follow::default(),
             sessions: Cursor::default(),
             ladder: Ladder::default(),
@@ -280,7 +275,6 @@ impl App {
             self.meter.count(decoded.event.at, reading);
             self.changed = true;
         }
-        self.roster.event(decoded);
         let may_hold = matches!(
             decoded.event.what,
             What::Session(_) | What::Notice(Notice::Held { .. } | Notice::Released { .. })
@@ -298,7 +292,12 @@ impl App {
         if let Some(reading) = &decoded.reading {
             self.meter.count(decoded.event.at, reading);
         }
-        self.roster.event(decoded);
+        let known = decoded.event.session.and_then(|session| self.follow.session(session));
+        let has_traffic = known.is_some_and(|known| known.counts.messages().next().is_some());
+        // What is known of a session from all of its traffic stays.
+        if matches!(decoded.event.what, What::Session(_)) && !has_traffic {
+            self.follow.event(decoded);
+        }
         self.messages.event(decoded, self.style);
         self.changed = true;
     }
@@ -308,7 +307,6 @@ impl App {
         self.messages.clear();
         self.meter = Meter::default();
         if also_sessions {
-            self.roster = Roster::default();
             self.follow = Follow::default();
             self.ladder = Ladder::default();
             self.log = Log::default();

@@ -13,16 +13,17 @@ use crate::{
 
 /// Opens the menu of sessions.
 pub(super) fn session(app: &mut App) -> Result<(), String> {
-    let sessions = app.roster.all().map(|(session, seen)| {
-        let player = seen
-            .player
-            .as_ref()
-            .map_or(String::new(), |player| format!(" \"{player}\""));
-        let state = match seen.state {
+    let sessions = app.follow.sessions().map(|(session, followed)| {
+        let player = followed.player.as_ref();
+        let player = player.map_or(String::new(), |player| format!(" \"{player}\""));
+        let proto = followed.proto.map_or(String::new(), |proto| format!(" {proto}"));
+        let client = followed.client;
+        let client = client.map_or(String::new(), |client| format!(" {client}"));
+        let state = match followed.state {
             State::Online => String::new(),
             state => format!(" {state}"),
         };
-        let text = format!("#{}{player} {}{state}", session.0, seen.about);
+        let text = format!("#{}{player}{proto}{client}{state}", session.0);
         (text, Choice::Session(Some(session)))
     });
     // The newest ones are of most interest.

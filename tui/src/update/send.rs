@@ -28,8 +28,8 @@ use crate::{
 fn session(app: &App) -> Option<SessionId> {
     let row = app.messages.row().and_then(Row::session);
     shown(app).or(row).filter(|session| {
-        let seen = app.roster.get(*session);
-        seen.is_some_and(|seen| seen.state == State::Online)
+        let followed = app.follow.session(*session);
+        followed.is_some_and(|followed| followed.state == State::Online)
     })
 }
 

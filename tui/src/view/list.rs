@@ -330,10 +330,10 @@ fn start(row: &Row, above: impl FnOnce() -> Option<Time>, app: &App) -> String {
         return String::new();
     };
     let session = row.session();
-    let begin = session.and_then(|session| app.roster.get(session));
+    let begin = session.and_then(|session| app.follow.session(session));
     let time = match app.time {
         TimeForm::Run => seconds(at - Time::ZERO),
-        TimeForm::Session => seconds(at - begin.map_or(Time::ZERO, |seen| seen.begin)),
+        TimeForm::Session => seconds(at - begin.map_or(Time::ZERO, |followed| followed.begin)),
         TimeForm::Delta => seconds(above().map_or(Duration::ZERO, |above| at - above)),
         TimeForm::Wall => wall(app.title.start, at),
     };
