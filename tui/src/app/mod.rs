@@ -5,6 +5,7 @@ pub mod contents;
 pub mod cursor;
 pub mod detail;
 pub mod editor;
+mod feed;
 pub mod filter;
 pub mod form;
 pub mod help;
@@ -14,6 +15,7 @@ pub mod log;
 pub mod menu;
 pub mod messages;
 pub mod meter;
+mod orders;
 pub mod prompt;
 pub mod queue;
 pub mod repeat;
@@ -22,24 +24,16 @@ pub mod snapshot;
 pub mod stats;
 pub mod tail;
 pub mod timeline;
+mod title;
 pub mod tour;
 mod view;
 
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
-
 use ratatui::layout::Rect;
-use teetap_inspect::{DecodedEvent, Follow, Style, Viewer};
-use teetap_proxy::session::{Level, Notice, SessionId, State, Time, What};
+use teetap_inspect::{Follow, Style, Viewer};
+use teetap_proxy::session::{Level, SessionId, Time};
 use teetap_wire::def::Registry;
 
-use crate::{
-    Theme,
-    keymap::Keymap,
-    request::{Reply, Request},
-};
+use crate::{Theme, keymap::Keymap, request::Request};
 use clock::TimeForm;
 use contents::Contents;
 use cursor::{Cursor, Moves};
@@ -61,45 +55,8 @@ use stats::Stats;
 use timeline::{Seek, Timeline};
 use tour::Tour;
 
+pub use title::Title;
 pub use view::{Pane, View};
-
-/// The facts of the run that the first line shows.
-#[derive(Clone, Debug)]
-pub struct Title {
-    /// The server, as the user wrote it.
-    pub target: String,
-    /// The address that clients of this machine connect to; empty for a recording.
-    pub connect: String,
-    /// The start of the run.
-    pub start: SystemTime,
-    /// A recording is being written.
-    pub recording: bool,
-    /// The seed of the run.
-    pub seed: u64,
-}
-
-impl Title {
-    /// Returns the sentence for a view that has nothing to show yet.
-    #[must_use]
-    pub fn invitation(&self, nothing: &str) -> String {
-        match &*self.connect {
-            "" => format!("{nothing} in this part of the recording"),
-            connect => format!("{nothing} yet: in the game console type   connect {connect}"),
-        }
-    }
-}
-
-impl Default for Title {
-    fn default() -> Self {
-        Self {
-            target: String::new(),
-            connect: String::new(),
-            start: UNIX_EPOCH,
-            recording: false,
-            seed: 0,
-        }
-    }
-}
 
 /// The shape of the message view.
 #[derive(Clone, Copy, Debug, Default)]
@@ -269,67 +226,6 @@ impl App {
         }
     }
 
-    /// Takes an event.
-    pub fn push(&mut self, decoded: &Arc<DecodedEvent>) {
-        if let Some(reading) = &decoded.reading {
-            self.meter.count(decoded.event.at, reading);
-            self.changed = true;
-        }
-        let may_hold = matches!(
-            decoded.event.what,
-            What::Session(_) | What::Notice(Notice::Held { .. } | Notice::Released { .. })
-        );
-        self.queue.is_stale |= may_hold;
-        self.changed |= self.messages.event(decoded, self.style);
-        let ties = self.follow.event(decoded);
-        self.changed |= self.ladder.event(decoded, ties);
-        self.changed |= self.log.event(decoded);
-        self.look_at(decoded);
-    }
-
-    /// Takes an event of a recording that passes the filter: only the list shows it.
-    pub fn push_match(&mut self, decoded: &Arc<DecodedEvent>) {
-        if let Some(reading) = &decoded.reading {
-            self.meter.count(decoded.event.at, reading);
-        }
-        let known = decoded.event.session.and_then(|session| self.follow.session(session));
-        let has_traffic = known.is_some_and(|known| known.counts.messages().next().is_some());
-        // What is known of a session from all of its traffic stays.
-        if matches!(decoded.event.what, What::Session(_)) && !has_traffic {
-            self.follow.event(decoded);
-        }
-        self.messages.event(decoded, self.style);
-        self.changed = true;
-    }
-
-    /// Forgets all rows; `also_sessions`: and everything that is known of sessions. Other parts of a recording follow.
-    pub fn clear(&mut self, also_sessions: bool) {
-        self.messages.clear();
-        self.meter = Meter::default();
-        if also_sessions {
-            self.follow = Follow::default();
-            self.ladder = Ladder::default();
-            self.log = Log::default();
-            self.shown = None;
-            self.now = Time::ZERO;
-        }
-        self.sync();
-        self.changed = true;
-    }
-
-    /// Shows the newest session that opens, unless the user has picked another one.
-    fn look_at(&mut self, decoded: &DecodedEvent) {
-        let Some(session) = decoded.event.session else {
-            return;
-        };
-        let opens = matches!(&decoded.event.what, What::Session(change) if change.state == State::Opening);
-        match self.shown {
-            None => self.shown = Some((session, false)),
-            Some((_, false)) if opens => self.shown = Some((session, false)),
-            Some(_) => {}
-        }
-    }
-
     /// Returns the session that views of one session show.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
@@ -352,24 +248,6 @@ impl App {
         self.ladder.tail.last();
     }
 
-    /// Takes the number of events that were missed here.
-    pub fn gap(&mut self, lost: u64) {
-        // The notice of a held message may be missing.
-        self.queue.is_stale = true;
-        self.follow.gap();
-        self.ladder.gap(lost);
-        self.log.gap(lost);
-        self.messages.gap(lost);
-        self.changed = true;
-    }
-
-    /// Takes a line of the program itself.
-    pub fn log(&mut self, at: Time, level: Level, text: &str) {
-        self.messages.log(at, level, text);
-        self.log.line(at, level, text);
-        self.changed = true;
-    }
-
     /// Notes the time of the run.
     pub fn tick(&mut self, now: Time) {
         self.now = now;
@@ -382,83 +260,6 @@ impl App {
         if self.messages.progress().is_some() {
             self.messages.admit();
             self.changed = true;
-        }
-    }
-
-    /// Requests what may have changed: the held messages after a notice, the rules each second while they are shown.
-    fn refresh(&mut self) {
-        if !self.is_live {
-            return;
-        }
-        if std::mem::take(&mut self.queue.is_stale) {
-            self.requests.push(Request::Held);
-        }
-        // The countdown.
-        self.changed |= !self.queue.list.is_empty();
-        let second = self.now.0 / 1_000_000;
-        let is_due = match self.asked_rules {
-            None => true,
-            Some(last) => self.view == View::Rules && last != second,
-        };
-        if is_due {
-            self.asked_rules = Some(second);
-            self.requests.push(Request::Rules);
-        }
-    }
-
-    /// Sends a request to the proxy.
-    ///
-    /// # Errors
-    /// There is no proxy: the screen shows a recording.
-    pub fn ask(&mut self, request: Request) -> Result<(), String> {
-        if !self.is_live {
-            let is_file = matches!(request, Request::Save { .. } | Request::Copy(_));
-            if self.timeline.is_none() || !is_file {
-                return Err("this screen shows a recording: there is no proxy".to_owned());
-            }
-        }
-        self.requests.push(request);
-        Ok(())
-    }
-
-    /// Takes the requests that wait.
-    pub fn take_requests(&mut self) -> Vec<Request> {
-        std::mem::take(&mut self.requests)
-    }
-
-    /// Takes the answer to a request, or the reason why it was refused.
-    pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
-        self.changed = true;
-        let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
-        if let (Err(_), Request::SwitchRules { on: false, .. }) = (&result, request) {
-            self.rules.silenced.clear();
-        }
-        match result {
-            Err(why) if is_repeated => {
-                self.repeat = None;
-                self.refuse(format!("{why}; the message is not sent again"));
-            }
-            Err(why) => self.refuse(why),
-            // The first line has their number.
-            Ok(Reply::Done(_)) if is_repeated => {}
-            Ok(Reply::Done(text)) if text.is_empty() => {}
-            Ok(Reply::Done(text)) => self.say(text),
-            Ok(Reply::Rules(list)) => self.rules.set(list),
-            Ok(Reply::Held(list)) => {
-                self.queue.set(list, self.registry, self.style.secrets);
-                if self.queue.list.is_empty() && self.focus == Pane::Queue {
-                    self.focus = Pane::List;
-                }
-            }
-        }
-        match request {
-            Request::AddRule(_)
-            | Request::ReplaceRule { .. }
-            | Request::RemoveRule(_)
-            | Request::SwapRules(..)
-            | Request::SwitchRules { .. } => self.asked_rules = None,
-            Request::Release(_) | Request::Drop(_) | Request::Edit(..) => self.queue.is_stale = true,
-            _ => {}
         }
     }
 

@@ -14,7 +14,10 @@ pub(super) fn freeze(app: &mut App) {
 
 /// Opens the menu of types: that of the selected row to fold, and the folded ones to unfold.
 pub(super) fn fold(app: &mut App) -> Result<(), String> {
-    let own = app.messages.group().filter(|group| !app.messages.is_folded(group));
+    let own = app
+        .messages
+        .group()
+        .filter(|group| !app.messages.is_folded(group));
     let count = |group: &str| {
         let fold = app.messages.folds().find(|fold| fold.group == group);
         fold.map_or(0, |fold| fold.count())
@@ -28,7 +31,10 @@ pub(super) fn fold(app: &mut App) -> Result<(), String> {
     if entries.is_empty() {
         return Err("select a message to fold its type".to_owned());
     }
-    app.overlay = Some(Overlay::Menu(Menu::new("fold or unfold messages of a type", entries)));
+    app.overlay = Some(Overlay::Menu(Menu::new(
+        "fold or unfold messages of a type",
+        entries,
+    )));
     Ok(())
 }
 

@@ -1,0 +1,83 @@
+//! Requests to the proxy, and what their answers change.
+
+use super::{App, Pane, View};
+use crate::request::{Reply, Request};
+
+impl App {
+    /// Requests what may have changed: the held messages after a notice, the rules each second while they are shown.
+    pub(super) fn refresh(&mut self) {
+        if !self.is_live {
+            return;
+        }
+        if std::mem::take(&mut self.queue.is_stale) {
+            self.requests.push(Request::Held);
+        }
+        // The countdown.
+        self.changed |= !self.queue.list.is_empty();
+        let second = self.now.0 / 1_000_000;
+        let is_due = match self.asked_rules {
+            None => true,
+            Some(last) => self.view == View::Rules && last != second,
+        };
+        if is_due {
+            self.asked_rules = Some(second);
+            self.requests.push(Request::Rules);
+        }
+    }
+
+    /// Sends a request to the proxy.
+    ///
+    /// # Errors
+    /// There is no proxy: the screen shows a recording.
+    pub fn ask(&mut self, request: Request) -> Result<(), String> {
+        if !self.is_live {
+            let is_file = matches!(request, Request::Save { .. } | Request::Copy(_));
+            if self.timeline.is_none() || !is_file {
+                return Err("this screen shows a recording: there is no proxy".to_owned());
+            }
+        }
+        self.requests.push(request);
+        Ok(())
+    }
+
+    /// Takes the requests that wait.
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
+    }
+
+    /// Takes the answer to a request, or the reason why it was refused.
+    pub fn answer(&mut self, request: &Request, result: Result<Reply, String>) {
+        self.changed = true;
+        let is_repeated = self.repeat.as_ref().is_some_and(|repeat| repeat.is_of(request));
+        if let (Err(_), Request::SwitchRules { on: false, .. }) = (&result, request) {
+            self.rules.silenced.clear();
+        }
+        match result {
+            Err(why) if is_repeated => {
+                self.repeat = None;
+                self.refuse(format!("{why}; the message is not sent again"));
+            }
+            Err(why) => self.refuse(why),
+            // The first line has their number.
+            Ok(Reply::Done(_)) if is_repeated => {}
+            Ok(Reply::Done(text)) if text.is_empty() => {}
+            Ok(Reply::Done(text)) => self.say(text),
+            Ok(Reply::Rules(list)) => self.rules.set(list),
+            Ok(Reply::Held(list)) => {
+                self.queue.set(list, self.registry, self.style.secrets);
+                if self.queue.list.is_empty() && self.focus == Pane::Queue {
+                    self.focus = Pane::List;
+                }
+            }
+        }
+        match request {
+            Request::AddRule(_)
+            | Request::ReplaceRule { .. }
+            | Request::RemoveRule(_)
+            | Request::SwapRules(..)
+            | Request::SwitchRules { .. } => self.asked_rules = None,
+            Request::Release(_) | Request::Drop(_) | Request::Edit(..) => self.queue.is_stale = true,
+            _ => {}
+        }
+    }
+}
