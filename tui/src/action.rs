@@ -3,7 +3,7 @@
 //! The table has the name for the command line, the panes, the default keys, the words of the key hints, and the sentence of
 //! the help. Key map, command line, help and documentation read it.
 
-use crate::app::Pane;
+use crate::app::{Pane, View};
 
 /// The panes in which an action is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,5 +170,12 @@ impl Action {
     pub fn named(name: &str) -> Option<Self> {
         let entry = TABLE.iter().find(|entry| entry.name == name)?;
         Some(entry.action)
+    }
+
+    /// Returns the view that the action shows: they have the same name.
+    #[must_use]
+    pub fn view(self) -> Option<View> {
+        let name = self.entry().name;
+        View::ALL.iter().copied().find(|view| view.name() == name)
     }
 }

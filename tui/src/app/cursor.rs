@@ -10,8 +10,12 @@ pub trait Moves {
     fn first(&mut self);
     /// Moves to the last row.
     fn last(&mut self);
-    /// Returns the rows of a page.
-    fn page(&self) -> usize;
+    /// Returns the rows that fit on the screen.
+    fn height(&self) -> usize;
+    /// Returns the rows of a page: one less, so that a row stays in sight.
+    fn page(&self) -> usize {
+        self.height().saturating_sub(1).max(1)
+    }
     /// Selects the visible row of this number, counted from the top.
     fn select_visible(&mut self, row: usize);
 }
@@ -84,8 +88,8 @@ impl Moves for Cursor {
         self.selected = self.len.saturating_sub(1);
     }
 
-    fn page(&self) -> usize {
-        self.height.saturating_sub(1).max(1)
+    fn height(&self) -> usize {
+        self.height
     }
 
     fn select_visible(&mut self, row: usize) {

@@ -134,8 +134,8 @@ impl Moves for HexCursor {
         self.column = 0;
     }
 
-    fn page(&self) -> usize {
-        self.lines.page()
+    fn height(&self) -> usize {
+        self.lines.height()
     }
 
     fn select_visible(&mut self, row: usize) {

@@ -87,8 +87,8 @@ impl Moves for Tail {
         self.selected = None;
     }
 
-    fn page(&self) -> usize {
-        self.height.saturating_sub(1).max(1)
+    fn height(&self) -> usize {
+        self.height
     }
 
     fn select_visible(&mut self, row: usize) {

@@ -15,6 +15,9 @@ pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
         row.is_some_and(|row| text_of(row, app).to_lowercase().contains(&wanted))
     });
     let place = found.ok_or_else(|| format!("no unfolded row has '{text}'"))?;
+    if !app.messages.follows() && app.messages.selected() == Some(place) {
+        return Err(format!("no other row has '{text}'"));
+    }
     app.messages.go_to(place);
     Ok(())
 }

@@ -15,7 +15,7 @@ mod tour;
 use crate::{
     Action,
     app::{
-        App, Overlay, View,
+        App, Overlay,
         help::Help,
         prompt::{Prompt, Purpose},
     },
@@ -36,6 +36,10 @@ pub fn update(app: &mut App, action: Action) {
 
 /// Applies an action. Returns the reason if there is nothing that it can act on.
 fn apply(app: &mut App, action: Action) -> Result<(), String> {
+    if let Some(view) = action.view() {
+        app.show(view);
+        return Ok(());
+    }
     match action {
         Action::Help => app.overlay = Some(Overlay::Help(Help::default())),
         Action::Command => open(app, Purpose::Command, ""),
@@ -47,12 +51,12 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         | Action::Last
         | Action::Left
         | Action::Right => pane::move_by(app, action),
-        Action::Open => pane::open(app),
-        Action::NextPane => pane::next(app, true),
-        Action::PreviousPane => pane::next(app, false),
-        Action::Zoom => app.shape.is_zoomed = !app.shape.is_zoomed,
-        Action::Wider => app.shape.more = (app.shape.more + 1).min(pane::MOST),
-        Action::Narrower => app.shape.more = (app.shape.more - 1).max(-pane::MOST),
+        Action::Open => pane::open(app)?,
+        Action::NextPane => pane::next(app, true)?,
+        Action::PreviousPane => pane::next(app, false)?,
+        Action::Zoom => pane::zoom(app)?,
+        Action::Wider => pane::resize(app, 1)?,
+        Action::Narrower => pane::resize(app, -1)?,
         Action::Filter => {
             let text = app.messages.filter().map_or("", |filter| &filter.text).to_owned();
             open(app, Purpose::Filter, &text);
@@ -71,8 +75,6 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         Action::Later => rows::step(app, true)?,
         Action::Mark => rows::mark(app)?,
         Action::NextMark => rows::next_mark(app)?,
-        Action::Messages => app.show(View::Messages),
-        Action::Rules => app.show(View::Rules),
         Action::OpenSession
         | Action::NextSession
         | Action::Original
@@ -81,21 +83,16 @@ fn apply(app: &mut App, action: Action) -> Result<(), String> {
         | Action::NextGraph
         | Action::PreviousGraph
         | Action::AllSessions => session::apply(app, action)?,
-        Action::Sessions => app.show(View::Sessions),
-        Action::Ladder => app.show(View::Ladder),
-        Action::Snapshot => app.show(View::Snapshot),
-        Action::Stats => app.show(View::Stats),
-        Action::Log => app.show(View::Log),
         Action::Theme => {
             app.theme = app.theme.next();
             app.say(format!("theme {}", app.theme.name()));
         }
-        Action::Back => pane::back(app),
+        Action::Back => pane::back(app)?,
         Action::Quit => {
             if pane::is_at_start(app) {
                 app.leaving = true;
             } else {
-                pane::back(app);
+                pane::back(app)?;
             }
         }
         Action::QuitNow | Action::Stop => app.leaving = true,

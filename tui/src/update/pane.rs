@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The most cells by which the list is made larger or smaller.
-pub(super) const MOST: i16 = 40;
+const MOST: i16 = 40;
 
 /// Moves in the pane that has the keys.
 pub(super) fn move_by(app: &mut App, action: Action) {
@@ -54,26 +54,71 @@ fn end_of_recording(app: &mut App, action: Action) -> bool {
 }
 
 /// Opens the selected row, or goes to the next pane of its detail.
-pub(super) fn open(app: &mut App) {
+pub(super) fn open(app: &mut App) -> Result<(), String> {
     if app.focus == Pane::List {
         app.shape.is_open = true;
     }
-    next(app, true);
+    next(app, true)
+}
+
+/// Returns the reason why there are no panes beside the list.
+fn alone(app: &App) -> String {
+    let open = app.keymap.hint(Action::Open);
+    format!("only the list is shown; {open} opens a message beside it")
+}
+
+/// Shows only the pane that has the keys, or all again.
+pub(super) fn zoom(app: &mut App) -> Result<(), String> {
+    if app.focus == Pane::Queue {
+        return Err("the held messages stay below the list".to_owned());
+    }
+    if !app.shape.is_zoomed && !app.has_detail() {
+        return Err(alone(app));
+    }
+    app.shape.is_zoomed = !app.shape.is_zoomed;
+    Ok(())
+}
+
+/// Makes the list larger or smaller.
+pub(super) fn resize(app: &mut App, by: i16) -> Result<(), String> {
+    if app.shape.is_zoomed {
+        let zoom = app.keymap.hint(Action::Zoom);
+        return Err(format!("only one pane is shown; {zoom} shows all"));
+    }
+    if !app.has_detail() {
+        return Err(alone(app));
+    }
+    let more = app.shape.more + by;
+    if more.abs() > MOST {
+        return Err("there is no more room".to_owned());
+    }
+    app.shape.more = more;
+    Ok(())
 }
 
 /// Gives the keys to the next pane that is shown, or to the one before.
-pub(super) fn next(app: &mut App, forward: bool) {
+pub(super) fn next(app: &mut App, forward: bool) -> Result<(), String> {
     let mut panes = app.view.panes().to_vec();
     panes.retain(|pane| match pane {
         Pane::Tree | Pane::Hex => app.has_detail(),
         Pane::Queue => !app.queue.list.is_empty(),
         _ => true,
     });
+    if panes.len() < 2 {
+        return Err(match app.view {
+            View::Messages => alone(app),
+            view => {
+                let help = app.keymap.hint(Action::Help);
+                format!("the view {} has one pane; {help} lists the keys", view.name())
+            }
+        });
+    }
     let at = panes.iter().position(|pane| *pane == app.focus).unwrap_or(0);
-    let step = if forward { 1 } else { panes.len().saturating_sub(1) };
-    if let Some(pane) = panes.get((at + step) % panes.len().max(1)) {
+    let step = if forward { 1 } else { panes.len() - 1 };
+    if let Some(pane) = panes.get((at + step) % panes.len()) {
         app.focus = *pane;
     }
+    Ok(())
 }
 
 /// Returns true if there is nothing to go back from.
@@ -83,9 +128,9 @@ pub(super) fn is_at_start(app: &App) -> bool {
 }
 
 /// Goes back by one step: out of the zoom, to the list, to the list alone, to the newest row.
-pub(super) fn back(app: &mut App) {
+pub(super) fn back(app: &mut App) -> Result<(), String> {
     if app.timeline.as_mut().is_some_and(Timeline::stop) {
-        return;
+        return Ok(());
     }
     if app.shape.is_zoomed {
         app.shape.is_zoomed = false;
@@ -94,9 +139,16 @@ pub(super) fn back(app: &mut App) {
     } else if app.focus != Pane::List || app.shape.is_open {
         app.focus = Pane::List;
         app.shape.is_open = false;
-    } else if !app.messages.follows() && !app.messages.is_frozen() {
+    } else if app.messages.is_frozen() {
+        let freeze = app.keymap.hint(Action::Freeze);
+        return Err(format!("the view is frozen; {freeze} shows new rows"));
+    } else if app.messages.follows() {
+        let quit = app.keymap.hint(Action::Quit);
+        return Err(format!("there is nothing to go back from; {quit} ends the run"));
+    } else {
         app.messages.toggle_follow();
     }
+    Ok(())
 }
 
 /// Gives the keys to the pane at this place of the screen, and selects the row there.

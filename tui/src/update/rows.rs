@@ -98,7 +98,9 @@ pub(super) fn mark(app: &mut App) -> Result<(), String> {
 
 /// Selects the next marked row.
 pub(super) fn next_mark(app: &mut App) -> Result<(), String> {
+    let before = (app.messages.follows(), app.messages.number());
     match app.messages.next_mark() {
+        true if before == (false, app.messages.number()) => Err("no other row is marked".to_owned()),
         true => Ok(()),
         false => Err("no row is marked".to_owned()),
     }

@@ -443,8 +443,8 @@ impl Moves for Messages {
         }
     }
 
-    fn page(&self) -> usize {
-        self.height.saturating_sub(1).max(1)
+    fn height(&self) -> usize {
+        self.height
     }
 
     fn select_visible(&mut self, row: usize) {
