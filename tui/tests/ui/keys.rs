@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     feed::{SIZES, blank, draw, events, press, recorded, type_text},
-    orders::with_held,
+    live::with_held,
 };
 use proptest::prelude::*;
 use teetap_inspect::DecodedEvent;

@@ -90,7 +90,10 @@ fn a_line_of_a_folded_type_is_kept_up_to_date_in_its_place() {
         let count = fold.map_or(0, |fold| fold.count());
         if count > seen {
             let shown = line(&mut app);
-            assert!(shown.as_ref().unwrap().contains(&format!("×{count:<6}")), "{shown:?}");
+            assert!(
+                shown.as_ref().unwrap().contains(&format!("×{count:<6}")),
+                "{shown:?}"
+            );
             assert_ne!(shown, last);
             (seen, last) = (count, shown);
         }

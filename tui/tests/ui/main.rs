@@ -2,14 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic: that is how it fails")]
 
+mod actions;
 mod feed;
+mod held;
 mod keys;
 mod ladder;
 mod list;
+mod live;
 mod messages;
 mod orders;
 mod panic;
 mod proxied;
+mod rules;
 mod sessions;
 mod stats;
 mod timeline;

@@ -1,0 +1,201 @@
+//! Every action on a screen with traffic, rules and held messages: none is without an effect.
+
+use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
+use teetap_proxy::session::{Level, Time};
+use teetap_tui::{
+    Action, App,
+    action::TABLE,
+    app::{Pane, View},
+    request::{Reply, Request},
+    update::update,
+    view,
+};
+
+use crate::{
+    feed::{draw, press},
+    live::{rule, waiting},
+    proxied,
+};
+
+/// A screen with two sessions, rules, a link line and two held messages, where a message in the middle of the list is open.
+fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
+    let mut app = proxied::app();
+    app.is_live = true;
+    app.log(Time(1), Level::Info, "one");
+    app.log(Time(2), Level::Warning, "two");
+    let rules = vec![
+        rule("first", "drop when sv_motd", true),
+        rule("second", "log when sv_chat", true),
+        rule("third", "log when cl_kill", true),
+        rule("link s2c delay 40ms", "link s2c delay 40ms", true),
+    ];
+    app.answer(&Request::Rules, Ok(Reply::Rules(rules)));
+    let held = vec![
+        waiting(1, "cl_say{mode: all, message: \"one\"}"),
+        waiting(2, "cl_say{mode: team, message: \"two\"}"),
+    ];
+    app.answer(&Request::Held, Ok(Reply::Held(held)));
+    draw(&mut app, size);
+    press(&mut app, "G PgUp");
+    while app.messages.row().and_then(|row| row.message()).is_none() {
+        press(&mut app, "k");
+    }
+    app.show(view);
+    app.focus = pane;
+    app.shape.is_open = matches!(pane, Pane::Tree | Pane::Hex);
+    app.sync();
+    draw(&mut app, size);
+    app.take_requests();
+    app.status = None;
+    app
+}
+
+/// Everything that a person can see or that reaches the outside.
+#[derive(PartialEq)]
+struct Effects {
+    screen: Buffer,
+    requests: String,
+    clipboard: Option<String>,
+    ends: (bool, bool),
+}
+
+fn effects(app: &mut App, (width, height): (u16, u16)) -> Effects {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| view::draw(frame, app)).unwrap();
+    Effects {
+        screen: terminal.backend().buffer().clone(),
+        requests: format!("{:?}", app.take_requests()),
+        clipboard: app.clipboard.clone(),
+        ends: (app.leaving, app.suspending),
+    }
+}
+
+/// The action after which there is room to move.
+fn before(action: Action) -> Option<Action> {
+    Some(match action {
+        Action::Down | Action::PageDown | Action::Last => Action::First,
+        Action::Up | Action::PageUp | Action::First => Action::Last,
+        Action::Left => Action::Right,
+        _ => return None,
+    })
+}
+
+#[test]
+fn no_key_is_without_an_effect() {
+    let mut count = 0;
+    for size in [(80, 24), (120, 40)] {
+        for view in View::ALL {
+            for pane in view.panes() {
+                for entry in TABLE.iter().filter(|entry| entry.scope.has(*pane)) {
+                    // The key of a view that is shown has nothing to do.
+                    if entry.action.view() == Some(*view) {
+                        continue;
+                    }
+                    let mut app = populated(*view, *pane, size);
+                    if let Some(before) = before(entry.action) {
+                        update(&mut app, before);
+                        app.status = None;
+                    }
+                    let was = effects(&mut app, size);
+                    update(&mut app, entry.action);
+                    let is = effects(&mut app, size);
+                    assert!(was != is, "{} in {pane:?} at {size:?}", entry.name);
+                    count += 1;
+                }
+            }
+        }
+    }
+    assert!(count > 600, "{count}");
+}
+
+#[test]
+fn a_key_that_finds_nothing_to_act_on_says_why() {
+    let mut app = crate::feed::blank();
+    draw(&mut app, (80, 24));
+    for (keys, why) in [
+        ("tab", "only the list is shown; enter opens a message beside it"),
+        ("\\", "only the list is shown; enter opens a message beside it"),
+        ("+", "only the list is shown; enter opens a message beside it"),
+        ("esc", "there is nothing to go back from; q ends the run"),
+        ("space esc", "the view is frozen; space shows new rows"),
+        ("space 3 tab", "the view rules has one pane; ? lists the keys"),
+        ("1 enter \\ +", "only one pane is shown; \\ shows all"),
+    ] {
+        press(&mut app, keys);
+        let status = app.status.as_ref().map(|(_, text)| text.as_str());
+        assert_eq!(status, Some(why), "{keys}");
+    }
+}
+
+#[test]
+fn a_search_or_a_mark_that_leads_to_the_selected_row_reports_it() {
+    let mut app = crate::feed::recorded();
+    draw(&mut app, (80, 24));
+    press(&mut app, "g ctrl-f");
+    crate::feed::type_text(&mut app, "hello team");
+    press(&mut app, "enter n n");
+    let found = app.messages.number();
+    let status = |app: &App| app.status.clone().unwrap().1;
+    press(&mut app, "m '");
+    assert_eq!(status(&app), "no other row is marked");
+    assert_eq!(app.messages.number(), found);
+    press(&mut app, "ctrl-f");
+    crate::feed::type_text(&mut app, "cl_emoticon");
+    press(&mut app, "enter n");
+    assert_eq!(status(&app), "no other row has 'cl_emoticon'");
+}
+
+#[test]
+fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
+    let size = (80, 24);
+    for from in View::ALL {
+        for to in View::ALL {
+            let mut app = proxied::app();
+            app.show(*from);
+            draw(&mut app, size);
+            choose(&mut app, to.name());
+            assert_eq!(app.view, *to, "from {from:?}");
+            // Back to the messages.
+            press(&mut app, "esc");
+            assert_eq!(app.view, View::Messages);
+        }
+    }
+    let mut app = proxied::app();
+    draw(&mut app, size);
+    press(&mut app, "up up enter");
+    assert_eq!(app.focus, Pane::Tree);
+    press(&mut app, "enter");
+    assert_eq!(app.focus, Pane::Hex);
+    press(&mut app, "esc");
+    assert_eq!((app.focus, app.has_detail()), (Pane::List, false));
+    // Prompts, menus and forms.
+    for (name, lead) in [
+        ("filter", "/"),
+        ("command", ":"),
+        ("inject", "inject "),
+        ("search", "search "),
+    ] {
+        choose(&mut app, name);
+        let screen = draw(&mut app, size);
+        let last = screen.lines().last().unwrap().to_owned();
+        assert!(last.trim_start_matches('"').starts_with(lead), "{name}: {last}");
+        press(&mut app, "esc");
+    }
+    for name in ["rule-from-row", "copy", "save", "fold", "session"] {
+        choose(&mut app, name);
+        assert!(app.overlay.is_some(), "{name}: {:?}", app.status);
+        press(&mut app, "esc");
+    }
+}
+
+/// Runs a row of the help with the arrow keys.
+fn choose(app: &mut App, name: &str) {
+    press(app, "?");
+    let rows = teetap_tui::app::help::rows(&app.keymap, app.focus);
+    let place = rows.iter().position(|row| row.name == name).unwrap();
+    draw(app, (80, 24));
+    for _ in 0..place {
+        press(app, "down");
+    }
+    press(app, "enter");
+}

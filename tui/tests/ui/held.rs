@@ -1,0 +1,128 @@
+//! The intercept queue and its form, and the requests that they make.
+
+use teetap_proxy::session::Time;
+use teetap_tui::{
+    App,
+    app::{Overlay, Pane},
+    request::{Reply, Request},
+};
+
+use crate::{
+    feed::{SIZES, draw, press, type_text},
+    live::{live, requests, rule, with_held},
+};
+
+#[test]
+fn held_messages_are_requested_once_after_a_gap_or_several_answers() {
+    let mut app = with_held();
+    app.tick(Time(11_600_000));
+    app.take_requests();
+    let held = |app: &mut App| {
+        app.tick(Time(11_600_000));
+        let all = app.take_requests().into_iter();
+        all.filter(|request| matches!(request, Request::Held)).count()
+    };
+    assert_eq!(held(&mut app), 0);
+    app.gap(1);
+    assert_eq!(held(&mut app), 1);
+    press(&mut app, "A");
+    for request in app.take_requests() {
+        app.answer(&request, Ok(Reply::Done(String::new())));
+    }
+    assert_eq!(held(&mut app), 1);
+}
+
+#[test]
+fn messages_are_paused_by_the_filter() {
+    let mut app = live();
+    press(&mut app, "p");
+    assert!(
+        app.status
+            .as_ref()
+            .unwrap()
+            .1
+            .contains("set a filter first with /")
+    );
+    app.set_filter("cl_say or cl_kill").unwrap();
+    press(&mut app, "p");
+    assert_eq!(
+        requests(&mut app),
+        [r#"AddRule("intercept: pause when (cl_say or cl_kill)")"#]
+    );
+    let list = vec![rule("intercept", "pause when (cl_say or cl_kill)", true)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(list)));
+    assert!(draw(&mut app, (80, 24)).contains("PAUSING"));
+    let off = vec![rule("intercept", "pause when (cl_say or cl_kill)", false)];
+    let on = vec![rule("intercept", "pause when (cl_say or cl_kill)", true)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(off)));
+    assert!(!draw(&mut app, (80, 24)).contains("PAUSING"));
+    app.answer(&Request::Rules, Ok(Reply::Rules(on)));
+    press(&mut app, "p");
+    assert_eq!(requests(&mut app), [r#"RemoveRule("intercept")"#]);
+}
+
+#[test]
+fn held_messages_are_released_in_any_order_and_dropped() {
+    for size in SIZES {
+        let mut app = with_held();
+        insta::assert_snapshot!(format!("held-{}x{}", size.0, size.1), draw(&mut app, size));
+    }
+    let mut app = with_held();
+    draw(&mut app, (80, 24));
+    press(&mut app, "tab");
+    assert_eq!(app.focus, Pane::Queue);
+    press(&mut app, "j a k d A");
+    let found = requests(&mut app);
+    let is = |request: &str, start: &str, held: u32| {
+        request.starts_with(start) && request.contains(&format!("held: HeldId({held})"))
+    };
+    assert!(
+        is(&found[0], "Release", 2) && is(&found[1], "Drop", 1),
+        "{found:?}"
+    );
+    assert!(
+        is(&found[2], "Release", 1) && is(&found[3], "Release", 2),
+        "{found:?}"
+    );
+    app.answer(&Request::Held, Ok(Reply::Held(Vec::new())));
+    assert_eq!(app.focus, Pane::List);
+    press(&mut app, "a");
+    assert!(app.status.as_ref().unwrap().1.contains("no message is held"));
+}
+
+#[test]
+fn a_held_message_is_edited_in_a_form() {
+    let mut app = with_held();
+    draw(&mut app, (80, 24));
+    press(&mut app, "e tab down down ctrl-u");
+    type_text(&mut app, "goodbye");
+    for size in SIZES {
+        insta::assert_snapshot!(format!("form-{}x{}", size.0, size.1), draw(&mut app, size));
+    }
+    press(&mut app, "enter");
+    let found = requests(&mut app);
+    assert!(
+        found[0].starts_with("Edit(") && found[0].contains("message: \\\"goodbye\\\""),
+        "{found:?}"
+    );
+    // A value that does not fit keeps the form open.
+    press(&mut app, "e down ctrl-u");
+    type_text(&mut app, "99999999999999");
+    press(&mut app, "enter");
+    assert!(requests(&mut app).is_empty());
+    let Some(Overlay::Form(form)) = &app.overlay else {
+        panic!()
+    };
+    assert!(form.error.is_some());
+}
+
+#[test]
+fn a_long_value_of_a_form_is_scrolled_to_the_cursor() {
+    let mut app = with_held();
+    draw(&mut app, (60, 16));
+    press(&mut app, "e down down");
+    type_text(&mut app, &"x".repeat(100));
+    type_text(&mut app, " the end");
+    let screen = draw(&mut app, (60, 16));
+    assert!(screen.contains("xxx the end"), "{screen}");
+}

@@ -1,0 +1,84 @@
+//! Screens of a run: with a proxy that takes requests, with rules, and with held messages.
+
+use teetap_proxy::session::{HeldId, SessionId, Time, Waiting};
+use teetap_rules::Draft;
+use teetap_tui::{
+    App,
+    request::{Reply, Request, Rule},
+};
+use teetap_wire::{Dir, Proto, def::Registry};
+
+use crate::feed::{draw, press, recorded, type_text};
+
+/// A screen with a proxy behind it.
+pub(crate) fn live() -> App {
+    let mut app = recorded();
+    app.is_live = true;
+    app
+}
+
+pub(crate) fn rule(name: &str, text: &str, on: bool) -> Rule {
+    Rule {
+        name: name.to_owned(),
+        text: text.to_owned(),
+        from: "--rule".to_owned(),
+        on,
+        hits: (!text.starts_with("link")).then_some(3),
+        last: Some(Time(12_345_678)),
+    }
+}
+
+pub(crate) fn with_rules() -> App {
+    let mut app = live();
+    let list = vec![
+        rule("quiet", "drop when sv_motd", true),
+        rule("log when sv_chat", "log when sv_chat", false),
+        rule("link s2c delay 40ms loss 5%", "link s2c delay 40ms loss 5%", true),
+    ];
+    app.answer(&Request::Rules, Ok(Reply::Rules(list)));
+    press(&mut app, "3");
+    draw(&mut app, (80, 24));
+    app
+}
+
+pub(crate) fn waiting(held: u32, message: &str) -> Waiting {
+    let registry = Registry::builtin();
+    let (draft, _) = Draft::inject(&format!("c2s {message}"), registry).unwrap();
+    Waiting {
+        session: SessionId(1),
+        dir: Dir::C2s,
+        proto: Proto::V7,
+        held: HeldId(held.try_into().unwrap()),
+        vital: true,
+        rule: Some("intercept".into()),
+        until: Some(Time(20_000_000)),
+        edited: false,
+        data: draft.made(Proto::V7).unwrap().data.into(),
+    }
+}
+
+pub(crate) fn with_held() -> App {
+    let mut app = live();
+    app.now = Time(11_500_000);
+    let list = vec![
+        waiting(1, "cl_say{mode: all, message: \"one\"}"),
+        waiting(2, "cl_say{mode: team, message: \"two\"}"),
+    ];
+    app.answer(&Request::Held, Ok(Reply::Held(list)));
+    app
+}
+
+/// Returns the requests in their debug form, without those that only refresh the screen.
+pub(crate) fn requests(app: &mut App) -> Vec<String> {
+    let all = app.take_requests().into_iter();
+    let asked = all.filter(|request| !matches!(request, Request::Rules | Request::Held));
+    asked.map(|request| format!("{request:?}")).collect()
+}
+
+/// Types a line on the command line, and returns the requests.
+pub(crate) fn command(app: &mut App, line: &str) -> Vec<String> {
+    press(app, ":");
+    type_text(app, line);
+    press(app, "enter");
+    requests(app)
+}

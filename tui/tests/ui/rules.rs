@@ -1,0 +1,204 @@
+//! Rules and link lines: their view, and the requests that it makes.
+
+use teetap_tui::request::{Reply, Request};
+
+use crate::{
+    feed::{SIZES, draw, press, type_text},
+    live::{live, requests, rule, with_rules},
+};
+
+#[test]
+fn the_rules_at_each_size() {
+    for size in SIZES {
+        let mut app = with_rules();
+        insta::assert_snapshot!(format!("rules-{}x{}", size.0, size.1), draw(&mut app, size));
+    }
+    let mut app = live();
+    press(&mut app, "3");
+    insta::assert_snapshot!("rules-none", draw(&mut app, (80, 10)));
+}
+
+#[test]
+fn rules_are_switched_moved_edited_and_deleted() {
+    let mut app = with_rules();
+    press(&mut app, "space");
+    assert_eq!(
+        requests(&mut app),
+        [r#"SwitchRules { names: ["quiet"], on: false }"#]
+    );
+    press(&mut app, "J");
+    assert_eq!(requests(&mut app), [r#"SwapRules("quiet", "log when sv_chat")"#]);
+    assert_eq!(app.rules.selected().unwrap().name, "quiet");
+    press(&mut app, "enter");
+    type_text(&mut app, " once");
+    press(&mut app, "enter");
+    let text = r#"ReplaceRule { name: "quiet", text: "quiet: drop when sv_motd once" }"#;
+    assert_eq!(requests(&mut app), [text]);
+    press(&mut app, "d");
+    assert_eq!(requests(&mut app), [r#"RemoveRule("quiet")"#]);
+}
+
+#[test]
+fn a_rule_is_checked_while_it_is_typed() {
+    let mut app = with_rules();
+    press(&mut app, "o");
+    type_text(&mut app, "drop when sv_caht");
+    let screen = draw(&mut app, (80, 24));
+    assert!(
+        screen.contains("unknown message `sv_caht`; did you mean `sv_chat`?"),
+        "{screen}"
+    );
+    press(&mut app, "enter");
+    assert!(requests(&mut app).is_empty() && app.overlay.is_some());
+    press(&mut app, "ctrl-w");
+    type_text(&mut app, "sv_chat");
+    press(&mut app, "enter");
+    assert_eq!(requests(&mut app), [r#"AddRule("drop when sv_chat")"#]);
+    // The command line takes rules as well.
+    press(&mut app, ":");
+    type_text(&mut app, "x: lose when sv_motd once");
+    press(&mut app, "enter");
+    assert_eq!(requests(&mut app), [r#"AddRule("x: lose when sv_motd once")"#]);
+}
+
+#[test]
+fn a_completed_rule_is_checked_again() {
+    let mut app = with_rules();
+    press(&mut app, "o");
+    type_text(&mut app, "drop when sv_mot");
+    press(&mut app, "tab enter");
+    assert_eq!(requests(&mut app), [r#"AddRule("drop when sv_motd")"#]);
+}
+
+#[test]
+fn a_slider_never_lowers_a_larger_value() {
+    let mut app = with_rules();
+    let text = "link both delay 1500ms";
+    app.answer(&Request::Rules, Ok(Reply::Rules(vec![rule(text, text, true)])));
+    draw(&mut app, (80, 24));
+    press(&mut app, "g j right");
+    assert!(requests(&mut app).is_empty());
+    assert!(app.status.as_ref().unwrap().1.contains("the value is 1500"));
+}
+
+#[test]
+fn sliders_change_a_link_line_or_add_one() {
+    let mut app = with_rules();
+    press(&mut app, "G k right");
+    let text = "link s2c delay 40ms loss 6%";
+    let was = "link s2c delay 40ms loss 5%";
+    let replaced = |name: &str, text: &str| format!("ReplaceRule {{ name: {name:?}, text: {text:?} }}");
+    assert_eq!(requests(&mut app), [replaced(was, text)]);
+    press(&mut app, "right k left");
+    let after = "link s2c delay 40ms loss 7%";
+    let both = [
+        replaced(text, after),
+        replaced(after, "link s2c delay 35ms loss 7%"),
+    ];
+    assert_eq!(requests(&mut app), both);
+
+    let mut app = live();
+    press(&mut app, "3");
+    draw(&mut app, (80, 24));
+    press(&mut app, "G right right left left");
+    let steps = [
+        r#"AddRule("link both loss 1%")"#.to_owned(),
+        replaced("link both loss 1%", "link both loss 2%"),
+        replaced("link both loss 2%", "link both loss 1%"),
+        r#"RemoveRule("link both loss 1%")"#.to_owned(),
+    ];
+    assert_eq!(requests(&mut app), steps);
+}
+
+#[test]
+fn a_profile_is_chosen_changed_and_left() {
+    let mut app = with_rules();
+    press(&mut app, "G right");
+    let texts = |app: &App| {
+        app.rules
+            .list
+            .iter()
+            .map(|rule| rule.text.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&app).last().unwrap(), "use \"3g\"");
+    press(&mut app, "right");
+    assert_eq!(texts(&app).last().unwrap(), "use \"4g\"");
+    assert!(draw(&mut app, (80, 24)).contains("profile ‹ 4g ›"));
+    press(&mut app, "left left");
+    assert_eq!(texts(&app).len(), 3);
+    let requests: Vec<String> = app
+        .take_requests()
+        .iter()
+        .map(|request| format!("{request:?}"))
+        .collect();
+    let expected = [
+        "AddRule(\"use \\\"3g\\\"\")",
+        "ReplaceRule { name: \"use \\\"3g\\\"\", text: \"use \\\"4g\\\"\" }",
+        "ReplaceRule { name: \"use \\\"4g\\\"\", text: \"use \\\"3g\\\"\" }",
+        "RemoveRule(\"use \\\"3g\\\"\")",
+    ];
+    assert_eq!(requests[requests.len() - 4..], expected);
+}
+
+#[test]
+fn all_rules_are_switched_off_and_those_that_were_on_on_again() {
+    let mut app = with_rules();
+    press(&mut app, "R");
+    let names = r#"["quiet", "link s2c delay 40ms loss 5%"]"#;
+    assert_eq!(
+        requests(&mut app),
+        [format!("SwitchRules {{ names: {names}, on: false }}")]
+    );
+    assert!(draw(&mut app, (80, 24)).contains("RULES OFF"));
+    press(&mut app, "R");
+    assert_eq!(
+        requests(&mut app),
+        [format!("SwitchRules {{ names: {names}, on: true }}")]
+    );
+    assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));
+}
+
+#[test]
+fn rules_that_are_gone_or_renamed_are_not_switched_on_again() {
+    let mut app = with_rules();
+    press(&mut app, "R");
+    requests(&mut app);
+    let was = "link s2c delay 40ms loss 5%";
+    let list = |link: &str| vec![rule("new", "drop when cl_kill", true), rule(link, link, false)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(list(was))));
+    draw(&mut app, (80, 24));
+    press(&mut app, "G k right");
+    requests(&mut app);
+    assert!(draw(&mut app, (80, 24)).contains("RULES OFF"));
+    press(&mut app, "R");
+    assert_eq!(
+        requests(&mut app),
+        [r#"SwitchRules { names: ["link s2c delay 40ms loss 6%"], on: true }"#]
+    );
+    // Nothing of them is left.
+    let mut app = with_rules();
+    press(&mut app, "R");
+    requests(&mut app);
+    let list = vec![rule("new", "drop when cl_kill", true)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(list)));
+    assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));
+    press(&mut app, "R");
+    assert_eq!(
+        requests(&mut app),
+        [r#"SwitchRules { names: ["new"], on: false }"#]
+    );
+}
+
+#[test]
+fn a_refusal_to_switch_rules_off_leaves_no_banner() {
+    let mut app = with_rules();
+    press(&mut app, "R");
+    let request = app.take_requests().pop().unwrap();
+    app.answer(&request, Err("no".to_owned()));
+    let on = vec![rule("quiet", "drop when sv_motd", true)];
+    app.answer(&Request::Rules, Ok(Reply::Rules(on)));
+    press(&mut app, "space");
+    app.take_requests();
+    assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));
+}
