@@ -95,6 +95,8 @@ enum Part {
     Watch,
     /// CPU time per datagram with rules and link lines, and the accuracy of delays
     Rules,
+    /// Latency with and without the terminal UI, from a key to its frame, and bytes of a frame
+    Screen,
     /// `teetap grep` over a long recording: MB/s and memory
     Grep,
 }
@@ -160,6 +162,9 @@ fn measure(cli: &Cli, run: &Run, report: &mut Report) -> Result<()> {
     }
     if wanted(Part::Rules) {
         part::rules(run, report)?;
+    }
+    if wanted(Part::Screen) {
+        part::screen(run, report)?;
     }
     if wanted(Part::Grep) {
         part::grep(run, cli.megabytes, report)?;

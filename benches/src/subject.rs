@@ -2,7 +2,7 @@
 //!
 //! Law: a process is ended and reaped whatever happens, and its output is shown when it failed.
 
-use std::fs;
+use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -65,7 +65,7 @@ impl Subject {
         target: SocketAddr,
         cores: &Cores,
     ) -> Result<Self> {
-        Self::spawn(cores, |command, listen| {
+        Self::spawn(cores, None, |command, listen| {
             command
                 .arg(teetap)
                 .args(["run", &target.to_string(), "--listen", listen])
@@ -74,8 +74,25 @@ impl Subject {
         })
     }
 
+    /// Starts the binary with its terminal UI in a terminal.
+    pub(crate) fn start_on_screen(
+        teetap: &Path,
+        terminal: File,
+        target: SocketAddr,
+        cores: &Cores,
+    ) -> Result<Self> {
+        Self::spawn(cores, Some(terminal), |command, listen| {
+            command
+                .arg(teetap)
+                .args(["--tui", &target.to_string(), "--listen", listen])
+                .env("TERM", "xterm-256color")
+                .env_remove("NO_COLOR");
+            Ok(())
+        })
+    }
+
     fn start_forwarder(kind: &str, target: SocketAddr, cores: &Cores) -> Result<Self> {
-        Self::spawn(cores, |command, listen| {
+        Self::spawn(cores, None, |command, listen| {
             let own = std::env::current_exe()?;
             command
                 .arg(own)
@@ -84,17 +101,23 @@ impl Subject {
         })
     }
 
-    fn spawn(cores: &Cores, arguments: impl FnOnce(&mut Command, &str) -> Result<()>) -> Result<Self> {
+    /// Starts a process; without a terminal it reads nothing, and stdout is discarded.
+    fn spawn(
+        cores: &Cores,
+        terminal: Option<File>,
+        arguments: impl FnOnce(&mut Command, &str) -> Result<()>,
+    ) -> Result<Self> {
         let addr = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
         // The limit of open files that a user's shell mostly has, whatever the load generator needs for itself.
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -S -n 1024 && exec \"$@\"", "sh"]);
         arguments(&mut command, &addr.to_string())?;
         let stderr = NamedTempFile::new()?;
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(stderr.reopen()?);
+        let (stdin, stdout) = match terminal {
+            Some(terminal) => (Stdio::from(terminal.try_clone()?), Stdio::from(terminal)),
+            None => (Stdio::null(), Stdio::null()),
+        };
+        command.stdin(stdin).stdout(stdout).stderr(stderr.reopen()?);
         let child = cores.start(|| command.spawn()).context("cannot start a shell")?;
         let mut subject = Self { child, stderr, addr };
         subject.wait_until_it_listens()?;

@@ -6,6 +6,7 @@ mod grep;
 mod latency;
 mod play;
 mod rules;
+mod screen;
 mod sessions;
 mod watch;
 
@@ -26,6 +27,7 @@ pub(crate) use self::grep::measure as grep;
 pub(crate) use self::latency::measure as latency;
 pub(crate) use self::play::{Play, play};
 pub(crate) use self::rules::measure as rules;
+pub(crate) use self::screen::measure as screen;
 pub(crate) use self::sessions::measure as sessions;
 pub(crate) use self::watch::measure as watch;
 
