@@ -39,9 +39,10 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
         text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));
     }
     let text = Line::raw(text);
-    let views = views(app);
     put(buffer, area, &text);
-    if text.width() + views.width() < usize::from(area.width) {
+    let room = usize::from(area.width).saturating_sub(text.width());
+    let mut views = [true, false].map(|named| views(app, named)).into_iter();
+    if let Some(views) = views.find(|views| views.width() < room) {
         buffer.set_line(
             area.right() - u16::try_from(views.width()).unwrap_or(0),
             area.y,
@@ -51,15 +52,19 @@ pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
     }
 }
 
-/// Returns the numbers and names of the views, the current one bold.
-fn views(app: &App) -> Line<'static> {
+/// Returns the numbers and names of the views, the current one bold. Where they have no room only that one is named.
+fn views(app: &App, named: bool) -> Line<'static> {
     let mut line = Line::default();
     for view in View::ALL {
         let style = match *view == app.view {
             true => app.theme.key(),
             false => Style::new(),
         };
-        line.push_span(Span::styled(format!("{} {}", view.number(), view.name()), style));
+        let name = match named || *view == app.view {
+            true => format!(" {}", view.name()),
+            false => String::new(),
+        };
+        line.push_span(Span::styled(format!("{}{name}", view.number()), style));
         line.push_span(Span::raw(" "));
     }
     line

@@ -19,7 +19,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) 
         let words = help.search.text();
         let line = if words.is_empty() {
             Line::styled(
-                " type to search, up and down to choose, Enter to run, Esc to close",
+                " type to search, arrows choose, Enter runs, Esc closes",
                 theme.quiet(),
             )
         } else {

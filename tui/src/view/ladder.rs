@@ -360,8 +360,8 @@ fn cell_text(seq: &str, ack: &str, len: &str, columns: Columns) -> String {
     format!("{seq:>0$} {ack:>4}", width - 5)
 }
 
-/// Returns the actions of the proxy: the shift of the numbers, resends, the messages that it acted on, and the effects of
-/// link lines; then the other messages.
+/// Returns the actions of the proxy: the shift of the numbers, resends, the messages that it acted on, and a loss by link
+/// lines; then the other messages, and other effects of link lines.
 fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -> Line<'static> {
     let theme = app.theme;
     let mut parts: Vec<Vec<Span<'static>>> = Vec::new();
@@ -384,10 +384,15 @@ fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -
     let (touched, plain): (Vec<_>, Vec<_>) = all.iter().partition(|message| is_touched(message));
     let messages = |list: &[&Message]| messages(reading, list, theme);
     parts.push(messages(&touched));
-    if !crossing.link.is_empty() {
-        let link = crossing.link.trim_start_matches([',', ' ']).to_owned();
-        parts.push(vec![Span::styled(link, link_style(crossing, theme))]);
-    }
+    let link = crossing.link.trim_start_matches([',', ' ']).to_owned();
+    let link = (!link.is_empty()).then(|| vec![Span::styled(link, link_style(crossing, theme))]);
+    // A loss comes first. Where a link line delays everything, the names are of more interest.
+    let (first, last) = if crossing.is_lost {
+        (link, None)
+    } else {
+        (None, link)
+    };
+    parts.extend(first);
     parts.push(messages(&plain));
     if let Some(reading) = reading
         && all.is_empty()
@@ -402,6 +407,7 @@ fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -
     {
         parts.push(vec![Span::styled("by the proxy", theme.quiet())]);
     }
+    parts.extend(last);
     parts.retain(|part| !part.is_empty());
     Line::from(parts.join(&Span::raw("  ")))
 }
@@ -423,7 +429,7 @@ fn is_touched(message: &Message) -> bool {
     matches!(message.origin, Origin::Rule | Origin::User) || message.outcome().is_some()
 }
 
-/// Returns the names and the outcomes of messages.
+/// Returns the names and the outcomes of messages; of equal ones in a row, their number.
 fn messages(reading: Option<&Reading>, list: &[&Message], theme: Theme) -> Vec<Span<'static>> {
     let messages = list.iter().filter_map(|message| {
         let mut spans = vec![Span::raw(reading?.label(message).into_owned())];
@@ -437,6 +443,19 @@ fn messages(reading: Option<&Reading>, list: &[&Message], theme: Theme) -> Vec<S
         }
         Some(spans)
     });
-    let messages: Vec<_> = messages.collect();
-    messages.join(&Span::styled(", ", theme.quiet()))
+    let mut parts: Vec<Vec<Span<'static>>> = Vec::new();
+    let mut counts: Vec<usize> = Vec::new();
+    for spans in messages {
+        match (parts.last(), counts.last_mut()) {
+            (Some(last), Some(count)) if *last == spans => *count += 1,
+            _ => {
+                parts.push(spans);
+                counts.push(1);
+            }
+        }
+    }
+    for (spans, count) in parts.iter_mut().zip(counts).filter(|(_, count)| *count > 1) {
+        spans.push(Span::styled(format!(" ×{count}"), theme.quiet()));
+    }
+    parts.join(&Span::styled(", ", theme.quiet()))
 }

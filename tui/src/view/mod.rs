@@ -32,7 +32,7 @@ use ratatui::{
 };
 use teetap_proxy::session::SessionId;
 
-use crate::app::{App, Overlay, Pane, View};
+use crate::app::{App, Overlay, View};
 
 pub use finish::finish;
 pub(crate) use list::text_of;
@@ -55,10 +55,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
     let body = tour::draw(buffer, body, app);
     match app.view {
         View::Messages => messages::draw(buffer, body, app),
-        View::Rules => {
-            app.areas.push((Pane::Rules, body));
-            rules::draw(buffer, body, app);
-        }
+        View::Rules => rules::draw(buffer, body, app),
         View::Sessions => sessions::draw(buffer, body, app),
         View::Ladder => ladder::draw(buffer, body, app),
         View::Snapshot => snapshot::draw(buffer, body, app),

@@ -7,11 +7,11 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::put;
+use super::{below, put};
 use crate::{
     Action,
     app::{
-        App,
+        App, Pane,
         rules::{RuleRow, Slider, is_link},
     },
     request::Rule,
@@ -19,6 +19,7 @@ use crate::{
 
 /// Draws the rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    app.areas.push((Pane::Rules, below(area, 1)));
     let theme = app.theme;
     let head = Line::styled(" on     hits      last  rule", theme.quiet());
     let mut areas = area.rows();
@@ -38,9 +39,9 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
                 .map(|rule| statement(rule, area.width, app)),
             RuleRow::Slider(place, slider) => {
                 let rule = place.and_then(|place| app.rules.list.get(place));
-                Some(self::slider(rule, *slider, app))
+                Some(self::slider(rule, *slider, area.width, app))
             }
-            RuleRow::Profile => Some(profile(app)),
+            RuleRow::Profile => Some(profile(area.width, app)),
         };
         put(buffer, area, &line.unwrap_or_default());
         if selected == Some(place) {
@@ -93,18 +94,23 @@ fn statement<'a>(rule: &'a Rule, width: u16, app: &App) -> Line<'a> {
     Line::from(spans)
 }
 
-fn profile<'a>(app: &App) -> Line<'a> {
+/// Returns the space before a slider: under the texts of rules where there is room.
+fn indent(width: u16) -> String {
+    " ".repeat(if width < 90 { 2 } else { 26 })
+}
+
+fn profile<'a>(width: u16, app: &App) -> Line<'a> {
     let used = app.rules.profile().map_or("none", |(_, name)| name);
     Line::from(vec![
-        Span::raw(format!("{:>24}  {:<8}", "", "profile")),
+        Span::raw(format!("{}profile ", indent(width))),
         Span::styled(format!("‹ {used} ›"), app.theme.name_of(Style::new())),
-        Span::styled("  (left and right choose)", app.theme.quiet()),
+        Span::styled("  (left and right choose one)", app.theme.quiet()),
     ])
 }
 
-fn slider<'a>(rule: Option<&Rule>, slider: Slider, app: &App) -> Line<'a> {
-    /// The columns of a bar.
-    const BAR: u32 = 20;
+fn slider<'a>(rule: Option<&Rule>, slider: Slider, width: u16, app: &App) -> Line<'a> {
+    // The columns of the bar.
+    let all = if width < 70 { 12 } else { 20 };
     let theme = app.theme;
     let value = rule.and_then(|rule| slider.value(&rule.text)).unwrap_or(0);
     let (_, most, unit) = slider.scale();
@@ -113,16 +119,16 @@ fn slider<'a>(rule: Option<&Rule>, slider: Slider, app: &App) -> Line<'a> {
         Slider::Delay => most / 4,
         Slider::Loss => most,
     };
-    let filled = (value * BAR).div_ceil(full.max(1)).min(BAR);
+    let filled = (value * all).div_ceil(full.max(1)).min(all);
     let bar = |count: u32, char: &str| char.repeat(usize::try_from(count).unwrap_or(0));
     let owner = match rule {
         Some(rule) if is_link(rule) => String::new(),
         _ => "  (link both: right adds it)".to_owned(),
     };
     Line::from(vec![
-        Span::raw(format!("{:>24}  {:<6}", "", slider.word())),
+        Span::raw(format!("{}{:<8}", indent(width), slider.word())),
         Span::styled(bar(filled, "█"), theme.direction(teetap_wire::Dir::C2s)),
-        Span::styled(bar(BAR - filled, "░"), theme.quiet()),
+        Span::styled(bar(all - filled, "░"), theme.quiet()),
         Span::raw(format!(" {value:>4} {unit}")),
         Span::styled(owner, theme.quiet()),
     ])

@@ -23,6 +23,9 @@ use crate::{
 /// Lines about the selected session.
 const DETAIL: u16 = 4;
 
+/// Columns below which the lines about a session are shorter.
+const NARROW: u16 = 76;
+
 /// A column.
 struct Column {
     name: &'static str,
@@ -223,6 +226,7 @@ fn aligned(column: &Column, text: &str) -> String {
 /// Draws the legs of a session.
 fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, (id, session): (SessionId, &Followed)) {
     let rule = super::ruled(&format!("#{} {}", id.0, player(session)), area.width);
+    let is_narrow = area.width < NARROW;
     let mut lines = area.rows();
     let mut next = |line: Line<'_>| {
         if let Some(area) = lines.next() {
@@ -236,18 +240,26 @@ fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, (id, session): (Session
             .loss()
             .map_or(String::new(), |loss| format!(" ({:.1} %)", loss * 100.0));
         let rtt = leg.rtt().map_or("-".to_owned(), |rtt| format!("{rtt:.1} ms"));
-        let text = format!(
-            " {side} leg  {:<8} rtt {rtt:<10} vital {:<6} resent {:<5} lost {}{loss}",
-            leg.state, leg.vital, leg.resends, leg.lost
-        );
-        next(Line::raw(text));
+        let (state, vital, resends, lost) = (leg.state, leg.vital, leg.resends, leg.lost);
+        next(Line::raw(match is_narrow {
+            true => {
+                format!(" {side} {state:<7} rtt {rtt:<8} vital {vital:<4} resent {resends:<3} lost {lost}")
+            }
+            false => format!(
+                " {side} leg  {state:<8} rtt {rtt:<10} vital {vital:<6} resent {resends:<5} lost {lost}{loss}"
+            ),
+        }));
     }
     let client = session
         .client
         .map_or(String::new(), |client| format!("  client {client}"));
+    let state = match is_narrow {
+        true => String::new(),
+        false => format!("  {}", session.state),
+    };
     let text = format!(
-        " rules: {} dropped, {} edited, {} injected  {}{client}",
-        session.dropped, session.edited, session.injected, session.state
+        " rules: {} dropped, {} edited, {} injected{state}{client}",
+        session.dropped, session.edited, session.injected
     );
     next(Line::styled(text, theme.quiet()));
 }

@@ -82,16 +82,13 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
 }
 
-/// Returns the tick, the base, the counts and the state of the checksum.
+/// Returns the tick, the base, the state of the checksum and the counts.
 fn head(completed: &Completed<'_>, theme: Theme) -> Line<'static> {
     let counts = completed.counts;
     let base = completed
         .base
         .map_or("without a base".to_owned(), |base| format!("base {base}"));
-    let mut line = Line::raw(format!(
-        " tick {} {base}  {} items: {} new, {} changed, {} deleted  ",
-        completed.tick, counts.items, counts.new, counts.changed, counts.deleted
-    ));
+    let mut line = Line::raw(format!(" tick {} {base}  ", completed.tick));
     let fate = match completed.fate {
         Fate::Kept => "",
         Fate::Late => "  late",
@@ -110,6 +107,10 @@ fn head(completed: &Completed<'_>, theme: Theme) -> Line<'static> {
     };
     line.push_span(Span::styled(text, style));
     line.push_span(Span::styled(fate, theme.warning()));
+    line.push_span(Span::raw(format!(
+        "  {} items: {} new, {} changed, {} deleted",
+        counts.items, counts.new, counts.changed, counts.deleted
+    )));
     line
 }
 

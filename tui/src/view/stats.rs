@@ -16,7 +16,7 @@ use teetap_wire::{Dir, Side};
 use super::{empty, graph, put, session_title};
 use crate::{
     Theme,
-    app::{App, cursor::Cursor},
+    app::{App, Pane, cursor::Cursor},
 };
 
 /// Columns of the tables.
@@ -34,15 +34,18 @@ const GRAPH_LINES: u16 = 8;
 /// Draws totals, tables and as many graphs as there is room for.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let mut cursor = app.stats.cursor;
-    paint(buffer, area, app, &mut cursor);
+    let table = paint(buffer, area, app, &mut cursor);
     app.stats.cursor = cursor;
+    app.areas.extend(table.map(|rows| (Pane::Stats, rows)));
 }
 
-fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
+/// Returns the rows of the table of messages.
+fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Option<Rect> {
     let session = app.session();
     let Some((id, followed)) = session.and_then(|id| Some((id, app.follow.session(id)?))) else {
         let connect = app.title.invitation("no session");
-        return empty(buffer, area, &[&connect]);
+        empty(buffer, area, &[&connect]);
+        return None;
     };
     let mut lines = area.rows();
     let all = app.counts_all();
@@ -53,7 +56,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
         ]),
         false => session_title(app, id),
     };
-    let totals = totals(followed, app.theme);
+    let totals = totals(followed, app.theme, area.width);
     let head = std::iter::once(title).chain(totals);
     let head: Vec<Line<'_>> = head.take(usize::from(area.height.div_ceil(3))).collect();
     for (line, area) in head.iter().zip(lines.by_ref()) {
@@ -82,7 +85,8 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
             width: below.width - TABLE - 1,
             ..below
         };
-        return graphs(buffer, right, app, followed);
+        graphs(buffer, right, app, followed);
+        return Some(super::below(half, 1));
     }
     let tables = Rect {
         height: below.height.saturating_sub((below.height / 2).max(GRAPH_LINES)),
@@ -103,10 +107,11 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) {
     }
     let bottom = super::below(below, tables.height);
     graphs(buffer, bottom, app, followed);
+    Some(super::below(left, 1))
 }
 
-/// Returns the totals of a session.
-fn totals(session: &Followed, theme: Theme) -> [Line<'static>; 2] {
+/// Returns the totals of a session, in two lines or, where these have no room, in more.
+fn totals(session: &Followed, theme: Theme, width: u16) -> Vec<Line<'static>> {
     let leg = |side| {
         let leg = session.leg(side);
         let rtt = leg.rtt().map_or("-".to_owned(), |rtt| format!("{rtt:.1}"));
@@ -142,14 +147,24 @@ fn totals(session: &Followed, theme: Theme) -> [Line<'static>; 2] {
             format!("c→s {} s→c {}", ratio(Dir::C2s), ratio(Dir::S2c)),
         ),
     ];
-    [first, second].map(|facts| {
-        let mut line = Line::raw(" ");
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for facts in [first, second] {
+        lines.push(Line::raw(" "));
         for (name, text) in facts {
-            line.push_span(Span::styled(format!("{name} "), theme.quiet()));
-            line.push_span(Span::raw(format!("{text}  ")));
+            let columns = name.len() + 1 + Line::raw(text.as_str()).width();
+            if lines
+                .last()
+                .is_none_or(|line| line.width() + columns > usize::from(width))
+            {
+                lines.push(Line::raw(" "));
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push_span(Span::styled(format!("{name} "), theme.quiet()));
+                line.push_span(Span::raw(format!("{text}  ")));
+            }
         }
-        line
-    })
+    }
+    lines
 }
 
 /// Draws the table of messages, those with most bytes first.

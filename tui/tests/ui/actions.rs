@@ -7,7 +7,7 @@ use teetap_tui::{
     action::TABLE,
     app::{Pane, View},
     request::{Reply, Request},
-    update::update,
+    update::{click, update},
     view,
 };
 
@@ -106,6 +106,28 @@ fn no_key_is_without_an_effect() {
         }
     }
     assert!(count > 600, "{count}");
+}
+
+#[test]
+fn a_click_selects_the_row_under_it() {
+    let (mut count, size) = (0, (120, 40));
+    for view in View::ALL {
+        let mut app = populated(*view, view.panes()[0], size);
+        for (pane, area) in app.areas.clone() {
+            for row in [1, 0] {
+                click(&mut app, area.x + 3, area.y + row);
+                assert_eq!(app.focus, pane);
+                let screen = effects(&mut app, size).screen;
+                let cell = &screen[(area.x + 3, area.y + row)];
+                let selected = app.theme.selected(true);
+                // A byte is selected, not its line.
+                let is_selected = pane == Pane::Hex || cell.style().patch(selected) == cell.style();
+                assert!(is_selected, "{pane:?}, row {row}: {cell:?}");
+                count += 1;
+            }
+        }
+    }
+    assert_eq!(count, 2 * Pane::ALL.len());
 }
 
 #[test]

@@ -83,7 +83,8 @@ fn the_views_are_named_where_they_have_room() {
     let first = |app: &mut App, width| draw(app, (width, 24)).lines().next().unwrap().to_owned();
     let views = "1 messages 2 sessions 3 rules 4 ladder 5 snapshot 6 stats 7 log ";
     assert!(first(&mut app, 120).contains(views));
-    assert!(!first(&mut app, 80).contains("1 messages"));
+    assert!(first(&mut app, 80).contains(" 1 2 3 rules 4 5 6 7 "));
+    assert!(!first(&mut app, 60).contains(" 1 2 3 "));
     app.set_filter("vital and c2s").unwrap();
     assert!(!first(&mut app, 120).contains("1 messages"));
     assert!(first(&mut app, 120).contains("filter vital and c2s"));
