@@ -16,7 +16,7 @@ use teetap_inspect::{DecodedEvent, EventLines, Kind, Message, Reading, lines, re
 use teetap_proxy::session::{Action, Origin, Time, What};
 use teetap_wire::Severity;
 
-use super::{empty, padded, put};
+use super::{empty, padded, put, ruled};
 use crate::{
     Action as Key, Theme,
     app::{
@@ -128,18 +128,34 @@ fn listed(buffer: &mut Buffer, area: Rect, (place, number): (usize, u64), app: &
 /// Draws the lines of folded types at the bottom, on a third of the area at most. Returns the area above them.
 fn folds(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     let count = app.messages.folds().len();
-    let used = u16::try_from(count).unwrap_or(u16::MAX).min(area.height / 3);
-    let [above, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(used)]).areas(area);
+    if count == 0 {
+        return area;
+    }
+    let key = app.keymap.hint(Key::Fold);
+    let quiet = app.theme.quiet();
+    let room = area.height / 3;
+    // A title where there is room for it.
+    let titles = u16::from(room > 1);
+    let used = u16::try_from(count).unwrap_or(u16::MAX).min(room - titles);
+    let [above, title, below] = Layout::vertical([
+        Constraint::Min(0),
+        Constraint::Length(titles),
+        Constraint::Length(used),
+    ])
+    .areas(area);
+    let words = ruled(&format!("folded: {key} unfolds"), title.width);
+    put(buffer, title, &Line::styled(words, quiet));
     let hidden = count.saturating_sub(used.into());
     for (place, (fold, area)) in app.messages.folds().zip(below.rows()).enumerate() {
-        if hidden > 0 && place + 1 == usize::from(used) {
-            let key = app.keymap.hint(Key::Fold);
-            let more = if place == 0 { "" } else { "more " };
-            let line = format!(" {} {more}folded types: {key} lists them", hidden + 1);
-            put(buffer, area, &Line::styled(line, app.theme.quiet()));
-        } else {
+        if hidden == 0 || place + 1 < usize::from(used) {
             self::fold(buffer, area, fold, app);
+            continue;
         }
+        let words = match place {
+            0 => format!(" {} folded types: {key} unfolds", hidden + 1),
+            _ => format!(" {} more folded types", hidden + 1),
+        };
+        put(buffer, area, &Line::styled(words, quiet));
     }
     above
 }

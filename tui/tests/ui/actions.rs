@@ -37,7 +37,8 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     app.answer(&Request::Held, Ok(Reply::Held(held)));
     draw(&mut app, size);
     press(&mut app, "G PgUp");
-    while app.messages.row().and_then(|row| row.message()).is_none() {
+    // A message with several lines of bytes and fields.
+    while app.contents.bytes.len() <= 16 {
         press(&mut app, "k");
     }
     app.show(view);
@@ -202,6 +203,9 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
         let last = screen.lines().last().unwrap().to_owned();
         assert!(last.trim_start_matches('"').starts_with(lead), "{name}: {last}");
         press(&mut app, "esc");
+    }
+    while app.messages.group().is_none() {
+        press(&mut app, "up");
     }
     for name in ["rule-from-row", "copy", "save", "fold", "session"] {
         choose(&mut app, name);

@@ -1,6 +1,9 @@
 //! Rules and link lines: their view, and the requests that it makes.
 
-use teetap_tui::request::{Reply, Request};
+use teetap_tui::{
+    App,
+    request::{Reply, Request},
+};
 
 use crate::{
     feed::{SIZES, draw, press, type_text},
