@@ -143,7 +143,7 @@ actions! {
     AllRules      "all-rules"      ALL  ["R"]                  ""        "Switch all rules off, or on again";
     OpenSession   "open-session"   TABLE_OF_SESSIONS ["enter"] "ladder" "Show the ladder of the session";
     NextSession   "next-session"   ONE_SESSION ["s"]           "session" "Show the next session";
-    Original      "original"       LADDER ["o"]                "original" "Go to the datagram that a resend repeats";
+    Original      "original"       LADDER ["o"]                "resend"  "Go to a resend above, or from it to its original";
     Map           "map"            SNAPSHOT ["M"]              "map"    "Show or hide the map of the snapshot";
     KeepSnapshot  "keep-snapshot"  SNAPSHOT ["space"]          "keep"   "Keep this snapshot, or show the newest";
     NextGraph     "next-graph"     STATS ["right" "l"]         "graph"  "Show the next graph first";

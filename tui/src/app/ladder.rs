@@ -123,16 +123,24 @@ impl Ladder {
     pub fn newest_resend(&self) -> Option<(SessionId, u64)> {
         let newest = self.sessions.iter().filter_map(|(id, steps)| {
             let numbered = steps.list.iter().enumerate().rev();
-            let mut resends = numbered.filter_map(|(index, step)| match step {
-                Step::Datagram(decoded, ties) if ties.resends.iter().any(|resend| resend.first.is_some()) => {
-                    Some((decoded.event.at, SessionId(*id), steps.first + index as u64))
-                }
-                _ => None,
+            let mut resends = numbered.filter_map(|(index, step)| {
+                let at = step.resend()?;
+                Some((at, SessionId(*id), steps.first + index as u64))
             });
             resends.next()
         });
         let (_, session, number) = newest.max_by_key(|(at, ..)| *at)?;
         Some((session, number))
+    }
+
+    /// Returns the last line above this one that repeats a message whose first arrival is known.
+    #[must_use]
+    pub fn resend_above(&self, session: SessionId, number: u64) -> Option<u64> {
+        let mut above = (self.numbers(session).start..number).rev();
+        above.find(|number| {
+            self.get(session, *number)
+                .is_some_and(|step| step.resend().is_some())
+        })
     }
 
     /// Returns the line with the first arrival of a message that this line repeats.
@@ -159,6 +167,16 @@ impl Ladder {
 }
 
 impl Step {
+    /// Returns the time of a datagram that repeats a message whose first arrival is known.
+    fn resend(&self) -> Option<Time> {
+        match self {
+            Self::Datagram(decoded, ties) if ties.resends.iter().any(|resend| resend.first.is_some()) => {
+                Some(decoded.event.at)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns true if both have the same vital message of a sender.
     #[must_use]
     pub fn shares_message(&self, other: &Self) -> bool {

@@ -22,8 +22,16 @@ fn selected(app: &App) -> Result<String, String> {
         .ok_or_else(|| "select a rule".to_owned())
 }
 
-/// Opens the prompt with the selected rule.
+/// Opens the prompt with the selected rule, or with the beginning of a link line for a slider that has none.
 pub(super) fn edit(app: &mut App) -> Result<(), String> {
+    match app.rules.row() {
+        Some(RuleRow::Slider(None, slider)) => {
+            open(app, Purpose::Rule(None), &format!("link both {} ", slider.word()));
+            return Ok(());
+        }
+        Some(RuleRow::Profile) => return Err("left and right choose a profile".to_owned()),
+        _ => {}
+    }
     let name = selected(app)?;
     let text = app
         .rules

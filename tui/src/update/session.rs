@@ -18,15 +18,13 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), String> {
         Action::NextSession => next(app)?,
         Action::Original => {
             let session = app.session().ok_or("no session so far")?;
-            let selected = app
-                .ladder
-                .tail
-                .selected()
-                .ok_or("select a resend with the arrow keys")?;
-            let original = app.ladder.original(session, selected);
-            app.ladder
-                .tail
-                .select(original.ok_or("this line repeats no datagram that is kept")?);
+            let ladder = &app.ladder;
+            let selected = ladder.tail.selected();
+            let original = selected.and_then(|line| ladder.original(session, line));
+            let line = selected.unwrap_or(ladder.numbers(session).end);
+            let target = original.or_else(|| ladder.resend_above(session, line));
+            let target = target.ok_or("no datagram above repeats one that is kept")?;
+            app.ladder.tail.select(target);
         }
         Action::Map => app.snapshot.has_map = !app.snapshot.has_map,
         Action::KeepSnapshot => {

@@ -57,7 +57,12 @@ fn a_resend_is_tied_to_its_original() {
     let step = |number| app.ladder.get(session, number).unwrap();
     assert!(step(original).shares_message(step(resend)));
     press(&mut app, "o");
-    assert!(draw(&mut app, (80, 24)).contains("repeats no datagram"));
+    // No line above is a resend; from the end the newest one is found.
+    assert!(draw(&mut app, (80, 24)).contains("no datagram above repeats one"));
+    press(&mut app, "G o");
+    assert_eq!(app.ladder.tail.selected(), Some(resend));
+    press(&mut app, "o");
+    assert_eq!(app.ladder.tail.selected(), Some(original));
 }
 
 #[test]

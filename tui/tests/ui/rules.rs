@@ -74,6 +74,27 @@ fn a_completed_rule_is_checked_again() {
 }
 
 #[test]
+fn the_value_of_a_slider_is_typed() {
+    let mut app = live();
+    press(&mut app, "3");
+    draw(&mut app, (80, 24));
+    press(&mut app, "G enter");
+    assert!(draw(&mut app, (80, 24)).contains("rule link both loss "));
+    type_text(&mut app, "10%");
+    press(&mut app, "enter");
+    assert_eq!(requests(&mut app), [r#"AddRule("link both loss 10%")"#]);
+    // A link line is edited; a profile is chosen.
+    let mut app = with_rules();
+    press(&mut app, "G k enter");
+    type_text(&mut app, " rate 2mbit");
+    press(&mut app, "enter");
+    let text = r#"text: "link s2c delay 40ms loss 5% rate 2mbit""#;
+    assert!(requests(&mut app)[0].contains(text));
+    press(&mut app, "G enter");
+    assert!(app.status.as_ref().unwrap().1.contains("choose a profile"));
+}
+
+#[test]
 fn a_slider_never_lowers_a_larger_value() {
     let mut app = with_rules();
     let text = "link both delay 1500ms";
