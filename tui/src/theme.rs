@@ -138,6 +138,12 @@ impl Theme {
         self.coloured(marked, [Color::Cyan, Color::Cyan, Color::LightCyan])
     }
 
+    /// Returns the style of the selected byte among the marked ones of its field: a hole in their block.
+    #[must_use]
+    pub const fn among_marked(self) -> Style {
+        Style::reset().add_modifier(Modifier::BOLD.union(Modifier::UNDERLINED))
+    }
+
     /// Returns the style of the first and the last line of the screen.
     #[must_use]
     pub fn bar(self) -> Style {

@@ -57,6 +57,10 @@ fn end_of_recording(app: &mut App, action: Action) -> bool {
 pub(super) fn open(app: &mut App) -> Result<(), String> {
     if app.focus == Pane::List {
         app.shape.is_open = true;
+        // What is open stays, whatever comes next.
+        if app.messages.follows() {
+            app.messages.toggle_follow();
+        }
     }
     next(app, true)
 }

@@ -131,7 +131,16 @@ pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
                 width: 2.min(area.right().saturating_sub(x)),
                 ..area
             };
-            buffer.set_style(cell, theme.selected(true));
+            let is_marked = selected
+                .as_ref()
+                .is_some_and(|range| range.contains(&cursor.at()));
+            buffer.set_style(
+                cell,
+                match is_marked {
+                    true => theme.among_marked(),
+                    false => theme.selected(true),
+                },
+            );
         }
     }
     inner

@@ -34,6 +34,9 @@ const ARROW: u16 = 4;
 /// Draws a line above the datagrams of a session, of which this line is the newest that counts.
 type Head = fn(&mut Buffer, Rect, &App, (SessionId, u64));
 
+/// Columns of the middle from which names stand in a column.
+const WIDE: u16 = 50;
+
 /// Lines above the datagrams.
 const HEAD: u16 = 3;
 
@@ -322,7 +325,8 @@ fn datagram(
         let arrow = arrow(crossing, side);
         put(buffer, columns.arrow(side), &Line::styled(arrow, style));
     }
-    put(buffer, columns.middle(), &middle(decoded, crossing, ties, app));
+    let area = columns.middle();
+    put(buffer, area, &middle((decoded, crossing, ties), app, area.width));
 }
 
 /// Returns the arrow between a leg and the proxy: `x` where a datagram ends.
@@ -362,17 +366,27 @@ fn cell_text(seq: &str, ack: &str, len: &str, columns: Columns) -> String {
 
 /// Returns the actions of the proxy: the shift of the numbers, resends, the messages that it acted on, and a loss by link
 /// lines; then the other messages, and other effects of link lines.
-fn middle(decoded: &DecodedEvent, crossing: &Crossing, ties: &Ties, app: &App) -> Line<'static> {
+fn middle(
+    (decoded, crossing, ties): (&DecodedEvent, &Crossing, &Ties),
+    app: &App,
+    room: u16,
+) -> Line<'static> {
     let theme = app.theme;
     let mut parts: Vec<Vec<Span<'static>>> = Vec::new();
     let shift = crossing.shift();
-    if !shift.is_none() {
+    // On wide screens the names stand in a column, whatever the shift is.
+    let has_legs = [Side::Client, Side::Server].map(|side| crossing.leg(side).is_some()) == [true; 2];
+    let width = if has_legs && room >= WIDE { 6 } else { 0 };
+    if !shift.is_none() || width > 0 {
         let style = if shift.seq == 0 {
             theme.quiet()
         } else {
             theme.key()
         };
-        parts.push(vec![Span::styled(shift.to_string(), style)]);
+        parts.push(vec![Span::styled(
+            format!("{:<width$}", shift.to_string()),
+            style,
+        )]);
     }
     for resend in &ties.resends {
         let first = resend.first.map_or("not seen before".to_owned(), first_seen);

@@ -206,13 +206,22 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     };
     let theme = app.theme;
     let mut spans = head(decoded, (reading, message), start, area.width, theme);
-    if let Some(word) = message.outcome() {
+    let letter = letter(message);
+    let (before, after) = match letter {
+        // It passed unchanged: the summary is of more interest.
+        Some('*') => (None, message.outcome()),
+        _ => (message.outcome(), None),
+    };
+    if let Some(word) = before {
         spans.push(Span::styled(format!("{word} "), theme.done()));
     }
     for mark in &message.marks {
         spans.push(Span::styled(format!("#{mark} "), theme.done()));
     }
     spans.push(Span::raw(reading.gist(message, app.style.secrets)));
+    if let Some(word) = after {
+        spans.push(Span::styled(format!("  {word}"), theme.done()));
+    }
     let notes = EventLines::of(decoded, app.style).marks(message, row.with_datagram(), app.style);
     for note in &notes {
         let is_lint = note.code.severity() >= Severity::Warning;
@@ -224,7 +233,7 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
         ..area
     };
     put(buffer, text, &Line::from(spans));
-    let letter = letter(message).map_or(" ".to_owned(), |letter| letter.to_string());
+    let letter = letter.map_or(" ".to_owned(), |letter| letter.to_string());
     let lint = if line.kind == Kind::Warning { "!" } else { " " };
     let marks = Line::from(vec![
         Span::raw(" "),

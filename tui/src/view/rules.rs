@@ -123,7 +123,7 @@ fn slider<'a>(rule: Option<&Rule>, slider: Slider, width: u16, app: &App) -> Lin
     let bar = |count: u32, char: &str| char.repeat(usize::try_from(count).unwrap_or(0));
     let owner = match rule {
         Some(rule) if is_link(rule) => String::new(),
-        _ if width < 70 => "  (link both: right adds it)".to_owned(),
+        _ if width < 110 => "  (link both: right adds it)".to_owned(),
         _ => "  (link both: right adds it, Enter types it)".to_owned(),
     };
     Line::from(vec![

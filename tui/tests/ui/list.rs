@@ -160,6 +160,13 @@ fn the_newest_row_is_followed_until_another_one_is_selected() {
     assert!(!app.messages.follows());
     press(&mut app, "esc");
     assert!(app.messages.follows());
+    // A message that is open stays.
+    press(&mut app, "enter");
+    let open = app.messages.number();
+    app.log(Time(2), Level::Warning, "one more row");
+    assert_eq!(app.messages.number(), open);
+    press(&mut app, "esc esc");
+    assert!(app.messages.follows());
 }
 
 #[test]
