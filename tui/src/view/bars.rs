@@ -80,10 +80,12 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
         };
         return put(buffer, area, &Line::styled(format!(" {text}"), style));
     }
-    let mut text = format!(" {}", mode(app));
     let meter = &app.meter;
-    text.push_str(&format!("  {}/s", meter.rate()));
-    let mut parts = vec![format!("{} msgs", meter.messages)];
+    let mut parts = vec![
+        mode(app),
+        format!("{}/s", meter.rate()),
+        format!("{} msgs", meter.messages),
+    ];
     if meter.dropped > 0 {
         parts.push(format!("{} dropped", meter.dropped));
     }
@@ -92,10 +94,15 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
         count => parts.push(format!("{count} {}", plural("warning", count))),
     }
     parts.push(format!("seed {}", app.title.seed));
-    for part in &parts {
-        text.push_str(&format!("  {part}"));
-    }
-    let counts = Line::raw(text);
+    // The help has its place on any screen.
+    let help = app.keymap.hint(Action::Help).len() + " help".len() + 3;
+    let counts = loop {
+        let counts = Line::raw(format!(" {}", parts.join("  ")));
+        if parts.len() == 1 || counts.width() + help <= usize::from(area.width) {
+            break counts;
+        }
+        parts.pop();
+    };
     let hints = hints(app, usize::from(area.width).saturating_sub(counts.width() + 2));
     let start = usize::from(area.width).saturating_sub(hints.width() + 1);
     put(buffer, area, &counts);

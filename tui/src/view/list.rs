@@ -207,10 +207,10 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     let theme = app.theme;
     let mut spans = head(decoded, (reading, message), start, area.width, theme);
     let letter = letter(message);
-    let (before, after) = match letter {
-        // It passed unchanged: the summary is of more interest.
-        Some('*') => (None, message.outcome()),
-        _ => (message.outcome(), None),
+    // Where it passed unchanged, or has little room, the summary is of more interest.
+    let (before, after) = match letter == Some('*') || area.width < 80 {
+        true => (None, message.outcome()),
+        false => (message.outcome(), None),
     };
     if let Some(word) = before {
         spans.push(Span::styled(format!("{word} "), theme.done()));

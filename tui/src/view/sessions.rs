@@ -253,12 +253,12 @@ fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, (id, session): (Session
     let client = session
         .client
         .map_or(String::new(), |client| format!("  client {client}"));
-    let state = match is_narrow {
-        true => String::new(),
-        false => format!("  {}", session.state),
+    let (rules, state) = match is_narrow {
+        true => ("", String::new()),
+        false => ("rules: ", format!("  {}", session.state)),
     };
     let text = format!(
-        " rules: {} dropped, {} edited, {} injected{state}{client}",
+        " {rules}{} dropped, {} edited, {} injected{state}{client}",
         session.dropped, session.edited, session.injected
     );
     next(Line::styled(text, theme.quiet()));

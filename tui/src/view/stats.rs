@@ -58,7 +58,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
     };
     let totals = totals(followed, app.theme, area.width);
     let head = std::iter::once(title).chain(totals);
-    let head: Vec<Line<'_>> = head.take(usize::from(area.height.div_ceil(3))).collect();
+    let head: Vec<Line<'_>> = head.take(usize::from(area.height.div_ceil(4))).collect();
     for (line, area) in head.iter().zip(lines.by_ref()) {
         put(buffer, area, line);
     }
