@@ -6,6 +6,7 @@
 mod filtering;
 mod find;
 mod fold;
+mod moves;
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -19,7 +20,6 @@ pub use fold::Fold;
 use fold::Folds;
 
 use super::{
-    cursor::Moves,
     filter::Filtering,
     history::{History, Row, cost},
 };
@@ -409,47 +409,5 @@ impl Messages {
     pub fn visible(&self) -> impl Iterator<Item = (usize, u64)> {
         let items = self.items.iter().copied().enumerate();
         items.skip(self.top).take(self.height)
-    }
-}
-
-impl Moves for Messages {
-    /// Moves the selection down; on the last row it follows the newest again.
-    fn down(&mut self, by: usize) {
-        if self.selected.is_none() {
-            return;
-        }
-        let place = self.selected().unwrap_or(0).saturating_add(by);
-        if place + 1 < self.items.len() {
-            self.select(place);
-        } else {
-            self.last();
-        }
-    }
-
-    fn up(&mut self, by: usize) {
-        if let Some(selected) = self.selected() {
-            self.select(selected.saturating_sub(by));
-        }
-    }
-
-    fn first(&mut self) {
-        self.select(0);
-    }
-
-    fn last(&mut self) {
-        self.selected = None;
-        if self.is_frozen() {
-            self.stay();
-        }
-    }
-
-    fn height(&self) -> usize {
-        self.height
-    }
-
-    fn select_visible(&mut self, row: usize) {
-        if self.top + row < self.items.len() {
-            self.select(self.top + row);
-        }
     }
 }

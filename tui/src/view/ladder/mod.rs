@@ -4,6 +4,9 @@
 //!    1.586          8    5 <- R 8 first 0.585  sv_chat repeat   <-         9    5
 //! ```
 
+mod columns;
+mod head;
+
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
@@ -19,17 +22,13 @@ use teetap_inspect::{
 use teetap_proxy::session::{Origin, SessionId, Time, What};
 use teetap_wire::{Dir, Scratch, Side};
 
-use super::{empty, put, session_title};
+use super::{empty, put};
 use crate::{
     Theme,
     app::{App, Pane, clock::seconds, ladder::Step},
 };
-
-/// Columns of the mark and the time.
-const TIME: u16 = 10;
-
-/// Columns of an arrow with its spaces.
-const ARROW: u16 = 4;
+use columns::{Columns, TIME, cell_text};
+use head::{names, title, tokens};
 
 /// Draws a line above the datagrams of a session, of which this line is the newest that counts.
 type Head = fn(&mut Buffer, Rect, &App, (SessionId, u64));
@@ -39,60 +38,6 @@ const WIDE: u16 = 50;
 
 /// Lines above the datagrams.
 const HEAD: u16 = 3;
-
-/// The columns of a line.
-#[derive(Clone, Copy)]
-struct Columns {
-    area: Rect,
-    /// Columns of the numbers of a leg.
-    leg: u16,
-    /// The sizes are shown, too.
-    sizes: bool,
-}
-
-impl Columns {
-    const fn of(area: Rect) -> Self {
-        let (leg, sizes) = match area.width {
-            ..70 => (12, false),
-            70..110 => (14, false),
-            _ => (20, true),
-        };
-        Self { area, leg, sizes }
-    }
-
-    /// Returns the columns of the numbers of a leg.
-    fn leg(&self, side: Side) -> Rect {
-        let left = match side {
-            Side::Client => TIME,
-            Side::Server => self.area.width.saturating_sub(self.leg),
-        };
-        self.part(left, self.leg)
-    }
-
-    /// Returns the columns of the arrow between a leg and the proxy.
-    fn arrow(&self, side: Side) -> Rect {
-        let left = match side {
-            Side::Client => TIME + self.leg,
-            Side::Server => self.area.width.saturating_sub(self.leg + ARROW),
-        };
-        self.part(left, ARROW)
-    }
-
-    /// Returns the columns of the proxy.
-    fn middle(&self) -> Rect {
-        let left = TIME + self.leg + ARROW;
-        self.part(left, self.area.width.saturating_sub(left + ARROW + self.leg))
-    }
-
-    fn part(&self, left: u16, width: u16) -> Rect {
-        let part = Rect {
-            x: self.area.x + left,
-            width,
-            ..self.area
-        };
-        part.intersection(self.area)
-    }
-}
 
 /// Draws the lines of the session that is shown.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
@@ -131,98 +76,6 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             buffer.set_string(line.x, line.y, "●", app.theme.done());
         }
     }
-}
-
-fn title(buffer: &mut Buffer, area: Rect, app: &App, (session, _): (SessionId, u64)) {
-    put(buffer, area, &session_title(app, session));
-}
-
-/// Draws the tokens of both legs, as the datagrams up to this line have them.
-fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last): (SessionId, u64)) {
-    /// Lines that are looked at.
-    const LINES: u64 = 100;
-    let columns = Columns::of(area);
-    let mut scratch = Scratch::new();
-    let mut found = [[None; 2]; 2];
-    for number in (last.saturating_sub(LINES)..=last).rev() {
-        let Some(Step::Datagram(decoded, _)) = app.ladder.get(session, number) else {
-            continue;
-        };
-        let Some(crossing) = Crossing::of(decoded, &mut scratch) else {
-            continue;
-        };
-        for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(&mut found) {
-            let token = crossing.leg(side).and_then(|leg| leg.token);
-            if let Some(known) = of_leg.get_mut(crossing.dir as usize)
-                && known.is_none()
-            {
-                *known = token;
-            }
-        }
-        if found.iter().flatten().all(Option::is_some) {
-            break;
-        }
-    }
-    put(buffer, area, &Line::styled("  tokens", app.theme.quiet()));
-    for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(found) {
-        let mut spans = Vec::new();
-        for (dir, token) in [Dir::C2s, Dir::S2c].into_iter().zip(of_leg) {
-            let token = token.map_or("none    ".to_owned(), |token| token.to_string());
-            let lead = if dir == Dir::S2c { " " } else { "" };
-            spans.push(Span::styled(
-                format!("{lead}{}{token}", tip(dir)),
-                app.theme.direction(dir),
-            ));
-        }
-        let line = Line::from(spans);
-        let width = u16::try_from(line.width()).unwrap_or(0);
-        let left = match side {
-            Side::Client => columns.leg(side).x,
-            Side::Server => area.right().saturating_sub(width),
-        };
-        let place = Rect {
-            x: left,
-            width,
-            ..area
-        };
-        put(buffer, place.intersection(area), &line);
-    }
-}
-
-/// Draws the names of the columns.
-fn names(buffer: &mut Buffer, area: Rect, app: &App, _: (SessionId, u64)) {
-    let columns = Columns::of(area);
-    let theme = app.theme;
-    let cell = cell_text("seq", "ack", "bytes", columns);
-    put(buffer, area, &Line::styled(" seconds", theme.quiet()));
-    for side in [Side::Client, Side::Server] {
-        put(
-            buffer,
-            columns.leg(side),
-            &Line::styled(cell.as_str(), theme.quiet()),
-        );
-    }
-    let legs = format!(
-        "client | proxy {}| server",
-        if area.width < 70 { "" } else { "   " }
-    );
-    let line = Line::styled(legs, theme.title(true)).centered();
-    let middle = columns.middle();
-    let wide = Rect {
-        x: middle.x.saturating_sub(ARROW),
-        width: middle.width + 2 * ARROW,
-        ..middle
-    };
-    let start = wide
-        .width
-        .saturating_sub(u16::try_from(line.width()).unwrap_or(0))
-        / 2;
-    let place = Rect {
-        x: wide.x + start,
-        width: wide.width.saturating_sub(start),
-        ..wide
-    };
-    put(buffer, place, &line.left_aligned());
 }
 
 fn step(buffer: &mut Buffer, area: Rect, app: &App, step: &Step, scratch: &mut Scratch) {
@@ -343,25 +196,10 @@ fn arrow(crossing: &Crossing, side: Side) -> &'static str {
     }
 }
 
-const fn tip(dir: Dir) -> &'static str {
-    match dir {
-        Dir::C2s => "▸",
-        Dir::S2c => "◂",
-    }
-}
-
 /// Returns the numbers of a datagram on one leg.
 fn cell(passage: &Passage, columns: Columns) -> String {
     let ack = passage.ack.map_or(String::new(), |ack| ack.to_string());
     cell_text(&passage.numbers(), &ack, &passage.len.to_string(), columns)
-}
-
-fn cell_text(seq: &str, ack: &str, len: &str, columns: Columns) -> String {
-    let width = usize::from(columns.leg);
-    if columns.sizes {
-        return format!("{seq:>9} {ack:>4} {len:>5}");
-    }
-    format!("{seq:>0$} {ack:>4}", width - 5)
 }
 
 /// Returns the actions of the proxy: the shift of the numbers, resends, the messages that it acted on, and a loss by link

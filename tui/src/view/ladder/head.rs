@@ -1,0 +1,115 @@
+//! The lines above the datagrams: the session, its tokens on both legs, the names of the columns.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    text::{Line, Span},
+};
+use teetap_inspect::Crossing;
+use teetap_proxy::session::SessionId;
+use teetap_wire::{Dir, Scratch, Side};
+
+use super::{
+    super::{put, session_title},
+    columns::{ARROW, Columns, cell_text},
+};
+use crate::app::{App, ladder::Step};
+
+pub(super) fn title(buffer: &mut Buffer, area: Rect, app: &App, (session, _): (SessionId, u64)) {
+    put(buffer, area, &session_title(app, session));
+}
+
+/// Draws the tokens of both legs, as the datagrams up to this line have them.
+pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last): (SessionId, u64)) {
+    /// Lines that are looked at.
+    const LINES: u64 = 100;
+    let columns = Columns::of(area);
+    let mut scratch = Scratch::new();
+    let mut found = [[None; 2]; 2];
+    for number in (last.saturating_sub(LINES)..=last).rev() {
+        let Some(Step::Datagram(decoded, _)) = app.ladder.get(session, number) else {
+            continue;
+        };
+        let Some(crossing) = Crossing::of(decoded, &mut scratch) else {
+            continue;
+        };
+        for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(&mut found) {
+            let token = crossing.leg(side).and_then(|leg| leg.token);
+            if let Some(known) = of_leg.get_mut(crossing.dir as usize)
+                && known.is_none()
+            {
+                *known = token;
+            }
+        }
+        if found.iter().flatten().all(Option::is_some) {
+            break;
+        }
+    }
+    put(buffer, area, &Line::styled("  tokens", app.theme.quiet()));
+    for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(found) {
+        let mut spans = Vec::new();
+        for (dir, token) in [Dir::C2s, Dir::S2c].into_iter().zip(of_leg) {
+            let token = token.map_or("none    ".to_owned(), |token| token.to_string());
+            let lead = if dir == Dir::S2c { " " } else { "" };
+            spans.push(Span::styled(
+                format!("{lead}{}{token}", tip(dir)),
+                app.theme.direction(dir),
+            ));
+        }
+        let line = Line::from(spans);
+        let width = u16::try_from(line.width()).unwrap_or(0);
+        let left = match side {
+            Side::Client => columns.leg(side).x,
+            Side::Server => area.right().saturating_sub(width),
+        };
+        let place = Rect {
+            x: left,
+            width,
+            ..area
+        };
+        put(buffer, place.intersection(area), &line);
+    }
+}
+
+/// Draws the names of the columns.
+pub(super) fn names(buffer: &mut Buffer, area: Rect, app: &App, _: (SessionId, u64)) {
+    let columns = Columns::of(area);
+    let theme = app.theme;
+    let cell = cell_text("seq", "ack", "bytes", columns);
+    put(buffer, area, &Line::styled(" seconds", theme.quiet()));
+    for side in [Side::Client, Side::Server] {
+        put(
+            buffer,
+            columns.leg(side),
+            &Line::styled(cell.as_str(), theme.quiet()),
+        );
+    }
+    let legs = format!(
+        "client | proxy {}| server",
+        if area.width < 70 { "" } else { "   " }
+    );
+    let line = Line::styled(legs, theme.title(true)).centered();
+    let middle = columns.middle();
+    let wide = Rect {
+        x: middle.x.saturating_sub(ARROW),
+        width: middle.width + 2 * ARROW,
+        ..middle
+    };
+    let start = wide
+        .width
+        .saturating_sub(u16::try_from(line.width()).unwrap_or(0))
+        / 2;
+    let place = Rect {
+        x: wide.x + start,
+        width: wide.width.saturating_sub(start),
+        ..wide
+    };
+    put(buffer, place, &line.left_aligned());
+}
+
+const fn tip(dir: Dir) -> &'static str {
+    match dir {
+        Dir::C2s => "▸",
+        Dir::S2c => "◂",
+    }
+}
