@@ -180,7 +180,7 @@ fn options_of_printed_lines_win_over_a_screen_that_a_file_sets() {
         &["--until", "sv_chat"],
         &["-f", "sv_chat", "--until", "cl_emoticon"],
     ] {
-        for config in ["tui = true\n", "until = \"sv_motd\"\ntui = true\n"] {
+        for config in ["tui = true\n", "until = \"cl_emoticon\"\ntui = true\n"] {
             let (terminal, mut child) = open_with(config, options);
             assert!(matches!(end(&mut child), Some(0 | 4)), "{options:?}");
             let screen = terminal.wait_for("sv_chat", PATIENCE).unwrap();

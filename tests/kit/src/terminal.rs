@@ -16,7 +16,9 @@ use rustix::{pty, termios};
 
 /// Opens a pseudo-terminal of this size: the end of the test, and the end of the program.
 pub fn open(columns: u16, rows: u16) -> io::Result<(File, File)> {
-    let outer = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY)?;
+    // The program must not keep the end of the test open.
+    let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY | pty::OpenptFlags::CLOEXEC;
+    let outer = pty::openpt(flags)?;
     pty::grantpt(&outer)?;
     pty::unlockpt(&outer)?;
     let name = pty::ptsname(&outer, Vec::new())?;
