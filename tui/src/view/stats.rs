@@ -151,7 +151,8 @@ fn totals(session: &Followed, theme: Theme, width: u16) -> Vec<Line<'static>> {
     for facts in [first, second] {
         lines.push(Line::raw(" "));
         for (name, text) in facts {
-            let columns = name.len() + 1 + Line::raw(text.as_str()).width();
+            // With the spaces that follow.
+            let columns = name.len() + 3 + Line::raw(text.as_str()).width();
             if lines
                 .last()
                 .is_none_or(|line| line.width() + columns > usize::from(width))

@@ -66,10 +66,15 @@ fn noise_has_one_live_line_for_each_type_until_z_unfolds_it() {
 
 /// Chooses the entry of the open menu that begins with these words, by its key.
 fn choose(app: &mut App, words: &str) {
-    let Some(Overlay::Menu(menu)) = &app.overlay else {
-        panic!("no menu")
+    let menu = match &app.overlay {
+        Some(Overlay::Menu(menu)) => Some(menu),
+        _ => None,
     };
-    let entry = menu.entries.iter().find(|entry| entry.text.starts_with(words));
+    let entry = menu
+        .unwrap()
+        .entries
+        .iter()
+        .find(|entry| entry.text.starts_with(words));
     let key = entry.unwrap().key.to_string();
     press(app, &key);
 }
