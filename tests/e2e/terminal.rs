@@ -224,8 +224,13 @@ fn an_error_of_drawing_is_reported_and_a_lost_terminal_is_not() -> Result<()> {
         .stdout(inner)
         .stderr(Stdio::piped())
         .spawn()?;
-    let mut block = [0; 4096];
-    ensure!(reader.read(&mut block)? > 0);
+    // Until the screen is drawn.
+    let (mut block, mut shown) = ([0; 4096], Vec::<u8>::new());
+    while !shown.windows(8).any(|part| part == b"tour 1/7") {
+        let read = reader.read(&mut block)?;
+        ensure!(read > 0, "nothing is drawn");
+        shown.extend(block.iter().take(read));
+    }
     drop((reader, outer));
     let ended = wait_end(&mut child, PATIENCE)?;
     let mut text = String::new();
