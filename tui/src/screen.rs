@@ -1,7 +1,7 @@
 //! The connection to a terminal: raw mode, keys, mouse and frames.
 
 use std::{
-    io::{self, Write as _, stdout},
+    io::{self, Write as _, stdin, stdout},
     panic,
     time::{Duration, Instant},
 };
@@ -16,7 +16,11 @@ use crossterm::{
     terminal::{EnterAlternateScreen, enable_raw_mode},
 };
 use ratatui::{DefaultTerminal, Terminal, backend::CrosstermBackend};
-use rustix::process::{Signal, kill_current_process_group};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    process::{Signal, kill_current_process_group},
+};
 
 use crate::{
     App,
@@ -66,7 +70,11 @@ impl Screen {
     /// # Errors
     /// When the terminal is gone.
     pub fn step(&mut self) -> io::Result<bool> {
-        while event::poll(Duration::ZERO)? {
+        loop {
+            check_terminal()?;
+            if !event::poll(Duration::ZERO)? {
+                break;
+            }
             match event::read()? {
                 Event::Key(event) => key(&mut self.app, &event),
                 Event::Paste(text) => paste(&mut self.app, &text),
@@ -123,6 +131,24 @@ impl Screen {
         self.app.changed = true;
         self.drawn = None;
         Ok(())
+    }
+}
+
+/// Checks that the terminal is there: the reader of keys never returns from one that has hung up.
+///
+/// # Errors
+/// When it is gone.
+fn check_terminal() -> io::Result<()> {
+    let stdin = stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    match poll(&mut polled, Some(&Timespec::default())) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let [polled] = polled;
+    match polled.revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+        true => Err(io::Error::other("the terminal is gone")),
+        false => Ok(()),
     }
 }
 
