@@ -1,30 +1,17 @@
-//! Options: groups that each command flattens into its own arguments, and what they mean for a run.
+//! Options of commands that start a proxy.
 
-use std::{
-    io::{self, IsTerminal as _},
-    net::SocketAddr,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use clap::{
-    Args, ValueEnum, ValueHint,
-    builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser as _},
-};
+use clap::{Args, ValueEnum, ValueHint, builder::BoolishValueParser};
 use teetap_capture::Target;
-use teetap_inspect::Verbosity;
-use teetap_proxy::{io::Listen, session::Time};
-use teetap_tui::{App, Theme};
-use teetap_wire::{
-    Proto,
-    def::{Registry, Secrets},
-};
+use teetap_proxy::io::Listen;
+use teetap_wire::Proto;
 
 use super::{
-    lines::LineOptions,
+    FilterOption, Show,
     values::{duration, listen_address, seed},
 };
-use crate::{definitions, exit::Failure, look::Look, output::Extent, settings::Bound};
+use crate::exit::Failure;
 
 /// Options of `teetap HOST` and `teetap run`.
 #[derive(Debug, Args)]
@@ -34,50 +21,6 @@ pub(crate) struct ProxyOptions {
 
     #[command(flatten)]
     pub(crate) protocol: Protocol,
-}
-
-/// Options of the terminal UI.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct ScreenOptions {
-    /// The keys that configuration files bind.
-    #[arg(skip)]
-    pub(crate) keys: Vec<Bound>,
-
-    /// Show the messages in a terminal UI
-    #[arg(long, env = "TEETAP_TUI", value_parser = BoolishValueParser::new(), hide_env_values = true,
-        conflicts_with_all = ["json", "quiet", "verbose"])]
-    pub(crate) tui: bool,
-
-    /// Use a theme in the terminal UI
-    #[arg(long, value_name = "NAME", env = "TEETAP_THEME", default_value = "default", hide_env_values = true,
-        value_parser = PossibleValuesParser::new(Theme::ALL.map(|(name, _)| name)).map(theme))]
-    theme: Theme,
-}
-
-/// Returns the theme of a name that was checked.
-fn theme(name: String) -> Theme {
-    Theme::named(&name).unwrap_or_default()
-}
-
-impl ScreenOptions {
-    /// Sets colours, characters and keys.
-    pub(crate) fn prepare(&self, app: &mut App) {
-        let look = Look::get().screen;
-        app.theme = if look.colours { self.theme } else { Theme::Mono };
-        app.ascii = look.ascii;
-        for (key, action) in &self.keys {
-            app.keymap.bind(*key, *action);
-        }
-    }
-
-    /// Refuses a terminal UI where there is no terminal.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.tui && !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
-            let text = "cannot open the terminal UI: this is not a terminal; leave out --tui";
-            return Err(Failure::usage(text));
-        }
-        Ok(())
-    }
 }
 
 /// Options of every command that starts a proxy.
@@ -246,114 +189,6 @@ impl RuleOptions {
     }
 }
 
-/// Options of every command that prints messages.
-#[derive(Debug, Args)]
-pub(crate) struct Show {
-    #[command(flatten)]
-    pub(crate) quiet: Quiet,
-
-    /// Print a line per datagram; twice: its bytes too, secrets included
-    #[arg(short, long, env = "TEETAP_VERBOSE", action = clap::ArgAction::Count, conflicts_with = "quiet", hide_env_values = true)]
-    verbose: u8,
-
-    #[command(flatten)]
-    pub(crate) json: Json,
-
-    /// End the run, or the reading, when a message matches
-    #[arg(long, value_name = "EXPR", env = "TEETAP_UNTIL", hide_env_values = true)]
-    pub(crate) until: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) lines: LineOptions,
-
-    #[command(flatten)]
-    pub(crate) secrets: ShowSecrets,
-
-    #[command(flatten)]
-    pub(crate) definitions: Definitions,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct FilterOption {
-    /// Print only messages that match, such as 'c2s and not input'
-    ///
-    /// `teetap grep --help` lists the words of the language.
-    #[arg(
-        short,
-        long,
-        value_name = "EXPR",
-        env = "TEETAP_FILTER",
-        hide_env_values = true
-    )]
-    pub(crate) filter: Option<String>,
-}
-
-/// The part of a recording that is printed.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Range {
-    /// Print from this time of the recording on, such as 90s
-    #[arg(long, value_name = "DUR", value_parser = duration)]
-    from: Option<Duration>,
-
-    /// Print up to this time of the recording
-    #[arg(long, value_name = "DUR", value_parser = duration)]
-    to: Option<Duration>,
-}
-
-/// Options of a search.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Search {
-    /// Print N messages before each match
-    #[arg(short = 'B', long, value_name = "N", conflicts_with = "count")]
-    before_context: Option<usize>,
-
-    /// Print N messages after each match
-    #[arg(short = 'A', long, value_name = "N", conflicts_with = "count")]
-    after_context: Option<usize>,
-
-    /// Print N messages before and after each match
-    #[arg(short = 'C', long, value_name = "N", conflicts_with = "count")]
-    context: Option<usize>,
-
-    /// Print only the number of matches
-    #[arg(short, long, conflicts_with = "json")]
-    count: bool,
-
-    /// Stop after N matches
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    max_count: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Quiet {
-    /// Print only sessions, notices, odd messages and the summary
-    #[arg(short, long, env = "TEETAP_QUIET", value_parser = BoolishValueParser::new(), hide_env_values = true)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Json {
-    /// Print one JSON object per line
-    #[arg(long, env = "TEETAP_JSON", value_parser = BoolishValueParser::new(), hide_env_values = true)]
-    pub(crate) json: bool,
-}
-
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct ShowSecrets {
-    /// Print passwords, rcon commands and codes instead of •••
-    #[arg(long, env = "TEETAP_SHOW_SECRETS", value_parser = BoolishValueParser::new(), hide_env_values = true)]
-    show_secrets: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Definitions {
-    /// Read definitions of messages and objects from a file
-    ///
-    /// They replace built-in ones of the same name. `teetap messages --form` explains how they are written.
-    #[arg(long, value_name = "FILE", env = "TEETAP_MESSAGES", hide_env_values = true)]
-    messages: Option<PathBuf>,
-}
-
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Protocol {
     /// Use only this protocol
@@ -406,41 +241,6 @@ impl RunOptions {
     }
 }
 
-impl Range {
-    /// Returns true if an event of this time is printed.
-    pub(crate) fn contains(self, at: Time) -> bool {
-        let at = at - Time::ZERO;
-        self.from.is_none_or(|from| from <= at) && self.to.is_none_or(|to| at <= to)
-    }
-}
-
-impl Search {
-    /// Returns the amount that is printed.
-    pub(crate) fn extent(self) -> Extent {
-        let around = self.context.unwrap_or_default();
-        Extent {
-            before: self.before_context.unwrap_or(around).min(MOST_CONTEXT),
-            after: self.after_context.unwrap_or(around),
-            max: self.max_count,
-            count: self.count,
-        }
-    }
-}
-
-/// The maximum number of messages kept for the context before a match.
-const MOST_CONTEXT: usize = 100_000;
-
-impl Show {
-    /// Returns the amount of detail.
-    pub(crate) fn verbosity(&self) -> Verbosity {
-        match self.verbose {
-            0 => Verbosity::Messages,
-            1 => Verbosity::Datagrams,
-            _ => Verbosity::Bytes,
-        }
-    }
-}
-
 impl Protocol {
     /// Returns the only protocol; `None` = all.
     pub(crate) fn only(self) -> Option<Proto> {
@@ -451,22 +251,5 @@ impl Protocol {
             ProtoChoice::Ddnet => Some(Proto::Ddnet),
             ProtoChoice::V7 => Some(Proto::V7),
         }
-    }
-}
-
-impl ShowSecrets {
-    pub(crate) fn secrets(self) -> Secrets {
-        if self.show_secrets {
-            Secrets::Show
-        } else {
-            Secrets::Hide
-        }
-    }
-}
-
-impl Definitions {
-    /// Returns the built-in definitions with the user's own.
-    pub(crate) fn registry(&self) -> Result<&'static Registry, Failure> {
-        definitions::load(self.messages.as_deref())
     }
 }

@@ -5,8 +5,11 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 use teetap_wire::Dir;
 
-use super::options::{Definitions, Json, Protocol, ShowSecrets};
-use super::values::{duration, seed};
+use super::{
+    options::Protocol,
+    show::{Definitions, Json, ShowSecrets},
+    values::{duration, seed},
+};
 
 /// Options and arguments of `teetap torture`.
 #[derive(Debug, Args)]

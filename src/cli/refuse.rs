@@ -1,0 +1,113 @@
+//! Command lines that are not accepted: the error in one line.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use teetap_wire::def::suggest;
+
+use super::{command::COMMANDS, examples};
+use crate::{exit::Exit, look::Look, output};
+
+/// The reason why the command line was not accepted, or a requested text (help, version).
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The command line is empty.
+    Empty,
+    /// The command line, or the environment.
+    Line {
+        error: clap::Error,
+        /// The variable that held the wrong value.
+        variable: Option<String>,
+    },
+    /// Mistakes in configuration files, each with its place.
+    Settings(Vec<String>),
+}
+
+/// Returns a better error where the name of a server may be a mistyped command.
+pub(super) fn suggested(
+    error: clap::Error,
+    args: &[OsString],
+    definition: &mut clap::Command,
+) -> clap::Error {
+    let first = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    let first = first.into_iter().find(|arg| !arg.starts_with('-'));
+    let Some(word) = first.filter(|_| error.kind() == ErrorKind::UnknownArgument) else {
+        return error;
+    };
+    match command_like(word) {
+        Some(name) if name != word => {
+            let text = format!("unknown command '{word}'; did you mean '{name}'?");
+            definition.error(ErrorKind::InvalidSubcommand, text)
+        }
+        _ => error,
+    }
+}
+
+/// Returns the command that may have been suggested.
+pub(crate) fn command_like(word: &str) -> Option<String> {
+    suggest(word, COMMANDS).map(str::to_owned)
+}
+
+/// Prints why the command line was not accepted, or the requested text.
+pub(crate) fn refuse(refusal: &Refusal) -> Exit {
+    let (error, variable) = match refusal {
+        Refusal::Empty => {
+            output::say(&examples::bare());
+            return Exit::Usage;
+        }
+        Refusal::Settings(mistakes) => {
+            for mistake in mistakes {
+                output::say(&format!("teetap: {mistake}"));
+            }
+            return Exit::Usage;
+        }
+        Refusal::Line { error, variable } => (error, variable),
+    };
+    if !error.use_stderr() {
+        let text = error.render();
+        let text = if Look::get().out.colours {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
+        // A closed pipe is success: its reader has read enough.
+        let _closed_pipe = output::print(&text);
+        return Exit::Ok;
+    }
+    let line = one_line(&error.render().to_string());
+    output::say(&match variable {
+        Some(variable) => format!("teetap: in the environment, {variable}: {line}"),
+        None => format!("teetap: {line}"),
+    });
+    Exit::Usage
+}
+
+/// Returns the message and its tips, without the usage that follows.
+pub(crate) fn one_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim);
+    let shown =
+        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    let shown: Vec<&str> = shown.filter(|line| !line.is_empty()).collect();
+    let line = shown.join("; ").replace(":; ", ": ");
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    format!("{line}; see teetap --help")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::parse;
+
+    #[test]
+    fn an_error_is_one_line() {
+        let refusal = parse(["teetap", "host", "--lissten", "x"]).unwrap_err();
+        let Refusal::Line { error, .. } = refusal else {
+            panic!("{refusal:?}");
+        };
+        let line = one_line(&error.render().to_string());
+        assert_eq!(
+            line,
+            "unexpected argument '--lissten' found; tip: a similar argument exists: '--listen'; see teetap --help"
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Options of the terminal UI.
+
+use std::io::{self, IsTerminal as _};
+
+use clap::{
+    Args,
+    builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser as _},
+};
+use teetap_tui::{App, Theme};
+
+use crate::{exit::Failure, look::Look, settings::Bound};
+
+/// Options of the terminal UI.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ScreenOptions {
+    /// The keys that configuration files bind.
+    #[arg(skip)]
+    pub(crate) keys: Vec<Bound>,
+
+    /// Show the messages in a terminal UI
+    #[arg(long, env = "TEETAP_TUI", value_parser = BoolishValueParser::new(), hide_env_values = true,
+        conflicts_with_all = ["json", "quiet", "verbose"])]
+    pub(crate) tui: bool,
+
+    /// Use a theme in the terminal UI
+    #[arg(long, value_name = "NAME", env = "TEETAP_THEME", default_value = "default", hide_env_values = true,
+        value_parser = PossibleValuesParser::new(Theme::ALL.map(|(name, _)| name)).map(theme))]
+    theme: Theme,
+}
+
+/// Returns the theme of a name that was checked.
+fn theme(name: String) -> Theme {
+    Theme::named(&name).unwrap_or_default()
+}
+
+impl ScreenOptions {
+    /// Sets colours, characters and keys.
+    pub(crate) fn prepare(&self, app: &mut App) {
+        let look = Look::get().screen;
+        app.theme = if look.colours { self.theme } else { Theme::Mono };
+        app.ascii = look.ascii;
+        for (key, action) in &self.keys {
+            app.keymap.bind(*key, *action);
+        }
+    }
+
+    /// Refuses a terminal UI where there is no terminal.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.tui && !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
+            let text = "cannot open the terminal UI: this is not a terminal; leave out --tui";
+            return Err(Failure::usage(text));
+        }
+        Ok(())
+    }
+}
