@@ -28,7 +28,7 @@ struct Forwarder {
     upstreams: Vec<(SockaddrIn, UdpSocket)>,
     indices: HashMap<SockaddrIn, usize>,
     buffers: Vec<Vec<u8>>,
-    /// Those to send with point to addresses that are gone after the call, so receiving has headers of its own.
+    /// Headers for receiving only: the others point to addresses that are gone after the call.
     received: MultiHeaders<SockaddrIn>,
     sent: MultiHeaders<SockaddrIn>,
 }

@@ -41,7 +41,7 @@ const GOALS: [Goal; 3] = [
 /// Datagrams on their way at once.
 pub(super) const WINDOW: usize = 64;
 
-/// What a datagram cost one subject.
+/// The cost of a datagram to one subject.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     /// Nanoseconds of CPU time in each run.
