@@ -13,10 +13,15 @@ pub(crate) enum Recording<R> {
 
 impl<R: BufRead> Recording<R> {
     /// Opens a recording by its first bytes.
-    pub(crate) fn of(mut input: R) -> Result<Self, ReadError> {
+    pub(crate) fn of(input: R) -> Result<Self, ReadError> {
+        Self::after(0, input)
+    }
+
+    /// Opens a recording at a place after so many packets.
+    pub(crate) fn after(packets: u64, mut input: R) -> Result<Self, ReadError> {
         Ok(match Format::of(&mut input)? {
-            Format::Pcap => Self::Capture(Box::new(Playback::pcap(input)?)),
-            Format::PcapNg => Self::Capture(Box::new(Playback::pcapng(input))),
+            Format::Pcap => Self::Capture(Box::new(Playback::pcap(input)?.after(packets))),
+            Format::PcapNg => Self::Capture(Box::new(Playback::pcapng(input).after(packets))),
             Format::JsonLines => Self::Lines(Box::new(Lines::new(input))),
         })
     }

@@ -474,6 +474,7 @@ impl Decoder {
             packet,
         };
         let client = Some(connless.client);
+            frame: connless.ends.frame,
         let Some(parsed) = parsed else {
             // Its bytes are shown, and nothing is read from them.
             let view = MessageView {

@@ -153,7 +153,7 @@ fn open(
         head: place.head(),
         read: Arc::clone(read),
     };
-    Recording::of(BufReader::with_capacity(BLOCK, input))
+    Recording::after(place.packets, BufReader::with_capacity(BLOCK, input))
 }
 
 /// Returns the time that is added to those after a start. Captures of other programs have no start of a run, so that a part

@@ -36,6 +36,27 @@ fn a_filter_shows_matching_messages_and_all_sessions() {
 }
 
 #[test]
+fn a_filter_takes_the_number_of_a_datagram_in_the_file_or_the_run() {
+    // 430 packets.
+    let path = "tests/captures/tw07-session.pcap";
+    let count = |filter: &str| -> usize { run(&["grep", "-c", filter, path], 0).0.trim().parse().unwrap() };
+    assert_eq!(count("frame in 1..430"), count("c2s or s2c"));
+    assert_eq!(count("frame == 1 and ctrl.token"), 1);
+    run(&["grep", "frame == 0 or frame > 430", path], 1);
+    // Those that a proxy has recorded are numbered by its packets, of which most events have two.
+    let own = "tui/tests/ui/proxied.pcapng";
+    let (all, _) = run(&["grep", "-c", "c2s or s2c", own], 0);
+    let (odd, _) = run(&["grep", "-c", "frame % 2 == 1", own], 0);
+    assert!(
+        odd.trim().parse::<u32>().unwrap() > 0 && odd != all,
+        "{odd} of {all}"
+    );
+    let (first, _) = demo(&["--seconds", "1", "--json", "-f", "frame <= 20"], 0);
+    let messages = first.lines().filter(|line| line.contains(r#""event":"message""#));
+    assert!((5..60).contains(&messages.count()), "{first}");
+}
+
+#[test]
 fn a_filter_remembers() {
     let (plain, _) = demo(&["--seconds", "1", "-f", "input and count(input) == 3"], 0);
     let inputs = plain.lines().filter(|line| line.contains(" input ")).count();
@@ -241,8 +262,8 @@ fn a_part_of_a_recording_is_printed_with_all_that_is_known() {
 }
 
 /// Returns a recorded session of 0.7, in which three datagrams of the server cannot be read: one announces no chunk, one has a
-/// chunk that is cut, and one cannot be decompressed.
-fn damaged() -> Vec<u8> {
+/// chunk that is cut, and one cannot be decompressed. Their numbers in the file follow.
+fn damaged() -> (Vec<u8>, [usize; 3]) {
     const FRAME: usize = 16 + 42;
     let path = teetap_kit::capture::path("rich-tw07.pcap");
     let mut bytes = std::fs::read(path).unwrap();
@@ -265,14 +286,30 @@ fn damaged() -> Vec<u8> {
     bytes[garbage + FRAME] |= 0x10;
     let len = u32::from_le_bytes(bytes[garbage + 8..garbage + 12].try_into().unwrap()) as usize;
     bytes[garbage + FRAME + 7..garbage + 16 + len].fill(0xff);
-    bytes
+    let number = |record| 1 + records.iter().position(|at| *at == record).unwrap();
+    (bytes, [empty, truncated, garbage].map(number))
 }
 
 #[test]
 fn filters_find_datagrams_without_a_readable_message() {
     let (_dir, path) = binary::place("damaged.pcap");
-    std::fs::write(&path, damaged()).unwrap();
+    let (bytes, numbers) = damaged();
+    std::fs::write(&path, bytes).unwrap();
     let path = path.to_str().unwrap();
+    for (note, number) in ["empty_without_resend", "chunk_truncated", "bad_huffman"]
+        .iter()
+        .zip(numbers)
+    {
+        let filter = |first, last| {
+            format!(
+                "lint.{note} and frame in {first}..{last} and frame > {}",
+                first - 1
+            )
+        };
+        run(&["grep", &filter(number, number), path], 0);
+        run(&["grep", &filter(number + 1, number + 3), path], 1);
+        run(&["grep", &filter(number - 3, number - 1), path], 1);
+    }
     for (filter, found) in [
         ("lint.empty_without_resend", "!empty-without-resend"),
         ("lint.chunk_truncated", "!chunk-truncated"),

@@ -28,6 +28,8 @@ const START: &[u8] = br#""event":"start""#;
 pub struct Place {
     /// Bytes of the recording before it.
     pub offset: u64,
+    /// Packets of the recording before it; 0 in JSON lines, whose messages have their numbers.
+    pub packets: u64,
     /// The header that holds there.
     head: Arc<[u8]>,
 }
@@ -38,6 +40,7 @@ impl Place {
     pub fn start() -> Self {
         Self {
             offset: 0,
+            packets: 0,
             head: Arc::from([]),
         }
     }
@@ -70,6 +73,8 @@ pub struct Index<R> {
     offset: u64,
     /// The offset of the last place.
     last: u64,
+    /// Packets so far.
+    packets: u64,
     head: Vec<u8>,
     /// The same, once a place has it.
     shared: Option<Arc<[u8]>>,
@@ -87,6 +92,7 @@ impl<R: BufRead> Index<R> {
             step: STEP,
             offset: 0,
             last: 0,
+            packets: 0,
             head: Vec::new(),
             shared: None,
             buffer: Vec::new(),
@@ -104,7 +110,7 @@ impl<R: BufRead> Index<R> {
     /// The error of the operating system.
     pub fn next_place(&mut self) -> io::Result<Option<Place>> {
         loop {
-            let begin = self.offset;
+            let (begin, packets) = (self.offset, self.packets);
             let is_item = match self.format {
                 Format::Pcap => self.record()?,
                 Format::PcapNg => self.block()?,
@@ -116,6 +122,7 @@ impl<R: BufRead> Index<R> {
                 let head = self.shared.get_or_insert_with(|| self.head.as_slice().into());
                 return Ok(Some(Place {
                     offset: begin,
+                    packets,
                     head: Arc::clone(head),
                 }));
             }
@@ -164,6 +171,7 @@ impl<R: BufRead> Index<R> {
             return Ok(None);
         }
         let length = self.order.u32_at(&self.buffer, 8);
+        self.packets += 1;
         Ok(self.skip(length.into())?.then_some(true))
     }
 
@@ -194,7 +202,9 @@ impl<R: BufRead> Index<R> {
         let Some(rest) = length.checked_sub(12).filter(|_| length.is_multiple_of(4)) else {
             return Ok(None);
         };
-        if !is_section && self.order.u32(kind) != number::INTERFACE {
+        let kind = self.order.u32(kind);
+        if !is_section && kind != number::INTERFACE {
+            self.packets += u64::from(number::is_packet(kind));
             return Ok(self.skip(rest.into())?.then_some(true));
         }
         let rest = rest as usize;

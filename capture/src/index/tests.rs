@@ -40,11 +40,11 @@ fn events(bytes: &[u8], format: Format, place: &Place) -> Vec<Event> {
             while add(lines.read().unwrap()) {}
         }
         Format::Pcap => {
-            let mut playback = Playback::pcap(input).unwrap();
+            let mut playback = Playback::pcap(input).unwrap().after(place.packets);
             while add(playback.read().unwrap()) {}
         }
         Format::PcapNg => {
-            let mut playback = Playback::pcapng(input);
+            let mut playback = Playback::pcapng(input).after(place.packets);
             while add(playback.read().unwrap()) {}
         }
     }

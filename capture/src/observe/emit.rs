@@ -8,7 +8,7 @@ use teetap_wire::{
 };
 
 use super::{
-    Observer, Wait, Waiting,
+    Observer, Seen, Wait, Waiting,
     acks::Acks,
     filled_up,
     flow::{Emitted, Found, Peers, Verdict, kind_of},
@@ -20,18 +20,16 @@ use teetap_proxy::session::{
 
 /// A datagram to be emitted.
 struct Emission<'a> {
-    at: Time,
+    seen: Seen<'a>,
     pair: Pair,
     peers: Peers,
-    from_low: bool,
-    bytes: &'a [u8],
-    len: usize,
 }
 
 impl Emission<'_> {
     /// Returns the note about bytes that are missing.
     fn missing(&self) -> Option<Note> {
-        let (at, len) = (self.bytes.len(), self.len.saturating_sub(self.bytes.len()));
+        let at = self.seen.bytes.len();
+        let len = self.seen.len.saturating_sub(at);
         let code = if at < MAX_DATAGRAM {
             Code::CutByCapture
         } else {
@@ -76,8 +74,20 @@ impl Observer {
         flow.waiting -= 1;
         let is_last = flow.is_over && flow.waiting == 0;
         match what {
-            Wait::Datagram { from_low, bytes, len } => {
-                self.emit(at, id, from_low, &bytes, len);
+            Wait::Datagram {
+                frame,
+                from_low,
+                bytes,
+                len,
+            } => {
+                let seen = Seen {
+                    at,
+                    frame,
+                    from_low,
+                    bytes: &bytes,
+                    len,
+                };
+                self.emit(id, seen);
             }
             Wait::Restart => {
                 let session = self.emitted(id).and_then(|emitted| emitted.session);
@@ -94,23 +104,20 @@ impl Observer {
     }
 
     /// Emits a datagram; its flow is decided, or no longer matters.
-    pub(super) fn emit(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
-        if is_connless(bytes) {
-            return self.emit_connless(at, id, from_low, bytes, len);
+    pub(super) fn emit(&mut self, id: FlowId, seen: Seen<'_>) {
+        if is_connless(seen.bytes) {
+            return self.emit_connless(id, seen);
         }
         let Some((pair, flow)) = self.flows.get(id) else {
             return;
         };
         let Verdict::Peers(peers) = flow.verdict else {
-            return self.emit_foreign(at, id, from_low, len);
+            return self.emit_foreign(id, seen);
         };
         let emission = Emission {
-            at,
+            seen,
             pair: *pair,
             peers,
-            from_low,
-            bytes,
-            len,
         };
         self.emit_datagram(id, &emission);
     }
@@ -133,18 +140,26 @@ impl Observer {
     }
 
     /// Emits a notice about another protocol, once for a flow.
-    fn emit_foreign(&mut self, at: Time, id: FlowId, from_low: bool, len: usize) {
+    fn emit_foreign(&mut self, id: FlowId, seen: Seen<'_>) {
         self.tally.foreign += 1;
         let Some((pair, flow)) = self.flows.get_mut(id) else {
             return;
         };
-        let (from, to) = pair.ends(from_low);
+        let (from, to) = pair.ends(seen.from_low);
         if !std::mem::replace(&mut flow.emitted.is_foreign, true) {
-            self.event(at, None, What::Notice(Notice::Foreign { from, to, len }));
+            let len = seen.len;
+            self.event(seen.at, None, What::Notice(Notice::Foreign { from, to, len }));
         }
     }
 
-    fn emit_connless(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
+    fn emit_connless(&mut self, id: FlowId, seen: Seen<'_>) {
+        let Seen {
+            at,
+            frame,
+            from_low,
+            bytes,
+            len,
+        } = seen;
         let Some((pair, flow)) = self.flows.get(id) else {
             return;
         };
@@ -156,7 +171,7 @@ impl Observer {
             (_, Some(_)) => Dir::S2c,
             // Neither a player nor the server browser.
             (Verdict::Open | Verdict::Foreign, None) => {
-                return self.emit_foreign(at, id, from_low, len);
+                return self.emit_foreign(id, seen);
             }
         };
         let (from, to) = pair.ends(from_low);
@@ -168,18 +183,22 @@ impl Observer {
             forwarded: true,
             sent: Some(bytes.into()),
             link: Box::default(),
-            ends: Ends::default(),
+            ends: Ends {
+                frame: Some(frame),
+                ..Ends::default()
+            },
         };
         self.count(dir.sender(), len);
         self.event(at, None, What::Connless(event));
     }
 
     fn emit_datagram(&mut self, id: FlowId, emission: &Emission<'_>) {
-        let Emission { at, peers, bytes, .. } = *emission;
-        let sender = peers.sender(emission.from_low);
+        let Emission { seen, peers, .. } = *emission;
+        let Seen { at, bytes, len, .. } = seen;
+        let sender = peers.sender(seen.from_low);
         let dir = Dir::from_sender(sender);
-        self.count(sender, emission.len);
-        let proto = match kind_of(filled_up(&mut self.filled, bytes, emission.len)) {
+        self.count(sender, len);
+        let proto = match kind_of(filled_up(&mut self.filled, bytes, len)) {
             // The server may decide otherwise, but these are the client's bytes.
             First::Connect { proto, .. } if sender == Side::Client => proto,
             // No sender of 0.6 sets that bit: a session of 0.7 may begin here.
@@ -196,6 +215,7 @@ impl Observer {
             .inflated
             .map(|inflated| (self.scratch.inflated(&inflated), inflated));
         let mut event = Datagram::passed(dir, proto, bytes, clear);
+        event.ends.frame = Some(seen.frame);
         if let Some(note) = missing {
             event.notes.push(note);
         }
@@ -265,7 +285,7 @@ impl Observer {
             sides_clear: peers.found != Found::Likely,
         };
         if peers.found != Found::Handshake {
-            self.event(emission.at, Some(session), What::Notice(guess));
+            self.event(emission.seen.at, Some(session), What::Notice(guess));
         }
         self.emit_state(emission, id, State::Online, None, None);
         Some(session)
@@ -284,7 +304,7 @@ impl Observer {
         emitted.state = Some(state);
         let session = emitted.session;
         let change = change(state, emission.peers.proto, client, by, reason);
-        self.event(emission.at, session, What::Session(change));
+        self.event(emission.seen.at, session, What::Session(change));
     }
 
     /// Ends the session of a flow that had no CLOSE.

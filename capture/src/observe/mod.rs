@@ -76,6 +76,8 @@ pub struct Sighting<'a> {
     pub bytes: &'a [u8],
     /// The length on the wire.
     pub len: usize,
+    /// The number of the packet in the recording, from 1.
+    pub frame: u64,
 }
 
 /// Counts of datagrams and sessions.
@@ -120,9 +122,20 @@ struct Waiting {
     what: Wait,
 }
 
+/// A datagram between two known addresses.
+#[derive(Clone, Copy, Debug)]
+struct Seen<'a> {
+    at: Time,
+    frame: u64,
+    from_low: bool,
+    bytes: &'a [u8],
+    len: usize,
+}
+
 #[derive(Debug)]
 enum Wait {
     Datagram {
+        frame: u64,
         from_low: bool,
         bytes: Box<[u8]>,
         len: usize,
@@ -143,7 +156,12 @@ impl Observer {
     /// Takes one datagram.
     pub fn see(&mut self, sighting: Sighting<'_>) {
         let Sighting {
-            at, from, to, len, ..
+            at,
+            from,
+            to,
+            len,
+            frame,
+            ..
         } = sighting;
         let bytes = readable(sighting.bytes);
         self.advance(at);
@@ -162,25 +180,33 @@ impl Observer {
             *(if from_low { low } else { high }) += bytes.len() as u64;
             is_decided |= flow.verdict != Verdict::Open;
         }
+        let seen = Seen {
+            at,
+            frame,
+            from_low,
+            bytes,
+            len,
+        };
         if is_decided && self.waiting.is_empty() {
-            return self.emit(at, id, from_low, bytes, len);
+            return self.emit(id, seen);
         }
-        self.wait(at, id, from_low, bytes, len);
+        self.wait(id, seen);
         self.settle();
     }
 
-    fn wait(&mut self, at: Time, id: FlowId, from_low: bool, bytes: &[u8], len: usize) {
+    fn wait(&mut self, id: FlowId, seen: Seen<'_>) {
         if let Some((_, flow)) = self.flows.get_mut(id) {
             flow.waiting += 1;
         }
         self.waiting.push_back(Waiting {
-            at,
+            at: seen.at,
             since: self.now,
             flow: id,
             what: Wait::Datagram {
-                from_low,
-                bytes: bytes.into(),
-                len,
+                frame: seen.frame,
+                from_low: seen.from_low,
+                bytes: seen.bytes.into(),
+                len: seen.len,
             },
         });
     }

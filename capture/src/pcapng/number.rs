@@ -30,6 +30,11 @@ pub(crate) const OWN: u16 = 0x9e7a;
 /// The start of the program name in captures of teetap.
 pub(crate) const PROGRAM: &str = "teetap ";
 
+/// Returns true for a block that holds a packet.
+pub(crate) const fn is_packet(kind: u32) -> bool {
+    matches!(kind, PACKET | SIMPLE_PACKET | OLD_PACKET)
+}
+
 /// Returns the interface name of a leg.
 pub(super) fn name_of(leg: Side) -> &'static str {
     match leg {

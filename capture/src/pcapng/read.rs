@@ -236,10 +236,7 @@ fn without_length(body: &[u8]) -> &[u8] {
 }
 
 fn is_wanted(kind: u32) -> bool {
-    matches!(
-        kind,
-        number::SECTION | number::PACKET | number::SIMPLE_PACKET | number::OLD_PACKET | number::STATISTICS
-    )
+    number::is_packet(kind) || matches!(kind, number::SECTION | number::STATISTICS)
 }
 
 /// Returns the time units per second: a power of ten, or of two if the highest bit is set. A power that exceeds 64

@@ -39,8 +39,10 @@ pub struct Playback<R> {
     start: Option<u64>,
     is_own: bool,
     observer: Observer,
-    /// An event of teetap that lacks some of its packets.
-    open: Option<(Own<'static>, Vec<Box<[u8]>>)>,
+    /// Packets of the recording so far, those before the place at which the reading began included.
+    frame: u64,
+    /// An event of teetap that lacks some of its packets, and the number of its first one.
+    open: Option<Open>,
     items: VecDeque<Item>,
     tally: Tally,
     /// Unknown link types that were reported.
@@ -49,6 +51,14 @@ pub struct Playback<R> {
     sessions: BTreeSet<u32>,
     is_over: bool,
     failed: Option<ReadError>,
+}
+
+#[derive(Debug)]
+struct Open {
+    own: Own<'static>,
+    packets: Vec<Box<[u8]>>,
+    /// `None` if it has no packets.
+    frame: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -137,6 +147,7 @@ impl<R: Read> Playback<R> {
             start: None,
             is_own: false,
             observer: Observer::new(),
+            frame: 0,
             open: None,
             items: VecDeque::new(),
             tally: Tally::default(),
@@ -145,6 +156,13 @@ impl<R: Read> Playback<R> {
             is_over: false,
             failed: None,
         }
+    }
+
+    /// Counts packets from the one after these: the reading begins at a place in the middle.
+    #[must_use]
+    pub const fn after(mut self, packets: u64) -> Self {
+        self.frame = packets;
+        self
     }
 
     /// Returns the next item; `None` at the end.
@@ -208,7 +226,7 @@ impl<R: Read> Playback<R> {
                 }
                 Some(Block::Statistics { own }) => {
                     if let Some(own) = own.filter(|_| self.is_own).and_then(Own::read) {
-                        self.begin(own);
+                        self.begin(own, None);
                     }
                     return Ok(());
                 }
@@ -221,6 +239,7 @@ impl<R: Read> Playback<R> {
             return Ok(());
         };
         self.tally.packets += 1;
+        self.frame += 1;
         if let Link::Other(number) = captured.link
             && self.unknown_links.len() < MAX_LINKS
             && self.unknown_links.insert(number)
@@ -261,6 +280,7 @@ impl<R: Read> Playback<R> {
                 to: udp.to,
                 bytes: udp.bytes,
                 len: udp.len,
+                frame: self.frame,
             });
         }
         Ok(())
@@ -289,29 +309,39 @@ impl<R: Read> Playback<R> {
     /// Adds a packet of teetap: the first of an event, or one more.
     fn packet(&mut self, own: Option<Own<'static>>, bytes: Box<[u8]>) {
         if let Some(own) = own {
-            self.begin(own);
+            self.begin(own, Some(self.frame));
         }
-        if let Some((_, packets)) = &mut self.open
-            && packets.len() < MAX_PARTS
+        if let Some(open) = &mut self.open
+            && open.packets.len() < MAX_PARTS
         {
-            packets.push(bytes);
+            open.packets.push(bytes);
         }
         self.complete();
     }
 
     /// Begins an event of teetap. If the one before lacks packets, its run ended in the middle of it.
-    fn begin(&mut self, own: Own<'static>) {
-        self.open = Some((own, Vec::new()));
+    fn begin(&mut self, own: Own<'static>, frame: Option<u64>) {
+        self.open = Some(Open {
+            own,
+            packets: Vec::new(),
+            frame,
+        });
         self.complete();
     }
 
     fn complete(&mut self) {
-        let Some((own, packets)) = self.open.take_if(|(own, packets)| packets.len() >= own.packets()) else {
+        let is_complete = |open: &mut Open| open.packets.len() >= open.own.packets();
+        let Some(Open { own, packets, frame }) = self.open.take_if(is_complete) else {
             return;
         };
         let at = own.at();
         let item = match own.join(&packets) {
-            Some(Of::Event(event)) => Some(Item::Event(event)),
+            Some(Of::Event(mut event)) => {
+                if let Some(ends) = event.ends_mut() {
+                    ends.frame = frame;
+                }
+                Some(Item::Event(event))
+            }
             Some(Of::Log(level, text)) => Some(Item::Log { at, level, text }),
             Some(Of::Gap(lost)) => Some(Item::Gap { at, lost }),
             None => None,

@@ -131,6 +131,7 @@ impl Stream {
             to: between.to,
             bytes: &sighted.bytes,
             len: sighted.len,
+            frame: 0,
         });
         let place = Place {
             interface,

@@ -303,6 +303,7 @@ fn whole<'n>(
     reading: &'n Reading,
 ) -> place::Place<'n> {
     let bytes = datagram.received().or_else(|| datagram.sent().next());
+            frame: datagram.ends.frame,
     let header = HeaderView::new(datagram.proto, bytes.unwrap_or_default());
     place::Place {
         at,
@@ -328,6 +329,7 @@ pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> 
         .sizes_out
         .extend(connless.sent.as_deref().map(<[u8]>::len));
     reading.is_cut = connless.cut > 0;
+            frame: datagram.ends.frame,
     reading.bytes.extend_from_slice(&connless.bytes);
     let parsed = Parsed::parse(&connless.bytes);
     let mut message = decoder.connless(at, connless, parsed, &mut reading.records);

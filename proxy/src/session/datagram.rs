@@ -191,7 +191,7 @@ impl Datagram {
     }
 }
 
-/// The addresses of a datagram, apart from those that the whole run has.
+/// The place in which a datagram was seen: its number, and its addresses apart from those that the whole run has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// The client's.
@@ -204,6 +204,9 @@ pub struct Ends {
     pub listen_port: Option<u16>,
     /// The port of the server behind it.
     pub server_port: Option<u16>,
+    /// The number of the datagram, from 1: in a live run among those that watchers see, in a capture among its packets,
+    /// whatever they are. `None` where it is not known.
+    pub frame: Option<u64>,
 }
 
 /// The origin of a datagram.

@@ -25,6 +25,8 @@ pub(super) struct Checker<'r> {
     pub(super) knows: Knows,
     /// The variables that rules set.
     pub(super) variables: Variables,
+    /// True for an expression of a rule.
+    pub(super) is_rule: bool,
 }
 
 /// The special names that the expression uses, so that notes about them are unnecessary.
@@ -61,6 +63,7 @@ impl<'r> Checker<'r> {
             changing: Vec::new(),
             knows: Knows::default(),
             variables: Variables::default(),
+            is_rule: false,
         }
     }
 

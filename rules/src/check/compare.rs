@@ -6,6 +6,7 @@ use super::checker::Checker;
 use super::literal::{missing_unit, not_whole, word};
 use super::value::{Names, Operand};
 use super::versions;
+use super::words::FRAME;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Cond, IntTest, Test, TextTest};
 use crate::span::Span;
@@ -15,7 +16,7 @@ use crate::syntax::{Compare, Expr, Kind, Quantity};
 pub(super) fn fixed(expr: &Expr) -> bool {
     match &expr.kind {
         Kind::Number(_) | Kind::Text(_) | Kind::Regex(_) => true,
-        _ => word(expr).is_some_and(|word| !matches!(word, "n" | "t")),
+        _ => word(expr).is_some_and(|word| !matches!(word, "n" | "t" | FRAME)),
     }
 }
 
@@ -370,7 +371,7 @@ mod tests {
         for text in ["5", "\"x\"", "/x/", "red", "-3"] {
             assert!(fixed(text), "{text}");
         }
-        for text in ["n", "t", ".red", "sv_chat.team", "5 + 5", "len(.x)"] {
+        for text in ["n", "t", "frame", ".red", "sv_chat.team", "5 + 5", "len(.x)"] {
             assert!(!fixed(text), "{text}");
         }
     }

@@ -9,7 +9,7 @@ use teetap_wire::def::{Class, Dialect, Registry};
 use super::call::FUNCTIONS;
 use super::fact;
 use super::vocabulary::{class_of, lints};
-use super::words::{ATOMS, VALUES};
+use super::words::{ATOMS, FRAME, VALUES};
 use crate::syntax::{ACTIONS, MODIFIERS, OPERATORS};
 
 /// A word, with a short explanation.
@@ -44,7 +44,8 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
             ATOMS
                 .iter()
                 .for_each(|(name, _)| add((*name).to_owned(), "condition"));
-            VALUES.iter().for_each(|name| add((*name).to_owned(), "value"));
+            let values = VALUES.iter().filter(|name| !rule || **name != FRAME);
+            values.for_each(|name| add((*name).to_owned(), "value"));
             FUNCTIONS
                 .iter()
                 .for_each(|(name, form)| add(format!("{name}("), form));
@@ -131,6 +132,11 @@ mod tests {
         }
         let (_, list) = words("dro", false);
         assert!(!list.contains(&"drop".to_owned()));
+        // Rules do not know it.
+        for (rule, is_there) in [(false, true), (true, false)] {
+            let (_, list) = words("c2s and fra", rule);
+            assert_eq!(list.contains(&"frame".to_owned()), is_there, "{list:?}");
+        }
         assert_eq!(words("sv_chat.message == \"é", false).0, 0);
         assert!(words("", true).1.len() > 100);
     }

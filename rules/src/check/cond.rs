@@ -20,6 +20,7 @@ pub(crate) fn check(
     variables: Option<&Variables>,
 ) -> (Program, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
+    checker.is_rule = variables.is_some();
     checker.variables = variables.cloned().unwrap_or_default();
     checker.check_root(expr);
     (checker.program, checker.diagnostics)

@@ -168,6 +168,7 @@ pub(crate) fn check_rule(
     variables: &Variables,
 ) -> (Program, Vec<Deed>, Vec<Diagnostic>) {
     let mut checker = Checker::new(registry);
+    checker.is_rule = true;
     checker.variables.clone_from(variables);
     if let Some(when) = when {
         checker.check_root(when);

@@ -3,9 +3,9 @@
 use super::checker::Checker;
 use super::fact::LEGS;
 use super::literal;
-use super::words::atom;
+use super::words::{FRAME, atom};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Number, Text};
+use crate::eval::{Number, PacketFact, Text};
 use crate::span::Span;
 use crate::syntax::{Arith, Expr, Kind, Path, Quantity};
 
@@ -104,6 +104,7 @@ impl Checker<'_> {
             "n" if single => Operand::Number(Number::Ordinal, Quantity::Plain),
             "t" if single => Operand::Number(Number::Time, Quantity::Duration),
             "leg" if single => Operand::Named(Number::Leg, LEGS),
+            FRAME if single => self.frame(span),
             "pkt" | "sess" => self.fact(path),
             "snap" if matches!(second, "tick" | "crc_ok" | "parts") => self.fact(path),
             "snap" if !single => self.item(path),
@@ -118,6 +119,17 @@ impl Checker<'_> {
                 self.operand_of(&named, path)
             }
         }
+    }
+
+    /// Checks `frame`. Rules decide about a datagram before it has a number.
+    fn frame(&mut self, span: Span) -> Operand {
+        if self.is_rule {
+            let what = format!("`{FRAME}` is not known to rules");
+            let note =
+                "datagrams are numbered where they are recorded or shown, after the rules have decided";
+            return self.failed(Diagnostic::new(Code::NotHere, span, what).note(note));
+        }
+        Operand::Number(Number::Packet(PacketFact::Frame), Quantity::Plain)
     }
 
     fn not_value(&mut self, what: &str, span: Span) -> Operand {

@@ -118,6 +118,7 @@ fn kind_of(
     variables: &Variables,
 ) -> Option<VarKind> {
     let mut checker = Checker::new(registry);
+    checker.is_rule = true;
     checker.variables.clone_from(variables);
     checker.narrow_to(when);
     let (_, kind) = checker.var_value(value)?;
@@ -222,6 +223,7 @@ impl<'r> Checker<'r> {
         let is_error = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
         let errors = |check: &dyn Fn(&mut Checker<'r>)| {
             let mut checker = Checker::new(self.registry);
+            checker.is_rule = self.is_rule;
             checker.variables.clone_from(&self.variables);
             checker.scope.clone_from(&self.scope);
             check(&mut checker);

@@ -44,13 +44,15 @@ pub fn vocabulary() -> String {
     );
     part(
         "Values: fields (of a message, of this one), items of snapshots; n is 1 where the filter matches for\n\
-         the first time in its session, 2 for the second (n <= 3: the first three); t is the time in the session:",
+         the first time in its session, 2 for the second (n <= 3: the first three); t is the time in the session;\n\
+         frame is the number of the datagram, as in a recording:",
         owned(vec![
             "sv_chat.message",
             ".client_id",
             "snap.character[3].x",
             "n",
             "t",
+            "frame",
         ]),
     );
     part("Facts of datagram, session and snapshot:", owned(fact::names()));

@@ -5,8 +5,12 @@ use teetap_wire::def::Class;
 
 use crate::eval::Flag;
 
-/// The values that are one word: the number of matches so far, the time in the session, and the leg of a control message.
-pub(super) const VALUES: [&str; 3] = ["n", "t", "leg"];
+/// The values that are one word: the number of matches so far, the time in the session, the leg of a control message, and
+/// the number of the datagram.
+pub(super) const VALUES: [&str; 4] = ["n", "t", "leg", FRAME];
+
+/// The number of the datagram, which rules cannot use.
+pub(super) const FRAME: &str = "frame";
 
 /// A condition of one word.
 pub(super) enum Atom {

@@ -62,6 +62,8 @@ pub struct PacketView<'a> {
     /// The oddities of the datagram.
     pub notes: &'a [Note],
 }
+    /// The number of the datagram in the recording or run, from 1; `None` if it has none.
+    pub frame: Option<u64>,
 
 impl MessageView<'_> {
     /// Returns the subject for expressions.

@@ -62,6 +62,8 @@ pub enum PacketFact {
     Flags,
     /// `pkt.resend`: 1 if the header requests a resend, or 0.
     Resend,
+    /// `frame`: the number of the datagram in the recording or run, from 1.
+    Frame,
 }
 
 /// A number of the session.

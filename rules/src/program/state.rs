@@ -437,6 +437,8 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
             flags: packet.flags,
             notes: packet.notes,
         },
+            // Datagrams are numbered later.
+            frame: None,
     }
 }
 

@@ -110,6 +110,9 @@ pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
     blank(i)?;
     let start = here(i);
     if opt('{').parse_next(i)?.is_none() {
+        if let Some(range) = bare_range(i)? {
+            return Ok((vec![range], Span::new(start, here(i))));
+        }
         return cut(wanted(i, "a set").help("write `in {1 2 5..9}`"));
     }
     let mut choices = Vec::new();
@@ -133,6 +136,18 @@ pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
             _ => choices.push(choice(i)?),
         }
     }
+}
+
+/// Reads one range of numbers, which needs no braces.
+fn bare_range(i: &mut Input<'_>) -> Parsed<Option<Choice>> {
+    let before = i.checkpoint();
+    if rest(i).starts_with(|first: char| first.is_ascii_digit() || first == '-')
+        && let Ok(range @ Choice::Range(..)) = choice(i)
+    {
+        return Ok(Some(range));
+    }
+    i.reset(&before);
+    Ok(None)
 }
 
 fn choice(i: &mut Input<'_>) -> Parsed<Choice> {

@@ -141,6 +141,11 @@ fn packet_and_session() {
             ("t > 30s and t < 31.5s and t / 1s == 31", YES),
             ("n == 1", YES),
             ("n == 2", NO),
+            (
+                "frame == 12 and frame in 10..20 and frame in {3 12} and 13 > frame",
+                YES,
+            ),
+            ("frame in 13..20 or frame % 2 == 1", NO),
             ("unknown or malformed or compressed", NO),
         ],
     );

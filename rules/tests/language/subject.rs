@@ -147,6 +147,7 @@ impl Facts for Evaluated<'_> {
             PacketFact::Chunks => Some(1),
             PacketFact::Flags => Some(6),
             PacketFact::Resend => Some(1),
+            PacketFact::Frame => Some(12),
         }
     }
 

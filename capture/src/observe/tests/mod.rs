@@ -34,6 +34,7 @@ fn sightings(packets: &[capture::Packet]) -> impl Iterator<Item = Sighting<'_>> 
         to: packet.to,
         bytes: &packet.payload,
         len: packet.payload.len(),
+        frame: 0,
     })
 }
 
@@ -174,6 +175,7 @@ fn script(datagrams: &[(bool, Vec<u8>)], number: u16, start: u64) -> Vec<Sightin
             to: if *is_client { server } else { client },
             bytes,
             len: bytes.len(),
+            frame: 0,
         });
     }
     sightings
@@ -364,7 +366,7 @@ proptest! {
         let sightings = (0..).zip(&bytes).map(|(at, (is_client, number, bytes, extra))| {
             let (client, server) = addresses(*number);
             let (from, to) = if *is_client { (client, server) } else { (server, client) };
-            Sighting { at: Time(100_000 * at), from, to, bytes, len: bytes.len() + extra % 3 }
+            Sighting { at: Time(100_000 * at), from, to, bytes, len: bytes.len() + extra % 3, frame: 0 }
         });
         let (events, tally) = observe(sightings);
         prop_assert!(events.is_sorted_by_key(|event| event.at));

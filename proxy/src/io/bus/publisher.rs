@@ -15,6 +15,8 @@ pub struct Publisher {
     counts: Arc<Counts>,
     queue: mpsc::Sender<(u64, Event)>,
     ordinal: u64,
+    /// Datagrams so far.
+    frames: u64,
 }
 
 impl Publisher {
@@ -23,13 +25,18 @@ impl Publisher {
             counts,
             queue,
             ordinal: 0,
+            frames: 0,
         }
     }
 
-    /// Publishes an event to all watchers. Without watchers the event is dropped silently. If too many bytes wait, it is
-    /// dropped and counted as missed by all.
-    pub fn publish(&mut self, event: Event) {
+    /// Publishes an event to all watchers, and numbers it if it is a datagram. Without watchers the event is dropped
+    /// silently. If too many bytes wait, it is dropped and counted as missed by all.
+    pub fn publish(&mut self, mut event: Event) {
         self.ordinal += 1;
+        if let Some(ends) = event.ends_mut() {
+            self.frames += 1;
+            ends.frame = Some(self.frames);
+        }
         self.counts.published.store(self.ordinal, Ordering::Release);
         if !self.counts.is_watched() {
             return;

@@ -75,6 +75,33 @@ fn a_late_watcher_gets_the_newest_events_and_the_exact_count_of_the_rest() {
 }
 
 #[test]
+fn datagrams_are_numbered_and_nothing_else() {
+    use teetap_wire::{Dir, Proto};
+
+    use crate::session::{Datagram, Origin};
+
+    let (bus, mut publisher, mut worker) = counting(8);
+    let mut watcher = bus.watch();
+    for at in 0..6 {
+        let datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, b"x", std::iter::empty());
+        publisher.publish(match at % 2 {
+            0 => event(at),
+            _ => Event {
+                what: What::Datagram(datagram),
+                ..event(at)
+            },
+        });
+    }
+    worker.turn();
+    let numbers = std::iter::from_fn(|| match watcher.poll()? {
+        Seen::Event(made) => Some(made.event.clone().ends_mut().and_then(|ends| ends.frame)),
+        Seen::Gap(_) => None,
+    });
+    let numbers: Vec<_> = numbers.collect();
+    assert_eq!(numbers, [None, Some(1), None, Some(2), None, Some(3)]);
+}
+
+#[test]
 fn watchers_do_not_take_from_each_other_and_see_the_rest_after_the_end() {
     let (bus, mut publisher, mut worker) = counting(8);
     let (mut one, mut other) = (bus.watch(), bus.watch());

@@ -373,3 +373,4 @@ fn token_reply(bytes: &[u8], own: Token, scratch: &mut teetap_wire::Scratch) -> 
         _ => None,
     }
 }
+                    frame: None,

@@ -14,6 +14,7 @@ impl Link {
             local: self.local,
             listen_port: self.opened.listen_port,
             server_port: self.opened.listen_port.map(|_| self.opened.server.port()),
+            frame: None,
         }
     }
 
