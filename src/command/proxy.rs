@@ -11,7 +11,7 @@ use teetap_capture::Run;
 use teetap_inspect::{DecodedEvent, Decoder, Snapshots, Style, Subscribers, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
     io::{
-        Bus, Clock, DEFAULT_PORT, KernelDrops, LogFile, Proxy, Running, Settings, Target, entropy,
+        Bus, Clock, DEFAULT_PORT, KernelDrops, LogFile, Proxy, Request, Running, Settings, Target, entropy,
         probe::probe, raise_file_limit,
     },
     session::{Config, Events, Level, Time},
@@ -109,9 +109,11 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         )?;
     }
     let clock = setup.clock;
+    let commands = proxy.commands();
     thread::Builder::new().name("probe".into()).spawn(move || {
         let finding = probe(server, proto, Registry::builtin(), &clock);
         // The run may end before the server has answered.
+        let _too_late = commands.send(Request::Probed(finding.speaks()));
         let _too_late = wake_sender.send(Wake::Probe(finding));
     })?;
     Live {

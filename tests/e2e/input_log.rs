@@ -3,14 +3,20 @@
 
 use std::{
     fs,
+    net::UdpSocket,
     os::unix::fs::PermissionsExt as _,
     path::Path,
     process::Command,
     sync::{Arc, OnceLock},
+    thread,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
-use teetap_kit::binary::{objects, place, refused, run};
+use teetap_kit::{
+    binary::{objects, place, refused, run},
+    real::{PATIENCE, Teetap},
+};
 use teetap_proxy::{
     io::input_log::{self, Definitions, Reader},
     session::{Hub, Input, Time},
@@ -51,7 +57,7 @@ fn a_demo_replays_equal() {
     let (first, last) = (lines.first().unwrap(), lines.last().unwrap());
     assert_eq!(
         (&first["input_log"], &first["version"], &first["seed"]),
-        (&6.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
+        (&7.into(), &env!("CARGO_PKG_VERSION").into(), &77.into())
     );
     let inputs = lines.len() - 2;
     assert_eq!(
@@ -64,6 +70,65 @@ fn a_demo_replays_equal() {
         "{stdout}"
     );
     assert_eq!((stdout.lines().count(), stderr.as_str()), (1, ""));
+}
+
+/// Starts a server that answers the browser in 0.6, and nothing else, as long as it is asked.
+fn server_of_six() -> std::net::SocketAddr {
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    let addr = socket.local_addr().unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        while let Ok((_, from)) = socket.recv_from(&mut buffer) {
+            if buffer.starts_with(b"xe") {
+                let head = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
+                let info = b"inf3123\x000.6.4\0name\0dm1\0DM\x000\x000\x0016\x000\x0016\0";
+                socket.send_to(&[&head[..], info].concat(), from).unwrap();
+            }
+        }
+    });
+    addr
+}
+
+#[test]
+fn a_client_of_0_7_is_not_answered_before_a_server_of_0_6_in_the_run_and_in_its_replay() {
+    let (_folder, path) = place("run.log");
+    let log = path.to_str().unwrap();
+    let teetap = Teetap::start(Path::new(TEETAP), server_of_six(), &["--input-log", log]).unwrap();
+    let client = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    client.connect(teetap.listen()).unwrap();
+    client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    let mut request = b"\x04\0\0\xff\xff\xff\xff\x05toke".to_vec();
+    request.resize(520, 0);
+    let mut buffer = [0; 2048];
+    // Until the server has been probed.
+    let deadline = Instant::now() + PATIENCE;
+    let is_mismatch = |object: &Value| object["kind"] == "other_protocol";
+    while !teetap.objects().unwrap().iter().any(is_mismatch) {
+        assert!(Instant::now() < deadline, "{}", teetap.errors().tail());
+        client.send(&request).unwrap();
+        let _answered_before = client.recv(&mut buffer);
+    }
+    while client.recv(&mut buffer).is_ok() {}
+    client.send(&request).unwrap();
+    client.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    assert!(client.recv(&mut buffer).is_err());
+    let notice = teetap.wait_for("the notice", is_mismatch).unwrap();
+    let text = notice["text"].as_str().unwrap();
+    assert!(
+        text.ends_with("speaks 0.7; the server speaks only 0.6, and does not answer"),
+        "{text}"
+    );
+    teetap.stop().unwrap();
+    let lines = fs::read_to_string(&path).unwrap();
+    assert!(
+        lines.contains(r#""in":{"probed":{"six":true,"seven":false}}"#),
+        "{lines}"
+    );
+    replay_file(&path, 0);
+    // Without that input the proxy would have answered.
+    let without = lines.replacen(r#""six":true,"seven":false"#, r#""six":true,"seven":true"#, 1);
+    replay(&without, 1);
 }
 
 #[test]
@@ -283,8 +348,8 @@ fn other_files_and_damaged_logs_are_refused() {
     check("{\"v\":1,\"t\":0,\"event\":\"start\"}\n", "not an input log");
     check(&log[..100], "not an input log");
     check(
-        &log.replacen("\"input_log\":6", "\"input_log\":1", 1),
-        "cannot read an input log of version 1: this teetap reads 3 to 6",
+        &log.replacen("\"input_log\":7", "\"input_log\":1", 1),
+        "cannot read an input log of version 1: this teetap reads 3 to 7",
     );
     let second = log.find('\n').unwrap() + 1;
     check(

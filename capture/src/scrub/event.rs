@@ -44,7 +44,9 @@ impl Scrubber {
                 *client = self.socket(*client);
                 *bytes = Box::default();
             }
-            Notice::ProtocolRefused { client, .. } => *client = self.socket(*client),
+            Notice::ProtocolRefused { client, .. } | Notice::OtherProtocol { client, .. } => {
+                *client = self.socket(*client)
+            }
             Notice::Guessed {
                 client: one,
                 server: other,

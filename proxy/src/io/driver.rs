@@ -31,7 +31,8 @@ use super::{
     udp,
 };
 use crate::session::{
-    Answer, Command, CommandId, Event, Events, Hub, Input, Listed, ListenerId, Stats, Time, UpstreamId, What,
+    Answer, Command, CommandId, Event, Events, Hub, Input, Listed, ListenerId, Speaks, Stats, Time,
+    UpstreamId, What,
 };
 
 /// Datagrams read from a socket of clients before the others have their turn.
@@ -63,6 +64,8 @@ pub enum Request {
     Report(Reply<Report>),
     /// Changes the events that are emitted.
     Watch(Events),
+    /// The protocols that the server speaks.
+    Probed(Speaks),
     /// Reports the sessions and the counts.
     Look(Reply<Look>),
 }
@@ -453,6 +456,7 @@ async fn serve(
                     let _left = reply.try_send(driver.borrow().hub.report());
                 }
                 Request::Watch(events) => driver.borrow_mut().hub.watch(events),
+                Request::Probed(speaks) => driver.borrow_mut().handle(Input::Probed(speaks)),
                 Request::Look(reply) => {
                     let _left = reply.try_send(driver.borrow().look());
                 }

@@ -1,8 +1,8 @@
 //! Queries a server once, as a server browser does, so that a wrong address is noticed at once.
 //!
-//! One socket, three datagrams at most, one second, less once something has come: DDNet's extended info request (which
-//! a 0.6 server answers in its own form), a 0.7 token request and, with its answer, a 0.7 info request. Nothing
-//! depends on the finding: some servers do not answer browsers.
+//! One socket, four datagrams at most, one second, less once something has come: DDNet's extended info request (which
+//! a 0.6 server answers in its own form), a 0.7 token request and, with its answer, a 0.7 info request; where only one of
+//! the two was answered, the other once more. Some servers do not answer browsers, so that no answer at all means nothing.
 
 use std::{
     fmt, io,
@@ -17,7 +17,7 @@ use teetap_wire::{
 };
 
 use super::{clock::Clock, entropy, udp};
-use crate::session::Time;
+use crate::session::{Family, Speaks, Time};
 
 /// The time that the server may take.
 pub const PATIENCE: Duration = Duration::from_secs(1);
@@ -34,6 +34,8 @@ const REQUEST_INFO: &[u8] = b"\xff\xff\xff\xffgie3";
 pub struct Finding {
     /// The probed address.
     pub target: SocketAddr,
+    /// The protocols that were probed.
+    pub requested: Vec<Family>,
     /// The answers, at most one per [`Family`].
     pub answers: Vec<Answer>,
     /// The error of the network or the operating system, if there was one.
@@ -49,15 +51,6 @@ pub struct Answer {
     pub after: Duration,
     /// The server info, when it was readable.
     pub info: Option<Info>,
-}
-
-/// The two incompatible protocols that are probed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// 0.6, with or without tokens, and DDNet's.
-    Six,
-    /// 0.7.
-    Seven,
 }
 
 /// The server info. Texts are printable: no control characters.
@@ -82,10 +75,14 @@ pub struct Info {
 pub fn probe(target: SocketAddr, proto: Option<Proto>, registry: &Registry, clock: &Clock) -> Finding {
     let mut finding = Finding {
         target,
+        requested: match proto {
+            None => vec![Family::Six, Family::Seven],
+            Some(proto) => vec![Family::of(proto)],
+        },
         answers: Vec::new(),
         error: None,
     };
-    if let Err(error) = query(&mut finding, proto, registry, clock) {
+    if let Err(error) = query(&mut finding, registry, clock) {
         finding.error = Some(match error.kind() {
             io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
             _ => error.to_string(),
@@ -100,6 +97,21 @@ impl Finding {
         !self.answers.is_empty()
     }
 
+    /// Returns the protocols that the server speaks: those that it has answered in, and not the other one if that was probed.
+    #[must_use]
+    pub fn speaks(&self) -> Speaks {
+        let probed = |family| self.is_answered() && self.requested.contains(&family);
+        let speaks = |family| probed(family).then(|| self.answer(family).is_some());
+        Speaks {
+            six: speaks(Family::Six),
+            seven: speaks(Family::Seven),
+        }
+    }
+
+    fn answer(&self, family: Family) -> Option<&Answer> {
+        self.answers.iter().find(|answer| answer.family == family)
+    }
+
     fn add(&mut self, family: Family, after: Duration, info: Option<Info>) {
         match self.answers.iter_mut().find(|answer| answer.family == family) {
             None => self.answers.push(Answer { family, after, info }),
@@ -108,9 +120,7 @@ impl Finding {
     }
 
     fn has_info(&self, family: Family) -> bool {
-        self.answers
-            .iter()
-            .any(|answer| answer.family == family && answer.info.is_some())
+        self.answer(family).is_some_and(|answer| answer.info.is_some())
     }
 }
 
@@ -160,37 +170,37 @@ impl fmt::Display for Answer {
     }
 }
 
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Six => "0.6",
-            Self::Seven => "0.7",
-        })
-    }
-}
-
-fn query(finding: &mut Finding, proto: Option<Proto>, registry: &Registry, clock: &Clock) -> io::Result<()> {
+fn query(finding: &mut Finding, registry: &Registry, clock: &Clock) -> io::Result<()> {
     let socket = udp::connect(finding.target)?;
     socket.set_nonblocking(false)?;
     let [own @ .., byte, extra] = entropy::<6>()?;
     let own = Token(own);
-    let requested: Vec<Family> = match proto {
-        None => vec![Family::Six, Family::Seven],
-        Some(Proto::V7) => vec![Family::Seven],
-        Some(_) => vec![Family::Six],
+    let request = |family: &Family| match family {
+        Family::Six => info_request(byte, extra),
+        Family::Seven => token_request(own),
     };
+    let requested = finding.requested.clone();
     let start = clock.now();
     for family in &requested {
-        socket.send(&match family {
-            Family::Six => info_request(byte, extra),
-            Family::Seven => token_request(own),
-        })?;
+        socket.send(&request(family))?;
     }
     let mut buffer = [0; 2048];
-    let mut deadline = start + PATIENCE;
+    let end = start + PATIENCE;
+    let mut deadline = end;
+    let mut is_last = false;
     while !requested.iter().all(|family| finding.has_info(*family)) {
         let Some(len) = receive(&socket, &mut buffer, deadline, clock)? else {
-            break;
+            let mut missing = requested
+                .iter()
+                .filter(|family| finding.answer(**family).is_none());
+            let Some(missing) = missing.next().filter(|_| finding.is_answered() && !is_last) else {
+                break;
+            };
+            // The request or its answer may have been lost.
+            is_last = true;
+            socket.send(&request(missing))?;
+            deadline = end.min(clock.now() + REST);
+            continue;
         };
         let datagram = buffer.get(..len).unwrap_or_default();
         let after = clock.now() - start;

@@ -76,6 +76,54 @@ fn both_protocols_are_found_and_their_texts_are_printable() {
 }
 
 #[test]
+fn a_server_speaks_what_it_answers_and_not_what_was_asked_in_vain() {
+    let found = |six, seven| Speaks { six, seven };
+    for (six, seven, proto, expected) in [
+        (Some(INF3), Some(INF3_07), None, found(Some(true), Some(true))),
+        (Some(INF3), None, None, found(Some(true), Some(false))),
+        (None, Some(INF3_07), None, found(Some(false), Some(true))),
+        (Some(INF3), None, Some(Proto::V65), found(Some(true), None)),
+        (None, None, None, Speaks::default()),
+    ] {
+        assert_eq!(probe(server(six, seven), proto).speaks(), expected);
+    }
+}
+
+/// The first request is lost.
+#[test]
+fn a_request_that_was_lost_is_repeated_once() {
+    let socket = UdpSocket::bind(SocketAddr::from(LOCAL)).unwrap();
+    let addr = socket.local_addr().unwrap();
+    let asked = thread::spawn(move || {
+        let (mut buffer, mut requests) = ([0; 2048], 0);
+        socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        while let Ok((len, from)) = socket.recv_from(&mut buffer) {
+            let request = &buffer[..len];
+            if request.starts_with(b"xe") {
+                let answer = [b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", INF3].concat();
+                socket.send_to(&answer, from).unwrap();
+            } else if request[0] == 0x04 {
+                requests += 1;
+                if requests == 2 {
+                    let answer = [b"\x04\0\0", &request[8..12], b"\x05", &SERVER_TOKEN].concat();
+                    socket.send_to(&answer, from).unwrap();
+                }
+            }
+        }
+        requests
+    });
+    let finding = probe(addr, None);
+    assert_eq!(
+        finding.speaks(),
+        Speaks {
+            six: Some(true),
+            seven: Some(true)
+        }
+    );
+    assert_eq!(asked.join().unwrap(), 2);
+}
+
+#[test]
 fn the_extended_form_is_read() {
     let finding = probe(server(Some(IEXT), None), Some(Proto::Ddnet));
     let [

@@ -9,6 +9,7 @@ use teetap_wire::{Dir, Side};
 use super::Output;
 use super::{
     datagram::HeldId,
+    family::Speaks,
     ids::{ListenerId, SessionId, UpstreamId},
 };
 
@@ -67,6 +68,8 @@ pub enum Input<'a> {
         /// The error of the operating system.
         error: &'a str,
     },
+    /// The protocols that the server speaks, as far as a probe has found out.
+    Probed(Speaks),
     /// Handles a timeout.
     Timeout,
     /// New rules; `None` = none.

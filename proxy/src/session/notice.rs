@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt, net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use teetap_wire::{Dir, Proto, Side};
 
-use super::{event::Gone, stranger::Stranger};
+use super::{event::Gone, family::Family, stranger::Stranger};
 use crate::words::{Word, Words};
 
 /// The level of a notice.
@@ -147,6 +147,18 @@ notices! {
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
         proto: Proto,
     } => "{client} requested {proto}, which --proto refuses";
+
+    /// A client whose requests the server does not understand.
+    OtherProtocol "other_protocol" Warning {
+        /// The client.
+        client: SocketAddr,
+        /// The protocol of the client.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        client_speaks: Family,
+        /// The only protocol of the server.
+        #[cfg_attr(feature = "io", serde(with = "crate::words"))]
+        server_speaks: Family,
+    } => "{client} speaks {client_speaks}; the server speaks only {server_speaks}, and does not answer";
 
     /// A CONNECT or TOKEN on a session that is online; the new session waits beside the old one until it proves itself.
     Candidate "candidate" Info

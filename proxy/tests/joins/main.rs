@@ -14,6 +14,7 @@ mod dummies;
 mod ends;
 mod examples;
 mod facts;
+mod families;
 mod floods;
 mod follows;
 mod handshakes;

@@ -45,6 +45,10 @@ const NOTICES: &[(&str, &str)] = &[
         "protocol_refused",
         r#"{"client":"127.0.0.1:5000","proto":"0.6.5"}"#,
     ),
+    (
+        "other_protocol",
+        r#"{"client":"127.0.0.1:5000","client_speaks":"0.7","server_speaks":"0.6"}"#,
+    ),
     ("candidate", "{}"),
     ("restart", "{}"),
     ("legacy_join", "{}"),

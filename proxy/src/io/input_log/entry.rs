@@ -10,7 +10,9 @@ use teetap_wire::{Dir, Side};
 
 use super::{Hex, Wanted, Word};
 use crate::io::journal::DecisionLine;
-use crate::session::{Command, CommandId, Held, HeldId, Input, ListenerId, SessionId, UpstreamId, WhichRule};
+use crate::session::{
+    Command, CommandId, Held, HeldId, Input, ListenerId, SessionId, Speaks, UpstreamId, WhichRule,
+};
 
 /// Makes a program of its text, or says what is wrong with it.
 pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
@@ -58,6 +60,8 @@ pub enum Happened {
     ListenerFailed { listener: u32, error: Box<str> },
     /// [`Input::Unreachable`].
     Unreachable { upstream: u32, error: Box<str> },
+    /// [`Input::Probed`].
+    Probed { six: Option<bool>, seven: Option<bool> },
     /// [`Input::Timeout`].
     Timeout,
     /// [`Input::Program`], as its text, with the decisions that it repeats.
@@ -178,6 +182,10 @@ impl Happened {
                 upstream: UpstreamId(*upstream),
                 error,
             },
+            Self::Probed { six, seven } => Input::Probed(Speaks {
+                six: *six,
+                seven: *seven,
+            }),
             Self::Timeout => Input::Timeout,
             Self::Program { source, faults } => {
                 let mut program = source.as_deref().map(compile).transpose()?;
@@ -314,6 +322,7 @@ impl Happened {
             Self::Shutdown { reason } | Self::Close { reason, .. } => reason.0.len(),
             Self::UpstreamOpened { .. }
             | Self::ListenerOpened { .. }
+            | Self::Probed { .. }
             | Self::Timeout
             | Self::Release { .. }
             | Self::ReleaseOne { .. }
@@ -366,6 +375,10 @@ impl From<&Input<'_>> for Happened {
             Input::Unreachable { upstream, error } => Self::Unreachable {
                 upstream: upstream.0,
                 error: (*error).into(),
+            },
+            Input::Probed(Speaks { six, seven }) => Self::Probed {
+                six: *six,
+                seven: *seven,
             },
             Input::Timeout => Self::Timeout,
             Input::Program(program) => Self::Program {

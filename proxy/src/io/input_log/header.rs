@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The version of the format that is written.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The oldest version that is read. Version 3 has no definitions: its runs had the built-in ones.
 pub(super) const OLDEST: u32 = 3;

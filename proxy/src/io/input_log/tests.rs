@@ -135,6 +135,8 @@ fn happened() -> impl Strategy<Value = Happened> {
         }),
         (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::Unreachable { upstream, error }),
         Just(Happened::Timeout),
+        (option::of(any::<bool>()), option::of(any::<bool>()))
+            .prop_map(|(six, seven)| Happened::Probed { six, seven }),
         option::of(Just(RULES.into())).prop_map(|source| Happened::Program { source, faults: None }),
         (any::<u64>(), any::<u32>(), dir, any::<bool>(), bytes()).prop_map(
             |(id, session, dir, vital, data)| {
@@ -360,14 +362,14 @@ fn a_damaged_log_is_refused_with_the_line() {
     for (from, to) in [("3307\"", "330\""), ("3307\"", "330g\""), ("ffff", "+fff")] {
         assert!(other(from, to).contains("even number of hex digits"), "{to}");
     }
-    for version in [2, 7] {
-        let changed = other("\"input_log\":6", &format!("\"input_log\":{version}"));
+    for version in [2, 8] {
+        let changed = other("\"input_log\":7", &format!("\"input_log\":{version}"));
         assert!(
-            changed.contains(&format!("of version {version}: this teetap reads 3 to 6")),
+            changed.contains(&format!("of version {version}: this teetap reads 3 to 7")),
             "{changed}"
         );
     }
-    assert!(other("\"input_log\":6", "\"input_lag\":2").contains("not an input log"));
+    assert!(other("\"input_log\":7", "\"input_lag\":2").contains("not an input log"));
     assert!(other("0707\"", "07\"").contains("16 bytes"));
     for nothing in ["", "\n", "{}", "{}\n", "\u{0}\n"] {
         assert!(matches!(
@@ -433,7 +435,7 @@ fn definitions_are_in_the_log_and_decide_about_programs() {
 
 #[test]
 fn a_log_of_version_3_had_the_built_in_definitions() {
-    let log = recorded().replacen("\"input_log\":6", "\"input_log\":3", 1);
+    let log = recorded().replacen("\"input_log\":7", "\"input_log\":3", 1);
     assert!(log.starts_with("{\"input_log\":3,") && !log.contains("definitions"));
     let checked = check(log.as_bytes(), TEXTS).unwrap();
     assert_eq!((checked.inputs, checked.difference), (4, None));

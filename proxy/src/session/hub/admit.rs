@@ -164,6 +164,9 @@ impl Hub {
             self.refuse(id, bytes, Code::UnknownFlags);
             return true;
         }
+        if self.is_in_vain(addr, token, bytes) {
+            return true;
+        }
         self.named.remember(addr.addr, token);
         let ours = self.tokens.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
@@ -360,6 +363,9 @@ impl Hub {
             self.stats.opened += 1;
         }
         self.sessions.links.insert(id, link);
+        if !beside {
+            self.report_family(id);
+        }
         self.with_link(id, |_, _, _| ());
     }
 }

@@ -158,6 +158,7 @@ impl Hub {
                     return;
                 };
                 seven.server = Some((server, self.env.now));
+                self.families.answered(addr.listener, Proto::V7);
                 let own = seven.own;
                 for data in std::mem::take(&mut seven.waiting) {
                     self.transmit_connless(addr, Destination::Server(upstream), true, |out| {
@@ -261,6 +262,26 @@ impl Hub {
         }
     }
 
+    /// Asks the server for its token in the name of a client, whose own requests are not answered.
+    pub(super) fn ask_for_token(&mut self, addr: ClientAddr, client: Token) {
+        let upstream = self.relay_for(addr);
+        let own = self.tokens.token(addr.addr, Purpose::Upstream(upstream.0));
+        let ours = self.tokens.token(addr.addr, Purpose::Named(client));
+        let now = self.env.now;
+        if let Some(relay) = self.browser.0.get_mut(&addr) {
+            relay.seven.get_or_insert_with(|| Seven {
+                client,
+                ours,
+                own,
+                server: None,
+                waiting: Vec::new(),
+                waiting_since: now,
+                next_ask: now,
+            });
+            self.request_token(upstream, own);
+        }
+    }
+
     /// Asks the server for its token.
     fn request_token(&mut self, upstream: UpstreamId, own: Token) {
         let mut payload = Vec::new();
@@ -352,6 +373,7 @@ impl Hub {
                     listen_port: self.env.listeners.port(client.listener),
                     server_port: (client.listener != ListenerId::FIRST)
                         .then(|| self.env.listeners.server(client.listener).port()),
+                    frame: None,
                 },
             };
             self.env.out.event(self.env.now, None, What::Connless(event));
@@ -373,4 +395,3 @@ fn token_reply(bytes: &[u8], own: Token, scratch: &mut teetap_wire::Scratch) -> 
         _ => None,
     }
 }
-                    frame: None,

@@ -5,6 +5,7 @@ mod browser;
 mod browsing;
 mod crowd;
 mod ended;
+mod families;
 mod list;
 mod listening;
 mod named;
@@ -21,6 +22,7 @@ use self::{
     browser::Browser,
     crowd::Crowd,
     ended::Ended,
+    families::Families,
     named::NamedTokens,
     outside::Late,
     sessions::{Owner, Sessions, Slot},
@@ -54,6 +56,7 @@ pub struct Hub {
     named: NamedTokens,
     crowd: Crowd,
     stateless: Stateless,
+    families: Families,
     ended: Ended,
     timers: Timers,
     strangers: Strangers,
@@ -87,6 +90,7 @@ impl Hub {
             named: NamedTokens::default(),
             crowd: Crowd::default(),
             stateless: Stateless::default(),
+            families: Families::default(),
             ended: Ended::default(),
             timers: Timers::default(),
             strangers: Strangers::default(),
@@ -131,6 +135,7 @@ impl Hub {
             Input::ListenerOpened { listener, local } => self.on_listener_opened(listener, local),
             Input::ListenerFailed { listener, error } => self.on_listener_failed(listener, error),
             Input::Unreachable { upstream, error } => self.on_unreachable(upstream, error),
+            Input::Probed(speaks) => self.on_probed(speaks),
             Input::Timeout => {}
             Input::Program(program) => {
                 self.env.set_program(program);
@@ -294,6 +299,7 @@ impl Hub {
         };
         let group = (client.listener, requested);
         self.crowd.server_answered(group, proto, self.env.now);
+        self.families.answered(client.listener, proto);
         if !is_candidate || proto != Proto::V6 {
             return;
         }

@@ -154,17 +154,26 @@ impl Hub {
 
     /// Reports a request of an address without a session, and what was sent since `mark` in answer to it.
     pub(super) fn report_exchange(&mut self, addr: ClientAddr, proto: Proto, bytes: &[u8], mark: usize) {
-        if !self.env.out.is_watched_closely() {
-            return;
+        self.report_request(addr, proto, bytes);
+        if self.env.out.is_watched_closely() {
+            let sent = self.env.out.sent_since(mark);
+            let answer = Datagram::new(Dir::S2c, proto, Origin::Proxy, &[], sent);
+            self.report_alone(addr, answer);
         }
-        let requested = Datagram::new(Dir::C2s, proto, Origin::Peer, bytes, std::iter::empty());
-        let sent = self.env.out.sent_since(mark);
-        let answer = Datagram::new(Dir::S2c, proto, Origin::Proxy, &[], sent);
-        for mut event in [requested, answer] {
-            event.leg = Some(Side::Client);
-            event.ends.client = Some(addr.addr);
-            self.env.out.event(self.env.now, None, What::Datagram(event));
+    }
+
+    /// Reports a request of an address without a session.
+    pub(super) fn report_request(&mut self, addr: ClientAddr, proto: Proto, bytes: &[u8]) {
+        if self.env.out.is_watched_closely() {
+            let requested = Datagram::new(Dir::C2s, proto, Origin::Peer, bytes, std::iter::empty());
+            self.report_alone(addr, requested);
         }
+    }
+
+    fn report_alone(&mut self, addr: ClientAddr, mut event: Datagram) {
+        event.leg = Some(Side::Client);
+        event.ends.client = Some(addr.addr);
+        self.env.out.event(self.env.now, None, What::Datagram(event));
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) enum Kind {
     ProtocolRefused,
     HalfOpenLimit,
     Candidate,
+    OtherProtocol,
 }
 
 /// The notices of one kind.
@@ -41,11 +42,12 @@ struct Count {
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::UnknownSender,
         Self::ProtocolRefused,
         Self::HalfOpenLimit,
         Self::Candidate,
+        Self::OtherProtocol,
     ];
 
     /// Returns the name of the kind.
@@ -55,6 +57,7 @@ impl Kind {
             Self::ProtocolRefused => "protocol_refused",
             Self::HalfOpenLimit => "half_open_limit",
             Self::Candidate => "candidate",
+            Self::OtherProtocol => "other_protocol",
         }
     }
 }

@@ -1,0 +1,143 @@
+//! Clients that speak what the server does not: they are answered as by the server itself, which is not at all, and a notice
+//! says why. Whatever the probe has found, a client that joins directly joins through the proxy.
+
+use teetap_kit::{
+    codec::Variant,
+    link::{MS, SECOND},
+    world::Place,
+};
+use teetap_proxy::session::{Family, Input, Notice, SessionId, Speaks, What};
+
+use crate::stage::{Pair, Stage, pair};
+
+const SIX: [Variant; 3] = [Variant::V6, Variant::V65, Variant::Ddnet];
+const SIX_ONLY: Speaks = Speaks {
+    six: Some(true),
+    seven: Some(false),
+};
+const SEVEN_ONLY: Speaks = Speaks {
+    six: Some(false),
+    seven: Some(true),
+};
+
+/// A client that has just begun to join, whose first datagram comes after the result of the probe.
+fn probed(pair: Pair, speaks: Speaks) -> Stage {
+    let mut stage = Stage::new(pair, 7);
+    stage.world.input(Input::Probed(speaks));
+    stage
+}
+
+/// The notices about the protocol of the client: their sessions, the protocol of the client and that of the server.
+fn mismatches(stage: &Stage) -> Vec<(Option<SessionId>, Family, Family)> {
+    let events = stage.world.events.iter();
+    let found = events.filter_map(|event| match event.what {
+        What::Notice(Notice::OtherProtocol {
+            client_speaks,
+            server_speaks,
+            ..
+        }) => Some((event.session, client_speaks, server_speaks)),
+        _ => None,
+    });
+    found.collect()
+}
+
+fn sent(stage: &Stage, place: Place) -> usize {
+    let sent = stage.world.network.sent.as_deref().unwrap_or_default();
+    sent.iter().filter(|sent| sent.place == place).count()
+}
+
+#[test]
+fn a_token_request_before_a_server_of_0_6_has_no_answer() {
+    for server in SIX {
+        let mut stage = probed(pair(Variant::V7, server), SIX_ONLY);
+        stage.run(4 * SECOND);
+        assert_eq!(sent(&stage, Place::ToClient), 0, "{server:?}");
+        let found = mismatches(&stage);
+        assert!(found.len() > 1, "{server:?}");
+        assert!(
+            found.iter().all(|one| *one == (None, Family::Seven, Family::Six)),
+            "{server:?}: {found:?}"
+        );
+        // The server itself was asked, once in a second.
+        assert!((3..=5).contains(&sent(&stage, Place::ToServer)), "{server:?}");
+        assert_eq!(stage.world.hub().unwrap().sessions(), 0, "{server:?}");
+        assert_eq!(stage.world.sockets.len(), 1, "{server:?}");
+        stage.vanish();
+        stage.run(12 * SECOND);
+        stage.assert_clear("the socket for the question is open");
+    }
+}
+
+#[test]
+fn the_server_decides_where_the_probe_was_wrong() {
+    for server in [Variant::V7, Variant::D7] {
+        let mut stage = probed(pair(Variant::V7, server), SIX_ONLY);
+        stage.run(2 * SECOND);
+        stage.assert_plays();
+        assert_eq!(mismatches(&stage).len(), 1, "{server:?}");
+        // From now on there is no doubt.
+        stage.world.input(Input::Probed(SIX_ONLY));
+        stage.restart();
+        stage.run(2 * SECOND);
+        stage.assert_plays();
+        assert_eq!(mismatches(&stage).len(), 1, "{server:?}");
+    }
+}
+
+#[test]
+fn nothing_is_refused_before_the_probe_has_found_something() {
+    for speaks in [
+        None,
+        Some(Speaks::default()),
+        Some(Speaks {
+            six: Some(true),
+            seven: None,
+        }),
+        Some(Speaks {
+            six: Some(false),
+            seven: Some(false),
+        }),
+    ] {
+        let mut stage = Stage::new(pair(Variant::V7, Variant::V65), 7);
+        speaks.map(|speaks| stage.world.input(Input::Probed(speaks)));
+        stage.run(SECOND);
+        assert_ne!(sent(&stage, Place::ToClient), 0, "{speaks:?}");
+        assert_eq!(mismatches(&stage), [], "{speaks:?}");
+        // The session that waits is reported as soon as the server is known, and nothing else changes.
+        stage.world.input(Input::Probed(SIX_ONLY));
+        let id = stage.session();
+        assert!(id.is_some());
+        assert_eq!(
+            mismatches(&stage),
+            [(id, Family::Seven, Family::Six)],
+            "{speaks:?}"
+        );
+    }
+}
+
+#[test]
+fn a_client_of_0_6_before_a_server_of_0_7_is_told_apart() {
+    for client in SIX {
+        let mut stage = probed(pair(client, Variant::V7), SEVEN_ONLY);
+        stage.run(3 * SECOND);
+        let id = stage.session();
+        assert_eq!(sent(&stage, Place::ToClient), 0, "{client:?}");
+        assert_ne!(sent(&stage, Place::ToServer), 0, "{client:?}");
+        assert_eq!(
+            mismatches(&stage),
+            [(id, Family::Six, Family::Seven)],
+            "{client:?}"
+        );
+    }
+}
+
+#[test]
+fn a_probe_that_was_wrong_keeps_no_client_of_0_6_out() {
+    for speaks in [SIX_ONLY, SEVEN_ONLY] {
+        for both in Pair::ALL {
+            let mut stage = probed(both, speaks);
+            stage.run(2 * SECOND + 500 * MS);
+            stage.assert_plays();
+        }
+    }
+}
