@@ -604,7 +604,7 @@ fn ending(by: EndingBy, label: Cow<'_, str>, view: &MessageView<'_>) -> Ending {
     }
 }
 
-/// Returns the notes of a decoded message, with one more if it goes the wrong way.
+/// Returns the notes of a decoded message, with those if it goes the wrong way or has almost the right magic.
 fn with_direction(mut notes: Notes, def: &Def, view: &MessageView<'_>) -> Notes {
     if view.class != Some(Class::Connless) && !def.way.allows(view.dir) {
         let (code, len) = (Code::WrongDirection, view.body);
@@ -623,6 +623,9 @@ fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
     let notes = notes.iter();
     message
         .notes
+    if let Some(note) = view.odd_magic() {
+        notes.push(note);
+    }
         .extend(notes.filter(|note| !(is_cut && note.code.may_come_from_cut())));
 }
 

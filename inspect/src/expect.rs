@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use teetap_wire::def::{Def, Field, Record, Secrets, Source, Type};
+use teetap_wire::{
+    def::{Class, Def, Field, Record, Secrets, Source, Type},
+    printable,
+};
 
 use crate::{Message, Reading};
 
@@ -21,6 +24,10 @@ pub fn expectation(
     // The innermost one comes last.
     let record = records.all().iter().rfind(is_there)?;
     let field = def.field(record.field)?;
+    if let Some(magic) = magic(def, field) {
+        let got = printable(reading.data(message).get(range.clone())?);
+        return Some(format!("got \"{got}\", expected \"{magic}\""));
+    }
     let got = records.value_text(def, record, source, secrets);
     Some(format!(
         "{}: got {got}, expected {}",
@@ -32,6 +39,16 @@ pub fn expectation(
 /// Returns the name of the first field that is not among these records.
 #[must_use]
 pub fn missing<'d>(def: &'d Def, records: &[Record]) -> &'d str {
+/// Returns the bytes that receivers expect in this field, whatever else is sent.
+fn magic<'d>(def: &Def, field: &'d Field) -> Option<&'d str> {
+    match &field.ty {
+        Type::Raw(_, Some(expect)) => Some(expect),
+        // Of handshakes without DDNet's magic only those have a note that have almost that.
+        Type::Raw(..) if def.class == Class::Control => Some("TKEN"),
+        _ => None,
+    }
+}
+
     let is_read = |at: u16| records.iter().any(|record| record.field == at);
     let mut parts = def.parts(None).filter(|(at, _)| !is_read(*at));
     parts.next().map_or("a field", |(_, field)| &*field.name)

@@ -76,6 +76,39 @@ fn note(code: Code, at: usize, len: usize) -> impl FnOnce(&mut Datagram) {
 const EMOTICON: &[u8] = b"\x14\x80\x02\x02";
 
 #[test]
+fn a_magic_that_is_almost_right_is_named_with_the_right_one() {
+    for (proto, bytes, expected) in [
+        (
+            Proto::V6,
+            &b"\x10\0\0\x01TKEM\xff\xff\xff\xff"[..],
+            &[
+                "! unexpected-bytes: bytes that differ from the fixed value of this field; got \"TKEM\", expected \"TKEN\"",
+            ][..],
+        ),
+        (
+            Proto::Ddnet,
+            b"\x10\0\0\x02TKXN\x01\x02\x03\x04",
+            &[
+                "! unexpected-bytes: bytes that differ from the fixed value of this field; got \"TKXN\", expected \"TKEN\"",
+            ],
+        ),
+        (Proto::V6, b"\x10\0\0\x01", &[]),
+    ] {
+        let dir = if bytes[3] == 1 { Dir::C2s } else { Dir::S2c };
+        let mut datagram = Datagram::new(dir, proto, Origin::Peer, bytes, std::iter::empty());
+        datagram.leg = Some(Side::Client);
+        let shown = Shown::new().event(1, What::Datagram(datagram));
+        assert_eq!(shown, expected, "{proto}");
+    }
+    let filter = teetap_rules::Filter::parse("lint.unexpected_bytes", Registry::builtin());
+    let mut shown = Shown::new();
+    shown.decoder.show_only(filter.unwrap().0);
+    let bytes = b"\x10\0\0\x01TKEM\xff\xff\xff\xff";
+    let datagram = Datagram::new(Dir::C2s, Proto::V6, Origin::Peer, bytes, std::iter::empty());
+    assert_eq!(shown.event(1, What::Datagram(datagram)).len(), 1);
+}
+
+#[test]
 fn a_code_has_one_sentence_in_each_session() {
     let mut shown = Shown::new();
     let expected = [

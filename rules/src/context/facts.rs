@@ -79,6 +79,7 @@ impl<'a> MessageFacts<'a> {
             .then_some(Code::WrongDirection)
             .into_iter()
             .chain(vitality)
+            .chain(self.view.odd_magic().map(|note| note.code))
     }
 
     /// Returns true for a message without a definition.

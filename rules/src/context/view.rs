@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use teetap_wire::{
     Code, Dir, Flags, Note, Proto, Seq, Side,
+    control::is_almost_tken,
     def::{Class, Def},
 };
 
@@ -80,6 +81,30 @@ impl MessageView<'_> {
     #[must_use]
     pub const fn is_chunk(&self) -> bool {
         matches!(self.class, Some(Class::System | Class::Game))
+    }
+
+    /// Returns true if it shows that its sender is of DDNet: the version of a client, or a message of the engine that only
+    /// servers of DDNet send.
+    #[must_use]
+    pub fn shows_ddnet(&self) -> bool {
+        let is_extended = self.class == Some(Class::System) && matches!(self.id, Identity::Uuid(_));
+        let is_known = |def: &Def| self.dir == Dir::S2c || *def.name == *"client_version";
+        is_extended && self.def.is_some_and(is_known)
+    }
+
+    /// Returns the note of a CONNECT, or of its answer, that has almost the magic of DDNet, so that its receiver takes it for one
+    /// of another version.
+    #[must_use]
+    pub fn odd_magic(&self) -> Option<Note> {
+        let is_connect = self.class == Some(Class::Control) && matches!(self.id, Identity::Number(1 | 2));
+        let is_six = matches!(self.proto, Proto::V6 | Proto::V65);
+        let rest = self.data.get(1..).filter(|_| is_connect && is_six)?;
+        let code = Code::UnexpectedBytes;
+        is_almost_tken(rest).then_some(Note {
+            code,
+            at: 1,
+            len: rest.len().min(4),
+        })
     }
 
     /// Returns true if the recording lacks its end. Chunks are recorded completely, or not at all.

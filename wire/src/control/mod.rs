@@ -136,6 +136,31 @@ impl fmt::Display for Control<'_> {
     }
 }
 
+/// Returns true if bytes begin with almost `TKEN`: one byte is another one, is missing or too many, two have changed their
+/// places, or the case differs.
+#[must_use]
+pub fn is_almost_tken(bytes: &[u8]) -> bool {
+    let magic = Token::TKEN.0;
+    if bytes.starts_with(&magic) {
+        return false;
+    }
+    let first = |len| bytes.get(..len).unwrap_or_default();
+    let without = |word: &[u8], at: usize| -> Vec<u8> {
+        let others = word.iter().enumerate().filter(|(place, _)| *place != at);
+        others.map(|(_, byte)| *byte).collect()
+    };
+    let is_swapped = (1..magic.len()).any(|at| {
+        let mut swapped = magic;
+        swapped.swap(at - 1, at);
+        first(4) == swapped
+    });
+    let is_replaced =
+        (0..magic.len()).any(|at| bytes.len() >= 4 && without(first(4), at) == without(&magic, at));
+    let is_short = (0..magic.len()).any(|at| first(3) == without(&magic, at));
+    let is_long = (0..=magic.len()).any(|at| bytes.len() > 4 && without(first(5), at) == magic);
+    is_swapped || is_replaced || is_short || is_long || first(4).eq_ignore_ascii_case(&magic)
+}
+
 /// Returns true if `id` is one of the variant's control ids.
 pub(crate) fn is_known(proto: Proto, id: u8) -> bool {
     proto.layout().control_ids.contains(&id)

@@ -19,6 +19,37 @@ fn payload(build: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 #[test]
+fn a_magic_with_one_mistake_is_recognised() {
+    for almost in [
+        &b"TKEM\xff\xff\xff\xff"[..],
+        b"TKEM",
+        b"XKEN",
+        b"tken\0",
+        b"TKNE1",
+        b"KTEN",
+        b"KEN\xff",
+        b"TKN",
+        b"TKEEN\xff",
+        b"xTKEN",
+        b"TK\0EN",
+    ] {
+        assert!(is_almost_tken(almost), "{almost:02x?}");
+    }
+    for other in [
+        &b"TKEN"[..],
+        b"TKEN\xff\xff\xff\xff",
+        b"",
+        b"TK",
+        b"TKXX\xff",
+        b"NEKT",
+        b"\0\0\0\0\x24\x05\xcd\xfd",
+        b"\xff\xff\xff\xff",
+    ] {
+        assert!(!is_almost_tken(other), "{other:02x?}");
+    }
+}
+
+#[test]
 fn connect_of_every_variant() {
     let build = |proto| payload(|out| connect(proto, OWN, out));
     assert_eq!(build(Proto::V6), [1]);
