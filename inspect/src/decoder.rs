@@ -31,6 +31,9 @@ use crate::{
     subscribers::Selected,
 };
 
+/// The datagrams of a direction in which peers say what they are: in the first ones, after losses too.
+const INTRODUCTIONS: u64 = 64;
+
 /// Reads messages and asks the filters about them, with the context of their sessions.
 pub struct Decoder {
     registry: &'static Registry,
@@ -313,14 +316,16 @@ impl Decoder {
         }
     }
 
-    /// Returns true if no message of this direction can be shown or change what is known.
-    pub(crate) fn skips(&self, proto: Proto, dir: Dir) -> bool {
-        !self.needs_all() && self.select.is_beyond(proto, dir)
+    /// Returns true if no message of a datagram in this direction can be shown or change what is known.
+    pub(crate) fn skips(&self, proto: Proto, dir: Dir, ordinal: u64) -> bool {
+        // What peers say about themselves; in sessions of DDNet it changes nothing.
+        let may_introduce = ordinal <= INTRODUCTIONS && proto != Proto::Ddnet;
+        !may_introduce && !self.needs_all() && self.select.is_beyond(proto, dir)
     }
 
     /// Returns true if a message cannot be shown or change what is known, whatever its fields are.
     fn passes_over(&self, view: &MessageView<'_>) -> bool {
-        !self.needs_all() && self.select.is_out_of_reach(view)
+        !self.needs_all() && !view.shows_ddnet() && self.select.is_out_of_reach(view)
     }
 
     /// Returns true if messages that no filter shows are needed too: decoded, or for the contexts.
@@ -339,6 +344,12 @@ impl Decoder {
     ) -> Expected {
         let session = session.map(|session| self.habits.expect(session, dir, packet, notes));
         session.unwrap_or_default()
+    }
+
+    /// Returns true if the receiver of this direction has shown that it is of DDNet.
+    pub(crate) fn is_to_ddnet(&self, session: Option<SessionId>, dir: Dir) -> bool {
+        let session = session.map(|session| session.0);
+        self.contexts.of(session).is_to_ddnet(dir)
     }
 
     /// Takes the number under which a vital message was sent on.
@@ -463,6 +474,7 @@ impl Decoder {
         let packet = PacketView {
             size: Some(connless.bytes.len()),
             notes,
+            frame: connless.ends.frame,
             ..PacketView::default()
         };
         let place = Place {
@@ -474,7 +486,6 @@ impl Decoder {
             packet,
         };
         let client = Some(connless.client);
-            frame: connless.ends.frame,
         let Some(parsed) = parsed else {
             // Its bytes are shown, and nothing is read from them.
             let view = MessageView {
@@ -541,7 +552,8 @@ impl Decoder {
         if self.passes_over(view) {
             return message;
         }
-        let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
+        let buffer = std::mem::take(&mut self.buffer);
+        let fields = self.contexts.of(view.session).fields(view, buffer);
         self.contexts.observe(view, &fields);
         let context = self.contexts.of(view.session);
         message.shown = self.select.decide(view, &fields, context);
@@ -555,6 +567,7 @@ impl Decoder {
             let start = records.len();
             let notes = match fields.fields() {
                 Some(fields) => {
+                    message.for_ddnet = fields.decoded.is_for_ddnet();
                     records.extend_from_slice(fields.decoded.records());
                     with_direction(*fields.decoded.notes(), fields.def, view)
                 }
@@ -610,6 +623,9 @@ fn with_direction(mut notes: Notes, def: &Def, view: &MessageView<'_>) -> Notes 
         let (code, len) = (Code::WrongDirection, view.body);
         notes.push(Note { code, at: 0, len });
     }
+    if let Some(note) = view.odd_magic() {
+        notes.push(note);
+    }
     notes
 }
 
@@ -623,9 +639,6 @@ fn add_notes(message: &mut Message, mut notes: Notes, view: &MessageView<'_>) {
     let notes = notes.iter();
     message
         .notes
-    if let Some(note) = view.odd_magic() {
-        notes.push(note);
-    }
         .extend(notes.filter(|note| !(is_cut && note.code.may_come_from_cut())));
 }
 

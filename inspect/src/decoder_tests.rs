@@ -1,7 +1,7 @@
 //! Tests of decoded messages: names, fields, notes and players.
 
 use teetap_proxy::session::{Datagram, Origin, State};
-use teetap_wire::def::Secrets;
+use teetap_wire::def::{Id, Secrets};
 
 use super::*;
 use crate::{
@@ -63,6 +63,82 @@ fn secrets_are_dots_unless_shown_on_request() {
     );
     // After the chunk header.
     assert_eq!((info.range(), reading.data(info)), (3..16, INFO));
+}
+
+/// Returns the notes of each message that a decoder shows.
+fn notes(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Vec<Vec<Code>> {
+    let shown = read(decoder, dir, data);
+    let messages = shown.iter().flat_map(|reading| &reading.messages);
+    messages
+        .filter(|message| message.shown)
+        .map(|message| message.notes.iter().map(|note| note.code).collect())
+        .collect()
+}
+
+/// Returns a message of DDNet's engine with this name.
+fn extended(name: &str) -> Vec<u8> {
+    let mut defs = Registry::builtin().named(Proto::V7, None, name);
+    match defs.next().map(|def| &def.id) {
+        Some(Id::Uuid { uuid, .. }) => [&[1][..], uuid, &[0; 40]].concat(),
+        other => panic!("{name} has the id {other:?}"),
+    }
+}
+
+#[test]
+fn texts_are_limited_by_what_their_receiver_has_shown_that_it_is() {
+    let (client, server) = (extended("client_version"), extended("capabilities"));
+    // 0.7's rcon_cmd_add: 128 bytes of help are kept there, 192 by DDNet.
+    let add = |help: usize| [b"\x1dname\0", &vec![b'h'; help][..], b"\0params\0"].concat();
+    // rcon_auth, of which only the server of 0.7 has a limit.
+    let auth = [b"\x2d", &[b'p'; 40][..], b"\0"].concat();
+    let too_long = vec![vec![Code::TextTooLong]];
+    let fine = vec![vec![]];
+    for filter in [
+        None,
+        Some("rcon_cmd_add or rcon_auth"),
+        Some("lint.text_too_long"),
+    ] {
+        let mut decoder = decoder();
+        if let Some(filter) = filter {
+            decoder.show_only(Filter::parse(filter, Registry::builtin()).unwrap().0);
+        }
+        let hidden = if filter.is_some_and(|filter| filter.starts_with("lint")) {
+            Vec::new()
+        } else {
+            fine.clone()
+        };
+        decoder.on_session(Time::ZERO, SESSION, &session(State::Opening, Proto::V7));
+        assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), too_long);
+        assert_eq!(notes(&mut decoder, Dir::C2s, &auth), too_long);
+        notes(&mut decoder, Dir::S2c, &server);
+        assert_eq!(notes(&mut decoder, Dir::C2s, &auth), hidden, "{filter:?}");
+        assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), too_long);
+        // The server cannot say what the client is.
+        notes(&mut decoder, Dir::S2c, &client);
+        assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), too_long);
+        notes(&mut decoder, Dir::C2s, &client);
+        assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), hidden, "{filter:?}");
+        assert_eq!(notes(&mut decoder, Dir::S2c, &add(200)), too_long);
+        // Another session.
+        decoder.on_session(Time::ZERO, SESSION, &session(State::Opening, Proto::V7));
+        assert_eq!(notes(&mut decoder, Dir::S2c, &add(150)), too_long);
+    }
+}
+
+#[test]
+fn a_large_payload_is_odd_only_for_a_receiver_that_refuses_it() {
+    let large = chunks(1, false, &[(Some(1), &[&[2][..], &[b'x'; 1388], b"\0"].concat())]);
+    let notes = |decoder: &mut Decoder| -> Vec<Code> {
+        let datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Peer, &large, [&*large].into_iter());
+        let reading = Reading::of_datagram(Time::ZERO, Some(SESSION), &datagram, decoder).unwrap();
+        assert_eq!(reading.messages.len(), 1);
+        assert_eq!(reading.messages[0].notes, []);
+        reading.notes.iter().map(|note| note.code).collect()
+    };
+    let mut decoder = decoder();
+    assert_eq!(notes(&mut decoder), [Code::PayloadOversized]);
+    read(&mut decoder, Dir::C2s, &extended("client_version"));
+    assert_eq!(notes(&mut decoder), []);
 }
 
 #[test]

@@ -32,13 +32,13 @@ pub fn expectation(
     Some(format!(
         "{}: got {got}, expected {}",
         field.name,
-        expected(field)?
+        match &field.ty {
+            Type::Text(_) => at_most(field.limit_for(message.for_ddnet)?),
+            _ => expected(field)?,
+        }
     ))
 }
 
-/// Returns the name of the first field that is not among these records.
-#[must_use]
-pub fn missing<'d>(def: &'d Def, records: &[Record]) -> &'d str {
 /// Returns the bytes that receivers expect in this field, whatever else is sent.
 fn magic<'d>(def: &Def, field: &'d Field) -> Option<&'d str> {
     match &field.ty {
@@ -49,6 +49,9 @@ fn magic<'d>(def: &Def, field: &'d Field) -> Option<&'d str> {
     }
 }
 
+/// Returns the name of the first field that is not among these records.
+#[must_use]
+pub fn missing<'d>(def: &'d Def, records: &[Record]) -> &'d str {
     let is_read = |at: u16| records.iter().any(|record| record.field == at);
     let mut parts = def.parts(None).filter(|(at, _)| !is_read(*at));
     parts.next().map_or("a field", |(_, field)| &*field.name)
@@ -69,10 +72,14 @@ pub fn expected(field: &Field) -> Option<String> {
             let any = if set.flags { "any of " } else { "" };
             Some(format!("{any}{}", names.join(", ")))
         }
-        Type::Text(_) | Type::Packed(_) => field.limit.map(|limit| format!("at most {limit} bytes")),
+        Type::Text(_) | Type::Packed(_) => field.limit.map(at_most),
         _ if field.is_number() && (field.min, field.max) != whole && field.min < field.max => {
             Some(format!("{} to {}", field.min, field.max))
         }
         _ => None,
     }
+}
+
+fn at_most(limit: u16) -> String {
+    format!("at most {limit} bytes")
 }

@@ -150,6 +150,9 @@ fn item_json(item: &Item<'_>, secrets: Secrets, buffer: &mut Decoded, out: &mut 
         Some(def) => {
             out.push_str(",\"fields\":");
             buffer.view().json(def, Source::Ints(item.ints), secrets, out);
+            if let Some(scales) = buffer.view().scales_json(def) {
+                let _never_fails = write!(out, ",\"scale\":{scales}");
+            }
             notes_json(buffer, out);
         }
         None => push_ints(out, "ints", item.ints),

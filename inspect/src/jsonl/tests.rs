@@ -111,6 +111,21 @@ fn a_datagram_with_its_bytes() {
 }
 
 #[test]
+fn scaled_fields_have_their_scales() {
+    // The tunings of 0.7.
+    let tunings = [&[12][..], &[1; 32]].concat();
+    let datagram = crate::testing::chunks(0, false, &[(None, &tunings)]);
+    let got = &lines(traffic(datagram, &[], |_| {}), style(Verbosity::Messages))[0];
+    assert_eq!(
+        (&got["fields"]["gravity"], &got["scale"]["gravity"]),
+        (&json!(1), &json!(100))
+    );
+    assert_eq!(got["scale"].as_object().unwrap().len(), 32);
+    let plain = &lines(traffic(chunk(217, 12), &[], |_| {}), style(Verbosity::Messages))[0];
+    assert!(plain.get("scale").is_none(), "{plain}");
+}
+
+#[test]
 fn a_close_has_its_reason_with_control_characters_escaped_and_the_notes_of_its_datagram() {
     let mut payload = Vec::new();
     control::close("bye \x1b[2J \u{9b}1m".as_bytes(), &mut payload);

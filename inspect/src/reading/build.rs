@@ -19,6 +19,8 @@ pub(super) struct Build<'a> {
     datagram: &'a Datagram,
     decoder: &'a mut Decoder,
     reading: Reading,
+    /// The receiver is of DDNet and takes payloads of any size, other than those of its protocol.
+    takes_all: bool,
 }
 
 impl<'a> Build<'a> {
@@ -32,7 +34,11 @@ impl<'a> Build<'a> {
         reading.is_refused = Done::whole(datagram) == Done::Refused;
         reading.size = datagram.received().map(<[u8]>::len);
         reading.sizes_out.extend(datagram.sent().map(<[u8]>::len));
-        reading.notes.extend(datagram.notes.iter());
+        let takes_all = !reading.is_refused && decoder.is_to_ddnet(session, datagram.dir);
+        let notes = datagram.notes.iter();
+        reading
+            .notes
+            .extend(notes.filter(|note| !takes_all || !is_about_size(note)));
         reading.more_notes = datagram.notes.overflowed();
         reading.is_cut = datagram.notes.contains(Code::CutByCapture);
         Self {
@@ -41,6 +47,7 @@ impl<'a> Build<'a> {
             datagram,
             decoder,
             reading,
+            takes_all,
         }
     }
 
@@ -223,6 +230,7 @@ impl<'a> Build<'a> {
         } = &mut self.reading;
         for note in found.iter() {
             let is_known = notes.contains(&note)
+                || self.takes_all && is_about_size(&note)
                 || messages.iter().any(|message| message.notes.contains(&note))
                 || *is_cut && note.code.may_come_from_cut();
             if !is_known {
@@ -235,8 +243,7 @@ impl<'a> Build<'a> {
     fn claim_notes(&mut self, range: Range<usize>) -> impl Iterator<Item = Note> {
         self.reading.notes.extract_if(.., move |note| {
             // An oversized payload concerns all of its messages.
-            let is_whole = note.code == Code::PayloadOversized;
-            !is_whole && note.code.place() == Place::Payload && range.contains(&note.at)
+            !is_about_size(note) && note.code.place() == Place::Payload && range.contains(&note.at)
         })
     }
 
@@ -272,6 +279,11 @@ impl<'a> Build<'a> {
     }
 }
 
+/// Returns true for the note of a payload that some receivers refuse for its size.
+fn is_about_size(note: &Note) -> bool {
+    note.code == Code::PayloadOversized
+}
+
 fn place<'n>(
     at: Time,
     session: Option<SessionId>,
@@ -291,6 +303,7 @@ fn place<'n>(
             chunks: Some(packet.header.num_chunks),
             flags: packet.header.flags,
             notes,
+            frame: datagram.ends.frame,
         },
     }
 }
@@ -303,7 +316,6 @@ fn whole<'n>(
     reading: &'n Reading,
 ) -> place::Place<'n> {
     let bytes = datagram.received().or_else(|| datagram.sent().next());
-            frame: datagram.ends.frame,
     let header = HeaderView::new(datagram.proto, bytes.unwrap_or_default());
     place::Place {
         at,
@@ -317,6 +329,7 @@ fn whole<'n>(
             chunks: header.num_chunks(),
             flags: header.flags(),
             notes: &reading.notes,
+            frame: datagram.ends.frame,
         },
     }
 }
@@ -329,7 +342,6 @@ pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> 
         .sizes_out
         .extend(connless.sent.as_deref().map(<[u8]>::len));
     reading.is_cut = connless.cut > 0;
-            frame: datagram.ends.frame,
     reading.bytes.extend_from_slice(&connless.bytes);
     let parsed = Parsed::parse(&connless.bytes);
     let mut message = decoder.connless(at, connless, parsed, &mut reading.records);

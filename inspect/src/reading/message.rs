@@ -66,6 +66,8 @@ pub struct Message {
     pub at: usize,
     /// The notes of the message.
     pub notes: Vec<Note>,
+    /// The receiver has shown that it is of DDNet.
+    pub(crate) for_ddnet: bool,
     /// The message passes the filter.
     pub shown: bool,
     /// A filter that it passes reads notes: harmless ones, and those of its datagram, stand on its line too.
@@ -155,6 +157,7 @@ impl Message {
             at: 0,
             notes: Vec::new(),
             shown: false,
+            for_ddnet: false,
             reads_notes: false,
             subscribers: 0,
             decoded: false,
@@ -297,6 +300,13 @@ impl Reading {
         let source = Source::Bytes(self.data(message));
         self.records(message).json(def, source, secrets, &mut out);
         Some(out)
+    }
+
+    /// Returns the scales of its fields as a JSON object; `None` if no field is scaled, or nothing is decoded.
+    #[must_use]
+    pub fn scales_json(&self, message: &Message) -> Option<String> {
+        let def = message.def.filter(|_| message.decoded)?;
+        self.records(message).scales_json(def)
     }
 
     /// Returns the fields of a message as the lines of a tree with byte ranges; none when its id is not known.

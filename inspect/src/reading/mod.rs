@@ -99,7 +99,7 @@ impl Reading {
         datagram: &Datagram,
         decoder: &mut Decoder,
     ) -> Option<Self> {
-        if decoder.skips(datagram.proto, datagram.dir) {
+        if decoder.skips(datagram.proto, datagram.dir, datagram.ordinal) {
             return None;
         }
         let mut scratch = decoder.lend_scratch();

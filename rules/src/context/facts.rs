@@ -162,8 +162,8 @@ impl Facts for MessageFacts<'_> {
             PacketFact::Seq => self.view.seq.map(|seq| seq.get().into()),
             PacketFact::Flags => Some(packet.flags.bits().into()),
             PacketFact::Resend => Some(packet.flags.contains(Flags::RESEND).into()),
-        }
             PacketFact::Frame => packet.frame.and_then(|frame| frame.try_into().ok()),
+        }
     }
 
     fn session(&self, fact: SessionFact) -> Option<i64> {

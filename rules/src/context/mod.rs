@@ -21,7 +21,7 @@ mod view;
 use std::{cell::Cell, net::SocketAddr, sync::Arc};
 
 use teetap_wire::{
-    Notes, Seq,
+    Dir, Notes, Seq,
     def::Decoded,
     snap::{Completed, Retained, Store},
 };
@@ -57,6 +57,8 @@ pub struct Known {
     pub rtt: Option<u64>,
     /// The address of the client; `None` until it is known.
     pub client: Option<SocketAddr>,
+    /// True for the peers that have shown that they are of DDNet: the client, the server.
+    ddnet: [bool; 2],
     /// The players.
     pub players: Arc<Players>,
 }
@@ -72,6 +74,7 @@ impl Context {
                 state: SessionState::Opening,
                 rtt: None,
                 client: None,
+                ddnet: [false; 2],
                 players: Arc::default(),
             },
             trip: Trip::default(),
@@ -106,8 +109,34 @@ impl Context {
         {
             self.known.rtt = Some(trip);
         }
+        self.introduce(view);
         let follows = view.session.is_some() && needs.follows(view.proto);
         self.track.observe(view, fields, follows.then_some(stores));
+    }
+
+    /// Notes what a message shows about the program of its sender. For callers that do not observe all messages.
+    pub(crate) fn introduce(&mut self, view: &MessageView<'_>) {
+        if view.session.is_some() && view.shows_ddnet() {
+            let [client, server] = &mut self.known.ddnet;
+            *(if view.dir == Dir::C2s { client } else { server }) = true;
+        }
+    }
+
+    /// Returns true if the receiver of this direction has shown that it is of DDNet.
+    #[must_use]
+    pub const fn is_to_ddnet(&self, dir: Dir) -> bool {
+        let [client, server] = self.known.ddnet;
+        match dir {
+            Dir::C2s => server,
+            Dir::S2c => client,
+        }
+    }
+
+    /// Returns the fields of a message, as far as its receiver keeps them. `buffer` is reused.
+    #[must_use]
+    pub fn fields<'a>(&self, view: &MessageView<'a>, mut buffer: Decoded) -> Lazy<'a> {
+        buffer.set_for_ddnet(self.is_to_ddnet(view.dir));
+        Lazy::new(view.def, view.data, view.body, buffer)
     }
 
     /// Records that a vital message was sent to the client under this number. For callers that observe a message

@@ -62,9 +62,9 @@ pub struct PacketView<'a> {
     pub flags: Flags,
     /// The oddities of the datagram.
     pub notes: &'a [Note],
-}
     /// The number of the datagram in the recording or run, from 1; `None` if it has none.
     pub frame: Option<u64>,
+}
 
 impl MessageView<'_> {
     /// Returns the subject for expressions.

@@ -13,7 +13,7 @@ use super::shared::{Hit, Shared};
 use super::state::{State, view};
 use crate::context::{MessageFacts, MessageView};
 use crate::dice::{Dice, Key};
-use crate::eval::{Facts, Lazy};
+use crate::eval::Facts;
 use crate::syntax::Action;
 use crate::verdict::{Message, RuleId, Verdict};
 
@@ -29,7 +29,7 @@ impl State {
             ..view(message, rules.registry)
         };
         self.fail_late(message.at);
-        let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
+        let fields = self.context.fields(&view, std::mem::take(&mut self.buffer));
         let facts = MessageFacts::new(&view, &fields, self.context.known(), &self.item);
         let facts = facts.with_variables(&self.variables);
         let mut verdict = Verdict::PASS;

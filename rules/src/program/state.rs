@@ -19,7 +19,7 @@ use super::write::timed;
 use super::{Logic, Opening};
 use crate::context::{Context, MessageView, Needs, PacketView};
 use crate::dice::hash;
-use crate::eval::{Identity, Lazy, SessionState, Subject, Variables};
+use crate::eval::{Identity, SessionState, Subject, Variables};
 use crate::impair::{LineSet, Links};
 use crate::span::Span;
 use crate::syntax::Action;
@@ -235,11 +235,12 @@ impl State {
         let place = (message.proto, message.dir);
         let visited = shared.dispatch.visited(&self.rules, place, &view.subject());
         if visited.is_none() && !self.rules.measures && self.rules.needs == Needs::NOTHING {
+            self.context.introduce(&view);
             self.enter(&view, message, shared);
             return Verdict::PASS;
         }
         let rules = Arc::clone(&self.rules);
-        let fields = Lazy::new(view.def, view.data, view.body, std::mem::take(&mut self.buffer));
+        let fields = self.context.fields(&view, std::mem::take(&mut self.buffer));
         self.context.observe(&view, &fields, rules.needs, &rules.stores);
         let facts = self.context.facts(&view, &fields, &self.item);
         let facts = facts.with_variables(&self.variables);
@@ -436,9 +437,9 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
             chunks: Some(packet.chunks),
             flags: packet.flags,
             notes: packet.notes,
-        },
             // Datagrams are numbered later.
             frame: None,
+        },
     }
 }
 

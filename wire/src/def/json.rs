@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use super::model::{Def, Type};
+use super::model::{Def, Field, Type};
 use super::record::{Record, Records, Source, Value};
 use super::secret::{HIDDEN, Secrets};
 use super::show::bytes_whole;
@@ -15,6 +15,29 @@ impl Records<'_> {
     /// Appends the fields as a JSON object. Missing fields are left out.
     pub fn json(self, def: &Def, source: Source<'_>, secrets: Secrets, out: &mut String) {
         self.members(def, None, source, secrets, out);
+    }
+
+    /// Returns the scales of the scaled fields as a JSON object, such as `{"vel_x":256}`: the value of a field is its number
+    /// divided by that. The name of a part follows that of its group and a dot. `None` if no field is scaled.
+    #[must_use]
+    pub fn scales_json(self, def: &Def) -> Option<String> {
+        let mut scales: Vec<(String, u32)> = Vec::new();
+        for record in self.all() {
+            let Some(field) = def.field(record.field) else {
+                continue;
+            };
+            if let (Some(scale), Value::Int(_)) = (field.scale(), record.value) {
+                let name = full_name(def, field);
+                if scales.iter().all(|(known, _)| *known != name) {
+                    scales.push((name, scale));
+                }
+            }
+        }
+        let scales: Vec<String> = scales
+            .iter()
+            .map(|(name, scale)| format!("\"{name}\":{scale}"))
+            .collect();
+        (!scales.is_empty()).then(|| format!("{{{}}}", scales.join(",")))
     }
 
     fn members(
@@ -77,6 +100,17 @@ impl Records<'_> {
             (Value::Bytes, None) => string(&bytes_whole(&field.ty, &def.bytes(record, source)), out),
         }
     }
+}
+
+/// Returns the name of a field after those of the groups that it is a part of.
+fn full_name(def: &Def, field: &Field) -> String {
+    let mut name = field.name.to_string();
+    let mut parent = field.parent;
+    while let Some(group) = parent.and_then(|at| def.field(at)) {
+        name = format!("{}.{name}", group.name);
+        parent = group.parent;
+    }
+    name
 }
 
 /// Appends text in quotes.

@@ -190,6 +190,9 @@ impl Def {
         for (name, number) in numbers {
             add(number.map_or(String::new(), |number| format!("{name}={number}")));
         }
+        add(field
+            .scale
+            .map_or(String::new(), |scale| format!("scale={scale}")));
         match &field.default {
             Some(Default::Int(value)) => add(format!("default={value}")),
             Some(Default::Text(value)) => add(format!("default={value}")),

@@ -86,6 +86,8 @@ pub struct Decoded {
     pub(super) notes: Notes,
     pub(super) body: usize,
     pub(super) known_end: usize,
+    /// True if the receiver is of DDNet.
+    pub(super) for_ddnet: bool,
 }
 
 impl Decoded {
@@ -93,6 +95,17 @@ impl Decoded {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns true if the receiver of what was read is of DDNet.
+    #[must_use]
+    pub const fn is_for_ddnet(&self) -> bool {
+        self.for_ddnet
+    }
+
+    /// Sets whether the receiver of what is read from now on is of DDNet, whatever the protocol: it keeps longer texts.
+    pub const fn set_for_ddnet(&mut self, is_ddnet: bool) {
+        self.for_ddnet = is_ddnet;
     }
 
     /// Returns all records; lists and groups come before their contents.

@@ -117,19 +117,23 @@ impl Registry {
             parse::parse(name, text, 1, &mut items, &mut errors);
         }
         object(&items, objection, &mut errors);
-        let mut table = |dialect| {
+        let mut resolved = |dialect| {
             let (defs, names) = resolve::resolve(dialect, &items, &mut errors);
             let sets = names
                 .sets
                 .values()
                 .map(|set| (set.name.clone(), Arc::clone(set)))
                 .collect();
-            Table::new(defs, sets)
+            (defs, sets)
         };
+        let [mut v6, ddnet, mut v7] = Dialect::ALL.map(|dialect| resolved(dialect));
+        adopt_limits(&mut v6.0, &ddnet.0);
+        adopt_limits(&mut v7.0, &ddnet.0);
+        let table = |(defs, sets)| Table::new(defs, sets);
         let registry = Self {
-            v6: table(Dialect::V6),
-            ddnet: table(Dialect::Ddnet),
-            v7: table(Dialect::V7),
+            v6: table(v6),
+            ddnet: table(ddnet),
+            v7: table(v7),
             files: files
                 .iter()
                 .map(|(name, text)| ((*name).into(), (*text).into()))
@@ -376,6 +380,24 @@ impl Table {
             twin.filter(|twin| !def.way.allows(dir) && twin.way.allows(dir))
                 .unwrap_or(def),
         )
+    }
+}
+
+/// Gives the texts of definitions the limits that a peer of DDNet has for the same ones.
+fn adopt_limits(defs: &mut [Def], ddnet: &[Def]) {
+    for def in defs {
+        let Some(same) = ddnet
+            .iter()
+            .find(|other| other.class == def.class && other.name == def.name)
+        else {
+            continue;
+        };
+        for field in def.fields.iter_mut().filter(|field| field.is_text()) {
+            let mut others = same.fields.iter();
+            if let Some(other) = others.find(|other| other.name == field.name && other.is_text()) {
+                field.ddnet_limit = other.limit;
+            }
+        }
     }
 }
 

@@ -175,6 +175,7 @@ pub(super) struct RawField {
     pub(super) ints: Option<u16>,
     pub(super) bytes: Option<Name>,
     pub(super) count_max: Option<u16>,
+    pub(super) scale: Option<u32>,
     pub(super) secrecy: RawSecrecy,
     pub(super) after: Option<Arc<str>>,
     pub(super) doc: Option<Arc<str>>,

@@ -4,7 +4,7 @@ use super::model::{Clean, Field, Type};
 use crate::note::Code;
 
 /// Notes what a receiver of this field would reject or change in the text.
-pub(super) fn check(field: &Field, text: &[u8], mut note: impl FnMut(Code)) {
+pub(super) fn check(field: &Field, text: &[u8], limit: Option<u16>, mut note: impl FnMut(Code)) {
     let Type::Text(clean) = field.ty else { return };
     let replaced = |byte: &u8| match clean {
         Clean::Raw => false,
@@ -21,7 +21,7 @@ pub(super) fn check(field: &Field, text: &[u8], mut note: impl FnMut(Code)) {
     if !text.is_ascii() && std::str::from_utf8(text).is_err() {
         note(Code::InvalidUtf8);
     }
-    if field.limit.is_some_and(|limit| text.len() > usize::from(limit)) {
+    if limit.is_some_and(|limit| text.len() > usize::from(limit)) {
         note(Code::TextTooLong);
     }
 }

@@ -91,6 +91,9 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     pub(in crate::jsonl) size: usize,
     /// Decoded fields; null when they are not decoded.
     pub(in crate::jsonl) fields: Option<Box<RawValue>>,
+    /// The scales of fields: the value of a field is its number divided by that; missing when no field is scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) scale: Option<Box<RawValue>>,
     pub(in crate::jsonl) notes: Vec<NoteBody>,
     /// The snapshot that it completes; its items with `-v`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -140,6 +140,10 @@ pub struct Field {
     /// The maximum length in bytes of text that a sender writes and a receiver keeps; some receivers keep one byte
     /// less.
     pub limit: Option<u16>,
+    /// The same of peers of DDNet, which take part in sessions of all protocols.
+    pub(in crate::def) ddnet_limit: Option<u16>,
+    /// The scale that its definition states.
+    pub(in crate::def) scale: Option<u32>,
     /// The maximum number of elements of a list, or of ints of an object in a message.
     pub count_max: Option<u16>,
     /// The secrets.
@@ -183,6 +187,21 @@ impl Field {
     #[must_use]
     pub const fn is_list(&self) -> bool {
         !matches!(self.repeat, Repeat::One)
+    }
+
+    /// Returns the scale: the number is the value times this. `None` if the number is the value.
+    #[must_use]
+    pub const fn scale(&self) -> Option<u32> {
+        match self.ty {
+            Type::Tune => Some(100),
+            _ => self.scale,
+        }
+    }
+
+    /// Returns the limit of the text for a receiver that is of DDNet or not.
+    #[must_use]
+    pub const fn limit_for(&self, is_ddnet: bool) -> Option<u16> {
+        if is_ddnet { self.ddnet_limit } else { self.limit }
     }
 
     /// Returns the labels of its enum or flags.

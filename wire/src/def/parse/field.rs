@@ -12,6 +12,8 @@ use crate::def::syntax::{Bound, Builtin, Name, RawField, RawLen, RawRepeat, RawS
 pub(in crate::def) const RANGE: &str = "MIN..MAX";
 /// The maximum number of elements of a list of fixed length.
 const MAX_REPEAT: i64 = 1024;
+/// The largest scale.
+const MAX_SCALE: i64 = 1_000_000_000;
 
 /// An attribute after the type, except the range.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +26,7 @@ pub(in crate::def) enum Attribute {
     Ints,
     Bytes,
     Max,
+    Scale,
     Secret,
     HideAfter,
     HideCommand,
@@ -33,7 +36,7 @@ pub(in crate::def) enum Attribute {
 
 impl Attribute {
     /// The attributes as written; a value follows a `=`.
-    pub(in crate::def) const NAMES: [(&'static str, Self); 13] = [
+    pub(in crate::def) const NAMES: [(&'static str, Self); 14] = [
         ("limit=", Self::Limit),
         ("default=", Self::Default),
         ("len=", Self::Len),
@@ -42,6 +45,7 @@ impl Attribute {
         ("ints=", Self::Ints),
         ("bytes=", Self::Bytes),
         ("max=", Self::Max),
+        ("scale=", Self::Scale),
         ("secret", Self::Secret),
         ("hide_after=", Self::HideAfter),
         ("hide_command=", Self::HideCommand),
@@ -112,6 +116,7 @@ fn typed(name: Name, word: Word<'_>, doc: Option<Arc<str>>, errors: &mut Errors)
         ints: None,
         bytes: None,
         count_max: None,
+        scale: None,
         secrecy: RawSecrecy::Open,
         after: None,
         doc,
@@ -183,6 +188,7 @@ fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Optio
         Attribute::Limit => field.limit = Some(small(0xffff, errors)?),
         Attribute::Ints => field.ints = Some(small(64, errors)?),
         Attribute::Max => field.count_max = Some(small(0xffff, errors)?),
+        Attribute::Scale => field.scale = u32::try_from(number(value, 2, MAX_SCALE, errors)?).ok(),
         Attribute::Default => field.default = Some(at(value.mark, value.text)),
         Attribute::Expect => field.expect = Some(value.text.into()),
         Attribute::After => field.after = Some(value.text.into()),

@@ -122,7 +122,8 @@ impl Reader<'_, '_> {
                 None => self.note(Code::BadDecimal, start, text.len()),
             }
         } else {
-            text::check(field, text, |code| self.out.note(code, start, text.len()));
+            let limit = field.limit_for(self.out.for_ddnet);
+            text::check(field, text, limit, |code| self.out.note(code, start, text.len()));
         }
         self.push(at, index, start, value)
     }

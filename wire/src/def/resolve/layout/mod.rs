@@ -131,6 +131,8 @@ impl<'i> Out<'_, 'i> {
             min,
             max,
             limit: raw.limit,
+            ddnet_limit: raw.limit,
+            scale: raw.scale,
             count_max: raw.count_max,
             secrecy,
             after: raw.after.clone(),
@@ -180,6 +182,7 @@ impl<'i> Out<'_, 'i> {
             (raw.len.is_some() && !is_raw, "len", "`raw` has"),
             (raw.expect.is_some() && !is_raw, "expect", "`raw` has"),
             (raw.ints.is_some() && !is_packed, "ints", "`twstr` has"),
+            (raw.scale.is_some() && ty != Type::Int, "scale", "`int` has"),
             (
                 raw.limit.is_some() && !is_text,
                 "limit",
