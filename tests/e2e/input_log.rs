@@ -72,7 +72,7 @@ fn a_demo_replays_equal() {
     assert_eq!((stdout.lines().count(), stderr.as_str()), (1, ""));
 }
 
-/// Starts a server that answers the browser in 0.6, and nothing else, as long as it is asked.
+/// Starts a server that answers the browser in 0.6, and nothing else, as long as it gets requests.
 fn server_of_six() -> std::net::SocketAddr {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
     let addr = socket.local_addr().unwrap();

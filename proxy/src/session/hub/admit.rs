@@ -167,6 +167,14 @@ impl Hub {
         if self.is_in_vain(addr, token, bytes) {
             return true;
         }
+        let mark = self.env.out.mark();
+        self.give_token(addr, token, bytes.len());
+        self.report_exchange(addr, Proto::V7, bytes, mark);
+        true
+    }
+
+    /// Sends the answer to a TOKEN request of so many bytes, as often as the rules want.
+    pub(super) fn give_token(&mut self, addr: ClientAddr, token: Token, size: usize) {
         self.named.remember(addr.addr, token);
         let ours = self.tokens.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
@@ -177,14 +185,11 @@ impl Hub {
             num_chunks: 0,
             token: Some(token),
         };
-        let mark = self.env.out.mark();
-        for _ in 0..self.rule_token_request(token, bytes.len()) {
+        for _ in 0..self.rule_token_request(token, size) {
             self.transmit(Destination::Client(addr), |out| {
                 write(Proto::V7, &header, &payload, None, out)
             });
         }
-        self.report_exchange(addr, Proto::V7, bytes, mark);
-        true
     }
 
     /// Returns true if a client of 0.6 may still be at that address: its server would not have given it up. A request

@@ -165,6 +165,7 @@ impl Hub {
                         write_v7(server, own, &data, out);
                     });
                 }
+                self.answer_unanswered();
                 return;
             }
             _ => false,

@@ -1,17 +1,21 @@
 //! Clients that speak what the server does not.
 //!
 //! Law: a request is left unanswered only where the server would not answer it. What the probe has found may be wrong, since
-//! datagrams are lost and servers change, so that the server is asked again when a client of the other family comes.
+//! datagrams are lost and servers change, so that the server gets a request when a client of 0.7 comes, and its
+//! answer leads to one for the client.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use teetap_wire::{Proto, Token};
 
 use super::{Hub, SessionId, strangers::Kind};
 use crate::session::{ClientAddr, Family, ListenerId, Notice, Speaks, Time};
 
-/// The interval of requests by which the server is asked whether it speaks 0.7 after all.
+/// The interval of requests to the server, which may speak 0.7 after all.
 const ASK_EVERY: Duration = Duration::from_secs(1);
+
+/// TOKEN requests that are kept until the server has answered; others have to be repeated.
+const MAX_UNANSWERED: usize = 64;
 
 /// The families that the server speaks.
 #[derive(Debug, Default)]
@@ -19,6 +23,9 @@ pub(super) struct Families {
     speaks: Speaks,
     /// The earliest time of the next request.
     next_ask: Time,
+    /// TOKEN requests since the last one to the server, by their senders: the token and the bytes of each. Some clients send
+    /// only one.
+    unanswered: BTreeMap<ClientAddr, (Token, usize)>,
 }
 
 impl Families {
@@ -69,8 +76,8 @@ impl Hub {
         true
     }
 
-    /// Returns true for a TOKEN request that the server would not answer, since it speaks only 0.6. The server is asked
-    /// itself, with a request of the proxy: if it answers, so do its next requests get an answer.
+    /// Returns true for a TOKEN request that the server would not answer, since it speaks only 0.6. The server gets
+    /// a request of the proxy instead: if it answers, the client gets its answer, too.
     pub(super) fn is_in_vain(&mut self, addr: ClientAddr, token: Token, bytes: &[u8]) -> bool {
         if !self.notice_family(addr, Family::Seven, None) {
             return false;
@@ -79,8 +86,26 @@ impl Hub {
         self.report_request(addr, Proto::V7, bytes);
         if self.env.now >= self.families.next_ask {
             self.families.next_ask = self.env.now + ASK_EVERY;
+            self.families.unanswered.clear();
             self.ask_for_token(addr, token);
         }
+        let unanswered = &mut self.families.unanswered;
+        if unanswered.len() < MAX_UNANSWERED {
+            unanswered.insert(addr, (token, bytes.len()));
+        }
         true
+    }
+
+    /// Answers the requests that were left, now that the server has answered one.
+    pub(super) fn answer_unanswered(&mut self) {
+        for (addr, (token, size)) in std::mem::take(&mut self.families.unanswered) {
+            if self.sessions.at(addr.addr).next().is_some() {
+                // It plays by now, maybe 0.6.
+                continue;
+            }
+            let mark = self.env.out.mark();
+            self.give_token(addr, token, size);
+            self.report_answer(addr, Proto::V7, mark);
+        }
     }
 }

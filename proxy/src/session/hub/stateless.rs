@@ -155,6 +155,11 @@ impl Hub {
     /// Reports a request of an address without a session, and what was sent since `mark` in answer to it.
     pub(super) fn report_exchange(&mut self, addr: ClientAddr, proto: Proto, bytes: &[u8], mark: usize) {
         self.report_request(addr, proto, bytes);
+        self.report_answer(addr, proto, mark);
+    }
+
+    /// Reports what was sent since `mark` to an address without a session.
+    pub(super) fn report_answer(&mut self, addr: ClientAddr, proto: Proto, mark: usize) {
         if self.env.out.is_watched_closely() {
             let sent = self.env.out.sent_since(mark);
             let answer = Datagram::new(Dir::S2c, proto, Origin::Proxy, &[], sent);
