@@ -269,11 +269,10 @@ fn wrong_effects_are_reported() {
         ("drop when leg == both", &["1:18 E108 `leg` is never `both`"]),
         ("drop every 5s", &["1:1 E102 `drop` needs a message"]),
         (
-            "let $one = c2s and frame == 3\nlog \"{frame}\" when sv_chat and frame < 9",
+            "log \"{frame}\" when sv_chat and frame < 9",
             &[
-                "1:20 E102 `frame` is not known to rules",
-                "2:7 E102 `frame` is not known to rules",
-                "2:32 E102 `frame` is not known to rules",
+                "1:7 E102 `frame` is not known to rules",
+                "1:32 E102 `frame` is not known to rules",
             ],
         ),
         ("log every 5s", &["1:1 E102 `log` needs a message"]),

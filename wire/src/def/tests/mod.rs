@@ -296,11 +296,11 @@ fn objects() {
         r#"{"name":"nameless tee","clan":"","country":-1,"skin":"","use_custom_color":0,"color_body":0,"color_feet":0}"#
     );
     assert_eq!(decoded.view().scales_json(client), None);
-    let tee = registry.object(Proto::V6, 9).unwrap();
+    let moving = registry.object(Proto::V6, 9).unwrap();
     let mut other = Decoded::new();
-    other.object(tee, &[0; 22]);
+    other.object(moving, &[0; 22]);
     assert_eq!(
-        other.view().scales_json(tee).as_deref(),
+        other.view().scales_json(moving).as_deref(),
         Some(r#"{"vel_x":256,"vel_y":256,"angle":256,"hook_dx":256,"hook_dy":256}"#)
     );
     let mut edited = ints.clone();
