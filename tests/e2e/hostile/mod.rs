@@ -1,5 +1,6 @@
 //! Hostile datagrams through the built binary at scripted peers of every kind.
 
+mod floods;
 mod udp;
 
 use std::net::UdpSocket;

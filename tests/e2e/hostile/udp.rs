@@ -1,5 +1,6 @@
 //! Scripted peers on real sockets: a client and a server, driven by one loop.
 
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
@@ -24,9 +25,26 @@ pub(crate) struct Udp {
     server_socket: UdpSocket,
     buffer: Vec<u8>,
     talks: u32,
+    /// The way between the client and its other side.
+    way: Way,
     /// The last datagrams that they sent.
     pub(crate) last_up: Vec<u8>,
     pub(crate) last_down: Vec<u8>,
+}
+
+/// A way that delays datagrams.
+#[derive(Default)]
+struct Way {
+    /// The delay in each direction.
+    delay: Duration,
+    up: VecDeque<(Instant, Vec<u8>)>,
+    down: VecDeque<(Instant, Vec<u8>)>,
+}
+
+/// Takes out the first datagram whose time has come.
+fn due(line: &mut VecDeque<(Instant, Vec<u8>)>) -> Option<Vec<u8>> {
+    line.pop_front_if(|(at, _)| *at <= Instant::now())
+        .map(|(_, bytes)| bytes)
 }
 
 fn socket() -> Result<UdpSocket> {
@@ -45,9 +63,48 @@ impl Udp {
             server_socket: socket()?,
             buffer: vec![0; LARGEST],
             talks: 0,
+            way: Way::default(),
             last_up: Vec::new(),
             last_down: Vec::new(),
         })
+    }
+
+    /// A client that is far away, and a server with room for a flood.
+    pub(crate) fn far(client: Variant, server: Variant, delay: Duration) -> Result<Self> {
+        let policy = Policy {
+            max_clients: 1_000_000,
+            max_clients_per_ip: 1_000_000,
+            ..Policy::greets(b"greeting")
+        };
+        let way = Way {
+            delay,
+            ..Way::default()
+        };
+        Ok(Self {
+            server: Server::new(server, policy, 4),
+            way,
+            ..Self::new(client, server)?
+        })
+    }
+
+    /// Returns the time until both ends have received from each other, the client by this address.
+    pub(crate) fn join_time(&mut self, by: SocketAddr) -> Result<Duration> {
+        self.client_socket.connect(by)?;
+        self.client.connect(self.now());
+        let begun = Instant::now();
+        let has = |peer: &Peer, text: &[u8]| peer.delivered.iter().any(|one| one.data == text);
+        loop {
+            self.run(Duration::from_millis(1))?;
+            let is_known = self.server.peers().any(|(_, slot)| has(slot, b"hello"));
+            if is_known && has(&self.client, b"greeting") {
+                return Ok(begun.elapsed());
+            }
+            ensure!(
+                begun.elapsed() < PATIENCE,
+                "not joined (client {:?}, the server has its message: {is_known})",
+                self.client.state()
+            );
+        }
     }
 
     pub(crate) fn server_addr(&self) -> Result<SocketAddr> {
@@ -89,8 +146,12 @@ impl Udp {
     fn step(&mut self) -> Result<()> {
         let now = self.now();
         while let Some((len, _)) = receive(&self.client_socket, &mut self.buffer)? {
-            self.client
-                .receive(self.buffer.get(..len).unwrap_or_default(), now);
+            let bytes = self.buffer.get(..len).unwrap_or_default().to_vec();
+            let at = Instant::now() + self.way.delay;
+            self.way.down.push_back((at, bytes));
+        }
+        while let Some(bytes) = due(&mut self.way.down) {
+            self.client.receive(&bytes, now);
         }
         while let Some((len, from)) = receive(&self.server_socket, &mut self.buffer)? {
             self.server
@@ -99,6 +160,10 @@ impl Udp {
         self.client.update(now);
         self.server.update(now);
         for bytes in self.client.outgoing.drain(..) {
+            let at = Instant::now() + self.way.delay;
+            self.way.up.push_back((at, bytes));
+        }
+        while let Some(bytes) = due(&mut self.way.up) {
             self.client_socket.send(&bytes)?;
             self.last_up = bytes;
         }
