@@ -1,7 +1,10 @@
 //! Tests of decoded messages: names, fields, notes and players.
 
 use teetap_proxy::session::{Datagram, Origin, State};
-use teetap_wire::def::{Id, Secrets};
+use teetap_wire::{
+    Code,
+    def::{Id, Secrets},
+};
 
 use super::*;
 use crate::{
@@ -127,12 +130,15 @@ fn texts_are_limited_by_what_their_receiver_has_shown_that_it_is() {
 
 #[test]
 fn a_large_payload_is_odd_only_for_a_receiver_that_refuses_it() {
-    let large = chunks(1, false, &[(Some(1), &[&[2][..], &[b'x'; 1388], b"\0"].concat())]);
+    let motd = |len| [&[2][..], &vec![b'x'; len], b"\0"].concat();
+    let large = chunks(1, false, &[(Some(1), &motd(1298)), (Some(2), &motd(84))]);
+    // The header, and one byte more than Teeworlds takes.
+    assert_eq!(large.len(), 7 + 1392);
     let notes = |decoder: &mut Decoder| -> Vec<Code> {
         let datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Peer, &large, [&*large].into_iter());
         let reading = Reading::of_datagram(Time::ZERO, Some(SESSION), &datagram, decoder).unwrap();
-        assert_eq!(reading.messages.len(), 1);
-        assert_eq!(reading.messages[0].notes, []);
+        assert_eq!(reading.messages.len(), 2);
+        assert!(reading.messages.iter().all(|message| message.notes.is_empty()));
         reading.notes.iter().map(|note| note.code).collect()
     };
     let mut decoder = decoder();

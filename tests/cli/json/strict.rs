@@ -66,13 +66,15 @@ fn open_objects(at: &str, schema: &Value, open: &mut Vec<String>) {
 fn no_object_accepts_other_fields() {
     let mut open = Vec::new();
     open_objects("", &schema_text(), &mut open);
-    // The fields of messages and items are those of their definitions; each kind of notice closes the last.
+    // The fields of messages and items, and their scales, are those of their definitions; each kind of notice closes the last.
     assert_eq!(
         open,
         [
             "item.before",
             "item.fields",
+            "item.scale",
             "message.fields",
+            "message.scale",
             "notice",
             "waiting.fields"
         ]
